@@ -1,0 +1,1 @@
+//! Durations and quantities as Kubernetes writes them.

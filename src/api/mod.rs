@@ -1,0 +1,24 @@
+//! The custom resources: what a user writes and what the operator answers.
+//!
+//! Types, defaults, validation rules and user-facing documentation of the group
+//! `codegen-operator.dev/v1alpha1`. No I/O.
+
+pub mod agent;
+pub mod common;
+pub mod duration;
+pub mod image;
+pub mod limits;
+pub mod model;
+pub mod sandbox;
+pub mod status;
+pub mod task;
+pub mod values;
+
+pub use agent::{CodeGenAgent, CodeGenAgentSpec};
+pub use status::CodeGenTaskStatus;
+pub use task::{CodeGenTask, CodeGenTaskSpec};
+
+/// API group of every kind of this project.
+pub const GROUP: &str = "codegen-operator.dev";
+/// Version of every kind of this project.
+pub const VERSION: &str = "v1alpha1";

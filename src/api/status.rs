@@ -1,0 +1,250 @@
+//! What the status of a `CodeGenTask` says.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use kube::KubeSchema;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::common::Language;
+
+/// What happened so far.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CodeGenTaskStatus {
+    /// Generation of the spec that this status describes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// Stage reached: `Pending`, `ReadingSamples`, `Planning`, ... `Succeeded` or `Failed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<String>,
+    /// Why the stage is what it is, one word (`TestsPassed`, `IterationsExhausted`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What happened, and what to do next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// `Ready`, `Succeeded`, `Reconciling`, `Stalled`.
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
+    #[serde(default)]
+    pub conditions: Vec<Condition>,
+    /// Language of the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<Language>,
+    /// The plan made before any code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanStatus>,
+    /// Number of the current attempt, counted from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<i32>,
+    /// Every attempt: the last one with its diagnosis, earlier ones in one line each.
+    #[serde(default)]
+    pub attempts: Vec<AttemptStatus>,
+    /// The image (locally the environment) that holds the packages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    /// pip packages asked for, with the versions that were resolved.
+    #[serde(default)]
+    pub packages: Vec<String>,
+    /// apt packages asked for.
+    #[serde(default)]
+    pub system_packages: Vec<String>,
+    /// The rehearsal on the sample data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rehearsal: Option<RehearsalStatus>,
+    /// Exit code of the last program or test run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The last failure in one sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+    /// The samples as they were read.
+    #[serde(default)]
+    pub samples: Vec<SampleStatus>,
+    /// What became of each constraint.
+    #[serde(default)]
+    pub constraints: Vec<ConstraintStatus>,
+    /// Where the results lie, by name, SHA-256 and size.
+    #[serde(default)]
+    pub artifacts: Vec<ArtifactRef>,
+    /// Tokens of all calls, failed ones counted.
+    #[serde(default)]
+    pub tokens: TokenStatus,
+    /// Model calls made, failed ones counted.
+    #[serde(default)]
+    pub model_calls: i32,
+    /// Calls in flight when the operator was killed, paid for and lost.
+    #[serde(default)]
+    pub lost_calls: i32,
+    /// Image builds started.
+    #[serde(default)]
+    pub builds: i32,
+    /// When the task started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Time>,
+    /// When the task ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<Time>,
+}
+
+/// The plan.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanStatus {
+    /// What the program does.
+    pub description: String,
+    /// How it does it.
+    pub approach: String,
+    /// Libraries it means to use.
+    #[serde(default)]
+    pub libraries: Vec<String>,
+}
+
+/// One attempt: a test run, and what followed from it.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AttemptStatus {
+    /// Counted from 1.
+    pub number: i32,
+    /// Image (locally environment) that the tests ran in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    /// Packages added since the attempt before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub packages_added: Vec<String>,
+    /// Test counts of the generated suite.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tests: Option<TestCounts>,
+    /// Test counts of the acceptance tests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acceptance_tests: Option<TestCounts>,
+    /// The verdict in one sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// At most five failures, each field cut to 300 characters; earlier attempts keep their summary only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub diagnosis: Vec<FailureDiagnosis>,
+    /// When the attempt's tests started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Time>,
+    /// When its verdict stood.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<Time>,
+}
+
+/// Test counts as pytest reports them.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TestCounts {
+    /// Collected tests.
+    pub total: i32,
+    /// Tests that passed.
+    pub passed: i32,
+    /// Tests that failed, errors counted.
+    pub failed: i32,
+    /// Tests that were skipped or expected to fail.
+    pub skipped: i32,
+}
+
+/// What is to blame for a failing test.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorType {
+    /// A bug in the program.
+    Logic,
+    /// A package that is missing.
+    Environment,
+    /// A bug in the test.
+    TestError,
+}
+
+/// The diagnosis of one failing test.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FailureDiagnosis {
+    /// The failing test (`test_solution.py::test_mean`), or `rehearsal`, or `acceptance`.
+    pub test: String,
+    /// The error as the test run reported it.
+    pub error: String,
+    /// What the test expected.
+    pub expected: String,
+    /// What it saw.
+    pub actual: String,
+    /// Why.
+    pub root_cause: String,
+    /// What to do about it.
+    pub suggested_fix: String,
+    /// `logic`, `environment` or `test_error`.
+    pub error_type: ErrorType,
+    /// The type that the diagnosis named first, when the same failure outlived its fix.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reclassified_from: Option<ErrorType>,
+}
+
+/// How the rehearsal on the sample data ended.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RehearsalStatus {
+    /// `Passed`, `Failed` or `Skipped`.
+    pub result: RehearsalResult,
+    /// What was found, or which input has neither default nor example.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// Result of the rehearsal.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+pub enum RehearsalResult {
+    /// Every declared output is there, has its type and satisfies the constraints on its columns.
+    Passed,
+    /// Something of it does not hold.
+    Failed,
+    /// An input has neither default, sample nor example.
+    Skipped,
+}
+
+/// A sample as it was read.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SampleStatus {
+    /// Name of the sample.
+    pub name: String,
+    /// SHA-256 of its bytes, hex.
+    pub sha256: String,
+    /// Size in bytes.
+    pub bytes: i64,
+}
+
+/// What became of one constraint.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConstraintStatus {
+    /// The sentence as it stands in the spec.
+    pub text: String,
+    /// Samples and outputs whose column it is checked on; empty when it is not checked.
+    #[serde(default)]
+    pub bound_to: Vec<String>,
+    /// The check, in words (`body_mass_g between 2000 and 8000`), or why there is none.
+    pub check: String,
+}
+
+/// Where a result lies.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ArtifactRef {
+    /// `solution`, `tests`, `test-output`, `data-context`, `schemas`, `constraints`, `samples`, `conversation`.
+    pub name: String,
+    /// SHA-256 of its bytes, hex.
+    pub sha256: String,
+    /// Size in bytes.
+    pub bytes: i64,
+}
+
+/// Token totals.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TokenStatus {
+    /// Tokens sent.
+    pub input: i64,
+    /// Tokens received.
+    pub output: i64,
+}

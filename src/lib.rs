@@ -1,0 +1,13 @@
+//! A Kubernetes operator that turns a prompt, sample data and typed outputs into a tested Python program.
+//!
+//! Modules in order of dependency: each may use those before it, never one after it.
+
+pub mod api;
+pub mod cli;
+pub mod data;
+pub mod engine;
+pub mod ledger;
+pub mod local;
+pub mod model;
+pub mod pipeline;
+pub mod sandbox;

@@ -1,0 +1,129 @@
+//! What a model call is: its kind, the request as it goes out, the reply as it comes back.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The kinds of call. The name in each request's JSON Schema is the kind, so that any server can tell them apart.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[serde(rename_all = "snake_case")]
+pub enum CallKind {
+    /// What the program does and how, before any code.
+    Plan,
+    /// The program.
+    Code,
+    /// The pytest suite.
+    Tests,
+    /// All constraints as checks.
+    Constraints,
+    /// Why each failing test fails.
+    Diagnosis,
+    /// The functions of the program that change.
+    FixCode,
+    /// The test functions that change.
+    FixTests,
+    /// Package names that exist, for ones that do not.
+    FixEnvironment,
+}
+
+impl CallKind {
+    /// Every kind, in the order in which a task first meets them.
+    pub const ALL: [Self; 8] = [
+        Self::Constraints,
+        Self::Plan,
+        Self::Code,
+        Self::Tests,
+        Self::Diagnosis,
+        Self::FixCode,
+        Self::FixTests,
+        Self::FixEnvironment,
+    ];
+
+    /// The name on the wire (`fix_code`).
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Plan => "plan",
+            Self::Code => "code",
+            Self::Tests => "tests",
+            Self::Constraints => "constraints",
+            Self::Diagnosis => "diagnosis",
+            Self::FixCode => "fix_code",
+            Self::FixTests => "fix_tests",
+            Self::FixEnvironment => "fix_environment",
+        }
+    }
+}
+
+impl fmt::Display for CallKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One request, before a provider's protocol shapes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// What is asked for; also the name of `schema`.
+    pub kind: CallKind,
+    /// System text and output contract; byte-identical in every call of a task.
+    pub system: String,
+    /// Task and data context; byte-identical in every call of a task.
+    pub prefix: String,
+    /// What this call asks for.
+    pub instruction: String,
+    /// JSON Schema of the reply: every property required, no further properties.
+    pub schema: serde_json::Value,
+    /// Upper bound of the reply's tokens.
+    pub max_output_tokens: u32,
+}
+
+impl Request {
+    /// The user message: prefix and instruction.
+    #[must_use]
+    pub fn user_message(&self) -> String {
+        format!("{}\n\n{}", self.prefix, self.instruction)
+    }
+}
+
+/// One reply, after a provider's protocol was taken off.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Reply {
+    /// The text of the answer; JSON by the request's schema when the model kept to it.
+    pub text: String,
+    /// Why the model stopped.
+    pub finish: FinishReason,
+    /// Tokens as the provider counted them (or the estimate when it did not say).
+    pub usage: Usage,
+}
+
+/// Why a model stopped.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum FinishReason {
+    /// It had said everything.
+    Complete,
+    /// It met the output limit: the text is cut.
+    Length,
+    /// It refused, or a filter did.
+    Refused,
+    /// Anything else, as the provider named it.
+    Other(String),
+}
+
+/// Tokens of one call.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// Tokens sent.
+    pub input: u64,
+    /// Tokens received.
+    pub output: u64,
+}
+
+/// Estimate of a text's tokens where no tokenizer is at hand: three bytes a token, rounded up.
+#[must_use]
+pub const fn estimate_tokens(text: &str) -> u64 {
+    (text.len() as u64).div_ceil(3)
+}

@@ -1,0 +1,9 @@
+//! Decisions: the state machine, verdicts, prompts, package detection, test patching.
+//!
+//! Pure: no `async`, no client, no clock (time comes in as an argument), no files.
+
+pub mod call;
+pub mod checks;
+pub mod python;
+pub mod sandbox;
+pub mod task;

@@ -1,0 +1,1 @@
+//! Python source, read by its syntax tree.

@@ -1,0 +1,300 @@
+//! What a sandbox is asked to do and what it reports: the contract between decisions, sandboxes and the Python harness.
+//!
+//! A job runs its phases one after another, each from fresh directories. The report carries facts only; the verdict is
+//! computed in `pipeline::verdict`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The packages of an image (locally of a virtual environment).
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[serde(rename_all = "camelCase")]
+pub struct Packages {
+    /// pip requirements, normalised, sorted, without duplicates (`pandas`, `pyyaml`, `requests<3`).
+    pub pip: Vec<String>,
+    /// apt packages, sorted, without duplicates.
+    pub apt: Vec<String>,
+}
+
+/// What a sandbox runs in one session.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Job {
+    /// Phases in order.
+    pub phases: Vec<Phase>,
+    /// Read-only inputs, mounted under `/var/inputs` before every phase.
+    pub inputs: Vec<InputMount>,
+    /// Environment variables of tests and programs.
+    pub env: BTreeMap<String, String>,
+    /// Limits of the whole process tree.
+    pub limits: JobLimits,
+    /// What the sandbox may reach.
+    pub network: NetworkAccess,
+}
+
+/// A file or folder of the snapshot that the program reads.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct InputMount {
+    /// Name of the input: also reachable as `/var/inputs/<name>`.
+    pub name: String,
+    /// File name with its ending (`measurements.csv`): reachable as `/var/inputs/<file_name>`. Equal to `name` for folders.
+    pub file_name: String,
+    /// Where it lies in the snapshot (a path locally, a volume path in a cluster).
+    pub source: String,
+}
+
+/// Limits of one job.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct JobLimits {
+    /// Wall time of the whole job, seconds.
+    pub timeout_seconds: f64,
+    /// CPUs (1.0 is one core).
+    pub cpus: f64,
+    /// Memory of the whole process tree, bytes.
+    pub memory_bytes: u64,
+    /// Processes and threads of the whole tree.
+    pub processes: u32,
+    /// Size of one written file, bytes.
+    pub file_bytes: u64,
+}
+
+/// What a job may reach.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum NetworkAccess {
+    /// Nothing.
+    Denied,
+    /// Public addresses.
+    Internet,
+    /// These ranges and ports (no ports: all).
+    List(Vec<(String, Vec<u16>)>),
+}
+
+/// One step of a job.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub enum Phase {
+    /// A pytest session.
+    Tests(TestPhase),
+    /// A run of the program.
+    Program(ProgramPhase),
+}
+
+/// Which step of a job.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[serde(rename_all = "camelCase")]
+pub enum PhaseName {
+    /// The generated suite against the program.
+    Tests,
+    /// The generated suite against the stub of the program.
+    Vacuity,
+    /// The user's acceptance tests.
+    Acceptance,
+    /// The program on the samples.
+    Rehearsal,
+}
+
+/// A pytest session.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct TestPhase {
+    /// Which suite this is.
+    pub name: PhaseName,
+    /// Source of `solution.py`.
+    pub solution: String,
+    /// Test files by name (`test_solution.py`).
+    pub tests: BTreeMap<String, String>,
+    /// Two tests that the harness adds, to see whether the session tells the truth.
+    pub sentinels: Sentinels,
+}
+
+/// Names of the two injected tests: random, unknown to the code under test.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Sentinels {
+    /// The test that must pass, first of the session: its file is `<must_pass>.py`, its function `<must_pass>`.
+    pub must_pass: String,
+    /// The test that must fail, last of the session: its file is `<must_fail>.py`, its function `<must_fail>`.
+    pub must_fail: String,
+}
+
+/// A run of the program as a program.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct ProgramPhase {
+    /// Which run this is.
+    pub name: PhaseName,
+    /// Source of `solution.py`.
+    pub solution: String,
+    /// Command-line arguments.
+    pub args: Vec<String>,
+    /// Names of the outputs to bring back from `/var/outputs`.
+    pub outputs: Vec<String>,
+    /// Largest output that is brought back, bytes.
+    pub max_output_bytes: u64,
+}
+
+/// What a job's phases did.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// One report a phase, in order; shorter than the job when the whole job met a limit.
+    pub phases: Vec<PhaseReport>,
+    /// Wall time of the job, seconds.
+    pub seconds: f64,
+}
+
+/// What one phase did.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct PhaseReport {
+    /// Which phase.
+    pub name: PhaseName,
+    /// How its process ended.
+    pub end: PhaseEnd,
+    /// Wall time, seconds.
+    pub seconds: f64,
+    /// Last 64 KiB of its standard output, lossily decoded.
+    pub stdout: String,
+    /// Last 64 KiB of its standard error, lossily decoded.
+    pub stderr: String,
+    /// What pytest said; `None` for a program.
+    #[serde(default)]
+    pub tests: Option<TestReport>,
+    /// What the program wrote to the declared outputs; empty for tests.
+    #[serde(default)]
+    pub outputs: Vec<OutputReport>,
+}
+
+/// How a phase's process ended.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum PhaseEnd {
+    /// It ended by itself.
+    Exited(i32),
+    /// A signal ended it.
+    Signaled(i32),
+    /// It ran out of wall time.
+    TimedOut,
+    /// The tree met a limit.
+    LimitHit(LimitKind),
+}
+
+/// A limit of the process tree.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum LimitKind {
+    /// Memory of the tree.
+    Memory,
+    /// CPU time of a process.
+    Cpu,
+    /// Processes of the tree.
+    Processes,
+    /// Size of a written file.
+    FileSize,
+}
+
+/// What pytest said, as streamed by the harness's plugin.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TestReport {
+    /// Node ids in collection order, sentinels included (`test_solution.py::TestMean::test_empty[a-1]`).
+    pub collected: Vec<String>,
+    /// Files that could not be collected.
+    pub collection_errors: Vec<TestFailure>,
+    /// One result a test that ran, sentinels included.
+    pub results: Vec<TestResult>,
+    /// pytest's own exit status from the session-finish hook; `None` when the session never finished.
+    pub session_exit: Option<i32>,
+}
+
+/// Result of one test.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct TestResult {
+    /// Node id.
+    pub id: String,
+    /// How it ended.
+    pub outcome: TestOutcome,
+    /// What failed; `None` unless `outcome` is `Failed` or `Error`.
+    #[serde(default)]
+    pub failure: Option<TestFailure>,
+    /// What the test printed, cut to 4 KiB.
+    #[serde(default)]
+    pub stdout: String,
+}
+
+/// How a test ended.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum TestOutcome {
+    /// Setup, call and teardown passed.
+    Passed,
+    /// The call failed.
+    Failed,
+    /// Setup or teardown failed.
+    Error,
+    /// Skipped.
+    Skipped,
+    /// Expected to fail, and failed.
+    XFailed,
+    /// Expected to fail, and passed.
+    XPassed,
+}
+
+/// What failed.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TestFailure {
+    /// Node id, or the file that could not be collected.
+    pub id: String,
+    /// Type of the exception (`AssertionError`, `ModuleNotFoundError`).
+    pub exception: String,
+    /// Its message, cut to 2 KiB.
+    pub message: String,
+    /// Frames in the files of the job, outermost first.
+    pub frames: Vec<Frame>,
+    /// pytest's own text of the failure, cut to 8 KiB.
+    pub text: String,
+}
+
+/// One frame of a traceback.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Frame {
+    /// File (`solution.py`, `test_solution.py`).
+    pub file: String,
+    /// Line, counted from 1.
+    pub line: u32,
+    /// Function (`<module>` at the top).
+    pub function: String,
+}
+
+/// What lies at one declared output.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct OutputReport {
+    /// Name of the output.
+    pub name: String,
+    /// What is there.
+    pub content: OutputContent,
+}
+
+/// What lies at a declared output.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum OutputContent {
+    /// Nothing.
+    Missing,
+    /// A file, its bytes in base64.
+    File(String),
+    /// A folder: relative path and bytes in base64 of each file, sorted by path.
+    Dir(Vec<(String, String)>),
+    /// Larger than the job allows: its bytes.
+    TooLarge(u64),
+    /// Neither file nor folder (a link, a socket): what it is.
+    NotAFile(String),
+}

@@ -1,0 +1,151 @@
+//! A task as the pipeline sees it: the spec with agent and defaults applied and its sources frozen.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::api::common::SecretKeyRef;
+use crate::api::common::{CacheMode, Language, TestingMode};
+use crate::api::model::{Header, Provider};
+use crate::api::sandbox::SecretVariable;
+use crate::api::values::{Input, Output};
+
+use super::sandbox::NetworkAccess;
+
+/// A task whose every open question is answered. Equal tasks give equal runs.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Task {
+    /// Namespace of the object.
+    pub namespace: String,
+    /// Name of the object.
+    pub name: String,
+    /// What the program shall do.
+    pub prompt: String,
+    /// Free text about formats, verbatim in every prompt.
+    pub schema: Option<String>,
+    /// Replaces the built-in system text.
+    pub system_prompt: Option<String>,
+    /// Rules that data must keep.
+    pub constraints: Vec<String>,
+    /// Samples in the order of the spec.
+    pub samples: Vec<FrozenFile>,
+    /// Every option of the program: samples first (as `File`), then `spec.inputs` that are no samples.
+    pub inputs: Vec<Input>,
+    /// Values that the program writes.
+    pub outputs: Vec<Output>,
+    /// Default contents of `File` and `Dir` inputs that are no samples.
+    pub input_files: Vec<FrozenFile>,
+    /// The user's acceptance tests.
+    pub acceptance_tests: Option<FrozenFile>,
+    /// Whether a suite is generated.
+    pub testing: TestingMode,
+    /// Language of the program.
+    pub language: Language,
+    /// Upper bound of sample rows shown to the model.
+    pub max_sample_rows: usize,
+    /// The model.
+    pub model: ModelSettings,
+    /// The image.
+    pub image: ImageSettings,
+    /// The sandbox.
+    pub sandbox: SandboxSettings,
+    /// What the task may spend.
+    pub limits: LimitSettings,
+    /// What is kept between tasks.
+    pub cache: CacheMode,
+}
+
+/// A source as it was read when the task started.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct FrozenFile {
+    /// Name of the sample or input.
+    pub name: String,
+    /// File name with its ending; equal to `name` for folders.
+    pub file_name: String,
+    /// SHA-256 of its bytes, hex (of a folder: of its sorted paths and contents).
+    pub sha256: String,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Whether it is a folder.
+    pub is_dir: bool,
+}
+
+/// The model with defaults applied.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelSettings {
+    /// Protocol.
+    pub provider: Provider,
+    /// Name of the model.
+    pub name: String,
+    /// Base address, without a trailing slash.
+    pub base_url: String,
+    /// Secret with the API key.
+    pub api_key_secret_ref: Option<SecretKeyRef>,
+    /// Sent as they are.
+    pub parameters: serde_json::Map<String, serde_json::Value>,
+    /// Further headers.
+    pub headers: Vec<Header>,
+    /// Query parameters.
+    pub query: BTreeMap<String, String>,
+}
+
+/// The image with defaults applied.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct ImageSettings {
+    /// Repository to push to.
+    pub repository: Option<String>,
+    /// Base image.
+    pub base: String,
+    /// pip packages that are always installed.
+    pub base_packages: Vec<String>,
+    /// apt packages that are always installed.
+    pub base_system_packages: Vec<String>,
+    /// `3.12`.
+    pub python_version: String,
+    /// Package index.
+    pub index_url: Option<String>,
+}
+
+/// The sandbox with defaults applied.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct SandboxSettings {
+    /// CPUs.
+    pub cpus: f64,
+    /// Memory of the tree, bytes.
+    pub memory_bytes: u64,
+    /// Wall time of one execution, seconds.
+    pub timeout_seconds: f64,
+    /// Repeats of a failed execution.
+    pub retries: u32,
+    /// What it may reach.
+    pub network: NetworkAccess,
+    /// Environment variables.
+    pub env: BTreeMap<String, String>,
+    /// Environment variables from Secrets.
+    pub secrets: Vec<SecretVariable>,
+}
+
+/// Limits with defaults applied.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct LimitSettings {
+    /// Test runs.
+    pub max_iterations: u32,
+    /// Tokens.
+    pub max_tokens: u64,
+    /// Model calls.
+    pub max_model_calls: u32,
+    /// Builds.
+    pub max_builds: u32,
+    /// Active seconds.
+    pub deadline_seconds: f64,
+    /// Estimated tokens of the data context.
+    pub max_context_tokens: u64,
+    /// Verified fixes before a failure's type flips.
+    pub reclassify_after: u32,
+}
