@@ -1,0 +1,125 @@
+//! What the engine tells those who watch: progress lines, events, metrics.
+
+use jiff::Timestamp;
+
+use crate::api::status::{FailureDiagnosis, RehearsalStatus, TestCounts};
+use crate::pipeline::call::{CallKind, Usage};
+use crate::pipeline::stage::{Category, Stage};
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// A stage was entered.
+    StageEntered {
+        /// Which.
+        stage: Stage,
+        /// Number of the present or last attempt; 0 before the first.
+        attempt: u32,
+    },
+    /// A model call starts.
+    CallStarted {
+        /// What is asked for.
+        kind: CallKind,
+        /// Its number, counted from 1.
+        sequence: u32,
+    },
+    /// A model call was answered.
+    CallFinished {
+        /// What was asked for.
+        kind: CallKind,
+        /// Its number.
+        sequence: u32,
+        /// Its tokens.
+        usage: Usage,
+        /// How long it took.
+        seconds: f64,
+        /// Whether the reply was recorded before and nothing was paid.
+        from_ledger: bool,
+    },
+    /// A recorded reply answers a request that has changed since.
+    RequestChanged {
+        /// What was asked for.
+        kind: CallKind,
+        /// Its number.
+        sequence: u32,
+    },
+    /// A reply cannot be used and is asked for again.
+    ReplyRejected {
+        /// What was asked for.
+        kind: CallKind,
+        /// Why.
+        reason: String,
+    },
+    /// The image builds.
+    BuildStarted {
+        /// Its packages, pip then apt.
+        packages: Vec<String>,
+    },
+    /// The image is there.
+    BuildFinished {
+        /// Its reference (locally the environment's name).
+        image: String,
+        /// Its interpreter.
+        python: String,
+        /// How long it took.
+        seconds: f64,
+        /// Whether it was there already.
+        cached: bool,
+    },
+    /// The image cannot be built for want of a package.
+    BuildFailed {
+        /// Why.
+        message: String,
+    },
+    /// An attempt's tests and rehearsal ran.
+    TestsFinished {
+        /// Which attempt.
+        attempt: u32,
+        /// Counts of the generated suite.
+        tests: Option<TestCounts>,
+        /// Counts of the acceptance tests.
+        acceptance: Option<TestCounts>,
+        /// What failed, one line each; empty means passed.
+        failing: Vec<String>,
+        /// How the rehearsal ended.
+        rehearsal: RehearsalStatus,
+    },
+    /// The failures have a diagnosis.
+    Diagnosed {
+        /// Which attempt.
+        attempt: u32,
+        /// One entry a failure.
+        failures: Vec<FailureDiagnosis>,
+    },
+    /// A fix was applied.
+    FixApplied {
+        /// Which fix.
+        kind: CallKind,
+        /// Functions, tests or packages that changed.
+        names: Vec<String>,
+    },
+    /// An attempt is over (S29).
+    IterationFinished {
+        /// Which attempt.
+        attempt: u32,
+        /// Types of its failures; empty when it passed.
+        error_types: Vec<String>,
+        /// Packages that it added.
+        packages_added: Vec<String>,
+    },
+    /// Something must change before the task goes on.
+    Waiting {
+        /// Infrastructure or configuration.
+        category: Category,
+        /// What happened and what to do.
+        message: String,
+        /// When it is tried again.
+        retry_at: Timestamp,
+    },
+}
+
+/// Is told what happens. Must not block.
+pub trait Observer: Send + Sync {
+    /// Something happened.
+    fn event(&self, event: &Event);
+}
