@@ -56,6 +56,7 @@ pub struct ClaimPath {
 
 /// What is kept of images, test runs and runs between tasks.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(description = "")]
 pub enum CacheMode {
     /// Use what is there and keep what is made.
     #[default]
@@ -68,6 +69,7 @@ pub enum CacheMode {
 
 /// Who writes the program.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(description = "")]
 pub enum Backend {
     /// The staged pipeline: plan, code, tests, diagnosis, fixes.
     #[default]
@@ -76,6 +78,7 @@ pub enum Backend {
 
 /// Language of the program.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(description = "")]
 pub enum Language {
     /// A single-file Python program.
     #[default]
@@ -84,6 +87,7 @@ pub enum Language {
 
 /// Whether a test suite is generated and run.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(description = "")]
 pub enum TestingMode {
     /// Generate a pytest suite; the program succeeds when it passes.
     #[default]

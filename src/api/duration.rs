@@ -4,7 +4,9 @@ use std::time::Duration;
 
 /// A text that is no duration.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
-#[error("{0:?} is not a duration: write whole hours, minutes, seconds and milliseconds in this order, like 1h30m, 5m, 90s or 250ms")]
+#[error(
+    "{0:?} is not a duration: write whole hours, minutes, seconds and milliseconds in this order, like 1h30m, 5m, 90s or 250ms"
+)]
 pub struct DurationError(String);
 
 /// Reads whole hours, minutes, seconds and milliseconds in this order, each at most once (`1h30m`, `5m`, `90s`).
@@ -18,7 +20,10 @@ pub fn parse(text: &str) -> Result<Duration, DurationError> {
         let Some(after) = after.strip_prefix(unit).filter(|after| !after.starts_with('s')) else {
             continue;
         };
-        let part = number.parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
+        let part = number
+            .parse::<u64>()
+            .ok()
+            .and_then(|number| number.checked_mul(factor));
         millis = part.and_then(|part| millis.checked_add(part)).ok_or_else(error)?;
         rest = after;
     }

@@ -51,7 +51,13 @@ pub struct Image {
     /// apt packages that are always installed (`libgomp1`); at most 64. Default: none. Locally they must be there
     /// already.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 64), inner(length(min = 2, max = 128), pattern(r"^[a-z0-9][a-z0-9+.-]+(=[A-Za-z0-9.+:~-]+)?$")))]
+    #[schemars(
+        length(max = 64),
+        inner(
+            length(min = 2, max = 128),
+            pattern(r"^[a-z0-9][a-z0-9+.-]+(=[A-Za-z0-9.+:~-]+)?$")
+        )
+    )]
     pub base_system_packages: Vec<String>,
     /// Python of the program, `"3.10"` to `"3.14"`, in quotes. Default `3.12`. Locally the nearest interpreter that is
     /// installed is used, and the run says which.

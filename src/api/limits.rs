@@ -47,7 +47,10 @@ pub struct Limits {
     /// Active time of the whole task, in whole hours, minutes, seconds or milliseconds (`1h30m`, `90s`). Waiting for
     /// people or in queues does not count. Default `2h`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 2, max = 32), pattern(r"^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,9}s)?([0-9]{1,9}ms)?$"))]
+    #[schemars(
+        length(min = 2, max = 32),
+        pattern(r"^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,9}s)?([0-9]{1,9}ms)?$")
+    )]
     #[x_kube(validation = Rule::new("duration(self) > duration('0s')")
         .message("a task needs some time: write a duration like 30m or 2h, or leave deadline out for 2h"))]
     pub deadline: Option<String>,

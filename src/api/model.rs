@@ -11,6 +11,7 @@ use super::common::{SecretKeyRef, UNIQUE_NAMES};
 
 /// Protocol of the endpoint.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(description = "")]
 pub enum Provider {
     /// Chat completions as OpenAI, Azure, Gemini, vLLM, Ollama and most gateways serve them.
     #[default]

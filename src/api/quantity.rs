@@ -4,10 +4,14 @@
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum QuantityError {
     /// Not an amount of CPU.
-    #[error("{0:?} is not an amount of CPU: write cores like \"1\" or \"1.5\", or thousandths of one like 500m")]
+    #[error(
+        "{0:?} is not an amount of CPU: write cores like \"1\" or \"1.5\", or thousandths of one like 500m"
+    )]
     Cpu(String),
     /// Not an amount of memory.
-    #[error("{0:?} is not an amount of memory: write bytes with a suffix (Ki, Mi, Gi, Ti, k, M, G, T), like 512Mi or 1Gi")]
+    #[error(
+        "{0:?} is not an amount of memory: write bytes with a suffix (Ki, Mi, Gi, Ti, k, M, G, T), like 512Mi or 1Gi"
+    )]
     Memory(String),
 }
 
@@ -24,7 +28,9 @@ const MEMORY_SUFFIXES: [(&str, f64); 8] = [
 
 /// Reads an amount of CPU in cores: `500m` is 0.5.
 pub fn cpus(text: &str) -> Result<f64, QuantityError> {
-    let (number, divisor) = text.strip_suffix('m').map_or((text, 1.0), |number| (number, 1000.0));
+    let (number, divisor) = text
+        .strip_suffix('m')
+        .map_or((text, 1.0), |number| (number, 1000.0));
     decimal(number)
         .map(|number| number / divisor)
         .filter(|cpus| *cpus > 0.0)
@@ -38,7 +44,11 @@ pub fn bytes(text: &str) -> Result<u64, QuantityError> {
         .find_map(|(suffix, factor)| text.strip_suffix(suffix).map(|number| (number, *factor)))
         .unwrap_or((text, 1.0));
     let bytes = decimal(number).map(|number| (number * factor).ceil());
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked first")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the range is checked first"
+    )]
     bytes
         .filter(|bytes| (1.0..9.0e15).contains(bytes))
         .map(|bytes| bytes as u64)
@@ -84,7 +94,9 @@ mod tests {
     ) {
         assert_eq!(
             cpus(text).unwrap_err().to_string(),
-            format!("{text:?} is not an amount of CPU: write cores like \"1\" or \"1.5\", or thousandths of one like 500m")
+            format!(
+                "{text:?} is not an amount of CPU: write cores like \"1\" or \"1.5\", or thousandths of one like 500m"
+            )
         );
     }
 

@@ -27,7 +27,10 @@ pub struct Sandbox {
     /// Wall time of one execution (a test run or a run of the program), in whole hours, minutes, seconds or milliseconds
     /// (`90s`, `1h30m`); what takes longer is stopped. Default `5m`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 2, max = 32), pattern(r"^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,9}s)?([0-9]{1,9}ms)?$"))]
+    #[schemars(
+        length(min = 2, max = 32),
+        pattern(r"^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,9}s)?([0-9]{1,9}ms)?$")
+    )]
     #[x_kube(validation = Rule::new("duration(self) > duration('0s')")
         .message("an execution needs some time: write a duration like 90s or 5m, or leave timeout out for 5m"))]
     pub timeout: Option<String>,
@@ -86,7 +89,10 @@ pub struct ResourceLimits {
     pub cpu: Option<String>,
     /// Memory as a Kubernetes quantity, in bytes with a suffix (`512Mi`, `1Gi`). Default `1Gi`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 32), pattern(r"^[0-9]+(\.[0-9]+)?(k|M|G|T|Ki|Mi|Gi|Ti)?$"))]
+    #[schemars(
+        length(min = 1, max = 32),
+        pattern(r"^[0-9]+(\.[0-9]+)?(k|M|G|T|Ki|Mi|Gi|Ti)?$")
+    )]
     #[x_kube(validation = Rule::new("!self.matches('^[0.]+[a-zA-Z]*$')")
         .message("a sandbox needs some memory: write a quantity like 512Mi or 1Gi"))]
     pub memory: Option<String>,
@@ -111,6 +117,7 @@ pub struct Network {
 
 /// What the sandbox may reach.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(description = "")]
 pub enum Egress {
     /// Nothing.
     #[default]

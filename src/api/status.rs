@@ -151,6 +151,7 @@ pub struct TestCounts {
 /// What is to blame for a failing test.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(description = "")]
 pub enum ErrorType {
     /// A bug in the program.
     Logic,
@@ -196,6 +197,7 @@ pub struct RehearsalStatus {
 
 /// Result of the rehearsal.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(description = "")]
 pub enum RehearsalResult {
     /// Every declared output is there, has its type and satisfies the constraints on its columns.
     Passed,
@@ -258,6 +260,10 @@ impl TokenStatus {
     /// The totals of calls that sent `input` and received `output` tokens.
     #[must_use]
     pub const fn new(input: i64, output: i64) -> Self {
-        Self { input, output, total: input.saturating_add(output) }
+        Self {
+            input,
+            output,
+            total: input.saturating_add(output),
+        }
     }
 }

@@ -21,7 +21,11 @@ use super::{image::Image, limits::Limits, model::Model, sandbox::Sandbox};
     category = "codegen",
     derive = "PartialEq",
     doc = "A program to be written and tested from a prompt, sample data and typed inputs and outputs.",
-    printcolumn(name = "Ready", type_ = "string", json_path = r#".status.conditions[?(@.type=="Ready")].status"#),
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Ready")].status"#
+    ),
     printcolumn(name = "Stage", type_ = "string", json_path = ".status.stage"),
     printcolumn(name = "Attempt", type_ = "integer", json_path = ".status.attempt"),
     printcolumn(name = "Tests", type_ = "string", json_path = ".status.tests"),

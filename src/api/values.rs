@@ -32,6 +32,7 @@ macro_rules! texts_match {
 
 /// Type of an input or output.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, JsonSchema)]
+#[schemars(description = "")]
 pub enum ValueType {
     /// Text.
     String,
@@ -64,7 +65,8 @@ impl ValueType {
             }
             // The character check keeps out `inf`, `nan` and their kin, which Rust and Python spell differently.
             Self::Float => {
-                text.bytes().all(|byte| byte.is_ascii_digit() || b".eE+-".contains(&byte))
+                text.bytes()
+                    .all(|byte| byte.is_ascii_digit() || b".eE+-".contains(&byte))
                     && text.parse::<f64>().is_ok()
             }
             Self::Bool => matches!(text, "true" | "false"),
@@ -81,6 +83,7 @@ impl fmt::Display for ValueType {
 
 /// Format of a file.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, JsonSchema)]
+#[schemars(description = "")]
 pub enum FileFormat {
     /// Comma-separated values.
     CSV,
