@@ -5,6 +5,7 @@
 pub mod api;
 pub mod cli;
 pub mod data;
+#[cfg(any())]
 pub mod engine;
 pub mod ledger;
 pub mod local;

@@ -181,28 +181,28 @@ pub fn advance(
             next.take_solution(written);
             match task.testing {
                 TestingMode::Generate => next.enter(Stage::GeneratingTests),
-                TestingMode::Skip => next.enter_image(),
+                TestingMode::Skip => next.enter_image(now),
             }
         }
         (Stage::GeneratingTests, Outcome::TestsWritten(written)) => {
             next.take_tests(written);
-            next.enter_image();
+            next.enter_image(now);
         }
         (Stage::GeneratingTests, Outcome::ImageReady { built, fresh }) => next.take_image(built, fresh),
         (Stage::AwaitingImage, Outcome::ImageReady { built, fresh }) => {
             next.take_image(built, fresh);
-            next.enter_image();
+            next.enter_image(now);
         }
         (Stage::GeneratingTests, Outcome::BuildFailed { fault }) => next.take_fault(fault),
         (Stage::AwaitingImage, Outcome::BuildFailed { fault }) => {
             next.take_fault(fault);
-            next.enter_image();
+            next.enter_image(now);
         }
         (Stage::FixingEnvironment, Outcome::EnvironmentFixed { replaced, wanted }) => {
             next.build.replaced.extend(replaced);
             next.build.wanted = wanted;
             next.fix_tries += 1;
-            next.enter_image();
+            next.enter_image(now);
         }
         (Stage::RunningTests, Outcome::Ran { run, verdict, started_at }) => {
             next.documents.run = Some(run);
@@ -210,7 +210,7 @@ pub fn advance(
         }
         (Stage::Diagnosing, Outcome::Diagnosed { document, diagnosis, declared, wanted }) => {
             next.documents.diagnosis = Some(document);
-            next.take_diagnosis(&diagnosis, declared, wanted);
+            next.take_diagnosis(&diagnosis, declared, wanted, now);
         }
         (Stage::FixingCode, Outcome::CodeFixed(written)) => {
             next.take_solution(written);
@@ -289,12 +289,16 @@ impl Progress {
     }
 
     /// To the tests when the image holds everything, to the builder when not, to the model when it cannot be built.
-    fn enter_image(&mut self) {
+    fn enter_image(&mut self, now: Timestamp) {
         if self.build.ready().is_some() {
             self.fix_tries = 0;
             self.attempt += 1;
             self.enter(Stage::RunningTests);
         } else if self.build.present_fault().is_some() {
+            if self.fix_tries >= MAX_FIX_TRIES {
+                let stop = self.no_progress(&format!("{MAX_FIX_TRIES} replacements in a row could not be installed either"));
+                return self.end(stop, Stage::FixingEnvironment, now);
+            }
             self.enter(Stage::FixingEnvironment);
         } else {
             self.enter(Stage::AwaitingImage);
@@ -409,7 +413,7 @@ impl Progress {
         hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    fn take_diagnosis(&mut self, diagnosis: &Diagnosis, declared: Packages, wanted: Packages) {
+    fn take_diagnosis(&mut self, diagnosis: &Diagnosis, declared: Packages, wanted: Packages, now: Timestamp) {
         self.build.declared = declared;
         self.build.wanted = wanted;
         self.pending_fixes = diagnosis.fixes();
@@ -434,7 +438,7 @@ impl Progress {
             self.count_fix(ErrorType::Environment);
             self.fix_applied = true;
         }
-        self.enter_next_fix();
+        self.enter_next_fix(now);
     }
 
     fn count_fix(&mut self, error_type: ErrorType) {
@@ -468,14 +472,14 @@ impl Progress {
             let stop = self.no_progress(&why);
             return self.end(stop, stage, now);
         }
-        self.enter_next_fix();
+        self.enter_next_fix(now);
     }
 
-    fn enter_next_fix(&mut self) {
+    fn enter_next_fix(&mut self, now: Timestamp) {
         match self.pending_fixes.first() {
             Some(ErrorType::Logic) => self.enter(Stage::FixingCode),
             Some(ErrorType::TestError) => self.enter(Stage::FixingTests),
-            Some(ErrorType::Environment) | None => self.enter_image(),
+            Some(ErrorType::Environment) | None => self.enter_image(now),
         }
     }
 

@@ -18,4 +18,6 @@ pub mod sandbox;
 pub mod stage;
 pub mod status;
 pub mod task;
+#[cfg(test)]
+pub mod test_support;
 pub mod verdict;
