@@ -12,6 +12,7 @@ pub mod diagnosis;
 pub mod mounts;
 pub mod progress;
 pub mod prompts;
+pub mod protocol;
 pub mod python;
 pub mod reply;
 pub mod sandbox;
