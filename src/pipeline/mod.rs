@@ -4,6 +4,8 @@
 
 pub mod call;
 pub mod checks;
+pub mod digest;
 pub mod python;
+pub mod redact;
 pub mod sandbox;
 pub mod task;
