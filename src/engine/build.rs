@@ -19,8 +19,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// Builds the image; `None` while a child still builds it.
     pub(super) async fn build(&self, progress: &Progress) -> Result<Option<Outcome>, EngineError> {
         let wanted = progress.build.wanted.clone();
-        let spec = self.image_spec(&wanted);
-        self.tell(&Event::BuildStarted { packages: spec.all_packages() });
+        let spec = ImageSpec::new(self.task.language, &self.task.image, &wanted);
+        let packages = [spec.packages.pip.clone(), spec.packages.apt.clone()].concat();
+        self.tell(&Event::BuildStarted { packages });
         let started = (self.clock)();
         let built = match self.sandbox.build(&spec).await {
             Ok(Progressing::Pending) => return Ok(None),
@@ -72,25 +73,5 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             _ => progress,
         };
         Ok((progress, Some(outcome)))
-    }
-
-    fn image_spec(&self, wanted: &Packages) -> ImageSpec {
-        let image = &self.task.image;
-        let merge = |base: &[String], wanted: &[String]| {
-            let mut all: Vec<String> = base.iter().chain(wanted).cloned().collect();
-            all.sort();
-            all.dedup();
-            all
-        };
-        ImageSpec {
-            packages: Packages {
-                pip: merge(&image.base_packages, &wanted.pip),
-                apt: merge(&image.base_system_packages, &wanted.apt),
-            },
-            python_version: image.python_version.clone(),
-            index_url: image.index_url.clone(),
-            base: image.base.clone(),
-            cache: self.task.cache,
-        }
     }
 }

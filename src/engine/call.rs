@@ -1,11 +1,11 @@
 //! Model calls: intent, call, record, acceptance.
 
-use crate::ledger::{Entry, Store, request_hash};
+use crate::ledger::{Created, Entry, Store};
 use crate::model::{Model, ModelError};
 use crate::pipeline::accept::{Accepted, AcceptedSource, Refusal, accept};
 use crate::pipeline::advance::{Outcome, Written};
 use crate::pipeline::budget;
-use crate::pipeline::call::{CallKind, Reply, Request, estimate_tokens};
+use crate::pipeline::call::{CallKind, Reply, Request, estimate_tokens, request_hash};
 use crate::pipeline::diagnosis::{Diagnosis, of_acceptance};
 use crate::pipeline::progress::{Intent, Progress};
 use crate::pipeline::prompts::{self, Material};
@@ -89,8 +89,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let entry = Entry::new(sequence, request, reply, started_at, finished_at);
         let bytes = serde_json::to_vec_pretty(&entry).map_err(|error| damaged(name, &error.to_string()))?;
         let entry = match self.store.create(name, &bytes).await? {
-            crate::ledger::Created::New => entry,
-            crate::ledger::Created::Existed(bytes) => read_entry(name, &bytes)?,
+            Created::New => entry,
+            Created::Existed(bytes) => read_entry(name, &bytes)?,
         };
         self.tell(&Event::CallFinished {
             kind,

@@ -16,13 +16,16 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
-use crate::ledger::{Redactor, Store, StoreError};
+use crate::ledger::{Store, StoreError};
+use crate::pipeline::redact::Redactor;
 use crate::model::Model;
 use crate::pipeline::advance::{IllegalTransition, Outcome, advance};
 use crate::pipeline::decide::{Decision, decide};
+use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::progress::{Document, PROGRESS_VERSION, Progress};
 use crate::pipeline::prompts::PromptError;
-use crate::pipeline::stage::Category;
+use crate::pipeline::diagnosis::name;
+use crate::pipeline::stage::{Category, Stage};
 use crate::pipeline::task::Task;
 use crate::sandbox::Sandbox;
 
@@ -155,11 +158,15 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     async fn record(&self, progress: Progress, outcome: Outcome, started: Timestamp) -> Result<Progress, EngineError> {
         let now = (self.clock)();
         let (stage, attempt) = (progress.stage, progress.attempt);
+        let ends_iteration = matches!(outcome, Outcome::Ran { .. } | Outcome::Diagnosed { .. });
         let mut next = advance(self.task, &progress, outcome, now)?;
         if next.waiting.is_none() {
             next.spent.active_seconds += now.duration_since(started).as_secs_f64().max(0.0);
         }
         self.save(&next).await?;
+        if ends_iteration && next.stage != Stage::Diagnosing {
+            self.tell_iteration(&next);
+        }
         if (next.stage, next.attempt) != (stage, attempt) {
             self.tell(&Event::StageEntered { stage: next.stage, attempt: next.attempt });
         }
@@ -175,6 +182,20 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// Records an outcome that comes from outside a step: a person resumed the task, or raised a limit.
     pub async fn apply(&self, progress: Progress, outcome: Outcome) -> Result<Progress, EngineError> {
         self.record(progress, outcome, (self.clock)()).await
+    }
+
+    /// One line an attempt: what went wrong, what was added (S29).
+    fn tell_iteration(&self, progress: &Progress) {
+        let Some(attempt) = progress.attempts.last() else { return };
+        let mut error_types: Vec<String> =
+            attempt.diagnosis.iter().map(|failure| name(failure.error_type).to_owned()).collect();
+        error_types.sort();
+        error_types.dedup();
+        self.tell(&Event::IterationFinished {
+            attempt: progress.attempt,
+            error_types,
+            packages_added: attempt.packages_added.clone(),
+        });
     }
 
     fn tell(&self, event: &Event) {
@@ -198,14 +219,14 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// Stores a document under a name that is written once; what is there already stays.
     async fn put(&self, name: String, bytes: &[u8]) -> Result<Document, EngineError> {
         self.store.create(&name, bytes).await?;
-        Ok(Document { sha256: crate::ledger::sha256(bytes), bytes: bytes.len() as u64, name })
+        Ok(Document { sha256: sha256_hex(bytes), bytes: bytes.len() as u64, name })
     }
 
     /// Reads a document.
     async fn get(&self, document: &Document) -> Result<Vec<u8>, EngineError> {
         let bytes = self.store.read(&document.name).await?;
         let bytes = bytes.ok_or_else(|| damaged(&document.name, "it is missing"))?;
-        if crate::ledger::sha256(&bytes) != document.sha256 {
+        if sha256_hex(&bytes) != document.sha256 {
             return Err(damaged(&document.name, "its SHA-256 is not the recorded one"));
         }
         Ok(bytes)

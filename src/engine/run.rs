@@ -11,6 +11,7 @@ use crate::ledger::Store;
 use crate::model::Model;
 use crate::pipeline::advance::Outcome;
 use crate::pipeline::mounts::Rehearsal;
+use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::python::{self, Module};
 use crate::pipeline::sandbox::{
@@ -62,7 +63,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         if let Some(bytes) = self.store.read(&name).await? {
             let record: RunRecord =
                 serde_json::from_slice(&bytes).map_err(|error| damaged(&name, &error.to_string()))?;
-            let document = Document { sha256: crate::ledger::sha256(&bytes), bytes: bytes.len() as u64, name };
+            let document = Document { sha256: sha256_hex(&bytes), bytes: bytes.len() as u64, name };
             return Ok(Some(self.ran(document, record)));
         }
         let started_at = (self.clock)();
@@ -135,8 +136,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         reports: Reports,
         started_at: Timestamp,
     ) -> Result<Result<RunRecord, String>, EngineError> {
-        let mut report = reports.main;
-        self.surroundings.redactor.redact_report(&mut report);
+        let report = self.redacted(reports.main)?;
         let rehearsal = report.phases.iter().find(|phase| phase.name == PhaseName::Rehearsal);
         let faults = match rehearsal {
             Some(phase) if phase.end == PhaseEnd::Exited(0) => {
@@ -152,6 +152,16 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let acceptance = jobs.acceptance_sentinels.as_ref().zip(reports.acceptance.as_ref());
         let verdict = judge(&jobs.main, &report, acceptance, &findings, jobs.skipped_rehearsal.as_deref());
         Ok(Ok(RunRecord { attempt: progress.attempt, started_at, report, findings, verdict }))
+    }
+
+    /// The report without the values of Secrets, wherever the program printed them.
+    fn redacted(&self, report: Report) -> Result<Report, EngineError> {
+        if self.surroundings.secret_env.is_empty() {
+            return Ok(report);
+        }
+        let text = serde_json::to_string(&report).map_err(|error| damaged("report", &error.to_string()))?;
+        let clean = self.surroundings.redactor.redact(&text);
+        serde_json::from_str(&clean).map_err(|error| damaged("report", &error.to_string()))
     }
 
     async fn jobs(&self, progress: &Progress) -> Result<Jobs, EngineError> {

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use sha2::{Digest, Sha256};
 
 use crate::api::common::TestingMode;
 use crate::api::status::{
     AttemptStatus, ConstraintStatus, ErrorType, FailureDiagnosis, PlanStatus, SampleStatus,
 };
 
+use super::digest::sha256_hex_of_parts;
 use super::diagnosis::{Diagnosis, only_acceptance};
 use super::progress::{BuildFault, BuiltImage, Document, Progress, Recurrence, Tried, Waiting};
 use super::sandbox::Packages;
@@ -404,13 +404,10 @@ impl Progress {
     }
 
     fn state_hash(&self, failing: &BTreeSet<String>) -> String {
-        let mut hash = Sha256::new();
         let packages = self.build.wanted.pip.iter().chain(&self.build.wanted.apt);
-        for part in [&self.memory.solution_tree, &self.memory.tests_tree].into_iter().chain(packages).chain(failing) {
-            hash.update(part.as_bytes());
-            hash.update([0]);
-        }
-        hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+        let sources = [&self.memory.solution_tree, &self.memory.tests_tree].into_iter();
+        let parts: Vec<&str> = sources.chain(packages).chain(failing).map(String::as_str).collect();
+        sha256_hex_of_parts(&parts)[..16].to_owned()
     }
 
     fn take_diagnosis(&mut self, diagnosis: &Diagnosis, declared: Packages, wanted: Packages, now: Timestamp) {

@@ -9,7 +9,7 @@ use wiremock::{Mock, MockServer, Request as Received, ResponseTemplate};
 
 use super::*;
 use crate::api::model::Provider;
-use crate::model::ErrorCategory;
+use crate::pipeline::stage::Category;
 use crate::model::test_support::{KEY, no_pause, options, request};
 
 fn completion(content: &str, finish: &str) -> Value {
@@ -262,14 +262,14 @@ async fn a_rejection_for_another_reason_is_not_repeated() {
     let server = server(ResponseTemplate::new(400).set_body_string("temperature must be 1")).await;
     let error = model(&server).call(&request()).await.unwrap_err();
     assert_eq!(server.received_requests().await.unwrap().len(), 1);
-    assert_eq!(error.category(), ErrorCategory::Configuration);
+    assert_eq!(error.category(), Category::Configuration);
 }
 
 #[tokio::test]
 async fn an_answer_without_choices_shows_what_came_instead() {
     let server = server(ok(json!({"error": {"message": "upstream is down"}}))).await;
     let error = model(&server).call(&request()).await.unwrap_err();
-    assert_eq!(error.category(), ErrorCategory::Infrastructure);
+    assert_eq!(error.category(), Category::Infrastructure);
     assert_eq!(
         error.to_string(),
         format!(
