@@ -202,7 +202,7 @@ fn statistics(column: &ColumnProfile) -> String {
         let number = |value| format_number(value, numbers.decimals);
         let about = if numbers.quartiles.is_exact { "" } else { "≈" };
         return format!(
-            " {}..{} mean {} median {about}{}{unique}",
+            " {}..{} mean {} median {about}{}",
             numbers.min,
             numbers.max,
             number(numbers.mean),
@@ -232,7 +232,7 @@ fn statistics(column: &ColumnProfile) -> String {
 /// The value of a column that has one value only.
 fn constant(column: &ColumnProfile) -> Option<String> {
     match (column.distinct, column.top.as_slice()) {
-        (DistinctCount::Exact(1), [(value, _)]) => Some(shown_value(value)),
+        (DistinctCount::Exact(1), [(value, _)]) if column.nulls.is_empty() => Some(shown_value(value)),
         _ => None,
     }
 }

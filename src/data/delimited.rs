@@ -63,6 +63,13 @@ impl<R: BufRead> RecordReader<R> {
         }
     }
 
+    /// Starts again at the first record, read from `input`.
+    pub fn restart(&mut self, input: R) {
+        self.input = input;
+        self.core.reset();
+        self.next_line = 1;
+    }
+
     /// The next record; `None` at the end. Blank lines are skipped.
     pub fn read(&mut self) -> io::Result<Option<Record<'_>>> {
         self.raw.clear();

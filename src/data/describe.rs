@@ -155,6 +155,7 @@ fn delimited(
     Ok(Some(TableProfile {
         layout: Layout::Delimited { delimiter, header },
         records,
+        longer_records: shape.longer.count,
         columns,
         column_count: width as u64,
         rows,
@@ -334,5 +335,5 @@ fn json_content(
     };
     let (records, column_count) = (table.records(), table.path_count());
     let (columns, rows) = table.finish(options.max_rows);
-    Ok(Content::Table(TableProfile { layout, records, columns, column_count, rows }))
+    Ok(Content::Table(TableProfile { layout, records, longer_records: 0, columns, column_count, rows }))
 }

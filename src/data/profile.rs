@@ -61,6 +61,8 @@ pub struct TableProfile {
     pub layout: Layout,
     /// Records of the whole file, the header not counted.
     pub records: u64,
+    /// Records with more fields than the first record has.
+    pub longer_records: u64,
     /// The first 200 columns.
     pub columns: Vec<ColumnProfile>,
     /// All columns.
