@@ -80,7 +80,7 @@ pub fn evaluate(
         Table::Delimited(encoding, found) => delimited(source, encoding, &found, &mut runs).map_err(DataError::read(file_name))?,
         Table::Json(encoding, found) => from_json(source, encoding, &found, &mut runs, file_name)?,
     };
-    let results = runs.into_iter().map(|run| run.finish(records)).collect();
+    let results = runs.into_iter().map(|run| run.finish()).collect();
     Ok(CheckReport { records, results })
 }
 
@@ -303,11 +303,10 @@ impl<'c> Run<'c> {
         }
     }
 
-    fn finish(self, records: u64) -> CheckResult {
+    fn finish(self) -> CheckResult {
         let Self { check, values, violations, first, is_bound, .. } = self;
-        let is_missing = !is_bound && (records > 0 || values == 0);
         let outcome =
-            if is_missing { CheckOutcome::ColumnMissing } else { CheckOutcome::Checked { values, violations, first } };
+            if is_bound { CheckOutcome::Checked { values, violations, first } } else { CheckOutcome::ColumnMissing };
         CheckResult { check: check.clone(), outcome }
     }
 }
