@@ -5,7 +5,6 @@
 pub mod api;
 pub mod cli;
 pub mod data;
-#[cfg(any())]
 pub mod engine;
 pub mod ledger;
 pub mod local;

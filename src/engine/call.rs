@@ -1,6 +1,6 @@
 //! Model calls: intent, call, record, acceptance.
 
-use crate::ledger::{Created, Entry, Store};
+use crate::ledger::{Entry, Ledger, Store};
 use crate::model::{Model, ModelError};
 use crate::pipeline::accept::{Accepted, AcceptedSource, Refusal, accept};
 use crate::pipeline::advance::{Outcome, Written};
@@ -32,9 +32,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 
     async fn answered(&self, progress: Progress, request: &Request) -> Result<Answered, EngineError> {
-        let name = entry_name(progress.sequence, request.kind);
-        if let Some(bytes) = self.store.read(&name).await? {
-            let entry = read_entry(&name, &bytes)?;
+        if let Some(entry) = Ledger::new(self.store).find(progress.sequence, request.kind).await? {
             return Ok(self.take_recorded(progress, request, entry));
         }
         let progress = progress.with_call_lost();
@@ -45,7 +43,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         };
         let request = Request { max_output_tokens: u32::try_from(limit).unwrap_or(u32::MAX), ..request.clone() };
         let _ = self.in_call.send(true);
-        let answered = self.ask(progress, &request, &name, size + limit).await;
+        let answered = self.ask(progress, &request, size + limit).await;
         let _ = self.in_call.send(false);
         answered
     }
@@ -69,7 +67,6 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         &self,
         progress: Progress,
         request: &Request,
-        name: &str,
         estimate: u64,
     ) -> Result<Answered, EngineError> {
         let (kind, sequence) = (request.kind, progress.sequence);
@@ -86,12 +83,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Err(error) => return Ok(self.call_failed(progress, &error)),
         };
         let finished_at = (self.clock)();
-        let entry = Entry::new(sequence, request, reply, started_at, finished_at);
-        let bytes = serde_json::to_vec_pretty(&entry).map_err(|error| damaged(name, &error.to_string()))?;
-        let entry = match self.store.create(name, &bytes).await? {
-            Created::New => entry,
-            Created::Existed(bytes) => read_entry(name, &bytes)?,
-        };
+        let entry = Ledger::new(self.store).record(sequence, request, reply, started_at, finished_at).await?;
         self.tell(&Event::CallFinished {
             kind,
             sequence,
@@ -195,14 +187,6 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 enum Answered {
     Reply(Progress, Reply),
     Otherwise(Progress, Outcome),
-}
-
-fn entry_name(sequence: u32, kind: CallKind) -> String {
-    format!("calls/{sequence:04}-{kind}.json")
-}
-
-fn read_entry(name: &str, bytes: &[u8]) -> Result<Entry, EngineError> {
-    serde_json::from_slice(bytes).map_err(|error| damaged(name, &error.to_string()))
 }
 
 fn request_tokens(request: &Request) -> u64 {

@@ -17,6 +17,7 @@ use crate::pipeline::python::{self, Module};
 use crate::pipeline::sandbox::{
     Job, JobLimits, OutputReport, Phase, PhaseEnd, PhaseName, ProgramPhase, Report, Sentinels, TestPhase,
 };
+use crate::pipeline::stage::Category;
 use crate::pipeline::verdict::{RehearsalFindings, Verdict, judge};
 use crate::sandbox::{Progressing, Sandbox, SandboxError};
 
@@ -77,8 +78,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let record = match self.judged(progress, &jobs, reports, started_at).await? {
             Ok(record) => record,
             Err(message) => {
-                let infrastructure = crate::pipeline::stage::Category::Infrastructure;
-                return Ok(Some(self.blocked(progress, infrastructure, message)));
+                return Ok(Some(self.blocked(progress, Category::Infrastructure, message)));
             }
         };
         let bytes = serde_json::to_vec(&record).map_err(|error| damaged(&name, &error.to_string()))?;
@@ -123,7 +123,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         loop {
             match self.sandbox.run(image, job).await {
                 Ok(Progressing::Done(report)) if tries > 0 && failed_execution(job, &report) => tries -= 1,
-                Err(error) if tries > 0 && !error.needs_a_person() => tries -= 1,
+                Err(error) if tries > 0 && error.category() == Category::Infrastructure => tries -= 1,
                 other => return other,
             }
         }

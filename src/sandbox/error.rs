@@ -5,17 +5,7 @@ use std::path::Path;
 use thiserror::Error;
 
 use super::packages::PackageProblem;
-
-/// Whose matter a failure is. None of them spends an iteration but `Environment`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Category {
-    /// Nobody's fault: it may work when tried again.
-    Infrastructure,
-    /// Something outside the task must be changed by a person.
-    Configuration,
-    /// The package set cannot be had: it is diagnosed and changed like a failing test.
-    Environment,
-}
+use crate::pipeline::stage::Category;
 
 /// A sandbox that could not be built or run. A program that fails is no error: the report says so.
 #[derive(Error, Debug)]

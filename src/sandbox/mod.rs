@@ -8,7 +8,7 @@ pub mod packages;
 
 use std::future::Future;
 
-pub use error::{Category, SandboxError};
+pub use error::SandboxError;
 pub use image::ImageSpec;
 pub use local::LocalSandbox;
 pub use packages::{PackageProblem, PackageProblemKind};
@@ -33,6 +33,8 @@ pub struct Built {
     pub resolved: Vec<String>,
     /// The interpreter's version; says so when it is not the one that was asked for (`3.11.2 (3.12 was asked for)`).
     pub python: String,
+    /// Whether it was made for this call; false when it was there.
+    pub fresh: bool,
 }
 
 /// Where untrusted code runs.

@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
+use codegen_operator::pipeline::stage::Category;
 use codegen_operator::sandbox::{
-    Category, ImageSpec, LocalSandbox, PackageProblemKind, Progressing, Sandbox as _, SandboxError,
+    ImageSpec, LocalSandbox, PackageProblemKind, Progressing, Sandbox as _, SandboxError,
 };
 
 use crate::support::{build, cache, sandbox, spec};

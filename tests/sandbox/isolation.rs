@@ -6,7 +6,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use codegen_operator::pipeline::sandbox::{InputMount, NetworkAccess, PhaseEnd};
-use codegen_operator::sandbox::{Category, Sandbox as _, SandboxError};
+use codegen_operator::pipeline::stage::Category;
+use codegen_operator::sandbox::{Sandbox as _, SandboxError};
 
 use crate::support::{environment, job, printed, program, run, run_one, sandbox, tests};
 

@@ -158,7 +158,7 @@ mod tests {
     ) {
         let error = explain(stderr, switches).expect("bubblewrap's words");
         assert!(error.to_string().contains(expected), "{error}");
-        assert_eq!(error.category(), crate::sandbox::Category::Configuration);
+        assert_eq!(error.category(), crate::pipeline::stage::Category::Configuration);
     }
 
     #[test]

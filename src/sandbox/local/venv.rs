@@ -53,7 +53,7 @@ pub(super) fn find(cache: &Path, id: &str) -> Option<Environment> {
 pub(super) async fn find_or_build(cache: &Path, spec: &ImageSpec) -> Result<Built, SandboxError> {
     let id = spec.content_hash();
     if let Some(environment) = find(cache, &id) {
-        return Ok(built(id, environment));
+        return Ok(built(id, environment, false));
     }
     reject_locations(&spec.packages.pip)?;
     system_packages::check(&spec.packages.apt).await?;
@@ -62,7 +62,7 @@ pub(super) async fn find_or_build(cache: &Path, spec: &ImageSpec) -> Result<Buil
     fs::create_dir_all(&parent).map_err(SandboxError::io("create", &parent))?;
     let _lock = lock(parent.join(format!("{id}.lock"))).await?;
     if let Some(environment) = find(cache, &id) {
-        return Ok(built(id, environment));
+        return Ok(built(id, environment, false));
     }
     // What a killed run left is removed: whoever holds the lock is the only one who builds.
     let unfinished = parent.join(format!("{id}.unfinished"));
@@ -75,14 +75,15 @@ pub(super) async fn find_or_build(cache: &Path, spec: &ImageSpec) -> Result<Buil
     let marker = serde_json::to_vec_pretty(&environment).unwrap_or_default();
     fs::write(unfinished.join(MARKER), marker).map_err(SandboxError::io("write", &unfinished))?;
     fs::rename(&unfinished, &target).map_err(SandboxError::io("create", &target))?;
-    Ok(built(id, environment))
+    Ok(built(id, environment, true))
 }
 
-fn built(id: String, environment: Environment) -> Built {
+fn built(id: String, environment: Environment, fresh: bool) -> Built {
     Built {
         image: id,
         resolved: environment.resolved,
         python: environment.python,
+        fresh,
     }
 }
 
