@@ -126,7 +126,7 @@ async fn the_tasks_deadline_ends_a_call_before_its_own() {
     let silent = ok().set_delay(Duration::from_mins(1));
     let server = server(silent.clone(), silent).await;
     let (http, _) = http_with(&server.uri(), |options| {
-        options.task_deadline = Some(Instant::now() + SHORT)
+        options.task_deadline = Some(Instant::now() + SHORT);
     });
     assert!(matches!(
         send(&http).await,
