@@ -64,7 +64,8 @@ pub enum StoreError {
     },
     /// An object whose bytes are not those that were written.
     #[error(
-        "`{name}` is damaged: {detail}; restore the run's folder from a backup, or remove it to start again"
+        "`{name}` is damaged: {detail}; restore it from a backup, or remove it alone and run again: \
+         what it held is then made anew"
     )]
     Damaged {
         /// Name of the object.

@@ -100,8 +100,8 @@ async fn a_damaged_object_is_reported_by_name() {
     let error = store.read("calls/0001-plan.json").await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`calls/0001-plan.json` is damaged: its checksum does not match; restore the run's folder from a backup, \
-         or remove it to start again"
+        "`calls/0001-plan.json` is damaged: its checksum does not match; restore it from a backup, or remove it alone \
+         and run again: what it held is then made anew"
     );
     assert!(store.create("calls/0001-plan.json", b"new").await.is_err());
     assert!(store.read("calls/0002-code.json").await.is_ok());
