@@ -85,8 +85,11 @@ impl Http {
 
     /// Posts `body` until there is a final answer, the tries are used up, or `deadline` passes.
     pub async fn post(&self, body: &Value, deadline: Instant) -> Result<Answer, ModelError> {
-        let client = self.client()?;
         let begun = Instant::now();
+        if begun >= deadline {
+            return Err(self.deadline_exceeded(0, Duration::ZERO, None));
+        }
+        let client = self.client()?;
         let mut tries = 0;
         let mut before = None;
         loop {
@@ -180,7 +183,7 @@ impl Http {
             return Err(Failure::Status {
                 status,
                 retry_after: retry_after(headers, SystemTime::now()),
-                detail: self.endpoint.excerpt(&text),
+                detail: self.endpoint.explanation(&text),
             });
         }
         let location = headers
@@ -249,6 +252,7 @@ impl Http {
 
     fn deadline_exceeded(&self, tries: u32, allowed: Duration, before: Option<Failure>) -> ModelError {
         let detail = match before {
+            None if tries == 0 => "the time was over before the request was sent".to_owned(),
             None => {
                 "the server accepted the request and stayed silent, or no connection came about".to_owned()
             }

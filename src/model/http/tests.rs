@@ -135,6 +135,22 @@ async fn the_tasks_deadline_ends_a_call_before_its_own() {
 }
 
 #[tokio::test]
+async fn a_call_without_time_sends_nothing() {
+    let server = server(ok(), ok()).await;
+    let (http, _) = http_with(&server.uri(), |options| {
+        options.task_deadline = Some(Instant::now());
+    });
+    let error = send(&http).await.unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("the time was over before the request was sent"),
+        "{error}"
+    );
+    assert!(server.received_requests().await.unwrap().is_empty());
+}
+
+#[tokio::test]
 async fn a_refused_connection_is_tried_again_and_then_named() {
     // Port 1 (tcpmux) is one that no test server can be given.
     let base = "http://user:geheim@127.0.0.1:1/v1";

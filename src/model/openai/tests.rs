@@ -253,6 +253,17 @@ async fn a_server_that_refuses_everything_ends_with_its_own_words() {
 }
 
 #[tokio::test]
+async fn a_simpler_request_that_fails_as_well_is_not_remembered() {
+    let server = server(ResponseTemplate::new(400).set_body_string("response_format: nothing works")).await;
+    let model = model(&server);
+    model.call(&request()).await.unwrap_err();
+    model.call(&request()).await.unwrap_err();
+    let bodies = bodies(&server).await;
+    assert_eq!(bodies.len(), 6);
+    assert_eq!(bodies[3], bodies[0]);
+}
+
+#[tokio::test]
 async fn a_rejection_for_another_reason_is_not_repeated() {
     let server = server(ResponseTemplate::new(400).set_body_string("temperature must be 1")).await;
     let error = model(&server).call(&request()).await.unwrap_err();
