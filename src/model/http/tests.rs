@@ -127,12 +127,28 @@ async fn the_tasks_deadline_ends_a_call_before_its_own() {
     let silent = ok().set_delay(Duration::from_mins(1));
     let server = server(silent.clone(), silent).await;
     let (http, _) = http_with(&server.uri(), |options| {
-        options.task_deadline = Some(Instant::now() + SHORT)
+        options.task_deadline = Some(Instant::now() + SHORT);
     });
     assert!(matches!(
         send(&http).await,
         Err(ModelError::DeadlineExceeded { .. })
     ));
+}
+
+#[tokio::test]
+async fn a_call_without_time_sends_nothing() {
+    let server = server(ok(), ok()).await;
+    let (http, _) = http_with(&server.uri(), |options| {
+        options.task_deadline = Some(Instant::now());
+    });
+    let error = send(&http).await.unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("the time was over before the request was sent"),
+        "{error}"
+    );
+    assert!(server.received_requests().await.unwrap().is_empty());
 }
 
 #[tokio::test]

@@ -1,8 +1,3 @@
-#![expect(
-    clippy::needless_pass_by_value,
-    reason = "JSON literals read better when they are handed over"
-)]
-
 use serde_json::{Value, json};
 use wiremock::matchers::{body_partial_json, header, method, path, query_param};
 use wiremock::{Mock, MockServer, Request as Received, ResponseTemplate};
@@ -179,7 +174,7 @@ async fn the_users_parameters_headers_and_query_are_sent_as_they_are() {
 async fn a_header_with_credentials_keeps_the_keys_own_header_away() {
     let server = server(ok(completion("{}", "stop"))).await;
     let model = model_with(&server, |options| {
-        options.headers.push(("api-key".to_owned(), Secret::new("azure")))
+        options.headers.push(("api-key".to_owned(), Secret::new("azure")));
     });
     model.call(&request()).await.unwrap();
     let received = server.received_requests().await.unwrap();
@@ -255,6 +250,17 @@ async fn a_server_that_refuses_everything_ends_with_its_own_words() {
         if detail == "response_format and max_completion_tokens: no"),
         "{error}"
     );
+}
+
+#[tokio::test]
+async fn a_simpler_request_that_fails_as_well_is_not_remembered() {
+    let server = server(ResponseTemplate::new(400).set_body_string("response_format: nothing works")).await;
+    let model = model(&server);
+    model.call(&request()).await.unwrap_err();
+    model.call(&request()).await.unwrap_err();
+    let bodies = bodies(&server).await;
+    assert_eq!(bodies.len(), 6);
+    assert_eq!(bodies[3], bodies[0]);
 }
 
 #[tokio::test]
