@@ -115,6 +115,7 @@ pub async fn printed(solution: &str) -> String {
 
 pub async fn session(solution: &str, test_file: &str) -> TestReport {
     let report = run_one(tests(solution, test_file)).await;
+    eprintln!("{report:#?}");
     let session = report.tests.expect("a session");
     assert!(!report.stderr.contains("Traceback"), "{}", report.stderr);
     session

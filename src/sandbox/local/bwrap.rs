@@ -168,6 +168,11 @@ fn system(layout: &Layout, line: &mut Line) {
     line.add(["--proc", "/proc", "--dev", "/dev"]);
     let inside = |folder: &&str| layout.interpreter.starts_with(folder);
     if !["/usr"].iter().chain(&STORES).any(|folder| inside(&folder)) {
+        // Bubblewrap would close the folders above like the originals, and a home is closed to other users.
+        let above: Vec<&Path> = layout.interpreter.ancestors().skip(1).collect();
+        for folder in above.into_iter().rev().skip(1) {
+            line.add([OsString::from("--dir"), folder.into()]);
+        }
         line.bind(layout.interpreter, layout.interpreter);
     }
 }
