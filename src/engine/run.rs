@@ -13,7 +13,7 @@ use crate::pipeline::advance::Outcome;
 use crate::pipeline::mounts::Rehearsal;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::progress::{Document, Progress};
-use crate::pipeline::python::{self, Module};
+use crate::pipeline::python::{Module, outline::stub};
 use crate::pipeline::sandbox::{
     Job, JobLimits, OutputReport, Phase, PhaseEnd, PhaseName, ProgramPhase, Report, Sentinels, TestPhase,
 };
@@ -170,9 +170,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         if self.task.testing == TestingMode::Generate {
             let tests = self.text(progress.documents.tests.as_ref()).await?;
             let module = Module::parse(&solution).map_err(crate::pipeline::prompts::PromptError::from)?;
-            let stub = python::stub(&module);
+            let without_bodies = stub(&module);
             phases.push(test_phase(PhaseName::Tests, &solution, "test_solution.py", &tests));
-            phases.push(test_phase(PhaseName::Vacuity, &stub, "test_solution.py", &tests));
+            phases.push(test_phase(PhaseName::Vacuity, &without_bodies, "test_solution.py", &tests));
         }
         let skipped_rehearsal = match self.task.rehearsal() {
             Rehearsal::Run(args) => {

@@ -10,7 +10,14 @@ use super::call::{CallKind, Reply};
 use super::diagnosis::{Diagnosis, diagnose};
 use super::progress::Progress;
 use super::prompts::{Material, listed};
-use super::python::{self, Module};
+use super::python::contract::violations;
+use super::python::functions::functions;
+use super::python::merge::{changed_names, merge, tree_hash};
+use super::python::packages::{Sources, detect};
+use super::python::requirement::{Requirement, normalized};
+use super::python::suite;
+use super::python::tampering::{solution_findings, suite_findings};
+use super::python::Module;
 use super::reply::{
     CodeReply, ConstraintsReply, DiagnosisReply, EnvironmentReply, PackageManager, PlanReply, ReplyFault, SourceReply, parse,
 };
@@ -123,7 +130,7 @@ impl Facts<'_> {
         let declared = Packages { pip: reply.packages, apt: reply.system_packages };
         let wanted = self.wanted(&[&module], &declared).map_err(Refusal::Reply)?;
         Ok(Accepted::Source(AcceptedSource {
-            tree: python::tree_hash(&module),
+            tree: tree_hash(&module),
             source: reply.code,
             changed: Vec::new(),
             declared,
@@ -170,7 +177,7 @@ impl Facts<'_> {
             )));
         }
         let built = self.progress.build.built.as_ref().map(|built| &built.packages);
-        let there = |have: &[String], names: &[String]| names.iter().all(|name| have.contains(&python::normalise_name(name)));
+        let there = |have: &[String], names: &[String]| names.iter().all(|name| have.iter().any(|there| same_package(there, name)));
         if built.is_some_and(|built| there(&built.pip, pip) && there(&built.apt, apt)) {
             let names = [pip, apt].concat().join(", ");
             return Err(Refusal::Reply(format!(
@@ -190,14 +197,14 @@ impl Facts<'_> {
         let Ok(module) = Module::parse(source) else { return Vec::new() };
         let mut known: Vec<String> = Vec::new();
         for name in named {
-            if let Some(name) = python::resolve_function(&module, name)
+            if let Some(name) = resolve(error_type, &module, name)
                 && !known.contains(&name)
             {
                 known.push(name);
             }
         }
         if known.is_empty() && error_type == ErrorType::TestError {
-            known.extend(python::resolve_function(&module, test));
+            known.extend(suite::resolve(&module, test));
         }
         known
     }
@@ -210,17 +217,17 @@ impl Facts<'_> {
     fn merged_code(&self, patch: &str) -> Result<Accepted, String> {
         let before = stored(&self.material.solution)?;
         parse_source("the answer", patch)?;
-        let merged = python::merge(&before, patch).map_err(|fault| fault.to_string())?;
+        let merged = merge(&before, patch).map_err(|fault| fault.to_string())?;
         let after = parse_source("solution.py", &merged.source)?;
         self.check_solution(&after)?;
-        let changed = python::changed_names(&before, &after);
+        let changed = changed_names(&before, &after);
         let named = self.material.diagnosis.functions(ErrorType::Logic);
         check_applied(&named, &changed)?;
         let tests = self.stored_tests()?;
         let modules: Vec<&Module> = std::iter::once(&after).chain(&tests).collect();
         let declared = self.progress.build.declared.clone();
         let wanted = self.wanted(&modules, &declared)?;
-        let tree = python::tree_hash(&after);
+        let tree = tree_hash(&after);
         let changed = changed.into_iter().collect();
         Ok(Accepted::Source(AcceptedSource { source: merged.source, tree, changed, declared, wanted }))
     }
@@ -234,10 +241,10 @@ impl Facts<'_> {
         let before = stored(&self.material.tests)?;
         parse_source("the answer", patch)?;
         let named = self.material.diagnosis.functions(ErrorType::TestError);
-        let source = python::patch_suite(&before, patch, &named).map_err(|fault| fault.to_string())?;
+        let source = suite::patch(&before, patch, &named).map_err(|fault| fault.to_string())?;
         let after = parse_source("test_solution.py", &source)?;
         self.check_suite(&after)?;
-        let changed = python::changed_names(&before, &after);
+        let changed = changed_names(&before, &after);
         if changed.is_empty() {
             return Err("The answer leaves the suite as it was.".into());
         }
@@ -249,7 +256,7 @@ impl Facts<'_> {
         let mut replaced = Vec::new();
         for row in reply.replacements {
             let known = match row.manager {
-                PackageManager::Pip => build.wanted.pip.iter().find(|have| python::same_package(have, &row.name)),
+                PackageManager::Pip => build.wanted.pip.iter().find(|have| same_package(have, &row.name)),
                 PackageManager::Apt => build.wanted.apt.iter().find(|have| **have == row.name),
             };
             let Some(known) = known else {
@@ -263,23 +270,23 @@ impl Facts<'_> {
         if wanted == build.wanted {
             return Err(Refusal::Reply("The answer leaves the packages as they were.".into()));
         }
-        if let Some(bad) = wanted.pip.iter().find_map(|name| python::check_requirement(name).err()) {
-            return Err(Refusal::Reply(bad));
+        for name in &wanted.pip {
+            Requirement::parse(name).map_err(|fault| Refusal::Reply(format!("Package {name}: {fault}.")))?;
         }
         Ok(Accepted::Environment { replaced, wanted })
     }
 
     fn check_solution(&self, module: &Module) -> Result<(), String> {
-        let mut faults = python::violations(module, &self.task.inputs, &self.task.outputs);
-        faults.extend(python::solution_findings(module).iter().map(ToString::to_string));
+        let mut faults = violations(module, &self.task.inputs, &self.task.outputs);
+        faults.extend(solution_findings(module).iter().map(ToString::to_string));
         if faults.is_empty() { Ok(()) } else { Err(format!("solution.py breaks the contract: {}", faults.join(" "))) }
     }
 
     fn check_suite(&self, suite: &Module) -> Result<(), String> {
-        if python::test_functions(suite).is_empty() {
+        if suite::test_functions(suite).is_empty() {
             return Err("The suite has no test: write functions whose names start with test_.".into());
         }
-        let faults: Vec<String> = python::suite_findings(suite).iter().map(ToString::to_string).collect();
+        let faults: Vec<String> = suite_findings(suite).iter().map(ToString::to_string).collect();
         if faults.is_empty() { Ok(()) } else { Err(format!("test_solution.py is not accepted: {}", faults.join(" "))) }
     }
 
@@ -287,7 +294,7 @@ impl Facts<'_> {
         let solution = stored(&self.material.solution)?;
         let declared = self.progress.build.declared.clone();
         let wanted = self.wanted(&[&solution, suite], &declared)?;
-        let tree = python::tree_hash(suite);
+        let tree = tree_hash(suite);
         Ok(Accepted::Source(AcceptedSource { source: suite.source().to_owned(), tree, changed, declared, wanted }))
     }
 
@@ -303,9 +310,14 @@ impl Facts<'_> {
     }
 
     fn wanted(&self, modules: &[&Module], declared: &Packages) -> Result<Packages, String> {
-        let detected = python::detect(modules, &self.task.image.python_version, declared);
+        let detected = detect(&Sources {
+            modules,
+            version: &self.task.image.python_version,
+            declared,
+            base: &Packages::default(),
+        });
         if let Some(rejected) = detected.rejected.first() {
-            return Err(rejected.to_string());
+            return Err(format!("Package {}: {}.", rejected.given, rejected.reason));
         }
         Ok(self.progress.build.replace(&detected.packages))
     }
@@ -335,6 +347,26 @@ fn parse_source(what: &str, source: &str) -> Result<Module, String> {
         return Err("The code is empty.".into());
     }
     Module::parse(source).map_err(|fault| format!("{what} does not parse: {fault}."))
+}
+
+/// Qualified name of a function that a diagnosis names, when it is there.
+fn resolve(error_type: ErrorType, module: &Module, named: &str) -> Option<String> {
+    match error_type {
+        ErrorType::TestError => suite::resolve(module, named),
+        ErrorType::Logic | ErrorType::Environment => {
+            let name = named.trim_end_matches("()").trim_start_matches("solution.");
+            functions(module)
+                .into_iter()
+                .find(|function| function.qualname == name || function.name() == name)
+                .map(|function| function.qualname)
+        }
+    }
+}
+
+/// Whether a requirement is of that package.
+fn same_package(requirement: &str, name: &str) -> bool {
+    let name_of = |text: &str| Requirement::parse(text).map_or_else(|_| normalized(text), |parsed| parsed.name);
+    name_of(requirement) == name_of(name)
 }
 
 fn stored(source: &str) -> Result<Module, String> {

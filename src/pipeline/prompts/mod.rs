@@ -12,7 +12,9 @@ use crate::api::status::{ErrorType, PlanStatus};
 
 use super::call::{CallKind, Request};
 use super::diagnosis::{DiagnosedFailure, Diagnosis};
-use super::python::{self, Module};
+use super::python::functions::{functions, on_the_way, referenced_by, source_of};
+use super::python::outline::outline;
+use super::python::{Module, SyntaxFault, suite};
 use super::reply;
 use super::task::Task;
 use super::verdict::{CheckSource, FailedCheck, Verdict, tail};
@@ -51,7 +53,7 @@ pub enum PromptError {
     Template(#[from] minijinja::Error),
     /// A stored source does not parse.
     #[error("failed to read a stored program")]
-    Source(#[from] python::SyntaxFault),
+    Source(#[from] SyntaxFault),
 }
 
 /// The request of one call.
@@ -110,7 +112,7 @@ fn instruction(material: &Material, kind: CallKind) -> Result<String, PromptErro
         CallKind::Plan => render("plan", ()),
         CallKind::Code => render("code", context! { plan }),
         CallKind::Tests => {
-            let outline = python::outline(&Module::parse(&material.solution)?);
+            let outline = outline(&Module::parse(&material.solution)?);
             render("tests", context! { plan, outline => outline.trim_end() })
         }
         CallKind::Diagnosis => diagnosis(material),
@@ -144,24 +146,37 @@ fn diagnosis(material: &Material) -> Result<String, PromptError> {
     let mut on_the_way: Vec<String> = Vec::new();
     let mut checks = Vec::new();
     for check in &listed {
-        let test = python::test_source(&suite, &check.detail.id);
-        on_the_way.extend(on_the_way_of(&solution, check, test.as_deref()));
-        let text = if check.source == CheckSource::Test { short_text(check) } else { long_text(check) };
-        checks.push(ListedCheck { id: check.detail.id.clone(), source: test, text });
+        let test = suite::resolve(&suite, &check.detail.id);
+        on_the_way.extend(way_of(&solution, &suite, check, test.as_deref()));
+        let source = test.as_deref().and_then(|name| source_of(&suite, name)).map(str::to_owned);
+        let text = if source.is_some() { short_text(check) } else { long_text(check) };
+        checks.push(ListedCheck { id: check.detail.id.clone(), source, text });
     }
-    let functions = python::sources_of(&solution, &on_the_way);
+    let functions = sources_of(&solution, &on_the_way);
     let left_out = verdict.failed.iter().filter(|check| check.source != CheckSource::Acceptance).count() - listed.len();
     render("diagnosis", context! { checks, functions => functions.trim_end(), more => left_out })
 }
 
-fn on_the_way_of(solution: &Module, check: &FailedCheck, test: Option<&str>) -> Vec<String> {
-    let frames: Vec<u32> =
-        check.detail.frames.iter().filter(|frame| frame.file == "solution.py").map(|frame| frame.line).collect();
-    let names = python::on_the_way(solution, &frames, test.unwrap_or_default());
+/// Functions on the way to a failure; of a rehearsal that says no place, all of them.
+fn way_of(solution: &Module, suite: &Module, check: &FailedCheck, test: Option<&str>) -> Vec<String> {
+    let frames = check.detail.frames.iter().filter(|frame| frame.file == "solution.py");
+    let frames: Vec<(u32, &str)> = frames.map(|frame| (frame.line, frame.function.as_str())).collect();
+    let called = test.map(|test| referenced_by(suite, test, solution)).unwrap_or_default();
+    let names = on_the_way(solution, &frames, &called);
     if names.is_empty() && check.source == CheckSource::Rehearsal {
-        return python::function_names(solution);
+        return functions(solution).into_iter().map(|function| function.qualname).collect();
     }
     names
+}
+
+/// Sources of these functions, in order of the file.
+fn sources_of(module: &Module, names: &[String]) -> String {
+    let sources: Vec<&str> = functions(module)
+        .iter()
+        .filter(|function| names.contains(&function.qualname))
+        .filter_map(|function| source_of(module, &function.qualname))
+        .collect();
+    sources.join("\n\n")
 }
 
 /// Exception and message; the test's own source stands above it.
@@ -188,7 +203,7 @@ fn fix_code(material: &Material) -> Result<String, PromptError> {
     let source = if functions.is_empty() {
         material.solution.clone()
     } else {
-        python::sources_of(&solution, &functions)
+        sources_of(&solution, &functions)
     };
     render("fix_code", context! { failures, functions, source => source.trim_end() })
 }
@@ -200,7 +215,11 @@ fn fix_tests(material: &Material) -> Result<String, PromptError> {
     if functions.is_empty() {
         functions = failures.iter().map(|failure| failure.diagnosis.test.clone()).collect();
     }
-    let sources: Vec<String> = functions.iter().filter_map(|name| python::test_source(&suite, name)).collect();
+    let sources: Vec<String> = functions
+        .iter()
+        .filter_map(|name| suite::resolve(&suite, name))
+        .filter_map(|name| source_of(&suite, &name).map(str::to_owned))
+        .collect();
     let source = if sources.is_empty() { material.tests.clone() } else { sources.join("\n\n\n") };
     render("fix_tests", context! { failures, functions, source => source.trim_end() })
 }
