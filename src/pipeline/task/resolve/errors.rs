@@ -45,7 +45,7 @@ pub enum Problem {
         most: i64,
     },
     /// A default or example that is not of its input's type.
-    #[error("{text:?} is no value of type {type_}: write a {type_} in quotes, or change the type")]
+    #[error("{text:?} is no value of type {type_}: write one in quotes, or change the type")]
     NotOfType {
         /// The text given.
         text: String,
