@@ -1,1 +1,3 @@
-//! Placeholder.
+//! Performs one step: asks the pipeline what is next, does it, hands the outcome back.
+
+pub mod event;

@@ -1,0 +1,140 @@
+//! The stages of a task, why one ends, and the categories of failure.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Where a task stands. Each variant says what is true while the task is in it.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Stage {
+    /// Sources are frozen; the data context is not written yet.
+    ReadingSamples,
+    /// The data context is there; the constraints are not yet checks.
+    ReadingConstraints,
+    /// There is no plan yet.
+    Planning,
+    /// There is a plan and no program.
+    GeneratingCode,
+    /// There is a program and no suite for it; the image builds beside.
+    GeneratingTests,
+    /// Program and suite are there; the image that both need is not.
+    AwaitingImage,
+    /// The image is there; tests, vacuity check and rehearsal run.
+    RunningTests,
+    /// The last run failed; the failures have no diagnosis yet.
+    Diagnosing,
+    /// A package that cannot be installed has no replacement yet.
+    FixingEnvironment,
+    /// Logic failures are diagnosed; the program has not changed yet.
+    FixingCode,
+    /// Test errors are diagnosed; the suite has not changed yet.
+    FixingTests,
+    /// The program passed everything.
+    Succeeded,
+    /// The task was stopped; the failure says why.
+    Failed,
+}
+
+impl Stage {
+    /// Every stage in order.
+    pub const ALL: [Self; 13] = [
+        Self::ReadingSamples,
+        Self::ReadingConstraints,
+        Self::Planning,
+        Self::GeneratingCode,
+        Self::GeneratingTests,
+        Self::AwaitingImage,
+        Self::RunningTests,
+        Self::Diagnosing,
+        Self::FixingEnvironment,
+        Self::FixingCode,
+        Self::FixingTests,
+        Self::Succeeded,
+        Self::Failed,
+    ];
+
+    /// The stage's name in status, events and metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ReadingSamples => "ReadingSamples",
+            Self::ReadingConstraints => "ReadingConstraints",
+            Self::Planning => "Planning",
+            Self::GeneratingCode => "GeneratingCode",
+            Self::GeneratingTests => "GeneratingTests",
+            Self::AwaitingImage => "AwaitingImage",
+            Self::RunningTests => "RunningTests",
+            Self::Diagnosing => "Diagnosing",
+            Self::FixingEnvironment => "FixingEnvironment",
+            Self::FixingCode => "FixingCode",
+            Self::FixingTests => "FixingTests",
+            Self::Succeeded => "Succeeded",
+            Self::Failed => "Failed",
+        }
+    }
+
+    /// Whether nothing follows.
+    #[must_use]
+    pub const fn is_terminal(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Failed)
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What kind of failure it is. The first two spend no iteration (B02).
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[serde(rename_all = "snake_case")]
+pub enum Category {
+    /// Something below the task broke: tried again with backoff.
+    Infrastructure,
+    /// Something must be changed by a person: waits with a message that says what.
+    Configuration,
+    /// A package is missing.
+    Environment,
+    /// The program is wrong.
+    Logic,
+    /// A test is wrong.
+    TestError,
+}
+
+/// Why a task was stopped without success.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StopReason {
+    /// `limits.maxIterations` test runs, none passed (S13).
+    IterationsExhausted,
+    /// Tokens, calls, builds or active time are spent (B10).
+    BudgetExceeded,
+    /// Going on would repeat itself (B19).
+    NoProgress,
+    /// The model's replies could not be used, three times in a row.
+    InvalidReply,
+}
+
+impl StopReason {
+    /// The reason's name in conditions.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::IterationsExhausted => "IterationsExhausted",
+            Self::BudgetExceeded => "BudgetExceeded",
+            Self::NoProgress => "NoProgress",
+            Self::InvalidReply => "InvalidReply",
+        }
+    }
+}
+
+/// Why a task was stopped without success.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+#[serde(rename_all = "camelCase")]
+pub struct Stop {
+    /// Why, as one word.
+    pub reason: StopReason,
+    /// The limit, what was spent, the last failure, and what to do next.
+    pub message: String,
+}
