@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::common::{Backend, CacheMode, Testing};
 use super::{image::Image, limits::Limits, model::Model, sandbox::Sandbox};
 
-/// Settings that many tasks share. A task names it in `agentRef` and overrides any field.
+/// Settings that many tasks share. A task names the agent in `agentRef` and overrides any field: a field that the task
+/// gives holds, a list or map as a whole.
 #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, Default, PartialEq, KubeSchema)]
 #[kube(
     group = "codegen-operator.dev",
@@ -16,36 +17,42 @@ use super::{image::Image, limits::Limits, model::Model, sandbox::Sandbox};
     shortname = "cga",
     category = "codegen",
     derive = "PartialEq",
-    doc = "Settings that many tasks share: model, credentials, image, sandbox, limits."
+    doc = "Settings that many tasks share: model, credentials, image, sandbox, limits.",
+    printcolumn(name = "Model", type_ = "string", json_path = ".spec.model.name"),
+    printcolumn(name = "Provider", type_ = "string", json_path = ".spec.model.provider"),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(rename_all = "camelCase")]
 pub struct CodeGenAgentSpec {
-    /// The model and how to reach it.
+    /// The language model and how to reach it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
-    /// Replaces the built-in system prompt; the output contract is always appended.
+    /// Replaces the built-in system prompt, at most 16,384 characters; the rules that every program must keep are always
+    /// appended. Default: the built-in text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 16384))]
     pub system_prompt: Option<String>,
-    /// The image that holds the packages.
+    /// The image that holds the packages, and the Python in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<Image>,
-    /// The sandbox.
+    /// Where and within which limits tests and programs run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Sandbox>,
-    /// What a task may spend.
+    /// What a task may spend before it is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
-    /// `Auto` (default), `Override` or `Disable`.
+    /// What is kept of images, test runs and runs: `Auto` uses what is there and keeps what is made, `Override` computes
+    /// again and replaces what is there, `Disable` neither reads nor writes. Default `Auto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheMode>,
-    /// How the program is tested.
+    /// Whether a test suite is generated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub testing: Option<Testing>,
-    /// Who writes the program.
+    /// Who writes the program: `Pipeline`, the staged way of plan, code, tests, diagnosis and fixes. Default `Pipeline`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<Backend>,
-    /// Upper bound of sample rows shown to the model. Default 100.
+    /// Upper bound of the rows of each sample that the model sees; statistics are always of the whole file. Between 0
+    /// and 10,000, default 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 10000))]
     pub max_sample_rows: Option<i32>,

@@ -1,17 +1,21 @@
 //! References and small enums that several kinds share.
 
+use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// CEL: no two entries of a list have the same name. Bounded by the list's `maxItems`, at most 64.
+pub(super) const UNIQUE_NAMES: &str = "self.all(a, self.exists_one(b, b.name == a.name))";
 
 /// One key of a Secret in the same namespace.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SecretKeyRef {
-    /// Name of the Secret.
-    #[schemars(length(min = 1, max = 253))]
+    /// Name of the Secret (`openai`).
+    #[schemars(length(min = 1, max = 253), pattern(r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$"))]
     pub name: String,
-    /// Key inside the Secret.
-    #[schemars(length(min = 1, max = 253))]
+    /// Key inside the Secret's data (`api-key`).
+    #[schemars(length(min = 1, max = 253), pattern(r"^[A-Za-z0-9._-]+$"))]
     pub key: String,
 }
 
@@ -19,11 +23,11 @@ pub struct SecretKeyRef {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigMapKeyRef {
-    /// Name of the ConfigMap.
-    #[schemars(length(min = 1, max = 253))]
+    /// Name of the ConfigMap (`penguins`).
+    #[schemars(length(min = 1, max = 253), pattern(r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$"))]
     pub name: String,
-    /// Key inside the ConfigMap; its ending tells the file's format (`penguins.csv`).
-    #[schemars(length(min = 1, max = 253))]
+    /// Key inside the ConfigMap's `data` or `binaryData`; its ending tells the file's format (`penguins.csv`).
+    #[schemars(length(min = 1, max = 253), pattern(r"^[A-Za-z0-9._-]+$"))]
     pub key: String,
 }
 
@@ -31,25 +35,28 @@ pub struct ConfigMapKeyRef {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LocalRef {
-    /// Name of the object.
-    #[schemars(length(min = 1, max = 253))]
+    /// Name of the object, in the namespace of the one that refers to it.
+    #[schemars(length(min = 1, max = 253), pattern(r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$"))]
     pub name: String,
 }
 
 /// A file or folder on a PersistentVolumeClaim of the same namespace.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClaimPath {
-    /// Name of the PersistentVolumeClaim.
-    #[schemars(length(min = 1, max = 253))]
+    /// Name of the PersistentVolumeClaim (`datasets`).
+    #[schemars(length(min = 1, max = 253), pattern(r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$"))]
     pub claim_name: String,
-    /// Path inside the volume, without a leading slash (`2026/penguins.csv`).
+    /// Path inside the volume, without a leading slash and without `..` (`2026/penguins.csv`).
     #[schemars(length(min = 1, max = 1024))]
+    #[x_kube(validation = Rule::new("!self.startsWith('/') && !self.matches('(^|/)[.][.](/|$)')")
+        .message("write the path from the volume's root, without a leading / and without .., like 2026/penguins.csv"))]
     pub path: String,
 }
 
 /// What is kept of images, test runs and runs between tasks.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(description = "")]
 pub enum CacheMode {
     /// Use what is there and keep what is made.
     #[default]
@@ -62,6 +69,7 @@ pub enum CacheMode {
 
 /// Who writes the program.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(description = "")]
 pub enum Backend {
     /// The staged pipeline: plan, code, tests, diagnosis, fixes.
     #[default]
@@ -70,6 +78,7 @@ pub enum Backend {
 
 /// Language of the program.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(description = "")]
 pub enum Language {
     /// A single-file Python program.
     #[default]
@@ -78,6 +87,7 @@ pub enum Language {
 
 /// Whether a test suite is generated and run.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(description = "")]
 pub enum TestingMode {
     /// Generate a pytest suite; the program succeeds when it passes.
     #[default]
@@ -90,7 +100,8 @@ pub enum TestingMode {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Testing {
-    /// `Generate` (default) or `Skip`.
+    /// `Generate` writes a pytest suite that the program must pass. `Skip` asks for no tests and runs none: the program
+    /// is still rehearsed on the samples and must still pass `acceptanceTests`. Default `Generate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<TestingMode>,
 }

@@ -8,37 +8,64 @@ use super::common::LocalRef;
 /// Python version of a task that names none.
 pub const DEFAULT_PYTHON_VERSION: &str = "3.12";
 
-/// The image that holds the program's packages (never its code). Locally the same package set becomes a virtual environment.
+/// Base image of a task that names none: the official slim Python of its version.
+#[must_use]
+pub fn default_base(python_version: &str) -> String {
+    format!("docker.io/library/python:{python_version}-slim")
+}
+
+/// The image that holds the program's packages (never its code). Locally the same package set becomes a virtual
+/// environment.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Image {
-    /// Repository that images are pushed to (`registry.example.com/codegen`). Not used locally.
+    /// Repository that images are pushed to (`registry.example.com/codegen`). Default: the operator's own setting. Not
+    /// used locally.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 255))]
+    #[schemars(length(min = 1, max = 255))]
+    #[x_kube(validation = Rule::new("!self.contains('://') && !self.endsWith('/')")
+        .message("write the repository without a scheme and without a / at its end, like registry.example.com/codegen"))]
     pub repository: Option<String>,
-    /// Secret of type `kubernetes.io/dockerconfigjson` to push with.
+    /// Secret of type `kubernetes.io/dockerconfigjson` to push with. Default: none. Not used locally.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub push_secret_ref: Option<LocalRef>,
-    /// Secret of type `kubernetes.io/dockerconfigjson` to pull with. Default: `pushSecretRef`.
+    /// Secret of type `kubernetes.io/dockerconfigjson` to pull with. Default: `pushSecretRef`. Not used locally.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull_secret_ref: Option<LocalRef>,
-    /// Base image. Default: the official slim Python of `pythonVersion`. Not used locally.
+    /// Base image with a Python of `pythonVersion` (`registry.example.com/python:3.12`). Default: the official slim
+    /// Python, `docker.io/library/python:<pythonVersion>-slim`. Not used locally.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 512))]
+    #[schemars(length(min = 1, max = 512))]
     pub base: Option<String>,
-    /// pip packages that are always installed, even when never imported.
+    /// pip packages that are always installed, even when never imported: a name, extras and versions as pip writes them
+    /// (`pandas[excel]>=2,<3`); at most 64. Default: none; what the program imports is found without it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 64), inner(length(min = 1, max = 128)))]
+    #[schemars(
+        length(max = 64),
+        inner(
+            length(min = 1, max = 128),
+            pattern(r"^[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9._, -]+\])?( *(===?|[<>!~]=|[<>]) *[A-Za-z0-9.*+!_-]+ *,?)*$")
+        )
+    )]
     pub base_packages: Vec<String>,
-    /// apt packages that are always installed. Locally they must be there already.
+    /// apt packages that are always installed (`libgomp1`); at most 64. Default: none. Locally they must be there
+    /// already.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 64), inner(length(min = 1, max = 128)))]
+    #[schemars(
+        length(max = 64),
+        inner(
+            length(min = 2, max = 128),
+            pattern(r"^[a-z0-9][a-z0-9+.-]+(=[A-Za-z0-9.+:~-]+)?$")
+        )
+    )]
     pub base_system_packages: Vec<String>,
-    /// `3.10` to `3.14`. Default `3.12`. Locally the nearest interpreter that is installed is used, and the run says which.
+    /// Python of the program, `"3.10"` to `"3.14"`, in quotes. Default `3.12`. Locally the nearest interpreter that is
+    /// installed is used, and the run says which.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(pattern(r"^3\.(10|11|12|13|14)$"))]
+    #[schemars(length(max = 4), pattern(r"^3\.(10|11|12|13|14)$"))]
     pub python_version: Option<String>,
-    /// Package index. Default: the one that pip is configured with.
+    /// Package index that pip installs from (`https://pypi.example.com/simple`). Default: the one that pip is configured
+    /// with.
     #[serde(default, rename = "indexURL", skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 2048), pattern(r"^https?://"))]
     pub index_url: Option<String>,

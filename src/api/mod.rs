@@ -5,16 +5,21 @@
 
 pub mod agent;
 pub mod common;
+pub mod conditions;
+pub mod crd;
 pub mod duration;
 pub mod image;
 pub mod limits;
 pub mod model;
+pub mod quantity;
 pub mod sandbox;
 pub mod status;
 pub mod task;
+pub mod validate;
 pub mod values;
 
 pub use agent::{CodeGenAgent, CodeGenAgentSpec};
+pub use crd::{crds, crds_yaml};
 pub use status::CodeGenTaskStatus;
 pub use task::{CodeGenTask, CodeGenTaskSpec};
 

@@ -7,10 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::common::SecretKeyRef;
+use super::common::{SecretKeyRef, UNIQUE_NAMES};
 
 /// Protocol of the endpoint.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(description = "")]
 pub enum Provider {
     /// Chat completions as OpenAI, Azure, Gemini, vLLM, Ollama and most gateways serve them.
     #[default]
@@ -19,33 +20,51 @@ pub enum Provider {
     Anthropic,
 }
 
+impl Provider {
+    /// Base address of a model that names none.
+    #[must_use]
+    pub const fn default_base_url(self) -> &'static str {
+        match self {
+            Self::OpenAI => "https://api.openai.com/v1",
+            Self::Anthropic => "https://api.anthropic.com/v1",
+        }
+    }
+}
+
 /// A language model and how to reach it.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Model {
-    /// `OpenAI` (default; any OpenAI-compatible server) or `Anthropic`.
+    /// Protocol of the endpoint: `OpenAI` (chat completions: OpenAI, Azure, Gemini, vLLM, Ollama and most gateways) or
+    /// `Anthropic` (Messages). Default `OpenAI`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<Provider>,
-    /// Name of the model as its provider spells it (`gpt-5`, `claude-sonnet-5`). Has no default.
+    /// Name of the model as its provider spells it (`gpt-5`, `claude-sonnet-5`). Has no default: the task or the agent
+    /// that `agentRef` names must give it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 256))]
     pub name: Option<String>,
-    /// Base address of the API. Default: `https://api.openai.com/v1` or `https://api.anthropic.com/v1`.
+    /// Base address of the API, without the path of the call (`http://vllm.models.svc:8000/v1`). Default:
+    /// `https://api.openai.com/v1` for `OpenAI`, `https://api.anthropic.com/v1` for `Anthropic`.
     #[serde(default, rename = "baseURL", skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 2048), pattern(r"^https?://"))]
     pub base_url: Option<String>,
-    /// Secret with the API key; leave out for servers that need none.
+    /// Secret with the API key (`{name: openai, key: api-key}`). Default: none, for servers that need no key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_key_secret_ref: Option<SecretKeyRef>,
-    /// Sent with every request as they are (`temperature: 0`).
+    /// Fields sent with every request as they are (`temperature: 0`, `reasoning_effort: low`). Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "free_form")]
     pub parameters: Option<Map<String, Value>>,
-    /// Further request headers, for gateways.
+    /// Headers added to every request, for gateways; at most 32. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32))]
+    #[x_kube(
+        merge_strategy = ListMerge::Map(vec!["name".into()]),
+        validation = Rule::new(UNIQUE_NAMES).message("two headers have the same name: give each header once"),
+    )]
     pub headers: Vec<Header>,
-    /// Query parameters added to every request (`api-version: 2026-01-01`).
+    /// Query parameters added to every request (`api-version: "2026-01-01"`); at most 32. Default: none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(schema_with = "query_parameters")]
     pub query: BTreeMap<String, String>,
@@ -53,16 +72,18 @@ pub struct Model {
 
 /// One request header: exactly one of `value` and `valueFrom`.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, KubeSchema)]
+#[x_kube(validation = Rule::new("has(self.value) != has(self.valueFrom)")
+    .message("give exactly one of value (in plain sight) and valueFrom (a key of a Secret)"))]
 #[serde(rename_all = "camelCase")]
 pub struct Header {
-    /// Header name.
+    /// Name of the header (`X-Gateway-Team`).
     #[schemars(length(min = 1, max = 128), pattern(r"^[A-Za-z0-9-]+$"))]
     pub name: String,
-    /// Its value, in plain sight.
+    /// Its value, in plain sight of everyone who may read the object; at most 4,096 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 4096))]
     pub value: Option<String>,
-    /// Its value, from a Secret.
+    /// Its value, from a Secret (`{name: gateway, key: token}`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value_from: Option<SecretKeyRef>,
 }

@@ -6,33 +6,54 @@ use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::common::SecretKeyRef;
+use super::common::{SecretKeyRef, UNIQUE_NAMES};
+
+/// CPUs of a sandbox that names none.
+pub const DEFAULT_CPU: &str = "1";
+/// Memory of a sandbox that names none.
+pub const DEFAULT_MEMORY: &str = "1Gi";
+/// Wall time of one execution of a sandbox that names none.
+pub const DEFAULT_TIMEOUT: &str = "5m";
+/// Repeats of a failed execution of a sandbox that names none.
+pub const DEFAULT_RETRIES: u32 = 0;
 
 /// Where and within which limits tests and programs run.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Sandbox {
-    /// CPU and memory. Default: 1 CPU, 1Gi.
+    /// CPU and memory of one sandbox. Default: 1 CPU and 1Gi.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<Resources>,
-    /// Wall time of one execution (`90s`, `5m`). Default `5m`.
+    /// Wall time of one execution (a test run or a run of the program), in whole hours, minutes, seconds or milliseconds
+    /// (`90s`, `1h30m`); what takes longer is stopped. Default `5m`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 32), pattern(r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$"))]
+    #[schemars(
+        length(min = 2, max = 32),
+        pattern(r"^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,9}s)?([0-9]{1,9}ms)?$")
+    )]
+    #[x_kube(validation = Rule::new("duration(self) > duration('0s')")
+        .message("an execution needs some time: write a duration like 90s or 5m, or leave timeout out for 5m"))]
     pub timeout: Option<String>,
-    /// How often a failed execution (never a failing test) is repeated. Default 0.
+    /// How often a failed execution is repeated; a failing test is never run again for it. Between 0 and 10, default 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 10))]
     pub retries: Option<i32>,
-    /// Network of the sandbox. Default: denied.
+    /// What tests and programs may reach. Default: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
-    /// Environment variables of tests, rehearsal and runs.
+    /// Environment variables of tests, rehearsal and runs, in plain sight (`TZ: Europe/Berlin`); at most 64. Default:
+    /// none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(schema_with = "variables")]
     pub env: BTreeMap<String, String>,
-    /// Environment variables taken from Secrets. Their values are redacted from everything that is stored or sent.
+    /// Environment variables of tests, rehearsal and runs whose values come from Secrets. The values are redacted from
+    /// everything that is stored or sent to a model. At most 32. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32))]
+    #[x_kube(
+        merge_strategy = ListMerge::Map(vec!["name".into()]),
+        validation = Rule::new(UNIQUE_NAMES).message("two entries of secrets set the same variable: give each variable once"),
+    )]
     pub secrets: Vec<SecretVariable>,
 }
 
@@ -40,10 +61,10 @@ pub struct Sandbox {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SecretVariable {
-    /// Name of the variable.
+    /// Name of the variable (`DATABASE_PASSWORD`).
     #[schemars(length(min = 1, max = 128), pattern(r"^[A-Za-z_][A-Za-z0-9_]*$"))]
     pub name: String,
-    /// Where its value comes from.
+    /// Where its value comes from (`{name: database, key: password}`).
     pub secret_key_ref: SecretKeyRef,
 }
 
@@ -51,33 +72,44 @@ pub struct SecretVariable {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Resources {
-    /// Upper limits.
+    /// Upper limits of the whole process tree. Default: 1 CPU and 1Gi.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<ResourceLimits>,
 }
 
 /// Upper limits of one sandbox, for its whole process tree.
-#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceLimits {
-    /// CPUs as a Kubernetes quantity (`"1"`, `500m`). Default `"1"`.
+    /// CPUs as a Kubernetes quantity in quotes (`"1"`, `"1.5"`, `500m`). Default `"1"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 32), pattern(r"^[0-9]+(\.[0-9]+)?m?$"))]
+    #[schemars(length(min = 1, max = 32), pattern(r"^[0-9]+(\.[0-9]+)?m?$"))]
+    #[x_kube(validation = Rule::new("!self.matches('^[0.]+m?$')")
+        .message("a sandbox needs some CPU: write a quantity like 500m or \"1\""))]
     pub cpu: Option<String>,
-    /// Memory as a Kubernetes quantity (`512Mi`, `1Gi`). Default `1Gi`.
+    /// Memory as a Kubernetes quantity, in bytes with a suffix (`512Mi`, `1Gi`). Default `1Gi`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 32), pattern(r"^[0-9]+(\.[0-9]+)?(k|M|G|T|Ki|Mi|Gi|Ti)?$"))]
+    #[schemars(
+        length(min = 1, max = 32),
+        pattern(r"^[0-9]+(\.[0-9]+)?(k|M|G|T|Ki|Mi|Gi|Ti)?$")
+    )]
+    #[x_kube(validation = Rule::new("!self.matches('^[0.]+[a-zA-Z]*$')")
+        .message("a sandbox needs some memory: write a quantity like 512Mi or 1Gi"))]
     pub memory: Option<String>,
 }
 
-/// Network of the sandbox.
+/// What tests and programs may reach.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
+#[x_kube(validation = Rule::new("!has(self.egress) || self.egress != 'List' || (has(self.allow) && self.allow.size() > 0)")
+    .message("egress: List opens what allow lists: add allow, like [{cidr: 203.0.113.0/24, ports: [443]}], or write egress: Denied"))]
+#[x_kube(validation = Rule::new("!has(self.allow) || self.allow.size() == 0 || (has(self.egress) && self.egress == 'List')")
+    .message("allow holds with egress: List only: write egress: List beside it, or remove allow"))]
 #[serde(rename_all = "camelCase")]
 pub struct Network {
-    /// `Denied` (default), `Internet` or `List`.
+    /// `Denied` (nothing), `Internet` (public addresses) or `List` (the targets of `allow`). Default `Denied`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub egress: Option<Egress>,
-    /// Targets that `List` opens.
+    /// Targets that `List` opens (`[{cidr: 203.0.113.0/24, ports: [443]}]`); at most 32.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32))]
     pub allow: Vec<EgressTarget>,
@@ -85,6 +117,7 @@ pub struct Network {
 
 /// What the sandbox may reach.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(description = "")]
 pub enum Egress {
     /// Nothing.
     #[default]
@@ -96,13 +129,15 @@ pub enum Egress {
 }
 
 /// One target that `List` opens.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EgressTarget {
-    /// Address range (`203.0.113.0/24`).
+    /// Range of addresses, IPv4 or IPv6 (`203.0.113.0/24`; one address: `203.0.113.7/32`).
     #[schemars(length(max = 43))]
+    #[x_kube(validation = Rule::new("isCIDR(self)")
+        .message("write an address range like 203.0.113.0/24; names of hosts cannot be opened"))]
     pub cidr: String,
-    /// TCP ports. Default: all.
+    /// TCP ports, 1 to 65535, at most 16. Default: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16), inner(range(min = 1, max = 65535)))]
     pub ports: Vec<i32>,

@@ -39,6 +39,9 @@ pub struct CodeGenTaskStatus {
     /// Every attempt: the last one with its diagnosis, earlier ones in one line each.
     #[serde(default)]
     pub attempts: Vec<AttemptStatus>,
+    /// Tests of the last test run as `passed/total` (`11/12`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<String>,
     /// The image (locally the environment) that holds the packages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
@@ -148,6 +151,7 @@ pub struct TestCounts {
 /// What is to blame for a failing test.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(description = "")]
 pub enum ErrorType {
     /// A bug in the program.
     Logic,
@@ -193,6 +197,7 @@ pub struct RehearsalStatus {
 
 /// Result of the rehearsal.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(description = "")]
 pub enum RehearsalResult {
     /// Every declared output is there, has its type and satisfies the constraints on its columns.
     Passed,
@@ -247,4 +252,18 @@ pub struct TokenStatus {
     pub input: i64,
     /// Tokens received.
     pub output: i64,
+    /// Both together.
+    pub total: i64,
+}
+
+impl TokenStatus {
+    /// The totals of calls that sent `input` and received `output` tokens.
+    #[must_use]
+    pub const fn new(input: i64, output: i64) -> Self {
+        Self {
+            input,
+            output,
+            total: input.saturating_add(output),
+        }
+    }
 }

@@ -3,12 +3,13 @@
 use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
 
-use super::common::{Backend, CacheMode, Language, LocalRef, Testing};
+use super::common::{Backend, CacheMode, Language, LocalRef, Testing, UNIQUE_NAMES};
 use super::status::CodeGenTaskStatus;
 use super::values::{AcceptanceTests, Input, Output, Sample};
 use super::{image::Image, limits::Limits, model::Model, sandbox::Sandbox};
 
-/// A program to be written: what it shall do, on which data, with which inputs and outputs.
+/// A program to be written: what it shall do, on which data, with which inputs and outputs. `prompt` and a model, here or
+/// in the agent, are all that is needed.
 #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, Default, PartialEq, KubeSchema)]
 #[kube(
     group = "codegen-operator.dev",
@@ -19,69 +20,112 @@ use super::{image::Image, limits::Limits, model::Model, sandbox::Sandbox};
     shortname = "cgt",
     category = "codegen",
     derive = "PartialEq",
-    doc = "A program to be written and tested from a prompt, sample data and typed inputs and outputs."
+    doc = "A program to be written and tested from a prompt, sample data and typed inputs and outputs.",
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Ready")].status"#
+    ),
+    printcolumn(name = "Stage", type_ = "string", json_path = ".status.stage"),
+    printcolumn(name = "Attempt", type_ = "integer", json_path = ".status.attempt"),
+    printcolumn(name = "Tests", type_ = "string", json_path = ".status.tests"),
+    printcolumn(name = "Tokens", type_ = "integer", json_path = ".status.tokens.total"),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(name = "Reason", type_ = "string", json_path = ".status.reason", priority = 1),
+    printcolumn(name = "Image", type_ = "string", json_path = ".status.image", priority = 1)
 )]
+#[x_kube(validation = Rule::new("has(self.agentRef) || (has(self.model) && has(self.model.name))")
+    .message("a task needs a model: write spec.model.name, or name an agent that has one in spec.agentRef"))]
+#[x_kube(validation = Rule::new("!has(self.samples) || !has(self.inputs) || \
+        self.inputs.all(i, i.type == 'File' || !self.samples.exists(s, s.name == i.name))")
+    .message("an input with the name of a sample is that sample: write its type as File, or give it another name"))]
+#[x_kube(validation = Rule::new("!has(self.samples) || !has(self.inputs) || \
+        self.inputs.all(i, !has(i.source) || !self.samples.exists(s, s.name == i.name))")
+    .message("an input with the name of a sample has the sample as its content: remove source, or give it another name"))]
 #[serde(rename_all = "camelCase")]
 pub struct CodeGenTaskSpec {
-    /// What the program shall do, in plain words.
+    /// What the program shall do, in plain words, at most 65,536 characters (`Drop rows without a body mass; per species
+    /// write count and mean body mass in grams, one decimal.`).
     #[schemars(length(min = 1, max = 65536))]
+    #[x_kube(validation = Rule::new("self.matches('[^ \\t\\r\\n]')")
+        .message("the prompt is blank: say what the program shall do"))]
     pub prompt: String,
-    /// A `CodeGenAgent` of the same namespace whose settings hold where the task gives none.
+    /// A `CodeGenAgent` of the same namespace whose settings hold where the task gives none (`{name: shared}`). It is
+    /// read once, when the task starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_ref: Option<LocalRef>,
-    /// The model and how to reach it; may come from `agentRef`.
+    /// The language model and how to reach it. Its name is compulsory unless the agent gives it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
-    /// Replaces the built-in system prompt; the output contract is always appended.
+    /// Replaces the built-in system prompt, at most 16,384 characters; the rules that every program must keep are always
+    /// appended. Default: the agent's, else the built-in text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 16384))]
     pub system_prompt: Option<String>,
-    /// Free text about formats and structures, verbatim in every prompt.
+    /// Free text about formats and structures, verbatim and uncut in every prompt; at most 65,536 characters (`Each line:
+    /// time, level, message, separated by a bar.`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 65536))]
     pub schema: Option<String>,
-    /// Sample data; each is a `File` input of the program whose default is the sample.
+    /// Sample data, at most 16 files. The model sees statistics and some rows; each sample is also a `File` input of the
+    /// program (`--<name>`) whose default is the sample.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16))]
+    #[x_kube(
+        merge_strategy = ListMerge::Map(vec!["name".into()]),
+        validation = Rule::new(UNIQUE_NAMES).message("two samples have the same name: each is an option of the program, give each its own"),
+    )]
     pub samples: Vec<Sample>,
-    /// Upper bound of sample rows shown to the model. Default 100.
+    /// Upper bound of the rows of each sample that the model sees; statistics are always of the whole file. Between 0
+    /// and 10,000, default 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 10000))]
     pub max_sample_rows: Option<i32>,
-    /// Rules that data must keep, one sentence each (`quantity is greater than 0`).
+    /// Rules that data must keep, one sentence each, at most 64 (`quantity is greater than 0`). The model sees them all;
+    /// those that name a column and a comparison are also checked, and `status.constraints` says which.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), inner(length(min = 1, max = 1024)))]
     pub constraints: Vec<String>,
-    /// Options of the program, besides the samples.
+    /// Options of the program besides the samples, at most 32 (`{name: decimals, type: Int, default: "1"}`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32))]
+    #[x_kube(
+        merge_strategy = ListMerge::Map(vec!["name".into()]),
+        validation = Rule::new(UNIQUE_NAMES).message("two inputs have the same name: each is an option of the program, give each its own"),
+    )]
     pub inputs: Vec<Input>,
-    /// Values that the program writes.
+    /// Values that the program writes to `/var/outputs/<name>`, at most 32 (`{name: summary, type: File, format: CSV}`).
+    /// Each must be there and have its type before the task succeeds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32))]
+    #[x_kube(
+        merge_strategy = ListMerge::Map(vec!["name".into()]),
+        validation = Rule::new(UNIQUE_NAMES).message("two outputs have the same name: each is a file of its own, give each its own"),
+    )]
     pub outputs: Vec<Output>,
-    /// Tests of yours that the program must pass and that no model ever sees.
+    /// Tests of yours that the program must pass and that no model ever sees. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acceptance_tests: Option<AcceptanceTests>,
-    /// How the program is tested.
+    /// Whether a test suite is generated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub testing: Option<Testing>,
-    /// The image that holds the packages.
+    /// The image that holds the packages, and the Python in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<Image>,
-    /// The sandbox.
+    /// Where and within which limits tests and programs run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Sandbox>,
-    /// What the task may spend.
+    /// What the task may spend before it is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
-    /// `Auto` (default), `Override` or `Disable`.
+    /// What is kept of images, test runs and runs: `Auto` uses what is there and keeps what is made, `Override` computes
+    /// again and replaces what is there, `Disable` neither reads nor writes. Default `Auto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheMode>,
-    /// Who writes the program. Default `Pipeline`.
+    /// Who writes the program: `Pipeline`, the staged way of plan, code, tests, diagnosis and fixes. Default `Pipeline`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<Backend>,
-    /// Language of the program. Default `Python`.
+    /// Language of the program; `Python` is the only one. Default `Python`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<Language>,
 }

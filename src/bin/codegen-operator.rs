@@ -1,1 +1,52 @@
-fn main() {}
+//! The operator.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::{Parser, Subcommand};
+use codegen_operator::api;
+
+/// Turns prompts, sample data and typed outputs into tested Python programs, on Kubernetes.
+#[derive(Parser)]
+#[command(version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Print the CustomResourceDefinitions as one YAML stream, for `kubectl apply -f -`.
+    Crds {
+        /// Write one file a definition into this folder instead.
+        #[arg(long, value_name = "FOLDER")]
+        output: Option<PathBuf>,
+    },
+}
+
+fn main() -> anyhow::Result<()> {
+    match Cli::parse().command {
+        Command::Crds { output: Some(folder) } => write_crds(&folder),
+        Command::Crds { output: None } => print_crds(),
+    }
+}
+
+fn print_crds() -> anyhow::Result<()> {
+    let yaml = api::crds_yaml().map_err(anyhow::Error::msg)?;
+    match io::stdout().lock().write_all(yaml.as_bytes()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("failed to write the definitions to standard output"),
+    }
+}
+
+fn write_crds(folder: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("failed to make the folder {}", folder.display()))?;
+    for crd in api::crds() {
+        let file = folder.join(format!("{}.yaml", crd.spec.names.plural));
+        let yaml = api::crd::crd_yaml(&crd).map_err(anyhow::Error::msg)?;
+        std::fs::write(&file, yaml).with_context(|| format!("failed to write {}", file.display()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,37 @@
+//! Condition types and reasons of a `CodeGenTask`, in the sense of kstatus (B01).
+//!
+//! A condition's `status` is `True`, `False` or `Unknown`; its `reason` is one of the constants of [`reason`], its
+//! `message` says what happened and what to do next.
+
+/// There is a program that passed everything asked of it. `False` with the reason while it is written and after failure.
+pub const READY: &str = "Ready";
+/// How the task ended: `True` or `False` once it has, `Unknown` before.
+pub const SUCCEEDED: &str = "Succeeded";
+/// The task is being worked on; gone or `False` when it has ended or waits for a person.
+pub const RECONCILING: &str = "Reconciling";
+/// The task goes no further by itself: it failed, or a person must change something.
+pub const STALLED: &str = "Stalled";
+
+/// Reasons, one word each, equal to `status.reason`.
+pub mod reason {
+    /// `Succeeded=True`: every generated and every acceptance test passed, and the rehearsal did not fail.
+    pub const TESTS_PASSED: &str = "TestsPassed";
+    /// `Succeeded=True` under `testing.mode: Skip`: acceptance tests passed, and the rehearsal did not fail.
+    pub const TESTS_SKIPPED: &str = "TestsSkipped";
+    /// `Succeeded=False`: `limits.maxIterations` test runs did not pass.
+    pub const ITERATIONS_EXHAUSTED: &str = "IterationsExhausted";
+    /// `Succeeded=False`: the next step would exceed tokens, model calls, builds or active time; the message says which.
+    pub const BUDGET_EXCEEDED: &str = "BudgetExceeded";
+    /// `Succeeded=False`: the same tests fail with the same program, or the same diagnosis came back three times.
+    pub const NO_PROGRESS: &str = "NoProgress";
+    /// `Succeeded=False`: the model's reply to one call was unusable on every try.
+    pub const INVALID_REPLY: &str = "InvalidReply";
+    /// `Stalled=True`, `Succeeded=Unknown`: a reference, name or value must be changed; the message says which.
+    pub const CONFIGURATION: &str = "Configuration";
+    /// `Reconciling=True`: something that is no fault of the program failed and is tried again.
+    pub const INFRASTRUCTURE: &str = "Infrastructure";
+    /// `Stalled=True` (configuration): an output is larger than can be checked where the task runs.
+    pub const OUTPUT_TOO_LARGE: &str = "OutputTooLarge";
+    /// `Reconciling=True`: a stage is under way.
+    pub const PROGRESSING: &str = "Progressing";
+}

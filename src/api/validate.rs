@@ -1,0 +1,185 @@
+//! What an API server with strict field validation would refuse, refused without one.
+//!
+//! The definitions of [`super::crds`] are the only source: unknown fields, schema and CEL rules are read from them, so a
+//! manifest that passes here is one that `kubectl apply` takes.
+
+mod fields;
+mod schema;
+
+use std::fmt;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::core::cel::{ErrorKind, Validator};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{CodeGenAgent, CodeGenTask, GROUP, VERSION};
+
+/// A valid document.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Manifest {
+    /// A `CodeGenTask`.
+    Task(Box<CodeGenTask>),
+    /// A `CodeGenAgent`.
+    Agent(Box<CodeGenAgent>),
+}
+
+/// One thing that is wrong with a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Where (`spec.samples[0].url`); empty for the document as a whole.
+    pub path: String,
+    /// What is wrong and what to write instead.
+    pub message: String,
+}
+
+impl Fault {
+    fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "{}: {}", self.path, self.message)
+        }
+    }
+}
+
+/// Reads a `CodeGenTask` or `CodeGenAgent`, or says everything that an API server would say against it.
+///
+/// As on an API server, a field that is `null` counts as left out, unless it lies in free-form content.
+pub fn manifest(value: &Value) -> Result<Manifest, Vec<Fault>> {
+    let kind = kind_of(value).map_err(|fault| vec![fault])?;
+    let schema = object_schema(kind).map_err(|fault| vec![fault])?;
+    let mut object = value.clone();
+    fields::drop_nulls(&schema, &mut object);
+
+    let mut faults = fields::unknown(&schema, &object);
+    faults.extend(metadata(&object));
+    faults.extend(schema::violations(&schema, &object));
+    let broken = broken_rules(&schema, &object, &faults);
+    faults.extend(broken);
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    match kind {
+        "CodeGenTask" => typed(object).map(|task| Manifest::Task(Box::new(task))),
+        _ => typed(object).map(|agent| Manifest::Agent(Box::new(agent))),
+    }
+    .map_err(|fault| vec![fault])
+}
+
+fn kind_of(value: &Value) -> Result<&'static str, Fault> {
+    let kind = match value.get("kind").and_then(Value::as_str) {
+        Some("CodeGenTask") => "CodeGenTask",
+        Some("CodeGenAgent") => "CodeGenAgent",
+        Some(other) => {
+            return Err(Fault::new(
+                "kind",
+                format!("unknown kind {other:?}: write CodeGenTask or CodeGenAgent"),
+            ));
+        }
+        None => {
+            return Err(Fault::new(
+                "kind",
+                "Required value: write CodeGenTask or CodeGenAgent",
+            ));
+        }
+    };
+    let expected = format!("{GROUP}/{VERSION}");
+    match value.get("apiVersion").and_then(Value::as_str) {
+        Some(version) if version == expected => Ok(kind),
+        Some(other) => Err(Fault::new(
+            "apiVersion",
+            format!("unknown version {other:?} of {kind}: write {expected}"),
+        )),
+        None => Err(Fault::new(
+            "apiVersion",
+            format!("Required value: write {expected}"),
+        )),
+    }
+}
+
+/// The schema of a kind with what the API server adds to it: `apiVersion`, `kind` and the schema of `metadata`.
+fn object_schema(kind: &str) -> Result<Value, Fault> {
+    let schema = super::crds()
+        .into_iter()
+        .find(|crd| crd.spec.names.kind == kind)
+        .and_then(|mut crd| crd.spec.versions.pop()?.schema?.open_api_v3_schema)
+        .map(serde_json::to_value);
+    let Some(Ok(mut schema)) = schema else {
+        return Err(Fault::new(
+            "kind",
+            format!("the definition of {kind} has no schema: this is a fault of the program"),
+        ));
+    };
+    let metadata = schemars::generate::SchemaSettings::openapi3()
+        .with(|settings| settings.inline_subschemas = true)
+        .into_generator()
+        .into_root_schema_for::<ObjectMeta>();
+    schema["properties"]["metadata"] = metadata.to_value();
+    schema["properties"]["apiVersion"] = serde_json::json!({"type": "string"});
+    schema["properties"]["kind"] = serde_json::json!({"type": "string"});
+    Ok(schema)
+}
+
+fn metadata(object: &Value) -> Option<Fault> {
+    let name = object.pointer("/metadata/name");
+    if name.is_none() && object.pointer("/metadata/generateName").is_some() {
+        return None;
+    }
+    match name.map(Value::as_str) {
+        None => Some(Fault::new(
+            "metadata.name",
+            "Required value: name the object, in lower-case letters, digits, - and ., like penguin-masses",
+        )),
+        Some(Some(name)) if !is_subdomain(name) => Some(Fault::new(
+            "metadata.name",
+            format!(
+                "Invalid value: {name:?}: write lower-case letters, digits, - and ., beginning and ending with a \
+                 letter or digit, at most 253 characters, like penguin-masses"
+            ),
+        )),
+        Some(_) => None,
+    }
+}
+
+/// Whether a text is an RFC 1123 subdomain, as names of objects are.
+fn is_subdomain(name: &str) -> bool {
+    let alphanumeric = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    name.len() <= 253
+        && name.split('.').all(|label| {
+            let bytes = label.as_bytes();
+            bytes.first().is_some_and(|byte| alphanumeric(*byte))
+                && bytes.last().is_some_and(|byte| alphanumeric(*byte))
+                && bytes.iter().all(|byte| alphanumeric(*byte) || *byte == b'-')
+        })
+}
+
+/// The CEL rules that do not hold, beside what is `known` to be wrong. A rule over a value whose fault is told already
+/// says nothing new, and one that cannot be evaluated trips over such a value.
+fn broken_rules(schema: &Value, object: &Value, known: &[Fault]) -> Vec<Fault> {
+    let Err(errors) = Validator::new().validate(schema, object, None) else {
+        return Vec::new();
+    };
+    errors
+        .into_iter()
+        .filter(|error| known.is_empty() || error.kind == ErrorKind::ValidationFailure)
+        .filter(|error| known.iter().all(|fault| fault.path != error.field_path))
+        .map(|error| Fault::new(error.field_path, error.message))
+        .collect()
+}
+
+fn typed<T: DeserializeOwned>(object: Value) -> Result<T, Fault> {
+    serde_json::from_value(object).map_err(|error| Fault::new("", error.to_string()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! Walks an object along its schema: fields that are not in it, and nulls.
+
+use serde_json::Value;
+
+use super::Fault;
+
+/// Fields that the schema does not have, each with the nearest one that it has.
+pub(super) fn unknown(schema: &Value, object: &Value) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    walk(schema, object, "", &mut faults);
+    faults
+}
+
+/// Removes fields that are `null`, as the API server does on arrival.
+pub(super) fn drop_nulls(schema: &Value, value: &mut Value) {
+    if is_free_form(schema) {
+        return;
+    }
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, field| !field.is_null());
+            for (name, field) in fields {
+                if let Some(schema) = member(schema, name) {
+                    drop_nulls(schema, field);
+                }
+            }
+        }
+        Value::Array(items) => {
+            items
+                .iter_mut()
+                .for_each(|item| drop_nulls(&schema["items"], item));
+        }
+        _ => {}
+    }
+}
+
+fn walk(schema: &Value, value: &Value, path: &str, faults: &mut Vec<Fault>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                let here = if path.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{path}.{name}")
+                };
+                match member(schema, name) {
+                    Some(member) => walk(member, field, &here, faults),
+                    None if is_free_form(schema) || !schema["properties"].is_object() => {}
+                    None => faults.push(Fault::new(here, advice(schema, name, path.is_empty()))),
+                }
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                walk(&schema["items"], item, &format!("{path}[{index}]"), faults);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn member<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
+    let named = schema["properties"].get(name);
+    named.or_else(|| {
+        schema
+            .get("additionalProperties")
+            .filter(|values| values.is_object())
+    })
+}
+
+fn is_free_form(schema: &Value) -> bool {
+    schema["x-kubernetes-preserve-unknown-fields"] == Value::Bool(true)
+}
+
+fn advice(schema: &Value, name: &str, at_root: bool) -> String {
+    let known: Vec<&str> = schema["properties"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if at_root && schema["properties"]["spec"]["properties"].get(name).is_some() {
+        return format!("unknown field {name:?}: write it under spec");
+    }
+    match nearest(&known, name) {
+        Some(near) => format!("unknown field {name:?}: did you mean {near:?}?"),
+        None => format!("unknown field {name:?}: the fields here are {}", known.join(", ")),
+    }
+}
+
+/// The known name that differs by a slip of the pen, by case or by underscores.
+fn nearest<'a>(known: &[&'a str], name: &str) -> Option<&'a str> {
+    let plain = |name: &str| name.replace(['_', '-'], "").to_lowercase();
+    let name = plain(name);
+    known
+        .iter()
+        .map(|known| (strsim::damerau_levenshtein(&plain(known), &name), *known))
+        .min()
+        .filter(|(distance, _)| *distance <= (name.chars().count() / 3).max(1))
+        .map(|(_, known)| known)
+}

@@ -1,0 +1,528 @@
+//! Manifests that are taken and manifests that are refused, with the exact words.
+
+use std::collections::BTreeSet;
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::*;
+
+/// A task with these lines (YAML, at the level of `spec`) beside `prompt` and `model`.
+fn task(lines: &str) -> Value {
+    let mut value = json!({
+        "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeGenTask",
+        "metadata": {"name": "penguin-masses"},
+        "spec": {"prompt": "count the rows", "model": {"name": "gpt-5"}},
+    });
+    let more: Value = if lines.is_empty() {
+        json!({})
+    } else {
+        serde_saphyr::from_str(lines).unwrap()
+    };
+    value["spec"]
+        .as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
+    value
+}
+
+fn faults(value: &Value) -> Vec<String> {
+    manifest(value)
+        .err()
+        .unwrap_or_default()
+        .iter()
+        .map(ToString::to_string)
+        .collect()
+}
+
+/// Of each rule: lines that keep it, lines that break it and nothing else, and what is said then.
+const RULES: &[(&str, &str, &str)] = &[
+    (
+        "samples: [{name: a, persistentVolumeClaim: {claimName: c, path: 2026/a..b.csv}}]",
+        "samples: [{name: a, persistentVolumeClaim: {claimName: c, path: 2026/../a.csv}}]",
+        "spec.samples[0].persistentVolumeClaim.path: write the path from the volume's root, without a leading / and \
+         without .., like 2026/penguins.csv",
+    ),
+    (
+        "samples: [{name: a, persistentVolumeClaim: {claimName: c, path: a}}]",
+        "samples: [{name: a, persistentVolumeClaim: {claimName: c, path: /a}}]",
+        "spec.samples[0].persistentVolumeClaim.path: write the path from the volume's root, without a leading / and \
+         without .., like 2026/penguins.csv",
+    ),
+    (
+        "samples: [{name: a, inline: x}]",
+        "samples: [{name: a}]",
+        "spec.samples[0]: give exactly one source: inline, configMapKeyRef, url (with sha256) or persistentVolumeClaim",
+    ),
+    (
+        "samples: [{name: a, inline: null, configMapKeyRef: {name: c, key: k.csv}}]",
+        "samples: [{name: a, inline: x, configMapKeyRef: {name: c, key: k.csv}}]",
+        "spec.samples[0]: give exactly one source: inline, configMapKeyRef, url (with sha256) or persistentVolumeClaim",
+    ),
+    (
+        "samples: [{name: a, url: 'https://h/a', sha256: 8d74beec1be996322ad76813bafb92d40839895d6dd7ee808b17ca201eac98be}]",
+        "samples: [{name: a, url: 'https://h/a'}]",
+        "spec.samples[0]: a url needs the file's sha256 beside it, so that a changed file is noticed; print it with: \
+         curl -sL URL | sha256sum",
+    ),
+    (
+        "samples: [{name: class_, inline: x}]",
+        "samples: [{name: class, inline: x}]",
+        "spec.samples[0].name: this name is a Python keyword or help, which every program has already: write another \
+         one, for example with an ending (class_name)",
+    ),
+    (
+        "inputs: [{name: helper, type: Int}]",
+        "inputs: [{name: help, type: Int}]",
+        "spec.inputs[0].name: this name is a Python keyword or help, which every program has already: write another \
+         one, for example with an ending (class_name)",
+    ),
+    (
+        "inputs: [{name: a, type: Dir}]",
+        "inputs: [{name: a, type: Dir, example: x}]",
+        "spec.inputs[0]: an input of type File or Dir has no default and no example: put its content under source, or \
+         make it a sample",
+    ),
+    (
+        "inputs: [{name: a, type: String, default: x}]",
+        "inputs: [{name: a, type: File, default: x}]",
+        "spec.inputs[0]: an input of type File or Dir has no default and no example: put its content under source, or \
+         make it a sample",
+    ),
+    (
+        "inputs: [{name: a, type: File, source: {configMapKeyRef: {name: c, key: k}}}]",
+        "inputs: [{name: a, type: String, source: {configMapKeyRef: {name: c, key: k}}}]",
+        "spec.inputs[0]: only an input of type File or Dir has a source: write its value under default",
+    ),
+    (
+        "inputs: [{name: a, type: String, example: x}]",
+        "inputs: [{name: a, type: String, default: x, example: x}]",
+        "spec.inputs[0]: give default when a run may leave the input out, or example when it must give one, not both",
+    ),
+    (
+        "inputs: [{name: a, type: Int, default: '-1'}]",
+        "inputs: [{name: a, type: Int, default: '1.0'}]",
+        "spec.inputs[0]: default and example of an Int are a whole number in quotes, like \"1\"",
+    ),
+    (
+        "inputs: [{name: a, type: Int, example: '1'}]",
+        "inputs: [{name: a, type: Int, example: one}]",
+        "spec.inputs[0]: default and example of an Int are a whole number in quotes, like \"1\"",
+    ),
+    (
+        "inputs: [{name: a, type: Float, default: '-1.5e-3'}]",
+        "inputs: [{name: a, type: Float, default: '1,5'}]",
+        "spec.inputs[0]: default and example of a Float are a decimal number in quotes, like \"0.5\" or \"1e-3\"",
+    ),
+    (
+        "inputs: [{name: a, type: Bool, default: 'true'}]",
+        "inputs: [{name: a, type: Bool, default: 'True'}]",
+        "spec.inputs[0]: default and example of a Bool are \"true\" or \"false\", in quotes",
+    ),
+    (
+        "inputs: [{name: a, type: Dir, source: {configMapRef: {name: c}}}]",
+        "inputs: [{name: a, type: File, source: {configMapRef: {name: c}}}]",
+        "spec.inputs[0]: a File comes from one key: write source.configMapKeyRef with name and key instead of configMapRef",
+    ),
+    (
+        "inputs: [{name: a, type: Dir, source: {persistentVolumeClaim: {claimName: c, path: d}}}]",
+        "inputs: [{name: a, type: Dir, source: {configMapKeyRef: {name: c, key: k}}}]",
+        "spec.inputs[0]: a Dir holds all keys of a ConfigMap: write source.configMapRef with a name instead of configMapKeyRef",
+    ),
+    (
+        "inputs: [{name: a, type: String}]",
+        "inputs: [{name: a, type: Datetime}]",
+        "spec.inputs[0].type: Datetime and Timedelta are types of outputs: write String, and say in the description \
+         how the text reads",
+    ),
+    (
+        "inputs: [{name: a, type: File}]",
+        "inputs: [{name: a, type: File, source: {}}]",
+        "spec.inputs[0].source: give exactly one source: configMapKeyRef (File), configMapRef (Dir) or persistentVolumeClaim",
+    ),
+    (
+        "outputs: [{name: a, type: File, format: CSV}, {name: b, type: Timedelta}, {name: class, type: Datetime}]",
+        "outputs: [{name: a, type: Dir, format: CSV}]",
+        "spec.outputs[0]: only an output of type File has a format: write type: File, or leave format out",
+    ),
+    (
+        "acceptanceTests: {inline: x}",
+        "acceptanceTests: {}",
+        "spec.acceptanceTests: give exactly one source: inline or configMapKeyRef",
+    ),
+    (
+        "acceptanceTests: {configMapKeyRef: {name: c, key: k}}",
+        "acceptanceTests: {inline: x, configMapKeyRef: {name: c, key: k}}",
+        "spec.acceptanceTests: give exactly one source: inline or configMapKeyRef",
+    ),
+    (
+        "model: {name: m, headers: [{name: A, value: x}, {name: B, value: x}]}",
+        "model: {name: m, headers: [{name: A, value: x}, {name: A, value: x}]}",
+        "spec.model.headers: two headers have the same name: give each header once",
+    ),
+    (
+        "model: {name: m, headers: [{name: A, valueFrom: {name: s, key: k}}]}",
+        "model: {name: m, headers: [{name: A}]}",
+        "spec.model.headers[0]: give exactly one of value (in plain sight) and valueFrom (a key of a Secret)",
+    ),
+    (
+        "model: {name: m, headers: [{name: A, value: x}]}",
+        "model: {name: m, headers: [{name: A, value: x, valueFrom: {name: s, key: k}}]}",
+        "spec.model.headers[0]: give exactly one of value (in plain sight) and valueFrom (a key of a Secret)",
+    ),
+    (
+        "image: {repository: 'registry.example.com:5000/codegen'}",
+        "image: {repository: 'https://registry.example.com/codegen'}",
+        "spec.image.repository: write the repository without a scheme and without a / at its end, like \
+         registry.example.com/codegen",
+    ),
+    (
+        "limits: {maxIterations: 1}",
+        "limits: {maxIterations: 0}",
+        "spec.limits.maxIterations: a task needs at least one iteration: write 1 to 100, or leave maxIterations out for 10",
+    ),
+    (
+        "limits: {deadline: 1h30m}",
+        "limits: {deadline: 0s}",
+        "spec.limits.deadline: a task needs some time: write a duration like 30m or 2h, or leave deadline out for 2h",
+    ),
+    (
+        "sandbox: {timeout: 250ms}",
+        "sandbox: {timeout: 0h0m}",
+        "spec.sandbox.timeout: an execution needs some time: write a duration like 90s or 5m, or leave timeout out for 5m",
+    ),
+    (
+        "sandbox: {secrets: [{name: A, secretKeyRef: {name: s, key: k}}, {name: B, secretKeyRef: {name: s, key: k}}]}",
+        "sandbox: {secrets: [{name: A, secretKeyRef: {name: s, key: k}}, {name: A, secretKeyRef: {name: s, key: k}}]}",
+        "spec.sandbox.secrets: two entries of secrets set the same variable: give each variable once",
+    ),
+    (
+        "sandbox: {resources: {limits: {cpu: 10m}}}",
+        "sandbox: {resources: {limits: {cpu: '0.0'}}}",
+        "spec.sandbox.resources.limits.cpu: a sandbox needs some CPU: write a quantity like 500m or \"1\"",
+    ),
+    (
+        "sandbox: {resources: {limits: {memory: 0.5Gi}}}",
+        "sandbox: {resources: {limits: {memory: 0Gi}}}",
+        "spec.sandbox.resources.limits.memory: a sandbox needs some memory: write a quantity like 512Mi or 1Gi",
+    ),
+    (
+        "sandbox: {network: {egress: List, allow: [{cidr: 203.0.113.0/24, ports: [443]}, {cidr: '2001:db8::/32'}]}}",
+        "sandbox: {network: {egress: List}}",
+        "spec.sandbox.network: egress: List opens what allow lists: add allow, like [{cidr: 203.0.113.0/24, ports: \
+         [443]}], or write egress: Denied",
+    ),
+    (
+        "sandbox: {network: {egress: Internet}}",
+        "sandbox: {network: {egress: Internet, allow: [{cidr: 203.0.113.0/24}]}}",
+        "spec.sandbox.network: allow holds with egress: List only: write egress: List beside it, or remove allow",
+    ),
+    (
+        "sandbox: {network: {}}",
+        "sandbox: {network: {allow: [{cidr: 203.0.113.0/24}]}}",
+        "spec.sandbox.network: allow holds with egress: List only: write egress: List beside it, or remove allow",
+    ),
+    (
+        "sandbox: {network: {egress: List, allow: [{cidr: 203.0.113.7/32}]}}",
+        "sandbox: {network: {egress: List, allow: [{cidr: example.com}]}}",
+        "spec.sandbox.network.allow[0].cidr: write an address range like 203.0.113.0/24; names of hosts cannot be opened",
+    ),
+    (
+        "{agentRef: {name: shared}, model: null}",
+        "model: {provider: Anthropic}",
+        "spec: a task needs a model: write spec.model.name, or name an agent that has one in spec.agentRef",
+    ),
+    (
+        "{agentRef: {name: shared}, model: {provider: Anthropic}}",
+        "model: null",
+        "spec: a task needs a model: write spec.model.name, or name an agent that has one in spec.agentRef",
+    ),
+    (
+        "{samples: [{name: a, inline: x}], inputs: [{name: a, type: File}, {name: b, type: Int}]}",
+        "{samples: [{name: a, inline: x}], inputs: [{name: a, type: Dir}]}",
+        "spec: an input with the name of a sample is that sample: write its type as File, or give it another name",
+    ),
+    (
+        "{samples: [{name: a, inline: x}], inputs: [{name: b, type: File, source: {configMapKeyRef: {name: c, key: k}}}]}",
+        "{samples: [{name: a, inline: x}], inputs: [{name: a, type: File, source: {configMapKeyRef: {name: c, key: k}}}]}",
+        "spec: an input with the name of a sample has the sample as its content: remove source, or give it another name",
+    ),
+    (
+        "prompt: x",
+        "prompt: \"  \\n\"",
+        "spec.prompt: the prompt is blank: say what the program shall do",
+    ),
+    (
+        "samples: [{name: a, inline: x}, {name: b, inline: x}]",
+        "samples: [{name: a, inline: x}, {name: a, inline: z}]",
+        "spec.samples: two samples have the same name: each is an option of the program, give each its own",
+    ),
+    (
+        "inputs: [{name: a, type: Int}, {name: A, type: Int}]",
+        "inputs: [{name: a, type: Int}, {name: a, type: Int}]",
+        "spec.inputs: two inputs have the same name: each is an option of the program, give each its own",
+    ),
+    (
+        "outputs: [{name: a, type: Int}, {name: b, type: Int}]",
+        "outputs: [{name: a, type: Int}, {name: a, type: Int}]",
+        "spec.outputs: two outputs have the same name: each is a file of its own, give each its own",
+    ),
+];
+
+#[test]
+fn every_rule_takes_what_keeps_it_and_says_exactly_what_breaks_it() {
+    for (kept, broken, fault) in RULES {
+        assert_eq!(faults(&task(kept)), Vec::<String>::new(), "{kept}");
+        assert_eq!(faults(&task(broken)), [*fault], "{broken}");
+    }
+}
+
+#[test]
+fn no_rule_of_the_definitions_is_without_a_test() {
+    fn messages(value: &Value, found: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(fields) => fields.iter().for_each(|(name, field)| {
+                if name == "x-kubernetes-validations" {
+                    let rules = field.as_array().unwrap().iter();
+                    found.extend(rules.map(|rule| rule["message"].as_str().unwrap().to_owned()));
+                } else {
+                    messages(field, found);
+                }
+            }),
+            Value::Array(items) => items.iter().for_each(|item| messages(item, found)),
+            _ => {}
+        }
+    }
+    let mut stated = BTreeSet::new();
+    messages(&serde_json::to_value(crate::api::crds()).unwrap(), &mut stated);
+    let tested: BTreeSet<String> = RULES
+        .iter()
+        .map(|(_, _, fault)| fault.split_once(": ").unwrap().1.to_owned())
+        .collect();
+    assert_eq!(stated, tested);
+}
+
+#[test]
+fn a_prompt_and_a_model_are_all_that_a_task_needs() {
+    let Ok(Manifest::Task(task)) = manifest(&task("")) else {
+        panic!("refused")
+    };
+    assert_eq!(task.spec.prompt, "count the rows");
+    assert_eq!(task.metadata.name.as_deref(), Some("penguin-masses"));
+}
+
+#[test]
+fn an_agent_may_be_empty_and_is_told_from_a_task() {
+    let agent = json!({
+        "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeGenAgent",
+        "metadata": {"name": "shared", "labels": {"a": "b"}}, "spec": {},
+    });
+    assert!(matches!(manifest(&agent), Ok(Manifest::Agent(_))));
+}
+
+#[test]
+fn a_manifest_that_uses_every_part_is_taken() {
+    let lines = r#"
+agentRef: {name: shared}
+model:
+  provider: OpenAI
+  name: gpt-5
+  baseURL: https://api.openai.com/v1
+  apiKeySecretRef: {name: openai, key: api-key}
+  parameters: {temperature: 0, stop: [null, {any: thing}], nothing: null}
+  query: {api-version: "2026-01-01"}
+samples:
+  - {name: measurements, configMapKeyRef: {name: penguins, key: penguins.csv}, fileName: measurements.csv}
+constraints: ["body_mass_g is between 2000 and 8000 or missing"]
+inputs: [{name: decimals, type: Int, default: "1", description: decimals of every mean}]
+outputs: [{name: summary, type: File, format: CSV}, {name: species, type: Int}]
+acceptanceTests: {configMapKeyRef: {name: penguin-acceptance, key: test_acceptance.py}}
+image:
+  repository: registry.example.com/codegen
+  pushSecretRef: {name: registry}
+  basePackages: [pandas, "requests<3", "pandas[excel, html]>=2,<3"]
+  baseSystemPackages: [libgomp1, g++]
+  pythonVersion: "3.12"
+sandbox: {resources: {limits: {cpu: "1", memory: 1Gi}}, timeout: 5m, network: {egress: Denied}, env: {TZ: UTC}}
+limits: {maxIterations: 10, maxTokens: 200000, maxModelCalls: 100, maxBuilds: 5, deadline: 1h}
+cache: Override
+testing: {mode: Skip}
+backend: Pipeline
+language: Python
+"#;
+    let Ok(Manifest::Task(task)) = manifest(&task(lines)) else {
+        panic!("refused")
+    };
+    let parameters = task.spec.model.unwrap().parameters.unwrap();
+    assert_eq!(
+        parameters["nothing"],
+        Value::Null,
+        "free-form content is left as it is"
+    );
+}
+
+#[rstest]
+#[case(
+    "sampels: []",
+    "spec.sampels: unknown field \"sampels\": did you mean \"samples\"?"
+)]
+#[case(
+    "max_sample_rows: 1",
+    "spec.max_sample_rows: unknown field \"max_sample_rows\": did you mean \"maxSampleRows\"?"
+)]
+#[case(
+    "samples: [{name: a, inline: x}, {name: b, inline: x, filename: b.csv}]",
+    "spec.samples[1].filename: unknown field \"filename\": did you mean \"fileName\"?"
+)]
+#[case(
+    "testing: {enabled: false}",
+    "spec.testing.enabled: unknown field \"enabled\": the fields here are mode"
+)]
+#[case(
+    "maxSampleRows: many",
+    "spec.maxSampleRows: Invalid value: \"string\": must be of type integer"
+)]
+#[case(
+    "maxSampleRows: '5'",
+    "spec.maxSampleRows: Invalid value: \"string\": must be of type integer: write it without quotes"
+)]
+#[case(
+    "maxSampleRows: 1.5",
+    "spec.maxSampleRows: Invalid value: \"number\": must be of type integer"
+)]
+#[case(
+    "maxSampleRows: -1",
+    "spec.maxSampleRows: Invalid value: -1: should be greater than or equal to 0"
+)]
+#[case(
+    "limits: {maxIterations: 101}",
+    "spec.limits.maxIterations: Invalid value: 101: should be less than or equal to 100"
+)]
+#[case(
+    "image: {pythonVersion: 3.12}",
+    "spec.image.pythonVersion: Invalid value: \"number\": must be of type string: write it in quotes, \"3.12\""
+)]
+#[case(
+    "image: {pythonVersion: '3.9'}",
+    "spec.image.pythonVersion: Invalid value: \"3.9\": should match '^3\\.(10|11|12|13|14)$'"
+)]
+#[case(
+    "inputs: [{name: decimals, type: Int, default: 1}]",
+    "spec.inputs[0].default: Invalid value: \"integer\": must be of type string: write it in quotes, \"1\""
+)]
+#[case(
+    "inputs: [{name: a-b, type: Int}]",
+    "spec.inputs[0].name: Invalid value: \"a-b\": should match '^[A-Za-z][A-Za-z0-9_]*$'"
+)]
+#[case(
+    "cache: auto",
+    "spec.cache: Unsupported value: \"auto\": supported values: \"Auto\", \"Override\", \"Disable\""
+)]
+#[case("outputs: [{name: a}]", "spec.outputs[0].type: Required value")]
+#[case(
+    "constraints: x is 1",
+    "spec.constraints: Invalid value: \"string\": must be of type array: write a list"
+)]
+#[case(
+    "constraints: ['']",
+    "spec.constraints[0]: Invalid value: \"\": should be at least 1 chars long"
+)]
+#[case(
+    "limits: {deadline: 1.5h}",
+    "spec.limits.deadline: Invalid value: \"1.5h\": should match '^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,9}s)?([0-9]{1,9}ms)?$'"
+)]
+#[case(
+    "image: {basePackages: [--index-url=x]}",
+    "spec.image.basePackages[0]: Invalid value: \"--index-url=x\": should match '^[A-Za-z0-9][A-Za-z0-9._-]*(\\[[A-Za-z0-9._, -]+\\])?( *(===?|[<>!~]=|[<>]) *[A-Za-z0-9.*+!_-]+ *,?)*$'"
+)]
+fn what_the_schema_does_not_allow_is_refused_with_its_path(#[case] lines: &str, #[case] fault: &str) {
+    assert_eq!(faults(&task(lines)), [fault]);
+}
+
+#[test]
+fn a_list_or_text_beyond_its_bound_is_refused() {
+    let mut value = task("");
+    value["spec"]["constraints"] = json!(vec!["x > 1"; 65]);
+    value["spec"]["systemPrompt"] = json!("x".repeat(16385));
+    value["spec"]["sandbox"] =
+        json!({"env": (0..65).map(|n| (format!("V{n}"), json!("x"))).collect::<serde_json::Map<_, _>>()});
+    assert_eq!(
+        faults(&value),
+        [
+            "spec.constraints: Too many: 65: must have at most 64 items",
+            "spec.sandbox.env: Too many: 65: must have at most 64 items",
+            "spec.systemPrompt: Too long: may not be more than 16384 chars long",
+        ]
+    );
+}
+
+#[test]
+fn every_fault_is_told_and_not_the_first_alone() {
+    let value = task(
+        "{sampels: [], cache: auto, limits: {maxIterations: 0}, outputs: [{name: a, type: Int, format: CSV}]}",
+    );
+    assert_eq!(
+        faults(&value),
+        [
+            "spec.sampels: unknown field \"sampels\": did you mean \"samples\"?",
+            "spec.cache: Unsupported value: \"auto\": supported values: \"Auto\", \"Override\", \"Disable\"",
+            "spec.limits.maxIterations: a task needs at least one iteration: write 1 to 100, or leave maxIterations out for 10",
+            "spec.outputs[0]: only an output of type File has a format: write type: File, or leave format out",
+        ]
+    );
+}
+
+#[rstest]
+#[case(json!({"metadata": {"name": "Penguins"}}),
+    "metadata.name: Invalid value: \"Penguins\": write lower-case letters, digits, - and ., beginning and ending with a \
+     letter or digit, at most 253 characters, like penguin-masses")]
+#[case(json!({"metadata": {}}),
+    "metadata.name: Required value: name the object, in lower-case letters, digits, - and ., like penguin-masses")]
+#[case(json!({"metadata": {"name": "a", "lables": {}}}), "metadata.lables: unknown field \"lables\": did you mean \"labels\"?")]
+#[case(json!({"metadata": {"name": "a", "labels": {"a": 1}}}),
+    "metadata.labels.a: Invalid value: \"integer\": must be of type string: write it in quotes, \"1\"")]
+#[case(json!({"prompt": "x"}), "prompt: unknown field \"prompt\": write it under spec")]
+#[case(json!({"kind": "CodegenTask"}), "kind: unknown kind \"CodegenTask\": write CodeGenTask or CodeGenAgent")]
+#[case(json!({"kind": null}), "kind: Required value: write CodeGenTask or CodeGenAgent")]
+#[case(json!({"apiVersion": "codegen-operator.dev/v1"}),
+    "apiVersion: unknown version \"codegen-operator.dev/v1\" of CodeGenTask: write codegen-operator.dev/v1alpha1")]
+#[case(json!({"apiVersion": null}), "apiVersion: Required value: write codegen-operator.dev/v1alpha1")]
+#[case(json!({"spec": null}), "spec: Required value")]
+#[case(json!({"spec": "x"}), "spec: Invalid value: \"string\": must be of type object")]
+fn what_is_wrong_around_the_spec_is_refused(#[case] change: Value, #[case] fault: &str) {
+    let mut value = task("");
+    value
+        .as_object_mut()
+        .unwrap()
+        .extend(change.as_object().unwrap().clone());
+    assert_eq!(faults(&value), [fault]);
+}
+
+#[test]
+fn a_document_that_is_no_object_is_refused() {
+    assert_eq!(
+        faults(&json!(["x"])),
+        ["kind: Required value: write CodeGenTask or CodeGenAgent"]
+    );
+}
+
+#[test]
+fn texts_of_inputs_read_the_same_in_rules_and_in_code() {
+    use crate::api::values::ValueType;
+    let texts = [
+        "", "0", "-1", "+1", "1.", ".5", "1.5", "1e3", "1E-3", "1e", ".", "--1", "1 ", "inf", "NaN", "0x1",
+        "1_0", "true", "false", "True", "é",
+    ];
+    for (name, type_) in [
+        ("Int", ValueType::Int),
+        ("Float", ValueType::Float),
+        ("Bool", ValueType::Bool),
+        ("String", ValueType::String),
+    ] {
+        for text in texts {
+            let mut value = task("");
+            value["spec"]["inputs"] = json!([{"name": "a", "type": name, "default": text}]);
+            assert_eq!(manifest(&value).is_ok(), type_.accepts(text), "{name} {text:?}");
+        }
+    }
+}
