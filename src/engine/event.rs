@@ -1,148 +1,125 @@
-//! What the engine reports while it works: facts for people, never read back by the engine.
+//! What the engine tells those who watch: progress lines, events, metrics.
 
-use crate::api::status::{ErrorType, TestCounts};
+use jiff::Timestamp;
+
+use crate::api::status::{FailureDiagnosis, RehearsalStatus, TestCounts};
 use crate::pipeline::call::{CallKind, Usage};
+use crate::pipeline::stage::{Category, Stage};
 
-/// Receives what happens. It is called between steps and must not block.
-pub trait Observer: Send + Sync {
-    /// One thing happened.
-    fn event(&self, event: &Event);
-}
-
-/// Reports to nobody.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Silent;
-
-impl Observer for Silent {
-    fn event(&self, _: &Event) {}
-}
-
-/// One thing that happened.
+/// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// A stage begins.
+    /// A stage was entered.
     StageEntered {
-        /// Name of the stage as the status spells it (`GeneratingCode`).
-        stage: String,
-        /// Attempt that it belongs to, counted from 1; 0 before the first.
+        /// Which.
+        stage: Stage,
+        /// Number of the present or last attempt; 0 before the first.
         attempt: u32,
     },
-    /// A model call begins.
+    /// A model call starts.
     CallStarted {
         /// What is asked for.
         kind: CallKind,
-        /// Number of the call in the task, counted from 1.
+        /// Its number, counted from 1.
         sequence: u32,
     },
-    /// A model call ended with a reply.
+    /// A model call was answered.
     CallFinished {
         /// What was asked for.
         kind: CallKind,
-        /// Tokens.
+        /// Its number.
+        sequence: u32,
+        /// Its tokens.
         usage: Usage,
         /// How long it took.
         seconds: f64,
-        /// Whether the reply was recorded before, so that nothing was sent.
+        /// Whether the reply was recorded before and nothing was paid.
         from_ledger: bool,
+    },
+    /// A recorded reply answers a request that has changed since.
+    RequestChanged {
+        /// What was asked for.
+        kind: CallKind,
+        /// Its number.
+        sequence: u32,
     },
     /// A reply cannot be used and is asked for again.
     ReplyRejected {
         /// What was asked for.
         kind: CallKind,
-        /// What is wrong with it.
+        /// Why.
         reason: String,
     },
-    /// The environment of the packages is looked up or built.
+    /// The image builds.
     BuildStarted {
-        /// Packages in it.
+        /// Its packages, pip then apt.
         packages: Vec<String>,
     },
-    /// The environment is there.
+    /// The image is there.
     BuildFinished {
-        /// Packages in it.
-        packages: Vec<String>,
+        /// Its reference (locally the environment's name).
+        image: String,
+        /// Its interpreter.
+        python: String,
         /// How long it took.
         seconds: f64,
         /// Whether it was there already.
         cached: bool,
     },
-    /// A test run ended.
+    /// The image cannot be built for want of a package.
+    BuildFailed {
+        /// Why.
+        message: String,
+    },
+    /// An attempt's tests and rehearsal ran.
     TestsFinished {
-        /// Attempt, counted from 1.
+        /// Which attempt.
         attempt: u32,
         /// Counts of the generated suite.
-        counts: TestCounts,
-        /// Ids of the tests that failed.
+        tests: Option<TestCounts>,
+        /// Counts of the acceptance tests.
+        acceptance: Option<TestCounts>,
+        /// What failed, one line each; empty means passed.
         failing: Vec<String>,
-        /// How long it took.
-        seconds: f64,
+        /// How the rehearsal ended.
+        rehearsal: RehearsalStatus,
     },
-    /// The user's acceptance tests ended.
-    AcceptanceFinished {
-        /// Their counts.
-        counts: TestCounts,
-    },
-    /// The program ran on the samples.
-    Rehearsed {
-        /// How it ended.
-        result: RehearsalEnd,
-    },
-    /// The failures of an attempt are diagnosed.
+    /// The failures have a diagnosis.
     Diagnosed {
+        /// Which attempt.
+        attempt: u32,
         /// One entry a failure.
-        failures: Vec<DiagnosedFailure>,
+        failures: Vec<FailureDiagnosis>,
     },
-    /// A verified fix is in place.
+    /// A fix was applied.
     FixApplied {
+        /// Which fix.
+        kind: CallKind,
         /// Functions, tests or packages that changed.
         names: Vec<String>,
     },
-    /// An attempt is over; another one follows or the task ends.
+    /// An attempt is over (S29).
     IterationFinished {
-        /// Attempt, counted from 1.
+        /// Which attempt.
         attempt: u32,
-        /// Types of its failures, without duplicates; empty when it passed.
-        error_types: Vec<ErrorType>,
-        /// Packages that were added for the next attempt.
+        /// Types of its failures; empty when it passed.
+        error_types: Vec<String>,
+        /// Packages that it added.
         packages_added: Vec<String>,
     },
-    /// Nothing can be done until something else happens.
+    /// Something must change before the task goes on.
     Waiting {
-        /// What is waited for, and what to do about it.
-        reason: String,
-    },
-    /// Something that a person should know and that changes nothing.
-    Notice {
-        /// What.
-        text: String,
-    },
-    /// The task ended.
-    Finished {
-        /// Whether it succeeded.
-        succeeded: bool,
-        /// One word (`TestsPassed`, `NoProgress`).
-        reason: String,
+        /// Infrastructure or configuration.
+        category: Category,
+        /// What happened and what to do.
+        message: String,
+        /// When it is tried again.
+        retry_at: Timestamp,
     },
 }
 
-/// How a rehearsal ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RehearsalEnd {
-    /// Every output holds.
-    Passed,
-    /// What does not hold.
-    Failed(String),
-    /// Why it could not run.
-    Skipped(String),
-}
-
-/// One diagnosed failure in short.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DiagnosedFailure {
-    /// The failing test, `rehearsal` or `acceptance`.
-    pub test: String,
-    /// What is to blame.
-    pub error_type: ErrorType,
-    /// Why, in a sentence.
-    pub root_cause: String,
+/// Is told what happens. Must not block.
+pub trait Observer: Send + Sync {
+    /// Something happened.
+    fn event(&self, event: &Event);
 }

@@ -6,4 +6,5 @@ pub mod call;
 pub mod checks;
 pub mod python;
 pub mod sandbox;
+pub mod stage;
 pub mod task;
