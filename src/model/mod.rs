@@ -1,1 +1,64 @@
-//! Placeholder.
+//! Language models behind one trait: OpenAI-compatible servers, Anthropic Messages, recorded replies.
+//!
+//! A client sends one request and returns one reply. It repeats what the network or an overloaded server spoils, within a
+//! deadline; whether a reply is any good is for `pipeline` to say.
+
+mod anthropic;
+mod endpoint;
+mod error;
+mod http;
+mod openai;
+mod options;
+mod recorded;
+mod retry;
+mod secret;
+#[cfg(test)]
+mod test_support;
+
+use std::future::Future;
+
+pub use anthropic::Anthropic;
+pub use error::{ErrorCategory, ModelError};
+pub use openai::OpenAi;
+pub use options::{DEFAULT_CALL_DEADLINE, ModelOptions};
+pub use recorded::{Recorded, RecordedReply};
+pub use secret::Secret;
+
+use crate::api::model::Provider;
+use crate::pipeline::call::{Reply, Request};
+
+/// A language model.
+pub trait Model: Send + Sync {
+    /// Sends one request and returns the reply, or says why there is none.
+    fn call(&self, request: &Request) -> impl Future<Output = Result<Reply, ModelError>> + Send;
+}
+
+/// Any of the models that this crate knows, so that a caller can hold one without naming its type.
+pub enum AnyModel {
+    /// An OpenAI-compatible server.
+    OpenAi(Box<OpenAi>),
+    /// An Anthropic Messages server.
+    Anthropic(Box<Anthropic>),
+    /// Recorded replies.
+    Recorded(Recorded),
+}
+
+impl AnyModel {
+    /// The client for the provider in `options`; no connection is made before the first call.
+    pub fn new(options: &ModelOptions) -> Result<Self, ModelError> {
+        Ok(match options.settings.provider {
+            Provider::OpenAI => Self::OpenAi(Box::new(OpenAi::new(options)?)),
+            Provider::Anthropic => Self::Anthropic(Box::new(Anthropic::new(options)?)),
+        })
+    }
+}
+
+impl Model for AnyModel {
+    async fn call(&self, request: &Request) -> Result<Reply, ModelError> {
+        match self {
+            Self::OpenAi(model) => model.call(request).await,
+            Self::Anthropic(model) => model.call(request).await,
+            Self::Recorded(model) => model.call(request).await,
+        }
+    }
+}

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::digest::sha256_hex_of_parts;
+
 /// The kinds of call. The name in each request's JSON Schema is the kind, so that any server can tell them apart.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
@@ -86,6 +88,20 @@ impl Request {
     }
 }
 
+/// SHA-256 (hex) of what decides a reply: kind, system, prefix, instruction and schema. The output limit is left out, for
+/// it depends on what is left of the budget.
+#[must_use]
+pub fn request_hash(request: &Request) -> String {
+    let schema = request.schema.to_string();
+    sha256_hex_of_parts(&[
+        request.kind.as_str(),
+        &request.system,
+        &request.prefix,
+        &request.instruction,
+        &schema,
+    ])
+}
+
 /// One reply, after a provider's protocol was taken off.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
@@ -126,4 +142,59 @@ pub struct Usage {
 #[must_use]
 pub const fn estimate_tokens(text: &str) -> u64 {
     (text.len() as u64).div_ceil(3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request() -> Request {
+        Request {
+            kind: CallKind::Code,
+            system: "system".to_owned(),
+            prefix: "prefix".to_owned(),
+            instruction: "instruction".to_owned(),
+            schema: serde_json::json!({"type": "object"}),
+            max_output_tokens: 100,
+        }
+    }
+
+    #[test]
+    fn the_request_hash_ignores_the_output_limit() {
+        let other = Request {
+            max_output_tokens: 7,
+            ..request()
+        };
+        assert_eq!(request_hash(&request()), request_hash(&other));
+    }
+
+    #[test]
+    fn the_request_hash_sees_everything_that_decides_the_reply() {
+        let original = request_hash(&request());
+        let changed = [
+            Request {
+                kind: CallKind::Tests,
+                ..request()
+            },
+            Request {
+                system: "System".to_owned(),
+                ..request()
+            },
+            Request {
+                prefix: "prefix ".to_owned(),
+                ..request()
+            },
+            Request {
+                instruction: "instruct".to_owned(),
+                ..request()
+            },
+            Request {
+                schema: serde_json::json!({"type": "array"}),
+                ..request()
+            },
+        ];
+        for request in changed {
+            assert_ne!(request_hash(&request), original, "{request:?}");
+        }
+    }
 }

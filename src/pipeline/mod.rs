@@ -4,7 +4,9 @@
 
 pub mod call;
 pub mod checks;
+pub mod digest;
 pub mod python;
+pub mod redact;
 pub mod sandbox;
 pub mod stage;
 pub mod task;

@@ -1,0 +1,153 @@
+//! Anthropic Messages, with the reply as the input of a tool that the model is made to call.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::{Map, Value, json};
+
+use super::endpoint::Endpoint;
+use super::http::{Answer, Http};
+use super::{Model, ModelError, ModelOptions, Secret};
+use crate::pipeline::call::{FinishReason, Reply, Request, Usage, estimate_tokens};
+
+const VERSION: &str = "2023-06-01";
+
+/// A model behind `POST {baseURL}/messages`.
+pub struct Anthropic {
+    pub(super) http: Http,
+    model: String,
+    parameters: Map<String, Value>,
+    /// Set when the model refused to be made to call a tool (extended thinking forbids it); then it is asked to.
+    tool_is_a_request: AtomicBool,
+}
+
+impl Anthropic {
+    /// A client; no connection is made before the first call.
+    pub fn new(options: &ModelOptions) -> Result<Self, ModelError> {
+        let mut headers = vec![("anthropic-version", Secret::new(VERSION))];
+        if let Some(key) = options.key_to_send() {
+            headers.push(("x-api-key", key.clone()));
+        }
+        let endpoint = Endpoint::new(options, "messages", &headers)?;
+        Ok(Self {
+            http: Http::new(endpoint, options.call_deadline, options.task_deadline),
+            model: options.settings.name.clone(),
+            parameters: options.settings.parameters.clone(),
+            tool_is_a_request: AtomicBool::new(false),
+        })
+    }
+
+    fn body(&self, request: &Request, tool_is_a_request: bool) -> Value {
+        let name = request.kind.as_str();
+        let cached = json!({"type": "ephemeral"});
+        let mut instruction = request.instruction.clone();
+        let tool_choice = if tool_is_a_request {
+            instruction.push_str("\n\nAnswer by calling the tool `");
+            instruction.push_str(name);
+            instruction.push_str("` once.");
+            json!({"type": "auto", "disable_parallel_tool_use": true})
+        } else {
+            json!({"type": "tool", "name": name, "disable_parallel_tool_use": true})
+        };
+        let mut body = Map::new();
+        body.insert("max_tokens".to_owned(), request.max_output_tokens.into());
+        body.insert("tool_choice".to_owned(), tool_choice);
+        body.extend(self.parameters.clone());
+        // These make the call what it is: a reply is read whole, for this model, these messages and this schema.
+        body.remove("stream");
+        body.insert("model".to_owned(), self.model.clone().into());
+        body.insert(
+            "system".to_owned(),
+            json!([{"type": "text", "text": request.system, "cache_control": cached}]),
+        );
+        let content = json!([
+            {"type": "text", "text": request.prefix, "cache_control": cached},
+            {"type": "text", "text": instruction},
+        ]);
+        body.insert(
+            "messages".to_owned(),
+            json!([{"role": "user", "content": content}]),
+        );
+        let description = "Gives the answer.";
+        let tool = json!({"name": name, "description": description, "input_schema": request.schema});
+        body.insert("tools".to_owned(), json!([tool]));
+        Value::Object(body)
+    }
+
+    /// Whether the answer refuses a forced tool call, which is then no longer forced.
+    fn stop_forcing(&self, forced: bool, answer: &Answer) -> bool {
+        let refused = forced
+            && answer.status == 400
+            && !self.parameters.contains_key("tool_choice")
+            && String::from_utf8_lossy(&answer.body).contains("tool_choice");
+        if refused {
+            self.tool_is_a_request.store(true, Ordering::Relaxed);
+        }
+        refused
+    }
+}
+
+impl Model for Anthropic {
+    async fn call(&self, request: &Request) -> Result<Reply, ModelError> {
+        let deadline = self.http.deadline();
+        loop {
+            let tool_is_a_request = self.tool_is_a_request.load(Ordering::Relaxed);
+            let answer = self
+                .http
+                .post(&self.body(request, tool_is_a_request), deadline)
+                .await?;
+            if self.stop_forcing(!tool_is_a_request, &answer) {
+                continue;
+            }
+            let json = self.http.json(&answer)?;
+            return reply(&json, request).ok_or_else(|| {
+                self.http
+                    .endpoint
+                    .malformed("it has no content blocks", &answer.body)
+            });
+        }
+    }
+}
+
+fn reply(json: &Value, request: &Request) -> Option<Reply> {
+    let blocks = json.get("content")?.as_array()?;
+    let called = |block: &&Value| {
+        block.get("type").and_then(Value::as_str) == Some("tool_use")
+            && block.get("name").and_then(Value::as_str) == Some(request.kind.as_str())
+    };
+    let text = match blocks.iter().find(called).and_then(|block| block.get("input")) {
+        Some(input) => input.to_string(),
+        None => blocks
+            .iter()
+            .filter_map(|block| block.get("text")?.as_str())
+            .collect(),
+    };
+    let finish = finish_reason(json.get("stop_reason").and_then(Value::as_str));
+    let usage = usage(json.get("usage"), request, &text);
+    Some(Reply { text, finish, usage })
+}
+
+fn finish_reason(name: Option<&str>) -> FinishReason {
+    match name {
+        None | Some("tool_use" | "end_turn" | "stop_sequence") => FinishReason::Complete,
+        Some("max_tokens" | "model_context_window_exceeded") => FinishReason::Length,
+        Some("refusal") => FinishReason::Refused,
+        Some(other) => FinishReason::Other(other.to_owned()),
+    }
+}
+
+/// Tokens as the server counted them; what the cache took or gave is input too.
+fn usage(usage: Option<&Value>, request: &Request, text: &str) -> Usage {
+    let count = |name: &str| usage.and_then(|usage| usage.get(name)?.as_u64());
+    let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"];
+    let input = count("input_tokens").map_or_else(
+        || estimate_tokens(&request.system) + estimate_tokens(&request.user_message()),
+        |fresh| fresh + cached.iter().filter_map(|name| count(name)).sum::<u64>(),
+    );
+    Usage {
+        input,
+        output: count("output_tokens").unwrap_or_else(|| estimate_tokens(text)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,304 @@
+//! Why a model call gave no reply, and who can change that.
+
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::pipeline::call::CallKind;
+
+/// Who can change what went wrong. Neither costs an iteration or a token of the task's budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorCategory {
+    /// Time: the call is tried again later.
+    Infrastructure,
+    /// A person: the task waits until something is changed.
+    Configuration,
+}
+
+/// A model call that gave no reply. No message holds a key, a secret header or a query parameter.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ModelError {
+    /// No connection, on every try.
+    #[error(
+        "the model endpoint {endpoint} could not be reached ({tries} tries): {detail}; \
+         check spec.model.baseURL, the proxy variables and the network"
+    )]
+    Unreachable {
+        /// Address without query.
+        endpoint: String,
+        /// Tries made.
+        tries: u32,
+        /// What the last try met.
+        detail: String,
+    },
+    /// The connection ended inside a reply, on every try.
+    #[error(
+        "the connection to the model endpoint {endpoint} ended in the middle of a reply ({tries} tries): {detail}"
+    )]
+    CutReply {
+        /// Address without query.
+        endpoint: String,
+        /// Tries made.
+        tries: u32,
+        /// What the last try met.
+        detail: String,
+    },
+    /// The deadline of the call or of the task passed.
+    #[error(
+        "the model endpoint {endpoint} gave no reply within {} s ({tries} tries begun); {detail}",
+        seconds(*.allowed)
+    )]
+    DeadlineExceeded {
+        /// Address without query.
+        endpoint: String,
+        /// Tries begun.
+        tries: u32,
+        /// Time that the call had.
+        allowed: Duration,
+        /// What the try before met, or that it hung.
+        detail: String,
+    },
+    /// Overloaded or out of order, on every try.
+    #[error("the model endpoint {endpoint} answered {status} ({tries} tries): {detail}{}", wait_hint(*.retry_after))]
+    Unavailable {
+        /// Address without query.
+        endpoint: String,
+        /// HTTP status of the last try.
+        status: u16,
+        /// Tries made.
+        tries: u32,
+        /// Pause that the server asks for.
+        retry_after: Option<Duration>,
+        /// Beginning of the last answer.
+        detail: String,
+    },
+    /// 401 or 403.
+    #[error(
+        "the model endpoint {endpoint} refused the credentials ({status}): {detail}; check the API key: {key_source}"
+    )]
+    Unauthorized {
+        /// Address without query.
+        endpoint: String,
+        /// HTTP status.
+        status: u16,
+        /// Where the key comes from, or should come from.
+        key_source: String,
+        /// Beginning of the answer.
+        detail: String,
+    },
+    /// 404: no such path or no such model.
+    #[error(
+        "the model endpoint {endpoint} answered 404: {detail}; \
+         check spec.model.name (`{model}`) and spec.model.baseURL"
+    )]
+    NotFound {
+        /// Address without query.
+        endpoint: String,
+        /// Name of the model.
+        model: String,
+        /// Beginning of the answer.
+        detail: String,
+    },
+    /// The request does not fit the model's context.
+    #[error(
+        "the request is longer than the context of model `{model}` at {endpoint}: {detail}; \
+         lower limits.maxContextTokens or maxSampleRows, or choose a model with a longer context"
+    )]
+    ContextTooLong {
+        /// Address without query.
+        endpoint: String,
+        /// Name of the model.
+        model: String,
+        /// Beginning of the answer.
+        detail: String,
+    },
+    /// The account has no credit left.
+    #[error(
+        "the account at the model endpoint {endpoint} has no credit left ({status}): {detail}; check its billing"
+    )]
+    QuotaExhausted {
+        /// Address without query.
+        endpoint: String,
+        /// HTTP status.
+        status: u16,
+        /// Beginning of the answer.
+        detail: String,
+    },
+    /// Any other answer that a repeat would not change.
+    #[error(
+        "the model endpoint {endpoint} rejected the request ({status}): {detail}; \
+         check spec.model.parameters, headers and query"
+    )]
+    Rejected {
+        /// Address without query.
+        endpoint: String,
+        /// HTTP status.
+        status: u16,
+        /// Beginning of the answer.
+        detail: String,
+    },
+    /// A redirect that would carry the credentials elsewhere.
+    #[error(
+        "the model endpoint {endpoint} redirects to {location}, where the credentials are not sent; \
+         set spec.model.baseURL to the final address"
+    )]
+    Redirected {
+        /// Address without query.
+        endpoint: String,
+        /// Target without query.
+        location: String,
+    },
+    /// A page for people, where an API was expected.
+    #[error(
+        "the model endpoint {endpoint} answered with a web page ({status}), not with JSON: {detail}; \
+         check spec.model.baseURL (it often ends in /v1)"
+    )]
+    WebPage {
+        /// Address without query.
+        endpoint: String,
+        /// HTTP status.
+        status: u16,
+        /// Beginning of the page.
+        detail: String,
+    },
+    /// An answer that is not what the protocol says.
+    #[error(
+        "the model endpoint {endpoint} sent an answer that is not of its protocol: {detail}; \
+         if it stays so, check spec.model.provider and the server's log"
+    )]
+    Malformed {
+        /// Address without query.
+        endpoint: String,
+        /// What is wrong and the beginning of the answer.
+        detail: String,
+    },
+    /// An answer above the size limit.
+    #[error(
+        "the model endpoint {endpoint} sent more than {limit} bytes; no reply of a model is that long, check the server"
+    )]
+    TooLarge {
+        /// Address without query.
+        endpoint: String,
+        /// The limit, bytes.
+        limit: usize,
+    },
+    /// Settings from which no request can be made.
+    #[error("{field} cannot be used: {detail}")]
+    InvalidSettings {
+        /// Field of the manifest.
+        field: String,
+        /// What is wrong with it and what to write instead.
+        detail: String,
+    },
+    /// The client could not be built.
+    #[error(
+        "the HTTPS client could not be built: {detail}; check the system's CA certificates and the proxy variables"
+    )]
+    Client {
+        /// What went wrong.
+        detail: String,
+    },
+    /// A line of a recording that cannot be read.
+    #[error("line {line} of the recording {recording} cannot be read: {detail}")]
+    RecordingUnreadable {
+        /// Name of the recording.
+        recording: String,
+        /// Line, counted from 1.
+        line: usize,
+        /// What is wrong.
+        detail: String,
+    },
+    /// The recording holds no further reply.
+    #[error(
+        "the recording {recording} has {replies} replies and all are used; the next call asks for `{asked}`: \
+         record the task again, or run it against a model"
+    )]
+    RecordingEnded {
+        /// Name of the recording.
+        recording: String,
+        /// Replies in it.
+        replies: usize,
+        /// What was asked for.
+        asked: CallKind,
+    },
+    /// The next reply is of another kind.
+    #[error(
+        "line {line} of the recording {recording} holds a reply to `{found}`, but the call asks for `{asked}`: \
+         the task took another way than when it was recorded; record it again"
+    )]
+    RecordingMismatch {
+        /// Name of the recording.
+        recording: String,
+        /// Line, counted from 1.
+        line: usize,
+        /// What was asked for.
+        asked: CallKind,
+        /// What the line holds.
+        found: CallKind,
+    },
+    /// The next reply was given to another request, and that is not allowed.
+    #[error(
+        "line {line} of the recording {recording} was recorded for another `{kind}` request \
+         (hash {recorded}, now {asked}): record it again, or replay without the strict check"
+    )]
+    RecordingChanged {
+        /// Name of the recording.
+        recording: String,
+        /// Line, counted from 1.
+        line: usize,
+        /// Kind of the call.
+        kind: CallKind,
+        /// Hash in the recording.
+        recorded: String,
+        /// Hash of the request.
+        asked: String,
+    },
+}
+
+impl ModelError {
+    /// Who can change what went wrong.
+    #[must_use]
+    pub const fn category(&self) -> ErrorCategory {
+        match self {
+            Self::Unreachable { .. }
+            | Self::CutReply { .. }
+            | Self::DeadlineExceeded { .. }
+            | Self::Unavailable { .. }
+            | Self::Malformed { .. }
+            | Self::TooLarge { .. } => ErrorCategory::Infrastructure,
+            Self::Unauthorized { .. }
+            | Self::NotFound { .. }
+            | Self::ContextTooLong { .. }
+            | Self::QuotaExhausted { .. }
+            | Self::Rejected { .. }
+            | Self::Redirected { .. }
+            | Self::WebPage { .. }
+            | Self::InvalidSettings { .. }
+            | Self::Client { .. }
+            | Self::RecordingUnreadable { .. }
+            | Self::RecordingEnded { .. }
+            | Self::RecordingMismatch { .. }
+            | Self::RecordingChanged { .. } => ErrorCategory::Configuration,
+        }
+    }
+
+    /// The pause that the server asked for, where it did and the call had no time left for it.
+    #[must_use]
+    pub const fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Unavailable { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+}
+
+fn seconds(allowed: Duration) -> String {
+    let rounded = format!("{:.1}", allowed.as_secs_f64());
+    rounded.strip_suffix(".0").map_or(rounded.clone(), str::to_owned)
+}
+
+fn wait_hint(retry_after: Option<Duration>) -> String {
+    retry_after.map_or_else(String::new, |pause| {
+        format!("; it asks to wait {} s", seconds(pause))
+    })
+}

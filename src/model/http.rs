@@ -1,0 +1,297 @@
+//! One HTTP client for all providers: tries, pauses, deadlines, size limits.
+
+use std::error::Error as _;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime};
+
+use futures::future::BoxFuture;
+use reqwest::header::{HeaderMap, LOCATION};
+use reqwest::redirect::{Attempt, Policy};
+use reqwest::{Client, StatusCode};
+use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
+
+use super::ModelError;
+use super::endpoint::{Endpoint, is_quota_exhausted};
+use super::retry::{RetryPolicy, is_transient, retry_after};
+
+/// Largest answer that is read, bytes after decompression.
+pub(super) const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
+const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
+const MOST_REDIRECTS: usize = 5;
+
+/// Waits that long: a field, so that tests need not wait.
+pub(super) type Pause = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// An answer that is final: 2xx, or a status that a repeat would not change.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub status: u16,
+    pub body: Vec<u8>,
+    location: Option<String>,
+}
+
+impl Answer {
+    pub const fn is_success(&self) -> bool {
+        matches!(self.status, 200..=299)
+    }
+}
+
+/// Sends requests to one endpoint.
+pub(super) struct Http {
+    pub endpoint: Endpoint,
+    call_deadline: Duration,
+    task_deadline: Option<Instant>,
+    policy: RetryPolicy,
+    pause: Pause,
+    /// Built at the first request: reading the system's certificates takes longer than a whole replayed run.
+    client: OnceLock<Client>,
+}
+
+/// How one try failed, when another may succeed.
+enum Failure {
+    Connection(String),
+    Cut(String),
+    Status {
+        status: u16,
+        retry_after: Option<Duration>,
+        detail: String,
+    },
+}
+
+impl Http {
+    pub fn new(endpoint: Endpoint, call_deadline: Duration, task_deadline: Option<Instant>) -> Self {
+        Self {
+            endpoint,
+            call_deadline,
+            task_deadline,
+            policy: RetryPolicy::default(),
+            pause: Arc::new(|pause| Box::pin(tokio::time::sleep(pause))),
+            client: OnceLock::new(),
+        }
+    }
+
+    #[cfg(test)]
+    pub fn with_pause(mut self, pause: Pause) -> Self {
+        self.pause = pause;
+        self
+    }
+
+    /// The moment at which a call that begins now must have ended.
+    pub fn deadline(&self) -> Instant {
+        let own = Instant::now() + self.call_deadline;
+        self.task_deadline.map_or(own, |task| task.min(own))
+    }
+
+    /// Posts `body` until there is a final answer, the tries are used up, or `deadline` passes.
+    pub async fn post(&self, body: &Value, deadline: Instant) -> Result<Answer, ModelError> {
+        let client = self.client()?;
+        let begun = Instant::now();
+        let mut tries = 0;
+        let mut before = None;
+        loop {
+            tries += 1;
+            let Ok(outcome) = timeout_at(deadline, self.try_once(client, body)).await else {
+                return Err(self.deadline_exceeded(tries, deadline - begun, before));
+            };
+            let failure = match outcome? {
+                Ok(answer) => return Ok(answer),
+                Err(failure) => failure,
+            };
+            let asked = match &failure {
+                Failure::Status { retry_after, .. } => *retry_after,
+                Failure::Connection(_) | Failure::Cut(_) => None,
+            };
+            let pause = self.policy.pause(tries, asked, fastrand::f64());
+            let resumes = Instant::now().checked_add(pause);
+            if tries >= self.policy.max_tries || resumes.is_none_or(|at| at >= deadline) {
+                return Err(self.given_up(failure, tries));
+            }
+            tracing::debug!(
+                endpoint = self.endpoint.shown,
+                tries,
+                ?pause,
+                "model call failed, will be repeated"
+            );
+            before = Some(failure);
+            (self.pause)(pause).await;
+        }
+    }
+
+    /// The JSON of a 2xx answer; for any other the error that it means.
+    pub fn json(&self, answer: &Answer) -> Result<Value, ModelError> {
+        if !answer.is_success() {
+            return Err(self
+                .endpoint
+                .rejection(answer.status, &answer.body, answer.location.as_deref()));
+        }
+        serde_json::from_slice(&answer.body).map_err(|error| {
+            self.endpoint
+                .malformed(&format!("not JSON ({error})"), &answer.body)
+        })
+    }
+
+    fn client(&self) -> Result<&Client, ModelError> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        // Fails only when a provider is installed already, and then that one serves as well.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let builder = if self.endpoint.is_loopback() {
+            Client::builder().no_proxy()
+        } else {
+            Client::builder()
+        };
+        let client = builder
+            .connect_timeout(CONNECT_DEADLINE)
+            .redirect(Policy::custom(follow_on_the_same_host))
+            .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| ModelError::Client {
+                detail: causes(&error),
+            })?;
+        Ok(self.client.get_or_init(|| client))
+    }
+
+    /// One try. The outer error is final, the inner one may be repeated.
+    async fn try_once(&self, client: &Client, body: &Value) -> Result<Result<Answer, Failure>, ModelError> {
+        let request = client
+            .post(self.endpoint.url.clone())
+            .headers(self.endpoint.headers.clone())
+            .json(body);
+        let response = match request.send().await {
+            Ok(response) => response,
+            Err(error) => return Ok(Err(Failure::Connection(self.connection_detail(error)))),
+        };
+        let status = response.status();
+        let headers = response.headers().clone();
+        let body = match self.read_body(response).await? {
+            Ok(body) => body,
+            Err(error) => return Ok(Err(Failure::Cut(self.connection_detail(error)))),
+        };
+        Ok(self.judge(status, &headers, body))
+    }
+
+    fn judge(&self, status: StatusCode, headers: &HeaderMap, body: Vec<u8>) -> Result<Answer, Failure> {
+        let status = status.as_u16();
+        let text = String::from_utf8_lossy(&body);
+        if is_transient(status) && !(status == 429 && is_quota_exhausted(&text)) {
+            return Err(Failure::Status {
+                status,
+                retry_after: retry_after(headers, SystemTime::now()),
+                detail: self.endpoint.excerpt(&text),
+            });
+        }
+        let location = headers
+            .get(LOCATION)
+            .and_then(|value| value.to_str().ok())
+            .map(str::to_owned);
+        Ok(Answer {
+            status,
+            body,
+            location,
+        })
+    }
+
+    /// The whole body. The outer error says that it is too large, the inner one that the connection ended.
+    async fn read_body(
+        &self,
+        mut response: reqwest::Response,
+    ) -> Result<Result<Vec<u8>, reqwest::Error>, ModelError> {
+        let mut body = Vec::new();
+        loop {
+            match response.chunk().await {
+                Ok(Some(chunk)) if body.len() + chunk.len() > LARGEST_ANSWER => {
+                    return Err(ModelError::TooLarge {
+                        endpoint: self.endpoint.shown.clone(),
+                        limit: LARGEST_ANSWER,
+                    });
+                }
+                Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+                Ok(None) => return Ok(Ok(body)),
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+    }
+
+    fn connection_detail(&self, error: reqwest::Error) -> String {
+        // The address may hold secrets in its query.
+        self.endpoint.excerpt(&causes(&error.without_url()))
+    }
+
+    fn given_up(&self, failure: Failure, tries: u32) -> ModelError {
+        let endpoint = self.endpoint.shown.clone();
+        match failure {
+            Failure::Connection(detail) => ModelError::Unreachable {
+                endpoint,
+                tries,
+                detail,
+            },
+            Failure::Cut(detail) => ModelError::CutReply {
+                endpoint,
+                tries,
+                detail,
+            },
+            Failure::Status {
+                status,
+                retry_after,
+                detail,
+            } => ModelError::Unavailable {
+                endpoint,
+                status,
+                tries,
+                retry_after,
+                detail,
+            },
+        }
+    }
+
+    fn deadline_exceeded(&self, tries: u32, allowed: Duration, before: Option<Failure>) -> ModelError {
+        let detail = match before {
+            None => {
+                "the server accepted the request and stayed silent, or no connection came about".to_owned()
+            }
+            Some(Failure::Connection(detail) | Failure::Cut(detail)) => {
+                format!("the try before failed: {detail}")
+            }
+            Some(Failure::Status { status, detail, .. }) => format!("the try before got {status}: {detail}"),
+        };
+        ModelError::DeadlineExceeded {
+            endpoint: self.endpoint.shown.clone(),
+            tries,
+            allowed,
+            detail,
+        }
+    }
+}
+
+/// Follows 307 and 308 (the others would turn the POST into a GET) and never to another scheme, host or port.
+fn follow_on_the_same_host(attempt: Attempt<'_>) -> reqwest::redirect::Action {
+    let keeps_method = matches!(
+        attempt.status(),
+        StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT
+    );
+    let same_host = attempt
+        .previous()
+        .iter()
+        .all(|previous| previous.origin() == attempt.url().origin());
+    if keeps_method && same_host && attempt.previous().len() <= MOST_REDIRECTS {
+        attempt.follow()
+    } else {
+        attempt.stop()
+    }
+}
+
+/// An error with its causes: the outermost alone says little ("error sending request").
+fn causes(error: &reqwest::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! What a model client is made of: the task's settings with their secrets resolved.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::Secret;
+use crate::api::model::Provider;
+use crate::pipeline::task::ModelSettings;
+
+/// Time that one call has, all its tries together, where nothing else is said.
+pub const DEFAULT_CALL_DEADLINE: Duration = Duration::from_mins(2);
+
+/// Everything that a model client needs.
+#[derive(Clone, Debug)]
+pub struct ModelOptions {
+    /// The model with defaults applied.
+    pub settings: ModelSettings,
+    /// The API key; `None` for servers that need none.
+    pub api_key: Option<Secret>,
+    /// Where the key comes from or should come from, for messages (``key `api-key` of the Secret `openai` ``).
+    pub key_source: String,
+    /// `settings.headers` with their values resolved.
+    pub headers: Vec<(String, Secret)>,
+    /// Time that one call has, all its tries together.
+    pub call_deadline: Duration,
+    /// When the task's time is over; no call outlives it.
+    pub task_deadline: Option<Instant>,
+}
+
+impl ModelOptions {
+    /// Options without a key, with those headers that stand in plain sight and the default deadline.
+    #[must_use]
+    pub fn new(settings: ModelSettings) -> Self {
+        let key_source = match (&settings.api_key_secret_ref, settings.provider) {
+            (Some(key), _) => format!("key `{}` of the Secret `{}`", key.key, key.name),
+            (None, Provider::OpenAI) => {
+                "no spec.model.apiKeySecretRef is set; locally OPENAI_API_KEY is read".to_owned()
+            }
+            (None, Provider::Anthropic) => {
+                "no spec.model.apiKeySecretRef is set; locally ANTHROPIC_API_KEY is read".to_owned()
+            }
+        };
+        let headers = settings
+            .headers
+            .iter()
+            .filter_map(|header| Some((header.name.clone(), Secret::new(header.value.as_deref()?))))
+            .collect();
+        Self {
+            settings,
+            api_key: None,
+            key_source,
+            headers,
+            call_deadline: DEFAULT_CALL_DEADLINE,
+            task_deadline: None,
+        }
+    }
+
+    /// The key that a request carries in the provider's own header: none when a header of the user's carries credentials.
+    pub(super) fn key_to_send(&self) -> Option<&Secret> {
+        self.api_key
+            .as_ref()
+            .filter(|key| !key.expose().is_empty() && !self.headers_authorize())
+    }
+
+    fn headers_authorize(&self) -> bool {
+        const CREDENTIALS: [&str; 4] = ["authorization", "api-key", "x-api-key", "x-goog-api-key"];
+        self.headers
+            .iter()
+            .any(|(name, _)| CREDENTIALS.iter().any(|known| known.eq_ignore_ascii_case(name)))
+    }
+}

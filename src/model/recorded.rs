@@ -1,0 +1,200 @@
+//! Recorded replies: a model that answers from JSON Lines, without a network.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Model, ModelError};
+use crate::pipeline::call::{CallKind, FinishReason, Reply, Request, Usage, estimate_tokens, request_hash};
+
+/// One line of a recording.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RecordedReply {
+    /// Kind of the call.
+    pub kind: CallKind,
+    /// Hash of the request; a recording written by hand may leave it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_hash: Option<String>,
+    /// The reply, where it is a JSON object. Exactly one of `reply` and `text` is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<Value>,
+    /// The reply as raw text, where it is anything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// `complete` (when left out), `length`, `refused`, or what a provider called it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish: Option<String>,
+    /// Tokens; estimated when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+impl RecordedReply {
+    /// The line that replays `reply`.
+    #[must_use]
+    pub fn new(kind: CallKind, request_hash: &str, reply: &Reply) -> Self {
+        let object = serde_json::from_str(&reply.text).ok().filter(Value::is_object);
+        Self {
+            kind,
+            request_hash: Some(request_hash.to_owned()),
+            text: object.is_none().then(|| reply.text.clone()),
+            reply: object,
+            finish: match &reply.finish {
+                FinishReason::Complete => None,
+                FinishReason::Length => Some("length".to_owned()),
+                FinishReason::Refused => Some("refused".to_owned()),
+                FinishReason::Other(name) => Some(name.clone()),
+            },
+            usage: Some(reply.usage),
+        }
+    }
+
+    fn to_reply(&self, request: &Request) -> Reply {
+        let text = match (&self.reply, &self.text) {
+            (Some(reply), _) => reply.to_string(),
+            (None, text) => text.clone().unwrap_or_default(),
+        };
+        let finish = match self.finish.as_deref() {
+            None | Some("complete") => FinishReason::Complete,
+            Some("length") => FinishReason::Length,
+            Some("refused") => FinishReason::Refused,
+            Some(other) => FinishReason::Other(other.to_owned()),
+        };
+        let usage = self.usage.unwrap_or_else(|| Usage {
+            input: estimate_tokens(&request.system) + estimate_tokens(&request.user_message()),
+            output: estimate_tokens(&text),
+        });
+        Reply { text, finish, usage }
+    }
+}
+
+/// A model that answers each call with the next line, which must be of the kind that is asked for.
+#[derive(Debug)]
+pub struct Recorded {
+    name: String,
+    /// Line (counted from 1) and reply.
+    lines: Vec<(usize, RecordedReply)>,
+    next: Mutex<usize>,
+    changed: AtomicUsize,
+    strict: bool,
+}
+
+impl Recorded {
+    /// Reads a recording. `name` stands for it in messages; empty lines are passed over.
+    pub fn parse(name: &str, recording: &str) -> Result<Self, ModelError> {
+        let lines = recording
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| !line.trim().is_empty())
+            .map(|(index, line)| parse_line(name, index + 1, line).map(|reply| (index + 1, reply)))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            name: name.to_owned(),
+            lines,
+            next: Mutex::new(0),
+            changed: AtomicUsize::new(0),
+            strict: false,
+        })
+    }
+
+    /// Begins after the first `replies` replies: those that a resumed task has in its ledger.
+    #[must_use]
+    pub fn skip(mut self, replies: usize) -> Self {
+        self.next = Mutex::new(replies);
+        self
+    }
+
+    /// Makes a changed request an error instead of a warning.
+    #[must_use]
+    pub const fn strict(mut self, strict: bool) -> Self {
+        self.strict = strict;
+        self
+    }
+
+    /// Replies given so far to requests other than the recorded ones.
+    #[must_use]
+    pub fn changed_requests(&self) -> usize {
+        self.changed.load(Ordering::Relaxed)
+    }
+
+    /// Replies not given yet.
+    #[must_use]
+    pub fn remaining(&self) -> usize {
+        self.lines.len().saturating_sub(*self.next())
+    }
+
+    fn next(&self) -> MutexGuard<'_, usize> {
+        self.next.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answer(&self, request: &Request) -> Result<Reply, ModelError> {
+        let mut next = self.next();
+        let Some((line, recorded)) = self.lines.get(*next) else {
+            return Err(ModelError::RecordingEnded {
+                recording: self.name.clone(),
+                replies: self.lines.len(),
+                asked: request.kind,
+            });
+        };
+        if recorded.kind != request.kind {
+            return Err(ModelError::RecordingMismatch {
+                recording: self.name.clone(),
+                line: *line,
+                asked: request.kind,
+                found: recorded.kind,
+            });
+        }
+        self.check_hash(*line, recorded, request)?;
+        *next += 1;
+        Ok(recorded.to_reply(request))
+    }
+
+    fn check_hash(&self, line: usize, recorded: &RecordedReply, request: &Request) -> Result<(), ModelError> {
+        let asked = request_hash(request);
+        let Some(hash) = recorded.request_hash.as_deref().filter(|hash| *hash != asked) else {
+            return Ok(());
+        };
+        if self.strict {
+            return Err(ModelError::RecordingChanged {
+                recording: self.name.clone(),
+                line,
+                kind: request.kind,
+                recorded: hash.chars().take(12).collect(),
+                asked: asked.chars().take(12).collect(),
+            });
+        }
+        self.changed.fetch_add(1, Ordering::Relaxed);
+        tracing::warn!(
+            recording = self.name,
+            line,
+            kind = request.kind.as_str(),
+            "the reply was recorded for another request; it is used all the same"
+        );
+        Ok(())
+    }
+}
+
+impl Model for Recorded {
+    async fn call(&self, request: &Request) -> Result<Reply, ModelError> {
+        self.answer(request)
+    }
+}
+
+fn parse_line(recording: &str, line: usize, text: &str) -> Result<RecordedReply, ModelError> {
+    let unreadable = |detail: String| ModelError::RecordingUnreadable {
+        recording: recording.to_owned(),
+        line,
+        detail,
+    };
+    let reply: RecordedReply = serde_json::from_str(text).map_err(|error| unreadable(error.to_string()))?;
+    if reply.reply.is_some() == reply.text.is_some() {
+        return Err(unreadable("give exactly one of `reply` and `text`".to_owned()));
+    }
+    Ok(reply)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+//! Whether a failed try is repeated, and after how long: decisions only, no waiting.
+
+use std::time::{Duration, SystemTime};
+
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+
+/// How often and how fast a request is repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// Tries in all, the first included.
+    pub max_tries: u32,
+    /// Pause after the first failed try; doubles with each further one.
+    pub first_pause: Duration,
+    /// Longest pause that is chosen here; a server may ask for a longer one.
+    pub longest_pause: Duration,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self {
+            max_tries: 5,
+            first_pause: Duration::from_millis(500),
+            longest_pause: Duration::from_secs(20),
+        }
+    }
+}
+
+impl RetryPolicy {
+    /// Pause after `tries` failed tries (at least 1). `jitter` is a random number from 0 to 1: it takes up to half off a
+    /// pause of our own choice, and adds up to a tenth to one that the server asked for.
+    #[must_use]
+    pub fn pause(&self, tries: u32, retry_after: Option<Duration>, jitter: f64) -> Duration {
+        if let Some(asked) = retry_after {
+            return asked.saturating_add(asked.min(Duration::from_hours(1)).mul_f64(0.1 * jitter));
+        }
+        let doublings = tries.saturating_sub(1).min(16);
+        let pause = self
+            .first_pause
+            .saturating_mul(1 << doublings)
+            .min(self.longest_pause);
+        pause.mul_f64(1.0 - 0.5 * jitter)
+    }
+}
+
+/// Whether a later try may get another answer than this status.
+#[must_use]
+pub fn is_transient(status: u16) -> bool {
+    matches!(status, 408 | 429 | 500..=599)
+}
+
+/// The pause that the server asks for: `retry-after-ms`, or `retry-after` in seconds or as an HTTP date.
+#[must_use]
+pub fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let text = |name: &str| {
+        headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .map(str::trim)
+    };
+    if let Some(milliseconds) = text("retry-after-ms").and_then(|value| value.parse::<f64>().ok()) {
+        return Duration::try_from_secs_f64(milliseconds / 1000.0).ok();
+    }
+    let value = text(RETRY_AFTER.as_str())?;
+    if let Ok(seconds) = value.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let date = httpdate::parse_http_date(value).ok()?;
+    Some(date.duration_since(now).unwrap_or(Duration::ZERO))
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::header::{HeaderName, HeaderValue};
+    use rstest::rstest;
+
+    use super::*;
+
+    fn headers(name: &'static str, value: &'static str) -> HeaderMap {
+        HeaderMap::from_iter([(HeaderName::from_static(name), HeaderValue::from_static(value))])
+    }
+
+    #[rstest]
+    #[case::seconds("retry-after", "7", Some(7_000))]
+    #[case::fraction("retry-after", "0.25", Some(250))]
+    #[case::milliseconds("retry-after-ms", "1500", Some(1_500))]
+    #[case::date("retry-after", "Thu, 01 Jan 1970 00:01:40 GMT", Some(40_000))]
+    #[case::date_in_the_past("retry-after", "Thu, 01 Jan 1970 00:00:10 GMT", Some(0))]
+    #[case::negative("retry-after", "-3", None)]
+    #[case::infinite("retry-after", "inf", None)]
+    #[case::nonsense("retry-after", "soon", None)]
+    #[case::absent("x-other", "7", None)]
+    fn the_pause_that_a_server_asks_for_is_read(
+        #[case] name: &'static str,
+        #[case] value: &'static str,
+        #[case] milliseconds: Option<u64>,
+    ) {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_mins(1);
+        assert_eq!(
+            retry_after(&headers(name, value), now),
+            milliseconds.map(Duration::from_millis)
+        );
+    }
+
+    #[test]
+    fn pauses_double_up_to_a_bound_and_jitter_shortens_them() {
+        let policy = RetryPolicy::default();
+        let pauses: Vec<_> = (1..=8)
+            .map(|tries| policy.pause(tries, None, 0.0).as_millis())
+            .collect();
+        assert_eq!(pauses, [500, 1_000, 2_000, 4_000, 8_000, 16_000, 20_000, 20_000]);
+        assert_eq!(policy.pause(1, None, 1.0), Duration::from_millis(250));
+        assert_eq!(policy.pause(u32::MAX, None, 0.0), Duration::from_secs(20));
+    }
+
+    #[test]
+    fn a_pause_that_the_server_asks_for_is_never_shortened() {
+        let asked = Some(Duration::from_secs(30));
+        assert_eq!(
+            RetryPolicy::default().pause(1, asked, 0.0),
+            Duration::from_secs(30)
+        );
+        assert_eq!(
+            RetryPolicy::default().pause(1, asked, 1.0),
+            Duration::from_secs(33)
+        );
+    }
+
+    #[rstest]
+    fn overload_and_server_faults_are_transient(#[values(408, 429, 500, 502, 503, 529)] status: u16) {
+        assert!(is_transient(status));
+    }
+
+    #[rstest]
+    fn rejections_are_final(#[values(400, 401, 402, 403, 404, 413, 422)] status: u16) {
+        assert!(!is_transient(status));
+    }
+}

@@ -1,0 +1,54 @@
+//! SHA-256 as the lower-case hexadecimal text that names, statuses and records hold.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest, Sha256};
+
+/// SHA-256 of `bytes`, 64 lower-case hexadecimal digits.
+#[must_use]
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// SHA-256 of a sequence of texts, 64 lower-case hexadecimal digits. Each text counts with its length, so that moving
+/// characters from one to the next changes the digest.
+#[must_use]
+pub fn sha256_hex_of_parts(parts: &[&str]) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    hex(&hasher.finalize())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+            // Writing to a `String` cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_digest_of_nothing_is_the_known_one() {
+        assert_eq!(
+            sha256_hex(b""),
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+        );
+    }
+
+    #[test]
+    fn parts_do_not_run_into_one_another() {
+        assert_ne!(
+            sha256_hex_of_parts(&["ab", "c"]),
+            sha256_hex_of_parts(&["a", "bc"])
+        );
+    }
+}

@@ -1,0 +1,155 @@
+//! Takes secret values out of text before it is stored, shown or sent.
+
+use std::collections::BTreeMap;
+
+/// Values shorter than this are left alone: they occur by chance, and taking them out would tell more than it hides.
+pub const SHORTEST_SECRET_BYTES: usize = 4;
+
+/// Replaces secret values by `[redacted:NAME]`, the longest first.
+///
+/// Each value is looked for as it stands, without the white space around it, and as a JSON string spells it. Values
+/// shorter than four bytes are not redacted.
+#[derive(Clone, Default)]
+pub struct Redactor {
+    /// Spelling and replacement, the longest spelling first.
+    replacements: Vec<(String, String)>,
+}
+
+impl std::fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Redactor({} spellings)", self.replacements.len())
+    }
+}
+
+impl Redactor {
+    /// A redactor of these values, each with the name that stands in its place.
+    #[must_use]
+    pub fn new<N: AsRef<str>, V: AsRef<str>>(values: impl IntoIterator<Item = (N, V)>) -> Self {
+        let mut spellings = BTreeMap::new();
+        for (name, value) in values {
+            for spelling in spellings_of(value.as_ref()) {
+                spellings
+                    .entry(spelling)
+                    .or_insert_with(|| format!("[redacted:{}]", name.as_ref()));
+            }
+        }
+        let mut replacements: Vec<_> = spellings.into_iter().collect();
+        replacements.sort_by_key(|(spelling, _)| std::cmp::Reverse(spelling.len()));
+        Self { replacements }
+    }
+
+    /// `text` without the values.
+    #[must_use]
+    pub fn redact(&self, text: &str) -> String {
+        let mut next: Vec<Option<usize>> = self
+            .replacements
+            .iter()
+            .map(|(spelling, _)| text.find(spelling))
+            .collect();
+        let mut clean = String::with_capacity(text.len());
+        let mut done = 0;
+        // One pass over the text, so that a value that occurs in a replacement does no harm.
+        while let Some((at, index)) = self.earliest(text, done, &mut next) {
+            let (spelling, replacement) = &self.replacements[index];
+            clean.push_str(&text[done..at]);
+            clean.push_str(replacement);
+            done = at + spelling.len();
+        }
+        clean.push_str(&text[done..]);
+        clean
+    }
+
+    /// Where the next value begins at or after `from`, and which it is: the longest of those that begin there.
+    fn earliest(&self, text: &str, from: usize, next: &mut [Option<usize>]) -> Option<(usize, usize)> {
+        for (position, (spelling, _)) in next.iter_mut().zip(&self.replacements) {
+            if position.is_some_and(|at| at < from) {
+                *position = text[from..].find(spelling).map(|at| at + from);
+            }
+        }
+        next.iter()
+            .enumerate()
+            .filter_map(|(index, position)| position.map(|at| (at, index)))
+            .min()
+    }
+}
+
+fn spellings_of(value: &str) -> Vec<String> {
+    let trimmed = value.trim();
+    let json = serde_json::Value::from(trimmed).to_string();
+    let escaped = &json[1..json.len() - 1];
+    [value, trimmed, escaped]
+        .into_iter()
+        .filter(|spelling| spelling.trim().len() >= SHORTEST_SECRET_BYTES)
+        .map(str::to_owned)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_occurrence_of_every_value_is_replaced_by_its_name() {
+        let redactor = Redactor::new([("TOKEN", "hunter22"), ("PASSWORD", "correct horse")]);
+        assert_eq!(
+            redactor.redact("hunter22 and correct horse, again hunter22"),
+            "[redacted:TOKEN] and [redacted:PASSWORD], again [redacted:TOKEN]"
+        );
+    }
+
+    #[test]
+    fn the_longest_value_wins_where_one_begins_with_another() {
+        let redactor = Redactor::new([("SHORT", "abcd"), ("LONG", "abcdefgh")]);
+        assert_eq!(
+            redactor.redact("abcdefgh abcd"),
+            "[redacted:LONG] [redacted:SHORT]"
+        );
+    }
+
+    #[test]
+    fn a_value_that_occurs_in_a_replacement_does_no_harm() {
+        let redactor = Redactor::new([("A", "redacted"), ("B", "secret-value")]);
+        assert_eq!(
+            redactor.redact("secret-value redacted"),
+            "[redacted:B] [redacted:A]"
+        );
+    }
+
+    #[test]
+    fn values_shorter_than_four_bytes_stay() {
+        assert_eq!(
+            Redactor::new([("A", "abc"), ("B", ""), ("C", " x ")]).redact("abc x "),
+            "abc x "
+        );
+    }
+
+    #[test]
+    fn a_value_is_found_trimmed_and_as_json_spells_it() {
+        let redactor = Redactor::new([("KEY", "line \"one\"\nline two\n")]);
+        assert_eq!(redactor.redact("<line \"one\"\nline two>"), "<[redacted:KEY]>");
+        assert_eq!(
+            redactor.redact(r#"{"k":"line \"one\"\nline two"}"#),
+            r#"{"k":"[redacted:KEY]"}"#
+        );
+    }
+
+    #[test]
+    fn text_beyond_ascii_is_cut_at_character_boundaries() {
+        assert_eq!(
+            Redactor::new([("K", "schlüssel")]).redact("ä schlüssel ö"),
+            "ä [redacted:K] ö"
+        );
+    }
+
+    #[test]
+    fn many_occurrences_cost_one_pass() {
+        let text = "aaaa ".repeat(200_000);
+        let redactor = Redactor::new([("A", "aaaa"), ("B", "never there")]);
+        assert_eq!(redactor.redact(&text).len(), "[redacted:A] ".len() * 200_000);
+    }
+
+    #[test]
+    fn debug_shows_no_value() {
+        assert!(!format!("{:?}", Redactor::new([("A", "hunter22")])).contains("hunter22"));
+    }
+}
