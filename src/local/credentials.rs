@@ -1,7 +1,6 @@
 //! The model key, secret headers and secret variables of a task, from Secret documents and the environment.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use thiserror::Error;
 
@@ -10,39 +9,16 @@ use super::sources::keys_text;
 use crate::api::common::SecretKeyRef;
 use crate::api::model::{Header, Provider};
 use crate::api::sandbox::SecretVariable;
+use crate::model::Secret;
 use crate::pipeline::task::ModelSettings;
-
-/// A text that no output shows.
-#[derive(Clone, PartialEq, Eq)]
-pub struct SecretText(String);
-
-impl SecretText {
-    /// Takes a text into custody.
-    #[must_use]
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    /// The text, for the one place that sends it.
-    #[must_use]
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for SecretText {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(secret)")
-    }
-}
 
 /// What is sent to the model beside the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelCredentials {
     /// The API key; `None` for servers that need none.
-    pub api_key: Option<SecretText>,
+    pub api_key: Option<Secret>,
     /// Further headers.
-    pub headers: Vec<(String, SecretText)>,
+    pub headers: Vec<(String, Secret)>,
 }
 
 /// A secret that cannot be had. Of category configuration: the message says what to change.
@@ -156,7 +132,7 @@ pub fn model_credentials(
         }
     };
     Ok(ModelCredentials {
-        api_key: api_key.map(|key| SecretText::new(key.trim())),
+        api_key: api_key.map(|key| Secret::new(&key)),
         headers,
     })
 }
@@ -166,13 +142,13 @@ pub fn sandbox_variables(
     secrets: &[SecretVariable],
     namespace: &str,
     objects: &Objects,
-) -> Result<BTreeMap<String, SecretText>, CredentialError> {
+) -> Result<BTreeMap<String, Secret>, CredentialError> {
     let mut values = BTreeMap::new();
     for (index, variable) in secrets.iter().enumerate() {
         let field = format!("spec.sandbox.secrets[{index}] ({})", variable.name);
         let instead = ", or set it in plain sight under spec.sandbox.env";
         let value = secret(&variable.secret_key_ref, &field, instead, namespace, objects)?;
-        values.insert(variable.name.clone(), SecretText(value));
+        values.insert(variable.name.clone(), Secret::new(&value));
     }
     Ok(values)
 }
@@ -182,16 +158,14 @@ fn header_value(
     header: &Header,
     namespace: &str,
     objects: &Objects,
-) -> Result<SecretText, CredentialError> {
+) -> Result<Secret, CredentialError> {
     let field = format!("spec.model.headers[{index}].valueFrom");
     match &header.value_from {
         Some(reference) => {
             let instead = ", or write it in plain sight under value";
-            Ok(SecretText::new(
-                secret(reference, &field, instead, namespace, objects)?.trim(),
-            ))
+            Ok(Secret::new(&secret(reference, &field, instead, namespace, objects)?))
         }
-        None => Ok(SecretText::new(header.value.clone().unwrap_or_default())),
+        None => Ok(Secret::new(header.value.as_deref().unwrap_or_default())),
     }
 }
 
@@ -290,7 +264,7 @@ mod tests {
             endpoint_given,
         };
         model_credentials(model, options, "default", objects, environment)
-            .map(|credentials| credentials.api_key.map(|key| key.reveal().to_owned()))
+            .map(|credentials| credentials.api_key.map(|key| key.expose().to_owned()))
     }
 
     const OPENAI: &str = "https://api.openai.com/v1";
@@ -390,7 +364,7 @@ mod tests {
             },
         }];
         let values = sandbox_variables(&secrets, "default", &objects("key: hunter2")).unwrap();
-        assert_eq!(values["TOKEN"].reveal(), "hunter2");
+        assert_eq!(values["TOKEN"].expose(), "hunter2");
         assert!(!format!("{values:?}").contains("hunter2"));
         let error = sandbox_variables(&secrets, "other", &objects("key: x"))
             .unwrap_err()

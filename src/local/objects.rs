@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use thiserror::Error;
 
 use super::manifest::{Document, Origin};
+use crate::api::validate::{self, Manifest};
 use crate::api::{CodeGenAgent, CodeGenTask, GROUP, VERSION};
 
 /// What is wrong with one field.
@@ -122,12 +122,15 @@ impl Objects {
     fn add(&mut self, kind: &str, key: ObjectKey, document: &Document) -> Result<(), Vec<Fault>> {
         match kind {
             "CodeGenTask" => {
-                let mut task: CodeGenTask = understand(document)?;
-                task.metadata.namespace = Some(key.0);
-                self.tasks.push(task);
+                if let Manifest::Task(mut task) = understand(document)? {
+                    task.metadata.namespace = Some(key.0);
+                    self.tasks.push(*task);
+                }
             }
             "CodeGenAgent" => {
-                self.agents.insert(key, understand(document)?);
+                if let Manifest::Agent(agent) = understand(document)? {
+                    self.agents.insert(key, *agent);
+                }
             }
             "ConfigMap" => {
                 self.config_maps
@@ -233,9 +236,16 @@ fn key_of(document: &Document, kind: &str) -> Result<ObjectKey, Fault> {
     })
 }
 
-/// Reads one of our own kinds. The one place that decides what a valid manifest is.
-fn understand<T: DeserializeOwned>(document: &Document) -> Result<T, Vec<Fault>> {
-    serde_json::from_value(document.value.clone()).map_err(|error| vec![whole(document, error.to_string())])
+/// Reads one of our own kinds as an API server would.
+fn understand(document: &Document) -> Result<Manifest, Vec<Fault>> {
+    validate::manifest(&document.value).map_err(|faults| {
+        let here = |fault: validate::Fault| Fault {
+            origin: document.origin.clone(),
+            path: fault.path,
+            message: fault.message,
+        };
+        faults.into_iter().map(here).collect()
+    })
 }
 
 fn whole(document: &Document, message: String) -> Fault {
@@ -363,6 +373,12 @@ mod tests {
             "a.yaml (document 1) metadata.name: the ConfigMap has no name: write metadata: {name: my-name}\n\
              a.yaml (document 2) metadata.name: a local run gives no names: write metadata.name of the CodeGenTask instead of generateName"
         );
+    }
+
+    #[test]
+    fn a_fault_of_a_task_names_document_and_field() {
+        let error = collect(&TASK.replace("prompt:", "promt: x, prompt:")).unwrap_err().to_string();
+        assert!(error.starts_with("a.yaml (document 1) spec.promt: "), "{error}");
     }
 
     #[test]

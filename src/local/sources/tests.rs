@@ -9,8 +9,10 @@ fn plan_of(spec: &str, given: &Given) -> Result<Plan, SourceError> {
     let text = format!(
         "{MAPS}apiVersion: codegen-operator.dev/v1alpha1\nkind: CodeGenTask\nmetadata: {{name: t}}\nspec:\n  prompt: p\n{spec}"
     );
-    let objects = Objects::collect(parse("t.yaml", &text).unwrap()).unwrap();
-    plan(&objects.tasks[0], &objects, given)
+    let mut documents = parse("t.yaml", &text).unwrap();
+    // Past the validation, so that what it refuses is refused here too.
+    let task: CodeGenTask = serde_json::from_value(documents.pop().unwrap().value).unwrap();
+    plan(&task, &Objects::collect(documents).unwrap(), given)
 }
 
 fn message(spec: &str) -> String {
