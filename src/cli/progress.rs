@@ -16,6 +16,7 @@ pub struct Progress {
     bar: Mutex<Option<ProgressBar>>,
     is_terminal: bool,
     is_coloured: bool,
+    color: Color,
 }
 
 impl Progress {
@@ -23,13 +24,13 @@ impl Progress {
     #[must_use]
     pub fn new(color: Color) -> Self {
         let is_terminal = std::io::stderr().is_terminal();
-        Self { bar: Mutex::new(None), is_terminal, is_coloured: is_coloured(color, is_terminal) }
+        Self { bar: Mutex::new(None), is_terminal, is_coloured: is_coloured(color, is_terminal), color }
     }
 
-    /// Whether lines are coloured.
+    /// Whether text on stdout is coloured.
     #[must_use]
-    pub const fn is_coloured(&self) -> bool {
-        self.is_coloured
+    pub fn colours_stdout(&self) -> bool {
+        is_coloured(self.color, std::io::stdout().is_terminal())
     }
 
     /// Writes finished lines above the moving one.

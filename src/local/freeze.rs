@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use super::sources::{Plan, Source, Wanted};
 use crate::pipeline::task::FrozenFile;
+use crate::pipeline::task::resolve::FrozenFiles;
 
 /// Largest file or folder that is frozen, bytes.
 pub const MAX_SOURCE_BYTES: u64 = 1024 * 1024 * 1024;
@@ -20,17 +21,6 @@ pub const MAX_FOLDER_FILES: usize = 10_000;
 pub const INPUTS: &str = "inputs";
 /// Folder of the acceptance tests inside a run: never mounted beside the inputs.
 pub const ACCEPTANCE: &str = "acceptance";
-
-/// What a task reads, frozen.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Frozen {
-    /// Samples in the order of the spec.
-    pub samples: Vec<FrozenFile>,
-    /// Contents of `File` and `Dir` inputs that are no samples.
-    pub input_files: Vec<FrozenFile>,
-    /// The user's acceptance tests.
-    pub acceptance_tests: Option<FrozenFile>,
-}
 
 /// A source that cannot be frozen. Of category configuration, except for `Write`.
 #[derive(Debug, Error)]
@@ -98,8 +88,8 @@ pub enum FreezeError {
 }
 
 /// Freezes everything of `plan` under `into` (folders `inputs` and `acceptance`). `cache` keeps downloads by digest.
-pub async fn freeze(plan: &Plan, into: &Path, cache: &Path) -> Result<Frozen, FreezeError> {
-    let mut frozen = Frozen::default();
+pub async fn freeze(plan: &Plan, into: &Path, cache: &Path) -> Result<FrozenFiles, FreezeError> {
+    let mut frozen = FrozenFiles::default();
     for wanted in &plan.samples {
         frozen
             .samples
