@@ -1,4 +1,8 @@
 //! `CodeGenAgent`: settings that many tasks share.
+#![expect(
+    clippy::duplicated_attributes,
+    reason = "printer columns of one type are not duplicates"
+)]
 
 use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,8 @@
 //! `CodeGenTask`: one program to be written.
+#![expect(
+    clippy::duplicated_attributes,
+    reason = "printer columns of one type are not duplicates"
+)]
 
 use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};

@@ -6,12 +6,14 @@
 mod fields;
 mod schema;
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::LazyLock;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::cel::{ErrorKind, Validator};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{CodeGenAgent, CodeGenTask, GROUP, VERSION};
 
@@ -57,14 +59,16 @@ impl fmt::Display for Fault {
 /// As on an API server, a field that is `null` counts as left out, unless it lies in free-form content.
 pub fn manifest(value: &Value) -> Result<Manifest, Vec<Fault>> {
     let kind = kind_of(value).map_err(|fault| vec![fault])?;
-    let schema = object_schema(kind).map_err(|fault| vec![fault])?;
+    let Some(schema) = SCHEMAS.get(kind) else {
+        return Err(vec![Fault::new("kind", format!("{kind} has no schema"))]);
+    };
     let mut object = value.clone();
-    fields::drop_nulls(&schema, &mut object);
+    fields::drop_nulls(schema, &mut object);
 
-    let mut faults = fields::unknown(&schema, &object);
+    let mut faults = fields::unknown(schema, &object);
     faults.extend(metadata(&object));
-    faults.extend(schema::violations(&schema, &object));
-    let broken = broken_rules(&schema, &object, &faults);
+    faults.extend(schema::violations(schema, &object));
+    let broken = broken_rules(schema, &object, &faults);
     faults.extend(broken);
     if !faults.is_empty() {
         return Err(faults);
@@ -107,28 +111,30 @@ fn kind_of(value: &Value) -> Result<&'static str, Fault> {
     }
 }
 
-/// The schema of a kind with what the API server adds to it: `apiVersion`, `kind` and the schema of `metadata`.
-fn object_schema(kind: &str) -> Result<Value, Fault> {
-    let schema = super::crds()
-        .into_iter()
-        .find(|crd| crd.spec.names.kind == kind)
-        .and_then(|mut crd| crd.spec.versions.pop()?.schema?.open_api_v3_schema)
-        .map(serde_json::to_value);
-    let Some(Ok(mut schema)) = schema else {
-        return Err(Fault::new(
-            "kind",
-            format!("the definition of {kind} has no schema: this is a fault of the program"),
-        ));
-    };
+/// The schema of each kind, with what the API server adds to it: `apiVersion`, `kind` and the schema of `metadata`.
+static SCHEMAS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
     let metadata = schemars::generate::SchemaSettings::openapi3()
         .with(|settings| settings.inline_subschemas = true)
         .into_generator()
-        .into_root_schema_for::<ObjectMeta>();
-    schema["properties"]["metadata"] = metadata.to_value();
-    schema["properties"]["apiVersion"] = serde_json::json!({"type": "string"});
-    schema["properties"]["kind"] = serde_json::json!({"type": "string"});
-    Ok(schema)
-}
+        .into_root_schema_for::<ObjectMeta>()
+        .to_value();
+    let mut schemas = BTreeMap::new();
+    for mut crd in super::crds() {
+        let schema = crd
+            .spec
+            .versions
+            .pop()
+            .and_then(|version| version.schema?.open_api_v3_schema);
+        let Ok(mut schema) = serde_json::to_value(schema) else {
+            continue;
+        };
+        schema["properties"]["metadata"] = metadata.clone();
+        schema["properties"]["apiVersion"] = json!({"type": "string"});
+        schema["properties"]["kind"] = json!({"type": "string"});
+        schemas.insert(crd.spec.names.kind, schema);
+    }
+    schemas
+});
 
 fn metadata(object: &Value) -> Option<Fault> {
     let name = object.pointer("/metadata/name");

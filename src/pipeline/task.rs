@@ -12,6 +12,11 @@ use crate::api::values::{Input, Output};
 
 use super::sandbox::NetworkAccess;
 
+mod hash;
+mod resolve;
+
+pub use resolve::{FrozenFiles, Problem, ResolveError, resolve};
+
 /// A task whose every open question is answered. Equal tasks give equal runs.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]

@@ -194,3 +194,27 @@ fn the_yaml_stream_reads_back_as_the_same_definitions() {
         serde_saphyr::from_multiple(&crds_yaml().unwrap()).unwrap();
     assert_eq!(documents, crds());
 }
+
+#[test]
+fn no_rule_is_estimated_above_the_api_servers_budget() {
+    use kube::core::cel::{compile_schema, estimate_rule_cost};
+    let mut warnings = Vec::new();
+    for (kind, schema) in schemas() {
+        visit(&schema, &kind, &mut |path, property| {
+            let compiled = compile_schema(property);
+            for rule in property["x-kubernetes-validations"]
+                .as_array()
+                .into_iter()
+                .flatten()
+            {
+                let found = estimate_rule_cost(rule["rule"].as_str().unwrap(), &compiled);
+                warnings.extend(
+                    found
+                        .into_iter()
+                        .map(|warning| format!("{path}: {}", warning.message)),
+                );
+            }
+        });
+    }
+    assert_eq!(warnings, Vec::<String>::new());
+}

@@ -26,9 +26,9 @@ pub(super) fn drop_nulls(schema: &Value, value: &mut Value) {
             }
         }
         Value::Array(items) => {
-            items
-                .iter_mut()
-                .for_each(|item| drop_nulls(&schema["items"], item));
+            for item in items {
+                drop_nulls(&schema["items"], item);
+            }
         }
         _ => {}
     }

@@ -129,7 +129,7 @@ fn path(location: &Location) -> String {
     let mut path = String::new();
     for segment in location {
         match segment {
-            LocationSegment::Index(index) => path.push_str(&format!("[{index}]")),
+            LocationSegment::Index(index) => path.extend(["[", &index.to_string(), "]"]),
             LocationSegment::Property(name) => {
                 if !path.is_empty() {
                     path.push('.');

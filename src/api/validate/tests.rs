@@ -450,8 +450,8 @@ fn a_list_or_text_beyond_its_bound_is_refused() {
         faults(&value),
         [
             "spec.constraints: Too many: 65: must have at most 64 items",
-            "spec.sandbox.env: Too many: 65: must have at most 64 items",
             "spec.systemPrompt: Too long: may not be more than 16384 chars long",
+            "spec.sandbox.env: Too many: 65: must have at most 64 items",
         ]
     );
 }

@@ -1,0 +1,119 @@
+//! The hash that tells whether two tasks would give the same program.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::api::common::{Language, TestingMode};
+use crate::api::model::Provider;
+use crate::api::values::{Input, Output};
+
+use super::{FrozenFile, Task};
+
+/// Raised when fields are added or read otherwise, so that older hashes no longer match.
+const VERSION: u32 = 1;
+
+/// The fields that decide the result.
+///
+/// Decisive: what the model is told and which model it is; the data, the options and outputs of the program; the tests
+/// it must pass; what is in its image (base, Python, packages that are always there); the plain environment variables
+/// that tests and program read.
+///
+/// Operational, so that changing them goes on with the present run: name and namespace; how the model is reached (base
+/// address, key, headers, query), where images and packages come from (repository, index), limits and resources,
+/// timeouts, retries, network, variables from Secrets (they rotate), what is cached.
+#[derive(Serialize)]
+struct Decisive<'a> {
+    version: u32,
+    prompt: &'a str,
+    schema: Option<&'a str>,
+    system_prompt: Option<&'a str>,
+    constraints: &'a [String],
+    samples: Vec<Content<'a>>,
+    max_sample_rows: usize,
+    inputs: Vec<Input>,
+    outputs: &'a [Output],
+    input_files: Vec<Content<'a>>,
+    acceptance_tests: Option<&'a str>,
+    testing: TestingMode,
+    language: Language,
+    provider: Provider,
+    model: &'a str,
+    parameters: Value,
+    base: &'a str,
+    base_packages: Vec<&'a str>,
+    base_system_packages: Vec<&'a str>,
+    python_version: &'a str,
+    env: &'a BTreeMap<String, String>,
+}
+
+/// A file as the program meets it: where it came from does not matter.
+#[derive(Serialize)]
+struct Content<'a> {
+    name: &'a str,
+    file_name: &'a str,
+    sha256: &'a str,
+    is_dir: bool,
+}
+
+impl<'a> From<&'a FrozenFile> for Content<'a> {
+    fn from(file: &'a FrozenFile) -> Self {
+        Self {
+            name: &file.name,
+            file_name: &file.file_name,
+            sha256: &file.sha256,
+            is_dir: file.is_dir,
+        }
+    }
+}
+
+impl Task {
+    /// SHA-256, in hex, over the fields that decide the result: tasks with equal hashes may share one run. Limits,
+    /// resources, credentials and addresses do not count, so that a run goes on after one of them was changed.
+    #[must_use]
+    pub fn decisive_hash(&self) -> String {
+        let decisive = Decisive {
+            version: VERSION,
+            prompt: &self.prompt,
+            schema: self.schema.as_deref(),
+            system_prompt: self.system_prompt.as_deref(),
+            constraints: &self.constraints,
+            samples: self.samples.iter().map(Content::from).collect(),
+            max_sample_rows: self.max_sample_rows,
+            inputs: self.inputs.iter().map(without_source).collect(),
+            outputs: &self.outputs,
+            input_files: self.input_files.iter().map(Content::from).collect(),
+            acceptance_tests: self.acceptance_tests.as_ref().map(|file| file.sha256.as_str()),
+            testing: self.testing,
+            language: self.language,
+            provider: self.model.provider,
+            model: &self.model.name,
+            parameters: Value::Object(self.model.parameters.clone()),
+            base: &self.image.base,
+            base_packages: sorted(&self.image.base_packages),
+            base_system_packages: sorted(&self.image.base_system_packages),
+            python_version: &self.image.python_version,
+            env: &self.sandbox.env,
+        };
+        let mut value = serde_json::json!(decisive);
+        value.sort_all_objects();
+        Sha256::digest(value.to_string())
+            .iter()
+            .fold(String::with_capacity(64), |hex, byte| format!("{hex}{byte:02x}"))
+    }
+}
+
+fn sorted(names: &[String]) -> Vec<&str> {
+    let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
+    names.sort_unstable();
+    names
+}
+
+fn without_source(input: &Input) -> Input {
+    Input {
+        source: None,
+        ..input.clone()
+    }
+}

@@ -1,0 +1,78 @@
+//! From the spec, the agent's settings and the frozen sources to a [`Task`] without open questions.
+//!
+//! Every default is applied here and nowhere else; the values are the constants beside the fields in `api`.
+
+mod errors;
+mod files;
+mod layers;
+mod settings;
+
+use crate::api::{CodeGenAgent, CodeGenTask};
+
+use super::{FrozenFile, Task};
+use errors::Faults;
+pub use errors::{Problem, ResolveError};
+use layers::Layers;
+
+/// The sources of a task as they were read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FrozenFiles {
+    /// Every sample, in any order.
+    pub samples: Vec<FrozenFile>,
+    /// Contents of `File` and `Dir` inputs that are no samples, in any order.
+    pub input_files: Vec<FrozenFile>,
+    /// The acceptance tests.
+    pub acceptance_tests: Option<FrozenFile>,
+}
+
+/// Applies the agent's settings and every default to a task, and joins it with its frozen sources.
+///
+/// A field that the task gives holds, then the agent's, then the default; inside `model`, `image`, `sandbox` and
+/// `limits` this goes field by field, while a list, a map or `network` is taken as a whole. Samples become `File`
+/// inputs, merged with an input of the same name. All that is wrong is reported, not the first alone.
+pub fn resolve(
+    task: &CodeGenTask,
+    agent: Option<&CodeGenAgent>,
+    frozen: FrozenFiles,
+) -> Result<Task, Vec<ResolveError>> {
+    let mut faults = Faults::default();
+    let spec = &task.spec;
+    if let (Some(wanted), None) = (&spec.agent_ref, agent) {
+        faults.add("spec.agentRef", Problem::NoAgent(wanted.name.clone()));
+    }
+    let layers = Layers::new(spec, agent);
+    let resolved = Task {
+        namespace: task
+            .metadata
+            .namespace
+            .clone()
+            .unwrap_or_else(|| "default".to_owned()),
+        name: task.metadata.name.clone().unwrap_or_default(),
+        prompt: spec.prompt.clone(),
+        schema: spec.schema.clone(),
+        system_prompt: layers.first(|layer| layer.system_prompt).cloned(),
+        constraints: spec.constraints.clone(),
+        inputs: files::inputs(spec, &mut faults),
+        outputs: spec.outputs.clone(),
+        testing: layers.first(|layer| layer.testing?.mode).unwrap_or_default(),
+        language: spec.language.unwrap_or_default(),
+        max_sample_rows: settings::max_sample_rows(&layers, &mut faults),
+        model: settings::model(&layers, &mut faults),
+        image: settings::image(&layers),
+        sandbox: settings::sandbox(&layers, &mut faults),
+        limits: settings::limits(&layers, &mut faults),
+        cache: layers.first(|layer| layer.cache).unwrap_or_default(),
+        samples: files::samples(spec, frozen.samples, &mut faults),
+        input_files: files::input_files(spec, frozen.input_files, &mut faults),
+        acceptance_tests: files::acceptance_tests(spec, frozen.acceptance_tests, &mut faults),
+    };
+    files::paths_differ(&resolved, &mut faults);
+    if faults.0.is_empty() {
+        Ok(resolved)
+    } else {
+        Err(faults.0)
+    }
+}
+
+#[cfg(test)]
+mod tests;

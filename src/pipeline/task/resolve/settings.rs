@@ -1,0 +1,266 @@
+//! Model, image, sandbox and limits, with the agent's settings and the defaults applied.
+
+use std::time::Duration;
+
+use crate::api::image::{DEFAULT_PYTHON_VERSION, default_base};
+use crate::api::limits::{
+    DEFAULT_DEADLINE, DEFAULT_MAX_BUILDS, DEFAULT_MAX_CONTEXT_TOKENS, DEFAULT_MAX_ITERATIONS,
+    DEFAULT_MAX_MODEL_CALLS, DEFAULT_MAX_SAMPLE_ROWS, DEFAULT_MAX_TOKENS, DEFAULT_RECLASSIFY_AFTER,
+};
+use crate::api::sandbox::{DEFAULT_CPU, DEFAULT_MEMORY, DEFAULT_RETRIES, DEFAULT_TIMEOUT, Egress, Network};
+use crate::api::{duration, quantity};
+use crate::pipeline::sandbox::NetworkAccess;
+use crate::pipeline::task::{ImageSettings, LimitSettings, ModelSettings, SandboxSettings};
+
+use super::errors::{Faults, Problem};
+use super::layers::{Layer, Layers};
+
+pub(super) fn model(layers: &Layers, faults: &mut Faults) -> ModelSettings {
+    let provider = layers.first(|layer| layer.model?.provider).unwrap_or_default();
+    let name = layers.first(|layer| layer.model?.name.as_ref()).cloned();
+    if name.is_none() {
+        faults.add("spec.model.name", Problem::NoModel);
+    }
+    let base_url = layers.first(|layer| layer.model?.base_url.as_deref());
+    let headers = layers.first(|layer| {
+        layer
+            .model
+            .map(|model| &model.headers)
+            .filter(|headers| !headers.is_empty())
+    });
+    let query = layers.first(|layer| {
+        layer
+            .model
+            .map(|model| &model.query)
+            .filter(|query| !query.is_empty())
+    });
+    ModelSettings {
+        provider,
+        name: name.unwrap_or_default(),
+        base_url: base_url
+            .unwrap_or(provider.default_base_url())
+            .trim_end_matches('/')
+            .to_owned(),
+        api_key_secret_ref: layers
+            .first(|layer| layer.model?.api_key_secret_ref.as_ref())
+            .cloned(),
+        parameters: layers
+            .first(|layer| layer.model?.parameters.as_ref())
+            .cloned()
+            .unwrap_or_default(),
+        headers: headers.cloned().unwrap_or_default(),
+        query: query.cloned().unwrap_or_default(),
+    }
+}
+
+pub(super) fn image(layers: &Layers) -> ImageSettings {
+    let python_version = layers
+        .first(|layer| layer.image?.python_version.as_deref())
+        .unwrap_or(DEFAULT_PYTHON_VERSION);
+    let base = layers
+        .first(|layer| layer.image?.base.clone())
+        .unwrap_or_else(|| default_base(python_version));
+    let pip = layers.first(|layer| {
+        layer
+            .image
+            .map(|image| &image.base_packages)
+            .filter(|list| !list.is_empty())
+    });
+    let apt = layers.first(|layer| {
+        layer
+            .image
+            .map(|image| &image.base_system_packages)
+            .filter(|list| !list.is_empty())
+    });
+    ImageSettings {
+        repository: layers.first(|layer| layer.image?.repository.clone()),
+        base,
+        base_packages: pip.cloned().unwrap_or_default(),
+        base_system_packages: apt.cloned().unwrap_or_default(),
+        python_version: python_version.to_owned(),
+        index_url: layers.first(|layer| layer.image?.index_url.clone()),
+    }
+}
+
+pub(super) fn sandbox(layers: &Layers, faults: &mut Faults) -> SandboxSettings {
+    let (path, cpu) = layers.text("sandbox.resources.limits.cpu", DEFAULT_CPU, |layer| {
+        layer.sandbox?.resources.as_ref()?.limits.as_ref()?.cpu.as_deref()
+    });
+    let cpus = faults.value(path, quantity::cpus(cpu));
+    let (path, memory) = layers.text("sandbox.resources.limits.memory", DEFAULT_MEMORY, |layer| {
+        layer
+            .sandbox?
+            .resources
+            .as_ref()?
+            .limits
+            .as_ref()?
+            .memory
+            .as_deref()
+    });
+    let memory_bytes = faults.value(path, quantity::bytes(memory));
+    let (path, timeout) = layers.text("sandbox.timeout", DEFAULT_TIMEOUT, |layer| {
+        layer.sandbox?.timeout.as_deref()
+    });
+    let timeout_seconds = faults.value(path, seconds(timeout));
+    let retries = layers.number(
+        "sandbox.retries",
+        0,
+        10,
+        |layer| layer.sandbox?.retries.map(i64::from),
+        faults,
+    );
+    let network = layers.find(|layer| layer.sandbox?.network.as_ref());
+    let network = network.map_or(NetworkAccess::Denied, |(layer, network)| {
+        access(layer, network, faults)
+    });
+    let env = layers.find(|layer| {
+        layer
+            .sandbox
+            .map(|sandbox| &sandbox.env)
+            .filter(|env| !env.is_empty())
+    });
+    let secrets = layers.find(|layer| {
+        layer
+            .sandbox
+            .map(|sandbox| &sandbox.secrets)
+            .filter(|list| !list.is_empty())
+    });
+    if let Some((layer, env)) = env {
+        for name in env.keys().filter(|name| !names_variable(name)) {
+            faults.add(layer.path("sandbox.env"), Problem::BadVariable(name.clone()));
+        }
+        for twice in secrets
+            .iter()
+            .flat_map(|(_, secrets)| *secrets)
+            .filter(|secret| env.contains_key(&secret.name))
+        {
+            faults.add(
+                layer.path("sandbox.secrets"),
+                Problem::VariableTwice(twice.name.clone()),
+            );
+        }
+    }
+    SandboxSettings {
+        cpus,
+        memory_bytes,
+        timeout_seconds,
+        retries: retries.unwrap_or(DEFAULT_RETRIES),
+        network,
+        env: env.map(|(_, env)| env.clone()).unwrap_or_default(),
+        secrets: secrets.map(|(_, secrets)| secrets.clone()).unwrap_or_default(),
+    }
+}
+
+fn access(layer: &Layer, network: &Network, faults: &mut Faults) -> NetworkAccess {
+    match network.egress.unwrap_or_default() {
+        Egress::Denied => NetworkAccess::Denied,
+        Egress::Internet => NetworkAccess::Internet,
+        Egress::List => {
+            let mut targets = Vec::new();
+            for (index, target) in network.allow.iter().enumerate() {
+                let path = layer.path(&format!("sandbox.network.allow[{index}].ports"));
+                let port = |port: &i32| {
+                    let given = i64::from(*port);
+                    u16::try_from(given).map_err(|_| Problem::OutOfRange {
+                        given,
+                        least: 1,
+                        most: 65535,
+                    })
+                };
+                let ports = target
+                    .ports
+                    .iter()
+                    .map(port)
+                    .collect::<Result<Vec<u16>, Problem>>();
+                targets.push((target.cidr.clone(), faults.value(path, ports)));
+            }
+            NetworkAccess::List(targets)
+        }
+    }
+}
+
+pub(super) fn limits(layers: &Layers, faults: &mut Faults) -> LimitSettings {
+    const CALLS: i64 = 10_000;
+    let (path, deadline) = layers.text("limits.deadline", DEFAULT_DEADLINE, |layer| {
+        layer.limits?.deadline.as_deref()
+    });
+    let deadline_seconds = faults.value(path, seconds(deadline));
+    let iterations = layers.number(
+        "limits.maxIterations",
+        1,
+        100,
+        |layer| layer.limits?.max_iterations.map(i64::from),
+        faults,
+    );
+    let tokens = layers.number(
+        "limits.maxTokens",
+        1,
+        i64::MAX,
+        |layer| layer.limits?.max_tokens,
+        faults,
+    );
+    let calls = layers.number(
+        "limits.maxModelCalls",
+        1,
+        CALLS,
+        |layer| layer.limits?.max_model_calls.map(i64::from),
+        faults,
+    );
+    let builds = layers.number(
+        "limits.maxBuilds",
+        1,
+        1_000,
+        |layer| layer.limits?.max_builds.map(i64::from),
+        faults,
+    );
+    let context = layers.number(
+        "limits.maxContextTokens",
+        200,
+        1_000_000,
+        |layer| layer.limits?.max_context_tokens.map(i64::from),
+        faults,
+    );
+    let reclassify = layers.number(
+        "limits.reclassifyAfter",
+        1,
+        10,
+        |layer| layer.limits?.reclassify_after.map(i64::from),
+        faults,
+    );
+    LimitSettings {
+        max_iterations: iterations.unwrap_or(DEFAULT_MAX_ITERATIONS),
+        max_tokens: tokens.unwrap_or(DEFAULT_MAX_TOKENS),
+        max_model_calls: calls.unwrap_or(DEFAULT_MAX_MODEL_CALLS),
+        max_builds: builds.unwrap_or(DEFAULT_MAX_BUILDS),
+        deadline_seconds,
+        max_context_tokens: context.unwrap_or(DEFAULT_MAX_CONTEXT_TOKENS),
+        reclassify_after: reclassify.unwrap_or(DEFAULT_RECLASSIFY_AFTER),
+    }
+}
+
+pub(super) fn max_sample_rows(layers: &Layers, faults: &mut Faults) -> usize {
+    let rows = layers.number(
+        "maxSampleRows",
+        0,
+        10_000,
+        |layer| layer.max_sample_rows.map(i64::from),
+        faults,
+    );
+    rows.unwrap_or(DEFAULT_MAX_SAMPLE_ROWS)
+}
+
+fn seconds(text: &str) -> Result<f64, Problem> {
+    match duration::parse(text)? {
+        Duration::ZERO => Err(Problem::NoTime),
+        duration => Ok(duration.as_secs_f64()),
+    }
+}
+
+/// Whether a shell could set a variable of this name.
+fn names_variable(name: &str) -> bool {
+    !name.starts_with(|first: char| first.is_ascii_digit())
+        && !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
