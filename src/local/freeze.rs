@@ -10,8 +10,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::sources::{Plan, Source, Wanted};
-use crate::pipeline::task::FrozenFile;
-use crate::pipeline::task::resolve::FrozenFiles;
+use crate::pipeline::task::{FrozenFile, FrozenFiles};
 
 /// Largest file or folder that is frozen, bytes.
 pub const MAX_SOURCE_BYTES: u64 = 1024 * 1024 * 1024;

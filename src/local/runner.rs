@@ -15,8 +15,7 @@ use crate::api::model::Provider;
 use crate::api::{CodeGenAgent, CodeGenTask};
 use crate::engine::event::Observer;
 use crate::model::Secret;
-use crate::pipeline::task::Task;
-use crate::pipeline::task::resolve::{ResolveError, resolve};
+use crate::pipeline::task::{ResolveError, Task, resolve};
 
 /// What the command line says about every task of a command.
 #[derive(Clone, Debug, Default)]
@@ -66,7 +65,7 @@ pub struct Prepared {
 }
 
 /// What came of one task.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Ended {
     /// The task with its status.
     pub task: CodeGenTask,

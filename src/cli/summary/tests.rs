@@ -23,7 +23,7 @@ fn ended(stage: &str, reason: &str) -> Ended {
         model_calls: 6,
         ..CodeGenTaskStatus::default()
     });
-    Ended { task, folder: PathBuf::from("codegen-out/penguin-masses"), ..Ended::default() }
+    Ended { task, folder: PathBuf::from("codegen-out/penguin-masses"), outputs: Vec::new(), moved_aside: Vec::new() }
 }
 
 fn text(ended: &Ended) -> String {
