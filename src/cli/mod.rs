@@ -1,1 +1,69 @@
-//! Placeholder.
+//! The command line: `kubectl-codegen`, also reached as `kubectl codegen`.
+
+pub mod args;
+mod local;
+pub mod paint;
+pub mod progress;
+pub mod render;
+pub mod summary;
+pub mod text;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use self::args::{Cli, Command};
+
+/// Runs a command line, its first word the program's name.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // clap decides between stdout (help) and stderr (errors); a closed one ends nothing.
+            let _ = error.print();
+            return exit_code(error.exit_code());
+        }
+    };
+    match cli.command {
+        Command::Local(args) => exit_code(local::run(&args)),
+        Command::Completion { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "kubectl-codegen", &mut script);
+            printed(&script)
+        }
+        Command::Man => {
+            let mut page = Vec::new();
+            match clap_mangen::Man::new(Cli::command()).render(&mut page) {
+                Ok(()) => printed(&page),
+                Err(error) => complaint(&error),
+            }
+        }
+    }
+}
+
+/// Writes to stdout. A reader that has had enough is no error.
+pub(crate) fn print(bytes: &[u8]) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+fn printed(bytes: &[u8]) -> ExitCode {
+    match print(bytes) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => complaint(&error),
+    }
+}
+
+fn complaint(error: &io::Error) -> ExitCode {
+    let _ = writeln!(io::stderr().lock(), "error: cannot write to stdout: {error}");
+    exit_code(1)
+}
+
+fn exit_code(code: i32) -> ExitCode {
+    ExitCode::from(u8::try_from(code).unwrap_or(1))
+}

@@ -1,1 +1,13 @@
-//! Placeholder.
+//! The engine over a folder: manifests from files, sources frozen beside the run, results written where a person looks.
+
+pub mod credentials;
+pub mod files;
+pub mod folder;
+pub mod freeze;
+pub mod interrupt;
+pub mod kustomize;
+pub mod lock;
+pub mod manifest;
+pub mod objects;
+pub mod runner;
+pub mod sources;

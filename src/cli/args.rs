@@ -1,0 +1,212 @@
+//! The command line of `kubectl-codegen`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+
+use crate::api::model::Provider;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    every task succeeded
+  1    a task failed
+  2    a manifest, a file or the command line is wrong
+  3    this machine cannot isolate programs
+  130  interrupted; the same command goes on from there";
+
+const EXAMPLES: &str = "\
+Examples:
+  # A task with its ConfigMaps and Secrets in one file; the key from OPENAI_API_KEY
+  kubectl-codegen local -f task.yaml
+
+  # A folder with a kustomization, as it is applied to a cluster
+  kubectl-codegen local -k examples/penguins
+
+  # Another file in the place of a sample
+  kubectl-codegen local -f task.yaml --sample measurements=./today.csv
+
+  # A server on this machine instead of the manifest's model
+  kubectl-codegen local -f task.yaml --model-url http://127.0.0.1:11434/v1 --model qwen3-coder
+
+  # Recorded replies: no key, no model
+  kubectl-codegen local -k examples/penguins --replay examples/penguins/replies.jsonl
+
+  # For a script: one JSON document on stdout, everything else on stderr
+  kubectl-codegen local -f task.yaml -o json | jq .status.stage";
+
+/// Turns a prompt, sample data and typed outputs into a tested Python program.
+#[derive(Parser, Debug)]
+#[command(name = "kubectl-codegen", version, about, after_long_help = EXIT_CODES, disable_help_subcommand = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Run tasks on this machine, without a cluster.
+    #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
+    Local(Box<LocalArgs>),
+    /// Print a completion script for a shell.
+    Completion {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Print the manual page.
+    #[command(hide = true)]
+    Man,
+}
+
+/// Options of `local`.
+#[derive(Args, Debug)]
+#[group(id = "manifests", required = true, multiple = true, args = ["files", "kustomize"])]
+pub struct LocalArgs {
+    /// Manifests: a file, a folder (its .yaml, .yml and .json files), or - for standard input. May be repeated.
+    #[arg(short = 'f', long = "filename", value_name = "FILE|FOLDER|-", value_hint = ValueHint::AnyPath, help_heading = "Manifests")]
+    pub files: Vec<String>,
+    /// A folder with a kustomization.yaml. May be repeated.
+    #[arg(short = 'k', long = "kustomize", value_name = "FOLDER", value_hint = ValueHint::DirPath, help_heading = "Manifests")]
+    pub kustomize: Vec<PathBuf>,
+    /// The one task to run. Default: every task of the manifests, one after another.
+    #[arg(long, value_name = "NAME", help_heading = "Manifests")]
+    pub task: Option<String>,
+    /// A file in the place of a sample. May be repeated.
+    #[arg(long = "sample", value_name = "NAME=PATH", value_parser = name_and_path, help_heading = "Manifests")]
+    pub samples: Vec<(String, PathBuf)>,
+    /// The content of a File or Dir input. May be repeated.
+    #[arg(long = "input", value_name = "NAME=PATH", value_parser = name_and_path, help_heading = "Manifests")]
+    pub inputs: Vec<(String, PathBuf)>,
+    /// A folder in the place of a PersistentVolumeClaim. May be repeated.
+    #[arg(long = "claim", value_name = "NAME=FOLDER", value_parser = name_and_path, help_heading = "Manifests")]
+    pub claims: Vec<(String, PathBuf)>,
+    /// The model, what is sent to it and what is replayed instead.
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// Folder of the results; with several tasks, one folder each in it. Default: codegen-out/<task name>.
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, help_heading = "Results")]
+    pub output: Option<PathBuf>,
+    /// Start over: what an earlier run left is moved aside, and its recorded replies are not used.
+    #[arg(long, help_heading = "Results")]
+    pub fresh: bool,
+    /// What goes to stdout: a summary for people, or the task with its status.
+    #[arg(short = 'o', long = "format", value_name = "FORMAT", default_value = "text", help_heading = "Results")]
+    pub format: Format,
+    /// Show more: -v what is decided, -vv everything.
+    #[arg(short, long, action = clap::ArgAction::Count, help_heading = "Results")]
+    pub verbose: u8,
+    /// Colours on stderr. `auto`: on a terminal, unless NO_COLOR is set.
+    #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Results")]
+    pub color: Color,
+}
+
+/// The model, what is sent to it and what is replayed instead.
+#[derive(Args, Debug, Default, Clone)]
+#[command(next_help_heading = "Model")]
+pub struct ModelArgs {
+    /// Base address of the model's API, in the place of the manifest's (http://127.0.0.1:8080/v1).
+    #[arg(long, value_name = "URL", value_parser = http_address)]
+    pub model_url: Option<String>,
+    /// Name of the model, in the place of the manifest's.
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Protocol of the endpoint, in the place of the manifest's. Drops the manifest's address and key.
+    #[arg(long, value_name = "PROTOCOL")]
+    pub provider: Option<ProviderArg>,
+    /// Environment variable that holds the API key. Default: the manifest's Secret, then `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`.
+    #[arg(long, value_name = "NAME")]
+    pub model_key_env: Option<String>,
+    /// Take the model's replies from a file of recorded ones (JSON Lines); nothing is sent.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "model_url")]
+    pub replay: Option<PathBuf>,
+    /// With --replay: a request that differs from the recorded one is an error, not a warning.
+    #[arg(long, requires = "replay")]
+    pub replay_strict: bool,
+    /// Write the model's replies to a file that --replay reads.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub record: Option<PathBuf>,
+}
+
+/// Protocols.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProviderArg {
+    /// Chat completions.
+    Openai,
+    /// Messages.
+    Anthropic,
+}
+
+impl From<ProviderArg> for Provider {
+    fn from(provider: ProviderArg) -> Self {
+        match provider {
+            ProviderArg::Openai => Self::OpenAI,
+            ProviderArg::Anthropic => Self::Anthropic,
+        }
+    }
+}
+
+/// What goes to stdout.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A summary for people.
+    Text,
+    /// The task with its status as one JSON document.
+    Json,
+    /// The task with its status as one YAML document.
+    Yaml,
+}
+
+/// When colours are used.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Color {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+fn name_and_path(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.to_owned(), path.into())),
+        _ => Err("write name=path, for example measurements=./today.csv".to_owned()),
+    }
+}
+
+fn http_address(text: &str) -> Result<String, String> {
+    match reqwest::Url::parse(text) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => {
+            Ok(text.trim_end_matches('/').to_owned())
+        }
+        _ => Err("write an address that begins with http:// or https://, for example http://127.0.0.1:8080/v1".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_sample_is_a_name_and_a_path_that_may_hold_an_equals_sign() {
+        assert_eq!(name_and_path("a=b=c").unwrap(), ("a".to_owned(), PathBuf::from("b=c")));
+        assert!(name_and_path("a=").is_err());
+        assert!(name_and_path("a").is_err());
+    }
+
+    #[test]
+    fn an_address_loses_its_last_slash() {
+        assert_eq!(http_address("http://127.0.0.1:1/v1/").unwrap(), "http://127.0.0.1:1/v1");
+        assert!(http_address("127.0.0.1:1").is_err());
+        assert!(http_address("file:///etc").is_err());
+    }
+}

@@ -1,0 +1,58 @@
+//! Lines with a mark, and their colours.
+
+use owo_colors::OwoColorize;
+
+/// What a line says about its step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// It is done.
+    Done,
+    /// It failed.
+    Failed,
+    /// It needs attention.
+    Warning,
+    /// It belongs to the line before.
+    Detail,
+    /// It begins something.
+    Heading,
+}
+
+/// One finished line, without its colours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// What it says about its step.
+    pub mark: Mark,
+    /// Its text, at most 98 characters.
+    pub text: String,
+}
+
+impl Line {
+    /// A line.
+    #[must_use]
+    pub fn new(mark: Mark, text: impl Into<String>) -> Self {
+        Self { mark, text: text.into() }
+    }
+}
+
+/// The line as it is written.
+#[must_use]
+pub fn paint(line: &Line, is_coloured: bool) -> String {
+    let text = &line.text;
+    let mark = match line.mark {
+        Mark::Done => "✓",
+        Mark::Failed => "✗",
+        Mark::Warning => "!",
+        Mark::Detail => " ",
+        Mark::Heading if is_coloured => return text.bold().to_string(),
+        Mark::Heading => return text.clone(),
+    };
+    if !is_coloured {
+        return format!("{mark} {text}").trim_end().to_owned();
+    }
+    match line.mark {
+        Mark::Done => format!("{} {text}", mark.green()),
+        Mark::Failed => format!("{} {text}", mark.red()),
+        Mark::Warning => format!("{} {text}", mark.yellow()),
+        Mark::Detail | Mark::Heading => format!("  {}", text.dimmed()),
+    }
+}

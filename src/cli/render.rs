@@ -1,0 +1,227 @@
+//! Events to lines. Pure: the same events give the same text.
+
+use super::paint::{Line, Mark};
+use super::text::{count, cut, seconds, single_line, thousands, wrap};
+use crate::api::status::{ErrorType, FailureDiagnosis, RehearsalResult, RehearsalStatus, TestCounts};
+use crate::engine::event::Event;
+use crate::pipeline::call::CallKind;
+use crate::pipeline::stage::Stage;
+
+/// Columns of the step's name.
+const NAME_COLUMNS: usize = 13;
+/// Columns of everything behind the mark.
+const TEXT_COLUMNS: usize = 96;
+/// Most failing tests that are listed; the rest is counted.
+const MAX_FAILING: usize = 5;
+/// Most lines of a root cause.
+const MAX_CAUSE_LINES: usize = 3;
+
+/// What an event looks like.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rendered {
+    /// Finished lines.
+    pub lines: Vec<Line>,
+    /// What runs now, for the moving line.
+    pub running: Option<String>,
+}
+
+impl Rendered {
+    fn running(label: impl Into<String>) -> Self {
+        Self { lines: Vec::new(), running: Some(label.into()) }
+    }
+
+    fn line(mark: Mark, name: &str, text: &str) -> Self {
+        Self { lines: vec![step(mark, name, text)], running: None }
+    }
+}
+
+/// The lines of one event.
+#[must_use]
+pub fn render(event: &Event) -> Rendered {
+    match event {
+        Event::StageEntered { stage, attempt } => stage_entered(*stage, *attempt),
+        Event::CallStarted { kind, sequence } => {
+            Rendered::running(format!("call {sequence}: the model {}", doing(*kind)))
+        }
+        Event::CallFinished { kind, usage, seconds: time, from_ledger, .. } => {
+            let tokens = format!("{:>6} + {:>5} tokens", thousands(usage.input), thousands(usage.output));
+            let time = if *from_ledger { "recorded".to_owned() } else { seconds(*time) };
+            Rendered::line(Mark::Done, name(*kind), &format!("{tokens}   {time}"))
+        }
+        Event::RequestChanged { kind, sequence } => Rendered::line(
+            Mark::Warning,
+            name(*kind),
+            &format!("the request of call {sequence} has changed since its reply was recorded; the reply is used"),
+        ),
+        Event::ReplyRejected { kind, reason } => {
+            named_paragraph(Mark::Warning, name(*kind), &format!("asked for again: {reason}"), MAX_CAUSE_LINES)
+        }
+        Event::BuildStarted { packages } => {
+            Rendered::running(cut(&format!("packages: {}", packages.join(", ")), TEXT_COLUMNS - 10))
+        }
+        Event::BuildFinished { image, python, seconds: time, cached } => {
+            let time = if *cached { "was there".to_owned() } else { seconds(*time) };
+            Rendered::line(Mark::Done, "environment", &format!("{image} ({python})   {time}"))
+        }
+        Event::BuildFailed { message } => named_paragraph(Mark::Failed, "environment", message, MAX_CAUSE_LINES),
+        Event::TestsFinished { attempt, tests, acceptance, failing, rehearsal } => {
+            tests_finished(*attempt, *tests, *acceptance, failing, rehearsal)
+        }
+        Event::Diagnosed { failures, .. } => diagnosed(failures),
+        Event::FixApplied { kind, names } => Rendered::line(Mark::Done, name(*kind), &names.join(", ")),
+        Event::IterationFinished { attempt, error_types, packages_added } => {
+            iteration_finished(*attempt, error_types, packages_added)
+        }
+        Event::Waiting { message, .. } => named_paragraph(Mark::Warning, "waiting", message, usize::MAX),
+    }
+}
+
+fn stage_entered(stage: Stage, attempt: u32) -> Rendered {
+    match stage {
+        Stage::ReadingSamples => Rendered::running("reading the samples"),
+        Stage::AwaitingImage => Rendered::running("waiting for the packages"),
+        Stage::RunningTests => Rendered::running(format!("attempt {attempt}: running tests and rehearsal")),
+        // A call or the summary follows at once and says more.
+        Stage::ReadingConstraints
+        | Stage::Planning
+        | Stage::GeneratingCode
+        | Stage::GeneratingTests
+        | Stage::Diagnosing
+        | Stage::FixingEnvironment
+        | Stage::FixingCode
+        | Stage::FixingTests
+        | Stage::Succeeded
+        | Stage::Failed => Rendered::default(),
+    }
+}
+
+fn tests_finished(
+    attempt: u32,
+    tests: Option<TestCounts>,
+    acceptance: Option<TestCounts>,
+    failing: &[String],
+    rehearsal: &RehearsalStatus,
+) -> Rendered {
+    let mut parts = vec![tests.map_or_else(|| "no generated tests".to_owned(), |counts| counts_text(counts, "test"))];
+    parts.extend(acceptance.map(|counts| counts_text(counts, "acceptance test")));
+    parts.push(
+        match rehearsal.result {
+            RehearsalResult::Passed => "rehearsal passed",
+            RehearsalResult::Failed => "rehearsal failed",
+            RehearsalResult::Skipped => "rehearsal skipped",
+        }
+        .to_owned(),
+    );
+    let mark = if failing.is_empty() { Mark::Done } else { Mark::Failed };
+    let mut lines = vec![step(mark, &format!("attempt {attempt}"), &parts.join(", "))];
+    lines.extend(failing.iter().take(MAX_FAILING).map(|test| detail(test)));
+    if failing.len() > MAX_FAILING {
+        lines.push(detail(&format!("and {} more", failing.len() - MAX_FAILING)));
+    }
+    if let (RehearsalResult::Skipped, Some(message)) = (rehearsal.result, &rehearsal.message) {
+        lines.push(detail(message));
+    }
+    Rendered { lines, running: None }
+}
+
+/// `7 of 8 tests passed`.
+#[must_use]
+pub fn counts_text(counts: TestCounts, noun: &str) -> String {
+    let total = u64::try_from(counts.total).unwrap_or_default();
+    let mut text = format!("{} of {} passed", counts.passed, count(total, noun));
+    if counts.skipped > 0 {
+        text.push_str(&format!(" ({} skipped)", counts.skipped));
+    }
+    text
+}
+
+fn diagnosed(failures: &[FailureDiagnosis]) -> Rendered {
+    let mut lines = Vec::new();
+    for failure in failures {
+        let test = failure.test.rsplit("::").next().unwrap_or(&failure.test);
+        let mut blame = error_type(failure.error_type).to_owned();
+        if let Some(before) = failure.reclassified_from {
+            blame = format!("{blame}, no longer {}", error_type(before));
+        }
+        lines.push(step(Mark::Done, "diagnosis", &format!("{test}: {blame}")));
+        lines.extend(paragraph(&failure.root_cause, MAX_CAUSE_LINES).iter().map(|text| detail(text)));
+    }
+    Rendered { lines, running: None }
+}
+
+fn iteration_finished(attempt: u32, error_types: &[String], packages_added: &[String]) -> Rendered {
+    let types = if error_types.is_empty() { "passed".to_owned() } else { error_types.join(", ") };
+    let mut text = types;
+    if !packages_added.is_empty() {
+        text = format!("{text}; packages added: {}", packages_added.join(", "));
+    }
+    Rendered::line(Mark::Detail, &format!("iteration {attempt}"), &text)
+}
+
+/// A paragraph whose first line carries the step's name.
+fn named_paragraph(mark: Mark, name: &str, text: &str, max_lines: usize) -> Rendered {
+    let mut paragraphs = paragraph(text, max_lines).into_iter();
+    let mut lines = vec![step(mark, name, &paragraphs.next().unwrap_or_default())];
+    lines.extend(paragraphs.map(|text| detail(&text)));
+    Rendered { lines, running: None }
+}
+
+fn paragraph(text: &str, max_lines: usize) -> Vec<String> {
+    let mut lines = wrap(text, TEXT_COLUMNS - NAME_COLUMNS - 1);
+    if lines.len() > max_lines {
+        lines.truncate(max_lines);
+        if let Some(last) = lines.last_mut() {
+            *last = cut(&format!("{last} ......"), TEXT_COLUMNS - NAME_COLUMNS - 1);
+        }
+    }
+    lines
+}
+
+fn step(mark: Mark, name: &str, text: &str) -> Line {
+    // Numbers are aligned with spaces, which a cut would take out.
+    let fits = text.chars().count() <= TEXT_COLUMNS - NAME_COLUMNS - 1 && !text.contains(char::is_control);
+    let text = if fits { text.to_owned() } else { cut(text, TEXT_COLUMNS - NAME_COLUMNS - 1) };
+    Line::new(mark, format!("{name:<NAME_COLUMNS$} {text}"))
+}
+
+fn detail(text: &str) -> Line {
+    let text = cut(&single_line(text), TEXT_COLUMNS - NAME_COLUMNS - 1);
+    Line::new(Mark::Detail, format!("{:<NAME_COLUMNS$} {text}", ""))
+}
+
+const fn name(kind: CallKind) -> &'static str {
+    match kind {
+        CallKind::Constraints => "constraints",
+        CallKind::Plan => "plan",
+        CallKind::Code => "program",
+        CallKind::Tests => "tests",
+        CallKind::Diagnosis => "diagnosis",
+        CallKind::FixCode => "fix program",
+        CallKind::FixTests => "fix tests",
+        CallKind::FixEnvironment => "fix packages",
+    }
+}
+
+const fn doing(kind: CallKind) -> &'static str {
+    match kind {
+        CallKind::Constraints => "reads the constraints",
+        CallKind::Plan => "plans",
+        CallKind::Code => "writes the program",
+        CallKind::Tests => "writes the tests",
+        CallKind::Diagnosis => "looks for the cause",
+        CallKind::FixCode => "fixes the program",
+        CallKind::FixTests => "fixes the tests",
+        CallKind::FixEnvironment => "looks for packages that exist",
+    }
+}
+
+const fn error_type(error_type: ErrorType) -> &'static str {
+    match error_type {
+        ErrorType::Logic => "bug in the program",
+        ErrorType::Environment => "missing package",
+        ErrorType::TestError => "bug in the test",
+    }
+}
+
+#[cfg(test)]
+mod tests;

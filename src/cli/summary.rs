@@ -1,0 +1,86 @@
+//! The end of a task for people: what came of it, what it cost, where it lies, what to do next.
+
+use super::paint::{Line, Mark};
+use super::render::counts_text;
+use super::text::{count, cut, thousands, wrap};
+use crate::api::status::{AttemptStatus, CodeGenTaskStatus};
+use crate::local::runner::Ended;
+
+/// Columns of everything behind the name.
+const TEXT_COLUMNS: usize = 84;
+
+/// The lines of the summary.
+#[must_use]
+pub fn summary(ended: &Ended) -> Vec<Line> {
+    let none = CodeGenTaskStatus::default();
+    let status = ended.task.status.as_ref().unwrap_or(&none);
+    let name = ended.task.metadata.name.as_deref().unwrap_or_default();
+    let reason = status.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let (verb, mark) = if ended.succeeded() { ("succeeded", Mark::Done) } else { ("failed", Mark::Failed) };
+    let mut lines = vec![Line::new(Mark::Heading, ""), Line::new(mark, format!("{name} {verb}{reason}"))];
+    if !ended.succeeded() {
+        let message = status.message.as_deref().unwrap_or_default();
+        field(&mut lines, "why", message);
+        let last = status.last_error.as_deref().unwrap_or_default();
+        if !message.contains(last) {
+            field(&mut lines, "last error", last);
+        }
+    }
+    let last = status.attempts.last();
+    field(&mut lines, "attempts", &status.attempts.len().to_string());
+    field(&mut lines, "tests", &tests(last));
+    field(&mut lines, "model", &spent(status));
+    let folder = ended.folder.display();
+    for (label, file, artifact) in [("program", "solution.py", "solution"), ("suite", "test_solution.py", "tests")] {
+        if status.artifacts.iter().any(|present| present.name == artifact) {
+            field(&mut lines, label, &format!("{folder}/{file}"));
+        }
+    }
+    if !ended.outputs.is_empty() {
+        field(&mut lines, "outputs", &format!("{folder}/outputs"));
+        let columns = ended.outputs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).min(30);
+        for (name, value) in &ended.outputs {
+            let text = format!("{name:<columns$}  {}", cut(value, TEXT_COLUMNS - columns.min(30) - 2));
+            lines.push(Line::new(Mark::Detail, format!("{:<10} {text}", "")));
+        }
+    }
+    for path in &ended.moved_aside {
+        field(&mut lines, "kept", &format!("your own file is now {}", path.display()));
+    }
+    field(&mut lines, "details", &format!("{folder}/status.yaml"));
+    lines
+}
+
+fn field(lines: &mut Vec<Line>, name: &str, text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    for (index, part) in wrap(text, TEXT_COLUMNS).into_iter().enumerate() {
+        let name = if index == 0 { name } else { "" };
+        lines.push(Line::new(Mark::Detail, format!("{name:<10} {part}")));
+    }
+}
+
+fn tests(last: Option<&AttemptStatus>) -> String {
+    let Some(last) = last else { return String::new() };
+    let parts = [(last.tests, "test"), (last.acceptance_tests, "acceptance test")];
+    let texts = parts.iter().filter_map(|(counts, noun)| Some(counts_text((*counts)?, noun)));
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+fn spent(status: &CodeGenTaskStatus) -> String {
+    let number = |number: i64| u64::try_from(number).unwrap_or_default();
+    let mut text = format!(
+        "{}, {} + {} tokens",
+        count(number(status.model_calls.into()), "call"),
+        thousands(number(status.tokens.input)),
+        thousands(number(status.tokens.output)),
+    );
+    if status.lost_calls > 0 {
+        text.push_str(&format!(", {} lost", count(number(status.lost_calls.into()), "call")));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+//! The summary of tasks that ended well, badly and without a way on.
+
+use std::path::PathBuf;
+
+use super::*;
+use crate::api::CodeGenTask;
+use crate::api::status::{ArtifactRef, TestCounts, TokenStatus};
+use crate::cli::paint::paint;
+
+fn ended(stage: &str, reason: &str) -> Ended {
+    let counts = |passed| Some(TestCounts { total: 8, passed, failed: 8 - passed, skipped: 0 });
+    let artifact = |name: &str| ArtifactRef { name: name.to_owned(), sha256: String::new(), bytes: 1 };
+    let mut task = CodeGenTask::new("penguin-masses", crate::api::CodeGenTaskSpec::default());
+    task.status = Some(CodeGenTaskStatus {
+        stage: Some(stage.to_owned()),
+        reason: Some(reason.to_owned()),
+        attempts: vec![
+            AttemptStatus { number: 1, tests: counts(7), ..AttemptStatus::default() },
+            AttemptStatus { number: 2, tests: counts(8), acceptance_tests: counts(8), ..AttemptStatus::default() },
+        ],
+        artifacts: vec![artifact("solution"), artifact("tests")],
+        tokens: TokenStatus { input: 4512, output: 812, ..TokenStatus::default() },
+        model_calls: 6,
+        ..CodeGenTaskStatus::default()
+    });
+    Ended { task, folder: PathBuf::from("codegen-out/penguin-masses"), outputs: Vec::new(), moved_aside: Vec::new() }
+}
+
+fn text(ended: &Ended) -> String {
+    let lines: Vec<String> = summary(ended).iter().map(|line| paint(line, false)).collect();
+    for line in &lines {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn success_names_program_tests_and_values() {
+    let mut ended = ended("Succeeded", "TestsPassed");
+    ended.outputs = vec![
+        ("summary".to_owned(), "species,count,mean\nAdelie,151,3700.7\n".to_owned()),
+        ("species".to_owned(), "3".to_owned()),
+        ("report".to_owned(), "word ".repeat(40)),
+    ];
+    ended.moved_aside = vec![PathBuf::from("codegen-out/penguin-masses/solution.py.yours-1")];
+    insta::assert_snapshot!(text(&ended));
+}
+
+#[test]
+fn failure_says_why_and_what_to_do() {
+    let mut ended = ended("Failed", "BudgetExceeded");
+    if let Some(status) = &mut ended.task.status {
+        status.message = Some(
+            "maxTokens is 5,000 and 5,324 are spent; the last failure was test_mean: 3701 is not 3700.7. Raise \
+             limits.maxTokens and run the same command: it goes on from here."
+                .to_owned(),
+        );
+        status.lost_calls = 1;
+    }
+    insta::assert_snapshot!(text(&ended));
+}
+
+#[test]
+fn no_progress_shows_the_last_error() {
+    let mut ended = ended("Failed", "NoProgress");
+    if let Some(status) = &mut ended.task.status {
+        status.message = Some("the same tests failed three times with the same program".to_owned());
+        status.last_error = Some("test_mean: AssertionError: 3701 != 3700.7".to_owned());
+        status.attempts.clear();
+        status.artifacts.clear();
+    }
+    insta::assert_snapshot!(text(&ended));
+}

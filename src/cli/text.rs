@@ -1,0 +1,119 @@
+//! Text for narrow screens: cutting, wrapping, numbers.
+
+/// Widest line that is written.
+pub const MAX_COLUMNS: usize = 100;
+
+/// Cuts to `columns` characters; three dots stand for the rest. Line breaks and control characters become spaces.
+#[must_use]
+pub fn cut(text: &str, columns: usize) -> String {
+    let line = single_line(text);
+    if line.chars().count() <= columns {
+        return line;
+    }
+    let kept: String = line.chars().take(columns.saturating_sub(3)).collect();
+    format!("{}...", kept.trim_end())
+}
+
+/// One line: control characters (also those that would move a terminal's cursor) become spaces, runs of them one.
+#[must_use]
+pub fn single_line(text: &str) -> String {
+    text.split(|c: char| c.is_control() || c == ' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// Breaks a text into lines of at most `columns` characters, between words where it can.
+#[must_use]
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let columns = columns.max(10);
+    let mut lines = vec![String::new()];
+    for word in single_line(text).split(' ') {
+        let mut rest = word;
+        loop {
+            let last = lines.len() - 1;
+            let line = &mut lines[last];
+            let used = line.chars().count();
+            let gap = usize::from(used > 0);
+            if used + gap + rest.chars().count() <= columns {
+                if gap == 1 {
+                    line.push(' ');
+                }
+                line.push_str(rest);
+                break;
+            }
+            if used > 0 {
+                lines.push(String::new());
+                continue;
+            }
+            let at = rest.char_indices().nth(columns).map_or(rest.len(), |(at, _)| at);
+            line.push_str(&rest[..at]);
+            rest = &rest[at..];
+            if rest.is_empty() {
+                break;
+            }
+            lines.push(String::new());
+        }
+    }
+    lines
+}
+
+/// A number with commas between thousands.
+#[must_use]
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 test`, `2 tests`, `1,000 tests`.
+#[must_use]
+pub fn count(number: u64, noun: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{ending}", thousands(number))
+}
+
+/// `0.4 s`, `12.0 s`, `3 min 20 s`.
+#[must_use]
+pub fn seconds(seconds: f64) -> String {
+    if seconds < 60.0 {
+        return format!("{seconds:.1} s");
+    }
+    let whole = std::time::Duration::try_from_secs_f64(seconds).unwrap_or_default().as_secs();
+    format!("{} min {} s", whole / 60, whole % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_is_cut_with_dots() {
+        assert_eq!(cut("abcdefghij", 8), "abcde...");
+        assert_eq!(cut("abc\n\tdef", 80), "abc def");
+    }
+
+    #[test]
+    fn nothing_that_moves_the_cursor_is_written() {
+        assert_eq!(single_line("a\u{1b}[2Jb\rc"), "a [2Jb c");
+    }
+
+    #[test]
+    fn a_text_is_wrapped_between_words_and_long_words_are_broken() {
+        assert_eq!(wrap("one two three four", 10), ["one two", "three four"]);
+        assert_eq!(wrap("abcdefghijklmno p", 10), ["abcdefghij", "klmno p"]);
+        assert_eq!(wrap("", 10), [""]);
+    }
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(thousands(0), "0");
+        assert_eq!(thousands(1_234_567), "1,234,567");
+        assert_eq!(count(1, "call"), "1 call");
+        assert_eq!(seconds(59.94), "59.9 s");
+        assert_eq!(seconds(200.0), "3 min 20 s");
+    }
+}

@@ -1,0 +1,377 @@
+//! The model key, secret headers and secret variables of a task, from Secret documents and the environment.
+
+use std::collections::BTreeMap;
+
+use thiserror::Error;
+
+use super::objects::{Objects, find};
+use super::sources::keys_text;
+use crate::api::common::SecretKeyRef;
+use crate::api::model::{Header, Provider};
+use crate::api::sandbox::SecretVariable;
+use crate::model::Secret;
+use crate::pipeline::task::ModelSettings;
+
+/// What is sent to the model beside the request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelCredentials {
+    /// The API key; `None` for servers that need none.
+    pub api_key: Option<Secret>,
+    /// Further headers.
+    pub headers: Vec<(String, Secret)>,
+}
+
+/// A secret that cannot be had. Of category configuration: the message says what to change.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum CredentialError {
+    /// `--model-key-env` names a variable that is not set.
+    #[error("--model-key-env: the variable {name} is not set or empty: export it first")]
+    NoVariable {
+        /// The variable.
+        name: String,
+    },
+    /// No such Secret among the documents.
+    #[error(
+        "{field} refers to Secret {name}, which is not among the manifests: add its document with -f{instead}"
+    )]
+    NoSecret {
+        /// The field.
+        field: String,
+        /// The Secret.
+        name: String,
+        /// The other way to give it.
+        instead: String,
+    },
+    /// The Secret has no such key.
+    #[error("{field} refers to key {key} of Secret {name}, which has {}: correct the key{instead}", keys_text(.present))]
+    NoKey {
+        /// The field.
+        field: String,
+        /// The Secret.
+        name: String,
+        /// The key.
+        key: String,
+        /// The keys that it has.
+        present: Vec<String>,
+        /// The other way to give it.
+        instead: String,
+    },
+    /// The value is not text.
+    #[error("{field}: key {key} of Secret {name} is not UTF-8 text")]
+    NotText {
+        /// The field.
+        field: String,
+        /// The Secret.
+        name: String,
+        /// The key.
+        key: String,
+    },
+}
+
+/// Where a model key may come from besides the manifest.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyOptions<'a> {
+    /// `--model-key-env`.
+    pub variable: Option<&'a str>,
+    /// Whether the user named the endpoint on the command line.
+    pub endpoint_given: bool,
+}
+
+/// Finds the key in this order: `--model-key-env`, the Secret document, `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`.
+///
+/// The last are sent only where the user means them to go: to the provider itself, to this machine, or to an endpoint
+/// given on the command line. A manifest from elsewhere must not be able to send them to its own server.
+pub fn model_credentials(
+    model: &ModelSettings,
+    options: KeyOptions<'_>,
+    namespace: &str,
+    objects: &Objects,
+    variable: &impl Fn(&str) -> Option<String>,
+) -> Result<ModelCredentials, CredentialError> {
+    let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
+    let mut headers = Vec::new();
+    for (index, header) in model.headers.iter().enumerate() {
+        headers.push((
+            header.name.clone(),
+            header_value(index, header, namespace, objects)?,
+        ));
+    }
+    let api_key = match (options.variable, &model.api_key_secret_ref) {
+        (Some(name), _) => Some(variable(name).ok_or_else(|| CredentialError::NoVariable {
+            name: name.to_owned(),
+        })?),
+        (None, reference) => {
+            let usual = usual_variable(model.provider);
+            let from_environment = may_use_environment(model, options)
+                .then(|| variable(usual))
+                .flatten();
+            match reference {
+                None => from_environment,
+                Some(reference) => {
+                    let instead = if may_use_environment(model, options) {
+                        format!(", or set {usual}, or name another variable with --model-key-env")
+                    } else {
+                        ", or name a variable that holds the key with --model-key-env".to_owned()
+                    };
+                    let found = secret(
+                        reference,
+                        "spec.model.apiKeySecretRef",
+                        &instead,
+                        namespace,
+                        objects,
+                    );
+                    match (found, from_environment) {
+                        (Ok(key), _) => Some(key),
+                        (Err(CredentialError::NoSecret { .. }), Some(key)) => Some(key),
+                        // The endpoint of the command line may need no key, whatever the manifest's one needs.
+                        (Err(CredentialError::NoSecret { .. }), None) if options.endpoint_given => None,
+                        (Err(error), _) => return Err(error),
+                    }
+                }
+            }
+        }
+    };
+    Ok(ModelCredentials {
+        api_key: api_key.map(|key| Secret::new(&key)),
+        headers,
+    })
+}
+
+/// The values of `sandbox.secrets` by variable.
+pub fn sandbox_variables(
+    secrets: &[SecretVariable],
+    namespace: &str,
+    objects: &Objects,
+) -> Result<BTreeMap<String, Secret>, CredentialError> {
+    let mut values = BTreeMap::new();
+    for (index, variable) in secrets.iter().enumerate() {
+        let field = format!("spec.sandbox.secrets[{index}] ({})", variable.name);
+        let instead = ", or set it in plain sight under spec.sandbox.env";
+        let value = secret(&variable.secret_key_ref, &field, instead, namespace, objects)?;
+        values.insert(variable.name.clone(), Secret::new(&value));
+    }
+    Ok(values)
+}
+
+fn header_value(
+    index: usize,
+    header: &Header,
+    namespace: &str,
+    objects: &Objects,
+) -> Result<Secret, CredentialError> {
+    let field = format!("spec.model.headers[{index}].valueFrom");
+    match &header.value_from {
+        Some(reference) => {
+            let instead = ", or write it in plain sight under value";
+            Ok(Secret::new(&secret(reference, &field, instead, namespace, objects)?))
+        }
+        None => Ok(Secret::new(header.value.as_deref().unwrap_or_default())),
+    }
+}
+
+fn secret(
+    reference: &SecretKeyRef,
+    field: &str,
+    instead: &str,
+    namespace: &str,
+    objects: &Objects,
+) -> Result<String, CredentialError> {
+    let (field, name, instead) = (field.to_owned(), reference.name.clone(), instead.to_owned());
+    let Some((_, keys)) = find(&objects.secrets, namespace, &name) else {
+        return Err(CredentialError::NoSecret { field, name, instead });
+    };
+    let key = reference.key.clone();
+    match keys.0.get(&key) {
+        Some(bytes) => {
+            String::from_utf8(bytes.clone()).map_err(|_| CredentialError::NotText { field, name, key })
+        }
+        None => {
+            let present = keys.0.keys().cloned().collect();
+            Err(CredentialError::NoKey {
+                field,
+                name,
+                key,
+                present,
+                instead,
+            })
+        }
+    }
+}
+
+const fn usual_variable(provider: Provider) -> &'static str {
+    match provider {
+        Provider::OpenAI => "OPENAI_API_KEY",
+        Provider::Anthropic => "ANTHROPIC_API_KEY",
+    }
+}
+
+fn may_use_environment(model: &ModelSettings, options: KeyOptions<'_>) -> bool {
+    let own = match model.provider {
+        Provider::OpenAI => "api.openai.com",
+        Provider::Anthropic => "api.anthropic.com",
+    };
+    let host = reqwest::Url::parse(&model.base_url)
+        .ok()
+        .and_then(|url| url.host_str().map(str::to_owned));
+    options.endpoint_given
+        || host
+            .is_some_and(|host| host == own || matches!(host.as_str(), "localhost" | "127.0.0.1" | "[::1]"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::manifest::parse;
+    use super::*;
+
+    fn model(base_url: &str, reference: bool) -> ModelSettings {
+        ModelSettings {
+            provider: Provider::OpenAI,
+            name: "m".to_owned(),
+            base_url: base_url.to_owned(),
+            api_key_secret_ref: reference.then(|| SecretKeyRef {
+                name: "openai".to_owned(),
+                key: "api-key".to_owned(),
+            }),
+            parameters: serde_json::Map::new(),
+            headers: Vec::new(),
+            query: BTreeMap::new(),
+        }
+    }
+
+    fn objects(data: &str) -> Objects {
+        let text =
+            format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: openai}}\nstringData: {{{data}}}\n");
+        Objects::collect(parse("s.yaml", &text).unwrap()).unwrap()
+    }
+
+    fn environment(name: &str) -> Option<String> {
+        match name {
+            "OPENAI_API_KEY" => Some("usual".to_owned()),
+            "MINE" => Some("mine".to_owned()),
+            _ => None,
+        }
+    }
+
+    fn key(
+        model: &ModelSettings,
+        variable: Option<&str>,
+        endpoint_given: bool,
+        objects: &Objects,
+        environment: &impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<String>, CredentialError> {
+        let options = KeyOptions {
+            variable,
+            endpoint_given,
+        };
+        model_credentials(model, options, "default", objects, environment)
+            .map(|credentials| credentials.api_key.map(|key| key.expose().to_owned()))
+    }
+
+    const OPENAI: &str = "https://api.openai.com/v1";
+
+    #[test]
+    fn the_named_variable_wins_over_the_secret_and_that_over_the_usual_variable() {
+        let with = objects("api-key: \"stored\\n\"");
+        let without = Objects::default();
+        let model = model(OPENAI, true);
+        let found = |variable, objects| {
+            key(&model, variable, false, objects, &environment)
+                .unwrap()
+                .unwrap()
+        };
+        assert_eq!(found(Some("MINE"), &with), "mine");
+        assert_eq!(found(None, &with), "stored");
+        assert_eq!(found(None, &without), "usual");
+    }
+
+    #[test]
+    fn a_key_of_the_environment_never_goes_to_a_server_that_only_the_manifest_names() {
+        let model = model("https://gateway.example.com/v1", false);
+        assert_eq!(
+            key(&model, None, false, &Objects::default(), &environment).unwrap(),
+            None
+        );
+        assert_eq!(
+            key(&model, None, true, &Objects::default(), &environment).unwrap(),
+            Some("usual".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_server_on_this_machine_may_have_it() {
+        let model = model("http://127.0.0.1:8080/v1", false);
+        assert!(
+            key(&model, None, false, &Objects::default(), &environment)
+                .unwrap()
+                .is_some()
+        );
+    }
+
+    #[test]
+    fn a_missing_secret_says_the_other_ways() {
+        let none = |_: &str| None;
+        let error = key(&model(OPENAI, true), None, false, &Objects::default(), &none)
+            .unwrap_err()
+            .to_string();
+        assert_eq!(
+            error,
+            "spec.model.apiKeySecretRef refers to Secret openai, which is not among the manifests: add its document with -f, or set OPENAI_API_KEY, or name another variable with --model-key-env"
+        );
+    }
+
+    #[test]
+    fn a_missing_key_names_those_that_there_are() {
+        let error = key(
+            &model(OPENAI, true),
+            None,
+            false,
+            &objects("key: x"),
+            &environment,
+        )
+        .unwrap_err()
+        .to_string();
+        assert!(
+            error.contains("key api-key of Secret openai, which has key: correct the key"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_named_variable_that_is_empty_is_an_error() {
+        let empty = |_: &str| Some(String::new());
+        let error = key(
+            &model(OPENAI, false),
+            Some("MINE"),
+            false,
+            &Objects::default(),
+            &empty,
+        );
+        assert_eq!(
+            error.unwrap_err(),
+            CredentialError::NoVariable {
+                name: "MINE".to_owned()
+            }
+        );
+    }
+
+    #[test]
+    fn sandbox_variables_come_from_secrets_and_hide_in_debug() {
+        let secrets = [SecretVariable {
+            name: "TOKEN".to_owned(),
+            secret_key_ref: SecretKeyRef {
+                name: "openai".to_owned(),
+                key: "key".to_owned(),
+            },
+        }];
+        let values = sandbox_variables(&secrets, "default", &objects("key: hunter2")).unwrap();
+        assert_eq!(values["TOKEN"].expose(), "hunter2");
+        assert!(!format!("{values:?}").contains("hunter2"));
+        let error = sandbox_variables(&secrets, "other", &objects("key: x"))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("spec.sandbox.secrets[0] (TOKEN) refers to Secret openai"),
+            "{error}"
+        );
+    }
+}

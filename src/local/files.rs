@@ -1,0 +1,177 @@
+//! Manifests from disk: `-f FILE`, `-f FOLDER`, `-f -`.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::manifest::{self, Document, ParseError};
+
+/// Largest manifest that is read, bytes: far above what an API server takes.
+pub const MAX_MANIFEST_BYTES: u64 = 64 * 1024 * 1024;
+
+/// A manifest that cannot be read.
+#[derive(Debug, Error)]
+pub enum FilesError {
+    /// The operating system refuses.
+    #[error("cannot read {path}: {source}", path = path.display())]
+    Io {
+        /// Which file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// More than [`MAX_MANIFEST_BYTES`].
+    #[error(
+        "{file} is larger than 64 MiB, too large for a manifest: give data files with --sample name=path"
+    )]
+    TooLarge {
+        /// Which file.
+        file: String,
+    },
+    /// Not UTF-8.
+    #[error("{file} is not UTF-8 text, so it is no manifest: save it as UTF-8")]
+    NotText {
+        /// Which file.
+        file: String,
+    },
+    /// A folder without manifests.
+    #[error("{path} holds no manifest: put files that end in .yaml, .yml or .json in it, or name a file", path = path.display())]
+    EmptyFolder {
+        /// Which folder.
+        path: PathBuf,
+    },
+    /// The text is no manifest.
+    #[error(transparent)]
+    Parse(#[from] ParseError),
+}
+
+/// Reads the documents of every `-f` in order: a file, a folder (its `.yaml`, `.yml` and `.json` files, sorted, not
+/// those of folders in it), or `-` for standard input.
+pub fn load(sources: &[String]) -> Result<Vec<Document>, FilesError> {
+    let mut documents = Vec::new();
+    for source in sources {
+        if source == "-" {
+            documents.extend(manifest::parse(
+                "standard input",
+                &read_text("standard input", io::stdin().lock(), Path::new("-"))?,
+            )?);
+            continue;
+        }
+        let path = Path::new(source);
+        let metadata = fs::metadata(path).map_err(|error| io_error(path, error))?;
+        if metadata.is_dir() {
+            for file in manifests_of(path)? {
+                documents.extend(load_file(&file)?);
+            }
+        } else {
+            documents.extend(load_file(path)?);
+        }
+    }
+    Ok(documents)
+}
+
+/// Reads the documents of one file.
+pub fn load_file(path: &Path) -> Result<Vec<Document>, FilesError> {
+    let name = path.display().to_string();
+    let file = File::open(path).map_err(|error| io_error(path, error))?;
+    Ok(manifest::parse(&name, &read_text(&name, file, path)?)?)
+}
+
+fn read_text(name: &str, reader: impl Read, path: &Path) -> Result<String, FilesError> {
+    let mut bytes = Vec::new();
+    reader
+        .take(MAX_MANIFEST_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| io_error(path, error))?;
+    if bytes.len() as u64 > MAX_MANIFEST_BYTES {
+        return Err(FilesError::TooLarge {
+            file: name.to_owned(),
+        });
+    }
+    let text = String::from_utf8(bytes).map_err(|_| FilesError::NotText {
+        file: name.to_owned(),
+    })?;
+    // Editors on Windows put a byte order mark first; no parser here wants it.
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+}
+
+fn manifests_of(folder: &Path) -> Result<Vec<PathBuf>, FilesError> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|error| io_error(folder, error))? {
+        let path = entry.map_err(|error| io_error(folder, error))?.path();
+        let is_manifest = path
+            .extension()
+            .and_then(|end| end.to_str())
+            .is_some_and(|end| matches!(end.to_ascii_lowercase().as_str(), "yaml" | "yml" | "json"));
+        if is_manifest && path.is_file() {
+            files.push(path);
+        }
+    }
+    if files.is_empty() {
+        return Err(FilesError::EmptyFolder {
+            path: folder.to_owned(),
+        });
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn io_error(path: &Path, source: io::Error) -> FilesError {
+    FilesError::Io {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_gives_its_manifests_sorted_and_nothing_below() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("b.yaml"), "kind: B\n").unwrap();
+        fs::write(folder.path().join("a.json"), "{\"kind\": \"A\"}").unwrap();
+        fs::write(folder.path().join("data.csv"), "x,y\n").unwrap();
+        fs::create_dir(folder.path().join("sub")).unwrap();
+        fs::write(folder.path().join("sub/c.yaml"), "kind: C\n").unwrap();
+        let documents = load(&[folder.path().display().to_string()]).unwrap();
+        assert_eq!(
+            documents.iter().map(Document::kind).collect::<Vec<_>>(),
+            ["A", "B"]
+        );
+    }
+
+    #[test]
+    fn a_folder_without_manifests_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = load(&[folder.path().display().to_string()])
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("holds no manifest"), "{error}");
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let error = load(&["absent.yaml".to_owned()]).unwrap_err().to_string();
+        assert!(error.starts_with("cannot read absent.yaml: "), "{error}");
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        fs::write(&path, "\u{feff}{\"kind\": \"A\"}").unwrap();
+        assert_eq!(load_file(&path).unwrap()[0].kind(), "A");
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.yaml");
+        fs::write(&path, [0xff, 0xfe, 0x00]).unwrap();
+        assert!(load_file(&path).unwrap_err().to_string().contains("not UTF-8"));
+    }
+}

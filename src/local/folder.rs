@@ -1,0 +1,361 @@
+//! The output folder of a task: results where a person looks, the state of runs in `.runs`.
+//!
+//! ```text
+//! codegen-out/penguin-masses/
+//!   solution.py  test_solution.py  outputs/  data-context.txt  schemas.py
+//!   conversation.jsonl  test-output.txt  status.yaml
+//!   .runs/lock  .runs/published.json  .runs/<first 12 hex of the decisive hash>/
+//! ```
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Component, Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use super::freeze::{ACCEPTANCE, INPUTS, hex};
+use super::lock::{FolderLock, LockError};
+
+/// Where results go when `--output` says nothing, relative to the working folder.
+pub const DEFAULT_OUTPUT: &str = "codegen-out";
+/// Name of the folder with the state of runs.
+pub const RUNS: &str = ".runs";
+/// Name of the program among the results.
+pub const SOLUTION: &str = "solution.py";
+/// Name of the generated tests among the results.
+pub const TESTS: &str = "test_solution.py";
+/// Name of the folder with the program's outputs on the samples.
+pub const OUTPUTS: &str = "outputs";
+/// Hex digits of the decisive hash that name a run.
+const RUN_NAME_DIGITS: usize = 12;
+
+/// An output folder that cannot be used.
+#[derive(Debug, Error)]
+pub enum FolderError {
+    /// The operating system refuses.
+    #[error("cannot {action} {path}: {source}", path = path.display())]
+    Io {
+        /// `create`, `write`, `move`, ...
+        action: &'static str,
+        /// What.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A result's path would leave the folder.
+    #[error("refused to write {path}: it leaves the output folder", path = path.display())]
+    Outside {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Another run holds the folder.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+}
+
+/// A locked output folder.
+#[derive(Debug)]
+pub struct TaskFolder {
+    root: PathBuf,
+    _lock: FolderLock,
+}
+
+impl TaskFolder {
+    /// Creates the folder where it is missing and locks it; `command` is told to whoever finds it locked.
+    pub fn open(root: &Path, command: &str) -> Result<Self, FolderError> {
+        let state = root.join(RUNS);
+        create(&state)?;
+        let lock = FolderLock::take(root, &state, command)?;
+        // The state holds rows of the user's data: for nobody else, and in no repository.
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(&state, fs::Permissions::from_mode(0o700))
+            .map_err(io_error("protect", &state))?;
+        write_whole(&state.join(".gitignore"), b"*\n")?;
+        Ok(Self {
+            root: root.to_owned(),
+            _lock: lock,
+        })
+    }
+
+    /// The folder itself.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// An empty folder to freeze sources in before the run's name is known.
+    pub fn staging(&self) -> Result<PathBuf, FolderError> {
+        let path = self.root.join(RUNS).join("incoming");
+        remove_folder(&path)?;
+        create(&path)?;
+        Ok(path)
+    }
+
+    /// The run of a decisive hash, created where it is missing. What was frozen in `staging` moves into it, unless the
+    /// same run has it already: its name says that the bytes are the same.
+    pub fn run(&self, decisive_hash: &str, staging: &Path) -> Result<RunFolder, FolderError> {
+        let root = self.run_path(decisive_hash);
+        create(&root)?;
+        for part in [INPUTS, ACCEPTANCE] {
+            let (from, to) = (staging.join(part), root.join(part));
+            if from.is_dir() && !to.exists() {
+                fs::rename(&from, &to).map_err(io_error("move", &from))?;
+            }
+        }
+        create(&root.join(INPUTS))?;
+        remove_folder(staging)?;
+        Ok(RunFolder { root })
+    }
+
+    /// Moves the run of a decisive hash aside, so that it starts over. Gives its new place, `None` when there is none.
+    pub fn set_aside(&self, decisive_hash: &str) -> Result<Option<PathBuf>, FolderError> {
+        let path = self.run_path(decisive_hash);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let aside = free_name(&path, "old");
+        fs::rename(&path, &aside).map_err(io_error("move", &path))?;
+        Ok(Some(aside))
+    }
+
+    fn run_path(&self, decisive_hash: &str) -> PathBuf {
+        let name: String = decisive_hash.chars().take(RUN_NAME_DIGITS).collect();
+        self.root.join(RUNS).join(name)
+    }
+
+    /// Writes results by relative path, each whole or not at all, and removes those of an earlier run that are not
+    /// among them. A file that is not as it was published belongs to the user: it is moved aside, and the result says
+    /// where to.
+    pub fn publish(&self, results: &BTreeMap<String, Vec<u8>>) -> Result<Vec<PathBuf>, FolderError> {
+        let record = self.root.join(RUNS).join("published.json");
+        let before: BTreeMap<String, String> = fs::read(&record)
+            .ok()
+            .and_then(|text| serde_json::from_slice(&text).ok())
+            .unwrap_or_default();
+        let mut aside = Vec::new();
+        let mut published = BTreeMap::new();
+        for (name, bytes) in results {
+            let path = self.inside(name)?;
+            let digest = hex(&Sha256::digest(bytes));
+            match digest_of(&path)? {
+                Some(present) if present == digest => {}
+                present => {
+                    if present.is_some() && present.as_ref() != before.get(name) {
+                        let free = free_name(&path, "yours");
+                        fs::rename(&path, &free).map_err(io_error("move", &path))?;
+                        aside.push(free);
+                    }
+                    write_whole(&path, bytes)?;
+                }
+            }
+            published.insert(name.clone(), digest);
+        }
+        for (name, digest) in before.iter().filter(|(name, _)| !results.contains_key(*name)) {
+            let path = self.inside(name)?;
+            if digest_of(&path)?.as_ref() == Some(digest) {
+                fs::remove_file(&path).map_err(io_error("remove", &path))?;
+            }
+        }
+        let text = serde_json::to_vec_pretty(&published).map_err(io::Error::other);
+        write_whole(&record, &text.map_err(io_error("write", &record))?)?;
+        Ok(aside)
+    }
+
+    fn inside(&self, name: &str) -> Result<PathBuf, FolderError> {
+        let path = Path::new(name);
+        if !name.is_empty() && path.components().all(|part| matches!(part, Component::Normal(_))) {
+            return Ok(self.root.join(path));
+        }
+        Err(FolderError::Outside {
+            path: path.to_owned(),
+        })
+    }
+}
+
+/// The state of one run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunFolder {
+    root: PathBuf,
+}
+
+impl RunFolder {
+    /// The folder itself.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// A frozen sample or input.
+    #[must_use]
+    pub fn input(&self, file_name: &str) -> PathBuf {
+        self.root.join(INPUTS).join(file_name)
+    }
+
+    /// The frozen acceptance tests.
+    #[must_use]
+    pub fn acceptance(&self, file_name: &str) -> PathBuf {
+        self.root.join(ACCEPTANCE).join(file_name)
+    }
+
+    /// A file of the run's state, `None` when it was never written.
+    pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>, FolderError> {
+        let path = self.root.join(name);
+        match fs::read(&path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(io_error("read", &path)(error)),
+        }
+    }
+
+    /// Writes a file of the run's state, whole or not at all.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), FolderError> {
+        write_whole(&self.root.join(name), bytes)
+    }
+}
+
+fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FolderError + use<> {
+    let path = path.to_owned();
+    move |source| FolderError::Io { action, path, source }
+}
+
+fn create(path: &Path) -> Result<(), FolderError> {
+    fs::create_dir_all(path).map_err(io_error("create", path))
+}
+
+fn remove_folder(path: &Path) -> Result<(), FolderError> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Writes beside the target and renames: a full disk or a kill leaves what was there.
+fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    create(folder)?;
+    let write = || -> io::Result<()> {
+        let mut file = tempfile::Builder::new().prefix(".writing-").tempfile_in(folder)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    };
+    write().map_err(io_error("write", path))
+}
+
+fn digest_of(path: &Path) -> Result<Option<String>, FolderError> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(hex(&Sha256::digest(bytes)))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(io_error("read", path)(error)),
+    }
+}
+
+/// The first of `path.<word>-1`, `path.<word>-2`, ... that is free.
+fn free_name(path: &Path, word: &str) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    (1_u32..)
+        .map(|number| path.with_file_name(format!("{name}.{word}-{number}")))
+        .find(|path| !path.exists())
+        .unwrap_or_else(|| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn results(files: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
+        files
+            .iter()
+            .map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()))
+            .collect()
+    }
+
+    fn open() -> (tempfile::TempDir, TaskFolder) {
+        let folder = tempfile::tempdir().unwrap();
+        let task = TaskFolder::open(&folder.path().join("out"), "test").unwrap();
+        (folder, task)
+    }
+
+    #[test]
+    fn only_published_files_are_removed() {
+        let (_folder, task) = open();
+        task.publish(&results(&[
+            ("solution.py", "1"),
+            ("outputs/a", "x"),
+            ("outputs/b", "y"),
+        ]))
+        .unwrap();
+        fs::write(task.root().join("outputs/mine"), "z").unwrap();
+        let aside = task
+            .publish(&results(&[("solution.py", "2"), ("outputs/b", "y")]))
+            .unwrap();
+        assert!(aside.is_empty());
+        assert_eq!(fs::read(task.root().join("solution.py")).unwrap(), b"2");
+        assert!(!task.root().join("outputs/a").exists());
+        assert!(task.root().join("outputs/mine").exists());
+    }
+
+    #[test]
+    fn a_result_that_the_user_edited_is_moved_aside() {
+        let (_folder, task) = open();
+        task.publish(&results(&[("solution.py", "1")])).unwrap();
+        fs::write(task.root().join("solution.py"), "edited").unwrap();
+        let aside = task.publish(&results(&[("solution.py", "2")])).unwrap();
+        assert_eq!(aside, [task.root().join("solution.py.yours-1")]);
+        assert_eq!(fs::read(&aside[0]).unwrap(), b"edited");
+        assert_eq!(fs::read(task.root().join("solution.py")).unwrap(), b"2");
+    }
+
+    #[test]
+    fn a_result_cannot_leave_the_folder() {
+        let (_folder, task) = open();
+        for name in ["../x", "/tmp/x", "outputs/../../x", ""] {
+            assert!(
+                matches!(
+                    task.publish(&results(&[(name, "")])),
+                    Err(FolderError::Outside { .. })
+                ),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_same_run_keeps_its_inputs() {
+        let (_folder, task) = open();
+        for text in ["first", "second"] {
+            let staging = task.staging().unwrap();
+            fs::create_dir(staging.join(INPUTS)).unwrap();
+            fs::write(staging.join(INPUTS).join("a.csv"), text).unwrap();
+            let run = task.run("0123456789abcdef", &staging).unwrap();
+            assert!(run.root().ends_with(".runs/0123456789ab"));
+            assert_eq!(fs::read(run.input("a.csv")).unwrap(), b"first");
+            assert!(!staging.exists());
+        }
+    }
+
+    #[test]
+    fn a_run_set_aside_keeps_everything() {
+        let (_folder, task) = open();
+        let staging = task.staging().unwrap();
+        let run = task.run("0123456789abcdef", &staging).unwrap();
+        run.write("progress.json", b"{}").unwrap();
+        let aside = task.set_aside("0123456789abcdef").unwrap().unwrap();
+        assert!(aside.join("progress.json").exists());
+        assert_eq!(run.read("progress.json").unwrap(), None);
+        assert_eq!(task.set_aside("0123456789abcdef").unwrap(), None);
+    }
+
+    #[test]
+    fn a_second_opening_is_refused() {
+        let (folder, _task) = open();
+        let error = TaskFolder::open(&folder.path().join("out"), "second").unwrap_err();
+        assert!(
+            matches!(error, FolderError::Lock(LockError::Held { .. })),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,372 @@
+//! Sources to files that no longer change: every byte is copied first and hashed from the copy.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use super::sources::{Plan, Source, Wanted};
+use crate::pipeline::task::{FrozenFile, FrozenFiles};
+
+/// Largest file or folder that is frozen, bytes.
+pub const MAX_SOURCE_BYTES: u64 = 1024 * 1024 * 1024;
+/// Most files of a folder.
+pub const MAX_FOLDER_FILES: usize = 10_000;
+/// Folder of samples and inputs inside a run.
+pub const INPUTS: &str = "inputs";
+/// Folder of the acceptance tests inside a run: never mounted beside the inputs.
+pub const ACCEPTANCE: &str = "acceptance";
+
+/// A source that cannot be frozen. Of category configuration, except for `Write`.
+#[derive(Debug, Error)]
+pub enum FreezeError {
+    /// It cannot be read.
+    #[error("{name}: cannot read {path}: {source}; correct the path", path = path.display())]
+    Read {
+        /// Name of the sample or input.
+        name: String,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The copy cannot be written.
+    #[error("{name}: cannot write {path}: {source}; nothing is lost, make room and start again", path = path.display())]
+    Write {
+        /// Name of the sample or input.
+        name: String,
+        /// The copy.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is neither a file nor a folder, or not the one that is wanted.
+    #[error("{name}: {path} is not a {wanted}", path = path.display())]
+    WrongKind {
+        /// Name of the sample or input.
+        name: String,
+        /// What lies there.
+        path: PathBuf,
+        /// `file` or `folder`.
+        wanted: &'static str,
+    },
+    /// It is too large.
+    #[error("{name}: is larger than 1 GiB or has more than 10,000 files: give a smaller sample")]
+    TooLarge {
+        /// Name of the sample or input.
+        name: String,
+    },
+    /// It has other bytes than the manifest says.
+    #[error(
+        "{name}: the content has sha256 {found}, the manifest says {wanted}: correct sha256 if the new content is right, or give the right file with --sample {name}=PATH"
+    )]
+    Digest {
+        /// Name of the sample.
+        name: String,
+        /// What it has.
+        found: String,
+        /// What it must have.
+        wanted: String,
+    },
+    /// It cannot be downloaded.
+    #[error(
+        "{name}: cannot download {url}: {message}; try again, or give the file with --sample {name}=PATH"
+    )]
+    Download {
+        /// Name of the sample.
+        name: String,
+        /// Where from.
+        url: String,
+        /// Why.
+        message: String,
+    },
+}
+
+/// Freezes everything of `plan` under `into` (folders `inputs` and `acceptance`). `cache` keeps downloads by digest.
+pub async fn freeze(plan: &Plan, into: &Path, cache: &Path) -> Result<FrozenFiles, FreezeError> {
+    let mut frozen = FrozenFiles::default();
+    for wanted in &plan.samples {
+        frozen
+            .samples
+            .push(freeze_one(wanted, &into.join(INPUTS), cache).await?);
+    }
+    for wanted in &plan.inputs {
+        frozen
+            .input_files
+            .push(freeze_one(wanted, &into.join(INPUTS), cache).await?);
+    }
+    if let Some(wanted) = &plan.acceptance_tests {
+        frozen.acceptance_tests = Some(freeze_one(wanted, &into.join(ACCEPTANCE), cache).await?);
+    }
+    Ok(frozen)
+}
+
+async fn freeze_one(wanted: &Wanted, folder: &Path, cache: &Path) -> Result<FrozenFile, FreezeError> {
+    let copier = Copier { name: &wanted.name };
+    let target = folder.join(&wanted.file_name);
+    copier.create_parent(&target)?;
+    let (sha256, bytes) = match &wanted.source {
+        Source::Bytes(bytes) => copier.copy(&mut bytes.as_slice(), &target, &target, MAX_SOURCE_BYTES)?,
+        Source::File(path) => copier.copy_file(path, &target, MAX_SOURCE_BYTES)?,
+        Source::Files(files) => copier.write_folder(files, &target)?,
+        Source::Folder(path) => copier.copy_folder(path, &target)?,
+        Source::Download(url) => {
+            let digest = wanted.sha256.as_deref().unwrap_or_default();
+            let cached = cache.join(digest);
+            if !cached.is_file() {
+                download(&copier, url, digest, &cached).await?;
+            }
+            copier.copy_file(&cached, &target, MAX_SOURCE_BYTES)?
+        }
+    };
+    if let Some(digest) = wanted.sha256.as_ref().filter(|digest| **digest != sha256) {
+        return Err(FreezeError::Digest {
+            name: wanted.name.clone(),
+            found: sha256,
+            wanted: digest.clone(),
+        });
+    }
+    Ok(FrozenFile {
+        name: wanted.name.clone(),
+        file_name: wanted.file_name.clone(),
+        sha256,
+        bytes,
+        is_dir: matches!(wanted.source, Source::Files(_) | Source::Folder(_)),
+    })
+}
+
+struct Copier<'a> {
+    name: &'a str,
+}
+
+impl Copier<'_> {
+    fn read_error(&self, path: &Path, source: io::Error) -> FreezeError {
+        FreezeError::Read {
+            name: self.name.to_owned(),
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    fn write_error(&self, path: &Path, source: io::Error) -> FreezeError {
+        FreezeError::Write {
+            name: self.name.to_owned(),
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    fn create_parent(&self, target: &Path) -> Result<(), FreezeError> {
+        target.parent().map_or(Ok(()), |folder| {
+            fs::create_dir_all(folder).map_err(|source| self.write_error(folder, source))
+        })
+    }
+
+    /// Copies at most `limit` bytes; gives digest and size of what was written.
+    fn copy(
+        &self,
+        from: &mut dyn Read,
+        from_path: &Path,
+        target: &Path,
+        limit: u64,
+    ) -> Result<(String, u64), FreezeError> {
+        let mut file = File::create(target).map_err(|source| self.write_error(target, source))?;
+        let mut digest = Sha256::new();
+        let mut buffer = vec![0; 256 * 1024];
+        let mut bytes = 0;
+        loop {
+            let read = match from.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(source) => return Err(self.read_error(from_path, source)),
+            };
+            bytes += read as u64;
+            if bytes > limit {
+                return Err(FreezeError::TooLarge {
+                    name: self.name.to_owned(),
+                });
+            }
+            digest.update(&buffer[..read]);
+            file.write_all(&buffer[..read])
+                .map_err(|source| self.write_error(target, source))?;
+        }
+        file.sync_all()
+            .map_err(|source| self.write_error(target, source))?;
+        Ok((hex(&digest.finalize()), bytes))
+    }
+
+    fn copy_file(&self, path: &Path, target: &Path, limit: u64) -> Result<(String, u64), FreezeError> {
+        // Before it is opened: opening a pipe would wait for a writer.
+        let metadata = fs::metadata(path).map_err(|source| self.read_error(path, source))?;
+        if !metadata.is_file() {
+            return Err(FreezeError::WrongKind {
+                name: self.name.to_owned(),
+                path: path.to_owned(),
+                wanted: "file",
+            });
+        }
+        let file = File::open(path).map_err(|source| self.read_error(path, source))?;
+        self.copy(&mut BufReader::new(file), path, target, limit)
+    }
+
+    fn write_folder(
+        &self,
+        files: &BTreeMap<String, Vec<u8>>,
+        target: &Path,
+    ) -> Result<(String, u64), FreezeError> {
+        fs::create_dir_all(target).map_err(|source| self.write_error(target, source))?;
+        let mut parts = Vec::new();
+        let mut total = 0;
+        for (key, bytes) in files {
+            let path = target.join(file_name_of_key(key));
+            let (digest, size) = self.copy(&mut bytes.as_slice(), &path, &path, MAX_SOURCE_BYTES)?;
+            total += size;
+            parts.push((file_name_of_key(key), digest));
+        }
+        Ok((digest_of_folder(parts), total))
+    }
+
+    fn copy_folder(&self, from: &Path, target: &Path) -> Result<(String, u64), FreezeError> {
+        let wrong = |path: &Path, wanted| FreezeError::WrongKind {
+            name: self.name.to_owned(),
+            path: path.to_owned(),
+            wanted,
+        };
+        if !fs::metadata(from)
+            .map_err(|source| self.read_error(from, source))?
+            .is_dir()
+        {
+            return Err(wrong(from, "folder"));
+        }
+        let mut parts = Vec::new();
+        let mut total = 0;
+        let mut open = vec![PathBuf::new()];
+        while let Some(relative) = open.pop() {
+            let (here, there) = (from.join(&relative), target.join(&relative));
+            fs::create_dir_all(&there).map_err(|source| self.write_error(&there, source))?;
+            for entry in fs::read_dir(&here).map_err(|source| self.read_error(&here, source))? {
+                let entry = entry.map_err(|source| self.read_error(&here, source))?;
+                let kind = entry
+                    .file_type()
+                    .map_err(|source| self.read_error(&entry.path(), source))?;
+                let relative = relative.join(entry.file_name());
+                if kind.is_dir() {
+                    open.push(relative);
+                    continue;
+                }
+                // A link may lead to a file that the user never meant to give.
+                if !kind.is_file() {
+                    return Err(wrong(&entry.path(), "file"));
+                }
+                let left = MAX_SOURCE_BYTES - total;
+                let (digest, size) = self.copy_file(&entry.path(), &target.join(&relative), left)?;
+                total += size;
+                parts.push((relative.to_string_lossy().into_owned(), digest));
+                if parts.len() > MAX_FOLDER_FILES {
+                    return Err(FreezeError::TooLarge {
+                        name: self.name.to_owned(),
+                    });
+                }
+            }
+        }
+        Ok((digest_of_folder(parts), total))
+    }
+}
+
+/// Keys may not hold a slash in an API server; here nothing else has checked them.
+fn file_name_of_key(key: &str) -> String {
+    match key.replace(['/', '\0'], "_") {
+        name if matches!(name.as_str(), "" | "." | "..") => format!("_{name}"),
+        name => name,
+    }
+}
+
+fn digest_of_folder(mut parts: Vec<(String, String)>) -> String {
+    parts.sort();
+    let mut digest = Sha256::new();
+    for (path, content) in parts {
+        digest.update(path.as_bytes());
+        digest.update([0]);
+        digest.update(content.as_bytes());
+        digest.update(b"\n");
+    }
+    hex(&digest.finalize())
+}
+
+/// Lower-case hex.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes
+        .iter()
+        .flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]])
+        .map(char::from)
+        .collect()
+}
+
+/// Streams `url` to `target`, which appears only when its digest is right.
+async fn download(copier: &Copier<'_>, url: &str, digest: &str, target: &Path) -> Result<(), FreezeError> {
+    let failed = |message: String| FreezeError::Download {
+        name: copier.name.to_owned(),
+        url: url.to_owned(),
+        message,
+    };
+    copier.create_parent(target)?;
+    let folder = target.parent().unwrap_or(Path::new("."));
+    let mut file =
+        tempfile::NamedTempFile::new_in(folder).map_err(|source| copier.write_error(target, source))?;
+    let client = reqwest::Client::builder()
+        .connect_timeout(Duration::from_secs(10))
+        .read_timeout(Duration::from_secs(60))
+        .build()
+        .map_err(|error| failed(chain(&error)))?;
+    let mut response = client
+        .get(url)
+        .send()
+        .await
+        .and_then(reqwest::Response::error_for_status)
+        .map_err(|error| failed(chain(&error.without_url())))?;
+    let mut hash = Sha256::new();
+    let mut bytes = 0;
+    while let Some(chunk) = response
+        .chunk()
+        .await
+        .map_err(|error| failed(chain(&error.without_url())))?
+    {
+        bytes += chunk.len() as u64;
+        if bytes > MAX_SOURCE_BYTES {
+            return Err(FreezeError::TooLarge {
+                name: copier.name.to_owned(),
+            });
+        }
+        hash.update(&chunk);
+        file.write_all(&chunk)
+            .map_err(|source| copier.write_error(target, source))?;
+    }
+    let found = hex(&hash.finalize());
+    if found != digest {
+        let (name, wanted) = (copier.name.to_owned(), digest.to_owned());
+        return Err(FreezeError::Digest { name, found, wanted });
+    }
+    file.persist(target)
+        .map_err(|error| copier.write_error(target, error.error))?;
+    Ok(())
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text = format!("{text}: {error}");
+        source = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! ConfigMaps and Secrets out of files, literals and environment files.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::super::manifest::{Document, Origin};
+use super::{KustomizeError, inside};
+
+/// One entry of `configMapGenerator` or `secretGenerator`.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Generator {
+    name: String,
+    namespace: String,
+    files: Vec<String>,
+    literals: Vec<String>,
+    envs: Vec<String>,
+    env: String,
+    #[serde(flatten)]
+    other: Map<String, Value>,
+}
+
+impl Generator {
+    /// The first field that needs the real tool.
+    pub(super) fn beyond(&self) -> Option<String> {
+        let creates = |value: &Value| value == "create";
+        self.other
+            .iter()
+            .find(|(field, value)| match field.as_str() {
+                "options" | "type" => false,
+                "behavior" => !creates(value),
+                _ => true,
+            })
+            .map(|(field, _)| field.clone())
+    }
+}
+
+/// The object that a generator makes, under its plain name.
+pub(super) fn object(
+    kind: &str,
+    generator: &Generator,
+    index: usize,
+    file: &Path,
+    folder: &Path,
+) -> Result<Document, KustomizeError> {
+    let field = if kind == "Secret" {
+        "secretGenerator"
+    } else {
+        "configMapGenerator"
+    };
+    let invalid = |message: String| KustomizeError::Invalid {
+        file: file.to_owned(),
+        message,
+    };
+    let mut data: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    let mut add = |key: &str, bytes: Vec<u8>| match data.insert(key.to_owned(), bytes) {
+        None => Ok(()),
+        Some(_) => Err(invalid(format!("{field}[{index}] gives the key {key} twice"))),
+    };
+    for entry in &generator.files {
+        let (key, path) = entry.split_once('=').unwrap_or_else(|| (base_name(entry), entry));
+        add(key, read(file, folder, path)?)?;
+    }
+    for entry in &generator.literals {
+        let (key, value) = entry
+            .split_once('=')
+            .ok_or_else(|| invalid(format!("{field}[{index}]: a literal is written key=value")))?;
+        add(key, unquote(value).as_bytes().to_vec())?;
+    }
+    let old_env = (!generator.env.is_empty()).then_some(&generator.env);
+    for path in generator.envs.iter().chain(old_env) {
+        let text = String::from_utf8(read(file, folder, path)?)
+            .map_err(|_| invalid(format!("{field}[{index}]: {path} is not UTF-8 text")))?;
+        for line in text
+            .lines()
+            .map(str::trim_start)
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        {
+            let (key, value) = line
+                .split_once('=')
+                .ok_or_else(|| invalid(format!("{field}[{index}]: a line of {path} is not key=value")))?;
+            add(key, value.as_bytes().to_vec())?;
+        }
+    }
+    let origin = Origin {
+        file: file.display().to_string(),
+        place: format!("{field}[{index}]"),
+    };
+    Ok(Document {
+        origin,
+        value: render(kind, generator, data),
+    })
+}
+
+fn render(kind: &str, generator: &Generator, data: BTreeMap<String, Vec<u8>>) -> Value {
+    let mut object = json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": generator.name}});
+    if !generator.namespace.is_empty() {
+        object["metadata"]["namespace"] = json!(generator.namespace);
+    }
+    for (key, bytes) in data {
+        match (kind, String::from_utf8(bytes)) {
+            ("ConfigMap", Ok(text)) => object["data"][key] = json!(text),
+            ("ConfigMap", Err(error)) => object["binaryData"][key] = json!(STANDARD.encode(error.as_bytes())),
+            (_, Ok(text)) => object["data"][key] = json!(STANDARD.encode(text)),
+            (_, Err(error)) => object["data"][key] = json!(STANDARD.encode(error.as_bytes())),
+        }
+    }
+    object
+}
+
+fn read(file: &Path, folder: &Path, path: &str) -> Result<Vec<u8>, KustomizeError> {
+    let path = inside(file, folder, path)?;
+    fs::read(&path).map_err(|source| KustomizeError::Io { path, source })
+}
+
+fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+fn unquote(value: &str) -> &str {
+    let quoted = |quote: char| {
+        value
+            .strip_prefix(quote)
+            .and_then(|rest| rest.strip_suffix(quote))
+    };
+    quoted('"').or_else(|| quoted('\'')).unwrap_or(value)
+}

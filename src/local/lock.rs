@@ -1,0 +1,138 @@
+//! One run of a task folder at a time. The operating system holds the lock, so that one of a killed run is gone.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// Who holds a lock.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Process id.
+    pub pid: u32,
+    /// Name of the machine.
+    pub host: String,
+    /// What it does (`kubectl-codegen local`, task `penguin-masses`).
+    pub command: String,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// A folder that cannot be locked.
+#[derive(Debug, Error)]
+pub enum LockError {
+    /// Another run holds it.
+    #[error("{folder} is in use: {}; wait for it, stop it, or choose another folder with --output", describe(.holder.as_deref()), folder = folder.display())]
+    Held {
+        /// The folder.
+        folder: PathBuf,
+        /// Who holds it, when it has said so.
+        holder: Option<Box<Holder>>,
+    },
+    /// The operating system refuses.
+    #[error("cannot lock {path}: {source}", path = path.display())]
+    Io {
+        /// The lock file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+fn describe(holder: Option<&Holder>) -> String {
+    holder.map_or_else(
+        || "another run holds it".to_owned(),
+        |holder| {
+            let Holder {
+                pid,
+                host,
+                command,
+                since,
+            } = holder;
+            format!("{command} (process {pid} on {host}) holds it since {since:.0}")
+        },
+    )
+}
+
+/// A held lock; dropping it lets go.
+#[derive(Debug)]
+pub struct FolderLock {
+    _file: File,
+}
+
+impl FolderLock {
+    /// Locks `folder` through the file `lock` in `state`, at once or not at all.
+    pub fn take(folder: &Path, state: &Path, command: &str) -> Result<Self, LockError> {
+        let path = state.join("lock");
+        let io_error = |source| LockError::Io {
+            path: path.clone(),
+            source,
+        };
+        let mut file = OpenOptions::new()
+            .create(true)
+            .read(true)
+            .write(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(io_error)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let holder = fs::read(&path)
+                    .ok()
+                    .and_then(|text| serde_json::from_slice(&text).ok());
+                return Err(LockError::Held {
+                    folder: folder.to_owned(),
+                    holder,
+                });
+            }
+            Err(TryLockError::Error(source)) => return Err(io_error(source)),
+        }
+        let holder = Holder {
+            pid: std::process::id(),
+            host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            command: command.to_owned(),
+            since: Timestamp::now(),
+        };
+        let text = serde_json::to_vec(&holder)
+            .map_err(io::Error::other)
+            .map_err(io_error)?;
+        file.set_len(0)
+            .and_then(|()| file.write_all(&text))
+            .map_err(io_error)?;
+        Ok(Self { _file: file })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_run_is_told_who_holds_the_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let _held =
+            FolderLock::take(folder.path(), folder.path(), "kubectl-codegen local, task sum").unwrap();
+        let error = FolderLock::take(folder.path(), folder.path(), "second")
+            .unwrap_err()
+            .to_string();
+        let pid = std::process::id();
+        assert!(
+            error.contains(&format!("kubectl-codegen local, task sum (process {pid} on ")),
+            "{error}"
+        );
+        assert!(error.contains("--output"), "{error}");
+    }
+
+    #[test]
+    fn a_lock_that_was_let_go_can_be_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        drop(FolderLock::take(folder.path(), folder.path(), "a command that is longer").unwrap());
+        let _held = FolderLock::take(folder.path(), folder.path(), "b").unwrap();
+        let holder: Holder = serde_json::from_slice(&fs::read(folder.path().join("lock")).unwrap()).unwrap();
+        assert_eq!(holder.command, "b");
+    }
+}

@@ -1,0 +1,467 @@
+//! Where the bytes of samples, inputs and acceptance tests come from: decided here, read in [`super::freeze`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
+
+use thiserror::Error;
+
+use super::objects::{Objects, find};
+use crate::api::CodeGenTask;
+use crate::api::common::{ClaimPath, ConfigMapKeyRef};
+use crate::api::values::{AcceptanceTests, Input, InputSource, Sample, ValueType};
+
+/// Files given on the command line in place of what the manifest refers to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Given {
+    /// Samples by name.
+    pub samples: BTreeMap<String, PathBuf>,
+    /// `File` and `Dir` inputs by name.
+    pub inputs: BTreeMap<String, PathBuf>,
+    /// Folders that stand for PersistentVolumeClaims, by claim name.
+    pub claims: BTreeMap<String, PathBuf>,
+}
+
+/// Where bytes come from.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Source {
+    /// They are here.
+    Bytes(Vec<u8>),
+    /// A file on this machine.
+    File(PathBuf),
+    /// A folder on this machine.
+    Folder(PathBuf),
+    /// Files of a folder by name.
+    Files(BTreeMap<String, Vec<u8>>),
+    /// A file elsewhere.
+    Download(String),
+}
+
+/// One thing to freeze.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// Name of the sample or input.
+    pub name: String,
+    /// File name with its ending; equal to `name` for folders.
+    pub file_name: String,
+    /// Where its bytes come from.
+    pub source: Source,
+    /// Digest that they must have, hex.
+    pub sha256: Option<String>,
+}
+
+/// Everything that a task reads.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Plan {
+    /// Samples in the order of the spec.
+    pub samples: Vec<Wanted>,
+    /// Contents of `File` and `Dir` inputs that are no samples.
+    pub inputs: Vec<Wanted>,
+    /// The user's acceptance tests.
+    pub acceptance_tests: Option<Wanted>,
+}
+
+/// A source that cannot be had. Of category configuration: the message says what to change.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum SourceError {
+    /// No such ConfigMap among the documents.
+    #[error(
+        "{field} refers to ConfigMap {name}, which is not among the manifests: add its document with -f (or its kustomization with -k), or give the file with {option}"
+    )]
+    NoConfigMap {
+        /// The field.
+        field: String,
+        /// The ConfigMap.
+        name: String,
+        /// The option that gives the file instead.
+        option: String,
+    },
+    /// The ConfigMap has no such key.
+    #[error("{field} refers to key {key} of ConfigMap {name}, which has {}: correct the key, or give the file with {option}", keys_text(.present))]
+    NoKey {
+        /// The field.
+        field: String,
+        /// The ConfigMap.
+        name: String,
+        /// The key.
+        key: String,
+        /// The keys that it has.
+        present: Vec<String>,
+        /// The option that gives the file instead.
+        option: String,
+    },
+    /// A claim that no folder stands for.
+    #[error(
+        "{field} lies on PersistentVolumeClaim {claim}, which a local run cannot mount: give the file with {option}, or a folder for the claim with --claim {claim}=FOLDER"
+    )]
+    NoClaim {
+        /// The field.
+        field: String,
+        /// The claim.
+        claim: String,
+        /// The option that gives the file instead.
+        option: String,
+    },
+    /// A path that leaves its claim.
+    #[error(
+        "{field} has the path {path}, which leaves the claim: write a path without .. and without a leading slash"
+    )]
+    OutsideClaim {
+        /// The field.
+        field: String,
+        /// The path.
+        path: String,
+    },
+    /// An option for a name that the task does not have.
+    #[error("{option}: the task has no {what} of that name; it has {}", keys_text(.present))]
+    Unknown {
+        /// The option.
+        option: String,
+        /// `sample`, or `File or Dir input`.
+        what: &'static str,
+        /// The names that it has.
+        present: Vec<String>,
+    },
+    /// Two files that the program would see under one name.
+    #[error("{first} and {second} have the same file name {file_name}: give one of them another fileName")]
+    SameFileName {
+        /// One.
+        first: String,
+        /// The other.
+        second: String,
+        /// The name.
+        file_name: String,
+    },
+    /// A sample without a source.
+    #[error(
+        "{field} has no source: write one of inline, configMapKeyRef, url with sha256 and persistentVolumeClaim, or give the file with {option}"
+    )]
+    NoSource {
+        /// The field.
+        field: String,
+        /// The option that gives the file.
+        option: String,
+    },
+}
+
+pub(super) fn keys_text(keys: &[String]) -> String {
+    match keys {
+        [] => "none".to_owned(),
+        keys => keys.join(", "),
+    }
+}
+
+/// Decides where everything that `task` reads comes from.
+pub fn plan(task: &CodeGenTask, objects: &Objects, given: &Given) -> Result<Plan, SourceError> {
+    let spec = &task.spec;
+    let namespace = task.metadata.namespace.as_deref().unwrap_or("default");
+    let resolver = Resolver {
+        objects,
+        namespace,
+        given,
+    };
+    check_given(&spec.samples, &spec.inputs, given)?;
+    let mut plan = Plan::default();
+    for (index, sample) in spec.samples.iter().enumerate() {
+        plan.samples.push(resolver.sample(index, sample)?);
+    }
+    let is_sample = |input: &&Input| spec.samples.iter().any(|sample| sample.name == input.name);
+    for (index, input) in spec
+        .inputs
+        .iter()
+        .enumerate()
+        .filter(|(_, input)| !is_sample(input))
+    {
+        plan.inputs.extend(resolver.input(index, input)?);
+    }
+    if let Some(tests) = &spec.acceptance_tests {
+        plan.acceptance_tests = Some(resolver.acceptance_tests(tests)?);
+    }
+    let explicit: BTreeSet<String> = spec
+        .samples
+        .iter()
+        .filter(|sample| sample.file_name.is_some())
+        .map(|sample| sample.name.clone())
+        .collect();
+    name_files(&mut plan, &explicit)?;
+    Ok(plan)
+}
+
+fn check_given(samples: &[Sample], inputs: &[Input], given: &Given) -> Result<(), SourceError> {
+    let present: Vec<String> = samples.iter().map(|sample| sample.name.clone()).collect();
+    if let Some(name) = given.samples.keys().find(|name| !present.contains(name)) {
+        return Err(SourceError::Unknown {
+            option: format!("--sample {name}=..."),
+            what: "sample",
+            present,
+        });
+    }
+    let present: Vec<String> = inputs
+        .iter()
+        .filter(|input| {
+            matches!(input.type_, ValueType::File | ValueType::Dir) && !present.contains(&input.name)
+        })
+        .map(|input| input.name.clone())
+        .collect();
+    match given.inputs.keys().find(|name| !present.contains(name)) {
+        Some(name) => Err(SourceError::Unknown {
+            option: format!("--input {name}=..."),
+            what: "File or Dir input without a sample",
+            present,
+        }),
+        None => Ok(()),
+    }
+}
+
+struct Resolver<'a> {
+    objects: &'a Objects,
+    namespace: &'a str,
+    given: &'a Given,
+}
+
+impl Resolver<'_> {
+    fn sample(&self, index: usize, sample: &Sample) -> Result<Wanted, SourceError> {
+        let field = format!("spec.samples[{index}] ({})", sample.name);
+        let option = format!("--sample {}=PATH", sample.name);
+        let given = self.given.samples.get(&sample.name);
+        let (source, found_name) = if let Some(path) = given {
+            (Source::File(path.clone()), last_segment(&path.to_string_lossy()))
+        } else if let Some(text) = &sample.inline {
+            (
+                Source::Bytes(text.clone().into_bytes()),
+                format!("{}{}", sample.name, ending_of_text(text)),
+            )
+        } else if let Some(reference) = &sample.config_map_key_ref {
+            (
+                Source::Bytes(self.key(reference, &field, &option)?),
+                reference.key.clone(),
+            )
+        } else if let Some(url) = &sample.url {
+            let path = url.split(['?', '#']).next().unwrap_or_default();
+            (Source::Download(url.clone()), last_segment(path))
+        } else if let Some(claim) = &sample.persistent_volume_claim {
+            (
+                Source::File(self.claim(claim, &field, &option)?),
+                last_segment(&claim.path),
+            )
+        } else {
+            return Err(SourceError::NoSource { field, option });
+        };
+        Ok(Wanted {
+            name: sample.name.clone(),
+            file_name: sample
+                .file_name
+                .clone()
+                .unwrap_or_else(|| usable(&found_name, &sample.name)),
+            source,
+            // Another file in the sample's place has another digest on purpose.
+            sha256: if given.is_some() {
+                None
+            } else {
+                sample.sha256.clone()
+            },
+        })
+    }
+
+    fn input(&self, index: usize, input: &Input) -> Result<Option<Wanted>, SourceError> {
+        let field = format!("spec.inputs[{index}] ({})", input.name);
+        let option = format!("--input {}=PATH", input.name);
+        let is_dir = input.type_ == ValueType::Dir;
+        let on_disk = |path: PathBuf| {
+            if is_dir {
+                Source::Folder(path)
+            } else {
+                Source::File(path)
+            }
+        };
+        let none = InputSource::default();
+        let from = input.source.as_ref().unwrap_or(&none);
+        let (source, found_name) = if let Some(path) = self.given.inputs.get(&input.name) {
+            (on_disk(path.clone()), last_segment(&path.to_string_lossy()))
+        } else if let Some(reference) = &from.config_map_key_ref {
+            (
+                Source::Bytes(self.key(reference, &field, &option)?),
+                reference.key.clone(),
+            )
+        } else if let Some(reference) = &from.config_map_ref {
+            let (_, keys) =
+                find(&self.objects.config_maps, self.namespace, &reference.name).ok_or_else(|| {
+                    SourceError::NoConfigMap {
+                        field,
+                        name: reference.name.clone(),
+                        option,
+                    }
+                })?;
+            (Source::Files(keys.0.clone()), String::new())
+        } else if let Some(claim) = &from.persistent_volume_claim {
+            (
+                on_disk(self.claim(claim, &field, &option)?),
+                last_segment(&claim.path),
+            )
+        } else {
+            return Ok(None);
+        };
+        let file_name = if is_dir {
+            input.name.clone()
+        } else {
+            usable(&found_name, &input.name)
+        };
+        Ok(Some(Wanted {
+            name: input.name.clone(),
+            file_name,
+            source,
+            sha256: None,
+        }))
+    }
+
+    fn acceptance_tests(&self, tests: &AcceptanceTests) -> Result<Wanted, SourceError> {
+        let field = "spec.acceptanceTests".to_owned();
+        let option = "spec.acceptanceTests.inline".to_owned();
+        let (bytes, found_name) = if let Some(text) = &tests.inline {
+            (text.clone().into_bytes(), "test_acceptance.py".to_owned())
+        } else if let Some(reference) = &tests.config_map_key_ref {
+            (self.key(reference, &field, &option)?, reference.key.clone())
+        } else {
+            return Err(SourceError::NoSource { field, option });
+        };
+        let is_test_file = found_name.starts_with("test_") && found_name.ends_with(".py");
+        let file_name = if is_test_file {
+            usable(&found_name, "acceptance")
+        } else {
+            "test_acceptance.py".to_owned()
+        };
+        Ok(Wanted {
+            name: "acceptance".to_owned(),
+            file_name,
+            source: Source::Bytes(bytes),
+            sha256: None,
+        })
+    }
+
+    fn key(&self, reference: &ConfigMapKeyRef, field: &str, option: &str) -> Result<Vec<u8>, SourceError> {
+        let (field, option, name) = (field.to_owned(), option.to_owned(), reference.name.clone());
+        let Some((_, keys)) = find(&self.objects.config_maps, self.namespace, &reference.name) else {
+            return Err(SourceError::NoConfigMap { field, name, option });
+        };
+        keys.0
+            .get(&reference.key)
+            .cloned()
+            .ok_or_else(|| SourceError::NoKey {
+                field,
+                name,
+                key: reference.key.clone(),
+                present: keys.0.keys().cloned().collect(),
+                option,
+            })
+    }
+
+    fn claim(&self, claim: &ClaimPath, field: &str, option: &str) -> Result<PathBuf, SourceError> {
+        let Some(folder) = self.given.claims.get(&claim.claim_name) else {
+            return Err(SourceError::NoClaim {
+                field: field.to_owned(),
+                claim: claim.claim_name.clone(),
+                option: option.to_owned(),
+            });
+        };
+        let path = Path::new(&claim.path);
+        if path
+            .components()
+            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+        {
+            return Ok(folder.join(path));
+        }
+        Err(SourceError::OutsideClaim {
+            field: field.to_owned(),
+            path: claim.path.clone(),
+        })
+    }
+}
+
+fn last_segment(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+/// A file name as the program may see it: what was found when it is one, else the name with what ending there is.
+fn usable(found: &str, name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    let is_usable = found.len() <= 253
+        && found.bytes().all(plain)
+        && found
+            .bytes()
+            .next()
+            .is_some_and(|first| first.is_ascii_alphanumeric());
+    if is_usable {
+        found.to_owned()
+    } else {
+        format!("{name}{}", ending(found))
+    }
+}
+
+/// The ending of a file name with its dot, when it is a plain one.
+fn ending(file_name: &str) -> String {
+    match file_name.rsplit_once('.') {
+        Some((_, end))
+            if (1..=8).contains(&end.len()) && end.bytes().all(|byte| byte.is_ascii_alphanumeric()) =>
+        {
+            format!(".{end}")
+        }
+        _ => String::new(),
+    }
+}
+
+/// The ending that the content of an inline sample asks for.
+fn ending_of_text(text: &str) -> &'static str {
+    let trimmed = text.trim_start();
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let first = lines.next().unwrap_or_default();
+    if trimmed.starts_with(['{', '[']) {
+        let is_value = |line: &str| serde_json::from_str::<serde_json::Value>(line).is_ok();
+        if serde_json::from_str::<serde_json::Value>(trimmed).is_ok() {
+            return ".json";
+        }
+        return if is_value(first) { ".jsonl" } else { ".txt" };
+    }
+    let second = lines.next();
+    let same = |separator: char| {
+        let count = first.matches(separator).count();
+        count > 0 && second.is_none_or(|line| line.matches(separator).count() == count)
+    };
+    match () {
+        () if same('\t') => ".tsv",
+        () if same(',') => ".csv",
+        () => ".txt",
+    }
+}
+
+/// Gives files whose found names meet the name of another one their own name instead.
+fn name_files(plan: &mut Plan, explicit: &BTreeSet<String>) -> Result<(), SourceError> {
+    let names: Vec<(String, String)> = plan
+        .samples
+        .iter()
+        .chain(&plan.inputs)
+        .map(|wanted| (wanted.name.clone(), wanted.file_name.clone()))
+        .collect();
+    let meets = |wanted: &Wanted| {
+        names.iter().any(|(name, file_name)| {
+            *name != wanted.name && (*file_name == wanted.file_name || *name == wanted.file_name)
+        })
+    };
+    for wanted in plan.samples.iter_mut().chain(&mut plan.inputs) {
+        if !explicit.contains(&wanted.name) && meets(wanted) {
+            wanted.file_name = format!("{}{}", wanted.name, ending(&wanted.file_name));
+        }
+    }
+    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+    for wanted in plan.samples.iter().chain(&plan.inputs) {
+        if let Some(first) = seen.insert(&wanted.file_name, &wanted.name) {
+            return Err(SourceError::SameFileName {
+                first: first.to_owned(),
+                second: wanted.name.clone(),
+                file_name: wanted.file_name.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,207 @@
+//! The program from outside: what it says to wrong command lines, manifests and machines.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::{contains, starts_with};
+
+const TASK: &str = "\
+apiVersion: codegen-operator.dev/v1alpha1
+kind: CodeGenTask
+metadata: {name: sum}
+spec:
+  prompt: add the numbers
+  model: {name: some-model, apiKeySecretRef: {name: openai, key: api-key}}
+  samples: [{name: a, configMapKeyRef: {name: numbers, key: a.csv}}]
+";
+const NUMBERS: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: numbers}\ndata: {a.csv: \"x\\n1\\n\"}\n";
+
+fn program(folder: &Path) -> Command {
+    let mut command = Command::cargo_bin("kubectl-codegen").unwrap();
+    command.current_dir(folder).env_remove("OPENAI_API_KEY").env_remove("ANTHROPIC_API_KEY").env_remove("NO_COLOR");
+    command
+}
+
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn the_short_help_has_examples_and_the_long_one_exit_codes() {
+    let folder = folder(&[]);
+    program(folder.path()).args(["local", "-h"]).assert().success().stdout(contains("--replay"));
+    program(folder.path())
+        .args(["local", "--help"])
+        .assert()
+        .success()
+        .stdout(contains("Examples:").and(contains("3    this machine cannot isolate programs")));
+}
+
+#[test]
+fn a_command_line_without_a_manifest_is_wrong_usage() {
+    let folder = folder(&[]);
+    program(folder.path()).arg("local").assert().code(2).stdout("").stderr(contains("--filename"));
+    program(folder.path()).args(["local", "-f", "a", "--sample", "x"]).assert().code(2).stderr(contains("name=path"));
+    program(folder.path()).args(["local", "-f", "a", "--replay-strict"]).assert().code(2).stderr(contains("--replay"));
+}
+
+#[test]
+fn completion_and_manual_page_are_printed() {
+    let folder = folder(&[]);
+    for shell in ["bash", "zsh", "fish"] {
+        program(folder.path()).args(["completion", shell]).assert().success().stdout(contains("kubectl-codegen"));
+    }
+    program(folder.path()).arg("man").assert().success().stdout(contains(".TH"));
+}
+
+#[test]
+fn a_reader_that_stops_reading_is_no_error() {
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"))
+        .args(["completion", "bash"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let Output { status, stderr, .. } = child.wait_with_output().unwrap();
+    assert!(status.success() && stderr.is_empty(), "{status} {}", String::from_utf8_lossy(&stderr));
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let folder = folder(&[]);
+    program(folder.path())
+        .args(["local", "-f", "absent.yaml"])
+        .assert()
+        .code(2)
+        .stdout("")
+        .stderr(starts_with("error: cannot read absent.yaml: "));
+}
+
+#[test]
+fn every_unknown_field_is_named_with_its_document() {
+    let text = format!("{NUMBERS}---\n{}", TASK.replace("prompt:", "promt: x\n  modle: y\n  prompt:"));
+    let folder = folder(&[("task.yaml", &text)]);
+    program(folder.path()).args(["local", "-f", "task.yaml"]).assert().code(2).stdout("").stderr(
+        contains("error: task.yaml (document 2) spec.promt: ").and(contains("error: task.yaml (document 2) spec.modle: ")),
+    );
+}
+
+#[test]
+fn a_document_that_unfolds_without_end_is_refused_at_once() {
+    let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
+    for level in 1..14 {
+        let aliases = vec![format!("*a{}", level - 1); 9].join(", ");
+        text.push_str(&format!("a{level}: &a{level} [{aliases}]\n"));
+    }
+    let folder = folder(&[("bomb.yaml", &text)]);
+    program(folder.path())
+        .args(["local", "-f", "bomb.yaml"])
+        .timeout(std::time::Duration::from_secs(60))
+        .assert()
+        .code(2)
+        .stderr(starts_with("error: bomb.yaml (document 1): "));
+}
+
+#[test]
+fn a_missing_config_map_names_both_ways_to_give_it() {
+    let folder = folder(&[("task.yaml", TASK)]);
+    program(folder.path())
+        .args(["local", "-f", "task.yaml"])
+        .assert()
+        .code(2)
+        .stdout("")
+        .stderr(contains("ConfigMap numbers").and(contains("--sample a=PATH")));
+}
+
+#[test]
+fn a_missing_secret_names_every_way_to_give_the_key() {
+    let folder = folder(&[("task.yaml", &format!("{NUMBERS}---\n{TASK}"))]);
+    program(folder.path()).args(["local", "-f", "task.yaml"]).assert().code(2).stdout("").stderr(
+        contains("Secret openai").and(contains("OPENAI_API_KEY")).and(contains("--model-key-env")),
+    );
+}
+
+#[test]
+fn a_value_of_a_secret_is_never_shown() {
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: openai}\nstringData: {other: hunter2}\n";
+    let folder = folder(&[("task.yaml", &format!("{NUMBERS}---\n{secret}---\n{TASK}"))]);
+    program(folder.path())
+        .args(["local", "-vv", "-f", "task.yaml"])
+        .assert()
+        .code(2)
+        .stderr(contains("which has other").and(contains("hunter2").not()));
+}
+
+#[test]
+fn a_task_that_is_not_there_lists_those_that_are() {
+    let folder = folder(&[("task.yaml", TASK)]);
+    program(folder.path())
+        .args(["local", "-f", "task.yaml", "--task", "mean"])
+        .assert()
+        .code(2)
+        .stderr(contains("no CodeGenTask named mean: there is sum"));
+}
+
+#[test]
+fn a_manifest_may_come_from_standard_input() {
+    let folder = folder(&[]);
+    program(folder.path())
+        .args(["local", "-f", "-"])
+        .write_stdin("kind: [\n")
+        .assert()
+        .code(2)
+        .stderr(starts_with("error: standard input (document 1): cannot be read as YAML"));
+}
+
+#[test]
+fn the_second_run_of_a_task_is_told_who_holds_it() {
+    let folder = folder(&[("task.yaml", &format!("{NUMBERS}---\n{TASK}"))]);
+    let state = folder.path().join("out/.runs");
+    fs::create_dir_all(&state).unwrap();
+    let mut held = File::create(state.join("lock")).unwrap();
+    held.try_lock().unwrap();
+    held.write_all(
+        br#"{"pid": 4711, "host": "laptop", "command": "kubectl-codegen local, task sum,", "since": "2026-01-02T03:04:05Z"}"#,
+    )
+    .unwrap();
+    program(folder.path())
+        .args(["local", "-f", "task.yaml", "--output", "out", "--replay", "replies.jsonl"])
+        .assert()
+        .code(2)
+        .stdout("")
+        .stderr(contains("out is in use: kubectl-codegen local, task sum, (process 4711 on laptop) holds it since 2026-01-02T03:04:05Z"));
+}
+
+#[test]
+fn documents_that_no_local_run_uses_are_told_and_ignored() {
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n";
+    let folder = folder(&[("task.yaml", &format!("{service}---\n{TASK}"))]);
+    program(folder.path())
+        .args(["local", "-f", "task.yaml", "--color", "never"])
+        .assert()
+        .code(2)
+        .stderr(starts_with("! task.yaml (document 1): Service is ignored"));
+}
+
+#[test]
+fn a_kustomization_is_read_with_k() {
+    let folder = folder(&[
+        ("kustomization.yaml", "resources: [task.yaml]\nconfigMapGenerator: [{name: numbers, files: [b.csv]}]\n"),
+        ("task.yaml", TASK),
+        ("b.csv", "x\n1\n"),
+    ]);
+    program(folder.path())
+        .args(["local", "-k", "."])
+        .assert()
+        .code(2)
+        .stderr(contains("refers to key a.csv of ConfigMap numbers, which has b.csv"));
+}
