@@ -40,26 +40,41 @@ pub struct SchemaColumn {
 #[must_use]
 pub fn infer(profile: &SampleProfile) -> Option<Schema> {
     let table = profile.table()?;
-    if table.columns.is_empty() || table.columns.iter().any(|column| column.name == ROOT_PATH && is_json(table)) {
+    if table.columns.is_empty()
+        || table
+            .columns
+            .iter()
+            .any(|column| column.name == ROOT_PATH && is_json(table))
+    {
         return None;
     }
-    let columns = if is_json(table) { json_columns(table) } else { delimited_columns(table) };
+    let columns = if is_json(table) {
+        json_columns(table)
+    } else {
+        delimited_columns(table)
+    };
     let reader = match &table.layout {
-        Layout::Delimited { delimiter, header } => {
-            read_csv(*delimiter, header.is_some(), profile.encoding.unwrap_or(Encoding::Utf8), table, &columns)
-        }
-        Layout::JsonLines => {
-            "with open(path, encoding=\"utf-8-sig\") as lines:\n        \
+        Layout::Delimited { delimiter, header } => read_csv(
+            *delimiter,
+            header.is_some(),
+            profile.encoding.unwrap_or(Encoding::Utf8),
+            table,
+            &columns,
+        ),
+        Layout::JsonLines => "with open(path, encoding=\"utf-8-sig\") as lines:\n        \
              return pandas.json_normalize([json.loads(line) for line in lines if line.strip()])"
-                .to_owned()
-        }
+            .to_owned(),
         Layout::JsonArray | Layout::JsonDocument => {
             "with open(path, encoding=\"utf-8-sig\") as document:\n        \
              return pandas.json_normalize(json.load(document))"
                 .to_owned()
         }
     };
-    Some(Schema { sample: profile.name.clone(), columns, reader })
+    Some(Schema {
+        sample: profile.name.clone(),
+        columns,
+        reader,
+    })
 }
 
 const fn is_json(table: &TableProfile) -> bool {
@@ -82,7 +97,11 @@ fn pandas_names(columns: &[ColumnProfile]) -> Vec<String> {
     let mut names: Vec<String> = (0..)
         .zip(columns)
         .map(|(position, column)| {
-            if column.name.is_empty() { format!("Unnamed: {position}") } else { column.name.clone() }
+            if column.name.is_empty() {
+                format!("Unnamed: {position}")
+            } else {
+                column.name.clone()
+            }
         })
         .collect();
     let mut repeats: HashMap<String, u32> = HashMap::new();
@@ -113,7 +132,11 @@ fn csv_dtype(column: &ColumnProfile) -> &'static str {
         ColumnType::Float => "Float64",
         ColumnType::Bool => "boolean",
         ColumnType::Date | ColumnType::Datetime if !zoned => "datetime64[us]",
-        ColumnType::Date | ColumnType::Datetime | ColumnType::Text | ColumnType::Mixed | ColumnType::Empty => "string",
+        ColumnType::Date
+        | ColumnType::Datetime
+        | ColumnType::Text
+        | ColumnType::Mixed
+        | ColumnType::Empty => "string",
     }
 }
 
@@ -128,17 +151,27 @@ fn json_columns(table: &TableProfile) -> Vec<SchemaColumn> {
     };
     let is_inner = |name: &str| {
         table.columns.iter().any(|other| {
-            other.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.') || rest.starts_with('['))
+            other
+                .name
+                .strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with('.') || rest.starts_with('['))
         })
     };
     let column = |column: &ColumnProfile| SchemaColumn {
         name: column.name.clone(),
         type_: column.type_,
         // A path that is a scalar here and an object or list there holds anything.
-        dtype: dtype(column).filter(|_| !is_inner(&column.name)).map(str::to_owned),
+        dtype: dtype(column)
+            .filter(|_| !is_inner(&column.name))
+            .map(str::to_owned),
         nullable: column.values < table.records,
     };
-    table.columns.iter().filter(|column| !column.name.contains("[]")).map(column).collect()
+    table
+        .columns
+        .iter()
+        .filter(|column| !column.name.contains("[]"))
+        .map(column)
+        .collect()
 }
 
 fn read_csv(
@@ -169,12 +202,25 @@ fn read_csv(
     let dtypes: Vec<_> = columns
         .iter()
         .filter(|column| !is_time(column))
-        .filter_map(|column| Some(format!("{}: \"{}\"", literal(&column.name), column.dtype.as_deref()?)))
+        .filter_map(|column| {
+            Some(format!(
+                "{}: \"{}\"",
+                literal(&column.name),
+                column.dtype.as_deref()?
+            ))
+        })
         .collect();
     arguments.push(format!("dtype={{{}}}", dtypes.join(", ")));
-    let times: Vec<_> = columns.iter().filter(is_time).map(|column| literal(&column.name)).collect();
+    let times: Vec<_> = columns
+        .iter()
+        .filter(is_time)
+        .map(|column| literal(&column.name))
+        .collect();
     if !times.is_empty() {
-        arguments.push(format!("parse_dates=[{}], date_format=\"ISO8601\"", times.join(", ")));
+        arguments.push(format!(
+            "parse_dates=[{}], date_format=\"ISO8601\"",
+            times.join(", ")
+        ));
     }
     format!("return pandas.read_csv({})", arguments.join(", "))
 }
@@ -188,12 +234,30 @@ fn literal(text: &str) -> String {
 #[must_use]
 pub fn to_pandera(schemas: &[Schema]) -> String {
     let mut code = String::from("import json\n\nimport pandas\nimport pandera.pandas as pa\n");
-    for Schema { sample, columns, reader } in schemas {
-        let _ = write!(code, "\n\ndef read_{sample}(path):\n    {reader}\n\n\n{sample}_schema = pa.DataFrameSchema(\n    {{\n");
-        for SchemaColumn { name, dtype, nullable, .. } in columns {
+    for Schema {
+        sample,
+        columns,
+        reader,
+    } in schemas
+    {
+        let _ = write!(
+            code,
+            "\n\ndef read_{sample}(path):\n    {reader}\n\n\n{sample}_schema = pa.DataFrameSchema(\n    {{\n"
+        );
+        for SchemaColumn {
+            name,
+            dtype,
+            nullable,
+            ..
+        } in columns
+        {
             let dtype = dtype.as_deref().map_or("None".to_owned(), literal);
             let nullable = if *nullable { "True" } else { "False" };
-            let _ = writeln!(code, "        {}: pa.Column({dtype}, nullable={nullable}),", literal(name));
+            let _ = writeln!(
+                code,
+                "        {}: pa.Column({dtype}, nullable={nullable}),",
+                literal(name)
+            );
         }
         code.push_str("    },\n    strict=False,\n    coerce=True,\n)\n");
     }
@@ -207,12 +271,24 @@ mod tests {
     use super::*;
 
     fn schema(text: &str, file_name: &str) -> Option<Schema> {
-        infer(&describe_source(&Source::bytes(text.as_bytes()), "s", file_name, &Options::default()).unwrap())
+        infer(
+            &describe_source(
+                &Source::bytes(text.as_bytes()),
+                "s",
+                file_name,
+                &Options::default(),
+            )
+            .unwrap(),
+        )
     }
 
     #[test]
     fn types_and_nullability_are_printed_and_no_values() {
-        let found = schema("id;price;day;zip\n1;2.5;2026-01-01;007\n2;;2026-01-02;008\n", "s.csv").unwrap();
+        let found = schema(
+            "id;price;day;zip\n1;2.5;2026-01-01;007\n2;;2026-01-02;008\n",
+            "s.csv",
+        )
+        .unwrap();
         insta::assert_snapshot!(to_pandera(&[found]), @r#"
         import json
 
@@ -239,15 +315,23 @@ mod tests {
 
     #[test]
     fn repeated_and_empty_names_are_those_of_pandas() {
-        let names: Vec<_> =
-            schema("a,a,a.1,,a\n1,2,3,4,5\n", "s.csv").unwrap().columns.into_iter().map(|column| column.name).collect();
+        let names: Vec<_> = schema("a,a,a.1,,a\n1,2,3,4,5\n", "s.csv")
+            .unwrap()
+            .columns
+            .into_iter()
+            .map(|column| column.name)
+            .collect();
         assert_eq!(names, ["a", "a.1", "a.1.1", "Unnamed: 3", "a.2"]);
     }
 
     #[test]
     fn json_paths_through_lists_are_no_columns() {
         let found = schema("[{\"a\": {\"b\": 1}, \"c\": [{\"d\": 1}]}, {}]", "s.json").unwrap();
-        let columns: Vec<_> = found.columns.iter().map(|column| (column.name.as_str(), column.nullable)).collect();
+        let columns: Vec<_> = found
+            .columns
+            .iter()
+            .map(|column| (column.name.as_str(), column.nullable))
+            .collect();
         assert_eq!(columns, [("a.b", true)]);
     }
 
