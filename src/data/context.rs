@@ -262,9 +262,12 @@ fn statistics(column: &ColumnProfile) -> String {
     let unique = if column.is_unique { " unique" } else { "" };
     let is_code = column.type_ == ColumnType::Text && column.leading_zeros > 0;
     if let Some(constant) = constant(column) {
-        return format!(" always {constant}");
+        return format!(" only {constant}");
     }
     if let Some(numbers) = column.numbers.as_ref().filter(|_| !is_code) {
+        if column.type_ == ColumnType::Mixed {
+            return format!(" numbers {}..{}", numbers.min, numbers.max);
+        }
         if column.is_unique && column.type_ == ColumnType::Int {
             return format!(" {}..{} unique", numbers.min, numbers.max);
         }
@@ -310,10 +313,16 @@ fn statistics(column: &ColumnProfile) -> String {
 
 /// The value of a column that has one value only.
 fn constant(column: &ColumnProfile) -> Option<String> {
-    match (column.distinct, column.top.as_slice()) {
-        (DistinctCount::Exact(1), [(value, _)]) if column.nulls.is_empty() => Some(shown_value(value)),
-        _ => None,
+    if column.distinct != DistinctCount::Exact(1) {
+        return None;
     }
+    let value = match (column.top.as_slice(), &column.numbers, &column.times) {
+        ([(value, _)], ..) => value,
+        (_, Some(numbers), _) => &numbers.min,
+        (_, _, Some(times)) => &times.min,
+        _ => return None,
+    };
+    Some(shown_value(value))
 }
 
 fn shown_value(value: &str) -> String {

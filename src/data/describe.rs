@@ -178,7 +178,8 @@ fn delimited(
         header_remarks(&names, remarks);
     } else {
         remarks.push(
-            "no header: the first record looks like data; columns are named column_1, column_2, ...".into(),
+            "no header: the first record looks like data; columns are named column_1, column_2 and so on"
+                .into(),
         );
         push_record(&mut builder, &first, &mut shape);
     }

@@ -139,7 +139,7 @@ fn text_remarks(scan: &Scan, encoding: Encoding) -> Vec<String> {
             remarks.push("encoded in UTF-16 (Python: encoding=\"utf-16\")".into())
         }
         Encoding::Utf8Lossy => remarks.push(format!(
-            "{} byte sequences are not valid UTF-8 (lines {}) and are read as replacement characters",
+            "byte sequences that are not valid UTF-8: {} (lines {}); read as replacement characters",
             scan.invalid,
             lines()
         )),
@@ -155,7 +155,7 @@ fn text_remarks(scan: &Scan, encoding: Encoding) -> Vec<String> {
         )),
     }
     if scan.nuls > 0 {
-        remarks.push(format!("holds {} NUL bytes", scan.nuls));
+        remarks.push(format!("NUL bytes: {}", scan.nuls));
     }
     remarks
 }
@@ -314,6 +314,6 @@ mod tests {
     fn a_few_nul_bytes_leave_a_table_with_a_remark() {
         let found = found(b"id,name\n1,a\0b\n2,cde\n3,fgh\n4,ijk\n", "x.csv");
         assert_eq!(found.format, FileFormat::CSV);
-        assert_eq!(found.remarks, ["holds 1 NUL bytes"]);
+        assert_eq!(found.remarks, ["NUL bytes: 1"]);
     }
 }

@@ -1,6 +1,6 @@
 //! The schema of a sample: types and nullability, as data and as Pandera code that its file passes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::json::ROOT_PATH;
 use super::profile::{ColumnProfile, ColumnType, Layout, SampleProfile, TableProfile};
 use super::source::Encoding;
+use super::temporal::TimeStats;
 
 /// The schema of one sample.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
@@ -104,19 +105,18 @@ fn pandas_names(columns: &[ColumnProfile]) -> Vec<String> {
             }
         })
         .collect();
-    let mut repeats: HashMap<String, u32> = HashMap::new();
-    for position in 0..names.len() {
-        let original = names[position].clone();
-        let mut repeat = *repeats.get(&original).unwrap_or(&0);
-        while repeat > 0 {
-            names[position] = format!("{original}.{repeat}");
-            repeat += 1;
-            if !repeats.contains_key(&names[position]) {
-                break;
-            }
+    let mut taken: HashSet<String> = names.iter().cloned().collect();
+    let mut next_suffix: HashMap<String, u32> = HashMap::new();
+    for name in &mut names {
+        let Some(suffix) = next_suffix.get_mut(name) else {
+            next_suffix.insert(name.clone(), 1);
+            continue;
+        };
+        while taken.contains(&format!("{name}.{suffix}")) {
+            *suffix += 1;
         }
-        repeats.insert(original, repeat.max(1));
-        repeats.entry(names[position].clone()).or_insert(1);
+        *name = format!("{name}.{suffix}");
+        taken.insert(name.clone());
     }
     names
 }
@@ -126,18 +126,28 @@ fn csv_dtype(column: &ColumnProfile) -> &'static str {
     if column.padded > 0 {
         return "string";
     }
-    let zoned = column.times.as_ref().is_some_and(|times| times.zoned > 0);
+    let is_timestamp = column
+        .times
+        .as_ref()
+        .is_some_and(|times| times.zoned == 0 && fits_nanoseconds(times));
     match column.type_ {
         ColumnType::Int => "Int64",
         ColumnType::Float => "Float64",
         ColumnType::Bool => "boolean",
-        ColumnType::Date | ColumnType::Datetime if !zoned => "datetime64[us]",
+        ColumnType::Date | ColumnType::Datetime if is_timestamp => "datetime64[ns]",
         ColumnType::Date
         | ColumnType::Datetime
         | ColumnType::Text
         | ColumnType::Mixed
         | ColumnType::Empty => "string",
     }
+}
+
+/// Whether nanoseconds in 64 bits, the only resolution that Pandera coerces to, hold every value.
+fn fits_nanoseconds(times: &TimeStats) -> bool {
+    let year = |text: &str| text.get(..4).and_then(|year| year.parse::<u16>().ok());
+    let fits = |text: &str| year(text).is_some_and(|year| (1678..=2261).contains(&year));
+    fits(&times.min) && fits(&times.max)
 }
 
 /// Only paths without `[]`: a list stays one value of a data frame. Dates stay text, as JSON has them.
@@ -181,7 +191,7 @@ fn read_csv(
     table: &TableProfile,
     columns: &[SchemaColumn],
 ) -> String {
-    let is_time = |column: &&SchemaColumn| column.dtype.as_deref() == Some("datetime64[us]");
+    let is_time = |column: &&SchemaColumn| column.dtype.as_deref() == Some("datetime64[ns]");
     let mut arguments = vec!["path".to_owned(), "index_col=False".to_owned()];
     if delimiter != ',' {
         arguments.push(format!("sep={}", literal(&delimiter.to_string())));
@@ -304,13 +314,24 @@ mod tests {
             {
                 "id": pa.Column("Int64", nullable=False),
                 "price": pa.Column("Float64", nullable=True),
-                "day": pa.Column("datetime64[us]", nullable=False),
+                "day": pa.Column("datetime64[ns]", nullable=False),
                 "zip": pa.Column("string", nullable=False),
             },
             strict=False,
             coerce=True,
         )
         "#);
+    }
+
+    #[test]
+    fn dates_beyond_nanoseconds_and_with_zones_stay_text() {
+        let found = schema("old,zoned\n0001-01-01,2026-01-01T00:00:00Z\n", "s.csv").unwrap();
+        let dtypes: Vec<_> = found
+            .columns
+            .iter()
+            .map(|column| column.dtype.as_deref())
+            .collect();
+        assert_eq!(dtypes, [Some("string"), Some("string")]);
     }
 
     #[test]
@@ -321,7 +342,7 @@ mod tests {
             .into_iter()
             .map(|column| column.name)
             .collect();
-        assert_eq!(names, ["a", "a.1", "a.1.1", "Unnamed: 3", "a.2"]);
+        assert_eq!(names, ["a", "a.2", "a.1", "Unnamed: 3", "a.3"]);
     }
 
     #[test]

@@ -196,7 +196,7 @@ fn a_sketch_is_marked_in_the_context() {
     "x.csv",
     FileFormat::CSV,
     Some(3),
-    "1 NUL bytes"
+    "NUL bytes: 1"
 )]
 #[case::open_quote(
     b"a,b\n1,\"x\n2,y\n",
