@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 /// Spellings of a missing value; the ones that `pandas.read_csv` takes as missing by default.
 const NULLS: [&str; 19] = [
-    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA", "NULL",
-    "NaN", "None", "n/a", "nan", "null",
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
+    "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 ];
 
 /// Longest text that is looked at as a number or date, bytes.
@@ -32,7 +32,14 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in the order of its counters.
-    pub const ALL: [Self; 6] = [Self::Int, Self::Float, Self::Bool, Self::Date, Self::Datetime, Self::Text];
+    pub const ALL: [Self; 6] = [
+        Self::Int,
+        Self::Float,
+        Self::Bool,
+        Self::Date,
+        Self::Datetime,
+        Self::Text,
+    ];
 
     /// The word for it (`datetime`).
     #[must_use]
@@ -154,7 +161,11 @@ fn number(text: &str) -> Option<Cell<'static>> {
         return None;
     }
     if is_float {
-        return text.parse().ok().filter(|value: &f64| value.is_finite()).map(Cell::Float);
+        return text
+            .parse()
+            .ok()
+            .filter(|value: &f64| value.is_finite())
+            .map(Cell::Float);
     }
     text.parse().ok().map(Cell::Int)
 }
@@ -179,8 +190,18 @@ fn moment(text: &str) -> Option<Cell<'static>> {
     if bytes.len() < 10 || !bytes.is_ascii() || bytes[4] != b'-' || bytes[7] != b'-' {
         return None;
     }
-    let field = |from: usize, to: usize| text.get(from..to).filter(|digits| all_digits(digits))?.parse::<i16>().ok();
-    let date = civil::Date::new(field(0, 4)?, i8::try_from(field(5, 7)?).ok()?, i8::try_from(field(8, 10)?).ok()?).ok()?;
+    let field = |from: usize, to: usize| {
+        text.get(from..to)
+            .filter(|digits| all_digits(digits))?
+            .parse::<i16>()
+            .ok()
+    };
+    let date = civil::Date::new(
+        field(0, 4)?,
+        i8::try_from(field(5, 7)?).ok()?,
+        i8::try_from(field(8, 10)?).ok()?,
+    )
+    .ok()?;
     let epoch = civil::date(1970, 1, 1);
     let days = i64::from((date - epoch).get_days());
     if bytes.len() == 10 {
@@ -192,13 +213,20 @@ fn moment(text: &str) -> Option<Cell<'static>> {
     let (micros, rest) = clock(&text[11..])?;
     let offset = zone(rest)?;
     let micros = days * 86_400_000_000 + micros - offset.unwrap_or(0) * 1_000_000;
-    Some(Cell::Datetime { micros, zoned: offset.is_some() })
+    Some(Cell::Datetime {
+        micros,
+        zoned: offset.is_some(),
+    })
 }
 
 /// Microseconds of `HH:MM[:SS[.fraction]]`, and what follows.
 fn clock(text: &str) -> Option<(i64, &str)> {
     let pair = |at: usize, most: i64| {
-        let value = text.get(at..at + 2).filter(|digits| all_digits(digits))?.parse::<i64>().ok()?;
+        let value = text
+            .get(at..at + 2)
+            .filter(|digits| all_digits(digits))?
+            .parse::<i64>()
+            .ok()?;
         (value <= most).then_some(value)
     };
     let (hours, minutes) = (pair(0, 23)?, pair(3, 59)?);
@@ -237,7 +265,11 @@ fn zone(text: &str) -> Option<Option<i64>> {
         return None;
     }
     let hours: i64 = digits[..2].parse().ok()?;
-    let minutes: i64 = digits.get(2..).filter(|rest| !rest.is_empty()).map_or(Ok(0), str::parse).ok()?;
+    let minutes: i64 = digits
+        .get(2..)
+        .filter(|rest| !rest.is_empty())
+        .map_or(Ok(0), str::parse)
+        .ok()?;
     (hours <= 23 && minutes <= 59).then_some(Some(sign * (hours * 3600 + minutes * 60)))
 }
 
@@ -291,9 +323,27 @@ mod tests {
 
     #[test]
     fn zones_shift_a_moment_to_utc() {
-        assert_eq!(Cell::of("1970-01-01T01:00:00+01:00"), Cell::Datetime { micros: 0, zoned: true });
-        assert_eq!(Cell::of("1970-01-01 00:00:00.5"), Cell::Datetime { micros: 500_000, zoned: false });
-        assert_eq!(Cell::of("1969-12-31T19:00-0500"), Cell::Datetime { micros: 0, zoned: true });
+        assert_eq!(
+            Cell::of("1970-01-01T01:00:00+01:00"),
+            Cell::Datetime {
+                micros: 0,
+                zoned: true
+            }
+        );
+        assert_eq!(
+            Cell::of("1970-01-01 00:00:00.5"),
+            Cell::Datetime {
+                micros: 500_000,
+                zoned: false
+            }
+        );
+        assert_eq!(
+            Cell::of("1969-12-31T19:00-0500"),
+            Cell::Datetime {
+                micros: 0,
+                zoned: true
+            }
+        );
     }
 
     #[test]

@@ -77,7 +77,9 @@ pub fn evaluate(
 ) -> Result<CheckReport, DataError> {
     let mut runs = checks.iter().map(Run::new).collect::<Result<Vec<_>, _>>()?;
     let records = match open(source, file_name, format)? {
-        Table::Delimited(encoding, found) => delimited(source, encoding, &found, &mut runs).map_err(DataError::read(file_name))?,
+        Table::Delimited(encoding, found) => {
+            delimited(source, encoding, &found, &mut runs).map_err(DataError::read(file_name))?
+        }
         Table::Json(encoding, found) => from_json(source, encoding, &found, &mut runs, file_name)?,
     };
     let results = runs.into_iter().map(|run| run.finish()).collect();
@@ -85,10 +87,15 @@ pub fn evaluate(
 }
 
 /// Columns of a file: its header, or the paths of its records in order of first appearance.
-pub fn columns(source: &Source, file_name: &str, format: Option<FileFormat>) -> Result<Vec<String>, DataError> {
+pub fn columns(
+    source: &Source,
+    file_name: &str,
+    format: Option<FileFormat>,
+) -> Result<Vec<String>, DataError> {
     match open(source, file_name, format)? {
         Table::Delimited(encoding, found) => {
-            let (mut reader, has_header) = reader(source, encoding, &found).map_err(DataError::read(file_name))?;
+            let (mut reader, has_header) =
+                reader(source, encoding, &found).map_err(DataError::read(file_name))?;
             let first = reader.read().map_err(DataError::read(file_name))?;
             Ok(first.map_or_else(Vec::new, |first| column_names(&first, has_header)))
         }
@@ -126,23 +133,42 @@ fn open(source: &Source, file_name: &str, format: Option<FileFormat>) -> Result<
     match (found.format, found.encoding) {
         (FileFormat::CSV | FileFormat::TSV, Some(encoding)) => Ok(Table::Delimited(encoding, found)),
         (FileFormat::JSON | FileFormat::JSONLines, Some(encoding)) => Ok(Table::Json(encoding, found)),
-        (FileFormat::Text, Some(encoding)) if found.scan.bytes == 0 && format == Some(FileFormat::JSONLines) => {
-            Ok(Table::Json(encoding, Detection { format: FileFormat::JSONLines, ..found }))
+        (FileFormat::Text, Some(encoding))
+            if found.scan.bytes == 0 && format == Some(FileFormat::JSONLines) =>
+        {
+            Ok(Table::Json(
+                encoding,
+                Detection {
+                    format: FileFormat::JSONLines,
+                    ..found
+                },
+            ))
         }
-        (other, _) => {
-            Err(DataError::NotATable { file: file_name.to_owned(), format: format_name(other).to_owned() })
-        }
+        (other, _) => Err(DataError::NotATable {
+            file: file_name.to_owned(),
+            format: format_name(other).to_owned(),
+        }),
     }
 }
 
 type Records = RecordReader<Box<dyn std::io::BufRead>>;
 
 fn reader(source: &Source, encoding: Encoding, found: &Detection) -> std::io::Result<(Records, bool)> {
-    let (delimiter, has_header) = found.dialect.map_or((b',', true), |dialect| (dialect.delimiter, dialect.has_header));
-    Ok((RecordReader::new(source.open_decoded(encoding)?, delimiter), has_header))
+    let (delimiter, has_header) = found
+        .dialect
+        .map_or((b',', true), |dialect| (dialect.delimiter, dialect.has_header));
+    Ok((
+        RecordReader::new(source.open_decoded(encoding)?, delimiter),
+        has_header,
+    ))
 }
 
-fn delimited(source: &Source, encoding: Encoding, found: &Detection, runs: &mut [Run<'_>]) -> std::io::Result<u64> {
+fn delimited(
+    source: &Source,
+    encoding: Encoding,
+    found: &Detection,
+    runs: &mut [Run<'_>],
+) -> std::io::Result<u64> {
     let (mut reader, has_header) = reader(source, encoding, found)?;
     let mut records = 0;
     let Some(first) = reader.read()? else { return Ok(0) };
@@ -155,7 +181,11 @@ fn delimited(source: &Source, encoding: Encoding, found: &Detection, runs: &mut 
             Some((position, run))
         })
         .collect();
-    let mut next = if has_header { reader.read()? } else { reader_again(&mut reader, source, encoding)? };
+    let mut next = if has_header {
+        reader.read()?
+    } else {
+        reader_again(&mut reader, source, encoding)?
+    };
     while let Some(record) = next {
         records += 1;
         for (position, run) in &mut bound {
@@ -185,7 +215,10 @@ fn from_json(
 ) -> Result<u64, DataError> {
     let mut by_path: HashMap<&str, Vec<usize>> = HashMap::new();
     for (position, run) in runs.iter().enumerate() {
-        by_path.entry(run.check.column.as_str()).or_default().push(position);
+        by_path
+            .entry(run.check.column.as_str())
+            .or_default()
+            .push(position);
     }
     let mut seen = vec![0; runs.len()];
     let mut records = 0;
@@ -226,9 +259,13 @@ fn each_record(
         }
         Err(_) => {}
     };
-    let input = source.open_decoded(encoding).map_err(DataError::read(file_name))?;
+    let input = source
+        .open_decoded(encoding)
+        .map_err(DataError::read(file_name))?;
     let syntax = if is_lines {
-        json::each_line(input, &mut unpack).map(|()| None).map_err(DataError::read(file_name))?
+        json::each_line(input, &mut unpack)
+            .map(|()| None)
+            .map_err(DataError::read(file_name))?
     } else {
         json::each_element(input, found.first_character == Some('['), &mut unpack)
     };
@@ -277,7 +314,14 @@ impl<'c> Run<'c> {
             Rule::IsIn(allowed) => Test::IsIn(allowed),
             Rule::NotNull => Test::NotNull,
         };
-        Ok(Self { check, test, is_bound: false, values: 0, violations: 0, first: Vec::new() })
+        Ok(Self {
+            check,
+            test,
+            is_bound: false,
+            values: 0,
+            violations: 0,
+            first: Vec::new(),
+        })
     }
 
     /// Looks at the value of a record; `None` where it is missing.
@@ -289,12 +333,17 @@ impl<'c> Run<'c> {
         }
         self.violations += 1;
         if self.first.len() < LISTED_VIOLATIONS {
-            self.first.push(Violation { line, value: cut_with_marker(value.unwrap_or(""), LONGEST_VALUE) });
+            self.first.push(Violation {
+                line,
+                value: cut_with_marker(value.unwrap_or(""), LONGEST_VALUE),
+            });
         }
     }
 
     fn holds(&self, value: Option<&str>) -> bool {
-        let Some(text) = value else { return !matches!(self.test, Test::NotNull) };
+        let Some(text) = value else {
+            return !matches!(self.test, Test::NotNull);
+        };
         match &self.test {
             Test::Number(holds) => parse_number(text).is_some_and(holds),
             Test::Regex(pattern) => pattern.is_match(text),
@@ -304,10 +353,27 @@ impl<'c> Run<'c> {
     }
 
     fn finish(self) -> CheckResult {
-        let Self { check, values, violations, first, is_bound, .. } = self;
-        let outcome =
-            if is_bound { CheckOutcome::Checked { values, violations, first } } else { CheckOutcome::ColumnMissing };
-        CheckResult { check: check.clone(), outcome }
+        let Self {
+            check,
+            values,
+            violations,
+            first,
+            is_bound,
+            ..
+        } = self;
+        let outcome = if is_bound {
+            CheckOutcome::Checked {
+                values,
+                violations,
+                first,
+            }
+        } else {
+            CheckOutcome::ColumnMissing
+        };
+        CheckResult {
+            check: check.clone(),
+            outcome,
+        }
     }
 }
 
@@ -317,7 +383,8 @@ fn number(bound: f64, holds: fn(f64, f64) -> bool) -> Test<'static> {
 
 /// Equal as texts or as numbers (`1` and `1.0`).
 fn is_same(text: &str, other: &str) -> bool {
-    text == other || matches!((parse_number(text), parse_number(other)), (Some(a), Some(b)) if a.total_cmp(&b).is_eq())
+    text == other
+        || matches!((parse_number(text), parse_number(other)), (Some(a), Some(b)) if a.total_cmp(&b).is_eq())
 }
 
 /// Compiles a pattern that the whole value must match; the error says what is wrong with it.
@@ -325,7 +392,12 @@ pub fn compile(pattern: &str) -> Result<Regex, String> {
     regex::RegexBuilder::new(&format!("^(?:{pattern})$"))
         .size_limit(1 << 20)
         .build()
-        .map_err(|error| format!("the pattern {pattern:?} does not compile: {}", error.to_string().lines().last().unwrap_or("").trim()))
+        .map_err(|error| {
+            format!(
+                "the pattern {pattern:?} does not compile: {}",
+                error.to_string().lines().last().unwrap_or("").trim()
+            )
+        })
 }
 
 #[cfg(test)]
@@ -335,17 +407,31 @@ mod tests {
     use super::*;
 
     fn check(column: &str, rule: Rule) -> ColumnCheck {
-        ColumnCheck { constraint: 0, column: column.into(), rule }
+        ColumnCheck {
+            constraint: 0,
+            column: column.into(),
+            rule,
+        }
     }
 
     fn run(text: &str, file_name: &str, column: &str, rule: Rule) -> CheckOutcome {
-        let mut report =
-            evaluate(&Source::bytes(text.as_bytes()), file_name, None, &[check(column, rule)]).unwrap();
+        let mut report = evaluate(
+            &Source::bytes(text.as_bytes()),
+            file_name,
+            None,
+            &[check(column, rule)],
+        )
+        .unwrap();
         report.results.remove(0).outcome
     }
 
     fn lines(outcome: CheckOutcome) -> Vec<u64> {
-        let CheckOutcome::Checked { first, violations, .. } = outcome else { panic!("no such column") };
+        let CheckOutcome::Checked {
+            first, violations, ..
+        } = outcome
+        else {
+            panic!("no such column")
+        };
         assert!(violations >= first.len() as u64);
         first.into_iter().map(|violation| violation.line).collect()
     }
@@ -360,13 +446,22 @@ mod tests {
     #[case(Rule::IsIn(vec!["1".into(), "2".into(), "3".into()]), &[6])]
     #[case(Rule::NotNull, &[5])]
     fn each_rule_names_the_lines_that_break_it(#[case] rule: Rule, #[case] broken: &[u64]) {
-        assert_eq!(lines(run("a,b\n1,x\n2.0,x\n3,x\nNA,x\nmany,x\n", "x.csv", "a", rule)), broken);
+        assert_eq!(
+            lines(run("a,b\n1,x\n2.0,x\n3,x\nNA,x\nmany,x\n", "x.csv", "a", rule)),
+            broken
+        );
     }
 
     #[test]
     fn a_column_that_is_not_there_is_said() {
-        assert_eq!(run("a\n1\n", "x.csv", "b", Rule::NotNull), CheckOutcome::ColumnMissing);
-        assert_eq!(run("[{\"a\":1},{\"a\":2}]", "x.json", "b", Rule::NotNull), CheckOutcome::ColumnMissing);
+        assert_eq!(
+            run("a\n1\n", "x.csv", "b", Rule::NotNull),
+            CheckOutcome::ColumnMissing
+        );
+        assert_eq!(
+            run("[{\"a\":1},{\"a\":2}]", "x.json", "b", Rule::NotNull),
+            CheckOutcome::ColumnMissing
+        );
     }
 
     #[test]
@@ -378,20 +473,36 @@ mod tests {
 
     #[test]
     fn records_without_a_header_are_checked_from_the_first() {
-        assert_eq!(lines(run("1,5\n2,6\n", "x.csv", "column_2", Rule::GreaterThan(5.0))), [1]);
+        assert_eq!(
+            lines(run("1,5\n2,6\n", "x.csv", "column_2", Rule::GreaterThan(5.0))),
+            [1]
+        );
     }
 
     #[test]
     fn a_pattern_must_match_the_whole_value() {
-        assert_eq!(lines(run("a\nab\nabc\n", "x.csv", "a", Rule::Regex("ab|zz".into()))), [3]);
+        assert_eq!(
+            lines(run("a\nab\nabc\n", "x.csv", "a", Rule::Regex("ab|zz".into()))),
+            [3]
+        );
     }
 
     #[test]
     fn a_malformed_line_is_an_error_with_its_place() {
         let checks = [check("a", Rule::NotNull)];
-        let error =
-            evaluate(&Source::bytes(b"{\"a\":1}\n{oops\n"), "out", Some(FileFormat::JSONLines), &checks).unwrap_err();
-        assert!(error.to_string().starts_with("cannot read out as JSON Lines: line 2"), "{error}");
+        let error = evaluate(
+            &Source::bytes(b"{\"a\":1}\n{oops\n"),
+            "out",
+            Some(FileFormat::JSONLines),
+            &checks,
+        )
+        .unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("cannot read out as JSON Lines: line 2"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -101,7 +101,11 @@ impl Column {
         self.padded += u64::from(text.len() != text.trim_ascii().len());
         let hash = hash(cell);
         let is_new_value = self.distinct.push(hash, text);
-        let mut seen = Seen { hash, is_new: is_new_kind, ..Seen::default() };
+        let mut seen = Seen {
+            hash,
+            is_new: is_new_kind,
+            ..Seen::default()
+        };
         seen.is_new |= is_new_value && self.distinct.exact().is_some_and(|count| count <= CATEGORY_LIMIT);
         match cell {
             Cell::Int(value) => {
@@ -133,10 +137,15 @@ impl Column {
     }
 
     fn push_null(&mut self, cell: Cell<'_>) -> Seen {
-        let Cell::Null(spelling) = cell else { return Seen::default() };
+        let Cell::Null(spelling) = cell else {
+            return Seen::default();
+        };
         let count = self.nulls.entry(spelling).or_default();
         *count += 1;
-        Seen { is_new: *count == 1, ..Seen::default() }
+        Seen {
+            is_new: *count == 1,
+            ..Seen::default()
+        }
     }
 
     fn push_text(&mut self, text: &str, is_new_value: bool, seen: &mut Seen) {
@@ -172,7 +181,9 @@ impl Column {
     /// Whether its values are few and repeat.
     #[must_use]
     pub fn is_category(&self) -> bool {
-        self.distinct.exact().is_some_and(|count| count <= CATEGORY_LIMIT && count as u64 * 2 <= self.values)
+        self.distinct
+            .exact()
+            .is_some_and(|count| count <= CATEGORY_LIMIT && count as u64 * 2 <= self.values)
     }
 
     /// Whether the shapes of its texts are few enough to tell rows apart.
@@ -199,15 +210,27 @@ impl Column {
         let distinct = self.distinct.count();
         let exact = self.distinct.exact().map(|count| count as u64);
         let is_whole = self.values == records && self.values > 1;
-        let top = if exact.is_some_and(|count| count < self.values) { self.distinct.ranked() } else { Vec::new() };
+        let top = if exact.is_some_and(|count| count < self.values) {
+            self.distinct.ranked()
+        } else {
+            Vec::new()
+        };
         ColumnProfile {
             type_: self.type_(),
             is_unique: is_whole && (exact == Some(self.values) || self.is_rising()),
             name: self.name,
             present,
             values: self.values,
-            nulls: self.nulls.into_iter().map(|(spelling, count)| (spelling.to_owned(), count)).collect(),
-            kinds: Kind::ALL.into_iter().zip(self.kinds).filter(|(_, count)| *count > 0).collect(),
+            nulls: self
+                .nulls
+                .into_iter()
+                .map(|(spelling, count)| (spelling.to_owned(), count))
+                .collect(),
+            kinds: Kind::ALL
+                .into_iter()
+                .zip(self.kinds)
+                .filter(|(_, count)| *count > 0)
+                .collect(),
             leading_zeros: self.leading_zeros,
             padded: self.padded,
             distinct,
@@ -240,14 +263,22 @@ impl Column {
 impl Lengths {
     fn push(&mut self, text: &str) {
         let length = text.chars().count() as u64;
-        self.min = if self.count == 0 { length } else { self.min.min(length) };
+        self.min = if self.count == 0 {
+            length
+        } else {
+            self.min.min(length)
+        };
         self.max = self.max.max(length);
         self.total += length;
         self.count += 1;
     }
 
     fn finish(self) -> Option<LengthStats> {
-        (self.count > 0).then(|| LengthStats { min: self.min, max: self.max, mean: self.total as f64 / self.count as f64 })
+        (self.count > 0).then(|| LengthStats {
+            min: self.min,
+            max: self.max,
+            mean: self.total as f64 / self.count as f64,
+        })
     }
 }
 
@@ -316,7 +347,10 @@ mod tests {
 
     #[test]
     fn missing_values_are_listed_by_spelling() {
-        assert_eq!(profile(&["", "NA", "", "1"]).nulls, [(String::new(), 2), ("NA".to_owned(), 1)]);
+        assert_eq!(
+            profile(&["", "NA", "", "1"]).nulls,
+            [(String::new(), 2), ("NA".to_owned(), 1)]
+        );
     }
 
     #[test]

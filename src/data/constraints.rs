@@ -72,24 +72,38 @@ pub struct Unchecked {
 /// output may have it. Names that differ in case only are corrected. Each of the `count` constraints appears in the
 /// result as a check or with a reason.
 #[must_use]
-pub fn checks_from_reply(rows: &[ReplyCheck], count: usize, columns: &[String], outputs: &[Output]) -> Interpretation {
+pub fn checks_from_reply(
+    rows: &[ReplyCheck],
+    count: usize,
+    columns: &[String],
+    outputs: &[Output],
+) -> Interpretation {
     let mut found = Interpretation::default();
     for row in rows {
         if row.constraint >= count {
             let reason = format!("there is no constraint {}", row.constraint);
-            found.unchecked.push(Unchecked { constraint: row.constraint, reason });
+            found.unchecked.push(Unchecked {
+                constraint: row.constraint,
+                reason,
+            });
             continue;
         }
         match check(row, columns, outputs) {
             Ok(check) if found.checks.contains(&check) => {}
             Ok(check) => found.checks.push(check),
-            Err(reason) => found.unchecked.push(Unchecked { constraint: row.constraint, reason }),
+            Err(reason) => found.unchecked.push(Unchecked {
+                constraint: row.constraint,
+                reason,
+            }),
         }
     }
     for constraint in 0..count {
         let is_named = rows.iter().any(|row| row.constraint == constraint);
         if !is_named {
-            found.unchecked.push(Unchecked { constraint, reason: "the model gave no check for it".to_owned() });
+            found.unchecked.push(Unchecked {
+                constraint,
+                reason: "the model gave no check for it".to_owned(),
+            });
         }
     }
     found.checks.sort_by_key(|check| check.constraint);
@@ -100,14 +114,22 @@ pub fn checks_from_reply(rows: &[ReplyCheck], count: usize, columns: &[String], 
 fn check(row: &ReplyCheck, columns: &[String], outputs: &[Output]) -> Result<ColumnCheck, String> {
     let rule = rule(row)?;
     let column = column(&row.column, columns, outputs)?;
-    Ok(ColumnCheck { constraint: row.constraint, column, rule })
+    Ok(ColumnCheck {
+        constraint: row.constraint,
+        column,
+        rule,
+    })
 }
 
 fn rule(row: &ReplyCheck) -> Result<Rule, String> {
     let arguments = row.arguments.as_slice();
     let one = || match arguments {
         [bound] => bound_of(bound),
-        _ => Err(format!("{} takes one number, not {} arguments", row.kind, arguments.len())),
+        _ => Err(format!(
+            "{} takes one number, not {} arguments",
+            row.kind,
+            arguments.len()
+        )),
     };
     match row.kind {
         CheckKind::GreaterThan => one().map(Rule::GreaterThan),
@@ -119,11 +141,17 @@ fn rule(row: &ReplyCheck) -> Result<Rule, String> {
                 (low, high) if low <= high => Ok(Rule::Between(low, high)),
                 (low, high) => Err(format!("no value lies between {low} and {high}")),
             },
-            _ => Err(format!("between takes two numbers, not {} arguments", arguments.len())),
+            _ => Err(format!(
+                "between takes two numbers, not {} arguments",
+                arguments.len()
+            )),
         },
         CheckKind::Regex => match arguments {
             [pattern] => compile(pattern).map(|_| Rule::Regex(pattern.clone())),
-            _ => Err(format!("regex takes one pattern, not {} arguments", arguments.len())),
+            _ => Err(format!(
+                "regex takes one pattern, not {} arguments",
+                arguments.len()
+            )),
         },
         CheckKind::IsIn if arguments.is_empty() => Err("is_in takes at least one value".to_owned()),
         CheckKind::IsIn => Ok(Rule::IsIn(arguments.to_vec())),
@@ -143,17 +171,27 @@ fn column(name: &str, columns: &[String], outputs: &[Output]) -> Result<String, 
     if columns.iter().any(|column| column == name) {
         return Ok(name.to_owned());
     }
-    let mut alike: Vec<_> = columns.iter().filter(|column| column.to_lowercase() == name.to_lowercase()).collect();
+    let mut alike: Vec<_> = columns
+        .iter()
+        .filter(|column| column.to_lowercase() == name.to_lowercase())
+        .collect();
     alike.dedup();
     match alike.as_slice() {
         [column] => Ok((*column).clone()),
         _ if outputs.iter().any(may_have_columns) => Ok(name.to_owned()),
-        _ => Err(format!("no sample has a column {name:?}, and no output is a table")),
+        _ => Err(format!(
+            "no sample has a column {name:?}, and no output is a table"
+        )),
     }
 }
 
 fn may_have_columns(output: &Output) -> bool {
-    let is_table = |format| matches!(format, FileFormat::CSV | FileFormat::TSV | FileFormat::JSON | FileFormat::JSONLines);
+    let is_table = |format| {
+        matches!(
+            format,
+            FileFormat::CSV | FileFormat::TSV | FileFormat::JSON | FileFormat::JSONLines
+        )
+    };
     output.type_ == ValueType::File && output.format.is_some_and(is_table)
 }
 
@@ -203,10 +241,17 @@ mod tests {
         #[case] arguments: &[&str],
         #[case] rule: Option<Rule>,
     ) {
-        let row = serde_json::json!([{"constraint": 0, "column": column, "kind": kind, "arguments": arguments}]);
+        let row =
+            serde_json::json!([{"constraint": 0, "column": column, "kind": kind, "arguments": arguments}]);
         let found = interpret(&row.to_string(), 1, &[]);
-        let expected: Vec<_> =
-            rule.into_iter().map(|rule| ColumnCheck { constraint: 0, column: column.to_owned(), rule }).collect();
+        let expected: Vec<_> = rule
+            .into_iter()
+            .map(|rule| ColumnCheck {
+                constraint: 0,
+                column: column.to_owned(),
+                rule,
+            })
+            .collect();
         assert_eq!(found.unchecked.len(), 1 - expected.len());
         assert_eq!(found.checks, expected);
     }
@@ -219,15 +264,29 @@ mod tests {
     #[case("less_than", "[]", "less_than takes one number, not 0 arguments")]
     #[case("is_in", "[]", "is_in takes at least one value")]
     #[case("regex", r#"["(", "x"]"#, "regex takes one pattern, not 2 arguments")]
-    fn arguments_that_do_not_fit_are_a_reason(#[case] kind: &str, #[case] arguments: &str, #[case] reason: &str) {
+    fn arguments_that_do_not_fit_are_a_reason(
+        #[case] kind: &str,
+        #[case] arguments: &str,
+        #[case] reason: &str,
+    ) {
         let row = format!(r#"[{{"constraint":0,"column":"price","kind":"{kind}","arguments":{arguments}}}]"#);
-        assert_eq!(interpret(&row, 1, &[]).unchecked, [Unchecked { constraint: 0, reason: reason.to_owned() }]);
+        assert_eq!(
+            interpret(&row, 1, &[]).unchecked,
+            [Unchecked {
+                constraint: 0,
+                reason: reason.to_owned()
+            }]
+        );
     }
 
     #[test]
     fn a_pattern_that_does_not_compile_is_a_reason() {
         let row = r#"[{"constraint":0,"column":"price","kind":"regex","arguments":["("]}]"#;
-        assert!(interpret(row, 1, &[]).unchecked[0].reason.starts_with("the pattern \"(\" does not compile"));
+        assert!(
+            interpret(row, 1, &[]).unchecked[0]
+                .reason
+                .starts_with("the pattern \"(\" does not compile")
+        );
     }
 
     #[test]
@@ -249,7 +308,11 @@ mod tests {
                        {"constraint":7,"column":"price","kind":"not_null","arguments":[]}]"#;
         let found = interpret(rows, 2, &[]);
         assert_eq!(found.checks.len(), 1);
-        let unchecked: Vec<_> = found.unchecked.iter().map(|unchecked| unchecked.constraint).collect();
+        let unchecked: Vec<_> = found
+            .unchecked
+            .iter()
+            .map(|unchecked| unchecked.constraint)
+            .collect();
         assert_eq!(unchecked, [0, 7]);
     }
 }

@@ -7,11 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::api::values::FileFormat;
 use crate::pipeline::call::estimate_tokens;
 
-pub use super::describe::{Options, describe};
 use super::describe::format_name;
+pub use super::describe::{Options, describe};
 use super::distinct::DistinctCount;
 use super::numeric::format_number;
-use super::profile::{ColumnProfile, ColumnType, Content, Layout, SampleProfile, SampleRow, TableProfile, TextProfile};
+use super::profile::{
+    ColumnProfile, ColumnType, Content, Layout, SampleProfile, SampleRow, TableProfile, TextProfile,
+};
 use super::rows::{cut_with_marker, shorten};
 
 const LONGEST_NAME: usize = 80;
@@ -47,19 +49,38 @@ pub fn render(profiles: &[SampleProfile], max_tokens: u64, max_rows: usize) -> C
     let tables = || profiles.iter().filter_map(SampleProfile::table);
     let most_rows = profiles.iter().map(shown_rows).max().unwrap_or(0).min(max_rows);
     let most_columns = tables().map(|table| table.columns.len()).max().unwrap_or(0);
-    let full = Detail { rows: most_rows, has_statistics: true, columns: most_columns };
-    let bare = Detail { has_statistics: false, ..full };
+    let full = Detail {
+        rows: most_rows,
+        has_statistics: true,
+        columns: most_columns,
+    };
+    let bare = Detail {
+        has_statistics: false,
+        ..full
+    };
     let fits = |detail: &Detail| estimate_tokens(&print(profiles, *detail, full).0) <= max_tokens;
-    let fewer_rows = (0..=most_rows).rev().map(|rows| Detail { rows, ..full });
+    let fewer_rows = (0..most_rows).rev().map(|rows| Detail { rows, ..full });
     let fewer_statistics = std::iter::once(Detail { rows: 0, ..bare });
-    let fewer_columns = (0..most_columns).rev().map(|columns| Detail { rows: 0, columns, ..bare });
-    let mut levels: Vec<_> = fewer_rows.chain(fewer_statistics).chain(fewer_columns).collect();
-    // Every level is shorter than the one before it.
-    let first = levels.partition_point(|detail| !fits(detail)).min(levels.len().saturating_sub(1));
-    let detail = levels.swap_remove(first);
+    let fewer_columns = (0..most_columns).rev().map(|columns| Detail {
+        rows: 0,
+        columns,
+        ..bare
+    });
+    let smaller: Vec<_> = fewer_rows.chain(fewer_statistics).chain(fewer_columns).collect();
+    // Among these each is shorter than the one before it; the full text lacks the line that says what was left out.
+    let detail = if fits(&full) {
+        full
+    } else {
+        let first = smaller.partition_point(|detail| !fits(detail));
+        smaller.get(first).or(smaller.last()).copied().unwrap_or(full)
+    };
     let (text, cut) = print(profiles, detail, full);
     let text = cut_to_budget(text, max_tokens);
-    Context { estimated_tokens: estimate_tokens(&text), text, cut }
+    Context {
+        estimated_tokens: estimate_tokens(&text),
+        text,
+        cut,
+    }
 }
 
 fn shown_rows(profile: &SampleProfile) -> usize {
@@ -76,7 +97,9 @@ fn cut_to_budget(text: String, max_tokens: u64) -> String {
     if estimate_tokens(&text) <= max_tokens {
         return text;
     }
-    let bytes = usize::try_from(max_tokens.saturating_mul(3)).unwrap_or(usize::MAX).saturating_sub(MARKER.len());
+    let bytes = usize::try_from(max_tokens.saturating_mul(3))
+        .unwrap_or(usize::MAX)
+        .saturating_sub(MARKER.len());
     format!("{}{MARKER}", super::distinct::cut_at(&text, bytes))
 }
 
@@ -88,13 +111,22 @@ fn print(profiles: &[SampleProfile], detail: Detail, full: Detail) -> (String, V
             text.push('\n');
         }
         let left_out = print_sample(&mut text, profile, detail, full);
-        cut.extend(left_out.into_iter().map(|what| format!("{}: {what}", profile.name)));
+        cut.extend(
+            left_out
+                .into_iter()
+                .map(|what| format!("{}: {what}", profile.name)),
+        );
     }
     (text, cut)
 }
 
 fn print_sample(text: &mut String, profile: &SampleProfile, detail: Detail, full: Detail) -> Vec<String> {
-    let SampleProfile { name, file_name, bytes, .. } = profile;
+    let SampleProfile {
+        name,
+        file_name,
+        bytes,
+        ..
+    } = profile;
     let _ = write!(text, "## {name} ({file_name}): ");
     match &profile.content {
         Content::Table(table) => {
@@ -135,10 +167,23 @@ fn shape(format: FileFormat, table: &TableProfile) -> String {
                 ',' | '\t' => String::new(),
                 other => format!(" separated by '{other}'"),
             };
-            format!("{}{delimiter}, {}, {}", format_name(format), counted(records, "row"), counted(columns, "column"))
+            format!(
+                "{}{delimiter}, {}, {}",
+                format_name(format),
+                counted(records, "row"),
+                counted(columns, "column")
+            )
         }
-        Layout::JsonLines => format!("JSON Lines, {}, {}", counted(records, "record"), counted(columns, "path")),
-        Layout::JsonArray => format!("JSON array, {}, {}", counted(records, "record"), counted(columns, "path")),
+        Layout::JsonLines => format!(
+            "JSON Lines, {}, {}",
+            counted(records, "record"),
+            counted(columns, "path")
+        ),
+        Layout::JsonArray => format!(
+            "JSON array, {}, {}",
+            counted(records, "record"),
+            counted(columns, "path")
+        ),
         Layout::JsonDocument => format!("one JSON document, {}", counted(columns, "path")),
     }
 }
@@ -151,20 +196,40 @@ fn print_remarks(text: &mut String, remarks: &[String]) {
 
 fn print_columns(text: &mut String, table: &TableProfile, detail: Detail) {
     for column in table.columns.iter().take(detail.columns) {
-        let _ = writeln!(text, "{}", column_line(column, table.records, detail.has_statistics));
+        let _ = writeln!(
+            text,
+            "{}",
+            column_line(column, table.records, detail.has_statistics)
+        );
     }
     let shown = detail.columns.min(table.columns.len()) as u64;
     if detail.columns >= table.columns.len() && table.column_count > shown {
-        let _ = writeln!(text, "and {} not described", counted(table.column_count - shown, "further column"));
+        let _ = writeln!(
+            text,
+            "and {} not described",
+            counted(table.column_count - shown, "further column")
+        );
     }
 }
 
 /// One line a column: `unit_price float 2.50..110.14 mean 57.31 median 55.9; 2 empty`.
 fn column_line(column: &ColumnProfile, records: u64, has_statistics: bool) -> String {
-    let name = if column.name.is_empty() { "(no name)" } else { &column.name };
-    let mut line = format!("{} {}", cut_with_marker(name, LONGEST_NAME), column.type_.as_str());
+    let name = if column.name.is_empty() {
+        "(no name)"
+    } else {
+        &column.name
+    };
+    let mut line = format!(
+        "{} {}",
+        cut_with_marker(name, LONGEST_NAME),
+        column.type_.as_str()
+    );
     if column.type_ == ColumnType::Mixed {
-        let kinds: Vec<_> = column.kinds.iter().map(|(kind, count)| format!("{} {count}", kind.as_str())).collect();
+        let kinds: Vec<_> = column
+            .kinds
+            .iter()
+            .map(|(kind, count)| format!("{} {count}", kind.as_str()))
+            .collect();
         let _ = write!(line, " ({})", kinds.join(", "));
     }
     if has_statistics {
@@ -184,7 +249,11 @@ fn column_line(column: &ColumnProfile, records: u64, has_statistics: bool) -> St
 
 fn nulls(column: &ColumnProfile) -> String {
     let spelled = |(spelling, count): &(String, u64)| {
-        if spelling.is_empty() { format!("{count} empty") } else { format!("{count} \"{spelling}\"") }
+        if spelling.is_empty() {
+            format!("{count} empty")
+        } else {
+            format!("{count} \"{spelling}\"")
+        }
     };
     column.nulls.iter().map(spelled).collect::<Vec<_>>().join(", ")
 }
@@ -193,9 +262,12 @@ fn statistics(column: &ColumnProfile) -> String {
     let unique = if column.is_unique { " unique" } else { "" };
     let is_code = column.type_ == ColumnType::Text && column.leading_zeros > 0;
     if let Some(constant) = constant(column) {
-        return format!(" always {constant}");
+        return format!(" only {constant}");
     }
     if let Some(numbers) = column.numbers.as_ref().filter(|_| !is_code) {
+        if column.type_ == ColumnType::Mixed {
+            return format!(" numbers {}..{}", numbers.min, numbers.max);
+        }
         if column.is_unique && column.type_ == ColumnType::Int {
             return format!(" {}..{} unique", numbers.min, numbers.max);
         }
@@ -210,35 +282,55 @@ fn statistics(column: &ColumnProfile) -> String {
         );
     }
     if let Some(times) = &column.times {
-        let zones = if times.zoned > 0 && times.zoned < times.count { ", some without zone" } else { "" };
+        let zones = if times.zoned > 0 && times.zoned < times.count {
+            ", some without zone"
+        } else {
+            ""
+        };
         return format!(" {}..{}{zones}{unique}", times.min, times.max);
     }
     if !column.top.is_empty() {
         return top_values(column);
     }
-    let lengths = column.lengths.map_or(String::new(), |lengths| match (lengths.min, lengths.max) {
-        (min, max) if min == max => format!(" {min} characters"),
-        (min, max) => format!(" {min}..{max} characters"),
-    });
+    let lengths = column
+        .lengths
+        .map_or(String::new(), |lengths| match (lengths.min, lengths.max) {
+            (min, max) if min == max => format!(" {min} characters"),
+            (min, max) => format!(" {min}..{max} characters"),
+        });
     let distinct = match column.distinct {
         _ if column.is_unique => " unique".to_owned(),
         DistinctCount::Exact(count) if count == column.values => " all different".to_owned(),
         DistinctCount::Exact(count) => format!(" {count} distinct"),
         DistinctCount::About(count) => format!(" ≈{count} distinct"),
     };
-    if column.values == 0 { String::new() } else { format!("{lengths}{distinct}") }
+    if column.values == 0 {
+        String::new()
+    } else {
+        format!("{lengths}{distinct}")
+    }
 }
 
 /// The value of a column that has one value only.
 fn constant(column: &ColumnProfile) -> Option<String> {
-    match (column.distinct, column.top.as_slice()) {
-        (DistinctCount::Exact(1), [(value, _)]) if column.nulls.is_empty() => Some(shown_value(value)),
-        _ => None,
+    if column.distinct != DistinctCount::Exact(1) {
+        return None;
     }
+    let value = match (column.top.as_slice(), &column.numbers, &column.times) {
+        ([(value, _)], ..) => value,
+        (_, Some(numbers), _) => &numbers.min,
+        (_, _, Some(times)) => &times.min,
+        _ => return None,
+    };
+    Some(shown_value(value))
 }
 
 fn shown_value(value: &str) -> String {
-    cut_with_marker(value, LONGEST_VALUE).escape_debug().collect::<String>().replace("\\\"", "\"").replace("\\'", "'")
+    cut_with_marker(value, LONGEST_VALUE)
+        .escape_debug()
+        .collect::<String>()
+        .replace("\\\"", "\"")
+        .replace("\\'", "'")
 }
 
 fn top_values(column: &ColumnProfile) -> String {
@@ -259,11 +351,27 @@ fn print_rows(text: &mut String, table: &TableProfile, most: usize) {
     rows.sort_by_key(|row| row.number);
     let _ = match &table.layout {
         Layout::JsonDocument => writeln!(text, "The document without blanks:"),
-        Layout::JsonArray => writeln!(text, "{} of {} records without blanks:", rows.len(), table.records),
-        Layout::JsonLines => writeln!(text, "{} of {} records as in the file:", rows.len(), table.records),
-        Layout::Delimited { .. } => writeln!(text, "{} of {} rows as in the file:", rows.len(), table.records),
+        Layout::JsonArray => writeln!(
+            text,
+            "{} of {} records without blanks:",
+            rows.len(),
+            table.records
+        ),
+        Layout::JsonLines => writeln!(
+            text,
+            "{} of {} records as in the file:",
+            rows.len(),
+            table.records
+        ),
+        Layout::Delimited { .. } => {
+            writeln!(text, "{} of {} rows as in the file:", rows.len(), table.records)
+        }
     };
-    if let Layout::Delimited { delimiter, header: Some(header) } = &table.layout {
+    if let Layout::Delimited {
+        delimiter,
+        header: Some(header),
+    } = &table.layout
+    {
         let _ = writeln!(text, "{}", shorten(header, Some(*delimiter)));
     }
     for row in rows {
@@ -286,13 +394,20 @@ fn left_out(table: &TableProfile, detail: Detail, full: Detail) -> Vec<String> {
     let mut left_out = Vec::new();
     let wanted = full.rows.min(table.rows.len());
     if detail.rows < wanted {
-        left_out.push(format!("{} of {wanted} representative rows", wanted - detail.rows));
+        left_out.push(format!(
+            "{} of {wanted} representative rows",
+            wanted - detail.rows
+        ));
     }
     if !detail.has_statistics {
         left_out.push("statistics of the columns".to_owned());
     }
     if detail.columns < table.columns.len() {
-        left_out.push(format!("{} of {} columns", table.column_count - detail.columns as u64, table.column_count));
+        left_out.push(format!(
+            "{} of {} columns",
+            table.column_count - detail.columns as u64,
+            table.column_count
+        ));
     }
     left_out
 }

@@ -78,7 +78,8 @@ impl<R: BufRead> RecordReader<R> {
         loop {
             let input = self.input.fill_buf()?;
             let (result, read, wrote, ended) =
-                self.core.read_record(input, &mut self.text[text_length..], &mut self.ends[fields..]);
+                self.core
+                    .read_record(input, &mut self.text[text_length..], &mut self.ends[fields..]);
             let room = (LONGEST_RECORD - self.raw.len()).min(read);
             self.raw.extend_from_slice(&input[..room]);
             is_cut |= room < read;
@@ -119,10 +120,18 @@ impl<R: BufRead> RecordReader<R> {
 
     fn record(&mut self, text_length: usize, fields: usize, width: usize, is_cut: bool) -> Record<'_> {
         // The parser leaves the line break of one record to the next: `\r\n` ends with `\r`.
-        let skipped = self.raw.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        let skipped = self
+            .raw
+            .iter()
+            .take_while(|byte| matches!(byte, b'\r' | b'\n'))
+            .count();
         let line = self.next_line + line_breaks(&self.raw[..skipped]);
         self.next_line = self.core.line();
-        let end = self.raw.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n')).map_or(skipped, |last| last + 1);
+        let end = self
+            .raw
+            .iter()
+            .rposition(|byte| !matches!(byte, b'\r' | b'\n'))
+            .map_or(skipped, |last| last + 1);
         Record {
             text: valid_prefix(&self.text[..text_length]),
             ends: &self.ends[..fields],
@@ -153,7 +162,11 @@ mod tests {
         let mut reader = RecordReader::new(io::BufReader::with_capacity(7, text.as_bytes()), b',');
         let mut found = Vec::new();
         while let Some(record) = reader.read().unwrap() {
-            found.push((record.line, record.raw.to_owned(), record.fields().map(str::to_owned).collect()));
+            found.push((
+                record.line,
+                record.raw.to_owned(),
+                record.fields().map(str::to_owned).collect(),
+            ));
         }
         found
     }
@@ -161,7 +174,14 @@ mod tests {
     #[test]
     fn a_quoted_field_may_hold_a_line_break_and_a_delimiter() {
         let found = records("a,b\n\"x\ny,z\",\"say \"\"hi\"\"\"\nc,d\n");
-        assert_eq!(found[1], (2, "\"x\ny,z\",\"say \"\"hi\"\"\"".into(), vec!["x\ny,z".into(), "say \"hi\"".into()]));
+        assert_eq!(
+            found[1],
+            (
+                2,
+                "\"x\ny,z\",\"say \"\"hi\"\"\"".into(),
+                vec!["x\ny,z".into(), "say \"hi\"".into()]
+            )
+        );
         assert_eq!(found[2].0, 4);
     }
 
@@ -188,6 +208,9 @@ mod tests {
         let mut reader = RecordReader::new(text.as_bytes(), b',');
         assert!(reader.read().unwrap().unwrap().is_cut);
         let next = reader.read().unwrap().unwrap();
-        assert_eq!((next.line, next.fields().collect::<Vec<_>>()), (2, vec!["x", "y"]));
+        assert_eq!(
+            (next.line, next.fields().collect::<Vec<_>>()),
+            (2, vec!["x", "y"])
+        );
     }
 }

@@ -35,7 +35,12 @@ impl Default for Options {
 }
 
 /// Describes a file; equal bytes give equal profiles.
-pub fn describe(path: &Path, name: &str, file_name: &str, options: &Options) -> Result<SampleProfile, DataError> {
+pub fn describe(
+    path: &Path,
+    name: &str,
+    file_name: &str,
+    options: &Options,
+) -> Result<SampleProfile, DataError> {
     describe_source(&Source::path(path), name, file_name, options)
 }
 
@@ -51,17 +56,30 @@ pub fn describe_source(
     let content = match (found.format, found.encoding) {
         (format, None) => Content::Opaque(found.what.unwrap_or(format_name(format)).to_owned()),
         (FileFormat::CSV | FileFormat::TSV, Some(encoding)) => {
-            let dialect = found.dialect.unwrap_or(Dialect { delimiter: b',', has_header: true });
+            let dialect = found.dialect.unwrap_or(Dialect {
+                delimiter: b',',
+                has_header: true,
+            });
             delimited(source, encoding, dialect, options, &mut remarks)
-                .and_then(|table| table.map_or_else(|| text(source, encoding, &found.scan), |table| Ok(Content::Table(table))))
+                .and_then(|table| {
+                    table.map_or_else(
+                        || text(source, encoding, &found.scan),
+                        |table| Ok(Content::Table(table)),
+                    )
+                })
                 .map_err(DataError::read(file_name))?
         }
         (FileFormat::JSON | FileFormat::JSONLines, Some(encoding)) => {
-            json_content(source, encoding, &found, options, &mut remarks).map_err(DataError::read(file_name))?
+            json_content(source, encoding, &found, options, &mut remarks)
+                .map_err(DataError::read(file_name))?
         }
         (_, Some(encoding)) => text(source, encoding, &found.scan).map_err(DataError::read(file_name))?,
     };
-    let format = if matches!(content, Content::Text(_)) { FileFormat::Text } else { found.format };
+    let format = if matches!(content, Content::Text(_)) {
+        FileFormat::Text
+    } else {
+        found.format
+    };
     Ok(SampleProfile {
         name: name.to_owned(),
         file_name: file_name.to_owned(),
@@ -91,10 +109,21 @@ pub const fn format_name(format: FileFormat) -> &'static str {
 fn text(source: &Source, encoding: Encoding, scan: &Scan) -> std::io::Result<Content> {
     use std::io::Read as _;
     let mut head = Vec::new();
-    source.open_decoded(encoding)?.take(super::source::HEAD_BYTES as u64).read_to_end(&mut head)?;
+    source
+        .open_decoded(encoding)?
+        .take(super::source::HEAD_BYTES as u64)
+        .read_to_end(&mut head)?;
     let head = String::from_utf8_lossy(&head);
-    let first_lines = head.lines().take(SHOWN_LINES).map(|line| shown_line(line, head.len(), scan)).collect();
-    Ok(Content::Text(TextProfile { lines: scan.lines(), longest_line: scan.longest_line, first_lines }))
+    let first_lines = head
+        .lines()
+        .take(SHOWN_LINES)
+        .map(|line| shown_line(line, head.len(), scan))
+        .collect();
+    Ok(Content::Text(TextProfile {
+        lines: scan.lines(),
+        longest_line: scan.longest_line,
+        first_lines,
+    }))
 }
 
 /// A line of a text; of one that fills the head it is not known here how long it is.
@@ -108,7 +137,11 @@ fn shown_line(line: &str, head: usize, scan: &Scan) -> String {
 /// Column names of a delimited file: its header, or `column_1`, `column_2`, ...
 pub fn column_names(first: &Record<'_>, has_header: bool) -> Vec<String> {
     let name = |(position, field): (usize, &str)| {
-        if has_header { field.to_owned() } else { format!("column_{}", position + 1) }
+        if has_header {
+            field.to_owned()
+        } else {
+            format!("column_{}", position + 1)
+        }
     };
     first.fields().enumerate().map(name).collect()
 }
@@ -123,9 +156,14 @@ fn delimited(
 ) -> std::io::Result<Option<TableProfile>> {
     let mut reader = RecordReader::new(source.open_decoded(encoding)?, dialect.delimiter);
     let delimiter = char::from(dialect.delimiter);
-    let Some(first) = reader.read()? else { return Ok(None) };
+    let Some(first) = reader.read()? else {
+        return Ok(None);
+    };
     if first.is_cut || first.width > MOST_FIELDS {
-        remarks.push(format!("its first record has {} fields: not read as a table", first.width));
+        remarks.push(format!(
+            "its first record has {} fields: not read as a table",
+            first.width
+        ));
         return Ok(None);
     }
     let width = first.width;
@@ -139,7 +177,10 @@ fn delimited(
     if dialect.has_header {
         header_remarks(&names, remarks);
     } else {
-        remarks.push("no header: the first record looks like data; columns are named column_1, column_2, ...".into());
+        remarks.push(
+            "no header: the first record looks like data; columns are named column_1, column_2 and so on"
+                .into(),
+        );
         push_record(&mut builder, &first, &mut shape);
     }
     while let Some(record) = reader.read()? {
@@ -197,8 +238,17 @@ impl Places {
     }
 
     fn list(&self) -> String {
-        let list = self.first.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-        let more = if self.count > self.first.len() as u64 { ", ..." } else { "" };
+        let list = self
+            .first
+            .iter()
+            .map(u64::to_string)
+            .collect::<Vec<_>>()
+            .join(", ");
+        let more = if self.count > self.first.len() as u64 {
+            ", ..."
+        } else {
+            ""
+        };
         let noun = if self.count == 1 { "line" } else { "lines" };
         format!("{noun} {list}{more}")
     }
@@ -260,32 +310,56 @@ impl Shape {
             ));
         }
         if let Some(line) = self.open_quote {
-            remarks.push(format!("a quote in the record that starts on line {line} is never closed"));
+            remarks.push(format!(
+                "a quote in the record that starts on line {line} is never closed"
+            ));
         }
     }
 }
 
 fn header_remarks(names: &[String], remarks: &mut Vec<String>) {
-    let mut sorted: Vec<_> = names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
+    let mut sorted: Vec<_> = names
+        .iter()
+        .map(String::as_str)
+        .filter(|name| !name.is_empty())
+        .collect();
     sorted.sort_unstable();
-    let mut twice: Vec<_> = sorted.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
+    let mut twice: Vec<_> = sorted
+        .windows(2)
+        .filter(|pair| pair[0] == pair[1])
+        .map(|pair| pair[0])
+        .collect();
     twice.dedup();
     if !twice.is_empty() {
         twice.truncate(LISTED_PLACES);
         remarks.push(format!("several columns share a name: {}", twice.join(", ")));
     }
-    let unnamed = names.iter().filter(|name| null_spelling(name) == Some("")).count();
+    let unnamed = names
+        .iter()
+        .filter(|name| null_spelling(name) == Some(""))
+        .count();
     if unnamed > 0 {
-        let ends = if names.last().is_some_and(String::is_empty) { " (the header ends with a delimiter)" } else { "" };
+        let ends = if names.last().is_some_and(String::is_empty) {
+            " (the header ends with a delimiter)"
+        } else {
+            ""
+        };
         remarks.push(format!("columns without a name: {unnamed}{ends}"));
     }
 }
 
 fn value_remarks(columns: &[ColumnProfile], remarks: &mut Vec<String>) {
-    let padded: Vec<_> =
-        columns.iter().filter(|column| column.padded > 0).take(LISTED_PLACES).map(|column| column.name.as_str()).collect();
+    let padded: Vec<_> = columns
+        .iter()
+        .filter(|column| column.padded > 0)
+        .take(LISTED_PLACES)
+        .map(|column| column.name.as_str())
+        .collect();
     if !padded.is_empty() {
-        remarks.push(format!("values with blanks around them in: {}", padded.join(", ")));
+        remarks.push(format!(
+            "values with blanks around them in: {}",
+            padded.join(", ")
+        ));
     }
 }
 
@@ -303,7 +377,14 @@ fn json_content(
     let is_lines = found.format == FileFormat::JSONLines;
     let is_array = found.first_character == Some('[');
     let mut take = |record: json::JsonRecord<'_>| match record.value {
-        Ok(value) => table.push(&value, &if is_lines { record.raw.to_owned() } else { json::compact(record.raw) }),
+        Ok(value) => table.push(
+            &value,
+            &if is_lines {
+                record.raw.to_owned()
+            } else {
+                json::compact(record.raw)
+            },
+        ),
         Err(error) => {
             faults.push(record.place);
             fault = error;
@@ -314,16 +395,33 @@ fn json_content(
         return text(source, encoding, &found.scan);
     }
     let input = source.open_decoded(encoding)?;
-    let syntax = if is_lines { json::each_line(input, &mut take).map(|()| None)? } else { json::each_element(input, is_array, &mut take) };
+    let syntax = if is_lines {
+        json::each_line(input, &mut take).map(|()| None)?
+    } else {
+        json::each_element(input, is_array, &mut take)
+    };
     if let Some(error) = syntax {
-        remarks.push(format!("not valid JSON ({error}); only what stands before is described"));
+        remarks.push(format!(
+            "not valid JSON ({error}); only what stands before is described"
+        ));
     }
     if faults.count > 0 {
-        let noun = if is_lines { faults.list() } else { faults.list().replace("line", "record") };
-        remarks.push(format!("{} values cannot be read ({fault}): {noun}", faults.count));
+        let noun = if is_lines {
+            faults.list()
+        } else {
+            faults.list().replace("line", "record")
+        };
+        remarks.push(format!(
+            "{} values cannot be read ({fault}): {noun}",
+            faults.count
+        ));
     }
     if table.too_deep > 0 {
-        remarks.push(format!("{} records nest deeper than {} levels; what lies deeper is not described", table.too_deep, json::DEEPEST));
+        remarks.push(format!(
+            "{} records nest deeper than {} levels; what lies deeper is not described",
+            table.too_deep,
+            json::DEEPEST
+        ));
     }
     if table.records() == 0 && (faults.count > 0 || !remarks.is_empty()) {
         return text(source, encoding, &found.scan);
@@ -335,5 +433,12 @@ fn json_content(
     };
     let (records, column_count) = (table.records(), table.path_count());
     let (columns, rows) = table.finish(options.max_rows);
-    Ok(Content::Table(TableProfile { layout, records, longer_records: 0, columns, column_count, rows }))
+    Ok(Content::Table(TableProfile {
+        layout,
+        records,
+        longer_records: 0,
+        columns,
+        column_count,
+        rows,
+    }))
 }

@@ -34,7 +34,9 @@ pub struct Detection {
 
 /// What the name of a file says.
 fn ending(file_name: &str) -> String {
-    file_name.rsplit_once('.').map_or(String::new(), |(_, ending)| ending.to_ascii_lowercase())
+    file_name
+        .rsplit_once('.')
+        .map_or(String::new(), |(_, ending)| ending.to_ascii_lowercase())
 }
 
 /// Finds out what a file is.
@@ -45,7 +47,9 @@ pub fn detect(source: &Source, file_name: &str) -> io::Result<Detection> {
         && let Some((format, what)) = binary_kind(&scan, encoding, &ending)
     {
         let remarks = match format {
-            FileFormat::Parquet | FileFormat::Excel => vec![format!("the content of {what} files is not read yet")],
+            FileFormat::Parquet | FileFormat::Excel => {
+                vec![format!("the content of {what} files is not read yet")]
+            }
             _ if is_text_ending(&ending) => vec![format!("named .{ending}, but its content is {what}")],
             _ => Vec::new(),
         };
@@ -60,17 +64,31 @@ pub fn detect(source: &Source, file_name: &str) -> io::Result<Detection> {
         });
     }
     let mut head = Vec::new();
-    source.open_decoded(encoding)?.take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+    source
+        .open_decoded(encoding)?
+        .take(HEAD_BYTES as u64)
+        .read_to_end(&mut head)?;
     let head = String::from_utf8_lossy(&head).into_owned();
     let mut remarks = text_remarks(&scan, encoding);
     let is_cut = head.len() >= HEAD_BYTES;
     let (format, dialect) = text_format(&head, is_cut, &ending, &scan, &mut remarks);
     let first_character = head.trim_start().chars().next();
-    Ok(Detection { format, encoding: Some(encoding), dialect, what: None, remarks, scan, first_character })
+    Ok(Detection {
+        format,
+        encoding: Some(encoding),
+        dialect,
+        what: None,
+        remarks,
+        scan,
+        first_character,
+    })
 }
 
 fn is_text_ending(ending: &str) -> bool {
-    matches!(ending, "csv" | "tsv" | "json" | "jsonl" | "ndjson" | "txt" | "log" | "md")
+    matches!(
+        ending,
+        "csv" | "tsv" | "json" | "jsonl" | "ndjson" | "txt" | "log" | "md"
+    )
 }
 
 /// Format and kind of bytes that are no text.
@@ -88,7 +106,8 @@ fn binary_kind(scan: &Scan, encoding: Encoding, ending: &str) -> Option<(FileFor
         [b'S', b'Q', b'L', b'i', b't', b'e', ..] => (FileFormat::Binary, "an SQLite database"),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => (FileFormat::Binary, "zstd data"),
         _ => {
-            let is_control = |byte: &&u8| **byte < 0x20 && !matches!(**byte, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b);
+            let is_control =
+                |byte: &&u8| **byte < 0x20 && !matches!(**byte, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b);
             let controls = scan.start.iter().filter(is_control).count();
             let is_utf16 = matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be);
             let is_binary = !is_utf16 && controls * BINARY_SHARE > scan.start.len();
@@ -104,25 +123,39 @@ fn contains(bytes: &[u8], needle: &[u8]) -> bool {
 
 fn text_remarks(scan: &Scan, encoding: Encoding) -> Vec<String> {
     let mut remarks = Vec::new();
-    let lines = || scan.invalid_lines.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    let lines = || {
+        scan.invalid_lines
+            .iter()
+            .map(u64::to_string)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     match encoding {
         Encoding::Utf8 => {}
-        Encoding::Utf8Bom => remarks.push("starts with a UTF-8 byte order mark (Python: encoding=\"utf-8-sig\")".into()),
-        Encoding::Utf16Le | Encoding::Utf16Be => remarks.push("encoded in UTF-16 (Python: encoding=\"utf-16\")".into()),
+        Encoding::Utf8Bom => {
+            remarks.push("starts with a UTF-8 byte order mark (Python: encoding=\"utf-8-sig\")".into())
+        }
+        Encoding::Utf16Le | Encoding::Utf16Be => {
+            remarks.push("encoded in UTF-16 (Python: encoding=\"utf-16\")".into())
+        }
         Encoding::Utf8Lossy => remarks.push(format!(
-            "{} byte sequences are not valid UTF-8 (lines {}) and are read as replacement characters",
+            "byte sequences that are not valid UTF-8: {} (lines {}); read as replacement characters",
             scan.invalid,
             lines()
         )),
         Encoding::Latin1 | Encoding::Windows1252 => remarks.push(format!(
             "not UTF-8 (lines {}); read as {} (Python: encoding=\"{}\")",
             lines(),
-            if encoding == Encoding::Latin1 { "Latin-1" } else { "Windows-1252" },
+            if encoding == Encoding::Latin1 {
+                "Latin-1"
+            } else {
+                "Windows-1252"
+            },
             encoding.python_name()
         )),
     }
     if scan.nuls > 0 {
-        remarks.push(format!("holds {} NUL bytes", scan.nuls));
+        remarks.push(format!("NUL bytes: {}", scan.nuls));
     }
     remarks
 }
@@ -136,7 +169,14 @@ fn text_format(
 ) -> (FileFormat, Option<Dialect>) {
     let start = head.trim_start();
     if start.is_empty() && !is_cut {
-        remarks.push(if scan.bytes == 0 { "the file is empty" } else { "the file holds blanks only" }.into());
+        remarks.push(
+            if scan.bytes == 0 {
+                "the file is empty"
+            } else {
+                "the file holds blanks only"
+            }
+            .into(),
+        );
         return (FileFormat::Text, None);
     }
     if let Some(markup) = markup(start) {
@@ -153,18 +193,31 @@ fn text_format(
         return (format, None);
     }
     if is_named_json {
-        remarks.push(format!("named .{ending}, but its content is not JSON; described as text"));
+        remarks.push(format!(
+            "named .{ending}, but its content is not JSON; described as text"
+        ));
         return (FileFormat::Text, None);
     }
     let is_table = matches!(ending, "csv" | "tsv" | "tab");
     if is_cut && !head.contains(['\n', '\r']) {
         if is_table {
-            remarks.push(format!("its first line is {} or more bytes long: not read as a table", head.len()));
+            remarks.push(format!(
+                "its first line is {} or more bytes long: not read as a table",
+                head.len()
+            ));
         }
         return (FileFormat::Text, None);
     }
-    let whole = if is_cut { &head[..head.rfind('\n').map_or(head.len(), |end| end + 1)] } else { head };
-    let dialect = if is_table { Some(dialect::of_table(whole, ending != "csv")) } else { dialect::of_text(whole) };
+    let whole = if is_cut {
+        &head[..head.rfind('\n').map_or(head.len(), |end| end + 1)]
+    } else {
+        head
+    };
+    let dialect = if is_table {
+        Some(dialect::of_table(whole, ending != "csv"))
+    } else {
+        dialect::of_text(whole)
+    };
     match dialect {
         Some(dialect) if dialect.delimiter == b'\t' => (FileFormat::TSV, Some(dialect)),
         Some(dialect) => (FileFormat::CSV, Some(dialect)),
@@ -251,13 +304,16 @@ mod tests {
 
     #[test]
     fn html_named_csv_is_said() {
-        assert_eq!(found(b"<html></html>", "x.csv").remarks, ["its content is HTML, whatever its name says"]);
+        assert_eq!(
+            found(b"<html></html>", "x.csv").remarks,
+            ["its content is HTML, whatever its name says"]
+        );
     }
 
     #[test]
     fn a_few_nul_bytes_leave_a_table_with_a_remark() {
         let found = found(b"id,name\n1,a\0b\n2,cde\n3,fgh\n4,ijk\n", "x.csv");
         assert_eq!(found.format, FileFormat::CSV);
-        assert_eq!(found.remarks, ["holds 1 NUL bytes"]);
+        assert_eq!(found.remarks, ["NUL bytes: 1"]);
     }
 }

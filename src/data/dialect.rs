@@ -32,14 +32,20 @@ pub fn of_table(head: &str, is_tsv: bool) -> Dialect {
     let best = best_fit(head);
     let fallback = if is_tsv { b'\t' } else { b',' };
     let fit = best.unwrap_or_else(|| fit(head, fallback));
-    Dialect { delimiter: fit.delimiter, has_header: has_header(&fit.records) }
+    Dialect {
+        delimiter: fit.delimiter,
+        has_header: has_header(&fit.records),
+    }
 }
 
 /// The dialect of a text of unknown structure, where it is plainly a table with a header.
 pub fn of_text(head: &str) -> Option<Dialect> {
     let fit = best_fit(head)?;
     let is_table = fit.records.len() > 1 && fit.share >= TABLE_SHARE && names_columns(&fit.records[0]);
-    is_table.then(|| Dialect { delimiter: fit.delimiter, has_header: true })
+    is_table.then(|| Dialect {
+        delimiter: fit.delimiter,
+        has_header: true,
+    })
 }
 
 fn best_fit(head: &str) -> Option<Fit> {
@@ -49,7 +55,11 @@ fn best_fit(head: &str) -> Option<Fit> {
         .filter(|fit| fit.width > 1)
         // Of equal fits the first wins: `max_by` keeps the last, hence the reversal.
         .rev()
-        .max_by(|fit, other| fit.share.total_cmp(&other.share).then(fit.width.cmp(&other.width)))
+        .max_by(|fit, other| {
+            fit.share
+                .total_cmp(&other.share)
+                .then(fit.width.cmp(&other.width))
+        })
 }
 
 /// Splits the first records; their width is that of the first, their share those of that width.
@@ -65,19 +75,33 @@ fn fit(head: &str, delimiter: u8) -> Fit {
     let width = records.first().map_or(0, Vec::len);
     let alike = records.iter().filter(|record| record.len() == width).count();
     let share = alike as f64 / records.len().max(1) as f64;
-    Fit { delimiter, records, width, share }
+    Fit {
+        delimiter,
+        records,
+        width,
+        share,
+    }
 }
 
 /// Votes of the columns: text over typed values speaks for a header, a typed value over its like against one.
 fn has_header(records: &[Vec<String>]) -> bool {
-    let Some((first, rest)) = records.split_first() else { return false };
-    let votes: i32 = first.iter().enumerate().map(|(column, name)| vote(name, rest, column)).sum();
+    let Some((first, rest)) = records.split_first() else {
+        return false;
+    };
+    let votes: i32 = first
+        .iter()
+        .enumerate()
+        .map(|(column, name)| vote(name, rest, column))
+        .sum();
     votes > 0 || (votes == 0 && !(first.iter().all(|name| name.is_empty())))
 }
 
 fn vote(name: &str, rest: &[Vec<String>], column: usize) -> i32 {
-    let kinds: Vec<Kind> =
-        rest.iter().filter_map(|record| record.get(column)).filter_map(|value| Cell::of(value).kind()).collect();
+    let kinds: Vec<Kind> = rest
+        .iter()
+        .filter_map(|record| record.get(column))
+        .filter_map(|value| Cell::of(value).kind())
+        .collect();
     let typed = kinds.iter().filter(|kind| **kind != Kind::Text).count();
     let is_typed_column = typed * 2 > kinds.len();
     match Cell::of(name).kind() {

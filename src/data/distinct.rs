@@ -40,7 +40,12 @@ struct Counted {
 impl Distinct {
     /// Counts exactly up to `limit` values.
     pub fn new(limit: usize) -> Self {
-        Self { limit: limit.min(EXACT_LIMIT), counted: HashMap::new(), overflowed: false, smallest: BTreeSet::new() }
+        Self {
+            limit: limit.min(EXACT_LIMIT),
+            counted: HashMap::new(),
+            overflowed: false,
+            smallest: BTreeSet::new(),
+        }
     }
 
     /// Takes in a value by its hash; says whether it is new (never true once counting gave up).
@@ -60,7 +65,14 @@ impl Distinct {
         }
         let kept = cut_at(text, KEPT_TEXT);
         let is_cut = kept.len() < text.len();
-        self.counted.insert(hash, Counted { text: kept.into(), count: 1, is_cut });
+        self.counted.insert(
+            hash,
+            Counted {
+                text: kept.into(),
+                count: 1,
+                is_cut,
+            },
+        );
         true
     }
 
@@ -77,9 +89,15 @@ impl Distinct {
         if !self.overflowed {
             return DistinctCount::Exact(self.counted.len() as u64);
         }
-        let Some(largest) = self.smallest.last() else { return DistinctCount::Exact(0) };
+        let Some(largest) = self.smallest.last() else {
+            return DistinctCount::Exact(0);
+        };
         let share = (*largest as f64 + 1.0) / 2f64.powi(64);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rounded estimate of a count")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a rounded estimate of a count"
+        )]
         let estimate = ((KEPT_HASHES - 1) as f64 / share).round() as u64;
         DistinctCount::About(round_to_two_digits(estimate).max(self.limit as u64))
     }
@@ -89,17 +107,17 @@ impl Distinct {
         (!self.overflowed).then_some(self.counted.len())
     }
 
-    /// Whether a value of this hash was counted.
-    pub fn is_counted(&self, hash: u64) -> bool {
-        self.counted.contains_key(&hash)
-    }
-
     /// Values with their counts, most frequent first, then by text; nothing beyond the limit.
     pub fn ranked(&self) -> Vec<(String, u64)> {
         let mut values: Vec<_> = self
             .counted
             .values()
-            .map(|value| (format!("{}{}", value.text, if value.is_cut { "…" } else { "" }), value.count))
+            .map(|value| {
+                (
+                    format!("{}{}", value.text, if value.is_cut { "…" } else { "" }),
+                    value.count,
+                )
+            })
             .collect();
         values.sort_by(|(text, count), (other, others)| others.cmp(count).then_with(|| text.cmp(other)));
         values
@@ -132,12 +150,17 @@ mod tests {
 
     #[test]
     fn ten_thousand_values_are_counted_exactly() {
-        assert_eq!(of((0..10_000).chain(0..10_000)).count(), DistinctCount::Exact(10_000));
+        assert_eq!(
+            of((0..10_000).chain(0..10_000)).count(),
+            DistinctCount::Exact(10_000)
+        );
     }
 
     #[test]
     fn more_values_are_estimated_within_a_tenth() {
-        let DistinctCount::About(estimate) = of(0..200_000).count() else { panic!("not an estimate") };
+        let DistinctCount::About(estimate) = of(0..200_000).count() else {
+            panic!("not an estimate")
+        };
         assert!((180_000..=220_000).contains(&estimate), "{estimate}");
     }
 
@@ -147,7 +170,10 @@ mod tests {
         for (hash, text) in [(1, "b"), (2, "a"), (3, "c"), (3, "c")] {
             distinct.push(hash, text);
         }
-        assert_eq!(distinct.ranked(), [("c".to_owned(), 2), ("a".to_owned(), 1), ("b".to_owned(), 1)]);
+        assert_eq!(
+            distinct.ranked(),
+            [("c".to_owned(), 2), ("a".to_owned(), 1), ("b".to_owned(), 1)]
+        );
     }
 
     #[test]

@@ -38,7 +38,10 @@ pub fn each_line(mut input: impl BufRead, mut take: impl FnMut(JsonRecord<'_>)) 
     let mut line = Vec::new();
     for place in 1.. {
         line.clear();
-        let read = input.by_ref().take(LONGEST_LINE as u64).read_until(b'\n', &mut line)?;
+        let read = input
+            .by_ref()
+            .take(LONGEST_LINE as u64)
+            .read_until(b'\n', &mut line)?;
         if read == 0 {
             break;
         }
@@ -63,18 +66,28 @@ pub fn each_line(mut input: impl BufRead, mut take: impl FnMut(JsonRecord<'_>)) 
 
 /// Hands every element of a top-level array (or the whole document, where it is none) to `take`.
 /// Returns what is wrong with the document, if anything; records before the fault were handed over.
-pub fn each_element(input: impl BufRead, is_array: bool, mut take: impl FnMut(JsonRecord<'_>)) -> Option<String> {
+pub fn each_element(
+    input: impl BufRead,
+    is_array: bool,
+    mut take: impl FnMut(JsonRecord<'_>),
+) -> Option<String> {
     let mut json = serde_json::Deserializer::from_reader(input);
     let read = if is_array {
         Elements(&mut take).deserialize(&mut json)
     } else {
         <Box<RawValue> as serde::Deserialize>::deserialize(&mut json).map(|raw| take(element(1, &raw)))
     };
-    read.and_then(|()| json.end()).err().map(|error| error.to_string())
+    read.and_then(|()| json.end())
+        .err()
+        .map(|error| error.to_string())
 }
 
 fn element(place: u64, raw: &RawValue) -> JsonRecord<'_> {
-    JsonRecord { place, raw: raw.get(), value: serde_json::from_str(raw.get()).map_err(|error| error.to_string()) }
+    JsonRecord {
+        place,
+        raw: raw.get(),
+        value: serde_json::from_str(raw.get()).map_err(|error| error.to_string()),
+    }
 }
 
 struct Elements<'f, F>(&'f mut F);
@@ -152,9 +165,11 @@ fn classify<'a>(value: &Value, text: &'a str) -> Cell<'a> {
     match value {
         Value::Null => Cell::Null("null"),
         Value::Bool(truth) => Cell::Bool(*truth),
-        Value::Number(number) => {
-            number.as_i64().map(Cell::Int).or_else(|| number.as_f64().map(Cell::Float)).unwrap_or(Cell::Text(text))
-        }
+        Value::Number(number) => number
+            .as_i64()
+            .map(Cell::Int)
+            .or_else(|| number.as_f64().map(Cell::Float))
+            .unwrap_or(Cell::Text(text)),
         _ => match Cell::of(text) {
             cell if matches!(cell.kind(), Some(Kind::Date | Kind::Datetime)) => cell,
             _ => Cell::Text(text),
@@ -263,7 +278,10 @@ mod tests {
         let value = serde_json::json!({"user": {"city": "Köln"}, "items": [{"price": 1}, {"price": 2.5}], "tags": []});
         let mut found = Vec::new();
         each_value(&value, &mut |path, value| found.push(format!("{path}={value}")));
-        assert_eq!(found, ["user.city=\"Köln\"", "items[].price=1", "items[].price=2.5"]);
+        assert_eq!(
+            found,
+            ["user.city=\"Köln\"", "items[].price=1", "items[].price=2.5"]
+        );
     }
 
     #[test]
@@ -274,13 +292,18 @@ mod tests {
 
     #[test]
     fn compacting_keeps_blanks_and_quotes_in_strings() {
-        assert_eq!(compact("{ \"a b\" : \"x \\\" y\" ,\n \"c\": 2.50 }"), "{\"a b\":\"x \\\" y\",\"c\":2.50}");
+        assert_eq!(
+            compact("{ \"a b\" : \"x \\\" y\" ,\n \"c\": 2.50 }"),
+            "{\"a b\":\"x \\\" y\",\"c\":2.50}"
+        );
     }
 
     #[test]
     fn records_before_a_fault_are_read() {
         let mut places = Vec::new();
-        let fault = each_element("[1, 2, oops]".as_bytes(), true, |record| places.push(record.place));
+        let fault = each_element("[1, 2, oops]".as_bytes(), true, |record| {
+            places.push(record.place)
+        });
         assert_eq!(places, [1, 2]);
         assert!(fault.unwrap().contains("line 1"));
     }
@@ -289,7 +312,10 @@ mod tests {
     fn a_line_that_is_no_json_keeps_its_number() {
         let mut bad = Vec::new();
         let text = "{\"a\":1}\n\noops\n{\"a\":2}";
-        each_line(text.as_bytes(), |record| bad.extend(record.value.is_err().then_some(record.place))).unwrap();
+        each_line(text.as_bytes(), |record| {
+            bad.extend(record.value.is_err().then_some(record.place))
+        })
+        .unwrap();
         assert_eq!(bad, [3]);
     }
 }

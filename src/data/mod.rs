@@ -93,6 +93,9 @@ pub enum DataError {
 
 impl DataError {
     fn read(file: &str) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Read { file: file.to_owned(), source }
+        move |source| Self::Read {
+            file: file.to_owned(),
+            source,
+        }
     }
 }

@@ -125,7 +125,10 @@ fn store(slot: &mut Option<(f64, String)>, value: f64, text: &str) {
 }
 
 fn decimals_of(text: &str) -> usize {
-    let fraction = text.trim_end().split_once('.').map_or("", |(_, fraction)| fraction);
+    let fraction = text
+        .trim_end()
+        .split_once('.')
+        .map_or("", |(_, fraction)| fraction);
     fraction.bytes().take_while(u8::is_ascii_digit).count()
 }
 
@@ -137,11 +140,17 @@ pub fn format_number(value: f64, decimals: usize) -> String {
     if magnitude >= 1e15 || (magnitude > 0.0 && magnitude < 1e-6) {
         return format!("{value:.3e}");
     }
-    let leading_zeros = (0..6).take_while(|power| magnitude > 0.0 && magnitude < 10f64.powi(-power)).count();
+    let leading_zeros = (0..6)
+        .take_while(|power| magnitude > 0.0 && magnitude < 10f64.powi(-power))
+        .count();
     let decimals = (decimals + 1).max(leading_zeros + 2).min(12);
     let text = format!("{value:.decimals$}");
     let short = text.trim_end_matches('0').trim_end_matches('.');
-    if short == "-0" { "0".to_owned() } else { short.to_owned() }
+    if short == "-0" {
+        "0".to_owned()
+    } else {
+        short.to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -162,7 +171,11 @@ mod tests {
     #[case(0.0, 0, "0")]
     #[case(-0.0, 0, "0")]
     #[case(1e300, 0, "1.000e300")]
-    fn statistics_are_written_short_and_true(#[case] value: f64, #[case] decimals: usize, #[case] text: &str) {
+    fn statistics_are_written_short_and_true(
+        #[case] value: f64,
+        #[case] decimals: usize,
+        #[case] text: &str,
+    ) {
         assert_eq!(format_number(value, decimals), text);
     }
 
@@ -173,7 +186,10 @@ mod tests {
             numbers.push_float(text.parse().unwrap(), text);
         }
         let stats = numbers.finish().unwrap();
-        assert_eq!((stats.min.as_str(), stats.max.as_str(), stats.decimals), ("2.50", "110.14", 2));
+        assert_eq!(
+            (stats.min.as_str(), stats.max.as_str(), stats.decimals),
+            ("2.50", "110.14", 2)
+        );
     }
 
     #[test]

@@ -105,25 +105,35 @@ pub enum OutputProblem {
 
 /// Reads what lies at a declared output as its type. One line break at the end of a scalar is tolerated.
 pub fn parse(output: &Output, content: &OutputContent) -> Result<OutputValue, OutputFault> {
-    value(output, content).map_err(|problem| OutputFault { output: output.name.clone(), problem })
+    value(output, content).map_err(|problem| OutputFault {
+        output: output.name.clone(),
+        problem,
+    })
 }
 
 fn value(output: &Output, content: &OutputContent) -> Result<OutputValue, OutputProblem> {
     let wrong_kind = |found: &str| OutputProblem::WrongKind {
-        declared: if output.type_ == ValueType::Dir { "a folder" } else { "a file" }.to_owned(),
+        declared: if output.type_ == ValueType::Dir {
+            "a folder"
+        } else {
+            "a file"
+        }
+        .to_owned(),
         found: found.to_owned(),
     };
     match (content, output.type_) {
         (OutputContent::Missing, _) => Err(OutputProblem::Missing),
         (OutputContent::TooLarge(bytes), _) => Err(OutputProblem::TooLarge(*bytes)),
         (OutputContent::NotAFile(what), _) => Err(wrong_kind(what)),
-        (OutputContent::Dir(files), ValueType::Dir) => {
-            Ok(OutputValue::Dir(files.iter().map(|(path, _)| path.clone()).collect()))
-        }
+        (OutputContent::Dir(files), ValueType::Dir) => Ok(OutputValue::Dir(
+            files.iter().map(|(path, _)| path.clone()).collect(),
+        )),
         (OutputContent::Dir(_), _) => Err(wrong_kind("a folder")),
         (OutputContent::File(_), ValueType::Dir) => Err(wrong_kind("a file")),
         (OutputContent::File(encoded), type_) => {
-            let bytes = STANDARD.decode(encoded).map_err(|_| not_a_value("bytes in base64", encoded))?;
+            let bytes = STANDARD
+                .decode(encoded)
+                .map_err(|_| not_a_value("bytes in base64", encoded))?;
             if type_ == ValueType::File {
                 check_format(output.format, &bytes)?;
                 return Ok(OutputValue::File(bytes.len() as u64));
@@ -134,13 +144,18 @@ fn value(output: &Output, content: &OutputContent) -> Result<OutputValue, Output
 }
 
 fn not_a_value(expected: &str, found: &str) -> OutputProblem {
-    OutputProblem::NotAValue { expected: expected.to_owned(), found: cut_with_marker(found, LONGEST_VALUE) }
+    OutputProblem::NotAValue {
+        expected: expected.to_owned(),
+        found: cut_with_marker(found, LONGEST_VALUE),
+    }
 }
 
 fn scalar(type_: ValueType, bytes: &[u8]) -> Result<OutputValue, OutputProblem> {
-    let text =
-        std::str::from_utf8(bytes).map_err(|_| not_a_value("text in UTF-8", &String::from_utf8_lossy(bytes)))?;
-    let line = text.strip_suffix('\n').map_or(text, |line| line.strip_suffix('\r').unwrap_or(line));
+    let text = std::str::from_utf8(bytes)
+        .map_err(|_| not_a_value("text in UTF-8", &String::from_utf8_lossy(bytes)))?;
+    let line = text
+        .strip_suffix('\n')
+        .map_or(text, |line| line.strip_suffix('\r').unwrap_or(line));
     let parsed = match type_ {
         ValueType::Int => line.parse().ok().map(OutputValue::Int),
         ValueType::Float => float(line).map(OutputValue::Float),
@@ -161,7 +176,9 @@ const fn expectation(type_: ValueType) -> &'static str {
         ValueType::Int => "a whole number of 64 bits (`42`)",
         ValueType::Float => "a finite number (`0.5`)",
         ValueType::Bool => "`true` or `false`",
-        ValueType::Datetime => "a date and time in RFC 3339 (`2026-01-31T12:00:00Z`, the zone may be left out)",
+        ValueType::Datetime => {
+            "a date and time in RFC 3339 (`2026-01-31T12:00:00Z`, the zone may be left out)"
+        }
         ValueType::Timedelta => "a length of time in ISO 8601 (`PT1H30M`) or seconds (`5400`)",
         ValueType::String | ValueType::File | ValueType::Dir => "text",
     }
@@ -235,7 +252,9 @@ fn check_format(format: Option<FileFormat>, bytes: &[u8]) -> Result<(), OutputPr
     let fault = match format {
         FileFormat::CSV => delimited_fault(bytes, "output.csv"),
         FileFormat::TSV => delimited_fault(bytes, "output.tsv"),
-        FileFormat::JSON => serde_json::from_slice::<serde::de::IgnoredAny>(bytes).err().map(|error| error.to_string()),
+        FileFormat::JSON => serde_json::from_slice::<serde::de::IgnoredAny>(bytes)
+            .err()
+            .map(|error| error.to_string()),
         FileFormat::JSONLines => json_lines_fault(bytes),
         FileFormat::Parquet if !bytes.starts_with(b"PAR1") || !bytes.ends_with(b"PAR1") => {
             Some("it does not start and end with PAR1".to_owned())
@@ -246,7 +265,12 @@ fn check_format(format: Option<FileFormat>, bytes: &[u8]) -> Result<(), OutputPr
         FileFormat::Text => std::str::from_utf8(bytes).err().map(|error| error.to_string()),
         FileFormat::Parquet | FileFormat::Excel | FileFormat::Binary => None,
     };
-    fault.map_or(Ok(()), |reason| Err(OutputProblem::Malformed { format: format_name(format).to_owned(), reason }))
+    fault.map_or(Ok(()), |reason| {
+        Err(OutputProblem::Malformed {
+            format: format_name(format).to_owned(),
+            reason,
+        })
+    })
 }
 
 /// A delimited file has a header, and every record its width.
@@ -270,7 +294,10 @@ fn delimited_fault(bytes: &[u8], judged_name: &str) -> Option<String> {
             Ok(Some(record)) if width.is_none() => width = Some(record.width),
             Ok(Some(record)) if width != Some(record.width) => {
                 let width = width.unwrap_or_default();
-                return Some(format!("line {} has {} fields, the header {width}", record.line, record.width));
+                return Some(format!(
+                    "line {} has {} fields, the header {width}",
+                    record.line, record.width
+                ));
             }
             Ok(Some(_)) => {}
             Ok(None) => return None,
@@ -296,7 +323,12 @@ mod tests {
     use super::*;
 
     fn output(type_: ValueType, format: Option<FileFormat>) -> Output {
-        Output { name: "result".into(), type_, format, description: None }
+        Output {
+            name: "result".into(),
+            type_,
+            format,
+            description: None,
+        }
     }
 
     fn file(bytes: &[u8]) -> OutputContent {
@@ -304,7 +336,9 @@ mod tests {
     }
 
     fn text(type_: ValueType, written: &str) -> Option<String> {
-        parse(&output(type_, None), &file(written.as_bytes())).ok().and_then(|value| value.text())
+        parse(&output(type_, None), &file(written.as_bytes()))
+            .ok()
+            .and_then(|value| value.text())
     }
 
     #[rstest]
@@ -325,9 +359,21 @@ mod tests {
     #[case(ValueType::Bool, "FALSE", Some("false"))]
     #[case(ValueType::Bool, "1", None)]
     #[case(ValueType::Datetime, "2026-01-31T12:00:00Z\n", Some("2026-01-31T12:00:00Z"))]
-    #[case(ValueType::Datetime, "2026-01-31T12:00:00+00:00", Some("2026-01-31T12:00:00Z"))]
-    #[case(ValueType::Datetime, "2026-01-31 12:00:00.123456", Some("2026-01-31T12:00:00.123456"))]
-    #[case(ValueType::Datetime, "2026-01-31 12:00:00-05:30", Some("2026-01-31T12:00:00-05:30"))]
+    #[case(
+        ValueType::Datetime,
+        "2026-01-31T12:00:00+00:00",
+        Some("2026-01-31T12:00:00Z")
+    )]
+    #[case(
+        ValueType::Datetime,
+        "2026-01-31 12:00:00.123456",
+        Some("2026-01-31T12:00:00.123456")
+    )]
+    #[case(
+        ValueType::Datetime,
+        "2026-01-31 12:00:00-05:30",
+        Some("2026-01-31T12:00:00-05:30")
+    )]
     #[case(ValueType::Datetime, "2026-01-31", Some("2026-01-31T00:00:00"))]
     #[case(ValueType::Datetime, "20260131", None)]
     #[case(ValueType::Datetime, "2026-01-31T12:00:00[Europe/Berlin]", None)]
@@ -344,7 +390,11 @@ mod tests {
     #[case(ValueType::Timedelta, "1:99:00", None)]
     #[case(ValueType::Timedelta, "soon", None)]
     #[case(ValueType::Timedelta, "9223372036854775807 days, 0:00:00", None)]
-    fn scalars_are_read_as_their_type(#[case] type_: ValueType, #[case] written: &str, #[case] value: Option<&str>) {
+    fn scalars_are_read_as_their_type(
+        #[case] type_: ValueType,
+        #[case] written: &str,
+        #[case] value: Option<&str>,
+    ) {
         assert_eq!(text(type_, written).as_deref(), value);
     }
 
@@ -369,22 +419,34 @@ mod tests {
     #[case(FileFormat::Parquet, b"a,b\n", false)]
     #[case(FileFormat::Excel, b"PK\x03\x04", true)]
     #[case(FileFormat::Excel, b"a,b\n", false)]
-    fn files_have_their_declared_format(#[case] format: FileFormat, #[case] bytes: &[u8], #[case] is_valid: bool) {
+    fn files_have_their_declared_format(
+        #[case] format: FileFormat,
+        #[case] bytes: &[u8],
+        #[case] is_valid: bool,
+    ) {
         let result = parse(&output(ValueType::File, Some(format)), &file(bytes));
         assert_eq!(result.is_ok(), is_valid, "{result:?}");
     }
 
     #[test]
     fn a_fault_names_the_output_and_what_stood_there() {
-        let fault = parse(&output(ValueType::Int, None), &file("x".repeat(500).as_bytes())).unwrap_err().to_string();
-        assert!(fault.starts_with("output result: expected a whole number of 64 bits (`42`), found \"xxx"), "{fault}");
+        let fault = parse(&output(ValueType::Int, None), &file("x".repeat(500).as_bytes()))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            fault.starts_with("output result: expected a whole number of 64 bits (`42`), found \"xxx"),
+            "{fault}"
+        );
         assert!(fault.len() < 220, "{fault}");
     }
 
     #[test]
     fn what_is_not_there_or_of_another_kind_is_said() {
         let fault = |type_, content| parse(&output(type_, None), &content).unwrap_err().to_string();
-        assert_eq!(fault(ValueType::File, OutputContent::Missing), "output result: the program wrote nothing to it");
+        assert_eq!(
+            fault(ValueType::File, OutputContent::Missing),
+            "output result: the program wrote nothing to it"
+        );
         assert_eq!(
             fault(ValueType::Dir, file(b"x")),
             "output result: declared as a folder, but a file is there"
@@ -394,12 +456,18 @@ mod tests {
             "output result: declared as a file, but a folder is there"
         );
         assert!(fault(ValueType::File, OutputContent::TooLarge(9)).contains("9 bytes"));
-        assert!(fault(ValueType::File, OutputContent::NotAFile("a symbolic link".into())).contains("a symbolic link"));
+        assert!(
+            fault(ValueType::File, OutputContent::NotAFile("a symbolic link".into()))
+                .contains("a symbolic link")
+        );
     }
 
     #[test]
     fn a_folder_lists_its_files() {
         let content = OutputContent::Dir(vec![("a/b.txt".into(), String::new())]);
-        assert_eq!(parse(&output(ValueType::Dir, None), &content), Ok(OutputValue::Dir(vec!["a/b.txt".into()])));
+        assert_eq!(
+            parse(&output(ValueType::Dir, None), &content),
+            Ok(OutputValue::Dir(vec!["a/b.txt".into()]))
+        );
     }
 }

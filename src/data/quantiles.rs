@@ -31,7 +31,12 @@ pub struct Reservoir {
 impl Reservoir {
     /// Keeps at most `limit` numbers.
     pub fn new(limit: usize, seed: u64) -> Self {
-        Self { limit: limit.min(KEPT_NUMBERS), seen: 0, kept: Vec::new(), random: fastrand::Rng::with_seed(seed) }
+        Self {
+            limit: limit.min(KEPT_NUMBERS),
+            seen: 0,
+            kept: Vec::new(),
+            random: fastrand::Rng::with_seed(seed),
+        }
     }
 
     /// Takes in a number.
@@ -42,7 +47,10 @@ impl Reservoir {
             return;
         }
         let slot = self.random.u64(..self.seen);
-        if let Some(kept) = usize::try_from(slot).ok().and_then(|slot| self.kept.get_mut(slot)) {
+        if let Some(kept) = usize::try_from(slot)
+            .ok()
+            .and_then(|slot| self.kept.get_mut(slot))
+        {
             *kept = value;
         }
     }
@@ -55,14 +63,23 @@ impl Reservoir {
         self.kept.sort_by(f64::total_cmp);
         let at = |share: f64| {
             let position = share * (self.kept.len() - 1) as f64;
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a position below 10,000")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a position below 10,000"
+            )]
             let below = position.floor() as usize;
             let above = (below + 1).min(self.kept.len() - 1);
             let weight = position - below as f64;
             self.kept[below] * (1.0 - weight) + self.kept[above] * weight
         };
         let is_exact = self.seen == self.kept.len() as u64;
-        Some(Quartiles { lower: at(0.25), median: at(0.5), upper: at(0.75), is_exact })
+        Some(Quartiles {
+            lower: at(0.25),
+            median: at(0.5),
+            upper: at(0.75),
+            is_exact,
+        })
     }
 }
 
@@ -79,7 +96,15 @@ mod tests {
     #[test]
     fn few_numbers_give_exact_quartiles() {
         let found = quartiles(1..=4);
-        assert_eq!(found, Quartiles { lower: 1.75, median: 2.5, upper: 3.25, is_exact: true });
+        assert_eq!(
+            found,
+            Quartiles {
+                lower: 1.75,
+                median: 2.5,
+                upper: 3.25,
+                is_exact: true
+            }
+        );
     }
 
     #[test]

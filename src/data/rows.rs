@@ -59,7 +59,11 @@ impl TableBuilder {
     /// Adds a column; its position counts from 0.
     pub fn add_column(&mut self, name: String) -> usize {
         let position = self.columns.len();
-        let limit = if position < EXACT_COLUMNS { EXACT_LIMIT } else { NARROW_LIMIT };
+        let limit = if position < EXACT_COLUMNS {
+            EXACT_LIMIT
+        } else {
+            NARROW_LIMIT
+        };
         self.columns.push(Column::new(name, limit, position as u64));
         position
     }
@@ -79,11 +83,16 @@ impl TableBuilder {
             return;
         }
         self.keep_ended_rises();
-        let is_new = self.traces.iter().any(|(_, seen)| seen.is_new) && self.candidates.len() < MOST_CANDIDATES;
+        let is_new =
+            self.traces.iter().any(|(_, seen)| seen.is_new) && self.candidates.len() < MOST_CANDIDATES;
         let extremes = self.current_extremes();
         if is_new || !extremes.is_empty() {
             let text = shorten(raw, self.delimiter);
-            let candidate = Rc::new(Candidate { number: self.records, text, traces: self.traces.clone() });
+            let candidate = Rc::new(Candidate {
+                number: self.records,
+                text,
+                traces: self.traces.clone(),
+            });
             for key in extremes {
                 self.extremes.insert(key, Rc::clone(&candidate));
             }
@@ -104,7 +113,12 @@ impl TableBuilder {
 
     /// A rising column's largest value is the last record's, which is kept only when the rise ends.
     fn keep_ended_rises(&mut self) {
-        let ended: Vec<_> = self.traces.iter().filter(|(_, seen)| seen.ended_rise).map(|(column, _)| *column).collect();
+        let ended: Vec<_> = self
+            .traces
+            .iter()
+            .filter(|(_, seen)| seen.ended_rise)
+            .map(|(column, _)| *column)
+            .collect();
         if ended.is_empty() || self.last.number == 0 {
             return;
         }
@@ -128,7 +142,10 @@ impl TableBuilder {
     }
 
     fn last_candidate(&self) -> Candidate {
-        Candidate { text: shorten(&self.last.text, self.delimiter), ..self.last.clone() }
+        Candidate {
+            text: shorten(&self.last.text, self.delimiter),
+            ..self.last.clone()
+        }
     }
 
     /// Records so far.
@@ -156,15 +173,28 @@ impl TableBuilder {
         self.candidates.extend(self.extremes.values().cloned());
         self.candidates.sort_by_key(|candidate| candidate.number);
         self.candidates.dedup_by_key(|candidate| candidate.number);
-        let features: Vec<HashSet<_>> = self.candidates.iter().map(|candidate| self.features(candidate)).collect();
+        let features: Vec<HashSet<_>> = self
+            .candidates
+            .iter()
+            .map(|candidate| self.features(candidate))
+            .collect();
         let mut known = HashSet::new();
         let mut chosen = Vec::new();
         while chosen.len() < most {
             let gain = |position: &usize| features[*position].difference(&known).count();
-            let Some(best) = (0..features.len()).rev().max_by_key(gain).filter(|best| gain(best) > 0) else { break };
+            let Some(best) = (0..features.len())
+                .rev()
+                .max_by_key(gain)
+                .filter(|best| gain(best) > 0)
+            else {
+                break;
+            };
             known.extend(features[best].iter().copied());
             let Candidate { number, text, .. } = &*self.candidates[best];
-            chosen.push(SampleRow { number: *number, text: text.clone() });
+            chosen.push(SampleRow {
+                number: *number,
+                text: text.clone(),
+            });
         }
         chosen
     }
@@ -260,7 +290,12 @@ mod tests {
             }
             builder.end_record(line);
         }
-        builder.finish(most, None).1.into_iter().map(|row| row.number).collect()
+        builder
+            .finish(most, None)
+            .1
+            .into_iter()
+            .map(|row| row.number)
+            .collect()
     }
 
     #[test]
@@ -292,7 +327,10 @@ mod tests {
     fn long_cells_are_cut_and_the_rest_stands() {
         let raw = format!("1,\"{}\",tail", "x,".repeat(1_000));
         let short = shorten(&raw, Some(','));
-        assert!(short.starts_with("1,\"x,x,") && short.ends_with("more characters],tail"), "{short}");
+        assert!(
+            short.starts_with("1,\"x,x,") && short.ends_with("more characters],tail"),
+            "{short}"
+        );
         assert!(short.len() < 200);
     }
 }

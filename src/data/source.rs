@@ -48,7 +48,9 @@ impl Source {
                 Ok(Box::new(file))
             }
             Self::Base64(text) => {
-                let bytes = STANDARD.decode(text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+                let bytes = STANDARD
+                    .decode(text)
+                    .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
                 Ok(Box::new(io::Cursor::new(bytes)))
             }
         }
@@ -68,7 +70,10 @@ impl Source {
             Encoding::Utf16Be => encoding_rs::UTF_16BE,
             Encoding::Latin1 | Encoding::Windows1252 => encoding_rs::WINDOWS_1252,
         };
-        let decoded = DecodeReaderBytesBuilder::new().encoding(Some(codec)).bom_override(true).build(raw);
+        let decoded = DecodeReaderBytesBuilder::new()
+            .encoding(Some(codec))
+            .bom_override(true)
+            .build(raw);
         Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, decoded)))
     }
 }
@@ -144,7 +149,10 @@ impl Scan {
             [0xef, 0xbb, 0xbf, ..] => Some(Encoding::Utf8Bom),
             _ => None,
         };
-        let mut scan = Self { start, ..Self::default() };
+        let mut scan = Self {
+            start,
+            ..Self::default()
+        };
         if let Some(encoding @ (Encoding::Utf16Le | Encoding::Utf16Be)) = marked {
             scan.bytes = io::copy(&mut source.open()?, &mut io::sink())?;
             scan.read(source.open_decoded(encoding)?)?;
@@ -208,7 +216,9 @@ impl Scan {
                 Err(error) => {
                     let valid = position + error.valid_up_to();
                     self.count_multibyte(&bytes[position..valid]);
-                    let Some(length) = error.error_len() else { return valid };
+                    let Some(length) = error.error_len() else {
+                        return valid;
+                    };
                     self.note_invalid(&bytes[valid..valid + length], valid_breaks(&bytes[..valid], self));
                     position = valid + length;
                 }
@@ -288,7 +298,13 @@ mod tests {
 
     #[test]
     fn one_bad_byte_among_many_good_ones_leaves_utf8() {
-        let (found, encoding) = scan("häuser, öl, übel\nschön \n".bytes().chain([0xff, b'\n']).collect::<Vec<_>>().as_slice());
+        let (found, encoding) = scan(
+            "häuser, öl, übel\nschön \n"
+                .bytes()
+                .chain([0xff, b'\n'])
+                .collect::<Vec<_>>()
+                .as_slice(),
+        );
         assert_eq!(encoding, Encoding::Utf8Lossy);
         assert_eq!(found.invalid_lines, [3]);
     }

@@ -45,6 +45,11 @@ impl Times {
 
     /// The range; `None` when there was no date.
     pub fn finish(self) -> Option<TimeStats> {
-        Some(TimeStats { count: self.count, min: self.min?.1, max: self.max?.1, zoned: self.zoned })
+        Some(TimeStats {
+            count: self.count,
+            min: self.min?.1,
+            max: self.max?.1,
+            zoned: self.zoned,
+        })
     }
 }

@@ -88,9 +88,9 @@ impl Request {
     /// The file that it is about, as the user knows it.
     fn file(&self) -> String {
         match self {
-            Self::Describe { file_name, .. } | Self::Check { file_name, .. } | Self::Columns { file_name, .. } => {
-                file_name.clone()
-            }
+            Self::Describe { file_name, .. }
+            | Self::Check { file_name, .. }
+            | Self::Columns { file_name, .. } => file_name.clone(),
             Self::ParseOutputs { outputs } => {
                 let names: Vec<_> = outputs.iter().map(|(output, _)| output.name.as_str()).collect();
                 format!("the outputs {}", names.join(", "))
@@ -101,17 +101,29 @@ impl Request {
     /// Answers in this process.
     pub fn answer(&self) -> Result<Response, DataError> {
         match self {
-            Self::Describe { source, name, file_name, options } => {
-                describe_source(source, name, file_name, options).map(|profile| Response::Profile(Box::new(profile)))
-            }
-            Self::Check { source, file_name, format, checks } => {
-                checks::evaluate(source, file_name, *format, checks).map(Response::Report)
-            }
-            Self::Columns { source, file_name, format } => {
-                checks::columns(source, file_name, *format).map(Response::Columns)
-            }
+            Self::Describe {
+                source,
+                name,
+                file_name,
+                options,
+            } => describe_source(source, name, file_name, options)
+                .map(|profile| Response::Profile(Box::new(profile))),
+            Self::Check {
+                source,
+                file_name,
+                format,
+                checks,
+            } => checks::evaluate(source, file_name, *format, checks).map(Response::Report),
+            Self::Columns {
+                source,
+                file_name,
+                format,
+            } => checks::columns(source, file_name, *format).map(Response::Columns),
             Self::ParseOutputs { outputs } => {
-                let values = outputs.iter().map(|(output, content)| outputs::parse(output, content)).collect();
+                let values = outputs
+                    .iter()
+                    .map(|(output, content)| outputs::parse(output, content))
+                    .collect();
                 Ok(Response::Outputs(values))
             }
         }
@@ -130,19 +142,31 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { memory_bytes: 256 * MIB, seconds: 60 }
+        Self {
+            memory_bytes: 256 * MIB,
+            seconds: 60,
+        }
     }
 }
 
 impl Limits {
     /// Puts this process under the limits; it can write no file any more.
     fn apply(self) -> io::Result<()> {
-        let hard = |value| Rlimit { current: Some(value), maximum: Some(value) };
+        let hard = |value| Rlimit {
+            current: Some(value),
+            maximum: Some(value),
+        };
         setrlimit(Resource::Core, hard(0))?;
         setrlimit(Resource::Fsize, hard(0))?;
         setrlimit(Resource::As, hard(self.memory_bytes))?;
         // One second more for the hard limit: the soft one ends the process with a signal that tells why.
-        setrlimit(Resource::Cpu, Rlimit { current: Some(self.seconds), maximum: Some(self.seconds + 1) })?;
+        setrlimit(
+            Resource::Cpu,
+            Rlimit {
+                current: Some(self.seconds),
+                maximum: Some(self.seconds + 1),
+            },
+        )?;
         Ok(())
     }
 }
@@ -185,7 +209,11 @@ impl Client {
     #[must_use]
     pub fn new(program: &Path, args: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
         let args = args.into_iter().map(Into::into).collect();
-        Self { program: program.to_path_buf(), args, limits: Limits::default() }
+        Self {
+            program: program.to_path_buf(),
+            args,
+            limits: Limits::default(),
+        }
     }
 
     /// The same client with other limits.
@@ -206,9 +234,16 @@ impl Client {
         let wall = Duration::from_secs(self.limits.seconds);
         let finished = tokio::time::timeout(wall, self.converse(&input, &mut stdout)).await;
         let replies = replies(&stdout)?;
-        let file = || requests.get(replies.len()).map_or_else(|| "the files".to_owned(), Request::file);
+        let file = || {
+            requests
+                .get(replies.len())
+                .map_or_else(|| "the files".to_owned(), Request::file)
+        };
         match finished {
-            Err(_) => Err(DataError::Limit { file: file(), limit: format!("{} s", self.limits.seconds) }),
+            Err(_) => Err(DataError::Limit {
+                file: file(),
+                limit: format!("{} s", self.limits.seconds),
+            }),
             Ok(Err(error)) => Err(error.into()),
             Ok(Ok(ended)) if ended.status.success() && replies.len() == requests.len() => Ok(replies),
             Ok(Ok(ended)) => Err(self.fault(file(), &ended)),
@@ -224,8 +259,14 @@ impl Client {
             .stderr(Stdio::piped())
             .kill_on_drop(true)
             .spawn()?;
-        let Child { stdin, stdout: child_output, stderr: child_errors, .. } = &mut child;
-        let (Some(mut stdin), Some(mut output), Some(errors)) = (stdin.take(), child_output.take(), child_errors.take())
+        let Child {
+            stdin,
+            stdout: child_output,
+            stderr: child_errors,
+            ..
+        } = &mut child;
+        let (Some(mut stdin), Some(mut output), Some(errors)) =
+            (stdin.take(), child_output.take(), child_errors.take())
         else {
             return Err(io::Error::other("the child has no pipes"));
         };
@@ -236,7 +277,8 @@ impl Client {
             let _ = stdin.write_all(input).await;
             drop(stdin);
         };
-        let ((), read, heard) = tokio::join!(write, output.read_to_end(stdout), errors.read_to_end(&mut stderr));
+        let ((), read, heard) =
+            tokio::join!(write, output.read_to_end(stdout), errors.read_to_end(&mut stderr));
         read.and(heard)?;
         let status = child.wait().await?;
         Ok(Ended { status, stderr })
@@ -246,13 +288,26 @@ impl Client {
         let stderr = String::from_utf8_lossy(&ended.stderr);
         let signal = ended.status.signal();
         if signal == Some(Signal::XCPU.as_raw()) {
-            return DataError::Limit { file, limit: format!("{} s of CPU time", self.limits.seconds) };
+            return DataError::Limit {
+                file,
+                limit: format!("{} s of CPU time", self.limits.seconds),
+            };
         }
         if stderr.contains("memory allocation of") {
-            return DataError::Limit { file, limit: format!("{} MiB of memory", self.limits.memory_bytes / MIB) };
+            return DataError::Limit {
+                file,
+                limit: format!("{} MiB of memory", self.limits.memory_bytes / MIB),
+            };
         }
-        let last_line = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
-        DataError::Crashed { file, reason: format!("{}: {}", ended.status, last_line.trim()) }
+        let last_line = stderr
+            .lines()
+            .rev()
+            .find(|line| !line.trim().is_empty())
+            .unwrap_or("it said nothing");
+        DataError::Crashed {
+            file,
+            reason: format!("{}: {}", ended.status, last_line.trim()),
+        }
     }
 }
 
