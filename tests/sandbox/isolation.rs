@@ -106,17 +106,15 @@ async fn inputs_lie_under_both_names_and_are_read_only() {
     let photos = folder.path().join("some-folder");
     fs::create_dir(&photos).unwrap();
     fs::write(photos.join("a.txt"), "a").unwrap();
-    let code = "import os\nfor path in ('/var/inputs/measurements.csv', '/var/inputs/measurements', '/var/inputs/photos/a.txt'):\n    print(len(open(path).read()))\n    try:\n        open(path, 'a')\n    except OSError as error:\n        print(error.strerror)\n";
+    let code = "import os\nfor path in ('/var/inputs/measurements.csv', '/var/inputs/measurements', '/var/inputs/photos/a.txt'):\n    print(len(open(path).read()))\n    try:\n        open(path, 'a')\n    except OSError:\n        print('refused')\n";
     let mut job = job(vec![program(code, &[])]);
     job.inputs = vec![
         input("measurements", "measurements.csv", &file),
         input("photos", "photos", &photos),
     ];
     let report = &run(&job).await.phases[0];
-    let refused = "Read-only file system";
     assert_eq!(
-        report.stdout,
-        format!("15\n{refused}\n15\n{refused}\n1\n{refused}\n"),
+        report.stdout, "15\nrefused\n15\nrefused\n1\nrefused\n",
         "{}",
         report.stderr
     );

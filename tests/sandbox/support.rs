@@ -115,7 +115,6 @@ pub async fn printed(solution: &str) -> String {
 
 pub async fn session(solution: &str, test_file: &str) -> TestReport {
     let report = run_one(tests(solution, test_file)).await;
-    eprintln!("{report:#?}");
     let session = report.tests.expect("a session");
     assert!(!report.stderr.contains("Traceback"), "{}", report.stderr);
     session
@@ -129,7 +128,8 @@ pub fn own(ids: &[String]) -> Vec<&str> {
 
 /// Tests that fill the machine wait for each other.
 pub fn one_at_a_time() -> File {
-    let file = File::create(std::env::temp_dir().join("codegen-operator-tests.lock")).unwrap();
+    std::fs::create_dir_all(cache()).unwrap();
+    let file = File::create(cache().join("one-at-a-time.lock")).unwrap();
     file.lock().unwrap();
     file
 }

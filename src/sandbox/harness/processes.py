@@ -17,6 +17,7 @@ from watch import Watch
 CAPTURED_BYTES = 64 * 1024
 """How much of the end of each output stream is kept."""
 
+_SPARE_PROCESSES = 16
 _DEATH_SIGNAL, _DUMPABLE = 1, 4
 _LIFELINE = 0
 
@@ -92,7 +93,8 @@ def protect_self(user: int | None) -> None:
     if _prctl(_DUMPABLE, 0, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "could not make the harness non-dumpable")
     # The change of user has cleared the one that bubblewrap had set.
-    _prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+    _prctl(_SPARE_PROCESSES = 16
+_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     # PID 1 receives only signals it handles; Python's handler of SIGINT would be a way to end it from inside.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
@@ -114,7 +116,7 @@ def run(
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
     child_ends = [out_write, err_write] + ([channel[0]] if channel else [])
-    pid = _spawn(argv, cwd, env, child_ends, limits, pin=not watch.grouped)
+    pid = _spawn(argv, cwd, env, child_ends, limits, not watch.grouped)
     for end in child_ends:
         os.close(end)
 
@@ -194,7 +196,7 @@ def _reap(main: int) -> int | None:
 
 
 def _spawn(
-    argv: list[str], cwd: str, env: dict[str, str], streams: list[int], limits: Limits, pin: bool
+    argv: list[str], cwd: str, env: dict[str, str], streams: list[int], limits: Limits, ungrouped: bool
 ) -> int:
     pid = os.fork()
     if pid:
@@ -209,8 +211,9 @@ def _spawn(
         os.chdir(cwd)
         for handled in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGINT):
             signal.signal(handled, signal.SIG_DFL)
-        _limit_self(limits)
-        if pin:
+        # A control group counts the processes it refuses, so it shall refuse first.
+        _limit_self(limits, limits.processes + (0 if ungrouped else _SPARE_PROCESSES))
+        if ungrouped:
             _pin_to_cpus(limits.cpus)
         os.execve(argv[0], argv, env)
     except BaseException as error:  # noqa: BLE001 - nothing may return into the harness's own loop
@@ -222,12 +225,12 @@ def _move_up(stream: int) -> int:
     return fcntl.fcntl(stream, fcntl.F_DUPFD_CLOEXEC, 64)
 
 
-def _limit_self(limits: Limits) -> None:
+def _limit_self(limits: Limits, processes: int) -> None:
     for what, amount in (
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_FSIZE, limits.file_bytes),
         (resource.RLIMIT_CPU, limits.cpu_seconds),
-        (resource.RLIMIT_NPROC, limits.processes),
+        (resource.RLIMIT_NPROC, processes),
     ):
         _, hard = resource.getrlimit(what)
         if hard != resource.RLIM_INFINITY:

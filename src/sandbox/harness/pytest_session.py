@@ -80,6 +80,8 @@ def _plugins_of_packages() -> list[str]:
             arguments += ["-p", module]
     if importlib.util.find_spec("pytest_asyncio"):
         arguments += ["-p", "pytest_asyncio.plugin", "--override-ini=asyncio_mode=auto"]
+        # Its default, said aloud: some versions warn when it is not.
+        arguments += ["--override-ini=asyncio_default_fixture_loop_scope=function"]
     return arguments
 
 
@@ -166,7 +168,7 @@ def _frames(error: BaseException, work: str) -> list[dict[str, object]]:
     while traceback is not None:
         code = traceback.tb_frame.f_code
         path = os.path.normpath(os.path.join(work, code.co_filename))
-        if path.startswith(work + os.sep):
+        if path.startswith(work + os.sep) and not code.co_filename.startswith("<"):
             name = os.path.relpath(path, work)
             frames.append({"file": name, "line": traceback.tb_lineno or 1, "function": code.co_name})
         traceback = traceback.tb_next

@@ -35,8 +35,10 @@ class Watch:
         """The limit that the tree has met while it still runs, if one."""
         if _count(self._process_events, "max") - self._refused >= _REFUSED_FORKS:
             return {"limitHit": "processes"}
+        if _count(self._memory_events, "oom_kill") > self._kills:
+            # The kernel ended one process; what is left of the tree is no fair run of the program.
+            return {"limitHit": "memory"}
         if self.grouped:
-            # The kernel ends what takes too much memory; `explain` tells.
             return None
         resident, tasks = _sum_tree()
         if tasks >= self._processes - 1:

@@ -121,6 +121,17 @@ pub(super) fn arguments(layout: &Layout) -> Vec<OsString> {
     system(layout, &mut line);
     line.bind(layout.environment, Path::new(venv::FOLDER));
     line.bind(layout.harness, Path::new(harness::FOLDER));
+    // Made first: bubblewrap would close the folders above a target like those above its source.
+    line.add([
+        "--dir",
+        "/var",
+        "--dir",
+        "/var/inputs",
+        "--dir",
+        "/run",
+        "--dir",
+        "/run/limits",
+    ]);
     for mount in layout.mounts {
         line.bind(&mount.source, &mount.target);
     }
@@ -168,7 +179,7 @@ fn system(layout: &Layout, line: &mut Line) {
     line.add(["--proc", "/proc", "--dev", "/dev"]);
     let inside = |folder: &&str| layout.interpreter.starts_with(folder);
     if !["/usr"].iter().chain(&STORES).any(|folder| inside(&folder)) {
-        // Bubblewrap would close the folders above like the originals, and a home is closed to other users.
+        // Made first for the same reason as `/var` is: a home is closed to other users.
         let above: Vec<&Path> = layout.interpreter.ancestors().skip(1).collect();
         for folder in above.into_iter().rev().skip(1) {
             line.add([OsString::from("--dir"), folder.into()]);
