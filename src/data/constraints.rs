@@ -6,47 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::values::{FileFormat, Output, ValueType};
 use crate::pipeline::checks::{ColumnCheck, Rule};
+use crate::pipeline::reply::{CheckKind, CheckRow};
 
 use super::cell::parse_number;
 use super::checks::compile;
-
-/// One row of the model's reply.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
-pub struct ReplyCheck {
-    /// Position of the constraint in `spec.constraints`, counted from 0.
-    pub constraint: usize,
-    /// Column that the check looks at.
-    pub column: String,
-    /// Kind of check.
-    pub kind: CheckKind,
-    /// Bounds, pattern or allowed values, as text.
-    pub arguments: Vec<String>,
-}
-
-/// Kinds of check.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub enum CheckKind {
-    /// Greater than one number.
-    GreaterThan,
-    /// Greater than or equal to one number.
-    GreaterOrEqual,
-    /// Less than one number.
-    LessThan,
-    /// Less than or equal to one number.
-    LessOrEqual,
-    /// Between two numbers, both allowed.
-    Between,
-    /// Matches one pattern.
-    Regex,
-    /// One of the arguments.
-    IsIn,
-    /// Present.
-    NotNull,
-    /// No kind fits.
-    None,
-}
 
 /// The constraints as checks.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
@@ -73,7 +36,7 @@ pub struct Unchecked {
 /// result as a check or with a reason.
 #[must_use]
 pub fn checks_from_reply(
-    rows: &[ReplyCheck],
+    rows: &[CheckRow],
     count: usize,
     columns: &[String],
     outputs: &[Output],
@@ -111,7 +74,7 @@ pub fn checks_from_reply(
     found
 }
 
-fn check(row: &ReplyCheck, columns: &[String], outputs: &[Output]) -> Result<ColumnCheck, String> {
+fn check(row: &CheckRow, columns: &[String], outputs: &[Output]) -> Result<ColumnCheck, String> {
     let rule = rule(row)?;
     let column = column(&row.column, columns, outputs)?;
     Ok(ColumnCheck {
@@ -121,7 +84,7 @@ fn check(row: &ReplyCheck, columns: &[String], outputs: &[Output]) -> Result<Col
     })
 }
 
-fn rule(row: &ReplyCheck) -> Result<Rule, String> {
+fn rule(row: &CheckRow) -> Result<Rule, String> {
     let arguments = row.arguments.as_slice();
     let one = || match arguments {
         [bound] => bound_of(bound),
@@ -220,7 +183,7 @@ mod tests {
     const COLUMNS: [&str; 5] = ["quantity", "price", "temperature_c", "humidity", "sensor_id"];
 
     fn interpret(rows: &str, count: usize, outputs: &[Output]) -> Interpretation {
-        let rows: Vec<ReplyCheck> = serde_json::from_str(rows).unwrap();
+        let rows: Vec<CheckRow> = serde_json::from_str(rows).unwrap();
         checks_from_reply(&rows, count, &COLUMNS.map(str::to_owned), outputs)
     }
 

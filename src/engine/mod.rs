@@ -8,7 +8,8 @@ mod call;
 pub mod data;
 pub mod event;
 mod material;
-mod run;
+pub mod reader;
+pub mod run;
 mod samples;
 
 use std::collections::BTreeMap;

@@ -16,7 +16,7 @@ use super::python::merge::{changed_names, merge, tree_hash};
 use super::python::packages::{Sources, detect};
 use super::python::requirement::{Requirement, normalized};
 use super::python::suite;
-use super::python::tampering::{solution_findings, suite_findings};
+use super::python::tampering::{Finding, solution_findings, suite_findings};
 use super::python::Module;
 use super::reply::{
     CodeReply, ConstraintsReply, DiagnosisReply, EnvironmentReply, PackageManager, PlanReply, ReplyFault, SourceReply, parse,
@@ -278,7 +278,7 @@ impl Facts<'_> {
 
     fn check_solution(&self, module: &Module) -> Result<(), String> {
         let mut faults = violations(module, &self.task.inputs, &self.task.outputs);
-        faults.extend(solution_findings(module).iter().map(ToString::to_string));
+        faults.extend(solution_findings(module).iter().map(said));
         if faults.is_empty() { Ok(()) } else { Err(format!("solution.py breaks the contract: {}", faults.join(" "))) }
     }
 
@@ -286,7 +286,7 @@ impl Facts<'_> {
         if suite::test_functions(suite).is_empty() {
             return Err("The suite has no test: write functions whose names start with test_.".into());
         }
-        let faults: Vec<String> = suite_findings(suite).iter().map(ToString::to_string).collect();
+        let faults: Vec<String> = suite_findings(suite).iter().map(said).collect();
         if faults.is_empty() { Ok(()) } else { Err(format!("test_solution.py is not accepted: {}", faults.join(" "))) }
     }
 
@@ -361,6 +361,10 @@ fn resolve(error_type: ErrorType, module: &Module, named: &str) -> Option<String
                 .map(|function| function.qualname)
         }
     }
+}
+
+fn said(finding: &Finding) -> String {
+    format!("Line {}: {}.", finding.line, finding.what)
 }
 
 /// Whether a requirement is of that package.

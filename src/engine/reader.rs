@@ -1,0 +1,212 @@
+//! Reads samples and outputs in a child process with limits, so that a hostile file cannot hurt this one.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::api::status::{ConstraintStatus, SampleStatus};
+use crate::api::values::ValueType;
+use crate::data::DataError;
+use crate::data::checks::{CheckOutcome, CheckReport, CheckResult};
+use crate::data::constraints::checks_from_reply;
+use crate::data::context::{Options, render};
+use crate::data::outputs::{OutputFault, OutputValue};
+use crate::data::profile::SampleProfile;
+use crate::data::source::Source;
+use crate::data::worker::{Client, Request, Response};
+use crate::pipeline::checks::ColumnCheck;
+use crate::pipeline::reply::ConstraintsReply;
+use crate::pipeline::sandbox::{OutputContent, OutputReport};
+use crate::pipeline::task::Task;
+
+use super::data::{DataReader, Described};
+
+/// Violations of a constraint that a fault quotes.
+const QUOTED: usize = 3;
+
+/// Reads through a child process.
+#[derive(Clone, Debug)]
+pub struct WorkerReader {
+    /// Starts the child.
+    pub client: Client,
+    /// Where each sample lies, by name.
+    pub sources: BTreeMap<String, PathBuf>,
+}
+
+impl DataReader for WorkerReader {
+    async fn describe(&self, task: &Task) -> Result<Described, DataError> {
+        let options = Options { max_rows: task.max_sample_rows };
+        let requests: Vec<Request> = task
+            .samples
+            .iter()
+            .map(|sample| Request::Describe {
+                source: Source::path(self.sources.get(&sample.name).cloned().unwrap_or_default().as_path()),
+                name: sample.name.clone(),
+                file_name: task.mount_name(&sample.name).unwrap_or_default(),
+                options: options.clone(),
+            })
+            .collect();
+        let mut profiles = Vec::with_capacity(requests.len());
+        for response in self.ask(&requests).await? {
+            if let Response::Profile(profile) = response? {
+                profiles.push(*profile);
+            }
+        }
+        let context = match profiles.as_slice() {
+            [] => String::new(),
+            profiles => render(profiles, task.limits.max_context_tokens, task.max_sample_rows).text,
+        };
+        // Plain data with string keys: writing it to memory cannot fail.
+        let profiles = serde_json::to_vec_pretty(&profiles).unwrap_or_default();
+        Ok(Described { context, profiles, samples: task.samples.iter().map(sample_status).collect() })
+    }
+
+    fn bind(
+        &self,
+        task: &Task,
+        profiles: &[u8],
+        reply: &ConstraintsReply,
+    ) -> (Vec<ColumnCheck>, Vec<ConstraintStatus>) {
+        let profiles: Vec<SampleProfile> = serde_json::from_slice(profiles).unwrap_or_default();
+        let columns: Vec<(String, Vec<String>)> = profiles.iter().map(columns_of).collect();
+        let all: Vec<String> = columns.iter().flat_map(|(_, columns)| columns.clone()).collect();
+        let found = checks_from_reply(&reply.checks, task.constraints.len(), &all, &task.outputs);
+        let status = |(number, text): (usize, &String)| {
+            let checks: Vec<&ColumnCheck> = found.checks.iter().filter(|check| check.constraint == number).collect();
+            let has = |columns: &[String]| checks.iter().any(|check| columns.contains(&check.column));
+            let unchecked = found.unchecked.iter().filter(|one| one.constraint == number).map(|one| one.reason.clone());
+            let words: Vec<String> = checks.iter().map(ToString::to_string).collect();
+            ConstraintStatus {
+                text: text.clone(),
+                bound_to: columns.iter().filter(|(_, names)| has(names)).map(|(name, _)| name.clone()).collect(),
+                check: if words.is_empty() {
+                    format!("unchecked: {}", unchecked.collect::<Vec<_>>().join("; "))
+                } else {
+                    words.join("; ")
+                },
+            }
+        };
+        let statuses = task.constraints.iter().enumerate().map(status).collect();
+        (found.checks, statuses)
+    }
+
+    async fn judge(
+        &self,
+        task: &Task,
+        outputs: &[OutputReport],
+        checks: &[ColumnCheck],
+    ) -> Result<Vec<(String, String)>, DataError> {
+        if task.outputs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let declared = |name: &str| outputs.iter().find(|output| output.name == name);
+        let pairs: Vec<_> = task
+            .outputs
+            .iter()
+            .map(|output| {
+                let content = declared(&output.name).map_or(OutputContent::Missing, |found| found.content.clone());
+                (output.clone(), content)
+            })
+            .collect();
+        let mut requests = vec![Request::ParseOutputs { outputs: pairs.clone() }];
+        let mut checked = Vec::new();
+        for (output, content) in pairs {
+            if let (ValueType::File, OutputContent::File(bytes), false) = (output.type_, content, checks.is_empty()) {
+                checked.push((output.name.clone(), output.format.is_some()));
+                requests.push(Request::Check {
+                    source: Source::Base64(bytes),
+                    file_name: output.name,
+                    format: output.format,
+                    checks: checks.to_vec(),
+                });
+            }
+        }
+        let mut responses = self.ask(&requests).await?.into_iter();
+        let mut faults = parsed(responses.next());
+        for ((name, has_format), response) in checked.into_iter().zip(responses) {
+            faults.extend(violations(&name, has_format, response, &faults));
+        }
+        Ok(faults)
+    }
+}
+
+impl WorkerReader {
+    async fn ask(&self, requests: &[Request]) -> Result<Vec<Result<Response, DataError>>, DataError> {
+        if requests.is_empty() { Ok(Vec::new()) } else { self.client.run(requests).await }
+    }
+
+    /// The outputs' values, as the types that the task declares.
+    pub async fn values(
+        &self,
+        task: &Task,
+        outputs: &[OutputReport],
+    ) -> Result<Vec<(String, Result<OutputValue, OutputFault>)>, DataError> {
+        let pairs = task.outputs.iter().filter_map(|output| {
+            let found = outputs.iter().find(|found| found.name == output.name)?;
+            Some((output.clone(), found.content.clone()))
+        });
+        let pairs: Vec<_> = pairs.collect();
+        let names: Vec<String> = pairs.iter().map(|(output, _)| output.name.clone()).collect();
+        if pairs.is_empty() {
+            return Ok(Vec::new());
+        }
+        match self.ask(&[Request::ParseOutputs { outputs: pairs }]).await?.into_iter().next() {
+            Some(Ok(Response::Outputs(values))) => Ok(names.into_iter().zip(values).collect()),
+            Some(Err(error)) => Err(error),
+            Some(Ok(Response::Profile(_) | Response::Report(_) | Response::Columns(_))) | None => Ok(Vec::new()),
+        }
+    }
+}
+
+fn sample_status(sample: &crate::pipeline::task::FrozenFile) -> SampleStatus {
+    SampleStatus {
+        name: sample.name.clone(),
+        sha256: sample.sha256.clone(),
+        bytes: i64::try_from(sample.bytes).unwrap_or(i64::MAX),
+    }
+}
+
+fn columns_of(profile: &SampleProfile) -> (String, Vec<String>) {
+    let columns = profile.table().map(|table| table.columns.iter().map(|column| column.name.clone()).collect());
+    (profile.name.clone(), columns.unwrap_or_default())
+}
+
+/// What is wrong with the outputs as such. A file that the child could not survive is a fault of the program that wrote it.
+fn parsed(response: Option<Result<Response, DataError>>) -> Vec<(String, String)> {
+    match response {
+        Some(Ok(Response::Outputs(values))) => {
+            let faults = values.into_iter().filter_map(Result::err);
+            faults.map(|fault| (fault.output.clone(), fault.problem.to_string())).collect()
+        }
+        Some(Err(error)) => vec![("(all)".into(), error.to_string())],
+        Some(Ok(Response::Profile(_) | Response::Report(_) | Response::Columns(_))) | None => Vec::new(),
+    }
+}
+
+/// Constraints that an output breaks. One that names none of its columns, or an output that is no table, breaks nothing.
+fn violations(
+    name: &str,
+    has_format: bool,
+    response: Result<Response, DataError>,
+    known: &[(String, String)],
+) -> Vec<(String, String)> {
+    match response {
+        Ok(Response::Report(CheckReport { results, .. })) => {
+            results.iter().filter_map(violation).map(|fault| (name.to_owned(), fault)).collect()
+        }
+        Err(error) if has_format && known.iter().all(|(output, _)| output != name) => {
+            vec![(name.to_owned(), error.to_string())]
+        }
+        Ok(Response::Profile(_) | Response::Columns(_) | Response::Outputs(_)) | Err(_) => Vec::new(),
+    }
+}
+
+fn violation(result: &CheckResult) -> Option<String> {
+    match &result.outcome {
+        CheckOutcome::ColumnMissing | CheckOutcome::Checked { violations: 0, .. } => None,
+        CheckOutcome::Checked { values, violations, first } => {
+            let quoted: Vec<String> =
+                first.iter().take(QUOTED).map(|one| format!("line {}: {:?}", one.line, one.value)).collect();
+            Some(format!("{violations} of {values} values break the constraint that {} ({})", result.check, quoted.join(", ")))
+        }
+    }
+}
