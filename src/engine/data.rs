@@ -8,6 +8,7 @@ use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::reply::ConstraintsReply;
 use crate::pipeline::sandbox::OutputReport;
 use crate::pipeline::task::Task;
+use crate::pipeline::verdict::RehearsalFindings;
 
 /// Reads samples and outputs, wherever that happens.
 pub trait DataReader: Send + Sync {
@@ -17,13 +18,13 @@ pub trait DataReader: Send + Sync {
     /// Turns the model's rows into checks bound to columns of samples and outputs.
     fn bind(&self, task: &Task, profiles: &[u8], reply: &ConstraintsReply) -> (Vec<ColumnCheck>, Vec<ConstraintStatus>);
 
-    /// What is wrong with the outputs: name and fault.
+    /// Reads the outputs as their types and checks the constraints on their columns.
     fn judge(
         &self,
         task: &Task,
         outputs: &[OutputReport],
         checks: &[ColumnCheck],
-    ) -> impl Future<Output = Result<Vec<(String, String)>, DataError>> + Send;
+    ) -> impl Future<Output = Result<RehearsalFindings, DataError>> + Send;
 }
 
 /// Samples, described.

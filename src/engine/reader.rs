@@ -9,7 +9,7 @@ use crate::data::DataError;
 use crate::data::checks::{CheckOutcome, CheckReport, CheckResult};
 use crate::data::constraints::checks_from_reply;
 use crate::data::context::{Options, render};
-use crate::data::outputs::{OutputFault, OutputValue};
+use crate::data::outputs::OutputValue;
 use crate::data::profile::SampleProfile;
 use crate::data::source::Source;
 use crate::data::worker::{Client, Request, Response};
@@ -17,6 +17,7 @@ use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::reply::ConstraintsReply;
 use crate::pipeline::sandbox::{OutputContent, OutputReport};
 use crate::pipeline::task::Task;
+use crate::pipeline::verdict::RehearsalFindings;
 
 use super::data::{DataReader, Described};
 
@@ -94,9 +95,9 @@ impl DataReader for WorkerReader {
         task: &Task,
         outputs: &[OutputReport],
         checks: &[ColumnCheck],
-    ) -> Result<Vec<(String, String)>, DataError> {
+    ) -> Result<RehearsalFindings, DataError> {
         if task.outputs.is_empty() {
-            return Ok(Vec::new());
+            return Ok(RehearsalFindings::default());
         }
         let declared = |name: &str| outputs.iter().find(|output| output.name == name);
         let pairs: Vec<_> = task
@@ -121,39 +122,18 @@ impl DataReader for WorkerReader {
             }
         }
         let mut responses = self.ask(&requests).await?.into_iter();
-        let mut faults = parsed(responses.next());
+        let mut findings = parsed(task, responses.next());
         for ((name, has_format), response) in checked.into_iter().zip(responses) {
-            faults.extend(violations(&name, has_format, response, &faults));
+            let broken = violations(&name, has_format, response, &findings.faults);
+            findings.faults.extend(broken);
         }
-        Ok(faults)
+        Ok(findings)
     }
 }
 
 impl WorkerReader {
     async fn ask(&self, requests: &[Request]) -> Result<Vec<Result<Response, DataError>>, DataError> {
         if requests.is_empty() { Ok(Vec::new()) } else { self.client.run(requests).await }
-    }
-
-    /// The outputs' values, as the types that the task declares.
-    pub async fn values(
-        &self,
-        task: &Task,
-        outputs: &[OutputReport],
-    ) -> Result<Vec<(String, Result<OutputValue, OutputFault>)>, DataError> {
-        let pairs = task.outputs.iter().filter_map(|output| {
-            let found = outputs.iter().find(|found| found.name == output.name)?;
-            Some((output.clone(), found.content.clone()))
-        });
-        let pairs: Vec<_> = pairs.collect();
-        let names: Vec<String> = pairs.iter().map(|(output, _)| output.name.clone()).collect();
-        if pairs.is_empty() {
-            return Ok(Vec::new());
-        }
-        match self.ask(&[Request::ParseOutputs { outputs: pairs }]).await?.into_iter().next() {
-            Some(Ok(Response::Outputs(values))) => Ok(names.into_iter().zip(values).collect()),
-            Some(Err(error)) => Err(error),
-            Some(Ok(Response::Profile(_) | Response::Report(_) | Response::Columns(_))) | None => Ok(Vec::new()),
-        }
     }
 }
 
@@ -170,15 +150,31 @@ fn columns_of(profile: &SampleProfile) -> (String, Vec<String>) {
     (profile.name.clone(), columns.unwrap_or_default())
 }
 
-/// What is wrong with the outputs as such. A file that the child could not survive is a fault of the program that wrote it.
-fn parsed(response: Option<Result<Response, DataError>>) -> Vec<(String, String)> {
+/// The outputs as such. A file that the child could not survive is a fault of the program that wrote it.
+fn parsed(task: &Task, response: Option<Result<Response, DataError>>) -> RehearsalFindings {
+    let mut findings = RehearsalFindings::default();
     match response {
         Some(Ok(Response::Outputs(values))) => {
-            let faults = values.into_iter().filter_map(Result::err);
-            faults.map(|fault| (fault.output.clone(), fault.problem.to_string())).collect()
+            for (output, value) in task.outputs.iter().zip(values) {
+                match value {
+                    Ok(value) => findings.values.push((output.name.clone(), shown(&value))),
+                    Err(fault) => findings.faults.push((output.name.clone(), fault.problem.to_string())),
+                }
+            }
         }
-        Some(Err(error)) => vec![("(all)".into(), error.to_string())],
-        Some(Ok(Response::Profile(_) | Response::Report(_) | Response::Columns(_))) | None => Vec::new(),
+        Some(Err(error)) => findings.faults.push(("(all)".into(), error.to_string())),
+        Some(Ok(Response::Profile(_) | Response::Report(_) | Response::Columns(_))) | None => {}
+    }
+    findings
+}
+
+fn shown(value: &OutputValue) -> String {
+    match value {
+        OutputValue::File(1) => "1 byte".into(),
+        OutputValue::File(bytes) => format!("{bytes} bytes"),
+        OutputValue::Dir(files) if files.len() == 1 => "1 file".into(),
+        OutputValue::Dir(files) => format!("{} files", files.len()),
+        other => other.text().unwrap_or_default(),
     }
 }
 

@@ -138,17 +138,16 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     ) -> Result<Result<RunRecord, String>, EngineError> {
         let report = self.redacted(reports.main)?;
         let rehearsal = report.phases.iter().find(|phase| phase.name == PhaseName::Rehearsal);
-        let faults = match rehearsal {
+        let findings = match rehearsal {
             Some(phase) if phase.end == PhaseEnd::Exited(0) => {
                 let checks = self.checks(progress).await?;
                 match self.data.judge(self.task, &phase.outputs, &checks).await {
-                    Ok(faults) => faults,
+                    Ok(findings) => findings,
                     Err(error) => return Ok(Err(error.to_string())),
                 }
             }
-            _ => Vec::new(),
+            _ => RehearsalFindings::default(),
         };
-        let findings = RehearsalFindings { faults };
         let acceptance = jobs.acceptance_sentinels.as_ref().zip(reports.acceptance.as_ref());
         let verdict = judge(&jobs.main, &report, acceptance, &findings, jobs.skipped_rehearsal.as_deref());
         Ok(Ok(RunRecord { attempt: progress.attempt, started_at, report, findings, verdict }))

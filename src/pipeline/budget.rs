@@ -49,6 +49,21 @@ pub fn allow_build(task: &Task, progress: &Progress) -> Result<(), Stop> {
     Err(stop(progress, "limits.maxBuilds", &format!("{spent} of {limit} builds are made")))
 }
 
+/// Whether the limit that stopped the task has room again.
+#[must_use]
+pub fn has_room_again(task: &Task, progress: &Progress) -> bool {
+    let stopped = progress.stop.as_ref().map(|stop| stop.reason);
+    let room = allow_another_call(task, progress).is_ok()
+        && allow_build(task, progress).is_ok()
+        && allow_call(task, progress, 0).is_ok()
+        && exhausted(task, progress).is_none();
+    match stopped {
+        Some(StopReason::IterationsExhausted) => room && progress.attempt < task.limits.max_iterations,
+        Some(StopReason::BudgetExceeded) => room,
+        Some(StopReason::NoProgress | StopReason::InvalidReply) | None => false,
+    }
+}
+
 fn stop(progress: &Progress, limit: &str, spent: &str) -> Stop {
     let last = progress
         .last_error

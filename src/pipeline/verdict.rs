@@ -120,6 +120,9 @@ impl Verdict {
 pub struct RehearsalFindings {
     /// Outputs that are missing, of another type, or break a constraint: output and what is wrong with it.
     pub faults: Vec<(String, String)>,
+    /// Values of the outputs that are what they should be: output and value, of files and folders their size.
+    #[serde(default)]
+    pub values: Vec<(String, String)>,
 }
 
 /// Judges a run. `skipped_rehearsal` says why there was none.

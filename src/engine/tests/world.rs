@@ -24,6 +24,7 @@ use crate::pipeline::sandbox::{
     TestResult,
 };
 use crate::pipeline::task::Task;
+use crate::pipeline::verdict::RehearsalFindings;
 use crate::sandbox::{Built, ImageSpec, Progressing, Sandbox, SandboxError};
 
 /// A model that answers from a script: replies by kind, the last of a kind repeated for ever.
@@ -211,8 +212,8 @@ impl DataReader for FixedData {
         _task: &Task,
         _outputs: &[OutputReport],
         _checks: &[ColumnCheck],
-    ) -> Result<Vec<(String, String)>, DataError> {
-        Ok(Vec::new())
+    ) -> Result<RehearsalFindings, DataError> {
+        Ok(RehearsalFindings::default())
     }
 }
 

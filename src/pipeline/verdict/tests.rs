@@ -148,6 +148,7 @@ fn of_acceptance_tests_only_the_count_is_kept() {
 fn rehearsed(done: PhaseReport, faults: &[(&str, &str)]) -> Verdict {
     let findings = RehearsalFindings {
         faults: faults.iter().map(|(name, fault)| ((*name).to_owned(), (*fault).to_owned())).collect(),
+        ..RehearsalFindings::default()
     };
     judge(&job(vec![program()]), &report(vec![done]), None, &findings, None)
 }

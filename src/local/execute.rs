@@ -1,0 +1,227 @@
+//! Performs a prepared task step by step until it ends, waits for a person, or is stopped.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use jiff::Timestamp;
+use tokio::sync::watch;
+
+use super::interrupt::Stop;
+use super::runner::{Prepared, RunError, RunOptions};
+use crate::data::worker::Client;
+use crate::engine::event::Observer;
+use crate::engine::reader::WorkerReader;
+use crate::engine::{Engine, Step, Surroundings};
+use crate::ledger::{Entry, FolderStore, Ledger, Store};
+use crate::model::{AnyModel, ModelOptions, Recorded};
+use crate::pipeline::advance::Outcome;
+use crate::pipeline::budget;
+use crate::pipeline::progress::Progress;
+use crate::pipeline::redact::Redactor;
+use crate::pipeline::sandbox::{Job, Report};
+use crate::pipeline::stage::Category;
+use crate::sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox, SandboxError};
+
+/// Failures of infrastructure in a row after which the command ends; the same command goes on.
+const MAX_WAITS: u32 = 3;
+/// The hidden sub-command that reads data files.
+pub const WORKER: &str = "worker";
+
+/// Where a task came to, with its record.
+pub struct Executed {
+    /// The end, or what it waits for.
+    pub progress: Progress,
+    /// The record.
+    pub store: FolderStore,
+    /// Every call.
+    pub entries: Vec<Entry>,
+}
+
+/// Runs a prepared task. `replayed` counts the recorded replies that earlier tasks of the command have used up.
+pub async fn execute(
+    prepared: &Prepared,
+    options: &RunOptions,
+    replayed: &mut usize,
+    observer: &dyn Observer,
+    stop: &Stop,
+) -> Result<Executed, RunError> {
+    let store = FolderStore::open(&prepared.run.root().join("record")).map_err(stopped)?;
+    let sandbox = Isolated::new()?;
+    let recorded = Ledger::new(&store).entries(last_call(&store).await?).await.map_err(stopped)?.len();
+    let model = model(prepared, options, *replayed + recorded)?;
+    let sources = sources(prepared);
+    let reader = WorkerReader { client: worker()?, sources: sources.clone() };
+    let surroundings = surroundings(prepared, &sources)?;
+    let (in_call, calling) = watch::channel(false);
+    let engine = Engine {
+        task: &prepared.task,
+        model: &model,
+        store: &store,
+        sandbox: &sandbox,
+        data: &reader,
+        surroundings: &surroundings,
+        observer,
+        clock: Timestamp::now,
+        in_call: &in_call,
+    };
+    let mut progress = engine.load(&prepared.task.decisive_hash()).await.map_err(stopped)?;
+    if progress.waiting.is_some() {
+        progress = engine.apply(progress, Outcome::Resumed).await.map_err(stopped)?;
+    }
+    if progress.stopped_in.is_some() && budget::has_room_again(&prepared.task, &progress) {
+        progress = engine.apply(progress, Outcome::LimitRaised).await.map_err(stopped)?;
+    }
+    loop {
+        let step = tokio::select! {
+            biased;
+            step = engine.step(progress.clone()) => step.map_err(stopped)?,
+            () = asked_to_stop(stop.clone(), calling.clone()) => return Err(RunError::Interrupted),
+        };
+        progress = step.0;
+        if stop.is_requested() && !progress.stage.is_terminal() {
+            return Err(RunError::Interrupted);
+        }
+        match step.1 {
+            Step::Advanced => {}
+            Step::Pending => tokio::task::yield_now().await,
+            Step::Finished => break,
+            Step::Waiting(until) => {
+                if let Some(refusal) = sandbox.refusal.get() {
+                    return Err(RunError::NoIsolation(refusal.clone()));
+                }
+                if ends_here(&progress) {
+                    break;
+                }
+                tokio::select! {
+                    () = tokio::time::sleep(pause(until)) => {}
+                    () = asked_to_stop(stop.clone(), calling.clone()) => return Err(RunError::Interrupted),
+                }
+            }
+        }
+    }
+    let entries = Ledger::new(&store).entries(progress.sequence).await.map_err(stopped)?;
+    *replayed += entries.len();
+    Ok(Executed { progress, store, entries })
+}
+
+/// A person must act, or the same infrastructure failed often enough.
+fn ends_here(progress: &Progress) -> bool {
+    progress
+        .waiting
+        .as_ref()
+        .is_none_or(|waiting| waiting.category == Category::Configuration || waiting.times >= MAX_WAITS)
+}
+
+fn pause(until: Timestamp) -> std::time::Duration {
+    std::time::Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default()
+}
+
+/// Ends when the user wants to stop and no call is in flight.
+async fn asked_to_stop(mut stop: Stop, mut calling: watch::Receiver<bool>) {
+    stop.requested().await;
+    // An error means that the engine is gone, and no call with it.
+    let _ = calling.wait_for(|calling| !*calling).await;
+}
+
+/// Number of the last call that can be in the record: places after the saved progress are looked at too, for it may be older.
+async fn last_call(store: &FolderStore) -> Result<u32, RunError> {
+    let Some(bytes) = store.load().await.map_err(stopped)? else { return Ok(1) };
+    let progress: Result<Progress, _> = serde_json::from_slice(&bytes);
+    Ok(progress.map_or(1, |progress| progress.sequence + 1))
+}
+
+fn model(prepared: &Prepared, options: &RunOptions, skip: usize) -> Result<AnyModel, RunError> {
+    if let Some(file) = &options.replay {
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| RunError::Replay { file: file.clone(), why: error.to_string() })?;
+        let recorded = Recorded::parse(&file.display().to_string(), &text)
+            .map_err(|error| RunError::Replay { file: file.clone(), why: error.to_string() })?;
+        return Ok(AnyModel::Recorded(recorded.skip(skip).strict(options.replay_strict)));
+    }
+    let mut model = ModelOptions::new(prepared.task.model.clone());
+    model.api_key.clone_from(&prepared.credentials.api_key);
+    model.headers.clone_from(&prepared.credentials.headers);
+    if let Some(variable) = &options.model.key_variable {
+        model.key_source = format!("the variable {variable}");
+    }
+    AnyModel::new(&model).map_err(|error| RunError::Model(error.to_string()))
+}
+
+fn worker() -> Result<Client, RunError> {
+    let program = std::env::current_exe().map_err(|error| RunError::Stopped(format!("cannot find this program: {error}")))?;
+    Ok(Client::new(&program, [WORKER]))
+}
+
+/// Where every frozen sample and input lies.
+fn sources(prepared: &Prepared) -> BTreeMap<String, PathBuf> {
+    prepared
+        .task
+        .frozen_inputs()
+        .map(|file| (file.name.clone(), prepared.run.input(&file.file_name)))
+        .collect()
+}
+
+fn surroundings(prepared: &Prepared, sources: &BTreeMap<String, PathBuf>) -> Result<Surroundings, RunError> {
+    let acceptance_tests = match &prepared.task.acceptance_tests {
+        Some(file) => {
+            let path = prepared.run.acceptance(&file.file_name);
+            let text = std::fs::read_to_string(&path)
+                .map_err(|error| RunError::Stopped(format!("cannot read {}: {error}", path.display())))?;
+            Some(text)
+        }
+        None => None,
+    };
+    let secrets = prepared.secret_variables.iter();
+    let secret_env: BTreeMap<String, String> =
+        secrets.map(|(name, value)| (name.clone(), value.expose().to_owned())).collect();
+    Ok(Surroundings {
+        sources: sources.iter().map(|(name, path)| (name.clone(), path.display().to_string())).collect(),
+        acceptance_tests,
+        redactor: Redactor::new(secret_env.iter()),
+        secret_env,
+    })
+}
+
+fn stopped(error: impl Into<crate::engine::EngineError>) -> RunError {
+    let error: crate::engine::EngineError = error.into();
+    let mut message = error.to_string();
+    let mut source = std::error::Error::source(&error);
+    while let Some(cause) = source {
+        message.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    RunError::Stopped(message)
+}
+
+/// The local sandbox, which remembers that this machine cannot isolate.
+struct Isolated {
+    sandbox: LocalSandbox,
+    refusal: OnceLock<String>,
+}
+
+impl Isolated {
+    fn new() -> Result<Self, RunError> {
+        let sandbox = LocalSandbox::for_user().map_err(|error| RunError::NoIsolation(error.to_string()))?;
+        sandbox.probe().map_err(|error| RunError::NoIsolation(error.to_string()))?;
+        Ok(Self { sandbox, refusal: OnceLock::new() })
+    }
+
+    fn note<T>(&self, result: Result<T, SandboxError>) -> Result<T, SandboxError> {
+        result.inspect_err(|error| {
+            if matches!(error, SandboxError::IsolationUnavailable { .. }) {
+                let _ = self.refusal.set(error.to_string());
+            }
+        })
+    }
+}
+
+impl Sandbox for Isolated {
+    async fn build(&self, spec: &ImageSpec) -> Result<Progressing<Built>, SandboxError> {
+        self.note(self.sandbox.build(spec).await)
+    }
+
+    async fn run(&self, image: &str, job: &Job) -> Result<Progressing<Report>, SandboxError> {
+        self.note(self.sandbox.run(image, job).await)
+    }
+}
