@@ -19,8 +19,7 @@ pub fn default_base(python_version: &str) -> String {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Image {
-    /// Repository that images are pushed to (`registry.example.com/codegen`). Default: the operator's own setting. Not
-    /// used locally.
+    /// Repository that images are pushed to (`registry.example.com/codegen`). Default: none. Not used locally.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 255))]
     #[x_kube(validation = Rule::new("!self.contains('://') && !self.endsWith('/')")

@@ -1,1 +1,101 @@
-//! Placeholder.
+//! What a file looks like: its format, columns, statistics, representative rows, schema, checks on its values, and the
+//! typed outputs of a program.
+//!
+//! Every reader streams with bounded memory and answers each oddity with a remark. `worker` runs all of it in a child
+//! process under limits; the other modules are synchronous and know nothing of processes.
+
+pub mod cell;
+pub mod checks;
+pub mod column;
+pub mod constraints;
+pub mod context;
+pub mod delimited;
+pub mod describe;
+pub mod detect;
+mod dialect;
+mod distinct;
+pub mod json;
+mod numeric;
+pub mod outputs;
+pub mod profile;
+mod quantiles;
+mod rows;
+pub mod schema;
+pub mod source;
+mod temporal;
+pub mod worker;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+
+/// Why a file could not be described or checked.
+#[derive(thiserror::Error, Debug)]
+pub enum DataError {
+    /// The file could not be opened or read.
+    #[error("cannot read {file}: {source}")]
+    Read {
+        /// File name as the user knows it.
+        file: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file is of a format whose values cannot be looked at.
+    #[error("cannot check columns of {file}: it is {format}, not a table; use CSV, TSV, JSON or JSONLines")]
+    NotATable {
+        /// File name as the user knows it.
+        file: String,
+        /// What it is.
+        format: String,
+    },
+    /// The file is not what its format says.
+    #[error("cannot read {file} as {format}: {reason}")]
+    Malformed {
+        /// File name as the user knows it.
+        file: String,
+        /// The format it should have.
+        format: String,
+        /// What is wrong, with its place.
+        reason: String,
+    },
+    /// A regular expression of a check does not compile.
+    #[error("cannot check column {column}: {reason}")]
+    Check {
+        /// The column.
+        column: String,
+        /// What is wrong with the check.
+        reason: String,
+    },
+    /// The child process met a limit.
+    #[error("reading {file} met the limit of {limit}; use a smaller file")]
+    Limit {
+        /// File name as the user knows it.
+        file: String,
+        /// The limit, in words (`256 MiB of memory`).
+        limit: String,
+    },
+    /// The child process ended without an answer.
+    #[error("the process that read {file} ended without an answer ({reason})")]
+    Crashed {
+        /// File name as the user knows it.
+        file: String,
+        /// How it ended.
+        reason: String,
+    },
+    /// The child process answered with an error.
+    #[error("{0}")]
+    Reported(String),
+    /// The child process could not be started or spoken to.
+    #[error("cannot run the reader of data files: {0}")]
+    Worker(#[from] io::Error),
+}
+
+impl DataError {
+    fn read(file: &str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Read {
+            file: file.to_owned(),
+            source,
+        }
+    }
+}

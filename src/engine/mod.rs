@@ -1,3 +1,241 @@
-//! Performs one step: asks the pipeline what is next, does it, hands the outcome back.
+//! Performs one step of a task: asks `pipeline` what is next, does it through the traits, hands the outcome back.
+//!
+//! The same engine serves cluster and laptop. The order is always: write the intent, act, write the result, move on; after a
+//! crash the recorded state alone decides.
 
+mod build;
+mod call;
+pub mod data;
 pub mod event;
+mod material;
+mod run;
+mod samples;
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::watch;
+
+use crate::ledger::{Store, StoreError};
+use crate::pipeline::redact::Redactor;
+use crate::model::Model;
+use crate::pipeline::advance::{IllegalTransition, Outcome, advance};
+use crate::pipeline::decide::{Decision, decide};
+use crate::pipeline::digest::sha256_hex;
+use crate::pipeline::progress::{Document, PROGRESS_VERSION, Progress};
+use crate::pipeline::prompts::PromptError;
+use crate::pipeline::diagnosis::name;
+use crate::pipeline::stage::{Category, Stage};
+use crate::pipeline::task::Task;
+use crate::sandbox::Sandbox;
+
+use self::data::DataReader;
+use self::event::{Event, Observer};
+
+/// Longest pause before something that is blocked is tried again.
+const MAX_PAUSE_SECONDS: i64 = 30;
+
+/// Everything that one task's steps need.
+pub struct Engine<'a, M, S, B, D> {
+    /// The task.
+    pub task: &'a Task,
+    /// Answers calls.
+    pub model: &'a M,
+    /// Holds progress, calls and documents.
+    pub store: &'a S,
+    /// Builds images, runs tests and programs.
+    pub sandbox: &'a B,
+    /// Reads samples and outputs.
+    pub data: &'a D,
+    /// What the local machine or the cluster adds to the task.
+    pub surroundings: &'a Surroundings,
+    /// Is told what happens.
+    pub observer: &'a dyn Observer,
+    /// Tells the time.
+    pub clock: fn() -> Timestamp,
+    /// True while a model call is in flight and not yet recorded.
+    pub in_call: &'a watch::Sender<bool>,
+}
+
+/// What the local machine or the cluster adds to the task.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// Where each frozen sample and input lies, by name.
+    pub sources: BTreeMap<String, String>,
+    /// Source of the acceptance tests.
+    pub acceptance_tests: Option<String>,
+    /// Environment variables from Secrets.
+    pub secret_env: BTreeMap<String, String>,
+    /// Takes the values of Secrets out of everything that is stored or sent.
+    pub redactor: Redactor,
+}
+
+/// What a step came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The task moved on.
+    Advanced,
+    /// A child runs; its end will be noticed.
+    Pending,
+    /// Nothing to do before this moment.
+    Waiting(Timestamp),
+    /// The task has ended.
+    Finished,
+}
+
+/// A step that could not be performed; the recorded state is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The store refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The machine met an outcome that cannot be.
+    #[error(transparent)]
+    Illegal(#[from] IllegalTransition),
+    /// A prompt could not be written.
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
+    /// The stored state is not of this version or damaged.
+    #[error("the stored state {name} cannot be read: {why}; start over with --fresh, or use the version that wrote it")]
+    State {
+        /// Which entry.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
+    /// The recorded progress, or a new start.
+    pub async fn load(&self, run: &str) -> Result<Progress, EngineError> {
+        let Some(bytes) = self.store.load().await? else {
+            return Ok(Progress::start(run.to_owned(), (self.clock)()));
+        };
+        let progress: Progress =
+            serde_json::from_slice(&bytes).map_err(|error| damaged("progress", &error.to_string()))?;
+        if progress.version > PROGRESS_VERSION {
+            return Err(damaged("progress", &format!("it is of version {}", progress.version)));
+        }
+        Ok(progress)
+    }
+
+    /// Performs the next step and records what it came to.
+    pub async fn step(&self, progress: Progress) -> Result<(Progress, Step), EngineError> {
+        let started = (self.clock)();
+        let outcome = match decide(self.task, &progress, started) {
+            Decision::Finished => return Ok((progress, Step::Finished)),
+            Decision::Wait(until) => return Ok((progress, Step::Waiting(until))),
+            Decision::Stop(stop) => (progress, Some(Outcome::Stopped(stop))),
+            Decision::ReadSamples => {
+                let outcome = self.read_samples(&progress).await?;
+                (progress, Some(outcome))
+            }
+            Decision::Call(kind) => {
+                let (progress, outcome) = self.call(progress, kind).await?;
+                (progress, Some(outcome))
+            }
+            Decision::CallBesideBuild(kind) => self.call_beside_build(progress, kind).await?,
+            Decision::Build => {
+                let outcome = self.build(&progress).await?;
+                (progress, outcome)
+            }
+            Decision::Run => {
+                let outcome = self.run(&progress).await?;
+                (progress, outcome)
+            }
+            Decision::DiagnoseAcceptance => {
+                let outcome = self.diagnose_acceptance(&progress).await?;
+                (progress, Some(outcome))
+            }
+        };
+        match outcome {
+            (progress, None) => Ok((progress, Step::Pending)),
+            (progress, Some(outcome)) => Ok((self.record(progress, outcome, started).await?, Step::Advanced)),
+        }
+    }
+
+    /// Advances by `outcome` and writes the result.
+    async fn record(&self, progress: Progress, outcome: Outcome, started: Timestamp) -> Result<Progress, EngineError> {
+        let now = (self.clock)();
+        let (stage, attempt) = (progress.stage, progress.attempt);
+        let ends_iteration = matches!(outcome, Outcome::Ran { .. } | Outcome::Diagnosed { .. });
+        let mut next = advance(self.task, &progress, outcome, now)?;
+        if next.waiting.is_none() {
+            next.spent.active_seconds += now.duration_since(started).as_secs_f64().max(0.0);
+        }
+        self.save(&next).await?;
+        if ends_iteration && next.stage != Stage::Diagnosing {
+            self.tell_iteration(&next);
+        }
+        if (next.stage, next.attempt) != (stage, attempt) {
+            self.tell(&Event::StageEntered { stage: next.stage, attempt: next.attempt });
+        }
+        Ok(next)
+    }
+
+    /// Writes the progress.
+    pub async fn save(&self, progress: &Progress) -> Result<(), EngineError> {
+        let bytes = serde_json::to_vec(progress).map_err(|error| damaged("progress", &error.to_string()))?;
+        Ok(self.store.save(&bytes).await?)
+    }
+
+    /// Records an outcome that comes from outside a step: a person resumed the task, or raised a limit.
+    pub async fn apply(&self, progress: Progress, outcome: Outcome) -> Result<Progress, EngineError> {
+        self.record(progress, outcome, (self.clock)()).await
+    }
+
+    /// One line an attempt: what went wrong, what was added (S29).
+    fn tell_iteration(&self, progress: &Progress) {
+        let Some(attempt) = progress.attempts.last() else { return };
+        let mut error_types: Vec<String> =
+            attempt.diagnosis.iter().map(|failure| name(failure.error_type).to_owned()).collect();
+        error_types.sort();
+        error_types.dedup();
+        self.tell(&Event::IterationFinished {
+            attempt: progress.attempt,
+            error_types,
+            packages_added: attempt.packages_added.clone(),
+        });
+    }
+
+    fn tell(&self, event: &Event) {
+        self.observer.event(event);
+    }
+
+    /// Waits until a person acts (configuration) or a moment has passed (infrastructure).
+    fn blocked(&self, progress: &Progress, category: Category, message: String) -> Outcome {
+        let times = progress.waiting.as_ref().map_or(0, |waiting| waiting.times).min(10);
+        let pause = match category {
+            Category::Infrastructure => MAX_PAUSE_SECONDS.min(1 << times),
+            Category::Configuration | Category::Environment | Category::Logic | Category::TestError => MAX_PAUSE_SECONDS,
+        };
+        let now = (self.clock)();
+        let retry_at = now.checked_add(SignedDuration::from_secs(pause)).unwrap_or(now);
+        let message = self.surroundings.redactor.redact(&message);
+        self.tell(&Event::Waiting { category, message: message.clone(), retry_at });
+        Outcome::Blocked { category, message, retry_at }
+    }
+
+    /// Stores a document under a name that is written once; what is there already stays.
+    async fn put(&self, name: String, bytes: &[u8]) -> Result<Document, EngineError> {
+        self.store.create(&name, bytes).await?;
+        Ok(Document { sha256: sha256_hex(bytes), bytes: bytes.len() as u64, name })
+    }
+
+    /// Reads a document.
+    async fn get(&self, document: &Document) -> Result<Vec<u8>, EngineError> {
+        let bytes = self.store.read(&document.name).await?;
+        let bytes = bytes.ok_or_else(|| damaged(&document.name, "it is missing"))?;
+        if sha256_hex(&bytes) != document.sha256 {
+            return Err(damaged(&document.name, "its SHA-256 is not the recorded one"));
+        }
+        Ok(bytes)
+    }
+}
+
+fn damaged(name: &str, why: &str) -> EngineError {
+    EngineError::State { name: name.to_owned(), why: why.to_owned() }
+}
+
+#[cfg(test)]
+mod tests;

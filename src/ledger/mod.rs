@@ -1,1 +1,123 @@
-//! Placeholder.
+//! The record of a run: every model call with its reply, written before the run moves on, and what can be derived from it.
+//!
+//! A reply is stored under a name that follows from its place in the run, and never replaced. So whoever goes on with a run,
+//! after a crash or on another machine, finds what was paid for.
+
+mod entry;
+mod folder;
+mod memory;
+mod store;
+
+pub use entry::{Entry, Message, Prefix, Role, export_replies};
+pub use folder::FolderStore;
+pub use memory::{Fault, FaultMoment, MemoryStore};
+pub use store::{Created, Store, StoreError};
+
+use jiff::Timestamp;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+pub use crate::pipeline::call::request_hash;
+use crate::pipeline::call::{CallKind, Reply, Request};
+
+/// The model calls of one run, in a store.
+#[derive(Clone, Copy, Debug)]
+pub struct Ledger<'a, S> {
+    store: &'a S,
+}
+
+impl<'a, S: Store> Ledger<'a, S> {
+    /// The ledger in `store`.
+    #[must_use]
+    pub const fn new(store: &'a S) -> Self {
+        Self { store }
+    }
+
+    /// The call of that place in the run, when its reply was recorded.
+    pub async fn find(&self, sequence: u32, kind: CallKind) -> Result<Option<Entry>, StoreError> {
+        self.read_json(&Entry::name(sequence, kind)).await
+    }
+
+    /// Records a reply and returns what the ledger holds: this reply, or the one that was recorded before it.
+    pub async fn record(
+        &self,
+        sequence: u32,
+        request: &Request,
+        reply: Reply,
+        started_at: Timestamp,
+        finished_at: Timestamp,
+    ) -> Result<Entry, StoreError> {
+        let prefix = Prefix::of(request);
+        let entry = Entry {
+            sequence,
+            kind: request.kind,
+            request_hash: request_hash(request),
+            prefix: prefix.id(),
+            instruction: request.instruction.clone(),
+            reply,
+            started_at,
+            finished_at,
+        };
+        // The prefix first: an entry never names one that is not there.
+        self.store
+            .create(&Prefix::name(&entry.prefix), &to_json(&prefix))
+            .await?;
+        let name = Entry::name(sequence, request.kind);
+        match self.store.create(&name, &to_json(&entry)).await? {
+            Created::New => Ok(entry),
+            Created::Existed(bytes) => from_json(&name, &bytes),
+        }
+    }
+
+    /// The recorded calls from the first to `last`, in order. A place without a reply (a call that was lost) is left out.
+    pub async fn entries(&self, last: u32) -> Result<Vec<Entry>, StoreError> {
+        let mut entries = Vec::new();
+        for sequence in 1..=last {
+            for kind in CallKind::ALL {
+                entries.extend(self.find(sequence, kind).await?);
+            }
+        }
+        Ok(entries)
+    }
+
+    /// Every message of every call in `entries`, in order: system text, request and reply of each.
+    pub async fn conversation(&self, entries: &[Entry]) -> Result<Vec<Message>, StoreError> {
+        let mut messages = Vec::with_capacity(entries.len() * 3);
+        let mut known: Option<(&str, Prefix)> = None;
+        for entry in entries {
+            if known.as_ref().is_none_or(|(id, _)| *id != entry.prefix) {
+                let name = Prefix::name(&entry.prefix);
+                let prefix = self.read_json(&name).await?.ok_or_else(|| StoreError::Damaged {
+                    name,
+                    detail: format!("it is gone, but call {} names it", entry.sequence),
+                })?;
+                known = Some((&entry.prefix, prefix));
+            }
+            messages.extend(known.iter().flat_map(|(_, prefix)| entry.messages(prefix)));
+        }
+        Ok(messages)
+    }
+
+    async fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, StoreError> {
+        let bytes = self.store.read(name).await?;
+        bytes.map(|bytes| from_json(name, &bytes)).transpose()
+    }
+}
+
+/// JSON with a line break at its end, for people who open the file. These types have string keys only, so that writing them
+/// to memory cannot fail.
+fn to_json<T: Serialize>(value: &T) -> Vec<u8> {
+    let mut bytes = serde_json::to_vec_pretty(value).unwrap_or_default();
+    bytes.push(b'\n');
+    bytes
+}
+
+fn from_json<T: DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<T, StoreError> {
+    serde_json::from_slice(bytes).map_err(|error| StoreError::Damaged {
+        name: name.to_owned(),
+        detail: error.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

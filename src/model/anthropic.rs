@@ -73,32 +73,29 @@ impl Anthropic {
         Value::Object(body)
     }
 
-    /// Whether the answer refuses a forced tool call, which is then no longer forced.
-    fn stop_forcing(&self, forced: bool, answer: &Answer) -> bool {
-        let refused = forced
-            && answer.status == 400
+    /// Whether the answer refuses a tool call that was forced by us.
+    fn refuses_forced_tool(&self, answer: &Answer) -> bool {
+        answer.status == 400
             && !self.parameters.contains_key("tool_choice")
-            && String::from_utf8_lossy(&answer.body).contains("tool_choice");
-        if refused {
-            self.tool_is_a_request.store(true, Ordering::Relaxed);
-        }
-        refused
+            && String::from_utf8_lossy(&answer.body).contains("tool_choice")
     }
 }
 
 impl Model for Anthropic {
     async fn call(&self, request: &Request) -> Result<Reply, ModelError> {
         let deadline = self.http.deadline();
+        let mut tool_is_a_request = self.tool_is_a_request.load(Ordering::Relaxed);
         loop {
-            let tool_is_a_request = self.tool_is_a_request.load(Ordering::Relaxed);
             let answer = self
                 .http
                 .post(&self.body(request, tool_is_a_request), deadline)
                 .await?;
-            if self.stop_forcing(!tool_is_a_request, &answer) {
+            if !tool_is_a_request && self.refuses_forced_tool(&answer) {
+                tool_is_a_request = true;
                 continue;
             }
             let json = self.http.json(&answer)?;
+            self.tool_is_a_request.store(tool_is_a_request, Ordering::Relaxed);
             return reply(&json, request).ok_or_else(|| {
                 self.http
                     .endpoint

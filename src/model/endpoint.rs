@@ -83,6 +83,11 @@ impl Endpoint {
         }
     }
 
+    /// The message inside an error body, or the beginning of the body where there is none.
+    pub fn explanation(&self, body: &str) -> String {
+        self.excerpt(error_message(body).as_deref().unwrap_or(body))
+    }
+
     /// What an answer other than 2xx means, when no repeat would change it.
     pub fn rejection(&self, status: u16, body: &[u8], location: Option<&str>) -> ModelError {
         let text = String::from_utf8_lossy(body);
@@ -93,7 +98,7 @@ impl Endpoint {
                 location: self.redirect_target(location),
             };
         }
-        let detail = self.excerpt(error_message(&text).as_deref().unwrap_or(&text));
+        let detail = self.explanation(&text);
         let model = self.model.clone();
         match status {
             401 | 403 => ModelError::Unauthorized {

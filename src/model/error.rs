@@ -5,15 +5,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::pipeline::call::CallKind;
-
-/// Who can change what went wrong. Neither costs an iteration or a token of the task's budget.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ErrorCategory {
-    /// Time: the call is tried again later.
-    Infrastructure,
-    /// A person: the task waits until something is changed.
-    Configuration,
-}
+use crate::pipeline::stage::Category;
 
 /// A model call that gave no reply. No message holds a key, a secret header or a query parameter.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -258,14 +250,14 @@ pub enum ModelError {
 impl ModelError {
     /// Who can change what went wrong.
     #[must_use]
-    pub const fn category(&self) -> ErrorCategory {
+    pub const fn category(&self) -> Category {
         match self {
             Self::Unreachable { .. }
             | Self::CutReply { .. }
             | Self::DeadlineExceeded { .. }
             | Self::Unavailable { .. }
             | Self::Malformed { .. }
-            | Self::TooLarge { .. } => ErrorCategory::Infrastructure,
+            | Self::TooLarge { .. } => Category::Infrastructure,
             Self::Unauthorized { .. }
             | Self::NotFound { .. }
             | Self::ContextTooLong { .. }
@@ -278,7 +270,7 @@ impl ModelError {
             | Self::RecordingUnreadable { .. }
             | Self::RecordingEnded { .. }
             | Self::RecordingMismatch { .. }
-            | Self::RecordingChanged { .. } => ErrorCategory::Configuration,
+            | Self::RecordingChanged { .. } => Category::Configuration,
         }
     }
 

@@ -44,7 +44,7 @@ pub(super) struct Http {
     task_deadline: Option<Instant>,
     policy: RetryPolicy,
     pause: Pause,
-    /// Built at the first request: reading the system's certificates takes longer than a whole replayed run.
+    /// Built at the first request: a replayed run must not wait for the system's certificates to be read.
     client: OnceLock<Client>,
 }
 
@@ -85,8 +85,11 @@ impl Http {
 
     /// Posts `body` until there is a final answer, the tries are used up, or `deadline` passes.
     pub async fn post(&self, body: &Value, deadline: Instant) -> Result<Answer, ModelError> {
-        let client = self.client()?;
         let begun = Instant::now();
+        if begun >= deadline {
+            return Err(self.deadline_exceeded(0, Duration::ZERO, None));
+        }
+        let client = self.client()?;
         let mut tries = 0;
         let mut before = None;
         loop {
@@ -137,10 +140,11 @@ impl Http {
         }
         // Fails only when a provider is installed already, and then that one serves as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let builder = if self.endpoint.is_loopback() {
-            Client::builder().no_proxy()
-        } else {
-            Client::builder()
+        let builder = match self.endpoint.is_loopback() {
+            // No proxy can reach it, and without TLS no certificate is needed: reading the system's takes 30 ms.
+            true if self.endpoint.url.scheme() == "http" => Client::builder().no_proxy().tls_certs_only([]),
+            true => Client::builder().no_proxy(),
+            false => Client::builder(),
         };
         let client = builder
             .connect_timeout(CONNECT_DEADLINE)
@@ -179,7 +183,7 @@ impl Http {
             return Err(Failure::Status {
                 status,
                 retry_after: retry_after(headers, SystemTime::now()),
-                detail: self.endpoint.excerpt(&text),
+                detail: self.endpoint.explanation(&text),
             });
         }
         let location = headers
@@ -248,6 +252,7 @@ impl Http {
 
     fn deadline_exceeded(&self, tries: u32, allowed: Duration, before: Option<Failure>) -> ModelError {
         let detail = match before {
+            None if tries == 0 => "the time was over before the request was sent".to_owned(),
             None => {
                 "the server accepted the request and stayed silent, or no connection came about".to_owned()
             }

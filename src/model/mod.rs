@@ -18,7 +18,7 @@ mod test_support;
 use std::future::Future;
 
 pub use anthropic::Anthropic;
-pub use error::{ErrorCategory, ModelError};
+pub use error::ModelError;
 pub use openai::OpenAi;
 pub use options::{DEFAULT_CALL_DEADLINE, ModelOptions};
 pub use recorded::{Recorded, RecordedReply};

@@ -137,34 +137,26 @@ impl OpenAi {
         *self.dialect.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the call is worth repeating in a simpler dialect, which is then kept.
-    fn simplify(&self, used: Dialect, answer: &Answer) -> bool {
-        if !matches!(answer.status, 400 | 404 | 422) {
-            return false;
-        }
-        let Some(simpler) = used.simplified(&String::from_utf8_lossy(&answer.body)) else {
-            return false;
-        };
-        tracing::info!(
-            endpoint = self.http.endpoint.shown,
-            ?simpler,
-            "the server refused a feature"
-        );
-        *self.dialect.lock().unwrap_or_else(PoisonError::into_inner) = simpler;
-        true
+    /// Keeps a dialect that the server was seen to accept.
+    fn keep(&self, dialect: Dialect) {
+        *self.dialect.lock().unwrap_or_else(PoisonError::into_inner) = dialect;
     }
 }
 
 impl Model for OpenAi {
     async fn call(&self, request: &Request) -> Result<Reply, ModelError> {
         let deadline = self.http.deadline();
+        let mut dialect = self.dialect();
         loop {
-            let dialect = self.dialect();
             let answer = self.http.post(&self.body(request, dialect), deadline).await?;
-            if self.simplify(dialect, &answer) {
+            if let Some(simpler) = simpler_dialect(dialect, &answer) {
+                let endpoint = &self.http.endpoint.shown;
+                tracing::info!(endpoint, ?simpler, "the server refused a feature; trying without");
+                dialect = simpler;
                 continue;
             }
             let json = self.http.json(&answer)?;
+            self.keep(dialect);
             return reply(&json, request).ok_or_else(|| {
                 self.http
                     .endpoint
@@ -172,6 +164,14 @@ impl Model for OpenAi {
             });
         }
     }
+}
+
+/// The dialect in which a refused call is worth repeating.
+fn simpler_dialect(used: Dialect, answer: &Answer) -> Option<Dialect> {
+    if !matches!(answer.status, 400 | 404 | 422) {
+        return None;
+    }
+    used.simplified(&String::from_utf8_lossy(&answer.body))
 }
 
 fn response_format(request: &Request, format: Format) -> Option<Value> {

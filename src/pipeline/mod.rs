@@ -2,11 +2,25 @@
 //!
 //! Pure: no `async`, no client, no clock (time comes in as an argument), no files.
 
+pub mod accept;
+pub mod advance;
+pub mod budget;
 pub mod call;
 pub mod checks;
+pub mod decide;
+pub mod diagnosis;
 pub mod digest;
+pub mod mounts;
+pub mod progress;
+pub mod prompts;
+pub mod protocol;
 pub mod python;
 pub mod redact;
+pub mod reply;
 pub mod sandbox;
 pub mod stage;
+pub mod status;
 pub mod task;
+#[cfg(test)]
+pub mod test_support;
+pub mod verdict;

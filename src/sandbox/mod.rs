@@ -1,1 +1,54 @@
-//! Placeholder.
+//! Sandboxes: build an environment, run a job in it. One trait for laptop and cluster.
+
+pub mod error;
+mod harness;
+pub mod image;
+pub mod local;
+pub mod packages;
+
+use std::future::Future;
+
+pub use error::SandboxError;
+pub use image::ImageSpec;
+pub use local::LocalSandbox;
+pub use packages::{PackageProblem, PackageProblemKind};
+
+use crate::pipeline::sandbox::{Job, Report};
+
+/// The state of something that may take longer than one step of the engine.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Progressing<T> {
+    /// It goes on; ask again when something changed.
+    Pending,
+    /// It is done.
+    Done(T),
+}
+
+/// An environment that is ready to run jobs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Built {
+    /// What `Sandbox::run` wants: an image reference in a cluster, the id of an environment locally.
+    pub image: String,
+    /// Installed distributions, sorted (`pandas==2.3.1`).
+    pub resolved: Vec<String>,
+    /// The interpreter's version; says so when it is not the one that was asked for (`3.11.2 (3.12 was asked for)`).
+    pub python: String,
+    /// Whether it was made for this call; false when it was there.
+    pub fresh: bool,
+}
+
+/// Where untrusted code runs.
+pub trait Sandbox {
+    /// Build an environment, or find the one that is there. Asking twice builds once.
+    fn build(
+        &self,
+        spec: &ImageSpec,
+    ) -> impl Future<Output = Result<Progressing<Built>, SandboxError>> + Send;
+
+    /// Run a job in an environment. A local sandbox ends the job when the future is dropped.
+    fn run(
+        &self,
+        image: &str,
+        job: &Job,
+    ) -> impl Future<Output = Result<Progressing<Report>, SandboxError>> + Send;
+}

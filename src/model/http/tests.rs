@@ -7,7 +7,8 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 use super::*;
 use crate::api::model::Provider;
 use crate::model::test_support::{KEY, no_pause, options, raw_server};
-use crate::model::{ErrorCategory, ModelOptions, Secret};
+use crate::model::{ModelOptions, Secret};
+use crate::pipeline::stage::Category;
 
 const SHORT: Duration = Duration::from_millis(40);
 
@@ -81,7 +82,7 @@ async fn a_server_fault_is_tried_again() {
 async fn a_fault_that_stays_ends_after_five_tries() {
     let (error, tries) = error_for(ResponseTemplate::new(529).set_body_string("overloaded")).await;
     assert_eq!(tries, 5);
-    assert_eq!(error.category(), ErrorCategory::Infrastructure);
+    assert_eq!(error.category(), Category::Infrastructure);
     assert!(
         error
             .to_string()
@@ -118,7 +119,7 @@ async fn a_silent_server_is_left_at_the_deadline() {
         matches!(error, ModelError::DeadlineExceeded { tries: 1, .. }),
         "{error}"
     );
-    assert_eq!(error.category(), ErrorCategory::Infrastructure);
+    assert_eq!(error.category(), Category::Infrastructure);
 }
 
 #[tokio::test]
@@ -126,12 +127,28 @@ async fn the_tasks_deadline_ends_a_call_before_its_own() {
     let silent = ok().set_delay(Duration::from_mins(1));
     let server = server(silent.clone(), silent).await;
     let (http, _) = http_with(&server.uri(), |options| {
-        options.task_deadline = Some(Instant::now() + SHORT)
+        options.task_deadline = Some(Instant::now() + SHORT);
     });
     assert!(matches!(
         send(&http).await,
         Err(ModelError::DeadlineExceeded { .. })
     ));
+}
+
+#[tokio::test]
+async fn a_call_without_time_sends_nothing() {
+    let server = server(ok(), ok()).await;
+    let (http, _) = http_with(&server.uri(), |options| {
+        options.task_deadline = Some(Instant::now());
+    });
+    let error = send(&http).await.unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("the time was over before the request was sent"),
+        "{error}"
+    );
+    assert!(server.received_requests().await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -175,7 +192,7 @@ async fn a_cut_body_is_tried_again() {
 #[tokio::test]
 async fn a_rejected_request_is_sent_once() {
     let (error, tries) = error_for(ResponseTemplate::new(400).set_body_string("no such parameter")).await;
-    assert_eq!((tries, error.category()), (1, ErrorCategory::Configuration));
+    assert_eq!((tries, error.category()), (1, Category::Configuration));
 }
 
 #[tokio::test]
@@ -225,7 +242,7 @@ async fn what_a_status_means_is_told_apart() {
     );
     let (error, tries) = error_for(body(429, r#"{"error":{"code":"insufficient_quota"}}"#)).await;
     assert!(matches!(error, ModelError::QuotaExhausted { .. }), "{error}");
-    assert_eq!((tries, error.category()), (1, ErrorCategory::Configuration));
+    assert_eq!((tries, error.category()), (1, Category::Configuration));
 }
 
 #[tokio::test]
@@ -233,10 +250,10 @@ async fn a_web_page_and_broken_json_are_told_apart() {
     let page = "<!DOCTYPE html><html><title>Welcome</title></html>";
     let (error, _) = error_for(ResponseTemplate::new(200).set_body_string(page)).await;
     assert!(matches!(error, ModelError::WebPage { .. }), "{error}");
-    assert_eq!(error.category(), ErrorCategory::Configuration);
+    assert_eq!(error.category(), Category::Configuration);
     let (error, _) = error_for(ResponseTemplate::new(200).set_body_string("{\"choices\": [")).await;
     assert!(matches!(error, ModelError::Malformed { .. }), "{error}");
-    assert_eq!(error.category(), ErrorCategory::Infrastructure);
+    assert_eq!(error.category(), Category::Infrastructure);
 }
 
 #[tokio::test]

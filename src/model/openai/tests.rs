@@ -1,15 +1,10 @@
-#![expect(
-    clippy::needless_pass_by_value,
-    reason = "JSON literals read better when they are handed over"
-)]
-
 use serde_json::{Value, json};
 use wiremock::matchers::{body_partial_json, header, method, path, query_param};
 use wiremock::{Mock, MockServer, Request as Received, ResponseTemplate};
 
 use super::*;
 use crate::api::model::Provider;
-use crate::model::ErrorCategory;
+use crate::pipeline::stage::Category;
 use crate::model::test_support::{KEY, no_pause, options, request};
 
 fn completion(content: &str, finish: &str) -> Value {
@@ -179,7 +174,7 @@ async fn the_users_parameters_headers_and_query_are_sent_as_they_are() {
 async fn a_header_with_credentials_keeps_the_keys_own_header_away() {
     let server = server(ok(completion("{}", "stop"))).await;
     let model = model_with(&server, |options| {
-        options.headers.push(("api-key".to_owned(), Secret::new("azure")))
+        options.headers.push(("api-key".to_owned(), Secret::new("azure")));
     });
     model.call(&request()).await.unwrap();
     let received = server.received_requests().await.unwrap();
@@ -258,18 +253,29 @@ async fn a_server_that_refuses_everything_ends_with_its_own_words() {
 }
 
 #[tokio::test]
+async fn a_simpler_request_that_fails_as_well_is_not_remembered() {
+    let server = server(ResponseTemplate::new(400).set_body_string("response_format: nothing works")).await;
+    let model = model(&server);
+    model.call(&request()).await.unwrap_err();
+    model.call(&request()).await.unwrap_err();
+    let bodies = bodies(&server).await;
+    assert_eq!(bodies.len(), 6);
+    assert_eq!(bodies[3], bodies[0]);
+}
+
+#[tokio::test]
 async fn a_rejection_for_another_reason_is_not_repeated() {
     let server = server(ResponseTemplate::new(400).set_body_string("temperature must be 1")).await;
     let error = model(&server).call(&request()).await.unwrap_err();
     assert_eq!(server.received_requests().await.unwrap().len(), 1);
-    assert_eq!(error.category(), ErrorCategory::Configuration);
+    assert_eq!(error.category(), Category::Configuration);
 }
 
 #[tokio::test]
 async fn an_answer_without_choices_shows_what_came_instead() {
     let server = server(ok(json!({"error": {"message": "upstream is down"}}))).await;
     let error = model(&server).call(&request()).await.unwrap_err();
-    assert_eq!(error.category(), ErrorCategory::Infrastructure);
+    assert_eq!(error.category(), Category::Infrastructure);
     assert_eq!(
         error.to_string(),
         format!(

@@ -1,1 +1,222 @@
-//! Python source, read by its syntax tree.
+//! Python source, read by its syntax tree: what a program imports, promises, hides and how parts of it are exchanged.
+//!
+//! Nothing here runs Python. The parser is used in this file and in `nesting` alone.
+
+pub mod contract;
+mod fold;
+pub mod functions;
+pub mod imports;
+pub mod merge;
+mod nesting;
+pub mod outline;
+pub mod packages;
+pub mod requirement;
+pub mod stdlib;
+pub mod suite;
+mod syntax;
+pub mod tables;
+pub mod tampering;
+mod vacuous;
+
+use std::fmt;
+
+use ruff_python_ast::{ModModule, PythonVersion, Stmt};
+use ruff_python_parser::{Mode, ParseOptions};
+use ruff_source_file::LineIndex;
+use ruff_text_size::{Ranged, TextSize};
+
+/// Largest source that is read, bytes.
+pub const MAX_SOURCE_BYTES: usize = 1024 * 1024;
+
+/// A Python file: its text and its syntax tree.
+pub struct Module {
+    source: String,
+    tree: ModModule,
+    lines: LineIndex,
+}
+
+/// Why a text is not a Python file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column}: {message}")]
+pub struct SyntaxFault {
+    /// Line, counted from 1.
+    pub line: u32,
+    /// Column in characters, counted from 1.
+    pub column: u32,
+    /// What the parser did not understand.
+    pub message: String,
+}
+
+impl Module {
+    /// Reads a file of at most [`MAX_SOURCE_BYTES`].
+    pub fn parse(source: &str) -> Result<Self, SyntaxFault> {
+        if source.len() > MAX_SOURCE_BYTES {
+            let message = format!(
+                "the file has {} bytes, at most {MAX_SOURCE_BYTES} are read",
+                source.len()
+            );
+            return Err(SyntaxFault {
+                line: 1,
+                column: 1,
+                message,
+            });
+        }
+        let lines = LineIndex::from_source_text(source);
+        let fault = |offset: TextSize, message: String| {
+            let at = lines.line_column(offset, source);
+            SyntaxFault {
+                line: number(at.line.get()),
+                column: number(at.column.get()),
+                message,
+            }
+        };
+        if let Some(offset) = nesting::first_too_deep(source) {
+            return Err(fault(
+                TextSize::try_from(offset).unwrap_or_default(),
+                "the expression is nested too deeply; split it into steps".to_owned(),
+            ));
+        }
+        let options = ParseOptions::from(Mode::Module).with_target_version(PythonVersion::latest());
+        let parsed = ruff_python_parser::parse(source, options)
+            .map_err(|error| fault(error.location.start(), error.error.to_string()))?;
+        let Some(module) = parsed.try_into_module() else {
+            return Err(fault(TextSize::default(), "the text is no module".to_owned()));
+        };
+        Ok(Self {
+            source: source.to_owned(),
+            tree: module.into_syntax(),
+            lines,
+        })
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The statements at the top.
+    fn body(&self) -> &[Stmt] {
+        &self.tree.body
+    }
+
+    /// The text of a node.
+    fn text(&self, node: &impl Ranged) -> &str {
+        &self.source[node.range()]
+    }
+
+    /// Line of an offset, counted from 1.
+    fn line(&self, offset: TextSize) -> u32 {
+        number(self.lines.line_index(offset).get())
+    }
+}
+
+impl fmt::Debug for Module {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Module")
+            .field("bytes", &self.source.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A source has at most 2^20 lines.
+fn number(value: usize) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+/// A reply without its Markdown fence: the largest fenced block when there is one, otherwise the text itself.
+#[must_use]
+pub fn unfence(text: &str) -> &str {
+    let mut best: Option<&str> = None;
+    let mut open: Option<(usize, &str)> = None;
+    let mut offset = 0;
+    for line in text.split_inclusive('\n') {
+        let start = offset;
+        offset += line.len();
+        let trimmed = line.trim();
+        match open {
+            None if trimmed.starts_with("```") => {
+                let ticks = trimmed.len() - trimmed.trim_start_matches('`').len();
+                open = Some((offset, &trimmed[..ticks]));
+            }
+            Some((begin, fence)) if trimmed == fence => {
+                let block = &text[begin..start];
+                if best.is_none_or(|known| known.len() < block.len()) {
+                    best = Some(block);
+                }
+                open = None;
+            }
+            _ => {}
+        }
+    }
+    match (best, open) {
+        (Some(block), _) => block,
+        // A reply that was cut has no closing fence.
+        (None, Some((begin, _))) => &text[begin..],
+        (None, None) => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[test]
+    fn a_fault_says_where_it_is() {
+        let fault = Module::parse("def f():\n    return (1 +\n").unwrap_err();
+        assert!(fault.line >= 2, "{fault}");
+        assert!(!fault.message.is_empty());
+    }
+
+    #[test]
+    fn a_file_above_one_mebibyte_is_refused() {
+        let fault = Module::parse(&"x = 1\n".repeat(200_000)).unwrap_err();
+        assert!(fault.message.contains("1048576"), "{fault}");
+    }
+
+    #[rstest]
+    #[case::parentheses(format!("x = {}1{}", "(".repeat(10_000), ")".repeat(10_000)))]
+    #[case::lists(format!("x = {}{}", "[".repeat(10_000), "]".repeat(10_000)))]
+    #[case::sums(format!("x = 1{}", " + 1".repeat(100_000)))]
+    #[case::attributes(format!("x = a{}", ".b".repeat(100_000)))]
+    #[case::calls(format!("x = a{}", "()".repeat(100_000)))]
+    #[case::subscripts(format!("x = a{}", "[0, 1]".repeat(50_000)))]
+    #[case::negations(format!("x = {}1", "-".repeat(100_000)))]
+    #[case::nots(format!("x = {}1", "not ".repeat(100_000)))]
+    #[case::powers(format!("x = 1{}", " ** 1".repeat(100_000)))]
+    #[case::lambdas(format!("x = {}1", "lambda: ".repeat(50_000)))]
+    #[case::conditionals(format!("x = 1{}", " if a else 1".repeat(50_000)))]
+    #[case::awaits(format!("x = {}a", "await ".repeat(50_000)))]
+    #[case::assignments(format!("{}1", "a = ".repeat(3)+ &"(".repeat(9_000)))]
+    #[case::blocks((0..900).map(|depth| format!("{}if a:\n", " ".repeat(depth))).collect::<String>())]
+    #[case::fstrings(format!("x = {}1{}", "f'{".repeat(5_000), "}'".repeat(5_000)))]
+    fn nesting_beyond_reason_is_a_fault_and_no_crash(#[case] source: String) {
+        assert!(Module::parse(&source).is_err());
+    }
+
+    #[rstest]
+    #[case::long_list(format!("x = [{}]", "a.b + 1, ".repeat(50_000)))]
+    #[case::long_dict(format!("x = {{{}}}", "'a': b.c(1), ".repeat(30_000)))]
+    #[case::chain(format!("x = (df{}\n)", "\n    .assign(a=1)".repeat(60)))]
+    #[case::branches(format!("if a:\n    pass\n{}", "elif b.c:\n    pass\n".repeat(10_000)))]
+    #[case::text(format!("x = ({})", "'a' + b.c +\n".repeat(90) + "'z'"))]
+    fn large_but_plain_code_is_read(#[case] source: String) {
+        assert!(
+            Module::parse(&source).is_ok(),
+            "{:?}",
+            Module::parse(&source).err()
+        );
+    }
+
+    #[rstest]
+    #[case("x = 1\n", "x = 1\n")]
+    #[case("```python\nx = 1\n```", "x = 1\n")]
+    #[case("Here it is:\n\n```python\nx = 1\n```\nDone.", "x = 1\n")]
+    #[case("```sh\npip\n```\n```python\nx = 100\n```", "x = 100\n")]
+    #[case("```python\nx = 1\n", "x = 1\n")]
+    #[case("````python\nx = '''\n```\n'''\n````\n", "x = '''\n```\n'''\n")]
+    fn a_fence_is_taken_off(#[case] reply: &str, #[case] code: &str) {
+        assert_eq!(unfence(reply), code);
+    }
+}

@@ -1,0 +1,357 @@
+//! What one cell holds: nothing, a number, a truth value, a date, or text.
+
+use jiff::civil;
+use serde::{Deserialize, Serialize};
+
+/// Spellings of a missing value; the ones that `pandas.read_csv` takes as missing by default.
+const NULLS: [&str; 19] = [
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
+    "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
+];
+
+/// Longest text that is looked at as a number or date, bytes.
+const LONGEST_TYPED: usize = 64;
+
+/// What a value is.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[serde(rename_all = "camelCase")]
+pub enum Kind {
+    /// A whole number.
+    Int,
+    /// A decimal number.
+    Float,
+    /// `true` or `false`.
+    Bool,
+    /// An ISO date.
+    Date,
+    /// An ISO date and time.
+    Datetime,
+    /// Anything else.
+    Text,
+}
+
+impl Kind {
+    /// Every kind, in the order of its counters.
+    pub const ALL: [Self; 6] = [
+        Self::Int,
+        Self::Float,
+        Self::Bool,
+        Self::Date,
+        Self::Datetime,
+        Self::Text,
+    ];
+
+    /// The word for it (`datetime`).
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Int => "int",
+            Self::Float => "float",
+            Self::Bool => "bool",
+            Self::Date => "date",
+            Self::Datetime => "datetime",
+            Self::Text => "text",
+        }
+    }
+}
+
+/// A classified cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cell<'a> {
+    /// No value, in this spelling.
+    Null(&'static str),
+    /// A whole number.
+    Int(i64),
+    /// A finite decimal number.
+    Float(f64),
+    /// A truth value.
+    Bool(bool),
+    /// Days since 1970.
+    Date(i64),
+    /// A moment.
+    Datetime {
+        /// Microseconds since 1970, in UTC where a zone is given.
+        micros: i64,
+        /// Whether a zone is given.
+        zoned: bool,
+    },
+    /// Text; digits with leading zeros are text too.
+    Text(&'a str),
+}
+
+impl<'a> Cell<'a> {
+    /// Classifies a cell of a delimited file. Blanks around numbers and dates do not count.
+    #[must_use]
+    pub fn of(text: &'a str) -> Self {
+        if let Some(spelling) = null_spelling(text) {
+            return Self::Null(spelling);
+        }
+        let trimmed = text.trim_matches([' ', '\t']);
+        if trimmed.is_empty() || trimmed.len() > LONGEST_TYPED {
+            return Self::Text(text);
+        }
+        let typed = match trimmed.as_bytes()[0] {
+            b'0'..=b'9' | b'-' | b'+' | b'.' => number(trimmed).or_else(|| moment(trimmed)),
+            b't' | b'T' | b'f' | b'F' => truth(trimmed).map(Self::Bool),
+            _ => None,
+        };
+        typed.unwrap_or(Self::Text(text))
+    }
+
+    /// What it is; `None` for a missing value.
+    #[must_use]
+    pub const fn kind(&self) -> Option<Kind> {
+        match self {
+            Self::Null(_) => None,
+            Self::Int(_) => Some(Kind::Int),
+            Self::Float(_) => Some(Kind::Float),
+            Self::Bool(_) => Some(Kind::Bool),
+            Self::Date(_) => Some(Kind::Date),
+            Self::Datetime { .. } => Some(Kind::Datetime),
+            Self::Text(_) => Some(Kind::Text),
+        }
+    }
+}
+
+/// The spelling of a missing value that `text` is, if it is one.
+#[must_use]
+pub fn null_spelling(text: &str) -> Option<&'static str> {
+    if text.len() > 9 {
+        return None;
+    }
+    NULLS.iter().find(|null| **null == text).copied()
+}
+
+/// Whether a text is digits with a leading zero (`007`, `-01.5`), as codes are.
+#[must_use]
+pub fn has_leading_zero(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text).as_bytes();
+    digits.len() > 1
+        && digits[0] == b'0'
+        && digits[1].is_ascii_digit()
+        && digits.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')
+}
+
+/// A finite number written as one (`-3`, `2.50`, `.5`, `1e-3`); `NaN`, `inf`, `0x1` and codes with leading zeros are none.
+#[must_use]
+pub fn parse_number(text: &str) -> Option<f64> {
+    match number(text.trim_matches([' ', '\t']))? {
+        Cell::Int(value) => Some(value as f64),
+        Cell::Float(value) => Some(value),
+        _ => None,
+    }
+}
+
+fn number(text: &str) -> Option<Cell<'static>> {
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let mut digits = 0;
+    let mut is_float = false;
+    for (position, byte) in unsigned.bytes().enumerate() {
+        match byte {
+            b'0'..=b'9' => digits += 1,
+            b'.' if !is_float => is_float = true,
+            b'e' | b'E' if digits > 0 && is_exponent(&unsigned[position + 1..]) => {
+                is_float = true;
+                break;
+            }
+            _ => return None,
+        }
+    }
+    if digits == 0 || has_leading_zero(text) {
+        return None;
+    }
+    if is_float {
+        return text
+            .parse()
+            .ok()
+            .filter(|value: &f64| value.is_finite())
+            .map(Cell::Float);
+    }
+    text.parse().ok().map(Cell::Int)
+}
+
+fn is_exponent(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    !digits.is_empty() && digits.len() <= 3 && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The spellings that `pandas.read_csv` takes for truth values.
+fn truth(text: &str) -> Option<bool> {
+    match text {
+        "true" | "True" | "TRUE" => Some(true),
+        "false" | "False" | "FALSE" => Some(false),
+        _ => None,
+    }
+}
+
+/// An ISO date (`2026-01-31`), or date and time with `T` or a blank between them, with or without zone.
+fn moment(text: &str) -> Option<Cell<'static>> {
+    let bytes = text.as_bytes();
+    if bytes.len() < 10 || !bytes.is_ascii() || bytes[4] != b'-' || bytes[7] != b'-' {
+        return None;
+    }
+    let field = |from: usize, to: usize| {
+        text.get(from..to)
+            .filter(|digits| all_digits(digits))?
+            .parse::<i16>()
+            .ok()
+    };
+    let date = civil::Date::new(
+        field(0, 4)?,
+        i8::try_from(field(5, 7)?).ok()?,
+        i8::try_from(field(8, 10)?).ok()?,
+    )
+    .ok()?;
+    let epoch = civil::date(1970, 1, 1);
+    let days = i64::from((date - epoch).get_days());
+    if bytes.len() == 10 {
+        return Some(Cell::Date(days));
+    }
+    if !matches!(bytes[10], b'T' | b' ') {
+        return None;
+    }
+    let (micros, rest) = clock(&text[11..])?;
+    let offset = zone(rest)?;
+    let micros = days * 86_400_000_000 + micros - offset.unwrap_or(0) * 1_000_000;
+    Some(Cell::Datetime {
+        micros,
+        zoned: offset.is_some(),
+    })
+}
+
+/// Microseconds of `HH:MM[:SS[.fraction]]`, and what follows.
+fn clock(text: &str) -> Option<(i64, &str)> {
+    let pair = |at: usize, most: i64| {
+        let value = text
+            .get(at..at + 2)
+            .filter(|digits| all_digits(digits))?
+            .parse::<i64>()
+            .ok()?;
+        (value <= most).then_some(value)
+    };
+    let (hours, minutes) = (pair(0, 23)?, pair(3, 59)?);
+    if text.as_bytes()[2] != b':' {
+        return None;
+    }
+    let mut micros = (hours * 3600 + minutes * 60) * 1_000_000;
+    let mut rest = &text[5..];
+    if rest.starts_with(':') {
+        micros += pair(6, 59)? * 1_000_000;
+        rest = &text[8..];
+        if let Some(fraction) = rest.strip_prefix('.') {
+            let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
+            if digits == 0 || digits > 9 {
+                return None;
+            }
+            micros += format!("{:0<6.6}", &fraction[..digits]).parse::<i64>().ok()?;
+            rest = &fraction[digits..];
+        }
+    }
+    Some((micros, rest))
+}
+
+/// Seconds east of UTC of `Z`, `+01:00`, `+0100`, `+01`; `Some(None)` where no zone stands.
+#[expect(clippy::option_option, reason = "no zone is a valid answer, beside a bad one")]
+fn zone(text: &str) -> Option<Option<i64>> {
+    let (sign, digits) = match text.as_bytes().first() {
+        None => return Some(None),
+        Some(b'Z' | b'z') if text.len() == 1 => return Some(Some(0)),
+        Some(b'+') => (1, &text[1..]),
+        Some(b'-') => (-1, &text[1..]),
+        Some(_) => return None,
+    };
+    let digits = digits.replacen(':', "", 1);
+    if !matches!(digits.len(), 2 | 4) || !all_digits(&digits) {
+        return None;
+    }
+    let hours: i64 = digits[..2].parse().ok()?;
+    let minutes: i64 = digits
+        .get(2..)
+        .filter(|rest| !rest.is_empty())
+        .map_or(Ok(0), str::parse)
+        .ok()?;
+    (hours <= 23 && minutes <= 59).then_some(Some(sign * (hours * 3600 + minutes * 60)))
+}
+
+fn all_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("12", Some(Kind::Int))]
+    #[case(" -3 ", Some(Kind::Int))]
+    #[case("+7", Some(Kind::Int))]
+    #[case("0", Some(Kind::Int))]
+    #[case("2.50", Some(Kind::Float))]
+    #[case(".5", Some(Kind::Float))]
+    #[case("-0.5", Some(Kind::Float))]
+    #[case("1e-3", Some(Kind::Float))]
+    #[case("1E400", Some(Kind::Text))]
+    #[case("007", Some(Kind::Text))]
+    #[case("00.5", Some(Kind::Text))]
+    #[case("99999999999999999999", Some(Kind::Text))]
+    #[case("1,5", Some(Kind::Text))]
+    #[case("1_000", Some(Kind::Text))]
+    #[case("0x10", Some(Kind::Text))]
+    #[case("inf", Some(Kind::Text))]
+    #[case("-", Some(Kind::Text))]
+    #[case(".", Some(Kind::Text))]
+    #[case("1.2.3", Some(Kind::Text))]
+    #[case("TRUE", Some(Kind::Bool))]
+    #[case("yes", Some(Kind::Text))]
+    #[case("2026-02-28", Some(Kind::Date))]
+    #[case("2026-02-30", Some(Kind::Text))]
+    #[case("2026-02-28T23:59", Some(Kind::Datetime))]
+    #[case("2026-02-28 23:59:59.123456+01:00", Some(Kind::Datetime))]
+    #[case("2026-02-28T23:59:59Z", Some(Kind::Datetime))]
+    #[case("2026-02-28T24:00:00Z", Some(Kind::Text))]
+    #[case("2026-02-28T", Some(Kind::Text))]
+    #[case("", None)]
+    #[case("NaN", None)]
+    #[case("N/A", None)]
+    #[case("na", Some(Kind::Text))]
+    #[case("é-12-31-99", Some(Kind::Text))]
+    fn a_cell_has_the_kind_of_its_spelling(#[case] text: &str, #[case] kind: Option<Kind>) {
+        assert_eq!(Cell::of(text).kind(), kind);
+    }
+
+    #[test]
+    fn zones_shift_a_moment_to_utc() {
+        assert_eq!(
+            Cell::of("1970-01-01T01:00:00+01:00"),
+            Cell::Datetime {
+                micros: 0,
+                zoned: true
+            }
+        );
+        assert_eq!(
+            Cell::of("1970-01-01 00:00:00.5"),
+            Cell::Datetime {
+                micros: 500_000,
+                zoned: false
+            }
+        );
+        assert_eq!(
+            Cell::of("1969-12-31T19:00-0500"),
+            Cell::Datetime {
+                micros: 0,
+                zoned: true
+            }
+        );
+    }
+
+    #[test]
+    fn digits_with_leading_zeros_are_codes() {
+        assert!(has_leading_zero("007"));
+        assert!(has_leading_zero("-01.5"));
+        assert!(!has_leading_zero("0.5"));
+        assert!(!has_leading_zero("0"));
+        assert!(!has_leading_zero("0a"));
+    }
+}

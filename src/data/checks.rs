@@ -1,0 +1,515 @@
+//! Constraints checked on the values of a file, streaming.
+
+use std::collections::HashMap;
+
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::api::values::FileFormat;
+use crate::pipeline::checks::{ColumnCheck, Rule};
+
+use super::DataError;
+use super::cell::{null_spelling, parse_number};
+use super::delimited::RecordReader;
+use super::describe::{column_names, format_name};
+use super::detect::{Detection, detect};
+use super::json::{self, JsonRecord};
+use super::rows::cut_with_marker;
+use super::source::{Encoding, Source};
+
+const LISTED_VIOLATIONS: usize = 5;
+const LONGEST_VALUE: usize = 80;
+
+/// What checks found in one file.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckReport {
+    /// Records of the file.
+    pub records: u64,
+    /// One result a check, in order.
+    pub results: Vec<CheckResult>,
+}
+
+/// What one check found.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckResult {
+    /// The check.
+    pub check: ColumnCheck,
+    /// What it found.
+    pub outcome: CheckOutcome,
+}
+
+/// What a check found.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum CheckOutcome {
+    /// The file has no such column.
+    ColumnMissing,
+    /// Its values were looked at.
+    Checked {
+        /// Values that were checked, missing ones counted.
+        values: u64,
+        /// Values that break the rule.
+        violations: u64,
+        /// The first five of them.
+        first: Vec<Violation>,
+    },
+}
+
+/// A value that breaks a rule.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Violation {
+    /// Line of the record (of a JSON document: its number), counted from 1.
+    pub line: u64,
+    /// The value, cut to 80 characters; empty when missing.
+    pub value: String,
+}
+
+/// Checks every value of a file. `format` is the declared one; otherwise the content decides.
+pub fn evaluate(
+    source: &Source,
+    file_name: &str,
+    format: Option<FileFormat>,
+    checks: &[ColumnCheck],
+) -> Result<CheckReport, DataError> {
+    let mut runs = checks.iter().map(Run::new).collect::<Result<Vec<_>, _>>()?;
+    let records = match open(source, file_name, format)? {
+        Table::Delimited(encoding, found) => {
+            delimited(source, encoding, &found, &mut runs).map_err(DataError::read(file_name))?
+        }
+        Table::Json(encoding, found) => from_json(source, encoding, &found, &mut runs, file_name)?,
+    };
+    let results = runs.into_iter().map(|run| run.finish()).collect();
+    Ok(CheckReport { records, results })
+}
+
+/// Columns of a file: its header, or the paths of its records in order of first appearance.
+pub fn columns(
+    source: &Source,
+    file_name: &str,
+    format: Option<FileFormat>,
+) -> Result<Vec<String>, DataError> {
+    match open(source, file_name, format)? {
+        Table::Delimited(encoding, found) => {
+            let (mut reader, has_header) =
+                reader(source, encoding, &found).map_err(DataError::read(file_name))?;
+            let first = reader.read().map_err(DataError::read(file_name))?;
+            Ok(first.map_or_else(Vec::new, |first| column_names(&first, has_header)))
+        }
+        Table::Json(encoding, found) => {
+            let mut known = HashMap::new();
+            each_record(source, encoding, &found, file_name, |value, _| {
+                json::each_value(value, &mut |path, _| {
+                    let position = known.len();
+                    known.entry(path.to_owned()).or_insert(position);
+                });
+            })?;
+            let mut paths: Vec<_> = known.into_iter().collect();
+            paths.sort_by_key(|(_, position)| *position);
+            Ok(paths.into_iter().map(|(path, _)| path).collect())
+        }
+    }
+}
+
+/// A file with columns.
+enum Table {
+    Delimited(Encoding, Detection),
+    Json(Encoding, Detection),
+}
+
+fn open(source: &Source, file_name: &str, format: Option<FileFormat>) -> Result<Table, DataError> {
+    // Detection asks the name only where the content leaves a choice: there the declared format is the name.
+    let judged_name = match format {
+        Some(FileFormat::CSV) => "declared.csv",
+        Some(FileFormat::TSV) => "declared.tsv",
+        Some(FileFormat::JSON) => "declared.json",
+        Some(FileFormat::JSONLines) => "declared.jsonl",
+        _ => file_name,
+    };
+    let found = detect(source, judged_name).map_err(DataError::read(file_name))?;
+    match (found.format, found.encoding) {
+        (FileFormat::CSV | FileFormat::TSV, Some(encoding)) => Ok(Table::Delimited(encoding, found)),
+        (FileFormat::JSON | FileFormat::JSONLines, Some(encoding)) => Ok(Table::Json(encoding, found)),
+        (FileFormat::Text, Some(encoding))
+            if found.scan.bytes == 0 && format == Some(FileFormat::JSONLines) =>
+        {
+            Ok(Table::Json(
+                encoding,
+                Detection {
+                    format: FileFormat::JSONLines,
+                    ..found
+                },
+            ))
+        }
+        (other, _) => Err(DataError::NotATable {
+            file: file_name.to_owned(),
+            format: format_name(other).to_owned(),
+        }),
+    }
+}
+
+type Records = RecordReader<Box<dyn std::io::BufRead>>;
+
+fn reader(source: &Source, encoding: Encoding, found: &Detection) -> std::io::Result<(Records, bool)> {
+    let (delimiter, has_header) = found
+        .dialect
+        .map_or((b',', true), |dialect| (dialect.delimiter, dialect.has_header));
+    Ok((
+        RecordReader::new(source.open_decoded(encoding)?, delimiter),
+        has_header,
+    ))
+}
+
+fn delimited(
+    source: &Source,
+    encoding: Encoding,
+    found: &Detection,
+    runs: &mut [Run<'_>],
+) -> std::io::Result<u64> {
+    let (mut reader, has_header) = reader(source, encoding, found)?;
+    let mut records = 0;
+    let Some(first) = reader.read()? else { return Ok(0) };
+    let names = column_names(&first, has_header);
+    let mut bound: Vec<_> = runs
+        .iter_mut()
+        .filter_map(|run| {
+            let position = names.iter().position(|name| *name == run.check.column)?;
+            run.is_bound = true;
+            Some((position, run))
+        })
+        .collect();
+    let mut next = if has_header {
+        reader.read()?
+    } else {
+        reader_again(&mut reader, source, encoding)?
+    };
+    while let Some(record) = next {
+        records += 1;
+        for (position, run) in &mut bound {
+            run.look(record.line, Some(record.field(*position).unwrap_or("")));
+        }
+        next = reader.read()?;
+    }
+    Ok(records)
+}
+
+/// The first record once more, where it is data.
+fn reader_again<'r>(
+    reader: &'r mut Records,
+    source: &Source,
+    encoding: Encoding,
+) -> std::io::Result<Option<super::delimited::Record<'r>>> {
+    reader.restart(source.open_decoded(encoding)?);
+    reader.read()
+}
+
+fn from_json(
+    source: &Source,
+    encoding: Encoding,
+    found: &Detection,
+    runs: &mut [Run<'_>],
+    file_name: &str,
+) -> Result<u64, DataError> {
+    let mut by_path: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (position, run) in runs.iter().enumerate() {
+        by_path
+            .entry(run.check.column.as_str())
+            .or_default()
+            .push(position);
+    }
+    let mut seen = vec![0; runs.len()];
+    let mut records = 0;
+    each_record(source, encoding, found, file_name, |value, line| {
+        records += 1;
+        json::each_value(value, &mut |path, scalar| {
+            for position in by_path.get(path).into_iter().flatten() {
+                seen[*position] = records;
+                runs[*position].is_bound = true;
+                let text = json::scalar_text(scalar);
+                runs[*position].look(line, (!scalar.is_null()).then_some(text.as_str()));
+            }
+        });
+        // A record without the path misses its value; inside a list nothing is expected.
+        for (run, last) in runs.iter_mut().zip(&seen) {
+            if *last != records && !run.check.column.contains("[]") {
+                run.look(line, None);
+            }
+        }
+    })?;
+    Ok(records)
+}
+
+fn each_record(
+    source: &Source,
+    encoding: Encoding,
+    found: &Detection,
+    file_name: &str,
+    mut take: impl FnMut(&Value, u64),
+) -> Result<(), DataError> {
+    let is_lines = found.format == FileFormat::JSONLines;
+    let mut fault = None;
+    let mut unpack = |record: JsonRecord<'_>| match record.value {
+        Ok(value) => take(&value, record.place),
+        Err(error) if fault.is_none() => {
+            let noun = if is_lines { "line" } else { "record" };
+            fault = Some(format!("{noun} {}: {error}", record.place));
+        }
+        Err(_) => {}
+    };
+    let input = source
+        .open_decoded(encoding)
+        .map_err(DataError::read(file_name))?;
+    let syntax = if is_lines {
+        json::each_line(input, &mut unpack)
+            .map(|()| None)
+            .map_err(DataError::read(file_name))?
+    } else {
+        json::each_element(input, found.first_character == Some('['), &mut unpack)
+    };
+    match syntax.or(fault) {
+        None => Ok(()),
+        Some(reason) => Err(DataError::Malformed {
+            file: file_name.to_owned(),
+            format: format_name(found.format).to_owned(),
+            reason,
+        }),
+    }
+}
+
+/// A check while it looks at values.
+struct Run<'c> {
+    check: &'c ColumnCheck,
+    test: Test<'c>,
+    is_bound: bool,
+    values: u64,
+    violations: u64,
+    first: Vec<Violation>,
+}
+
+enum Test<'c> {
+    Number(Box<dyn Fn(f64) -> bool>),
+    Regex(Regex),
+    IsIn(&'c [String]),
+    NotNull,
+}
+
+impl<'c> Run<'c> {
+    fn new(check: &'c ColumnCheck) -> Result<Self, DataError> {
+        let test = match &check.rule {
+            Rule::GreaterThan(bound) => number(*bound, |value, bound| value > bound),
+            Rule::GreaterOrEqual(bound) => number(*bound, |value, bound| value >= bound),
+            Rule::LessThan(bound) => number(*bound, |value, bound| value < bound),
+            Rule::LessOrEqual(bound) => number(*bound, |value, bound| value <= bound),
+            Rule::Between(low, high) => {
+                let (low, high) = (*low, *high);
+                Test::Number(Box::new(move |value| (low..=high).contains(&value)))
+            }
+            Rule::Regex(pattern) => Test::Regex(compile(pattern).map_err(|reason| DataError::Check {
+                column: check.column.clone(),
+                reason,
+            })?),
+            Rule::IsIn(allowed) => Test::IsIn(allowed),
+            Rule::NotNull => Test::NotNull,
+        };
+        Ok(Self {
+            check,
+            test,
+            is_bound: false,
+            values: 0,
+            violations: 0,
+            first: Vec::new(),
+        })
+    }
+
+    /// Looks at the value of a record; `None` where it is missing.
+    fn look(&mut self, line: u64, value: Option<&str>) {
+        self.values += 1;
+        let present = value.filter(|text| null_spelling(text).is_none());
+        if self.holds(present) {
+            return;
+        }
+        self.violations += 1;
+        if self.first.len() < LISTED_VIOLATIONS {
+            self.first.push(Violation {
+                line,
+                value: cut_with_marker(value.unwrap_or(""), LONGEST_VALUE),
+            });
+        }
+    }
+
+    fn holds(&self, value: Option<&str>) -> bool {
+        let Some(text) = value else {
+            return !matches!(self.test, Test::NotNull);
+        };
+        match &self.test {
+            Test::Number(holds) => parse_number(text).is_some_and(holds),
+            Test::Regex(pattern) => pattern.is_match(text),
+            Test::IsIn(allowed) => allowed.iter().any(|other| is_same(text.trim(), other.trim())),
+            Test::NotNull => true,
+        }
+    }
+
+    fn finish(self) -> CheckResult {
+        let Self {
+            check,
+            values,
+            violations,
+            first,
+            is_bound,
+            ..
+        } = self;
+        let outcome = if is_bound {
+            CheckOutcome::Checked {
+                values,
+                violations,
+                first,
+            }
+        } else {
+            CheckOutcome::ColumnMissing
+        };
+        CheckResult {
+            check: check.clone(),
+            outcome,
+        }
+    }
+}
+
+fn number(bound: f64, holds: fn(f64, f64) -> bool) -> Test<'static> {
+    Test::Number(Box::new(move |value| holds(value, bound)))
+}
+
+/// Equal as texts or as numbers (`1` and `1.0`).
+fn is_same(text: &str, other: &str) -> bool {
+    text == other
+        || matches!((parse_number(text), parse_number(other)), (Some(a), Some(b)) if a.total_cmp(&b).is_eq())
+}
+
+/// Compiles a pattern that the whole value must match; the error says what is wrong with it.
+pub fn compile(pattern: &str) -> Result<Regex, String> {
+    regex::RegexBuilder::new(&format!("^(?:{pattern})$"))
+        .size_limit(1 << 20)
+        .build()
+        .map_err(|error| {
+            format!(
+                "the pattern {pattern:?} does not compile: {}",
+                error.to_string().lines().last().unwrap_or("").trim()
+            )
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn check(column: &str, rule: Rule) -> ColumnCheck {
+        ColumnCheck {
+            constraint: 0,
+            column: column.into(),
+            rule,
+        }
+    }
+
+    fn run(text: &str, file_name: &str, column: &str, rule: Rule) -> CheckOutcome {
+        let mut report = evaluate(
+            &Source::bytes(text.as_bytes()),
+            file_name,
+            None,
+            &[check(column, rule)],
+        )
+        .unwrap();
+        report.results.remove(0).outcome
+    }
+
+    fn lines(outcome: CheckOutcome) -> Vec<u64> {
+        let CheckOutcome::Checked {
+            first, violations, ..
+        } = outcome
+        else {
+            panic!("no such column")
+        };
+        assert!(violations >= first.len() as u64);
+        first.into_iter().map(|violation| violation.line).collect()
+    }
+
+    #[rstest]
+    #[case(Rule::GreaterThan(1.0), &[2, 6])]
+    #[case(Rule::GreaterOrEqual(1.0), &[6])]
+    #[case(Rule::LessThan(3.0), &[4, 6])]
+    #[case(Rule::LessOrEqual(3.0), &[6])]
+    #[case(Rule::Between(1.0, 2.0), &[4, 6])]
+    #[case(Rule::Regex("[0-9.]+".into()), &[6])]
+    #[case(Rule::IsIn(vec!["1".into(), "2".into(), "3".into()]), &[6])]
+    #[case(Rule::NotNull, &[5])]
+    fn each_rule_names_the_lines_that_break_it(#[case] rule: Rule, #[case] broken: &[u64]) {
+        assert_eq!(
+            lines(run("a,b\n1,x\n2.0,x\n3,x\nNA,x\nmany,x\n", "x.csv", "a", rule)),
+            broken
+        );
+    }
+
+    #[test]
+    fn a_column_that_is_not_there_is_said() {
+        assert_eq!(
+            run("a\n1\n", "x.csv", "b", Rule::NotNull),
+            CheckOutcome::ColumnMissing
+        );
+        assert_eq!(
+            run("[{\"a\":1},{\"a\":2}]", "x.json", "b", Rule::NotNull),
+            CheckOutcome::ColumnMissing
+        );
+    }
+
+    #[test]
+    fn json_values_are_checked_by_path_and_missing_ones_count() {
+        let text = "{\"a\":{\"b\":1},\"l\":[{\"p\":1},{\"p\":9}]}\n{\"a\":{\"b\":null}}\n{}\n";
+        assert_eq!(lines(run(text, "x.jsonl", "a.b", Rule::NotNull)), [2, 3]);
+        assert_eq!(lines(run(text, "x.jsonl", "l[].p", Rule::LessThan(5.0))), [1]);
+    }
+
+    #[test]
+    fn records_without_a_header_are_checked_from_the_first() {
+        assert_eq!(
+            lines(run("1,5\n2,6\n", "x.csv", "column_2", Rule::GreaterThan(5.0))),
+            [1]
+        );
+    }
+
+    #[test]
+    fn a_pattern_must_match_the_whole_value() {
+        assert_eq!(
+            lines(run("a\nab\nabc\n", "x.csv", "a", Rule::Regex("ab|zz".into()))),
+            [3]
+        );
+    }
+
+    #[test]
+    fn a_malformed_line_is_an_error_with_its_place() {
+        let checks = [check("a", Rule::NotNull)];
+        let error = evaluate(
+            &Source::bytes(b"{\"a\":1}\n{oops\n"),
+            "out",
+            Some(FileFormat::JSONLines),
+            &checks,
+        )
+        .unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("cannot read out as JSON Lines: line 2"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn columns_are_named_in_their_order() {
+        let csv = Source::bytes(b"b,a\n1,2\n");
+        assert_eq!(columns(&csv, "x.csv", None).unwrap(), ["b", "a"]);
+        let json = Source::bytes(b"[{\"z\":1},{\"y\":[{\"x\":2}]}]");
+        assert_eq!(columns(&json, "x.json", None).unwrap(), ["z", "y[].x"]);
+    }
+}

@@ -1,0 +1,369 @@
+//! One column as its values are met: kinds, missing values, distinct values, numbers, dates, lengths.
+
+use std::collections::{BTreeMap, HashSet};
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::cell::{Cell, Kind, has_leading_zero};
+use super::distinct::Distinct;
+use super::numeric::{Extreme, Numbers};
+use super::profile::{ColumnProfile, ColumnType, LengthStats};
+use super::temporal::Times;
+
+/// Distinct values up to which a repeating column counts as a category.
+pub const CATEGORY_LIMIT: usize = 12;
+const PATTERN_LIMIT: usize = 8;
+const PATTERN_CHARACTERS: usize = 64;
+const MICROS_PER_DAY: i64 = 86_400_000_000;
+
+/// What one value told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Hash of the value; 0 for a missing one.
+    pub hash: u64,
+    /// Hash of the shape of a text; 0 for everything else.
+    pub shape: u64,
+    /// Whether it showed something that the column had not shown.
+    pub is_new: bool,
+    /// Whether it is an extreme so far.
+    pub extreme: Extreme,
+    /// Whether the values had risen strictly until now.
+    pub ended_rise: bool,
+}
+
+/// A column as its values are met.
+#[derive(Clone, Debug)]
+pub struct Column {
+    name: String,
+    values: u64,
+    nulls: BTreeMap<&'static str, u64>,
+    kinds: [u64; Kind::ALL.len()],
+    leading_zeros: u64,
+    padded: u64,
+    distinct: Distinct,
+    numbers: Numbers,
+    times: Times,
+    lengths: Lengths,
+    shapes: HashSet<u64>,
+    rise: Rise,
+    /// Record of the smallest number or date.
+    pub min_record: Option<u64>,
+    /// Record of the largest number or date.
+    pub max_record: Option<u64>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Lengths {
+    min: u64,
+    max: u64,
+    total: u64,
+    count: u64,
+}
+
+/// Whether numbers and dates have risen strictly so far: then they are unique, however many there are.
+#[derive(Clone, Copy, Debug)]
+enum Rise {
+    Untested,
+    From(f64),
+    Ended,
+}
+
+impl Column {
+    /// A column that counts distinct values exactly up to `distinct_limit`.
+    #[must_use]
+    pub fn new(name: String, distinct_limit: usize, seed: u64) -> Self {
+        Self {
+            name,
+            values: 0,
+            nulls: BTreeMap::new(),
+            kinds: [0; Kind::ALL.len()],
+            leading_zeros: 0,
+            padded: 0,
+            distinct: Distinct::new(distinct_limit),
+            numbers: Numbers::new(usize::MAX, seed),
+            times: Times::default(),
+            lengths: Lengths::default(),
+            shapes: HashSet::new(),
+            rise: Rise::Untested,
+            min_record: None,
+            max_record: None,
+        }
+    }
+
+    /// Takes in the value of a record.
+    pub fn push(&mut self, record: u64, cell: Cell<'_>, text: &str) -> Seen {
+        let Some(kind) = cell.kind() else {
+            return self.push_null(cell);
+        };
+        self.values += 1;
+        let is_new_kind = self.kinds[kind as usize] == 0;
+        self.kinds[kind as usize] += 1;
+        self.padded += u64::from(text.len() != text.trim_ascii().len());
+        let hash = hash(cell);
+        let is_new_value = self.distinct.push(hash, text);
+        let mut seen = Seen {
+            hash,
+            is_new: is_new_kind,
+            ..Seen::default()
+        };
+        seen.is_new |= is_new_value && self.distinct.exact().is_some_and(|count| count <= CATEGORY_LIMIT);
+        match cell {
+            Cell::Int(value) => {
+                seen.extreme = self.numbers.push_int(value, text);
+                seen.ended_rise = self.follow(value as f64);
+            }
+            Cell::Float(value) => {
+                seen.extreme = self.numbers.push_float(value, text);
+                seen.ended_rise = self.follow(value);
+            }
+            Cell::Date(days) => {
+                seen.extreme = self.times.push(days * MICROS_PER_DAY, false, text);
+                seen.ended_rise = self.follow((days * MICROS_PER_DAY) as f64);
+            }
+            Cell::Datetime { micros, zoned } => {
+                seen.extreme = self.times.push(micros, zoned, text);
+                seen.ended_rise = self.follow(micros as f64);
+            }
+            Cell::Text(text) => self.push_text(text, is_new_value, &mut seen),
+            Cell::Bool(_) | Cell::Null(_) => {}
+        }
+        if seen.extreme.is_min {
+            self.min_record = Some(record);
+        }
+        if seen.extreme.is_max {
+            self.max_record = Some(record);
+        }
+        seen
+    }
+
+    fn push_null(&mut self, cell: Cell<'_>) -> Seen {
+        let Cell::Null(spelling) = cell else {
+            return Seen::default();
+        };
+        let count = self.nulls.entry(spelling).or_default();
+        *count += 1;
+        Seen {
+            is_new: *count == 1,
+            ..Seen::default()
+        }
+    }
+
+    fn push_text(&mut self, text: &str, is_new_value: bool, seen: &mut Seen) {
+        self.rise = Rise::Ended;
+        self.leading_zeros += u64::from(has_leading_zero(text.trim_ascii()));
+        self.lengths.push(text);
+        if is_new_value && self.shapes.len() <= PATTERN_LIMIT {
+            seen.shape = shape(text);
+            seen.is_new |= self.shapes.insert(seen.shape);
+        }
+    }
+
+    /// Returns whether a strict rise ended with this value.
+    fn follow(&mut self, value: f64) -> bool {
+        match self.rise {
+            Rise::Untested => self.rise = Rise::From(value),
+            Rise::From(last) if value > last => self.rise = Rise::From(value),
+            Rise::From(_) => {
+                self.rise = Rise::Ended;
+                return true;
+            }
+            Rise::Ended => {}
+        }
+        false
+    }
+
+    /// Whether its numbers or dates have risen strictly so far.
+    #[must_use]
+    pub const fn is_rising(&self) -> bool {
+        matches!(self.rise, Rise::From(_))
+    }
+
+    /// Whether its values are few and repeat.
+    #[must_use]
+    pub fn is_category(&self) -> bool {
+        self.distinct
+            .exact()
+            .is_some_and(|count| count <= CATEGORY_LIMIT && count as u64 * 2 <= self.values)
+    }
+
+    /// Whether the shapes of its texts are few enough to tell rows apart.
+    #[must_use]
+    pub fn has_patterns(&self) -> bool {
+        (2..=PATTERN_LIMIT).contains(&self.shapes.len())
+    }
+
+    /// Whether any value was missing.
+    #[must_use]
+    pub fn has_nulls(&self) -> bool {
+        !self.nulls.is_empty()
+    }
+
+    /// Name of the column.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What became of it after `records` records.
+    #[must_use]
+    pub fn finish(self, records: u64, present: Option<u64>) -> ColumnProfile {
+        let distinct = self.distinct.count();
+        let exact = self.distinct.exact().map(|count| count as u64);
+        let is_whole = self.values == records && self.values > 1;
+        let top = if exact.is_some_and(|count| count < self.values) {
+            self.distinct.ranked()
+        } else {
+            Vec::new()
+        };
+        ColumnProfile {
+            type_: self.type_(),
+            is_unique: is_whole && (exact == Some(self.values) || self.is_rising()),
+            name: self.name,
+            present,
+            values: self.values,
+            nulls: self
+                .nulls
+                .into_iter()
+                .map(|(spelling, count)| (spelling.to_owned(), count))
+                .collect(),
+            kinds: Kind::ALL
+                .into_iter()
+                .zip(self.kinds)
+                .filter(|(_, count)| *count > 0)
+                .collect(),
+            leading_zeros: self.leading_zeros,
+            padded: self.padded,
+            distinct,
+            numbers: self.numbers.finish(),
+            times: self.times.finish(),
+            lengths: self.lengths.finish(),
+            top: top.into_iter().take(CATEGORY_LIMIT).collect(),
+        }
+    }
+
+    fn type_(&self) -> ColumnType {
+        let [int, float, bool, date, datetime, text] = self.kinds;
+        let groups = [int + float, bool, date + datetime, text];
+        let whole = |group: u64| group == self.values;
+        match groups {
+            _ if self.values == 0 => ColumnType::Empty,
+            // Codes: the ones without leading zeros are codes too.
+            [numbers, _, _, text] if self.leading_zeros > 0 && whole(numbers + text) => ColumnType::Text,
+            [numbers, ..] if whole(numbers) && float == 0 => ColumnType::Int,
+            [numbers, ..] if whole(numbers) => ColumnType::Float,
+            [_, bools, ..] if whole(bools) => ColumnType::Bool,
+            [_, _, times, _] if whole(times) && datetime == 0 => ColumnType::Date,
+            [_, _, times, _] if whole(times) => ColumnType::Datetime,
+            [_, _, _, texts] if whole(texts) => ColumnType::Text,
+            _ => ColumnType::Mixed,
+        }
+    }
+}
+
+impl Lengths {
+    fn push(&mut self, text: &str) {
+        let length = text.chars().count() as u64;
+        self.min = if self.count == 0 {
+            length
+        } else {
+            self.min.min(length)
+        };
+        self.max = self.max.max(length);
+        self.total += length;
+        self.count += 1;
+    }
+
+    fn finish(self) -> Option<LengthStats> {
+        (self.count > 0).then(|| LengthStats {
+            min: self.min,
+            max: self.max,
+            mean: self.total as f64 / self.count as f64,
+        })
+    }
+}
+
+/// Equal values hash alike whatever their spelling (`1`, `1.0`, `TRUE`, `true`); 0 is kept for missing ones.
+fn hash(cell: Cell<'_>) -> u64 {
+    let hash = match cell {
+        Cell::Null(_) => 0,
+        Cell::Int(value) => xxh3_64_with_seed(&value.to_le_bytes(), 1),
+        #[expect(clippy::cast_possible_truncation, reason = "whole and far below 2^63")]
+        Cell::Float(value) if value.fract() == 0.0 && value.abs() < 9e15 => {
+            xxh3_64_with_seed(&(value as i64).to_le_bytes(), 1)
+        }
+        Cell::Float(value) => xxh3_64_with_seed(&value.to_bits().to_le_bytes(), 2),
+        Cell::Bool(value) => xxh3_64_with_seed(&[u8::from(value)], 3),
+        Cell::Date(days) => xxh3_64_with_seed(&(days * MICROS_PER_DAY).to_le_bytes(), 4),
+        Cell::Datetime { micros, .. } => xxh3_64_with_seed(&micros.to_le_bytes(), 4),
+        Cell::Text(text) => xxh3_64_with_seed(text.as_bytes(), 5),
+    };
+    hash.max(1)
+}
+
+/// Hash of a text's shape: runs of letters, of digits and of blanks each count as one, other characters as they are.
+fn shape(text: &str) -> u64 {
+    let mut shape = String::with_capacity(PATTERN_CHARACTERS);
+    for character in text.chars().take(PATTERN_CHARACTERS) {
+        let class = match character {
+            character if character.is_alphabetic() => 'a',
+            character if character.is_numeric() => '9',
+            character if character.is_whitespace() => ' ',
+            other => other,
+        };
+        if !(matches!(class, 'a' | '9' | ' ') && shape.ends_with(class)) {
+            shape.push(class);
+        }
+    }
+    xxh3_64_with_seed(shape.as_bytes(), 6).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn profile(values: &[&str]) -> ColumnProfile {
+        let mut column = Column::new("c".into(), 10_000, 0);
+        for (record, value) in (1..).zip(values) {
+            column.push(record, Cell::of(value), value);
+        }
+        column.finish(values.len() as u64, None)
+    }
+
+    #[rstest]
+    #[case(&["1", "2", ""], ColumnType::Int)]
+    #[case(&["1", "2.5"], ColumnType::Float)]
+    #[case(&["true", "FALSE"], ColumnType::Bool)]
+    #[case(&["2026-01-01"], ColumnType::Date)]
+    #[case(&["2026-01-01", "2026-01-01T10:00:00"], ColumnType::Datetime)]
+    #[case(&["a", "b"], ColumnType::Text)]
+    #[case(&["007", "12"], ColumnType::Text)]
+    #[case(&["1", "x"], ColumnType::Mixed)]
+    #[case(&["", "NA"], ColumnType::Empty)]
+    fn a_column_has_one_type(#[case] values: &[&str], #[case] type_: ColumnType) {
+        assert_eq!(profile(values).type_, type_);
+    }
+
+    #[test]
+    fn missing_values_are_listed_by_spelling() {
+        assert_eq!(
+            profile(&["", "NA", "", "1"]).nulls,
+            [(String::new(), 2), ("NA".to_owned(), 1)]
+        );
+    }
+
+    #[test]
+    fn one_number_in_two_spellings_is_one_distinct_value() {
+        let found = profile(&["1", "1.0", "1.00"]);
+        assert_eq!(found.distinct, super::super::distinct::DistinctCount::Exact(1));
+        assert!(!found.is_unique);
+    }
+
+    #[test]
+    fn a_column_with_a_missing_value_is_no_key() {
+        assert!(profile(&["1", "2"]).is_unique);
+        assert!(!profile(&["1", ""]).is_unique);
+        assert!(!profile(&["1", "1"]).is_unique);
+    }
+}

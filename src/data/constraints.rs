@@ -1,0 +1,318 @@
+//! Turns the model's reading of the constraints into checks, with a reason for each that becomes none.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::api::values::{FileFormat, Output, ValueType};
+use crate::pipeline::checks::{ColumnCheck, Rule};
+
+use super::cell::parse_number;
+use super::checks::compile;
+
+/// One row of the model's reply.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct ReplyCheck {
+    /// Position of the constraint in `spec.constraints`, counted from 0.
+    pub constraint: usize,
+    /// Column that the check looks at.
+    pub column: String,
+    /// Kind of check.
+    pub kind: CheckKind,
+    /// Bounds, pattern or allowed values, as text.
+    pub arguments: Vec<String>,
+}
+
+/// Kinds of check.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckKind {
+    /// Greater than one number.
+    GreaterThan,
+    /// Greater than or equal to one number.
+    GreaterOrEqual,
+    /// Less than one number.
+    LessThan,
+    /// Less than or equal to one number.
+    LessOrEqual,
+    /// Between two numbers, both allowed.
+    Between,
+    /// Matches one pattern.
+    Regex,
+    /// One of the arguments.
+    IsIn,
+    /// Present.
+    NotNull,
+    /// No kind fits.
+    None,
+}
+
+/// The constraints as checks.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Interpretation {
+    /// Checks, in the order of the constraints.
+    pub checks: Vec<ColumnCheck>,
+    /// Constraints that are not checked.
+    pub unchecked: Vec<Unchecked>,
+}
+
+/// A constraint (or a part of it) that is not checked.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Unchecked {
+    /// Position of the constraint in `spec.constraints`, counted from 0.
+    pub constraint: usize,
+    /// Why.
+    pub reason: String,
+}
+
+/// Turns reply rows into checks. `columns` are the columns of all samples; a column that none has is accepted where an
+/// output may have it. Names that differ in case only are corrected. Each of the `count` constraints appears in the
+/// result as a check or with a reason.
+#[must_use]
+pub fn checks_from_reply(
+    rows: &[ReplyCheck],
+    count: usize,
+    columns: &[String],
+    outputs: &[Output],
+) -> Interpretation {
+    let mut found = Interpretation::default();
+    for row in rows {
+        if row.constraint >= count {
+            let reason = format!("there is no constraint {}", row.constraint);
+            found.unchecked.push(Unchecked {
+                constraint: row.constraint,
+                reason,
+            });
+            continue;
+        }
+        match check(row, columns, outputs) {
+            Ok(check) if found.checks.contains(&check) => {}
+            Ok(check) => found.checks.push(check),
+            Err(reason) => found.unchecked.push(Unchecked {
+                constraint: row.constraint,
+                reason,
+            }),
+        }
+    }
+    for constraint in 0..count {
+        let is_named = rows.iter().any(|row| row.constraint == constraint);
+        if !is_named {
+            found.unchecked.push(Unchecked {
+                constraint,
+                reason: "the model gave no check for it".to_owned(),
+            });
+        }
+    }
+    found.checks.sort_by_key(|check| check.constraint);
+    found.unchecked.sort_by_key(|unchecked| unchecked.constraint);
+    found
+}
+
+fn check(row: &ReplyCheck, columns: &[String], outputs: &[Output]) -> Result<ColumnCheck, String> {
+    let rule = rule(row)?;
+    let column = column(&row.column, columns, outputs)?;
+    Ok(ColumnCheck {
+        constraint: row.constraint,
+        column,
+        rule,
+    })
+}
+
+fn rule(row: &ReplyCheck) -> Result<Rule, String> {
+    let arguments = row.arguments.as_slice();
+    let one = || match arguments {
+        [bound] => bound_of(bound),
+        _ => Err(format!(
+            "{} takes one number, not {} arguments",
+            row.kind,
+            arguments.len()
+        )),
+    };
+    match row.kind {
+        CheckKind::GreaterThan => one().map(Rule::GreaterThan),
+        CheckKind::GreaterOrEqual => one().map(Rule::GreaterOrEqual),
+        CheckKind::LessThan => one().map(Rule::LessThan),
+        CheckKind::LessOrEqual => one().map(Rule::LessOrEqual),
+        CheckKind::Between => match arguments {
+            [low, high] => match (bound_of(low)?, bound_of(high)?) {
+                (low, high) if low <= high => Ok(Rule::Between(low, high)),
+                (low, high) => Err(format!("no value lies between {low} and {high}")),
+            },
+            _ => Err(format!(
+                "between takes two numbers, not {} arguments",
+                arguments.len()
+            )),
+        },
+        CheckKind::Regex => match arguments {
+            [pattern] => compile(pattern).map(|_| Rule::Regex(pattern.clone())),
+            _ => Err(format!(
+                "regex takes one pattern, not {} arguments",
+                arguments.len()
+            )),
+        },
+        CheckKind::IsIn if arguments.is_empty() => Err("is_in takes at least one value".to_owned()),
+        CheckKind::IsIn => Ok(Rule::IsIn(arguments.to_vec())),
+        CheckKind::NotNull => Ok(Rule::NotNull),
+        CheckKind::None => Err("no kind of column check says it".to_owned()),
+    }
+}
+
+fn bound_of(text: &str) -> Result<f64, String> {
+    parse_number(text).ok_or_else(|| format!("the bound {text:?} is not a number"))
+}
+
+fn column(name: &str, columns: &[String], outputs: &[Output]) -> Result<String, String> {
+    if name.is_empty() {
+        return Err("the model named no column".to_owned());
+    }
+    if columns.iter().any(|column| column == name) {
+        return Ok(name.to_owned());
+    }
+    let mut alike: Vec<_> = columns
+        .iter()
+        .filter(|column| column.to_lowercase() == name.to_lowercase())
+        .collect();
+    alike.dedup();
+    match alike.as_slice() {
+        [column] => Ok((*column).clone()),
+        _ if outputs.iter().any(may_have_columns) => Ok(name.to_owned()),
+        _ => Err(format!(
+            "no sample has a column {name:?}, and no output is a table"
+        )),
+    }
+}
+
+fn may_have_columns(output: &Output) -> bool {
+    let is_table = |format| {
+        matches!(
+            format,
+            FileFormat::CSV | FileFormat::TSV | FileFormat::JSON | FileFormat::JSONLines
+        )
+    };
+    output.type_ == ValueType::File && output.format.is_some_and(is_table)
+}
+
+impl fmt::Display for CheckKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::GreaterThan => "greater_than",
+            Self::GreaterOrEqual => "greater_or_equal",
+            Self::LessThan => "less_than",
+            Self::LessOrEqual => "less_or_equal",
+            Self::Between => "between",
+            Self::Regex => "regex",
+            Self::IsIn => "is_in",
+            Self::NotNull => "not_null",
+            Self::None => "none",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    const COLUMNS: [&str; 5] = ["quantity", "price", "temperature_c", "humidity", "sensor_id"];
+
+    fn interpret(rows: &str, count: usize, outputs: &[Output]) -> Interpretation {
+        let rows: Vec<ReplyCheck> = serde_json::from_str(rows).unwrap();
+        checks_from_reply(&rows, count, &COLUMNS.map(str::to_owned), outputs)
+    }
+
+    fn table_output() -> Output {
+        serde_json::from_str(r#"{"name": "report", "type": "File", "format": "CSV"}"#).unwrap()
+    }
+
+    /// The five sentences with the rows that they call for.
+    #[rstest]
+    #[case::positive("quantity", "greater_than", &["0"], Some(Rule::GreaterThan(0.0)))]
+    #[case::price_range("price", "between", &["0", "10000"], Some(Rule::Between(0.0, 10_000.0)))]
+    #[case::celsius("temperature_c", "between", &["-40", "60"], Some(Rule::Between(-40.0, 60.0)))]
+    #[case::percent("humidity", "between", &["0", "100"], Some(Rule::Between(0.0, 100.0)))]
+    #[case::one_row_per_sensor("sensor_id", "none", &[], None)]
+    fn the_five_sentences_become_their_checks(
+        #[case] column: &str,
+        #[case] kind: &str,
+        #[case] arguments: &[&str],
+        #[case] rule: Option<Rule>,
+    ) {
+        let row =
+            serde_json::json!([{"constraint": 0, "column": column, "kind": kind, "arguments": arguments}]);
+        let found = interpret(&row.to_string(), 1, &[]);
+        let expected: Vec<_> = rule
+            .into_iter()
+            .map(|rule| ColumnCheck {
+                constraint: 0,
+                column: column.to_owned(),
+                rule,
+            })
+            .collect();
+        assert_eq!(found.unchecked.len(), 1 - expected.len());
+        assert_eq!(found.checks, expected);
+    }
+
+    #[rstest]
+    #[case("between", r#"["1"]"#, "between takes two numbers, not 1 arguments")]
+    #[case("between", r#"["9", "1"]"#, "no value lies between 9 and 1")]
+    #[case("greater_than", r#"["zero"]"#, "the bound \"zero\" is not a number")]
+    #[case("greater_than", r#"["inf"]"#, "the bound \"inf\" is not a number")]
+    #[case("less_than", "[]", "less_than takes one number, not 0 arguments")]
+    #[case("is_in", "[]", "is_in takes at least one value")]
+    #[case("regex", r#"["(", "x"]"#, "regex takes one pattern, not 2 arguments")]
+    fn arguments_that_do_not_fit_are_a_reason(
+        #[case] kind: &str,
+        #[case] arguments: &str,
+        #[case] reason: &str,
+    ) {
+        let row = format!(r#"[{{"constraint":0,"column":"price","kind":"{kind}","arguments":{arguments}}}]"#);
+        assert_eq!(
+            interpret(&row, 1, &[]).unchecked,
+            [Unchecked {
+                constraint: 0,
+                reason: reason.to_owned()
+            }]
+        );
+    }
+
+    #[test]
+    fn a_pattern_that_does_not_compile_is_a_reason() {
+        let row = r#"[{"constraint":0,"column":"price","kind":"regex","arguments":["("]}]"#;
+        assert!(
+            interpret(row, 1, &[]).unchecked[0]
+                .reason
+                .starts_with("the pattern \"(\" does not compile")
+        );
+    }
+
+    #[test]
+    fn a_column_of_no_sample_needs_an_output_that_is_a_table() {
+        let row = r#"[{"constraint":0,"column":"mean_mass","kind":"not_null","arguments":[]}]"#;
+        assert_eq!(interpret(row, 1, &[]).checks, []);
+        assert_eq!(interpret(row, 1, &[table_output()]).checks[0].column, "mean_mass");
+    }
+
+    #[test]
+    fn a_name_that_differs_in_case_only_is_corrected() {
+        let row = r#"[{"constraint":0,"column":"Quantity","kind":"not_null","arguments":[]}]"#;
+        assert_eq!(interpret(row, 1, &[]).checks[0].column, "quantity");
+    }
+
+    #[test]
+    fn every_constraint_is_a_check_or_has_a_reason() {
+        let rows = r#"[{"constraint":1,"column":"price","kind":"not_null","arguments":[]},
+                       {"constraint":7,"column":"price","kind":"not_null","arguments":[]}]"#;
+        let found = interpret(rows, 2, &[]);
+        assert_eq!(found.checks.len(), 1);
+        let unchecked: Vec<_> = found
+            .unchecked
+            .iter()
+            .map(|unchecked| unchecked.constraint)
+            .collect();
+        assert_eq!(unchecked, [0, 7]);
+    }
+}

@@ -1,0 +1,216 @@
+//! Records of a delimited file (CSV, TSV and their kin), one at a time in bounded memory.
+
+use std::io::{self, BufRead};
+
+use csv_core::ReadRecordResult;
+
+/// Longest record that is read whole, bytes; of a longer one the start is read and the rest skipped.
+pub const LONGEST_RECORD: usize = 4 * 1024 * 1024;
+/// Most fields of a record that are read; further ones are only counted.
+pub const MOST_FIELDS: usize = 16_384;
+
+/// One record.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    text: &'a str,
+    ends: &'a [usize],
+    /// The record as it stands in the file, without its line break.
+    pub raw: &'a str,
+    /// Line on which it starts, counted from 1.
+    pub line: u64,
+    /// Its fields, those beyond `MOST_FIELDS` counted too.
+    pub width: usize,
+    /// Whether it was too long to be read whole.
+    pub is_cut: bool,
+}
+
+impl<'a> Record<'a> {
+    /// A field with its quotes removed; `None` beyond the last one read.
+    #[must_use]
+    pub fn field(&self, index: usize) -> Option<&'a str> {
+        let end = *self.ends.get(index)?;
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        Some(self.text.get(start..end).unwrap_or(""))
+    }
+
+    /// All fields that were read.
+    pub fn fields(&self) -> impl Iterator<Item = &'a str> {
+        let record = *self;
+        (0..self.ends.len()).map_while(move |index| record.field(index))
+    }
+}
+
+/// Reads records of UTF-8 text.
+pub struct RecordReader<R> {
+    input: R,
+    core: csv_core::Reader,
+    text: Vec<u8>,
+    ends: Vec<usize>,
+    raw: Vec<u8>,
+    next_line: u64,
+}
+
+impl<R: BufRead> RecordReader<R> {
+    /// Reads `input`, its fields separated by `delimiter`.
+    pub fn new(input: R, delimiter: u8) -> Self {
+        Self {
+            input,
+            core: csv_core::ReaderBuilder::new().delimiter(delimiter).build(),
+            text: vec![0; 4096],
+            ends: vec![0; 64],
+            raw: Vec::new(),
+            next_line: 1,
+        }
+    }
+
+    /// Starts again at the first record, read from `input`.
+    pub fn restart(&mut self, input: R) {
+        self.input = input;
+        self.core.reset();
+        self.next_line = 1;
+    }
+
+    /// The next record; `None` at the end. Blank lines are skipped.
+    pub fn read(&mut self) -> io::Result<Option<Record<'_>>> {
+        self.raw.clear();
+        let (mut text_length, mut fields, mut width) = (0, 0, 0);
+        let (mut is_cut, mut text_is_full, mut ends_are_full) = (false, false, false);
+        loop {
+            let input = self.input.fill_buf()?;
+            let (result, read, wrote, ended) =
+                self.core
+                    .read_record(input, &mut self.text[text_length..], &mut self.ends[fields..]);
+            let room = (LONGEST_RECORD - self.raw.len()).min(read);
+            self.raw.extend_from_slice(&input[..room]);
+            is_cut |= room < read;
+            self.input.consume(read);
+            text_length += wrote;
+            fields += ended;
+            width += ended;
+            match result {
+                ReadRecordResult::InputEmpty => {}
+                ReadRecordResult::OutputFull if self.text.len() < LONGEST_RECORD => {
+                    self.text.resize(self.text.len() * 2, 0);
+                }
+                ReadRecordResult::OutputEndsFull if self.ends.len() < MOST_FIELDS => {
+                    self.ends.resize(self.ends.len() * 2, 0);
+                }
+                // The rest of the record is read into the tail of the buffers again and again, and so only counted.
+                ReadRecordResult::OutputFull => {
+                    text_is_full = true;
+                    text_length = self.text.len() / 2;
+                }
+                ReadRecordResult::OutputEndsFull => {
+                    ends_are_full = true;
+                    fields = self.ends.len() / 2;
+                }
+                ReadRecordResult::Record => break,
+                ReadRecordResult::End => return Ok(None),
+            }
+        }
+        if text_is_full {
+            text_length = self.text.len() / 2;
+        }
+        if ends_are_full {
+            fields = self.ends.len() / 2;
+        }
+        is_cut |= text_is_full || ends_are_full;
+        Ok(Some(self.record(text_length, fields, width, is_cut)))
+    }
+
+    fn record(&mut self, text_length: usize, fields: usize, width: usize, is_cut: bool) -> Record<'_> {
+        // The parser leaves the line break of one record to the next: `\r\n` ends with `\r`.
+        let skipped = self
+            .raw
+            .iter()
+            .take_while(|byte| matches!(byte, b'\r' | b'\n'))
+            .count();
+        let line = self.next_line + line_breaks(&self.raw[..skipped]);
+        self.next_line = self.core.line();
+        let end = self
+            .raw
+            .iter()
+            .rposition(|byte| !matches!(byte, b'\r' | b'\n'))
+            .map_or(skipped, |last| last + 1);
+        Record {
+            text: valid_prefix(&self.text[..text_length]),
+            ends: &self.ends[..fields],
+            raw: valid_prefix(&self.raw[skipped..end.max(skipped)]),
+            line,
+            width,
+            is_cut,
+        }
+    }
+}
+
+fn line_breaks(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
+}
+
+fn valid_prefix(bytes: &[u8]) -> &str {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or(""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn records(text: &str) -> Vec<(u64, String, Vec<String>)> {
+        let mut reader = RecordReader::new(io::BufReader::with_capacity(7, text.as_bytes()), b',');
+        let mut found = Vec::new();
+        while let Some(record) = reader.read().unwrap() {
+            found.push((
+                record.line,
+                record.raw.to_owned(),
+                record.fields().map(str::to_owned).collect(),
+            ));
+        }
+        found
+    }
+
+    #[test]
+    fn a_quoted_field_may_hold_a_line_break_and_a_delimiter() {
+        let found = records("a,b\n\"x\ny,z\",\"say \"\"hi\"\"\"\nc,d\n");
+        assert_eq!(
+            found[1],
+            (
+                2,
+                "\"x\ny,z\",\"say \"\"hi\"\"\"".into(),
+                vec!["x\ny,z".into(), "say \"hi\"".into()]
+            )
+        );
+        assert_eq!(found[2].0, 4);
+    }
+
+    #[test]
+    fn records_keep_their_text_and_line_whatever_ends_them() {
+        let found = records("a,b\r\n1,2\r\n\r\n3,4");
+        let lines: Vec<_> = found.iter().map(|(line, raw, _)| (*line, raw.as_str())).collect();
+        assert_eq!(lines, [(1, "a,b"), (2, "1,2"), (4, "3,4")]);
+    }
+
+    #[test]
+    fn five_million_commas_are_counted_in_bounded_memory() {
+        let line = ",".repeat(5_000_000);
+        let mut reader = RecordReader::new(line.as_bytes(), b',');
+        let record = reader.read().unwrap().unwrap();
+        assert_eq!(record.width, 5_000_001);
+        assert!(record.is_cut);
+        assert!(reader.text.len() + reader.ends.len() < 2 * LONGEST_RECORD);
+    }
+
+    #[test]
+    fn a_record_longer_than_the_bound_is_cut_and_the_next_is_whole() {
+        let text = format!("{},tail\nx,y\n", "a".repeat(10_000_000));
+        let mut reader = RecordReader::new(text.as_bytes(), b',');
+        assert!(reader.read().unwrap().unwrap().is_cut);
+        let next = reader.read().unwrap().unwrap();
+        assert_eq!(
+            (next.line, next.fields().collect::<Vec<_>>()),
+            (2, vec!["x", "y"])
+        );
+    }
+}

@@ -1,0 +1,319 @@
+//! What a file is: by its content first and its name second.
+
+use std::io::{self, Read};
+
+use serde_json::Value;
+use serde_json::error::Category;
+
+use crate::api::values::FileFormat;
+
+use super::dialect::{self, Dialect};
+use super::source::{Encoding, HEAD_BYTES, Scan, Source};
+
+/// Share of control characters from which bytes are no text.
+const BINARY_SHARE: usize = 10;
+
+/// What a file was found to be.
+#[derive(Clone, Debug)]
+pub struct Detection {
+    /// Its format.
+    pub format: FileFormat,
+    /// How its text is encoded; `None` where it is no text.
+    pub encoding: Option<Encoding>,
+    /// How its fields are written; `None` unless CSV or TSV.
+    pub dialect: Option<Dialect>,
+    /// What its bytes are, where they are no text.
+    pub what: Option<&'static str>,
+    /// Doubts, one sentence each.
+    pub remarks: Vec<String>,
+    /// The scan over all of it.
+    pub scan: Scan,
+    /// The first character that is no blank.
+    pub first_character: Option<char>,
+}
+
+/// What the name of a file says.
+fn ending(file_name: &str) -> String {
+    file_name
+        .rsplit_once('.')
+        .map_or(String::new(), |(_, ending)| ending.to_ascii_lowercase())
+}
+
+/// Finds out what a file is.
+pub fn detect(source: &Source, file_name: &str) -> io::Result<Detection> {
+    let (scan, encoding) = Scan::of(source)?;
+    let ending = ending(file_name);
+    if scan.bytes > 0
+        && let Some((format, what)) = binary_kind(&scan, encoding, &ending)
+    {
+        let remarks = match format {
+            FileFormat::Parquet | FileFormat::Excel => {
+                vec![format!("the content of {what} files is not read yet")]
+            }
+            _ if is_text_ending(&ending) => vec![format!("named .{ending}, but its content is {what}")],
+            _ => Vec::new(),
+        };
+        return Ok(Detection {
+            format,
+            encoding: None,
+            dialect: None,
+            what: Some(what),
+            remarks,
+            scan,
+            first_character: None,
+        });
+    }
+    let mut head = Vec::new();
+    source
+        .open_decoded(encoding)?
+        .take(HEAD_BYTES as u64)
+        .read_to_end(&mut head)?;
+    let head = String::from_utf8_lossy(&head).into_owned();
+    let mut remarks = text_remarks(&scan, encoding);
+    let is_cut = head.len() >= HEAD_BYTES;
+    let (format, dialect) = text_format(&head, is_cut, &ending, &scan, &mut remarks);
+    let first_character = head.trim_start().chars().next();
+    Ok(Detection {
+        format,
+        encoding: Some(encoding),
+        dialect,
+        what: None,
+        remarks,
+        scan,
+        first_character,
+    })
+}
+
+fn is_text_ending(ending: &str) -> bool {
+    matches!(
+        ending,
+        "csv" | "tsv" | "json" | "jsonl" | "ndjson" | "txt" | "log" | "md"
+    )
+}
+
+/// Format and kind of bytes that are no text.
+fn binary_kind(scan: &Scan, encoding: Encoding, ending: &str) -> Option<(FileFormat, &'static str)> {
+    let known = match scan.start.as_slice() {
+        [b'P', b'A', b'R', b'1', ..] => (FileFormat::Parquet, "Parquet"),
+        [b'P', b'K', 3, 4, ..] if ending == "xlsx" || ending == "xlsm" => (FileFormat::Excel, "Excel"),
+        [b'P', b'K', 3, 4, ..] if contains(&scan.start, b"xl/") => (FileFormat::Excel, "Excel"),
+        [b'P', b'K', 3, 4, ..] => (FileFormat::Binary, "a ZIP archive"),
+        [0xd0, 0xcf, 0x11, 0xe0, ..] if ending == "xls" => (FileFormat::Excel, "Excel"),
+        [0x1f, 0x8b, ..] => (FileFormat::Binary, "gzip data"),
+        [b'%', b'P', b'D', b'F', ..] => (FileFormat::Binary, "a PDF document"),
+        [0x89, b'P', b'N', b'G', ..] => (FileFormat::Binary, "a PNG image"),
+        [0xff, 0xd8, 0xff, ..] => (FileFormat::Binary, "a JPEG image"),
+        [b'S', b'Q', b'L', b'i', b't', b'e', ..] => (FileFormat::Binary, "an SQLite database"),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => (FileFormat::Binary, "zstd data"),
+        _ => {
+            let is_control =
+                |byte: &&u8| **byte < 0x20 && !matches!(**byte, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b);
+            let controls = scan.start.iter().filter(is_control).count();
+            let is_utf16 = matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be);
+            let is_binary = !is_utf16 && controls * BINARY_SHARE > scan.start.len();
+            return is_binary.then_some((FileFormat::Binary, "binary data"));
+        }
+    };
+    Some(known)
+}
+
+fn contains(bytes: &[u8], needle: &[u8]) -> bool {
+    bytes.windows(needle.len()).any(|window| window == needle)
+}
+
+fn text_remarks(scan: &Scan, encoding: Encoding) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let lines = || {
+        scan.invalid_lines
+            .iter()
+            .map(u64::to_string)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    match encoding {
+        Encoding::Utf8 => {}
+        Encoding::Utf8Bom => {
+            remarks.push("starts with a UTF-8 byte order mark (Python: encoding=\"utf-8-sig\")".into())
+        }
+        Encoding::Utf16Le | Encoding::Utf16Be => {
+            remarks.push("encoded in UTF-16 (Python: encoding=\"utf-16\")".into())
+        }
+        Encoding::Utf8Lossy => remarks.push(format!(
+            "byte sequences that are not valid UTF-8: {} (lines {}); read as replacement characters",
+            scan.invalid,
+            lines()
+        )),
+        Encoding::Latin1 | Encoding::Windows1252 => remarks.push(format!(
+            "not UTF-8 (lines {}); read as {} (Python: encoding=\"{}\")",
+            lines(),
+            if encoding == Encoding::Latin1 {
+                "Latin-1"
+            } else {
+                "Windows-1252"
+            },
+            encoding.python_name()
+        )),
+    }
+    if scan.nuls > 0 {
+        remarks.push(format!("NUL bytes: {}", scan.nuls));
+    }
+    remarks
+}
+
+fn text_format(
+    head: &str,
+    is_cut: bool,
+    ending: &str,
+    scan: &Scan,
+    remarks: &mut Vec<String>,
+) -> (FileFormat, Option<Dialect>) {
+    let start = head.trim_start();
+    if start.is_empty() && !is_cut {
+        remarks.push(
+            if scan.bytes == 0 {
+                "the file is empty"
+            } else {
+                "the file holds blanks only"
+            }
+            .into(),
+        );
+        return (FileFormat::Text, None);
+    }
+    if let Some(markup) = markup(start) {
+        if !matches!(ending, "html" | "htm" | "xml" | "xhtml" | "svg") {
+            remarks.push(format!("its content is {markup}, whatever its name says"));
+        }
+        return (FileFormat::Text, None);
+    }
+    let is_named_json = matches!(ending, "json" | "jsonl" | "ndjson");
+    if let Some(format) = json_format(head, is_cut, ending) {
+        if format == FileFormat::JSONLines && ending == "json" {
+            remarks.push("named .json, but it is JSON Lines: one JSON value a line".into());
+        }
+        return (format, None);
+    }
+    if is_named_json {
+        remarks.push(format!(
+            "named .{ending}, but its content is not JSON; described as text"
+        ));
+        return (FileFormat::Text, None);
+    }
+    let is_table = matches!(ending, "csv" | "tsv" | "tab");
+    if is_cut && !head.contains(['\n', '\r']) {
+        if is_table {
+            remarks.push(format!(
+                "its first line is {} or more bytes long: not read as a table",
+                head.len()
+            ));
+        }
+        return (FileFormat::Text, None);
+    }
+    let whole = if is_cut {
+        &head[..head.rfind('\n').map_or(head.len(), |end| end + 1)]
+    } else {
+        head
+    };
+    let dialect = if is_table {
+        Some(dialect::of_table(whole, ending != "csv"))
+    } else {
+        dialect::of_text(whole)
+    };
+    match dialect {
+        Some(dialect) if dialect.delimiter == b'\t' => (FileFormat::TSV, Some(dialect)),
+        Some(dialect) => (FileFormat::CSV, Some(dialect)),
+        None => (FileFormat::Text, None),
+    }
+}
+
+fn markup(start: &str) -> Option<&'static str> {
+    let opening = start.chars().take(16).collect::<String>().to_ascii_lowercase();
+    if opening.starts_with("<!doctype html") || opening.starts_with("<html") {
+        Some("HTML")
+    } else if opening.starts_with("<?xml") {
+        Some("XML")
+    } else {
+        None
+    }
+}
+
+/// Whether a text is one JSON document or a value a line, judged by its first values.
+fn json_format(head: &str, is_cut: bool, ending: &str) -> Option<FileFormat> {
+    if !head.trim_start().starts_with(['{', '[']) {
+        return None;
+    }
+    if matches!(ending, "jsonl" | "ndjson") {
+        return Some(FileFormat::JSONLines);
+    }
+    let mut values = serde_json::Deserializer::from_str(head).into_iter::<Value>();
+    let first = values.next()?;
+    if let Err(error) = first {
+        // Malformed far into the text, or too deep: still JSON, and the reader says what is wrong.
+        let is_json = (is_cut && error.classify() == Category::Eof)
+            || ending == "json"
+            || error.to_string().starts_with("recursion limit");
+        return is_json.then_some(FileFormat::JSON);
+    }
+    let between = values.byte_offset();
+    let has_more = !head[between..].trim().is_empty();
+    if !has_more {
+        return Some(FileFormat::JSON);
+    }
+    let is_line = head[..between].trim().lines().count() == 1 && head[between..].starts_with(['\n', '\r']);
+    let next = values.next();
+    let is_json_next = match next {
+        Some(Ok(_)) => true,
+        Some(Err(error)) => is_cut && error.classify() == Category::Eof,
+        None => false,
+    };
+    if is_line && is_json_next {
+        return Some(FileFormat::JSONLines);
+    }
+    (ending == "json").then_some(FileFormat::JSON)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn found(bytes: &[u8], file_name: &str) -> Detection {
+        detect(&Source::bytes(bytes), file_name).unwrap()
+    }
+
+    #[rstest]
+    #[case(b"a,b\n1,2\n", "x.csv", FileFormat::CSV)]
+    #[case(b"a,b\n1,2\n", "sample", FileFormat::CSV)]
+    #[case(b"a\tb\n1\t2\n", "x.csv", FileFormat::TSV)]
+    #[case(b"{\"a\":1}\n", "sample", FileFormat::JSON)]
+    #[case(b"{\"a\":1}\n{\"a\":2}\n", "sample", FileFormat::JSONLines)]
+    #[case(b"{\"a\":1}\n{\"a\":2}\n", "x.json", FileFormat::JSONLines)]
+    #[case(b"[\n{\"a\":1}]\n", "sample", FileFormat::JSON)]
+    #[case(b"[12:00] INFO start\n[12:01] INFO end\n", "x.log", FileFormat::Text)]
+    #[case(b"{\"a\":", "x.json", FileFormat::JSON)]
+    #[case(b"plain words\n", "x.txt", FileFormat::Text)]
+    #[case(b"", "x.csv", FileFormat::Text)]
+    #[case(b"<!DOCTYPE html><html>a,b</html>", "x.csv", FileFormat::Text)]
+    #[case(b"PAR1\x15\x04", "x.csv", FileFormat::Parquet)]
+    #[case(b"PK\x03\x04....", "x.xlsx", FileFormat::Excel)]
+    #[case(b"\x1f\x8b\x08\0", "x.csv", FileFormat::Binary)]
+    #[case(b"\0\x01\x02\x03abc", "x.bin", FileFormat::Binary)]
+    fn content_decides_before_the_name(#[case] bytes: &[u8], #[case] name: &str, #[case] format: FileFormat) {
+        assert_eq!(found(bytes, name).format, format);
+    }
+
+    #[test]
+    fn html_named_csv_is_said() {
+        assert_eq!(
+            found(b"<html></html>", "x.csv").remarks,
+            ["its content is HTML, whatever its name says"]
+        );
+    }
+
+    #[test]
+    fn a_few_nul_bytes_leave_a_table_with_a_remark() {
+        let found = found(b"id,name\n1,a\0b\n2,cde\n3,fgh\n4,ijk\n", "x.csv");
+        assert_eq!(found.format, FileFormat::CSV);
+        assert_eq!(found.remarks, ["NUL bytes: 1"]);
+    }
+}

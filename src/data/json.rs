@@ -1,0 +1,321 @@
+//! Records of JSON and JSON Lines, one at a time, and their values by path (`user.city`, `items[].price`).
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::io::{self, BufRead, Read};
+
+use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::cell::{Cell, Kind};
+use super::profile::{ColumnProfile, SampleRow};
+use super::rows::{DESCRIBED_COLUMNS, TableBuilder};
+
+/// Longest line of JSON Lines that is read, bytes.
+pub const LONGEST_LINE: usize = 4 * 1024 * 1024;
+/// Largest document that is read when it is no array, bytes.
+pub const LARGEST_DOCUMENT: u64 = 32 * 1024 * 1024;
+/// Deepest nesting that is followed.
+pub const DEEPEST: usize = 64;
+/// Path of values that have none: scalars at the top.
+pub const ROOT_PATH: &str = "value";
+const COUNTED_PATHS: usize = 10_000;
+
+/// One record, or why there is none.
+pub struct JsonRecord<'a> {
+    /// Line (JSON Lines) or number (JSON) of the record, counted from 1.
+    pub place: u64,
+    /// Its text without line break.
+    pub raw: &'a str,
+    /// Its value; the error says what is wrong.
+    pub value: Result<Value, String>,
+}
+
+/// Hands every line of JSON Lines to `take`; blank lines are skipped.
+pub fn each_line(mut input: impl BufRead, mut take: impl FnMut(JsonRecord<'_>)) -> io::Result<()> {
+    let mut line = Vec::new();
+    for place in 1.. {
+        line.clear();
+        let read = input
+            .by_ref()
+            .take(LONGEST_LINE as u64)
+            .read_until(b'\n', &mut line)?;
+        if read == 0 {
+            break;
+        }
+        let is_cut = read == LONGEST_LINE && line.last() != Some(&b'\n');
+        if is_cut {
+            input.skip_until(b'\n')?;
+        }
+        let text = String::from_utf8_lossy(&line);
+        let raw = text.trim();
+        if raw.is_empty() {
+            continue;
+        }
+        let value = if is_cut {
+            Err(format!("longer than {} MiB", LONGEST_LINE / 1024 / 1024))
+        } else {
+            serde_json::from_str(raw).map_err(|error| error.to_string())
+        };
+        take(JsonRecord { place, raw, value });
+    }
+    Ok(())
+}
+
+/// Hands every element of a top-level array (or the whole document, where it is none) to `take`.
+/// Returns what is wrong with the document, if anything; records before the fault were handed over.
+pub fn each_element(
+    input: impl BufRead,
+    is_array: bool,
+    mut take: impl FnMut(JsonRecord<'_>),
+) -> Option<String> {
+    let mut json = serde_json::Deserializer::from_reader(input);
+    let read = if is_array {
+        Elements(&mut take).deserialize(&mut json)
+    } else {
+        <Box<RawValue> as serde::Deserialize>::deserialize(&mut json).map(|raw| take(element(1, &raw)))
+    };
+    read.and_then(|()| json.end())
+        .err()
+        .map(|error| error.to_string())
+}
+
+fn element(place: u64, raw: &RawValue) -> JsonRecord<'_> {
+    JsonRecord {
+        place,
+        raw: raw.get(),
+        value: serde_json::from_str(raw.get()).map_err(|error| error.to_string()),
+    }
+}
+
+struct Elements<'f, F>(&'f mut F);
+
+impl<'de, F: FnMut(JsonRecord<'_>)> DeserializeSeed<'de> for Elements<'_, F> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de, F: FnMut(JsonRecord<'_>)> Visitor<'de> for Elements<'_, F> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
+        let mut place = 0;
+        while let Some(raw) = elements.next_element::<Box<RawValue>>()? {
+            place += 1;
+            (self.0)(element(place, &raw));
+        }
+        Ok(())
+    }
+}
+
+/// Hands every scalar of a value to `take` with its path. Returns whether something lies deeper than `DEEPEST`.
+pub fn each_value(value: &Value, take: &mut impl FnMut(&str, &Value)) -> bool {
+    walk(value, &mut String::new(), 0, take)
+}
+
+fn walk(value: &Value, path: &mut String, depth: usize, take: &mut impl FnMut(&str, &Value)) -> bool {
+    if depth > DEEPEST {
+        return true;
+    }
+    let length = path.len();
+    let mut is_deeper = false;
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                if length > 0 {
+                    path.push('.');
+                }
+                path.push_str(name);
+                is_deeper |= walk(field, path, depth + 1, take);
+                path.truncate(length);
+            }
+        }
+        Value::Array(elements) => {
+            path.push_str("[]");
+            for element in elements {
+                is_deeper |= walk(element, path, depth + 1, take);
+            }
+            path.truncate(length);
+        }
+        scalar => take(if path.is_empty() { ROOT_PATH } else { path }, scalar),
+    }
+    is_deeper
+}
+
+/// The text of a scalar: strings without quotes.
+#[must_use]
+pub fn scalar_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Classifies a scalar: JSON says what is a number, so of texts only dates are told apart.
+fn classify<'a>(value: &Value, text: &'a str) -> Cell<'a> {
+    match value {
+        Value::Null => Cell::Null("null"),
+        Value::Bool(truth) => Cell::Bool(*truth),
+        Value::Number(number) => number
+            .as_i64()
+            .map(Cell::Int)
+            .or_else(|| number.as_f64().map(Cell::Float))
+            .unwrap_or(Cell::Text(text)),
+        _ => match Cell::of(text) {
+            cell if matches!(cell.kind(), Some(Kind::Date | Kind::Datetime)) => cell,
+            _ => Cell::Text(text),
+        },
+    }
+}
+
+/// Paths of JSON records as columns.
+pub struct JsonTable {
+    builder: TableBuilder,
+    paths: HashMap<String, usize>,
+    present: Vec<u64>,
+    last_seen: Vec<u64>,
+    further_paths: HashSet<u64>,
+    /// Records that nest deeper than `DEEPEST`.
+    pub too_deep: u64,
+}
+
+impl JsonTable {
+    /// A table without columns.
+    pub fn new(keeps_rows: bool) -> Self {
+        Self {
+            builder: TableBuilder::new(None, keeps_rows),
+            paths: HashMap::new(),
+            present: Vec::new(),
+            last_seen: Vec::new(),
+            further_paths: HashSet::new(),
+            too_deep: 0,
+        }
+    }
+
+    /// Takes in a record.
+    pub fn push(&mut self, value: &Value, raw: &str) {
+        let record = self.builder.records() + 1;
+        let is_deeper = each_value(value, &mut |path, scalar| {
+            let Some(column) = self.column(path) else { return };
+            if self.last_seen[column] != record {
+                self.last_seen[column] = record;
+                self.present[column] += 1;
+            }
+            let text = scalar_text(scalar);
+            self.builder.cell(column, classify(scalar, &text), &text);
+        });
+        self.too_deep += u64::from(is_deeper);
+        self.builder.end_record(raw);
+    }
+
+    fn column(&mut self, path: &str) -> Option<usize> {
+        if let Some(column) = self.paths.get(path) {
+            return Some(*column);
+        }
+        if self.paths.len() >= DESCRIBED_COLUMNS {
+            if self.further_paths.len() < COUNTED_PATHS {
+                self.further_paths.insert(xxh3_64(path.as_bytes()));
+            }
+            return None;
+        }
+        let column = self.builder.add_column(path.to_owned());
+        self.paths.insert(path.to_owned(), column);
+        self.present.push(0);
+        self.last_seen.push(0);
+        Some(column)
+    }
+
+    /// Records so far.
+    pub const fn records(&self) -> u64 {
+        self.builder.records()
+    }
+
+    /// All paths, counted up to 10,200.
+    pub fn path_count(&self) -> u64 {
+        (self.paths.len() + self.further_paths.len()) as u64
+    }
+
+    /// The columns and at most `most` records.
+    pub fn finish(self, most: usize) -> (Vec<ColumnProfile>, Vec<SampleRow>) {
+        self.builder.finish(most, Some(&self.present))
+    }
+}
+
+/// A JSON text without the blanks between its tokens; numbers and strings keep their spelling.
+#[must_use]
+pub fn compact(raw: &str) -> String {
+    let mut short = String::with_capacity(raw.len());
+    let (mut is_string, mut is_escaped) = (false, false);
+    for character in raw.chars() {
+        if is_string {
+            is_string = is_escaped || character != '"';
+            is_escaped = !is_escaped && character == '\\';
+        } else if character.is_ascii_whitespace() {
+            continue;
+        } else {
+            is_string = character == '"';
+        }
+        short.push(character);
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_found_by_path() {
+        let value = serde_json::json!({"user": {"city": "Köln"}, "items": [{"price": 1}, {"price": 2.5}], "tags": []});
+        let mut found = Vec::new();
+        each_value(&value, &mut |path, value| found.push(format!("{path}={value}")));
+        assert_eq!(
+            found,
+            ["user.city=\"Köln\"", "items[].price=1", "items[].price=2.5"]
+        );
+    }
+
+    #[test]
+    fn nesting_beyond_the_bound_is_told() {
+        let deep = (0..70).fold(serde_json::json!(1), |inner, _| serde_json::json!([inner]));
+        assert!(each_value(&deep, &mut |_, _| ()));
+    }
+
+    #[test]
+    fn compacting_keeps_blanks_and_quotes_in_strings() {
+        assert_eq!(
+            compact("{ \"a b\" : \"x \\\" y\" ,\n \"c\": 2.50 }"),
+            "{\"a b\":\"x \\\" y\",\"c\":2.50}"
+        );
+    }
+
+    #[test]
+    fn records_before_a_fault_are_read() {
+        let mut places = Vec::new();
+        let fault = each_element("[1, 2, oops]".as_bytes(), true, |record| {
+            places.push(record.place)
+        });
+        assert_eq!(places, [1, 2]);
+        assert!(fault.unwrap().contains("line 1"));
+    }
+
+    #[test]
+    fn a_line_that_is_no_json_keeps_its_number() {
+        let mut bad = Vec::new();
+        let text = "{\"a\":1}\n\noops\n{\"a\":2}";
+        each_line(text.as_bytes(), |record| {
+            bad.extend(record.value.is_err().then_some(record.place))
+        })
+        .unwrap();
+        assert_eq!(bad, [3]);
+    }
+}

@@ -1,0 +1,203 @@
+//! Statistics of the numbers of a column, and how numbers are written so that they are true and short.
+
+use serde::{Deserialize, Serialize};
+
+use super::quantiles::{Quartiles, Reservoir};
+
+/// Statistics of the numbers of a column.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct NumberStats {
+    /// How many values are numbers.
+    pub count: u64,
+    /// Smallest, as the file writes it.
+    pub min: String,
+    /// Largest, as the file writes it.
+    pub max: String,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Quartiles; the middle one is the median.
+    pub quartiles: Quartiles,
+    /// Most decimals that a value has.
+    pub decimals: usize,
+}
+
+/// Numbers as they are met.
+#[derive(Clone, Debug)]
+pub struct Numbers {
+    count: u64,
+    min: Option<(f64, String)>,
+    max: Option<(f64, String)>,
+    int_sum: i128,
+    float_sum: f64,
+    float_error: f64,
+    decimals: usize,
+    reservoir: Reservoir,
+}
+
+/// Whether a value is a new extreme.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extreme {
+    /// Below all before it.
+    pub is_min: bool,
+    /// Above all before it.
+    pub is_max: bool,
+}
+
+impl Numbers {
+    /// Keeps at most `limit` numbers for the quartiles.
+    pub fn new(limit: usize, seed: u64) -> Self {
+        Self {
+            count: 0,
+            min: None,
+            max: None,
+            int_sum: 0,
+            float_sum: 0.0,
+            float_error: 0.0,
+            decimals: 0,
+            reservoir: Reservoir::new(limit, seed),
+        }
+    }
+
+    /// Takes in a whole number.
+    pub fn push_int(&mut self, value: i64, text: &str) -> Extreme {
+        self.int_sum += i128::from(value);
+        self.push(value as f64, text)
+    }
+
+    /// Takes in a decimal number.
+    pub fn push_float(&mut self, value: f64, text: &str) -> Extreme {
+        self.add(value);
+        self.decimals = self.decimals.max(decimals_of(text));
+        self.push(value, text)
+    }
+
+    fn push(&mut self, value: f64, text: &str) -> Extreme {
+        self.count += 1;
+        self.reservoir.push(value);
+        let is_min = self.min.as_ref().is_none_or(|(least, _)| value < *least);
+        let is_max = self.max.as_ref().is_none_or(|(most, _)| value > *most);
+        if is_min {
+            store(&mut self.min, value, text);
+        }
+        if is_max {
+            store(&mut self.max, value, text);
+        }
+        Extreme { is_min, is_max }
+    }
+
+    /// Neumaier's compensated sum: the mean of a million values stays true to its last printed digit.
+    fn add(&mut self, value: f64) {
+        let sum = self.float_sum + value;
+        let lost = if self.float_sum.abs() >= value.abs() {
+            (self.float_sum - sum) + value
+        } else {
+            (value - sum) + self.float_sum
+        };
+        self.float_sum = sum;
+        self.float_error += lost;
+    }
+
+    /// The statistics; `None` when there was no number.
+    pub fn finish(self) -> Option<NumberStats> {
+        let sum = self.int_sum as f64 + (self.float_sum + self.float_error);
+        Some(NumberStats {
+            count: self.count,
+            min: self.min?.1,
+            max: self.max?.1,
+            mean: sum / self.count as f64,
+            quartiles: self.reservoir.quartiles()?,
+            decimals: self.decimals,
+        })
+    }
+}
+
+fn store(slot: &mut Option<(f64, String)>, value: f64, text: &str) {
+    let text = text.trim_matches([' ', '\t']);
+    match slot {
+        Some((kept, spelling)) => {
+            *kept = value;
+            spelling.clear();
+            spelling.push_str(text);
+        }
+        None => *slot = Some((value, text.to_owned())),
+    }
+}
+
+fn decimals_of(text: &str) -> usize {
+    let fraction = text
+        .trim_end()
+        .split_once('.')
+        .map_or("", |(_, fraction)| fraction);
+    fraction.bytes().take_while(u8::is_ascii_digit).count()
+}
+
+/// Writes a statistic with one decimal more than the values have (at least two) and at least three significant digits,
+/// without trailing zeros; never `1e+03` for 1001.
+#[must_use]
+pub fn format_number(value: f64, decimals: usize) -> String {
+    let magnitude = value.abs();
+    if magnitude >= 1e15 || (magnitude > 0.0 && magnitude < 1e-6) {
+        return format!("{value:.3e}");
+    }
+    let leading_zeros = (0..6)
+        .take_while(|power| magnitude > 0.0 && magnitude < 10f64.powi(-power))
+        .count();
+    let decimals = (decimals + 1).max(leading_zeros + 2).min(12);
+    let text = format!("{value:.decimals$}");
+    let short = text.trim_end_matches('0').trim_end_matches('.');
+    if short == "-0" {
+        "0".to_owned()
+    } else {
+        short.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case(1001.0, 0, "1001")]
+    #[case(57.3125, 2, "57.312")]
+    #[case(6.2, 0, "6.2")]
+    #[case(123_456_789.0, 0, "123456789")]
+    #[case(0.000_001_5, 2, "0.0000015")]
+    #[case(0.000_000_15, 2, "1.500e-7")]
+    #[case(0.05, 0, "0.05")]
+    #[case(1.0 / 3.0, 0, "0.333")]
+    #[case(0.0, 0, "0")]
+    #[case(-0.0, 0, "0")]
+    #[case(1e300, 0, "1.000e300")]
+    fn statistics_are_written_short_and_true(
+        #[case] value: f64,
+        #[case] decimals: usize,
+        #[case] text: &str,
+    ) {
+        assert_eq!(format_number(value, decimals), text);
+    }
+
+    #[test]
+    fn extremes_keep_the_spelling_of_the_file() {
+        let mut numbers = Numbers::new(10, 0);
+        for text in ["2.50", "110.14", "57.0"] {
+            numbers.push_float(text.parse().unwrap(), text);
+        }
+        let stats = numbers.finish().unwrap();
+        assert_eq!(
+            (stats.min.as_str(), stats.max.as_str(), stats.decimals),
+            ("2.50", "110.14", 2)
+        );
+    }
+
+    #[test]
+    fn small_values_beside_a_large_one_are_not_lost_in_the_mean() {
+        let mut numbers = Numbers::new(10, 0);
+        for value in [1e16, 1.0, 1.0, -1e16] {
+            numbers.push_float(value, "0");
+        }
+        assert!((numbers.finish().unwrap().mean - 0.5).abs() < f64::EPSILON);
+    }
+}

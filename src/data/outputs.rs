@@ -1,0 +1,473 @@
+//! Typed outputs: what a program wrote, read as the type that the task declares.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jiff::fmt::temporal::{DateTimeParser, Pieces};
+use jiff::tz::Offset;
+use jiff::{SignedDuration, Span, SpanRelativeTo};
+use serde::{Deserialize, Serialize};
+
+use crate::api::values::{FileFormat, Output, ValueType};
+use crate::pipeline::sandbox::OutputContent;
+
+use super::delimited::RecordReader;
+use super::describe::format_name;
+use super::detect::detect;
+use super::json;
+use super::rows::cut_with_marker;
+use super::source::Source;
+
+const LONGEST_VALUE: usize = 80;
+const SECONDS_PER_DAY: i64 = 86_400;
+
+/// The value of an output.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub enum OutputValue {
+    /// Text, as written.
+    String(String),
+    /// A whole number.
+    Int(i64),
+    /// A finite number.
+    Float(f64),
+    /// A truth value.
+    Bool(bool),
+    /// A moment in RFC 3339, without zone where the program gave none.
+    Datetime(String),
+    /// A length of time in ISO 8601 (`PT1H30M`).
+    Timedelta(String),
+    /// A file of this many bytes.
+    File(u64),
+    /// Relative paths of the files of a folder.
+    Dir(Vec<String>),
+}
+
+impl OutputValue {
+    /// The value as text; `None` for files and folders.
+    #[must_use]
+    pub fn text(&self) -> Option<String> {
+        match self {
+            Self::String(text) | Self::Datetime(text) | Self::Timedelta(text) => Some(text.clone()),
+            Self::Int(value) => Some(value.to_string()),
+            Self::Float(value) => Some(value.to_string()),
+            Self::Bool(value) => Some(value.to_string()),
+            Self::File(_) | Self::Dir(_) => None,
+        }
+    }
+}
+
+/// Why what lies at an output is not the declared value.
+#[derive(thiserror::Error, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+#[error("output {output}: {problem}")]
+pub struct OutputFault {
+    /// Name of the output.
+    pub output: String,
+    /// What is wrong.
+    pub problem: OutputProblem,
+}
+
+/// What is wrong with an output.
+#[derive(thiserror::Error, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum OutputProblem {
+    /// Nothing is there.
+    #[error("the program wrote nothing to it")]
+    Missing,
+    /// More than may be brought back.
+    #[error("{0} bytes are more than may be brought back; write less")]
+    TooLarge(u64),
+    /// A file where a folder is declared, or the other way round.
+    #[error("declared as {declared}, but {found} is there")]
+    WrongKind {
+        /// What the task declares.
+        declared: String,
+        /// What is there.
+        found: String,
+    },
+    /// The text is not a value of the type.
+    #[error("expected {expected}, found {found:?}")]
+    NotAValue {
+        /// What is expected, with an example.
+        expected: String,
+        /// What is there, cut to 80 characters.
+        found: String,
+    },
+    /// The file does not have the declared format.
+    #[error("not valid {format}: {reason}")]
+    Malformed {
+        /// The declared format.
+        format: String,
+        /// What is wrong, with its place.
+        reason: String,
+    },
+}
+
+/// Reads what lies at a declared output as its type. One line break at the end of a scalar is tolerated.
+pub fn parse(output: &Output, content: &OutputContent) -> Result<OutputValue, OutputFault> {
+    value(output, content).map_err(|problem| OutputFault {
+        output: output.name.clone(),
+        problem,
+    })
+}
+
+fn value(output: &Output, content: &OutputContent) -> Result<OutputValue, OutputProblem> {
+    let wrong_kind = |found: &str| OutputProblem::WrongKind {
+        declared: if output.type_ == ValueType::Dir {
+            "a folder"
+        } else {
+            "a file"
+        }
+        .to_owned(),
+        found: found.to_owned(),
+    };
+    match (content, output.type_) {
+        (OutputContent::Missing, _) => Err(OutputProblem::Missing),
+        (OutputContent::TooLarge(bytes), _) => Err(OutputProblem::TooLarge(*bytes)),
+        (OutputContent::NotAFile(what), _) => Err(wrong_kind(what)),
+        (OutputContent::Dir(files), ValueType::Dir) => Ok(OutputValue::Dir(
+            files.iter().map(|(path, _)| path.clone()).collect(),
+        )),
+        (OutputContent::Dir(_), _) => Err(wrong_kind("a folder")),
+        (OutputContent::File(_), ValueType::Dir) => Err(wrong_kind("a file")),
+        (OutputContent::File(encoded), type_) => {
+            let bytes = STANDARD
+                .decode(encoded)
+                .map_err(|_| not_a_value("bytes in base64", encoded))?;
+            if type_ == ValueType::File {
+                check_format(output.format, &bytes)?;
+                return Ok(OutputValue::File(bytes.len() as u64));
+            }
+            scalar(type_, &bytes)
+        }
+    }
+}
+
+fn not_a_value(expected: &str, found: &str) -> OutputProblem {
+    OutputProblem::NotAValue {
+        expected: expected.to_owned(),
+        found: cut_with_marker(found, LONGEST_VALUE),
+    }
+}
+
+fn scalar(type_: ValueType, bytes: &[u8]) -> Result<OutputValue, OutputProblem> {
+    let text = std::str::from_utf8(bytes)
+        .map_err(|_| not_a_value("text in UTF-8", &String::from_utf8_lossy(bytes)))?;
+    let line = text
+        .strip_suffix('\n')
+        .map_or(text, |line| line.strip_suffix('\r').unwrap_or(line));
+    let parsed = match type_ {
+        ValueType::Int => line.parse().ok().map(OutputValue::Int),
+        ValueType::Float => float(line).map(OutputValue::Float),
+        ValueType::Bool => match line.to_ascii_lowercase().as_str() {
+            "true" => Some(OutputValue::Bool(true)),
+            "false" => Some(OutputValue::Bool(false)),
+            _ => None,
+        },
+        ValueType::Datetime => datetime(line).map(OutputValue::Datetime),
+        ValueType::Timedelta => timedelta(line).map(|length| OutputValue::Timedelta(length.to_string())),
+        ValueType::String | ValueType::File | ValueType::Dir => Some(OutputValue::String(text.to_owned())),
+    };
+    parsed.ok_or_else(|| not_a_value(expectation(type_), line))
+}
+
+const fn expectation(type_: ValueType) -> &'static str {
+    match type_ {
+        ValueType::Int => "a whole number of 64 bits (`42`)",
+        ValueType::Float => "a finite number (`0.5`)",
+        ValueType::Bool => "`true` or `false`",
+        ValueType::Datetime => {
+            "a date and time in RFC 3339 (`2026-01-31T12:00:00Z`, the zone may be left out)"
+        }
+        ValueType::Timedelta => "a length of time in ISO 8601 (`PT1H30M`) or seconds (`5400`)",
+        ValueType::String | ValueType::File | ValueType::Dir => "text",
+    }
+}
+
+/// What Python prints of a finite float. Rust would also take `inf`, `nan` and `infinity`.
+fn float(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|value: &f64| value.is_finite())
+}
+
+/// RFC 3339 with or without zone, as Python's `isoformat` and `str` print it; a date alone is its midnight.
+fn datetime(text: &str) -> Option<String> {
+    let pieces: Pieces<'_> = DateTimeParser::new().parse_pieces(text).ok()?;
+    let is_extended = text.as_bytes().get(4) == Some(&b'-') && pieces.time_zone_annotation().is_none();
+    let has_bare_offset = pieces.time().is_none() && pieces.offset().is_some();
+    if !is_extended || has_bare_offset {
+        return None;
+    }
+    let moment = pieces.date().to_datetime(pieces.time().unwrap_or_default());
+    let zone = pieces.to_numeric_offset().map_or(String::new(), zone);
+    Some(format!("{moment}{zone}"))
+}
+
+fn zone(offset: Offset) -> String {
+    let seconds = offset.seconds();
+    if seconds == 0 {
+        return "Z".to_owned();
+    }
+    let (sign, minutes) = (if seconds < 0 { '-' } else { '+' }, seconds.abs() / 60);
+    format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+}
+
+/// ISO 8601 without months and years, seconds, or what Python prints of a `timedelta` (`1 day, 2:03:04`).
+fn timedelta(text: &str) -> Option<SignedDuration> {
+    if let Some(seconds) = float(text) {
+        return SignedDuration::try_from_secs_f64(seconds).ok();
+    }
+    if text.trim_start_matches(['-', '+']).starts_with(['P', 'p']) {
+        let span: Span = text.parse().ok()?;
+        return span.to_duration(SpanRelativeTo::days_are_24_hours()).ok();
+    }
+    let (days, clock) = match text.split_once(", ") {
+        Some((days, clock)) => {
+            let days = days.strip_suffix(" days").or_else(|| days.strip_suffix(" day"))?;
+            (days.parse::<i64>().ok()?, clock)
+        }
+        None => (0, text),
+    };
+    SignedDuration::from_secs(days.checked_mul(SECONDS_PER_DAY)?).checked_add(clock_time(clock)?)
+}
+
+/// `H:MM:SS` with or without fraction.
+fn clock_time(text: &str) -> Option<SignedDuration> {
+    let mut parts = text.split(':');
+    let (hours, minutes, seconds) = (parts.next()?, parts.next()?, parts.next()?);
+    let is_plain = |part: &str| part.starts_with(|first: char| first.is_ascii_digit());
+    if parts.next().is_some() || ![hours, minutes, seconds].into_iter().all(is_plain) {
+        return None;
+    }
+    let (hours, minutes): (i64, i64) = (hours.parse().ok()?, minutes.parse().ok()?);
+    let seconds = float(seconds).filter(|seconds| *seconds < 60.0)?;
+    if hours > 23 || minutes > 59 {
+        return None;
+    }
+    SignedDuration::from_secs(hours * 3600 + minutes * 60)
+        .checked_add(SignedDuration::try_from_secs_f64(seconds).ok()?)
+}
+
+fn check_format(format: Option<FileFormat>, bytes: &[u8]) -> Result<(), OutputProblem> {
+    let Some(format) = format else { return Ok(()) };
+    let fault = match format {
+        FileFormat::CSV => delimited_fault(bytes, "output.csv"),
+        FileFormat::TSV => delimited_fault(bytes, "output.tsv"),
+        FileFormat::JSON => serde_json::from_slice::<serde::de::IgnoredAny>(bytes)
+            .err()
+            .map(|error| error.to_string()),
+        FileFormat::JSONLines => json_lines_fault(bytes),
+        FileFormat::Parquet if !bytes.starts_with(b"PAR1") || !bytes.ends_with(b"PAR1") => {
+            Some("it does not start and end with PAR1".to_owned())
+        }
+        FileFormat::Excel if !bytes.starts_with(b"PK\x03\x04") && !bytes.starts_with(b"\xd0\xcf\x11\xe0") => {
+            Some("it is no workbook".to_owned())
+        }
+        FileFormat::Text => std::str::from_utf8(bytes).err().map(|error| error.to_string()),
+        FileFormat::Parquet | FileFormat::Excel | FileFormat::Binary => None,
+    };
+    fault.map_or(Ok(()), |reason| {
+        Err(OutputProblem::Malformed {
+            format: format_name(format).to_owned(),
+            reason,
+        })
+    })
+}
+
+/// A delimited file has a header, and every record its width.
+fn delimited_fault(bytes: &[u8], judged_name: &str) -> Option<String> {
+    let source = Source::bytes(bytes);
+    let found = match detect(&source, judged_name) {
+        Ok(found) => found,
+        Err(error) => return Some(error.to_string()),
+    };
+    let (Some(encoding), Some(dialect)) = (found.encoding, found.dialect) else {
+        let what = found.remarks.into_iter().next();
+        return Some(what.unwrap_or_else(|| "it is no table".to_owned()));
+    };
+    let mut reader = match source.open_decoded(encoding) {
+        Ok(input) => RecordReader::new(input, dialect.delimiter),
+        Err(error) => return Some(error.to_string()),
+    };
+    let mut width = None;
+    loop {
+        match reader.read() {
+            Ok(Some(record)) if width.is_none() => width = Some(record.width),
+            Ok(Some(record)) if width != Some(record.width) => {
+                let width = width.unwrap_or_default();
+                return Some(format!(
+                    "line {} has {} fields, the header {width}",
+                    record.line, record.width
+                ));
+            }
+            Ok(Some(_)) => {}
+            Ok(None) => return None,
+            Err(error) => return Some(error.to_string()),
+        }
+    }
+}
+
+fn json_lines_fault(bytes: &[u8]) -> Option<String> {
+    let mut fault = None;
+    let read = json::each_line(bytes, |record| {
+        if let (None, Err(error)) = (&fault, record.value) {
+            fault = Some(format!("line {}: {error}", record.place));
+        }
+    });
+    read.err().map(|error| error.to_string()).or(fault)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn output(type_: ValueType, format: Option<FileFormat>) -> Output {
+        Output {
+            name: "result".into(),
+            type_,
+            format,
+            description: None,
+        }
+    }
+
+    fn file(bytes: &[u8]) -> OutputContent {
+        OutputContent::File(STANDARD.encode(bytes))
+    }
+
+    fn text(type_: ValueType, written: &str) -> Option<String> {
+        parse(&output(type_, None), &file(written.as_bytes()))
+            .ok()
+            .and_then(|value| value.text())
+    }
+
+    #[rstest]
+    #[case(ValueType::String, "a\nb\n", Some("a\nb\n"))]
+    #[case(ValueType::String, "", Some(""))]
+    #[case(ValueType::Int, "42\n", Some("42"))]
+    #[case(ValueType::Int, "-7\r\n", Some("-7"))]
+    #[case(ValueType::Int, "4.0", None)]
+    #[case(ValueType::Int, "", None)]
+    #[case(ValueType::Int, "42\n\n", None)]
+    #[case(ValueType::Float, "0.5", Some("0.5"))]
+    #[case(ValueType::Float, "1e-3\n", Some("0.001"))]
+    #[case(ValueType::Float, "3", Some("3"))]
+    #[case(ValueType::Float, "nan", None)]
+    #[case(ValueType::Float, "inf", None)]
+    #[case(ValueType::Float, "1e999", None)]
+    #[case(ValueType::Bool, "True\n", Some("true"))]
+    #[case(ValueType::Bool, "FALSE", Some("false"))]
+    #[case(ValueType::Bool, "1", None)]
+    #[case(ValueType::Datetime, "2026-01-31T12:00:00Z\n", Some("2026-01-31T12:00:00Z"))]
+    #[case(
+        ValueType::Datetime,
+        "2026-01-31T12:00:00+00:00",
+        Some("2026-01-31T12:00:00Z")
+    )]
+    #[case(
+        ValueType::Datetime,
+        "2026-01-31 12:00:00.123456",
+        Some("2026-01-31T12:00:00.123456")
+    )]
+    #[case(
+        ValueType::Datetime,
+        "2026-01-31 12:00:00-05:30",
+        Some("2026-01-31T12:00:00-05:30")
+    )]
+    #[case(ValueType::Datetime, "2026-01-31", Some("2026-01-31T00:00:00"))]
+    #[case(ValueType::Datetime, "20260131", None)]
+    #[case(ValueType::Datetime, "2026-01-31T12:00:00[Europe/Berlin]", None)]
+    #[case(ValueType::Datetime, "2026-02-31T12:00:00", None)]
+    #[case(ValueType::Datetime, "yesterday", None)]
+    #[case(ValueType::Timedelta, "PT1H30M", Some("PT1H30M"))]
+    #[case(ValueType::Timedelta, "P1DT2H", Some("PT26H"))]
+    #[case(ValueType::Timedelta, "5400", Some("PT1H30M"))]
+    #[case(ValueType::Timedelta, "0.25\n", Some("PT0.25S"))]
+    #[case(ValueType::Timedelta, "1 day, 2:03:04", Some("PT26H3M4S"))]
+    #[case(ValueType::Timedelta, "-1 day, 23:59:00", Some("-PT1M"))]
+    #[case(ValueType::Timedelta, "0:00:01.500000", Some("PT1.5S"))]
+    #[case(ValueType::Timedelta, "P1M", None)]
+    #[case(ValueType::Timedelta, "1:99:00", None)]
+    #[case(ValueType::Timedelta, "soon", None)]
+    #[case(ValueType::Timedelta, "9223372036854775807 days, 0:00:00", None)]
+    fn scalars_are_read_as_their_type(
+        #[case] type_: ValueType,
+        #[case] written: &str,
+        #[case] value: Option<&str>,
+    ) {
+        assert_eq!(text(type_, written).as_deref(), value);
+    }
+
+    #[rstest]
+    #[case(FileFormat::CSV, b"a,b\n1,2\n", true)]
+    #[case(FileFormat::CSV, b"a,b\n", true)]
+    #[case(FileFormat::CSV, b"a;b\n1,5;2\n", true)]
+    #[case(FileFormat::CSV, b"a,b\n1,2,3\n", false)]
+    #[case(FileFormat::CSV, b"", false)]
+    #[case(FileFormat::CSV, b"{\"a\": 1}", false)]
+    #[case(FileFormat::TSV, b"a\tb\n1\t2\n", true)]
+    #[case(FileFormat::JSON, b"{\"a\": [1, 2]}\n", true)]
+    #[case(FileFormat::JSON, b"{\"a\": [1, 2}", false)]
+    #[case(FileFormat::JSON, b"{\"a\": NaN}", false)]
+    #[case(FileFormat::JSONLines, b"{\"a\":1}\n{\"a\":2}\n", true)]
+    #[case(FileFormat::JSONLines, b"", true)]
+    #[case(FileFormat::JSONLines, b"{\"a\":1}\n{\"a\":\n", false)]
+    #[case(FileFormat::Text, b"words", true)]
+    #[case(FileFormat::Text, b"\xff\xfe\xff", false)]
+    #[case(FileFormat::Binary, b"\xff\0", true)]
+    #[case(FileFormat::Parquet, b"PAR1....PAR1", true)]
+    #[case(FileFormat::Parquet, b"a,b\n", false)]
+    #[case(FileFormat::Excel, b"PK\x03\x04", true)]
+    #[case(FileFormat::Excel, b"a,b\n", false)]
+    fn files_have_their_declared_format(
+        #[case] format: FileFormat,
+        #[case] bytes: &[u8],
+        #[case] is_valid: bool,
+    ) {
+        let result = parse(&output(ValueType::File, Some(format)), &file(bytes));
+        assert_eq!(result.is_ok(), is_valid, "{result:?}");
+    }
+
+    #[test]
+    fn a_fault_names_the_output_and_what_stood_there() {
+        let fault = parse(&output(ValueType::Int, None), &file("x".repeat(500).as_bytes()))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            fault.starts_with("output result: expected a whole number of 64 bits (`42`), found \"xxx"),
+            "{fault}"
+        );
+        assert!(fault.len() < 220, "{fault}");
+    }
+
+    #[test]
+    fn what_is_not_there_or_of_another_kind_is_said() {
+        let fault = |type_, content| parse(&output(type_, None), &content).unwrap_err().to_string();
+        assert_eq!(
+            fault(ValueType::File, OutputContent::Missing),
+            "output result: the program wrote nothing to it"
+        );
+        assert_eq!(
+            fault(ValueType::Dir, file(b"x")),
+            "output result: declared as a folder, but a file is there"
+        );
+        assert_eq!(
+            fault(ValueType::Int, OutputContent::Dir(vec![])),
+            "output result: declared as a file, but a folder is there"
+        );
+        assert!(fault(ValueType::File, OutputContent::TooLarge(9)).contains("9 bytes"));
+        assert!(
+            fault(ValueType::File, OutputContent::NotAFile("a symbolic link".into()))
+                .contains("a symbolic link")
+        );
+    }
+
+    #[test]
+    fn a_folder_lists_its_files() {
+        let content = OutputContent::Dir(vec![("a/b.txt".into(), String::new())]);
+        assert_eq!(
+            parse(&output(ValueType::Dir, None), &content),
+            Ok(OutputValue::Dir(vec!["a/b.txt".into()]))
+        );
+    }
+}

@@ -1,0 +1,207 @@
+//! What is known of a sample: plain data, equal for equal bytes on every machine.
+
+use serde::{Deserialize, Serialize};
+
+use crate::api::values::FileFormat;
+
+use super::cell::Kind;
+use super::distinct::DistinctCount;
+use super::numeric::NumberStats;
+use super::source::Encoding;
+use super::temporal::TimeStats;
+
+/// What is known of one sample.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct SampleProfile {
+    /// Name of the sample and of the program's option.
+    pub name: String,
+    /// File name as the program sees it.
+    pub file_name: String,
+    /// Format, by content first and name second.
+    pub format: FileFormat,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// How its text is encoded; `None` where it is no text.
+    pub encoding: Option<Encoding>,
+    /// Every doubt and oddity, one sentence each.
+    pub remarks: Vec<String>,
+    /// What it holds.
+    pub content: Content,
+}
+
+impl SampleProfile {
+    /// The table, where the sample is one.
+    #[must_use]
+    pub const fn table(&self) -> Option<&TableProfile> {
+        match &self.content {
+            Content::Table(table) => Some(table),
+            Content::Text(_) | Content::Opaque(_) => None,
+        }
+    }
+}
+
+/// What a sample holds.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub enum Content {
+    /// Records with columns.
+    Table(TableProfile),
+    /// Lines.
+    Text(TextProfile),
+    /// Bytes of this kind (`PNG image`), not looked into.
+    Opaque(String),
+}
+
+/// Records with columns.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct TableProfile {
+    /// How the records stand in the file.
+    pub layout: Layout,
+    /// Records of the whole file, the header not counted.
+    pub records: u64,
+    /// Records with more fields than the first record has.
+    pub longer_records: u64,
+    /// The first 200 columns.
+    pub columns: Vec<ColumnProfile>,
+    /// All columns.
+    pub column_count: u64,
+    /// Representative records, the most telling first.
+    pub rows: Vec<SampleRow>,
+}
+
+/// How records stand in a file.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum Layout {
+    /// Lines of fields.
+    Delimited {
+        /// What separates fields.
+        delimiter: char,
+        /// The header as it stands in the file; `None` where there is none.
+        header: Option<String>,
+    },
+    /// One JSON value a line.
+    JsonLines,
+    /// One JSON array.
+    JsonArray,
+    /// One JSON value that is no array.
+    JsonDocument,
+}
+
+/// One column, or one path of JSON records (`user.city`, `items[].price`).
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct ColumnProfile {
+    /// Header or path.
+    pub name: String,
+    /// Type of its values.
+    #[serde(rename = "type")]
+    pub type_: ColumnType,
+    /// Records that have it (JSON only: a delimited record has every column).
+    pub present: Option<u64>,
+    /// Values, missing ones not counted.
+    pub values: u64,
+    /// Missing values by spelling.
+    pub nulls: Vec<(String, u64)>,
+    /// Values by kind.
+    pub kinds: Vec<(Kind, u64)>,
+    /// Values that are digits with leading zeros.
+    pub leading_zeros: u64,
+    /// Values with blanks around them.
+    pub padded: u64,
+    /// Distinct values.
+    pub distinct: DistinctCount,
+    /// Whether every record has a value and no two are equal.
+    pub is_unique: bool,
+    /// Statistics of its numbers.
+    pub numbers: Option<NumberStats>,
+    /// Range of its dates and times.
+    pub times: Option<TimeStats>,
+    /// Lengths of its texts.
+    pub lengths: Option<LengthStats>,
+    /// Most frequent values with their counts, at most 12; empty where none repeats.
+    pub top: Vec<(String, u64)>,
+}
+
+impl ColumnProfile {
+    /// Missing values.
+    #[must_use]
+    pub fn null_count(&self) -> u64 {
+        self.nulls.iter().map(|(_, count)| count).sum()
+    }
+}
+
+/// Type of a column's values.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum ColumnType {
+    /// Whole numbers.
+    Int,
+    /// Numbers, at least one with decimals.
+    Float,
+    /// Truth values.
+    Bool,
+    /// ISO dates.
+    Date,
+    /// ISO dates and times.
+    Datetime,
+    /// Text.
+    Text,
+    /// Several kinds that do not go together.
+    Mixed,
+    /// No value at all.
+    Empty,
+}
+
+impl ColumnType {
+    /// The word for it (`datetime`).
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Int => "int",
+            Self::Float => "float",
+            Self::Bool => "bool",
+            Self::Date => "date",
+            Self::Datetime => "datetime",
+            Self::Text => "text",
+            Self::Mixed => "mixed",
+            Self::Empty => "empty",
+        }
+    }
+}
+
+/// Lengths of texts, in characters.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct LengthStats {
+    /// Shortest.
+    pub min: u64,
+    /// Longest.
+    pub max: u64,
+    /// Mean.
+    pub mean: f64,
+}
+
+/// One record as it stands in the file.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct SampleRow {
+    /// Its number among the records, counted from 1.
+    pub number: u64,
+    /// Its text; long cells are cut with a marker.
+    pub text: String,
+}
+
+/// Lines of a text.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct TextProfile {
+    /// Lines of the whole file.
+    pub lines: u64,
+    /// Longest line, bytes.
+    pub longest_line: u64,
+    /// The first lines; long ones are cut with a marker.
+    pub first_lines: Vec<String>,
+}

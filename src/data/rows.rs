@@ -1,0 +1,336 @@
+//! Representative records: chosen greedily so that each shows something new, printed as they stand in the file.
+
+use std::collections::{BTreeMap, HashSet};
+use std::rc::Rc;
+
+use super::cell::Cell;
+use super::column::{Column, Seen};
+use super::distinct::{EXACT_LIMIT, cut_at};
+use super::profile::{ColumnProfile, SampleRow};
+
+/// Columns that are described; further ones are counted.
+pub const DESCRIBED_COLUMNS: usize = 200;
+/// Columns whose values decide which records are shown.
+const TELLING_COLUMNS: usize = 64;
+/// Columns that count distinct values up to the full limit.
+const EXACT_COLUMNS: usize = 40;
+const NARROW_LIMIT: usize = 1_000;
+const MOST_CANDIDATES: usize = 512;
+const LONGEST_CELL: usize = 120;
+const LONGEST_ROW: usize = 2_000;
+/// Longest record that is copied before it is known whether it will be shown.
+const LONGEST_KEPT: usize = 64 * 1024;
+
+/// Columns and candidate records, as records are met.
+pub struct TableBuilder {
+    columns: Vec<Column>,
+    records: u64,
+    traces: Vec<(usize, Seen)>,
+    candidates: Vec<Rc<Candidate>>,
+    extremes: BTreeMap<(usize, bool), Rc<Candidate>>,
+    last: Candidate,
+    delimiter: Option<char>,
+    keeps_rows: bool,
+}
+
+/// A record that may be shown.
+#[derive(Clone, Debug, Default)]
+struct Candidate {
+    number: u64,
+    text: String,
+    traces: Vec<(usize, Seen)>,
+}
+
+impl TableBuilder {
+    /// A table without columns; `delimiter` tells where cells end that may have to be cut.
+    pub fn new(delimiter: Option<char>, keeps_rows: bool) -> Self {
+        Self {
+            columns: Vec::new(),
+            records: 0,
+            traces: Vec::new(),
+            candidates: Vec::new(),
+            extremes: BTreeMap::new(),
+            last: Candidate::default(),
+            delimiter,
+            keeps_rows,
+        }
+    }
+
+    /// Adds a column; its position counts from 0.
+    pub fn add_column(&mut self, name: String) -> usize {
+        let position = self.columns.len();
+        let limit = if position < EXACT_COLUMNS {
+            EXACT_LIMIT
+        } else {
+            NARROW_LIMIT
+        };
+        self.columns.push(Column::new(name, limit, position as u64));
+        position
+    }
+
+    /// Takes in a value of the current record.
+    pub fn cell(&mut self, column: usize, cell: Cell<'_>, text: &str) {
+        let seen = self.columns[column].push(self.records + 1, cell, text);
+        if column < TELLING_COLUMNS && self.keeps_rows {
+            self.traces.push((column, seen));
+        }
+    }
+
+    /// Ends the current record, which stands in the file as `raw`.
+    pub fn end_record(&mut self, raw: &str) {
+        self.records += 1;
+        if !self.keeps_rows {
+            return;
+        }
+        self.keep_ended_rises();
+        let is_new =
+            self.traces.iter().any(|(_, seen)| seen.is_new) && self.candidates.len() < MOST_CANDIDATES;
+        let extremes = self.current_extremes();
+        if is_new || !extremes.is_empty() {
+            let text = shorten(raw, self.delimiter);
+            let candidate = Rc::new(Candidate {
+                number: self.records,
+                text,
+                traces: self.traces.clone(),
+            });
+            for key in extremes {
+                self.extremes.insert(key, Rc::clone(&candidate));
+            }
+            if is_new {
+                self.candidates.push(candidate);
+            }
+        }
+        self.last.number = self.records;
+        self.last.text.clear();
+        if raw.len() > LONGEST_KEPT {
+            self.last.text.push_str(&shorten(raw, self.delimiter));
+        } else {
+            self.last.text.push_str(raw);
+        }
+        std::mem::swap(&mut self.last.traces, &mut self.traces);
+        self.traces.clear();
+    }
+
+    /// A rising column's largest value is the last record's, which is kept only when the rise ends.
+    fn keep_ended_rises(&mut self) {
+        let ended: Vec<_> = self
+            .traces
+            .iter()
+            .filter(|(_, seen)| seen.ended_rise)
+            .map(|(column, _)| *column)
+            .collect();
+        if ended.is_empty() || self.last.number == 0 {
+            return;
+        }
+        let last = Rc::new(self.last_candidate());
+        for column in ended {
+            self.extremes.insert((column, true), Rc::clone(&last));
+        }
+    }
+
+    fn current_extremes(&self) -> Vec<(usize, bool)> {
+        let mut keys = Vec::new();
+        for (column, seen) in &self.traces {
+            if seen.extreme.is_min {
+                keys.push((*column, false));
+            }
+            if seen.extreme.is_max && !self.columns[*column].is_rising() {
+                keys.push((*column, true));
+            }
+        }
+        keys
+    }
+
+    fn last_candidate(&self) -> Candidate {
+        Candidate {
+            text: shorten(&self.last.text, self.delimiter),
+            ..self.last.clone()
+        }
+    }
+
+    /// Records so far.
+    pub const fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// The columns, and at most `most` records, the most telling first. `present` counts the records that have a column.
+    pub fn finish(mut self, most: usize, present: Option<&[u64]>) -> (Vec<ColumnProfile>, Vec<SampleRow>) {
+        let rows = self.choose(most);
+        let records = self.records;
+        let columns = self
+            .columns
+            .into_iter()
+            .enumerate()
+            .map(|(position, column)| column.finish(records, present.map(|counts| counts[position])))
+            .collect();
+        (columns, rows)
+    }
+
+    fn choose(&mut self, most: usize) -> Vec<SampleRow> {
+        if self.last.number > 0 {
+            self.candidates.push(Rc::new(self.last_candidate()));
+        }
+        self.candidates.extend(self.extremes.values().cloned());
+        self.candidates.sort_by_key(|candidate| candidate.number);
+        self.candidates.dedup_by_key(|candidate| candidate.number);
+        let features: Vec<HashSet<_>> = self
+            .candidates
+            .iter()
+            .map(|candidate| self.features(candidate))
+            .collect();
+        let mut known = HashSet::new();
+        let mut chosen = Vec::new();
+        while chosen.len() < most {
+            let gain = |position: &usize| features[*position].difference(&known).count();
+            let Some(best) = (0..features.len())
+                .rev()
+                .max_by_key(gain)
+                .filter(|best| gain(best) > 0)
+            else {
+                break;
+            };
+            known.extend(features[best].iter().copied());
+            let Candidate { number, text, .. } = &*self.candidates[best];
+            chosen.push(SampleRow {
+                number: *number,
+                text: text.clone(),
+            });
+        }
+        chosen
+    }
+
+    fn features(&self, candidate: &Candidate) -> HashSet<Feature> {
+        let mut features = HashSet::new();
+        for (position, seen) in &candidate.traces {
+            let column = &self.columns[*position];
+            if seen.hash == 0 {
+                features.insert(Feature::Null(*position));
+            } else if column.is_category() {
+                features.insert(Feature::Category(*position, seen.hash));
+            } else if seen.shape != 0 && column.has_patterns() {
+                features.insert(Feature::Pattern(*position, seen.shape));
+            }
+            if column.min_record == Some(candidate.number) {
+                features.insert(Feature::Min(*position));
+            }
+            if column.max_record == Some(candidate.number) {
+                features.insert(Feature::Max(*position));
+            }
+        }
+        if candidate.number == 1 {
+            features.insert(Feature::First);
+        }
+        features
+    }
+}
+
+/// Something that a record shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Feature {
+    /// How a record looks at all.
+    First,
+    /// A missing value of a column.
+    Null(usize),
+    /// A value of a column of few values.
+    Category(usize, u64),
+    /// A shape of a column of few shapes.
+    Pattern(usize, u64),
+    /// The smallest value of a column.
+    Min(usize),
+    /// The largest value of a column.
+    Max(usize),
+}
+
+/// Cuts long cells, and then the whole record, with markers that say how much is missing.
+pub fn shorten(raw: &str, delimiter: Option<char>) -> String {
+    if raw.len() <= LONGEST_CELL {
+        return raw.to_owned();
+    }
+    let cells = delimiter.map_or_else(|| raw.to_owned(), |delimiter| shorten_cells(raw, delimiter));
+    cut_with_marker(&cells, LONGEST_ROW)
+}
+
+fn shorten_cells(raw: &str, delimiter: char) -> String {
+    let mut short = String::new();
+    let (mut start, mut is_quoted) = (0, false);
+    for (position, character) in raw.char_indices() {
+        if character == '"' {
+            is_quoted = !is_quoted;
+        } else if character == delimiter && !is_quoted {
+            short.push_str(&cut_with_marker(&raw[start..position], LONGEST_CELL));
+            short.push(delimiter);
+            start = position + delimiter.len_utf8();
+        }
+    }
+    short.push_str(&cut_with_marker(&raw[start..], LONGEST_CELL));
+    short
+}
+
+/// Cuts a text to about `bytes` bytes; the marker says how many characters are missing.
+pub fn cut_with_marker(text: &str, bytes: usize) -> String {
+    let kept = cut_at(text, bytes);
+    if kept.len() == text.len() {
+        return text.to_owned();
+    }
+    format!("{kept}…[{} more characters]", text[kept.len()..].chars().count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(lines: &[&str], most: usize) -> Vec<u64> {
+        let mut builder = TableBuilder::new(Some(','), true);
+        for position in 0..lines[0].split(',').count() {
+            builder.add_column(format!("c{position}"));
+        }
+        for line in lines {
+            for (position, value) in line.split(',').enumerate() {
+                builder.cell(position, Cell::of(value), value);
+            }
+            builder.end_record(line);
+        }
+        builder
+            .finish(most, None)
+            .1
+            .into_iter()
+            .map(|row| row.number)
+            .collect()
+    }
+
+    #[test]
+    fn rows_stop_when_nothing_new_appears() {
+        assert_eq!(rows(&["a,x"; 50], 100), [1]);
+    }
+
+    #[test]
+    fn a_null_a_category_and_the_extremes_are_shown() {
+        let lines = ["5,a", "6,a", "7,a", "1,a", "6,b", ",a", "9,a", "6,a", "6,b"];
+        let mut found = rows(&lines, 100);
+        found.sort_unstable();
+        assert_eq!(found, [1, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn the_maximum_before_a_rise_ends_is_shown() {
+        let lines = ["1,a", "2,a", "90,a", "4,a", "5,a"];
+        assert!(rows(&lines, 100).contains(&3));
+    }
+
+    #[test]
+    fn the_upper_bound_may_be_zero_or_one() {
+        assert!(rows(&["1,a", "2,b"], 0).is_empty());
+        assert_eq!(rows(&["1,a", "2,b"], 1).len(), 1);
+    }
+
+    #[test]
+    fn long_cells_are_cut_and_the_rest_stands() {
+        let raw = format!("1,\"{}\",tail", "x,".repeat(1_000));
+        let short = shorten(&raw, Some(','));
+        assert!(
+            short.starts_with("1,\"x,x,") && short.ends_with("more characters],tail"),
+            "{short}"
+        );
+        assert!(short.len() < 200);
+    }
+}

@@ -1,0 +1,364 @@
+//! The schema of a sample: types and nullability, as data and as Pandera code that its file passes.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+
+use super::json::ROOT_PATH;
+use super::profile::{ColumnProfile, ColumnType, Layout, SampleProfile, TableProfile};
+use super::source::Encoding;
+use super::temporal::TimeStats;
+
+/// The schema of one sample.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Schema {
+    /// Name of the sample.
+    pub sample: String,
+    /// Columns by the names that pandas gives them.
+    pub columns: Vec<SchemaColumn>,
+    /// Body of the Python function that reads the file at `path` into a data frame.
+    pub reader: String,
+}
+
+/// Type and nullability of one column. Values are never part of it.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct SchemaColumn {
+    /// Name of the column in the data frame.
+    pub name: String,
+    /// Type as found in the file.
+    #[serde(rename = "type")]
+    pub type_: ColumnType,
+    /// pandas type to which the column is coerced; `None` where any value is allowed.
+    pub dtype: Option<String>,
+    /// Whether values may be missing.
+    pub nullable: bool,
+}
+
+/// Infers the schema of a sample; `None` where it is no table of named columns.
+#[must_use]
+pub fn infer(profile: &SampleProfile) -> Option<Schema> {
+    let table = profile.table()?;
+    if table.columns.is_empty()
+        || table
+            .columns
+            .iter()
+            .any(|column| column.name == ROOT_PATH && is_json(table))
+    {
+        return None;
+    }
+    let columns = if is_json(table) {
+        json_columns(table)
+    } else {
+        delimited_columns(table)
+    };
+    let reader = match &table.layout {
+        Layout::Delimited { delimiter, header } => read_csv(
+            *delimiter,
+            header.is_some(),
+            profile.encoding.unwrap_or(Encoding::Utf8),
+            table,
+            &columns,
+        ),
+        Layout::JsonLines => "with open(path, encoding=\"utf-8-sig\") as lines:\n        \
+             return pandas.json_normalize([json.loads(line) for line in lines if line.strip()])"
+            .to_owned(),
+        Layout::JsonArray | Layout::JsonDocument => {
+            "with open(path, encoding=\"utf-8-sig\") as document:\n        \
+             return pandas.json_normalize(json.load(document))"
+                .to_owned()
+        }
+    };
+    Some(Schema {
+        sample: profile.name.clone(),
+        columns,
+        reader,
+    })
+}
+
+const fn is_json(table: &TableProfile) -> bool {
+    !matches!(table.layout, Layout::Delimited { .. })
+}
+
+fn delimited_columns(table: &TableProfile) -> Vec<SchemaColumn> {
+    let names = pandas_names(&table.columns);
+    let column = |(column, name): (&ColumnProfile, String)| SchemaColumn {
+        name,
+        type_: column.type_,
+        dtype: Some(csv_dtype(column).to_owned()),
+        nullable: column.null_count() > 0,
+    };
+    table.columns.iter().zip(names).map(column).collect()
+}
+
+/// The names that `pandas.read_csv` gives: `a`, `a.1` for a repeated one, `Unnamed: 3` for an empty one.
+fn pandas_names(columns: &[ColumnProfile]) -> Vec<String> {
+    let mut names: Vec<String> = (0..)
+        .zip(columns)
+        .map(|(position, column)| {
+            if column.name.is_empty() {
+                format!("Unnamed: {position}")
+            } else {
+                column.name.clone()
+            }
+        })
+        .collect();
+    let mut taken: HashSet<String> = names.iter().cloned().collect();
+    let mut next_suffix: HashMap<String, u32> = HashMap::new();
+    for name in &mut names {
+        let Some(suffix) = next_suffix.get_mut(name) else {
+            next_suffix.insert(name.clone(), 1);
+            continue;
+        };
+        while taken.contains(&format!("{name}.{suffix}")) {
+            *suffix += 1;
+        }
+        *name = format!("{name}.{suffix}");
+        taken.insert(name.clone());
+    }
+    names
+}
+
+/// Values with blanks around them stay text: pandas reads neither dates nor nullable numbers out of them.
+fn csv_dtype(column: &ColumnProfile) -> &'static str {
+    if column.padded > 0 {
+        return "string";
+    }
+    let is_timestamp = column
+        .times
+        .as_ref()
+        .is_some_and(|times| times.zoned == 0 && fits_nanoseconds(times));
+    match column.type_ {
+        ColumnType::Int => "Int64",
+        ColumnType::Float => "Float64",
+        ColumnType::Bool => "boolean",
+        ColumnType::Date | ColumnType::Datetime if is_timestamp => "datetime64[ns]",
+        ColumnType::Date
+        | ColumnType::Datetime
+        | ColumnType::Text
+        | ColumnType::Mixed
+        | ColumnType::Empty => "string",
+    }
+}
+
+/// Whether nanoseconds in 64 bits, the only resolution that Pandera coerces to, hold every value.
+fn fits_nanoseconds(times: &TimeStats) -> bool {
+    let year = |text: &str| text.get(..4).and_then(|year| year.parse::<u16>().ok());
+    let fits = |text: &str| year(text).is_some_and(|year| (1678..=2261).contains(&year));
+    fits(&times.min) && fits(&times.max)
+}
+
+/// Only paths without `[]`: a list stays one value of a data frame. Dates stay text, as JSON has them.
+fn json_columns(table: &TableProfile) -> Vec<SchemaColumn> {
+    let dtype = |column: &ColumnProfile| match column.type_ {
+        ColumnType::Int => Some("Int64"),
+        ColumnType::Float => Some("Float64"),
+        ColumnType::Bool => Some("boolean"),
+        ColumnType::Date | ColumnType::Datetime | ColumnType::Text => Some("string"),
+        ColumnType::Mixed | ColumnType::Empty => None,
+    };
+    let is_inner = |name: &str| {
+        table.columns.iter().any(|other| {
+            other
+                .name
+                .strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with('.') || rest.starts_with('['))
+        })
+    };
+    let column = |column: &ColumnProfile| SchemaColumn {
+        name: column.name.clone(),
+        type_: column.type_,
+        // A path that is a scalar here and an object or list there holds anything.
+        dtype: dtype(column)
+            .filter(|_| !is_inner(&column.name))
+            .map(str::to_owned),
+        nullable: column.values < table.records,
+    };
+    table
+        .columns
+        .iter()
+        .filter(|column| !column.name.contains("[]"))
+        .map(column)
+        .collect()
+}
+
+fn read_csv(
+    delimiter: char,
+    has_header: bool,
+    encoding: Encoding,
+    table: &TableProfile,
+    columns: &[SchemaColumn],
+) -> String {
+    let is_time = |column: &&SchemaColumn| column.dtype.as_deref() == Some("datetime64[ns]");
+    let mut arguments = vec!["path".to_owned(), "index_col=False".to_owned()];
+    if delimiter != ',' {
+        arguments.push(format!("sep={}", literal(&delimiter.to_string())));
+    }
+    if encoding != Encoding::Utf8 {
+        arguments.push(format!("encoding=\"{}\"", encoding.python_name()));
+    }
+    if encoding == Encoding::Utf8Lossy {
+        arguments.push("encoding_errors=\"replace\"".to_owned());
+    }
+    if !has_header {
+        let names: Vec<_> = columns.iter().map(|column| literal(&column.name)).collect();
+        arguments.push(format!("header=None, names=[{}]", names.join(", ")));
+    }
+    if table.longer_records > 0 {
+        arguments.push("on_bad_lines=\"skip\"".to_owned());
+    }
+    let dtypes: Vec<_> = columns
+        .iter()
+        .filter(|column| !is_time(column))
+        .filter_map(|column| {
+            Some(format!(
+                "{}: \"{}\"",
+                literal(&column.name),
+                column.dtype.as_deref()?
+            ))
+        })
+        .collect();
+    arguments.push(format!("dtype={{{}}}", dtypes.join(", ")));
+    let times: Vec<_> = columns
+        .iter()
+        .filter(is_time)
+        .map(|column| literal(&column.name))
+        .collect();
+    if !times.is_empty() {
+        arguments.push(format!(
+            "parse_dates=[{}], date_format=\"ISO8601\"",
+            times.join(", ")
+        ));
+    }
+    format!("return pandas.read_csv({})", arguments.join(", "))
+}
+
+/// A Python string literal.
+fn literal(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Prints schemas as one Python module: for each sample `read_<name>(path)` and `<name>_schema`.
+#[must_use]
+pub fn to_pandera(schemas: &[Schema]) -> String {
+    let mut code = String::from("import json\n\nimport pandas\nimport pandera.pandas as pa\n");
+    for Schema {
+        sample,
+        columns,
+        reader,
+    } in schemas
+    {
+        let _ = write!(
+            code,
+            "\n\ndef read_{sample}(path):\n    {reader}\n\n\n{sample}_schema = pa.DataFrameSchema(\n    {{\n"
+        );
+        for SchemaColumn {
+            name,
+            dtype,
+            nullable,
+            ..
+        } in columns
+        {
+            let dtype = dtype.as_deref().map_or("None".to_owned(), literal);
+            let nullable = if *nullable { "True" } else { "False" };
+            let _ = writeln!(
+                code,
+                "        {}: pa.Column({dtype}, nullable={nullable}),",
+                literal(name)
+            );
+        }
+        code.push_str("    },\n    strict=False,\n    coerce=True,\n)\n");
+    }
+    code
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::describe::{Options, describe_source};
+    use super::super::source::Source;
+    use super::*;
+
+    fn schema(text: &str, file_name: &str) -> Option<Schema> {
+        infer(
+            &describe_source(
+                &Source::bytes(text.as_bytes()),
+                "s",
+                file_name,
+                &Options::default(),
+            )
+            .unwrap(),
+        )
+    }
+
+    #[test]
+    fn types_and_nullability_are_printed_and_no_values() {
+        let found = schema(
+            "id;price;day;zip\n1;2.5;2026-01-01;007\n2;;2026-01-02;008\n",
+            "s.csv",
+        )
+        .unwrap();
+        insta::assert_snapshot!(to_pandera(&[found]), @r#"
+        import json
+
+        import pandas
+        import pandera.pandas as pa
+
+
+        def read_s(path):
+            return pandas.read_csv(path, index_col=False, sep=";", dtype={"id": "Int64", "price": "Float64", "zip": "string"}, parse_dates=["day"], date_format="ISO8601")
+
+
+        s_schema = pa.DataFrameSchema(
+            {
+                "id": pa.Column("Int64", nullable=False),
+                "price": pa.Column("Float64", nullable=True),
+                "day": pa.Column("datetime64[ns]", nullable=False),
+                "zip": pa.Column("string", nullable=False),
+            },
+            strict=False,
+            coerce=True,
+        )
+        "#);
+    }
+
+    #[test]
+    fn dates_beyond_nanoseconds_and_with_zones_stay_text() {
+        let found = schema("old,zoned\n0001-01-01,2026-01-01T00:00:00Z\n", "s.csv").unwrap();
+        let dtypes: Vec<_> = found
+            .columns
+            .iter()
+            .map(|column| column.dtype.as_deref())
+            .collect();
+        assert_eq!(dtypes, [Some("string"), Some("string")]);
+    }
+
+    #[test]
+    fn repeated_and_empty_names_are_those_of_pandas() {
+        let names: Vec<_> = schema("a,a,a.1,,a\n1,2,3,4,5\n", "s.csv")
+            .unwrap()
+            .columns
+            .into_iter()
+            .map(|column| column.name)
+            .collect();
+        assert_eq!(names, ["a", "a.2", "a.1", "Unnamed: 3", "a.3"]);
+    }
+
+    #[test]
+    fn json_paths_through_lists_are_no_columns() {
+        let found = schema("[{\"a\": {\"b\": 1}, \"c\": [{\"d\": 1}]}, {}]", "s.json").unwrap();
+        let columns: Vec<_> = found
+            .columns
+            .iter()
+            .map(|column| (column.name.as_str(), column.nullable))
+            .collect();
+        assert_eq!(columns, [("a.b", true)]);
+    }
+
+    #[test]
+    fn what_is_no_table_has_no_schema() {
+        assert_eq!(schema("some words\n", "s.txt"), None);
+        assert_eq!(schema("[1, 2, 3]", "s.json"), None);
+    }
+}

@@ -1,0 +1,384 @@
+//! Whole descriptions and contexts, of plain files and of odd ones.
+
+use proptest::prelude::*;
+use rstest::rstest;
+
+use crate::api::values::FileFormat;
+
+use super::context::{Context, render};
+use super::describe::{Options, describe_source};
+use super::distinct::DistinctCount;
+use super::profile::{ColumnType, Content, SampleProfile, TableProfile};
+use super::schema;
+use super::source::Source;
+
+const SALES: &[u8] = include_bytes!("testdata/sales.csv");
+const SENSOR: &[u8] = include_bytes!("testdata/sensor.csv");
+
+fn profile(bytes: &[u8], file_name: &str) -> SampleProfile {
+    profile_with(bytes, file_name, 100)
+}
+
+fn profile_with(bytes: &[u8], file_name: &str, max_rows: usize) -> SampleProfile {
+    describe_source(&Source::bytes(bytes), "sample", file_name, &Options { max_rows }).unwrap()
+}
+
+fn table(bytes: &[u8], file_name: &str) -> TableProfile {
+    match profile(bytes, file_name).content {
+        Content::Table(table) => table,
+        other => panic!("not a table: {other:?}"),
+    }
+}
+
+fn context(bytes: &[u8], file_name: &str) -> Context {
+    render(&[profile(bytes, file_name)], 4_000, 100)
+}
+
+#[test]
+fn the_context_of_the_sales_sample_is_short_and_whole() {
+    insta::assert_snapshot!(context(SALES, "sales.csv").text);
+}
+
+#[test]
+fn the_context_of_the_sensor_sample_is_short_and_whole() {
+    insta::assert_snapshot!(context(SENSOR, "sensor.csv").text);
+}
+
+#[rstest]
+#[case(SALES, "sales.csv")]
+#[case(SENSOR, "sensor.csv")]
+fn a_plain_sample_of_20_rows_needs_at_most_560_tokens(#[case] bytes: &[u8], #[case] file_name: &str) {
+    let text = context(bytes, file_name).text;
+    let tokens = tiktoken_rs::cl100k_base().unwrap().encode_ordinary(&text).len();
+    assert!(tokens <= 560, "{tokens} tokens\n{text}");
+}
+
+#[rstest]
+#[case(SALES, "sales.csv")]
+#[case(SENSOR, "sensor.csv")]
+fn twenty_plain_rows_need_six_to_eight(#[case] bytes: &[u8], #[case] file_name: &str) {
+    let rows = table(bytes, file_name).rows;
+    assert!((6..=8).contains(&rows.len()), "{rows:?}");
+    let text = std::str::from_utf8(bytes).unwrap();
+    for row in rows {
+        let line = usize::try_from(row.number).unwrap();
+        assert_eq!(text.lines().nth(line), Some(row.text.as_str()));
+    }
+}
+
+#[rstest]
+#[case(0)]
+#[case(1)]
+#[case(3)]
+fn the_upper_bound_of_rows_is_kept(#[case] most: usize) {
+    let profile = profile_with(SALES, "sales.csv", most);
+    assert_eq!(profile.table().unwrap().rows.len(), most);
+    assert_eq!(render(&[profile], 4_000, most).cut, Vec::<String>::new());
+}
+
+#[test]
+fn the_bound_of_the_context_holds_for_a_profile_with_more_rows() {
+    let text = render(&[profile(SALES, "sales.csv")], 4_000, 1).text;
+    assert!(text.contains("1 of 20 rows as in the file"), "{text}");
+}
+
+#[test]
+fn a_smaller_budget_drops_rows_then_statistics_then_columns_and_says_so() {
+    let profiles = [profile(SALES, "sales.csv")];
+    let full = render(&profiles, 4_000, 100);
+    let mut seen = Vec::new();
+    for budget in (20..=full.estimated_tokens).rev().step_by(10) {
+        let context = render(&profiles, budget, 100);
+        assert!(context.estimated_tokens <= budget, "{budget}: {}", context.text);
+        let left_out = context.cut.join("; ");
+        assert!(
+            context.text.contains("[cut") || left_out.is_empty() || context.text.contains("Left out"),
+            "{budget}"
+        );
+        let has = |what: &str| left_out.contains(what);
+        seen.push((has("representative rows"), has("statistics"), has("of 8 columns")));
+    }
+    assert!(seen.is_sorted_by_key(|(rows, statistics, columns)| {
+        u8::from(*rows) + u8::from(*statistics) + u8::from(*columns)
+    }));
+    assert_eq!(seen.first(), Some(&(false, false, false)));
+    assert_eq!(seen.last(), Some(&(true, true, true)));
+}
+
+#[test]
+fn numbers_of_the_whole_file_are_told_with_enough_digits() {
+    let text: String = (0..20_000)
+        .map(|row| format!("{},{}\n", 1001 + row, row % 7))
+        .collect();
+    let table = table(format!("id,day\n{text}").as_bytes(), "x.csv");
+    let id = &table.columns[0];
+    let numbers = id.numbers.as_ref().unwrap();
+    assert_eq!(
+        (table.records, numbers.min.as_str(), numbers.max.as_str()),
+        (20_000, "1001", "21000")
+    );
+    assert!((numbers.mean - 11_000.5).abs() < 1e-9);
+    assert!(id.is_unique, "rising numbers are unique, however many");
+    assert!(!numbers.quartiles.is_exact);
+    assert!(matches!(id.distinct, DistinctCount::About(count) if (18_000..22_000).contains(&count)));
+    assert_eq!(table.columns[1].distinct, DistinctCount::Exact(7));
+}
+
+#[test]
+fn a_sketch_is_marked_in_the_context() {
+    let text: String = (0..20_000_u64)
+        .map(|row| format!("{}.5\n", row * 7_919 % 20_011))
+        .collect();
+    let context = context(format!("x\n{text}").as_bytes(), "x.csv").text;
+    assert!(context.contains("median ≈"), "{context}");
+}
+
+/// Odd files: format, records and a piece of a remark (empty: none at all).
+#[rstest]
+#[case::empty(b"", "x.csv", FileFormat::Text, None, "the file is empty")]
+#[case::blanks(b"  \n\n", "x.csv", FileFormat::Text, None, "blanks only")]
+#[case::header_only(b"a,b\n", "x.csv", FileFormat::CSV, Some(0), "header and no records")]
+#[case::repeated(b"a,a\n1,2\n", "x.csv", FileFormat::CSV, Some(1), "share a name: a")]
+#[case::unnamed(
+    b"a,b,\n1,2,\n",
+    "x.csv",
+    FileFormat::CSV,
+    Some(1),
+    "the header ends with a delimiter"
+)]
+#[case::ragged_long(
+    b"a,b\n1,2\n1,2,3\n",
+    "x.csv",
+    FileFormat::CSV,
+    Some(2),
+    "1 of 2 rows have more fields than the first record's 2: line 3"
+)]
+#[case::ragged_short(
+    b"a,b\n1,2\n1\n",
+    "x.csv",
+    FileFormat::CSV,
+    Some(2),
+    "fewer fields than the first record's 2: line 3"
+)]
+#[case::trailing(
+    b"a,b\n1,2,\n3,4,\n",
+    "x.csv",
+    FileFormat::CSV,
+    Some(2),
+    "every record ends with a delimiter"
+)]
+#[case::latin1(b"city,n\nK\xf6ln,1\n", "x.csv", FileFormat::CSV, Some(1), "read as Latin-1")]
+#[case::bom(
+    b"\xef\xbb\xbfa,b\n1,2\n",
+    "x.csv",
+    FileFormat::CSV,
+    Some(1),
+    "byte order mark"
+)]
+#[case::utf16(
+    b"\xff\xfea\0,\0b\0\n\x001\0,\x002\0\n\0",
+    "x.csv",
+    FileFormat::CSV,
+    Some(1),
+    "UTF-16"
+)]
+#[case::semicolons(b"a;b\n1;2\n", "x.csv", FileFormat::CSV, Some(1), "")]
+#[case::no_header(b"1,x\n2,y\n", "x.csv", FileFormat::CSV, Some(2), "no header")]
+#[case::html(
+    b"<!DOCTYPE html>\n<html>a,b</html>\n",
+    "x.csv",
+    FileFormat::Text,
+    None,
+    "its content is HTML"
+)]
+#[case::nul(
+    b"id,name\n1,a\0b\n2,cdefgh\n3,ijklmn\n",
+    "x.csv",
+    FileFormat::CSV,
+    Some(3),
+    "NUL bytes: 1"
+)]
+#[case::open_quote(
+    b"a,b\n1,\"x\n2,y\n",
+    "x.csv",
+    FileFormat::CSV,
+    Some(1),
+    "line 2 is never closed"
+)]
+#[case::padded(b"a,b\n 1,2\n", "x.csv", FileFormat::CSV, Some(1), "blanks around them in: a")]
+#[case::binary(b"\0\x01\x02\x03\x04\x05", "x.bin", FileFormat::Binary, None, "")]
+#[case::gzip(
+    b"\x1f\x8b\x08\0\0\0",
+    "x.csv",
+    FileFormat::Binary,
+    None,
+    "its content is gzip data"
+)]
+#[case::parquet(
+    b"PAR1",
+    "x.parquet",
+    FileFormat::Parquet,
+    None,
+    "the content of Parquet files is not read yet"
+)]
+#[case::cut_json(b"[{\"a\":1},{\"a\":", "x.json", FileFormat::JSON, Some(1), "not valid JSON")]
+#[case::bad_line(b"{\"a\":1}\n{\"a\":\n", "x.jsonl", FileFormat::JSONLines, Some(1), "line 2")]
+#[case::no_json(b"words\n", "x.json", FileFormat::Text, None, "its content is not JSON")]
+#[case::empty_array(b"[]", "x.json", FileFormat::JSON, Some(0), "")]
+fn an_odd_file_gets_a_true_remark(
+    #[case] bytes: &[u8],
+    #[case] file_name: &str,
+    #[case] format: FileFormat,
+    #[case] records: Option<u64>,
+    #[case] remark: &str,
+) {
+    let profile = profile(bytes, file_name);
+    let remarks = profile.remarks.join("\n");
+    assert_eq!(
+        (profile.format, profile.table().map(|table| table.records)),
+        (format, records),
+        "{remarks}"
+    );
+    assert_eq!(remarks.is_empty(), remark.is_empty(), "{remarks}");
+    assert!(remarks.contains(remark), "{remarks}");
+}
+
+#[test]
+fn one_line_of_10_mb_is_a_text_with_a_short_context() {
+    let context = context(&b"x".repeat(10_000_000), "x.csv").text;
+    assert!(
+        context.contains("1 line, 10000000 bytes") && context.contains("not read as a table"),
+        "{context}"
+    );
+    assert!(context.len() < 600, "{context}");
+}
+
+#[test]
+fn five_million_commas_are_a_text_with_a_remark() {
+    let profile = profile(",".repeat(5_000_000).as_bytes(), "x.csv");
+    assert_eq!(profile.format, FileFormat::Text);
+    assert!(
+        profile.remarks[0].contains("not read as a table"),
+        "{:?}",
+        profile.remarks
+    );
+}
+
+#[test]
+fn five_million_commas_after_a_header_are_one_ragged_row() {
+    let text = format!("a,b\n1,2\n{}\n3,4\n", ",".repeat(5_000_000));
+    let profile = profile(text.as_bytes(), "x.csv");
+    assert_eq!(profile.table().unwrap().records, 3);
+    assert!(profile.remarks[0].contains("1 of 3 rows have more fields than the first record's 2: line 3"));
+}
+
+#[test]
+fn a_cell_of_1_mb_is_cut_and_the_rest_of_its_row_stands() {
+    let text = format!("a,b,c\n1,x,y\n2,{},tail\n", "long ".repeat(200_000));
+    let context = context(text.as_bytes(), "x.csv").text;
+    assert!(context.contains("more characters],tail"), "{context}");
+    assert!(context.len() < 1_000);
+}
+
+#[test]
+fn records_of_nested_json_are_columns_by_path() {
+    let text = r#"[{"user": {"city": "Köln"}, "items": [{"price": 1.50}, {"price": 2}]},
+                   {"user": {"city": null}, "at": "2026-01-01"}]"#;
+    let table = table(text.as_bytes(), "x.json");
+    let columns: Vec<_> = table
+        .columns
+        .iter()
+        .map(|column| (column.name.as_str(), column.type_, column.present, column.values))
+        .collect();
+    assert_eq!(
+        columns,
+        [
+            ("user.city", ColumnType::Text, Some(2), 1),
+            ("items[].price", ColumnType::Float, Some(1), 2),
+            ("at", ColumnType::Date, Some(1), 1),
+        ]
+    );
+    assert!(
+        table
+            .rows
+            .iter()
+            .any(|row| row.text.contains(r#"{"price":1.50}"#)),
+        "{:?}",
+        table.rows
+    );
+}
+
+#[test]
+fn json_nested_beyond_the_bound_is_a_remark() {
+    for depth in [100, 200, 100_000] {
+        let text = format!("[{{\"a\":1}},{}1{}]", "[".repeat(depth), "]".repeat(depth));
+        let remarks = profile(text.as_bytes(), "x.json").remarks.join("; ");
+        assert!(
+            remarks.contains("levels") || remarks.contains("recursion limit"),
+            "{depth}: {remarks}"
+        );
+    }
+}
+
+#[test]
+fn a_log_has_its_true_line_count_and_first_lines() {
+    let text: String = (0..20)
+        .map(|line| format!("2026-01-01T00:{line:02}:00Z INFO api[{line}] GET /v1 200\n"))
+        .collect();
+    let context = context(text.as_bytes(), "api.log").text;
+    assert!(
+        context.starts_with("## sample (api.log): text, 20 lines,"),
+        "{context}"
+    );
+    assert!(
+        context.contains("First 5 lines:\n2026-01-01T00:00:00Z INFO api[0]"),
+        "{context}"
+    );
+}
+
+#[test]
+fn equal_bytes_give_equal_profiles() {
+    let text: String = (0..30_000_u64)
+        .map(|row| format!("{},{}\n", row * 7_919 % 30_011, row % 13))
+        .collect();
+    let bytes = format!("a,b\n{text}");
+    assert_eq!(
+        profile(bytes.as_bytes(), "x.csv"),
+        profile(bytes.as_bytes(), "x.csv")
+    );
+}
+
+#[test]
+fn a_wide_table_describes_200_columns_and_counts_the_rest() {
+    let header: Vec<_> = (0..1_000).map(|column| format!("c{column}")).collect();
+    let text = format!("{}\n{}\n", header.join(","), vec!["1"; 1_000].join(","));
+    let table = table(text.as_bytes(), "x.csv");
+    assert_eq!((table.columns.len(), table.column_count), (200, 1_000));
+    assert!(context(text.as_bytes(), "x.csv").estimated_tokens <= 4_000);
+}
+
+fn describe_everything(bytes: &[u8], file_name: &str) {
+    let profile = profile(bytes, file_name);
+    let context = render(std::slice::from_ref(&profile), 500, 10);
+    assert!(context.estimated_tokens <= 500);
+    let schemas: Vec<_> = schema::infer(&profile).into_iter().collect();
+    let _ = schema::to_pandera(&schemas);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_a_description_panic(
+        bytes in proptest::collection::vec(any::<u8>(), 0..400),
+        name in prop::sample::select(vec!["x.csv", "x.tsv", "x.json", "x.jsonl", "x.txt", "x"]),
+    ) {
+        describe_everything(&bytes, name);
+    }
+
+    #[test]
+    fn no_text_of_tables_makes_a_description_panic(
+        text in "([a1é,;\"\n\r\t {}:.-]|2026-01-01|null|\\[|\\])*",
+        name in prop::sample::select(vec!["x.csv", "x.json", "x.jsonl", "x"]),
+    ) {
+        describe_everything(text.as_bytes(), name);
+    }
+}

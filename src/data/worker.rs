@@ -1,0 +1,333 @@
+//! Reading of data files in a child process with limits, so that a hostile file cannot hurt the parent.
+//!
+//! The child reads one request a line from its standard input and writes one reply a line to its standard output.
+
+use std::ffi::OsString;
+use std::io::{self, BufRead, Write};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Resource, Rlimit, Signal, setrlimit};
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, Command};
+
+use crate::api::values::{FileFormat, Output};
+use crate::pipeline::checks::ColumnCheck;
+use crate::pipeline::sandbox::OutputContent;
+
+use super::DataError;
+use super::checks::{self, CheckReport};
+use super::describe::{Options, describe_source};
+use super::outputs::{self, OutputFault, OutputValue};
+use super::profile::SampleProfile;
+use super::source::Source;
+
+const MIB: u64 = 1024 * 1024;
+const KEPT_STDERR: u64 = 4096;
+
+/// What the child is asked.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+#[serde(rename_all = "camelCase")]
+pub enum Request {
+    /// Describe a sample.
+    Describe {
+        /// Where it is.
+        source: Source,
+        /// Name of the sample.
+        name: String,
+        /// File name as the program sees it.
+        file_name: String,
+        /// What the description shall hold.
+        options: Options,
+    },
+    /// Check the values of a file.
+    Check {
+        /// Where it is.
+        source: Source,
+        /// File name, or the name of the output.
+        file_name: String,
+        /// Declared format; otherwise the content decides.
+        format: Option<FileFormat>,
+        /// What must hold.
+        checks: Vec<ColumnCheck>,
+    },
+    /// Name the columns of a file.
+    Columns {
+        /// Where it is.
+        source: Source,
+        /// File name, or the name of the output.
+        file_name: String,
+        /// Declared format; otherwise the content decides.
+        format: Option<FileFormat>,
+    },
+    /// Read outputs as their types.
+    ParseOutputs {
+        /// Declared outputs with what lies there.
+        outputs: Vec<(Output, OutputContent)>,
+    },
+}
+
+/// What the child answers.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub enum Response {
+    /// The description of a sample.
+    Profile(Box<SampleProfile>),
+    /// What the checks found.
+    Report(CheckReport),
+    /// The columns of a file.
+    Columns(Vec<String>),
+    /// One result an output, in order.
+    Outputs(Vec<Result<OutputValue, OutputFault>>),
+}
+
+impl Request {
+    /// The file that it is about, as the user knows it.
+    fn file(&self) -> String {
+        match self {
+            Self::Describe { file_name, .. }
+            | Self::Check { file_name, .. }
+            | Self::Columns { file_name, .. } => file_name.clone(),
+            Self::ParseOutputs { outputs } => {
+                let names: Vec<_> = outputs.iter().map(|(output, _)| output.name.as_str()).collect();
+                format!("the outputs {}", names.join(", "))
+            }
+        }
+    }
+
+    /// Answers in this process.
+    pub fn answer(&self) -> Result<Response, DataError> {
+        match self {
+            Self::Describe {
+                source,
+                name,
+                file_name,
+                options,
+            } => describe_source(source, name, file_name, options)
+                .map(|profile| Response::Profile(Box::new(profile))),
+            Self::Check {
+                source,
+                file_name,
+                format,
+                checks,
+            } => checks::evaluate(source, file_name, *format, checks).map(Response::Report),
+            Self::Columns {
+                source,
+                file_name,
+                format,
+            } => checks::columns(source, file_name, *format).map(Response::Columns),
+            Self::ParseOutputs { outputs } => {
+                let values = outputs
+                    .iter()
+                    .map(|(output, content)| outputs::parse(output, content))
+                    .collect();
+                Ok(Response::Outputs(values))
+            }
+        }
+    }
+}
+
+/// Limits of a child.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Limits {
+    /// Address space, bytes.
+    pub memory_bytes: u64,
+    /// CPU time and wall time, seconds.
+    pub seconds: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            memory_bytes: 256 * MIB,
+            seconds: 60,
+        }
+    }
+}
+
+impl Limits {
+    /// Puts this process under the limits; it can write no file any more.
+    fn apply(self) -> io::Result<()> {
+        let hard = |value| Rlimit {
+            current: Some(value),
+            maximum: Some(value),
+        };
+        setrlimit(Resource::Core, hard(0))?;
+        setrlimit(Resource::Fsize, hard(0))?;
+        setrlimit(Resource::As, hard(self.memory_bytes))?;
+        // One second more for the hard limit: the soft one ends the process with a signal that tells why.
+        setrlimit(
+            Resource::Cpu,
+            Rlimit {
+                current: Some(self.seconds),
+                maximum: Some(self.seconds + 1),
+            },
+        )?;
+        Ok(())
+    }
+}
+
+/// What the child runs: takes its limits from the first line, then answers every further line until the input ends.
+/// Call it before any other thread starts.
+pub fn serve(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
+    let mut line = String::new();
+    input.read_line(&mut line)?;
+    serde_json::from_str::<Limits>(&line)?.apply()?;
+    loop {
+        line.clear();
+        if input.read_line(&mut line)? == 0 {
+            return Ok(());
+        }
+        let request: Request = serde_json::from_str(&line)?;
+        let reply = request.answer().map_err(|error| error.to_string());
+        serde_json::to_writer(&mut output, &reply)?;
+        output.write_all(b"\n")?;
+        output.flush()?;
+    }
+}
+
+/// Starts children.
+#[derive(Clone, Debug)]
+pub struct Client {
+    program: PathBuf,
+    args: Vec<OsString>,
+    limits: Limits,
+}
+
+/// How a child ended.
+struct Ended {
+    status: ExitStatus,
+    stderr: Vec<u8>,
+}
+
+impl Client {
+    /// A client whose children are `program` with `args`, which call `serve`.
+    #[must_use]
+    pub fn new(program: &Path, args: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
+        let args = args.into_iter().map(Into::into).collect();
+        Self {
+            program: program.to_path_buf(),
+            args,
+            limits: Limits::default(),
+        }
+    }
+
+    /// The same client with other limits.
+    #[must_use]
+    pub const fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Lets one child answer all requests, in order. The outer error is the child's end: it names the file and, where
+    /// one was met, the limit; an inner one is the answer to that request. Dropping the future kills the child.
+    pub async fn run(&self, requests: &[Request]) -> Result<Vec<Result<Response, DataError>>, DataError> {
+        let mut input = to_line(&self.limits)?;
+        for request in requests {
+            input.extend(to_line(request)?);
+        }
+        let mut stdout = Vec::new();
+        let wall = Duration::from_secs(self.limits.seconds);
+        let finished = tokio::time::timeout(wall, self.converse(&input, &mut stdout)).await;
+        let replies = replies(&stdout)?;
+        let file = || {
+            requests
+                .get(replies.len())
+                .map_or_else(|| "the files".to_owned(), Request::file)
+        };
+        match finished {
+            Err(_) => Err(DataError::Limit {
+                file: file(),
+                limit: format!("{} s", self.limits.seconds),
+            }),
+            Ok(Err(error)) => Err(error.into()),
+            Ok(Ok(ended)) if ended.status.success() && replies.len() == requests.len() => Ok(replies),
+            Ok(Ok(ended)) => Err(self.fault(file(), &ended)),
+        }
+    }
+
+    async fn converse(&self, input: &[u8], stdout: &mut Vec<u8>) -> io::Result<Ended> {
+        let mut child = Command::new(&self.program)
+            .args(&self.args)
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        let Child {
+            stdin,
+            stdout: child_output,
+            stderr: child_errors,
+            ..
+        } = &mut child;
+        let (Some(mut stdin), Some(mut output), Some(errors)) =
+            (stdin.take(), child_output.take(), child_errors.take())
+        else {
+            return Err(io::Error::other("the child has no pipes"));
+        };
+        let mut stderr = Vec::new();
+        let mut errors = errors.take(KEPT_STDERR);
+        // A child that ended early leaves a broken pipe; its status says more.
+        let write = async {
+            let _ = stdin.write_all(input).await;
+            drop(stdin);
+        };
+        let ((), read, heard) =
+            tokio::join!(write, output.read_to_end(stdout), errors.read_to_end(&mut stderr));
+        read.and(heard)?;
+        let status = child.wait().await?;
+        Ok(Ended { status, stderr })
+    }
+
+    fn fault(&self, file: String, ended: &Ended) -> DataError {
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        let signal = ended.status.signal();
+        if signal == Some(Signal::XCPU.as_raw()) {
+            return DataError::Limit {
+                file,
+                limit: format!("{} s of CPU time", self.limits.seconds),
+            };
+        }
+        if stderr.contains("memory allocation of") {
+            return DataError::Limit {
+                file,
+                limit: format!("{} MiB of memory", self.limits.memory_bytes / MIB),
+            };
+        }
+        let last_line = stderr
+            .lines()
+            .rev()
+            .find(|line| !line.trim().is_empty())
+            .unwrap_or("it said nothing");
+        DataError::Crashed {
+            file,
+            reason: format!("{}: {}", ended.status, last_line.trim()),
+        }
+    }
+}
+
+fn to_line(value: &impl Serialize) -> Result<Vec<u8>, DataError> {
+    let mut line = serde_json::to_vec(value).map_err(io::Error::from)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+/// The replies that a child finished.
+fn replies(stdout: &[u8]) -> Result<Vec<Result<Response, DataError>>, DataError> {
+    stdout
+        .split_inclusive(|byte| *byte == b'\n')
+        .filter(|line| line.ends_with(b"\n"))
+        .map(|line| {
+            let reply: Result<Response, String> = serde_json::from_slice(line).map_err(io::Error::from)?;
+            Ok(reply.map_err(DataError::Reported))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+//! Children are this test binary again, entered at `child_entry`.
+
+use std::fs::OpenOptions;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::api::values::ValueType;
+
+use super::*;
+
+/// The harness prints to standard output, so replies go through descriptor 3.
+const SHELL: &str =
+    r#"exec "$0" data::worker::tests::child_entry --exact --ignored --nocapture 3>&1 >/dev/null"#;
+
+#[test]
+#[ignore = "what the children of the other tests run"]
+fn child_entry() {
+    let output = OpenOptions::new().write(true).open("/proc/self/fd/3").unwrap();
+    serve(io::stdin().lock(), output).unwrap();
+}
+
+fn client() -> Client {
+    let program = std::env::current_exe().unwrap();
+    // The test harness starts threads of its own, each with an arena of 64 MiB of address space.
+    shell(SHELL, program).with_limits(Limits {
+        memory_bytes: 512 * MIB,
+        seconds: 60,
+    })
+}
+
+fn shell(script: &str, program: PathBuf) -> Client {
+    Client::new(
+        Path::new("/bin/sh"),
+        [OsString::from("-c"), script.into(), program.into_os_string()],
+    )
+}
+
+fn describe(text: &[u8], file_name: &str) -> Request {
+    Request::Describe {
+        source: Source::bytes(text),
+        name: "sample".into(),
+        file_name: file_name.into(),
+        options: Options::default(),
+    }
+}
+
+fn columns_of(path: &Path) -> Request {
+    Request::Columns {
+        source: Source::path(path),
+        file_name: "huge.json".into(),
+        format: None,
+    }
+}
+
+#[tokio::test]
+async fn one_child_answers_several_requests_in_order() {
+    let output: Output = Output {
+        name: "n".into(),
+        type_: ValueType::Int,
+        format: None,
+        description: None,
+    };
+    let content = OutputContent::File(STANDARD.encode("42\n"));
+    let requests = [
+        describe(b"a,b\n1,2\n", "x.csv"),
+        Request::Columns {
+            source: Source::bytes(b"words\n"),
+            file_name: "x.txt".into(),
+            format: None,
+        },
+        Request::ParseOutputs {
+            outputs: vec![(output, content)],
+        },
+    ];
+    let replies = client().run(&requests).await.unwrap();
+    let [
+        Ok(Response::Profile(profile)),
+        Err(error),
+        Ok(Response::Outputs(values)),
+    ] = replies.as_slice()
+    else {
+        panic!("{replies:?}")
+    };
+    assert_eq!(
+        **profile,
+        match requests[0].answer() {
+            Ok(Response::Profile(profile)) => *profile,
+            other => panic!("{other:?}"),
+        }
+    );
+    assert_eq!(
+        error.to_string(),
+        "cannot check columns of x.txt: it is text, not a table; use CSV, TSV, JSON or JSONLines"
+    );
+    assert_eq!(values.as_slice(), [Ok(OutputValue::Int(42))]);
+}
+
+#[tokio::test]
+async fn a_file_that_needs_too_much_memory_is_named_with_the_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("huge.json");
+    // One element of an array is held whole: ten million numbers in it do not fit.
+    std::fs::write(&path, format!("[[{}1]]", "1,".repeat(10_000_000))).unwrap();
+    let error = client()
+        .run(&[describe(b"a\n1\n", "x.csv"), columns_of(&path)])
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "reading huge.json met the limit of 512 MiB of memory; use a smaller file"
+    );
+}
+
+#[tokio::test]
+async fn a_child_that_takes_too_long_is_killed_and_its_file_named() {
+    let client = shell("exec sleep 600", PathBuf::from("x")).with_limits(Limits {
+        memory_bytes: MIB,
+        seconds: 1,
+    });
+    let error = client.run(&[describe(b"", "slow.csv")]).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "reading slow.csv met the limit of 1 s; use a smaller file"
+    );
+}
+
+#[tokio::test]
+async fn a_child_that_spins_meets_the_limit_of_cpu_time() {
+    let error = shell("kill -XCPU $$", PathBuf::from("x"))
+        .run(&[describe(b"", "spin.csv")])
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "reading spin.csv met the limit of 60 s of CPU time; use a smaller file"
+    );
+}
+
+#[tokio::test]
+async fn a_child_that_dies_is_an_error_with_its_last_words() {
+    let script = "read -r limits; echo unlucky >&2; kill -9 $$";
+    let error = shell(script, PathBuf::from("x"))
+        .run(&[describe(b"", "bad.csv")])
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.starts_with("the process that read bad.csv ended without an answer"),
+        "{error}"
+    );
+    assert!(
+        error.contains("signal: 9") && error.contains("unlucky"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_an_error() {
+    let client = Client::new(Path::new("/nonexistent/reader"), ["x"]);
+    assert!(matches!(client.run(&[]).await, Err(DataError::Worker(_))));
+}
+
+#[tokio::test]
+async fn a_child_sees_no_environment() {
+    let script = r#"read -r limits; if [ -n "$CARGO_MANIFEST_DIR$HOME" ]; then echo seen >&2; else echo empty >&2; fi; exit 3"#;
+    let error = shell(script, PathBuf::from("x"))
+        .run(&[describe(b"", "x.csv")])
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("empty"), "{error}");
+}

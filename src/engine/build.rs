@@ -1,0 +1,77 @@
+//! Builds the image, alone or beside a model call.
+
+use futures::future::join;
+
+use crate::ledger::Store;
+use crate::model::Model;
+use crate::pipeline::advance::{Outcome, advance};
+use crate::pipeline::call::CallKind;
+use crate::pipeline::progress::{BuildFault, BuiltImage, Progress};
+use crate::pipeline::sandbox::Packages;
+use crate::pipeline::stage::Category;
+use crate::sandbox::{ImageSpec, Progressing, Sandbox};
+
+use super::data::DataReader;
+use super::event::Event;
+use super::{Engine, EngineError};
+
+impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
+    /// Builds the image; `None` while a child still builds it.
+    pub(super) async fn build(&self, progress: &Progress) -> Result<Option<Outcome>, EngineError> {
+        let wanted = progress.build.wanted.clone();
+        let spec = ImageSpec::new(self.task.language, &self.task.image, &wanted);
+        let packages = [spec.packages.pip.clone(), spec.packages.apt.clone()].concat();
+        self.tell(&Event::BuildStarted { packages });
+        let started = (self.clock)();
+        let built = match self.sandbox.build(&spec).await {
+            Ok(Progressing::Pending) => return Ok(None),
+            Ok(Progressing::Done(built)) => built,
+            Err(error) => return Ok(Some(self.build_failed(progress, wanted, &error))),
+        };
+        self.tell(&Event::BuildFinished {
+            image: built.image.clone(),
+            python: built.python.clone(),
+            seconds: (self.clock)().duration_since(started).as_secs_f64(),
+            cached: !built.fresh,
+        });
+        let image = BuiltImage {
+            image: built.image,
+            packages: wanted,
+            resolved: built.resolved,
+            python: built.python,
+        };
+        Ok(Some(Outcome::ImageReady { built: image, fresh: built.fresh }))
+    }
+
+    fn build_failed(&self, progress: &Progress, wanted: Packages, error: &crate::sandbox::SandboxError) -> Outcome {
+        let message = self.surroundings.redactor.redact(&error.to_string());
+        match error.category() {
+            Category::Environment => {
+                self.tell(&Event::BuildFailed { message: message.clone() });
+                Outcome::BuildFailed { fault: BuildFault { packages: wanted, message } }
+            }
+            category @ (Category::Infrastructure
+            | Category::Configuration
+            | Category::Logic
+            | Category::TestError) => self.blocked(progress, category, message),
+        }
+    }
+
+    /// Asks for the suite while the image builds. Both come to one write: a crash before it finds the reply in the ledger and
+    /// the image by its hash.
+    pub(super) async fn call_beside_build(
+        &self,
+        progress: Progress,
+        kind: CallKind,
+    ) -> Result<(Progress, Option<Outcome>), EngineError> {
+        let (called, built) = join(self.call(progress.clone(), kind), self.build(&progress)).await;
+        let (progress, outcome) = called?;
+        let progress = match built? {
+            Some(built @ (Outcome::ImageReady { .. } | Outcome::BuildFailed { .. })) => {
+                advance(self.task, &progress, built, (self.clock)())?
+            }
+            _ => progress,
+        };
+        Ok((progress, Some(outcome)))
+    }
+}

@@ -1,0 +1,38 @@
+//! What the engine asks of data: reading samples, judging outputs.
+
+use std::future::Future;
+
+use crate::api::status::{ConstraintStatus, SampleStatus};
+use crate::data::DataError;
+use crate::pipeline::checks::ColumnCheck;
+use crate::pipeline::reply::ConstraintsReply;
+use crate::pipeline::sandbox::OutputReport;
+use crate::pipeline::task::Task;
+
+/// Reads samples and outputs, wherever that happens.
+pub trait DataReader: Send + Sync {
+    /// Describes every sample.
+    fn describe(&self, task: &Task) -> impl Future<Output = Result<Described, DataError>> + Send;
+
+    /// Turns the model's rows into checks bound to columns of samples and outputs.
+    fn bind(&self, task: &Task, profiles: &[u8], reply: &ConstraintsReply) -> (Vec<ColumnCheck>, Vec<ConstraintStatus>);
+
+    /// What is wrong with the outputs: name and fault.
+    fn judge(
+        &self,
+        task: &Task,
+        outputs: &[OutputReport],
+        checks: &[ColumnCheck],
+    ) -> impl Future<Output = Result<Vec<(String, String)>, DataError>> + Send;
+}
+
+/// Samples, described.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Described {
+    /// The data context as it goes into prompts; empty without samples.
+    pub context: String,
+    /// The profiles as JSON, for schemas and constraints.
+    pub profiles: Vec<u8>,
+    /// What was read.
+    pub samples: Vec<SampleStatus>,
+}

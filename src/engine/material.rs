@@ -1,0 +1,55 @@
+//! Loads what prompts and checks of replies need.
+
+use serde::de::DeserializeOwned;
+
+use crate::ledger::Store;
+use crate::model::Model;
+use crate::pipeline::progress::{Document, Progress};
+use crate::pipeline::prompts::Material;
+use crate::sandbox::Sandbox;
+
+use super::data::DataReader;
+use super::run::RunRecord;
+use super::{Engine, EngineError, damaged};
+
+impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
+    /// Everything that the present call may need.
+    pub(super) async fn material(&self, progress: &Progress) -> Result<Material, EngineError> {
+        let documents = &progress.documents;
+        let verdict = match &documents.run {
+            Some(document) => Some(self.get_json::<RunRecord>(document).await?.verdict),
+            None => None,
+        };
+        let diagnosis = match &documents.diagnosis {
+            Some(document) => self.get_json(document).await?,
+            None => Default::default(),
+        };
+        let fault = progress.build.fault.as_ref().map(|fault| {
+            let packages = [fault.packages.pip.clone(), fault.packages.apt.clone()].concat();
+            (packages, fault.message.clone())
+        });
+        Ok(Material {
+            context: self.text(documents.context.as_ref()).await?,
+            plan: progress.plan.clone().unwrap_or_default(),
+            solution: self.text(documents.solution.as_ref()).await?,
+            tests: self.text(documents.tests.as_ref()).await?,
+            verdict,
+            diagnosis,
+            fault,
+            rejections: progress.rejections.clone(),
+        })
+    }
+
+    /// A document's text; empty when there is none yet.
+    pub(super) async fn text(&self, document: Option<&Document>) -> Result<String, EngineError> {
+        let Some(document) = document else { return Ok(String::new()) };
+        let bytes = self.get(document).await?;
+        String::from_utf8(bytes).map_err(|_| damaged(&document.name, "it is not UTF-8"))
+    }
+
+    /// A document's value.
+    pub(super) async fn get_json<T: DeserializeOwned>(&self, document: &Document) -> Result<T, EngineError> {
+        let bytes = self.get(document).await?;
+        serde_json::from_slice(&bytes).map_err(|error| damaged(&document.name, &error.to_string()))
+    }
+}

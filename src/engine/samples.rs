@@ -1,0 +1,48 @@
+//! Reads the samples and binds the constraints.
+
+use crate::ledger::Store;
+use crate::model::Model;
+use crate::pipeline::advance::Outcome;
+use crate::pipeline::checks::ColumnCheck;
+use crate::pipeline::progress::Progress;
+use crate::pipeline::reply::ConstraintsReply;
+use crate::pipeline::stage::Category;
+use crate::sandbox::Sandbox;
+
+use super::data::DataReader;
+use super::{Engine, EngineError, damaged};
+
+impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
+    pub(super) async fn read_samples(&self, progress: &Progress) -> Result<Outcome, EngineError> {
+        let described = match self.data.describe(self.task).await {
+            Ok(described) => described,
+            Err(error) => return Ok(self.blocked(progress, Category::Configuration, error.to_string())),
+        };
+        let context = self.put("documents/data-context.txt".into(), described.context.as_bytes()).await?;
+        let profiles = self.put("documents/profiles.json".into(), &described.profiles).await?;
+        Ok(Outcome::SamplesRead { context, profiles, samples: described.samples })
+    }
+
+    pub(super) async fn bind_constraints(
+        &self,
+        progress: &Progress,
+        reply: &ConstraintsReply,
+    ) -> Result<Outcome, EngineError> {
+        let profiles = match &progress.documents.profiles {
+            Some(document) => self.get(document).await?,
+            None => Vec::new(),
+        };
+        let (checks, constraints) = self.data.bind(self.task, &profiles, reply);
+        let name = "documents/checks.json".to_owned();
+        let bytes = serde_json::to_vec_pretty(&checks).map_err(|error| damaged(&name, &error.to_string()))?;
+        Ok(Outcome::ConstraintsRead { checks: self.put(name, &bytes).await?, constraints })
+    }
+
+    /// The checks that hold for this task; none without constraints.
+    pub(super) async fn checks(&self, progress: &Progress) -> Result<Vec<ColumnCheck>, EngineError> {
+        match &progress.documents.checks {
+            Some(document) => self.get_json(document).await,
+            None => Ok(Vec::new()),
+        }
+    }
+}

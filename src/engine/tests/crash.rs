@@ -1,0 +1,109 @@
+//! Kills a task at every single write, before and after the write takes effect, and goes on with it.
+
+use std::sync::atomic::Ordering;
+
+use serde_json::json;
+
+use super::world::{Script, World, code, diagnosis, one_logic_bug, plan, splits, tests};
+use crate::engine::EngineError;
+use crate::ledger::{Fault, FaultMoment, MemoryStore, Store as _, StoreError};
+use crate::pipeline::call::CallKind;
+use crate::pipeline::progress::Progress;
+use crate::pipeline::stage::Stage;
+use crate::pipeline::task::Task;
+use crate::pipeline::test_support::task;
+
+fn world() -> World {
+    let row = json!({"constraint": 0, "column": "", "kind": "none", "arguments": []});
+    let mut first = code("return len(text)");
+    first["packages"] = json!(["left-pad"]);
+    let script = Script::new()
+        .with(CallKind::Constraints, &json!({"checks": [row]}))
+        .with(CallKind::Plan, &plan())
+        .with(CallKind::Code, &first)
+        .with(CallKind::Tests, &tests(2))
+        .with(CallKind::Diagnosis, &diagnosis("logic", &["count"], &[]))
+        .with(CallKind::FixCode, &super::world::fixed_count("return len(text.split())"));
+    let mut world = World::new(Task { constraints: vec!["c".into()], ..task() }, script, splits);
+    world.surroundings.acceptance_tests = Some("def test_hidden():\n    assert True\n".into());
+    world
+}
+
+/// What must be the same however often a task was killed.
+fn essence(progress: &Progress) -> (Stage, u32, Option<String>, u32) {
+    let solution = progress.documents.solution.as_ref().map(|document| document.sha256.clone());
+    (progress.stage, progress.attempt, solution, progress.sequence)
+}
+
+/// Lives until the end, dying at `fault` once; returns the end, and how often the model was asked for a reply that was recorded.
+async fn with_one_death(fault: Fault) -> (Progress, World, MemoryStore) {
+    let world = world();
+    let store = MemoryStore::new();
+    let error = world.live(&store.restarted(Some(fault))).await.unwrap_err();
+    assert!(matches!(error, EngineError::Store(StoreError::Stopped { .. })), "{error}");
+    forget_lost(&world, &store).await;
+    let progress = world.live(&store.restarted(None)).await.unwrap();
+    (progress, world, store)
+}
+
+/// The script counts calls; a call whose reply never reached the ledger is answered the same again.
+async fn forget_lost(world: &World, store: &MemoryStore) {
+    let store = store.restarted(None);
+    let Some(bytes) = store.load().await.unwrap() else { return };
+    let progress: Progress = serde_json::from_slice(&bytes).unwrap();
+    if let Some(intent) = progress.intent {
+        let recorded = store.names().iter().any(|name| name.starts_with(&format!("calls/{:04}-", intent.sequence)));
+        let asked = world.script.requests.lock().unwrap().last().map(|request| request.kind);
+        if !recorded && asked == Some(intent.kind) {
+            world.script.forget_lost(intent.kind);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_kill_at_any_write_gives_the_same_end_and_pays_for_no_recorded_reply_again() {
+    let undisturbed = world();
+    let store = MemoryStore::new();
+    let expected = undisturbed.live(&store).await.unwrap();
+    assert_eq!(expected.stage, Stage::Succeeded, "{expected:#?}");
+    let (writes, calls) = (store.writes(), undisturbed.script.calls());
+    let runs = undisturbed.sandbox.runs.load(Ordering::SeqCst);
+    assert!(writes > 20, "{writes}");
+    for write in 1..=writes {
+        for moment in [FaultMoment::Before, FaultMoment::After] {
+            let at = format!("killed at write {write}, {moment:?}");
+            let (progress, world, _store) = with_one_death(Fault { write, moment }).await;
+            assert_eq!(essence(&progress), essence(&expected), "{at}");
+            let lost = usize::try_from(progress.spent.lost_calls).unwrap();
+            assert!(lost <= 1, "{at}");
+            assert_eq!(progress.spent.model_calls, u32::try_from(calls + lost).unwrap(), "{at}");
+            assert!(world.script.calls() <= calls + lost, "{at}: {} calls, {lost} lost", world.script.calls());
+            let repeated = world.sandbox.runs.load(Ordering::SeqCst) - runs;
+            assert!(repeated <= 2, "{at}: at most the run in flight (its two sandboxes) is repeated, not {repeated}");
+            assert!(world.sandbox.builds.load(Ordering::SeqCst) <= 2, "{at}: an image that is there is found");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_task_that_has_ended_makes_no_call_when_it_is_run_again() {
+    let world = World::new(task(), one_logic_bug(), splits);
+    let store = MemoryStore::new();
+    let first = world.live(&store).await.unwrap();
+    let calls = world.script.calls();
+    let again = world.live(&store.restarted(None)).await.unwrap();
+    assert_eq!(again, first);
+    assert_eq!(world.script.calls(), calls);
+}
+
+#[tokio::test]
+async fn a_state_of_a_newer_version_is_left_alone() {
+    let world = World::new(task(), one_logic_bug(), splits);
+    let store = MemoryStore::new();
+    world.live(&store).await.unwrap();
+    let mut state: serde_json::Value = serde_json::from_slice(&store.load().await.unwrap().unwrap()).unwrap();
+    state["version"] = json!(99);
+    store.save(state.to_string().as_bytes()).await.unwrap();
+    let error = world.live(&store.restarted(None)).await.unwrap_err();
+    assert!(error.to_string().contains("version 99"), "{error}");
+}

@@ -1,0 +1,6 @@
+//! The engine over a world in memory: whole tasks, a kill after every write, and the figures of calls and tokens.
+
+mod crash;
+mod figures;
+mod paths;
+mod world;

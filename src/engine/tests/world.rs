@@ -1,0 +1,330 @@
+//! A world in memory: a scripted model, a sandbox that knows the bug, a store that can stop.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use crate::api::status::{ConstraintStatus, SampleStatus};
+use crate::data::DataError;
+use crate::engine::data::{DataReader, Described};
+use crate::engine::event::{Event, Observer};
+use crate::engine::{Engine, EngineError, Step, Surroundings};
+use crate::ledger::MemoryStore;
+use crate::model::{Model, ModelError};
+use crate::pipeline::call::{CallKind, FinishReason, Reply, Request, Usage};
+use crate::pipeline::checks::ColumnCheck;
+use crate::pipeline::progress::Progress;
+use crate::pipeline::reply::ConstraintsReply;
+use crate::pipeline::sandbox::{
+    Job, OutputReport, Phase, PhaseEnd, PhaseName, PhaseReport, Report, TestFailure, TestOutcome, TestPhase, TestReport,
+    TestResult,
+};
+use crate::pipeline::task::Task;
+use crate::sandbox::{Built, ImageSpec, Progressing, Sandbox, SandboxError};
+
+/// A model that answers from a script: replies by kind, the last of a kind repeated for ever.
+#[derive(Default)]
+pub struct Script {
+    replies: BTreeMap<CallKind, Vec<Scripted>>,
+    asked: Mutex<BTreeMap<CallKind, usize>>,
+    /// Every request that came in, lives of the task together.
+    pub requests: Mutex<Vec<Request>>,
+}
+
+#[derive(Clone)]
+enum Scripted {
+    Reply(Reply),
+    Error(ModelError),
+}
+
+impl Script {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn with(self, kind: CallKind, reply: &Value) -> Self {
+        self.with_text(kind, &reply.to_string(), FinishReason::Complete)
+    }
+
+    pub fn with_text(mut self, kind: CallKind, text: &str, finish: FinishReason) -> Self {
+        let usage = Usage { input: 100, output: 10 };
+        let reply = Reply { text: text.to_owned(), finish, usage };
+        self.replies.entry(kind).or_default().push(Scripted::Reply(reply));
+        self
+    }
+
+    pub fn with_error(mut self, kind: CallKind, error: ModelError) -> Self {
+        self.replies.entry(kind).or_default().push(Scripted::Error(error));
+        self
+    }
+
+    pub fn calls(&self) -> usize {
+        self.requests.lock().unwrap().len()
+    }
+
+    /// Calls whose reply is recorded are not made again, so the n-th call of a kind is known by what the ledger holds: a call
+    /// that was lost is answered as it would have been.
+    pub fn forget_lost(&self, kind: CallKind) {
+        *self.asked.lock().unwrap().entry(kind).or_insert(1) -= 1;
+    }
+}
+
+impl Model for Script {
+    async fn call(&self, request: &Request) -> Result<Reply, ModelError> {
+        self.requests.lock().unwrap().push(request.clone());
+        let mut asked = self.asked.lock().unwrap();
+        let number = asked.entry(request.kind).or_insert(0);
+        let replies = self.replies.get(&request.kind).unwrap_or_else(|| panic!("no reply of kind {}", request.kind));
+        let reply = replies[(*number).min(replies.len() - 1)].clone();
+        *number += 1;
+        match reply {
+            Scripted::Reply(reply) => Ok(reply),
+            Scripted::Error(error) => Err(error),
+        }
+    }
+}
+
+/// What the sandbox answers to the generated suite for a program and a suite: ids of failing tests and their failures.
+pub type Judge = fn(solution: &str, tests: &str, installed: &[String]) -> Vec<TestFailure>;
+
+/// A sandbox that does not run anything but knows what would happen.
+pub struct Fake {
+    pub judge: Judge,
+    /// Packages that do not exist.
+    pub unknown: Vec<String>,
+    pub builds: AtomicUsize,
+    pub runs: AtomicUsize,
+    pub acceptance_passes: fn(&str) -> bool,
+    installed: Mutex<BTreeMap<String, Vec<String>>>,
+}
+
+impl Fake {
+    pub fn new(judge: Judge) -> Self {
+        Self {
+            judge,
+            unknown: Vec::new(),
+            builds: AtomicUsize::new(0),
+            runs: AtomicUsize::new(0),
+            acceptance_passes: |_| true,
+            installed: Mutex::default(),
+        }
+    }
+
+    fn session(&self, phase: &TestPhase, installed: &[String]) -> PhaseReport {
+        let tests = phase.tests.values().next().cloned().unwrap_or_default();
+        let failures = match phase.name {
+            PhaseName::Vacuity => vec![failure("test_solution.py::test_counts", "AssertionError", "assert None == 2")],
+            PhaseName::Acceptance if (self.acceptance_passes)(&phase.solution) => Vec::new(),
+            PhaseName::Acceptance => vec![failure("test_acceptance.py::test_hidden", "AssertionError", "hidden 4711")],
+            PhaseName::Tests | PhaseName::Rehearsal => (self.judge)(&phase.solution, &tests, installed),
+        };
+        let result = |id: &str, outcome, failure| TestResult { id: id.to_owned(), outcome, failure, stdout: String::new() };
+        let sentinel = |name: &str| format!("{name}.py::{name}");
+        let mut results =
+            vec![result(&sentinel(&phase.sentinels.must_pass), TestOutcome::Passed, None)];
+        if failures.is_empty() {
+            results.push(result("test_solution.py::test_counts", TestOutcome::Passed, None));
+        }
+        for failure in failures {
+            results.push(result(&failure.id.clone(), TestOutcome::Failed, Some(failure)));
+        }
+        results.push(result(&sentinel(&phase.sentinels.must_fail), TestOutcome::Failed, None));
+        PhaseReport {
+            name: phase.name,
+            end: PhaseEnd::Exited(1),
+            seconds: 0.0,
+            stdout: String::new(),
+            stderr: String::new(),
+            tests: Some(TestReport {
+                collected: results.iter().map(|result| result.id.clone()).collect(),
+                collection_errors: Vec::new(),
+                results,
+                session_exit: Some(1),
+            }),
+            outputs: Vec::new(),
+        }
+    }
+}
+
+pub fn failure(id: &str, exception: &str, message: &str) -> TestFailure {
+    TestFailure { id: id.into(), exception: exception.into(), message: message.into(), ..TestFailure::default() }
+}
+
+impl Sandbox for Fake {
+    async fn build(&self, spec: &ImageSpec) -> Result<Progressing<Built>, SandboxError> {
+        let image = spec.content_hash();
+        if let Some(name) = self.unknown.iter().find(|name| spec.packages.pip.contains(name)) {
+            self.builds.fetch_add(1, Ordering::SeqCst);
+            let said = format!("ERROR: No matching distribution found for {name}");
+            return Err(crate::sandbox::packages::classify(&said));
+        }
+        let fresh = self.installed.lock().unwrap().insert(image.clone(), spec.packages.pip.clone()).is_none();
+        self.builds.fetch_add(usize::from(fresh), Ordering::SeqCst);
+        Ok(Progressing::Done(Built { image, resolved: spec.packages.pip.clone(), python: "3.12.1".into(), fresh }))
+    }
+
+    async fn run(&self, image: &str, job: &Job) -> Result<Progressing<Report>, SandboxError> {
+        self.runs.fetch_add(1, Ordering::SeqCst);
+        let installed = self.installed.lock().unwrap().get(image).cloned().unwrap_or_default();
+        let phases = job
+            .phases
+            .iter()
+            .map(|phase| match phase {
+                Phase::Tests(phase) => self.session(phase, &installed),
+                Phase::Program(program) => PhaseReport {
+                    name: program.name,
+                    end: PhaseEnd::Exited(0),
+                    seconds: 0.0,
+                    stdout: String::new(),
+                    stderr: String::new(),
+                    tests: None,
+                    outputs: Vec::new(),
+                },
+            })
+            .collect();
+        Ok(Progressing::Done(Report { phases, seconds: 0.0 }))
+    }
+}
+
+/// No samples, no outputs; or a context that is given.
+#[derive(Default)]
+pub struct FixedData {
+    pub context: String,
+}
+
+impl DataReader for FixedData {
+    async fn describe(&self, _task: &Task) -> Result<Described, DataError> {
+        Ok(Described { context: self.context.clone(), profiles: b"[]".to_vec(), samples: Vec::<SampleStatus>::new() })
+    }
+
+    fn bind(&self, task: &Task, _profiles: &[u8], _reply: &ConstraintsReply) -> (Vec<ColumnCheck>, Vec<ConstraintStatus>) {
+        let status = |text: &String| ConstraintStatus { text: text.clone(), bound_to: Vec::new(), check: "none".into() };
+        (Vec::new(), task.constraints.iter().map(status).collect())
+    }
+
+    async fn judge(
+        &self,
+        _task: &Task,
+        _outputs: &[OutputReport],
+        _checks: &[ColumnCheck],
+    ) -> Result<Vec<(String, String)>, DataError> {
+        Ok(Vec::new())
+    }
+}
+
+/// Keeps every event.
+#[derive(Default)]
+pub struct Watcher(pub Mutex<VecDeque<Event>>);
+
+impl Observer for Watcher {
+    fn event(&self, event: &Event) {
+        self.0.lock().unwrap().push_back(event.clone());
+    }
+}
+
+/// A task in its world.
+pub struct World {
+    pub task: Task,
+    pub script: Script,
+    pub sandbox: Fake,
+    pub data: FixedData,
+    pub surroundings: Surroundings,
+    pub watcher: Watcher,
+}
+
+impl World {
+    pub fn new(task: Task, script: Script, judge: Judge) -> Self {
+        Self {
+            task,
+            script,
+            sandbox: Fake::new(judge),
+            data: FixedData::default(),
+            surroundings: Surroundings::default(),
+            watcher: Watcher::default(),
+        }
+    }
+
+    /// Steps until the task ends, waits, or the store stops.
+    pub async fn live(&self, store: &MemoryStore) -> Result<Progress, EngineError> {
+        let (in_call, _) = watch::channel(false);
+        let engine = Engine {
+            task: &self.task,
+            model: &self.script,
+            store,
+            sandbox: &self.sandbox,
+            data: &self.data,
+            surroundings: &self.surroundings,
+            observer: &self.watcher,
+            clock: || Timestamp::from_second(1_000).unwrap(),
+            in_call: &in_call,
+        };
+        let mut progress = engine.load("run").await?;
+        for _ in 0..500 {
+            let (next, step) = engine.step(progress).await?;
+            progress = next;
+            match step {
+                Step::Advanced => {}
+                Step::Finished | Step::Waiting(_) => return Ok(progress),
+                Step::Pending => panic!("nothing in this world is pending"),
+            }
+        }
+        panic!("the task neither ends nor waits: {:?}", progress.stage);
+    }
+}
+
+pub fn plan() -> Value {
+    json!({"description": "Counts words.", "approach": "Split at white space.", "libraries": []})
+}
+
+/// A program whose `count` has this body.
+pub fn code(body: &str) -> Value {
+    let code = format!(
+        "\"\"\"Count words.\"\"\"\n\n\ndef count(text: str) -> int:\n    \"\"\"Number of words.\"\"\"\n    {body}\n\n\n\
+         def main() -> None:\n    \"\"\"Print the count of an example.\"\"\"\n    print(count(\"a b\"))\n\n\n\
+         if __name__ == \"__main__\":\n    main()\n"
+    );
+    json!({"code": code, "packages": [], "systemPackages": []})
+}
+
+/// A suite that expects this number for two words.
+pub fn tests(expected: u32) -> Value {
+    json!({"code": format!("import solution\n\n\ndef test_counts():\n    assert solution.count(\"a b\") == {expected}\n")})
+}
+
+pub fn fixed_count(body: &str) -> Value {
+    json!({"code": format!("def count(text: str) -> int:\n    \"\"\"Number of words.\"\"\"\n    {body}\n")})
+}
+
+pub fn fixed_test(expected: u32) -> Value {
+    json!({"code": format!("def test_counts():\n    assert solution.count(\"a b\") == {expected}\n")})
+}
+
+pub fn diagnosis(error_type: &str, functions: &[&str], packages: &[&str]) -> Value {
+    json!({"failures": [{
+        "failure": 1, "errorType": error_type, "expected": "2", "actual": "3", "rootCause": "It counts characters.",
+        "suggestedFix": "Split first.", "functions": functions, "packages": packages, "systemPackages": [],
+    }]})
+}
+
+/// Fails until the program splits and the suite expects 2.
+pub fn splits(solution: &str, tests: &str, _installed: &[String]) -> Vec<TestFailure> {
+    let right = if solution.contains("split()") { 2 } else { 3 };
+    if tests.contains(&format!("== {right}")) {
+        return Vec::new();
+    }
+    vec![failure("test_solution.py::test_counts", "AssertionError", &format!("assert {right} == ?"))]
+}
+
+/// Plan, a program that counts characters, a right suite, its diagnosis and its fix.
+pub fn one_logic_bug() -> Script {
+    Script::new()
+        .with(CallKind::Plan, &plan())
+        .with(CallKind::Code, &code("return len(text)"))
+        .with(CallKind::Tests, &tests(2))
+        .with(CallKind::Diagnosis, &diagnosis("logic", &["count"], &[]))
+        .with(CallKind::FixCode, &fixed_count("return len(text.split())"))
+}

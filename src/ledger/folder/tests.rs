@@ -1,0 +1,179 @@
+use tempfile::TempDir;
+
+use super::*;
+
+fn store() -> (TempDir, FolderStore) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = FolderStore::open(&folder.path().join("run")).unwrap();
+    (folder, store)
+}
+
+fn temporary_files(store: &FolderStore) -> usize {
+    fs::read_dir(store.root().join(TEMPORARY)).unwrap().count()
+}
+
+#[tokio::test]
+async fn progress_is_absent_then_replaced() {
+    let (_folder, store) = store();
+    assert_eq!(store.load().await.unwrap(), None);
+    for progress in [&b"{\"stage\":\"Planning\"}"[..], b"", b"short"] {
+        store.save(progress).await.unwrap();
+        assert_eq!(store.load().await.unwrap().as_deref(), Some(progress));
+    }
+    assert_eq!(temporary_files(&store), 0);
+}
+
+#[tokio::test]
+async fn the_progress_file_is_a_row_of_json_values() {
+    let (_folder, store) = store();
+    store.save(b"{\"stage\":\"Planning\"}").await.unwrap();
+    let text = fs::read_to_string(store.root().join(PROGRESS)).unwrap();
+    let values: Vec<serde_json::Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(values.len(), 2);
+}
+
+#[tokio::test]
+async fn an_object_is_created_once_and_never_replaced() {
+    let (_folder, store) = store();
+    assert_eq!(store.read("calls/0001-plan.json").await.unwrap(), None);
+    assert_eq!(
+        store.create("calls/0001-plan.json", b"one").await.unwrap(),
+        Created::New
+    );
+    assert_eq!(
+        store.create("calls/0001-plan.json", b"two").await.unwrap(),
+        Created::Existed(b"one".to_vec())
+    );
+    assert_eq!(
+        store.read("calls/0001-plan.json").await.unwrap().as_deref(),
+        Some(&b"one"[..])
+    );
+    assert_eq!(fs::read(store.path("calls/0001-plan.json")).unwrap(), b"one");
+    assert_eq!(temporary_files(&store), 0);
+}
+
+#[tokio::test]
+async fn many_at_once_create_an_object_once() {
+    let (_folder, store) = store();
+    let tasks: Vec<_> = (0..16_u8)
+        .map(|index| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                store
+                    .create("artifacts/solution.py", &[index; 100])
+                    .await
+                    .unwrap()
+            })
+        })
+        .collect();
+    let outcomes: Vec<_> = futures::future::join_all(tasks)
+        .await
+        .into_iter()
+        .map(Result::unwrap)
+        .collect();
+    let winner = store.read("artifacts/solution.py").await.unwrap().unwrap();
+    assert_eq!(
+        outcomes
+            .iter()
+            .filter(|outcome| **outcome == Created::New)
+            .count(),
+        1
+    );
+    assert_eq!(
+        outcomes
+            .iter()
+            .filter(|outcome| **outcome == Created::Existed(winner.clone()))
+            .count(),
+        15
+    );
+}
+
+#[tokio::test]
+async fn a_damaged_object_is_reported_by_name() {
+    let (_folder, store) = store();
+    store.create("calls/0001-plan.json", b"{\"n\": 1}").await.unwrap();
+    store.create("calls/0002-code.json", b"{}").await.unwrap();
+    fs::write(store.path("calls/0001-plan.json"), b"{\"n\": 2}").unwrap();
+    let error = store.read("calls/0001-plan.json").await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`calls/0001-plan.json` is damaged: its checksum does not match; restore it from a backup, or remove it alone \
+         and run again: what it held is then made anew"
+    );
+    assert!(store.create("calls/0001-plan.json", b"new").await.is_err());
+    assert!(store.read("calls/0002-code.json").await.is_ok());
+}
+
+#[tokio::test]
+async fn damaged_or_cut_progress_is_reported() {
+    let (_folder, store) = store();
+    store.save(b"{\"stage\":\"Planning\"}").await.unwrap();
+    let path = store.root().join(PROGRESS);
+    let whole = fs::read(&path).unwrap();
+    let mut changed = whole.clone();
+    changed[3] ^= 1;
+    for damaged in [&changed[..], &whole[..whole.len() - 1], b"{", b""] {
+        fs::write(&path, damaged).unwrap();
+        assert!(
+            matches!(store.load().await, Err(StoreError::Damaged { .. })),
+            "{damaged:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_crash_between_checksum_and_object_does_no_harm() {
+    let (_folder, store) = store();
+    store.add_checksum("calls/0001-plan.json", b"lost").unwrap();
+    fs::write(store.root().join(CHECKSUMS), b"\n0123abc").unwrap();
+    assert_eq!(
+        store.create("calls/0001-plan.json", b"kept").await.unwrap(),
+        Created::New
+    );
+    store.add_checksum("calls/0001-plan.json", b"other").unwrap();
+    assert_eq!(
+        store.read("calls/0001-plan.json").await.unwrap().as_deref(),
+        Some(&b"kept"[..])
+    );
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_written_leaves_no_half_file() {
+    let (_folder, store) = store();
+    store.save(b"before").await.unwrap();
+    // A file where a folder is needed: the one fault that root meets as well.
+    fs::write(store.root().join("calls"), b"").unwrap();
+    let error = store.create("calls/0001-plan.json", b"x").await.unwrap_err();
+    assert!(error.to_string().contains("calls"), "{error}");
+    assert_eq!(temporary_files(&store), 0);
+    assert_eq!(store.load().await.unwrap().as_deref(), Some(&b"before"[..]));
+}
+
+#[test]
+fn a_device_without_room_is_a_full_disk() {
+    let path = Path::new("/dev/full");
+    let written = OpenOptions::new()
+        .write(true)
+        .open(path)
+        .and_then(|mut file| file.write_all(b"x"));
+    let error = StoreError::from_io("write", path, written.unwrap_err());
+    assert!(matches!(error, StoreError::Full { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_name_outside_the_folder_is_refused() {
+    let (_folder, store) = store();
+    for name in ["../x", ".checksums", "/tmp/x"] {
+        assert!(matches!(
+            store.create(name, b"").await,
+            Err(StoreError::InvalidName { .. })
+        ));
+        assert!(matches!(
+            store.read(name).await,
+            Err(StoreError::InvalidName { .. })
+        ));
+    }
+}

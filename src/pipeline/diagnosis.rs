@@ -1,0 +1,168 @@
+//! Diagnoses: what a failure is blamed on, and when the blame changes sides (S08, S12).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::api::status::{ErrorType, FailureDiagnosis};
+
+use super::progress::Tried;
+use super::reply::DiagnosisRow;
+use super::verdict::{CheckSource, FailedCheck};
+
+/// Failures of one run, diagnosed.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Diagnosis {
+    /// One entry a failure.
+    pub failures: Vec<DiagnosedFailure>,
+}
+
+/// One failure, diagnosed.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct DiagnosedFailure {
+    /// What makes the failure the same as another.
+    pub signature: String,
+    /// What the status shows.
+    pub diagnosis: FailureDiagnosis,
+    /// Functions of the program (logic) or tests (test error) that must change.
+    pub functions: Vec<String>,
+    /// pip packages to add.
+    pub packages: Vec<String>,
+    /// apt packages to add.
+    pub system_packages: Vec<String>,
+}
+
+impl Diagnosis {
+    /// Failures of one type.
+    pub fn of(&self, error_type: ErrorType) -> impl Iterator<Item = &DiagnosedFailure> {
+        self.failures.iter().filter(move |failure| failure.diagnosis.error_type == error_type)
+    }
+
+    /// The kinds of fix that follow, in the order in which they are made: environment, logic, test error.
+    #[must_use]
+    pub fn fixes(&self) -> Vec<ErrorType> {
+        [ErrorType::Environment, ErrorType::Logic, ErrorType::TestError]
+            .into_iter()
+            .filter(|error_type| self.of(*error_type).next().is_some())
+            .collect()
+    }
+
+    /// Whether any failure changed sides.
+    #[must_use]
+    pub fn reclassified(&self) -> bool {
+        self.failures.iter().any(|failure| failure.diagnosis.reclassified_from.is_some())
+    }
+
+    /// Functions named for one type, in order, without repeats.
+    #[must_use]
+    pub fn functions(&self, error_type: ErrorType) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for name in self.of(error_type).flat_map(|failure| &failure.functions) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        names
+    }
+}
+
+/// One row of the model's reply as a diagnosis of `check`.
+///
+/// A failure whose verified fixes of one type, `after` in a row, left it as it was and that is blamed on the same type again
+/// changes sides, `logic` to `test_error` and back; each failure for itself. What no suite can be blamed for stays `logic`.
+#[must_use]
+pub fn diagnose(
+    check: &FailedCheck,
+    row: DiagnosisRow,
+    tried: &BTreeMap<String, Tried>,
+    after: u32,
+) -> DiagnosedFailure {
+    let signature = check.signature();
+    let mut error_type = match row.error_type {
+        ErrorType::TestError if !check.source.suite_may_be_wrong() => ErrorType::Logic,
+        named => named,
+    };
+    let mut reclassified_from = None;
+    let mut root_cause = row.root_cause;
+    if let Some(tried) = tried.get(&signature)
+        && tried.as_type == error_type
+        && tried.fixes >= after
+        && check.source.suite_may_be_wrong()
+        && let Some(other) = other_side(error_type)
+    {
+        reclassified_from = Some(error_type);
+        let was = name(error_type);
+        root_cause = format!(
+            "The test failed {} times, the last {} after a fix of type {was}; it may be a {} instead. {root_cause}",
+            tried.failed,
+            tried.fixes,
+            name(other),
+        );
+        error_type = other;
+    }
+    let flipped = reclassified_from.is_some();
+    DiagnosedFailure {
+        signature,
+        diagnosis: FailureDiagnosis {
+            test: check.detail.id.clone(),
+            error: check.headline(),
+            expected: row.expected,
+            actual: row.actual,
+            root_cause,
+            suggested_fix: row.suggested_fix,
+            error_type,
+            reclassified_from,
+        },
+        // Named for the other side, they say nothing about this one.
+        functions: if flipped { Vec::new() } else { row.functions },
+        packages: row.packages,
+        system_packages: row.system_packages,
+    }
+}
+
+/// The diagnosis of failing acceptance tests, made without a model: it may learn their count and nothing else (B04).
+#[must_use]
+pub fn of_acceptance(check: &FailedCheck) -> DiagnosedFailure {
+    DiagnosedFailure {
+        signature: check.signature(),
+        diagnosis: FailureDiagnosis {
+            test: check.detail.id.clone(),
+            error: check.detail.message.clone(),
+            expected: "Tests that you cannot see pass as well.".into(),
+            actual: check.detail.message.clone(),
+            root_cause: "The program does not do everything that the task asks for.".into(),
+            suggested_fix: "Compare the program with every sentence of the task, the constraints and the data.".into(),
+            error_type: ErrorType::Logic,
+            reclassified_from: None,
+        },
+        functions: Vec::new(),
+        packages: Vec::new(),
+        system_packages: Vec::new(),
+    }
+}
+
+/// Whether only the acceptance tests fail.
+#[must_use]
+pub fn only_acceptance(failed: &[FailedCheck]) -> bool {
+    !failed.is_empty() && failed.iter().all(|check| check.source == CheckSource::Acceptance)
+}
+
+const fn other_side(error_type: ErrorType) -> Option<ErrorType> {
+    match error_type {
+        ErrorType::Logic => Some(ErrorType::TestError),
+        ErrorType::TestError => Some(ErrorType::Logic),
+        ErrorType::Environment => None,
+    }
+}
+
+/// The type's name in prompts and status.
+#[must_use]
+pub const fn name(error_type: ErrorType) -> &'static str {
+    match error_type {
+        ErrorType::Logic => "logic",
+        ErrorType::Environment => "environment",
+        ErrorType::TestError => "test_error",
+    }
+}

@@ -1,0 +1,74 @@
+//! Where inputs and samples lie inside the sandbox, and how the program is called on them.
+
+use crate::api::values::ValueType;
+
+use super::sandbox::InputMount;
+use super::task::{FrozenFile, Task};
+
+/// Command line of the rehearsal, or why there is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rehearsal {
+    /// Run the program with these arguments.
+    Run(Vec<String>),
+    /// An input has neither default, sample nor example.
+    Skip(String),
+}
+
+impl Task {
+    /// Everything frozen that the program can read: samples, then other inputs.
+    pub fn frozen_inputs(&self) -> impl Iterator<Item = &FrozenFile> {
+        self.samples.iter().chain(&self.input_files)
+    }
+
+    /// Name under `/var/inputs` of a frozen sample or input: its own name with the ending of its file, because libraries look
+    /// at the ending.
+    #[must_use]
+    pub fn mount_name(&self, input: &str) -> Option<String> {
+        self.frozen_inputs().find(|file| file.name == input).map(mount_name)
+    }
+
+    /// What the sandbox mounts; `source` tells where a frozen file lies.
+    pub fn mounts(&self, source: impl Fn(&FrozenFile) -> String) -> Vec<InputMount> {
+        self.frozen_inputs()
+            .map(|file| InputMount { name: file.name.clone(), file_name: mount_name(file), source: source(file) })
+            .collect()
+    }
+
+    /// How the rehearsal calls the program: samples, defaults and examples.
+    #[must_use]
+    pub fn rehearsal(&self) -> Rehearsal {
+        let mut args = Vec::new();
+        for input in &self.inputs {
+            let value = match input.type_ {
+                ValueType::File | ValueType::Dir => {
+                    self.mount_name(&input.name).map(|file| format!("/var/inputs/{file}"))
+                }
+                ValueType::String
+                | ValueType::Int
+                | ValueType::Float
+                | ValueType::Bool
+                | ValueType::Datetime
+                | ValueType::Timedelta => input.default.clone().or_else(|| input.example.clone()),
+            };
+            let Some(value) = value else {
+                return Rehearsal::Skip(format!(
+                    "input {} has neither default, sample nor example: give one to have the program run before it is trusted",
+                    input.name
+                ));
+            };
+            args.push(format!("--{}", input.name));
+            args.push(value);
+        }
+        Rehearsal::Run(args)
+    }
+}
+
+fn mount_name(file: &FrozenFile) -> String {
+    if file.is_dir {
+        return file.name.clone();
+    }
+    match file.file_name.rsplit_once('.') {
+        Some((stem, ending)) if !stem.is_empty() && ending != file.name => format!("{}.{ending}", file.name),
+        _ => file.name.clone(),
+    }
+}

@@ -1,0 +1,343 @@
+//! How far a task has come: the serialised state of the machine.
+//!
+//! Small by design: contents lie in the store under the names that [`Documents`] holds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::api::status::{
+    AttemptStatus, ConstraintStatus, ErrorType, FailureDiagnosis, PlanStatus, RehearsalStatus, SampleStatus,
+};
+
+use super::call::{CallKind, Usage};
+use super::sandbox::Packages;
+use super::stage::{Category, Stage, Stop};
+
+/// Version of the serialised form. A newer one is left alone.
+pub const PROGRESS_VERSION: u32 = 1;
+
+/// How far a task has come.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Progress {
+    /// [`PROGRESS_VERSION`] of the writer.
+    pub version: u32,
+    /// The run: the task's decisive hash.
+    pub run: String,
+    /// Where it stands.
+    pub stage: Stage,
+    /// Number of the present or last test run, counted from 1; 0 before the first.
+    pub attempt: u32,
+    /// Number of the next model call, counted from 1.
+    pub sequence: u32,
+    /// The model call in flight.
+    pub intent: Option<Intent>,
+    /// Why the last replies to the present call were refused.
+    pub rejections: Vec<String>,
+    /// How often the present fix came back without having been applied (S09, S11).
+    pub fix_tries: u32,
+    /// What it waits for.
+    pub waiting: Option<Waiting>,
+    /// Why it was stopped.
+    pub stop: Option<Stop>,
+    /// The stage that a raised limit goes on from.
+    pub stopped_in: Option<Stage>,
+    /// The image.
+    pub build: Build,
+    /// Where the contents lie.
+    pub documents: Documents,
+    /// The plan.
+    pub plan: Option<PlanStatus>,
+    /// The samples as they were read.
+    pub samples: Vec<SampleStatus>,
+    /// What became of each constraint.
+    pub constraints: Vec<ConstraintStatus>,
+    /// Fixes of the present attempt that are still to be made, in order.
+    pub pending_fixes: Vec<ErrorType>,
+    /// Whether any fix of the present attempt was applied.
+    pub fix_applied: bool,
+    /// What the loop remembers to notice that it turns in circles.
+    pub memory: Memory,
+    /// Every attempt so far.
+    pub attempts: Vec<AttemptStatus>,
+    /// How the last rehearsal ended.
+    pub rehearsal: Option<RehearsalStatus>,
+    /// Exit code of the last run.
+    pub exit_code: Option<i32>,
+    /// The last failure in one sentence.
+    pub last_error: Option<String>,
+    /// What was spent.
+    pub spent: Spent,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub completed_at: Option<Timestamp>,
+}
+
+/// A model call in flight: written before the call starts.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Intent {
+    /// What is asked for.
+    pub kind: CallKind,
+    /// Its number.
+    pub sequence: u32,
+    /// Hash of the request.
+    pub request_hash: String,
+    /// Tokens it may cost: the estimate of the request and its output limit.
+    pub estimate: u64,
+    /// When it gives up.
+    pub deadline: Timestamp,
+}
+
+/// What a task waits for.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Waiting {
+    /// Infrastructure (tried again by itself) or configuration (a person must act).
+    pub category: Category,
+    /// What happened, to which object, and what to do.
+    pub message: String,
+    /// How often in a row.
+    pub times: u32,
+    /// When it is tried again.
+    pub retry_at: Timestamp,
+}
+
+/// The image and what it must hold.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Build {
+    /// What program and suite need.
+    pub wanted: Packages,
+    /// What replies and diagnoses declared, besides what the syntax trees show.
+    pub declared: Packages,
+    /// Names that could not be installed, and what took their place (empty: nothing).
+    pub replaced: BTreeMap<String, String>,
+    /// The last image that was built.
+    pub built: Option<BuiltImage>,
+    /// Why the last build failed for want of a package.
+    pub fault: Option<BuildFault>,
+}
+
+/// An image that was built.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct BuiltImage {
+    /// Its reference (locally the environment's name).
+    pub image: String,
+    /// What was asked of it.
+    pub packages: Packages,
+    /// What was installed (`pandas==2.3.1`).
+    pub resolved: Vec<String>,
+    /// The interpreter inside (`3.12.4`).
+    pub python: String,
+}
+
+/// A build that failed for want of a package.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct BuildFault {
+    /// What was wanted.
+    pub packages: Packages,
+    /// What the package manager said.
+    pub message: String,
+}
+
+impl Build {
+    /// The image, when it holds everything that is wanted.
+    #[must_use]
+    pub fn ready(&self) -> Option<&BuiltImage> {
+        self.built.as_ref().filter(|built| covers(&built.packages, &self.wanted))
+    }
+
+    /// The fault, when it is about what is wanted now.
+    #[must_use]
+    pub fn present_fault(&self) -> Option<&BuildFault> {
+        self.fault.as_ref().filter(|fault| fault.packages == self.wanted)
+    }
+}
+
+/// Whether `have` holds all of `want`.
+fn covers(have: &Packages, want: &Packages) -> bool {
+    want.pip.iter().all(|p| have.pip.contains(p)) && want.apt.iter().all(|p| have.apt.contains(p))
+}
+
+/// A content in the store.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Document {
+    /// Its name in the store.
+    pub name: String,
+    /// SHA-256 of its bytes, hex.
+    pub sha256: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// Where the contents lie.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Documents {
+    /// The data context as it goes into prompts.
+    pub context: Option<Document>,
+    /// The samples' profiles and inferred schemas.
+    pub profiles: Option<Document>,
+    /// The constraints as checks.
+    pub checks: Option<Document>,
+    /// The present program.
+    pub solution: Option<Document>,
+    /// The present suite.
+    pub tests: Option<Document>,
+    /// The last run.
+    pub run: Option<Document>,
+    /// The last diagnosis.
+    pub diagnosis: Option<Document>,
+}
+
+/// What the loop remembers to notice that it turns in circles (S12, B19).
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Memory {
+    /// Hash of the present program's syntax tree.
+    pub solution_tree: String,
+    /// Hash of the present suite's syntax tree.
+    pub tests_tree: String,
+    /// Failures of the last run, by signature.
+    pub failing: BTreeSet<String>,
+    /// Whether nothing but the acceptance tests fails: no model may learn more than their count.
+    pub only_acceptance_fails: bool,
+    /// What was tried against each failure.
+    pub tried: BTreeMap<String, Tried>,
+    /// States that failed before: program, suite, packages and failing set in one hash.
+    pub seen: BTreeSet<String>,
+    /// The failing set at the last reclassification, and how often it came back since.
+    pub after_reclassification: Option<Recurrence>,
+}
+
+/// What was tried against one failure.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Tried {
+    /// The type it was last fixed as.
+    pub as_type: ErrorType,
+    /// Verified fixes of that type in a row that left it as it was.
+    pub fixes: u32,
+    /// How often it failed in all.
+    pub failed: u32,
+}
+
+/// A failing set that comes back.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Recurrence {
+    /// The set.
+    pub failing: BTreeSet<String>,
+    /// Failed runs with it since the reclassification.
+    pub times: u32,
+}
+
+/// What was spent.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Spent {
+    /// Tokens as providers counted them; of lost calls the estimate.
+    pub tokens: Usage,
+    /// Model calls, failed and lost ones counted.
+    pub model_calls: u32,
+    /// Calls in flight when the process was killed.
+    pub lost_calls: u32,
+    /// Builds started.
+    pub builds: u32,
+    /// Active time, seconds: not suspended, queued or waiting.
+    pub active_seconds: f64,
+}
+
+impl Spent {
+    /// Tokens in both directions.
+    #[must_use]
+    pub const fn total_tokens(&self) -> u64 {
+        self.tokens.input + self.tokens.output
+    }
+}
+
+impl Progress {
+    /// A task whose sources are frozen and that has done nothing yet.
+    #[must_use]
+    pub fn start(run: String, now: Timestamp) -> Self {
+        Self {
+            version: PROGRESS_VERSION,
+            run,
+            stage: Stage::ReadingSamples,
+            attempt: 0,
+            sequence: 1,
+            intent: None,
+            rejections: Vec::new(),
+            fix_tries: 0,
+            waiting: None,
+            stop: None,
+            stopped_in: None,
+            build: Build::default(),
+            documents: Documents::default(),
+            plan: None,
+            samples: Vec::new(),
+            constraints: Vec::new(),
+            pending_fixes: Vec::new(),
+            fix_applied: false,
+            memory: Memory::default(),
+            attempts: Vec::new(),
+            rehearsal: None,
+            exit_code: None,
+            last_error: None,
+            spent: Spent::default(),
+            started_at: now,
+            completed_at: None,
+        }
+    }
+
+    /// The call is about to start.
+    #[must_use]
+    pub fn with_intent(mut self, intent: Intent) -> Self {
+        self.intent = Some(intent);
+        self
+    }
+
+    /// The call in flight was answered: its tokens are spent, its number is taken.
+    #[must_use]
+    pub fn with_call_answered(mut self, usage: Usage) -> Self {
+        self.intent = None;
+        self.sequence += 1;
+        self.spent.model_calls += 1;
+        self.spent.tokens.input += usage.input;
+        self.spent.tokens.output += usage.output;
+        self
+    }
+
+    /// The call in flight failed without an answer: it counts, its number is free for the next try.
+    #[must_use]
+    pub fn with_call_failed(mut self) -> Self {
+        self.intent = None;
+        self.spent.model_calls += 1;
+        self
+    }
+
+    /// The process that held the call in flight is gone and left no reply: the call is charged by its estimate.
+    #[must_use]
+    pub fn with_call_lost(mut self) -> Self {
+        if let Some(intent) = self.intent.take() {
+            self.spent.lost_calls += 1;
+            self.spent.model_calls += 1;
+            self.spent.tokens.input += intent.estimate;
+        }
+        self
+    }
+
+    /// The diagnosis shown in the status: the present attempt's.
+    pub fn present_diagnosis(&mut self, diagnosis: Vec<FailureDiagnosis>) {
+        if let Some(attempt) = self.attempts.last_mut() {
+            attempt.diagnosis = diagnosis;
+        }
+    }
+}

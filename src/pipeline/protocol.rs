@@ -1,0 +1,55 @@
+//! The page on the model protocol, written from the code so that it cannot drift.
+
+use super::call::CallKind;
+use super::reply::schema;
+
+const HEAD: &str = "\
+# Model protocol
+
+Written by `make generate`; a test fails when it differs from the code.
+
+Any server can take the model's place. Each call is one request that names its kind:
+
+* **OpenAI-compatible**: `POST <baseURL>/chat/completions` with two messages (`system`, `user`) and `response_format: \
+{type: json_schema, json_schema: {name: <kind>, strict: true, schema}}`. The reply's `choices[0].message.content` is the JSON.
+* **Anthropic Messages**: `POST <baseURL>/messages` with one tool named after the kind, `input_schema` the schema, and `tool_choice` \
+that forces it. The reply's `tool_use` block carries the JSON as its `input`.
+
+System text, task and data context are byte-identical in every call of a task and come first, so that prompt caches hit; what the call \
+asks for comes last. A reply that is cut, fenced, not JSON or of another shape is asked for again with the reason, at most twice.
+
+The order of a task that passes at once: `constraints` (only when the task has constraints), `plan`, `code`, `tests`. A failed attempt adds \
+`diagnosis`, then `fix_code` and `fix_tests` as the diagnosis says; missing packages are added without a call.
+";
+
+/// The whole page.
+#[must_use]
+pub fn page() -> String {
+    let mut page = HEAD.to_owned();
+    for kind in CallKind::ALL {
+        let json = serde_json::to_string_pretty(&schema(kind)).unwrap_or_default();
+        page.push_str(&format!("\n## `{kind}`\n\n{}\n\n```json\n{json}\n```\n", purpose(kind)));
+    }
+    page
+}
+
+const fn purpose(kind: CallKind) -> &'static str {
+    match kind {
+        CallKind::Plan => "What the program does and how, before any code.",
+        CallKind::Code => "The program, whole. Packages are read from its imports; only what they do not show is declared.",
+        CallKind::Tests => {
+            "The pytest suite. The request shows signatures and docstrings of the program, never its bodies, so that a bug is \
+             not copied into its test."
+        }
+        CallKind::Constraints => "All constraints as checks on columns, in one call.",
+        CallKind::Diagnosis => {
+            "Why each listed check fails. The request shows the failing tests, what they reported and the functions on the way."
+        }
+        CallKind::FixCode => {
+            "The functions, classes, constants and imports of the program that change; they are merged by syntax tree. The whole \
+             file is accepted too."
+        }
+        CallKind::FixTests => "The tests that change, in their class where they have one.",
+        CallKind::FixEnvironment => "Names for packages that cannot be installed. An empty replacement leaves the package out.",
+    }
+}

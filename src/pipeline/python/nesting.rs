@@ -1,0 +1,97 @@
+//! Bound on how deep a syntax tree may get, found from the tokens alone.
+//!
+//! The parser bounds its own recursion, yet reads chains such as `a.b.c` or `1 + 1 + 1` in a loop: their tree is as deep as
+//! they are long, and every walk over it (dropping it too) recurses. So depth is bounded before there is a tree.
+
+use ruff_python_ast::token::TokenKind;
+use ruff_python_parser::{Mode, lexer};
+
+/// Deepest expression, in operators, brackets and blocks around a token. Real programs stay far below 100.
+const MAX_DEPTH: usize = 400;
+/// Deepest block; Python itself allows 100.
+const MAX_BLOCKS: usize = 100;
+
+/// Offset of the end of the first line where an expression or a block gets too deep.
+pub(super) fn first_too_deep(source: &str) -> Option<usize> {
+    if !is_too_deep(source) {
+        return None;
+    }
+    // The lexer tells no positions: the shortest run of lines that is too deep ends at the place.
+    let ends: Vec<usize> = source
+        .match_indices('\n')
+        .map(|(at, _)| at)
+        .chain([source.len()])
+        .collect();
+    let line = ends.partition_point(|end| !is_too_deep(&source[..*end]));
+    ends.get(line).copied()
+}
+
+fn is_too_deep(source: &str) -> bool {
+    let mut lexer = lexer::lex(source, Mode::Module);
+    // Depth that each open bracket has gathered since its last comma.
+    let mut chains = vec![0_usize];
+    let mut total = 0_usize;
+    let mut blocks = 0_usize;
+    loop {
+        let kind = lexer.next_token();
+        match kind {
+            TokenKind::EndOfFile => return false,
+            TokenKind::Indent => blocks += 1,
+            TokenKind::Dedent => blocks = blocks.saturating_sub(1),
+            TokenKind::Newline | TokenKind::Semi => {
+                chains.truncate(1);
+                chains[0] = 0;
+                total = 0;
+            }
+            TokenKind::Comma => {
+                if let Some(chain) = chains.last_mut() {
+                    total -= *chain;
+                    *chain = 0;
+                }
+            }
+            TokenKind::Lpar
+            | TokenKind::Lsqb
+            | TokenKind::Lbrace
+            | TokenKind::FStringStart
+            | TokenKind::TStringStart => {
+                count(&mut chains, &mut total);
+                chains.push(0);
+            }
+            TokenKind::Rpar
+            | TokenKind::Rsqb
+            | TokenKind::Rbrace
+            | TokenKind::FStringEnd
+            | TokenKind::TStringEnd => {
+                if chains.len() > 1 {
+                    total -= chains.pop().unwrap_or_default();
+                }
+            }
+            _ if deepens(kind) => count(&mut chains, &mut total),
+            _ => {}
+        }
+        if total > MAX_DEPTH || blocks > MAX_BLOCKS {
+            return true;
+        }
+    }
+}
+
+fn count(chains: &mut [usize], total: &mut usize) {
+    if let Some(chain) = chains.last_mut() {
+        *chain += 1;
+        *total += 1;
+    }
+}
+
+fn deepens(kind: TokenKind) -> bool {
+    kind.is_operator() && kind != TokenKind::Colon
+        || matches!(
+            kind,
+            TokenKind::Not
+                | TokenKind::Await
+                | TokenKind::Lambda
+                | TokenKind::If
+                | TokenKind::And
+                | TokenKind::Or
+                | TokenKind::For
+        )
+}

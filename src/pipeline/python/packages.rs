@@ -1,0 +1,460 @@
+//! The packages that files need: what they import, what their calls and marks imply, what the model declares (S03).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ruff_python_ast::visitor::{self, Visitor};
+use ruff_python_ast::{self as ast, Expr, Stmt};
+
+use crate::pipeline::sandbox::Packages;
+
+use super::Module;
+use super::imports::{Guard, Import, imports};
+use super::requirement::{Requirement, RequirementFault, normalized, system_package};
+use super::syntax::{Mentions, dotted, literal};
+use super::{stdlib, tables};
+
+/// What packages are found from.
+#[derive(Clone, Copy, Debug)]
+pub struct Sources<'a> {
+    /// The program and its tests.
+    pub modules: &'a [&'a Module],
+    /// Python version (`3.12`).
+    pub version: &'a str,
+    /// What the model declares.
+    pub declared: &'a Packages,
+    /// What is always installed.
+    pub base: &'a Packages,
+}
+
+/// Packages to install, and declared ones that are refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Detection {
+    /// Normalised, sorted, without duplicates; the base included, pytest left out unless it is declared.
+    pub packages: Packages,
+    /// In the order given.
+    pub rejected: Vec<RejectedPackage>,
+}
+
+/// A declared package that is not installed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RejectedPackage {
+    /// As it was given.
+    pub given: String,
+    /// Why it is refused.
+    pub reason: RequirementFault,
+}
+
+/// Finds the packages that a program and its tests need.
+#[must_use]
+pub fn detect(sources: &Sources) -> Detection {
+    let mut collector = Collector {
+        sources,
+        pip: BTreeMap::new(),
+        apt: BTreeSet::new(),
+        rejected: Vec::new(),
+    };
+    collector.given(sources.base);
+    collector.declared();
+    for module in sources.modules {
+        let imports = imports(module);
+        collector.imported(&imports);
+        collector.implied(module, &imports);
+    }
+    Detection {
+        packages: Packages {
+            pip: collector.pip.values().map(ToString::to_string).collect(),
+            apt: collector.apt.into_iter().collect(),
+        },
+        rejected: collector.rejected,
+    }
+}
+
+struct Collector<'a> {
+    sources: &'a Sources<'a>,
+    pip: BTreeMap<String, Requirement>,
+    apt: BTreeSet<String>,
+    rejected: Vec<RejectedPackage>,
+}
+
+impl Collector<'_> {
+    fn add(&mut self, requirement: Requirement) {
+        match self.pip.get_mut(&requirement.name) {
+            Some(known) => known.merge(requirement),
+            None => {
+                self.pip.insert(requirement.name.clone(), requirement);
+            }
+        }
+    }
+
+    /// A name of our tables or of an import statement.
+    fn add_name(&mut self, name: &str) {
+        if let Ok(requirement) = Requirement::parse(name) {
+            self.add(requirement);
+        }
+    }
+
+    fn given(&mut self, packages: &Packages) {
+        for given in &packages.pip {
+            match Requirement::parse(given) {
+                Ok(requirement) => self.add(requirement),
+                Err(reason) => self.rejected.push(RejectedPackage {
+                    given: given.clone(),
+                    reason,
+                }),
+            }
+        }
+        self.system(packages);
+    }
+
+    /// Models name modules where packages are meant: `sklearn`, `json`.
+    fn declared(&mut self) {
+        for given in &self.sources.declared.pip {
+            match Requirement::parse(given) {
+                Ok(requirement) if self.is_standard(&requirement.name.replace('-', "_")) => {}
+                Ok(requirement) => {
+                    let package = tables::PACKAGES.iter().find(|(import, package)| {
+                        normalized(import) == requirement.name
+                            && tables::PACKAGES
+                                .iter()
+                                .all(|(_, p)| *p != requirement.name || p == package)
+                    });
+                    match package.and_then(|(_, package)| Requirement::parse(package).ok()) {
+                        Some(target) => self.add(requirement.renamed(target)),
+                        None => self.add(requirement),
+                    }
+                }
+                Err(reason) => self.rejected.push(RejectedPackage {
+                    given: given.clone(),
+                    reason,
+                }),
+            }
+        }
+        self.system(self.sources.declared);
+    }
+
+    fn system(&mut self, packages: &Packages) {
+        for given in &packages.apt {
+            match system_package(given) {
+                Ok(name) => {
+                    self.apt.insert(name.to_owned());
+                }
+                Err(reason) => self.rejected.push(RejectedPackage {
+                    given: given.clone(),
+                    reason,
+                }),
+            }
+        }
+    }
+
+    fn is_standard(&self, module: &str) -> bool {
+        stdlib::contains(self.sources.version, module)
+    }
+
+    /// Modules that a sandbox has without any package.
+    fn is_present(&self, import: &Import) -> bool {
+        let top = top(&import.module);
+        self.is_standard(top)
+            || matches!(top, "solution" | "conftest" | "pytest" | "_pytest")
+            || top.starts_with("test_")
+    }
+
+    fn imported(&mut self, imports: &[Import]) {
+        for import in imports {
+            let wanted = match import.guard {
+                Guard::Required => true,
+                Guard::Optional { chain, alternative } => {
+                    alternative == 0 && !self.has_standard_alternative(imports, chain)
+                }
+                Guard::TypeChecking => false,
+            };
+            if !wanted || self.is_present(import) {
+                continue;
+            }
+            for package in packages_of(import) {
+                self.add_name(&package);
+            }
+            let system = tables::SYSTEM
+                .iter()
+                .filter(|(name, _)| *name == top(&import.module));
+            self.apt
+                .extend(system.flat_map(|(_, apt)| *apt).map(|name| (*name).to_owned()));
+        }
+    }
+
+    /// Whether one alternative of a chain imports modules that are there anyway, and nothing else.
+    fn has_standard_alternative(&self, imports: &[Import], chain: u32) -> bool {
+        let mut alternatives: BTreeMap<u32, bool> = BTreeMap::new();
+        for import in imports {
+            if let Guard::Optional {
+                chain: of,
+                alternative,
+            } = import.guard
+                && of == chain
+            {
+                *alternatives.entry(alternative).or_insert(true) &= self.is_present(import);
+            }
+        }
+        alternatives.into_values().any(|present| present)
+    }
+
+    fn implied(&mut self, module: &Module, imports: &[Import]) {
+        let mentions = Mentions::of(module.body());
+        let is_imported = |library: &str| imports.iter().any(|import| top(&import.module) == library);
+        let calls = |method: &str| {
+            mentions.attributes.contains(method)
+                || imports
+                    .iter()
+                    .any(|import| import.names.iter().any(|name| name == method))
+        };
+        for engine in tables::ENGINES {
+            if is_imported(engine.library) && engine.methods.iter().any(|method| calls(method)) {
+                self.add_name(engine.package);
+            }
+        }
+        let mut implied = Implied::default();
+        implied.visit_body(module.body());
+        for package in implied.packages {
+            self.add_name(package);
+        }
+    }
+}
+
+fn top(module: &str) -> &str {
+    module.split('.').next().unwrap_or(module)
+}
+
+/// Packages of an import by the longest dotted prefix that the table knows.
+fn packages_of(import: &Import) -> BTreeSet<String> {
+    let paths = if import.names.is_empty() {
+        vec![import.module.clone()]
+    } else {
+        import
+            .names
+            .iter()
+            .map(|name| format!("{}.{name}", import.module))
+            .collect()
+    };
+    paths.iter().map(|path| package_of(path)).collect()
+}
+
+fn package_of(path: &str) -> String {
+    let mut prefix = path;
+    loop {
+        if let Ok(row) = tables::PACKAGES.binary_search_by_key(&prefix, |(name, _)| name) {
+            return tables::PACKAGES[row].1.to_owned();
+        }
+        match prefix.rsplit_once('.') {
+            Some((shorter, _)) => prefix = shorter,
+            None => break,
+        }
+    }
+    // Client libraries of Google Cloud follow one pattern.
+    match path
+        .strip_prefix("google.cloud.")
+        .and_then(|rest| rest.split('.').next())
+    {
+        Some(service) => format!(
+            "google-cloud-{}",
+            service.trim_end_matches("_v1").replace('_', "-")
+        ),
+        None => top(path).to_owned(),
+    }
+}
+
+/// Packages behind keyword arguments, marks and fixtures.
+#[derive(Default)]
+struct Implied {
+    packages: BTreeSet<&'static str>,
+}
+
+impl Implied {
+    fn look_up(&mut self, table: &[(&str, &'static str)], name: &str) {
+        self.packages.extend(
+            table
+                .iter()
+                .filter(|(key, _)| *key == name)
+                .map(|(_, package)| *package),
+        );
+    }
+}
+
+impl<'a> Visitor<'a> for Implied {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        if let Stmt::FunctionDef(function) = stmt
+            && (function.name.starts_with("test") || is_fixture(function))
+        {
+            for parameter in function.parameters.iter_non_variadic_params() {
+                self.look_up(tables::FIXTURES, parameter.parameter.name.as_str());
+            }
+        }
+        visitor::walk_stmt(self, stmt);
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        match expr {
+            Expr::Call(call) => {
+                if let Some(engine) = call
+                    .arguments
+                    .find_keyword("engine")
+                    .and_then(|keyword| literal(&keyword.value))
+                {
+                    self.look_up(tables::NAMED_ENGINES, engine);
+                }
+                if dotted(&call.func).is_some_and(|name| name.ends_with("BeautifulSoup"))
+                    && let Some(parser) = call
+                        .arguments
+                        .find_argument_value("features", 1)
+                        .and_then(literal)
+                {
+                    self.look_up(
+                        tables::NAMED_ENGINES,
+                        if parser == "xml" { "lxml" } else { parser },
+                    );
+                }
+            }
+            Expr::Attribute(mark) if dotted(&mark.value).as_deref() == Some("pytest.mark") => {
+                self.look_up(tables::MARKS, mark.attr.as_str());
+            }
+            _ => {}
+        }
+        visitor::walk_expr(self, expr);
+    }
+}
+
+/// Whether a function is a fixture of pytest.
+fn is_fixture(function: &ast::StmtFunctionDef) -> bool {
+    function.decorator_list.iter().any(|decorator| {
+        let callable = ast::helpers::map_callable(&decorator.expression);
+        dotted(callable).is_some_and(|name| name == "fixture" || name.ends_with(".fixture"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn detected(source: &str, version: &str, declared: &[&str], base: &[&str]) -> Detection {
+        let module = Module::parse(source).unwrap();
+        let list = |names: &[&str]| Packages {
+            pip: names.iter().map(ToString::to_string).collect(),
+            apt: Vec::new(),
+        };
+        detect(&Sources {
+            modules: &[&module],
+            version,
+            declared: &list(declared),
+            base: &list(base),
+        })
+    }
+
+    #[rstest]
+    #[case("import os, json, argparse\nfrom pathlib import Path", &[])]
+    #[case("import pandas as pd\nimport numpy.linalg", &["numpy", "pandas"])]
+    #[case("from sklearn.linear_model import Ridge\nimport cv2, yaml, bs4", &["beautifulsoup4", "opencv-python-headless", "pyyaml", "scikit-learn"])]
+    #[case("from PIL import Image\nfrom dateutil import parser\nfrom dotenv import load_dotenv", &["pillow", "python-dateutil", "python-dotenv"])]
+    #[case("from google.cloud import storage, bigquery", &["google-cloud-bigquery", "google-cloud-storage"])]
+    #[case("import google.cloud.secretmanager_v1", &["google-cloud-secretmanager"])]
+    #[case("from google.protobuf import json_format", &["protobuf"])]
+    #[case("import ruamel.yaml", &["ruamel-yaml"])]
+    #[case("import mysql.connector", &["mysql-connector-python"])]
+    #[case("import psycopg", &["psycopg[binary]"])]
+    #[case("import tomllib", &[])]
+    #[case("import distutils.version", &["setuptools"])]
+    #[case("import cgi", &[])]
+    #[case("import pytest\nimport solution\nfrom solution import main", &[])]
+    #[case("try:\n    import ujson as json\nexcept ImportError:\n    import json", &[])]
+    #[case("try:\n    import tomllib\nexcept ImportError:\n    import tomli as tomllib", &[])]
+    #[case("try:\n    import orjson\nexcept ImportError:\n    import ujson as orjson", &["orjson"])]
+    #[case("try:\n    import numpy\nexcept ImportError:\n    numpy = None", &["numpy"])]
+    #[case("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import polars", &[])]
+    #[case("import pandas as pd\npd.read_excel('a')", &["openpyxl", "pandas"])]
+    #[case("import pandas as pd\ndf.to_parquet('a')", &["pandas", "pyarrow"])]
+    #[case("from pandas import read_xml", &["lxml", "pandas"])]
+    #[case("import pandas as pd\nw = pd.ExcelWriter('a', engine='xlsxwriter')", &["openpyxl", "pandas", "xlsxwriter"])]
+    #[case("from bs4 import BeautifulSoup\nBeautifulSoup(text, 'lxml')", &["beautifulsoup4", "lxml"])]
+    #[case("import pytest\n@pytest.mark.asyncio\nasync def test_a():\n    assert await f()", &["pytest-asyncio"])]
+    #[case("def test_a(mocker, tmp_path):\n    assert mocker", &["pytest-mock"])]
+    #[case("import pytest\n@pytest.fixture\ndef now(freezer):\n    return 1", &["pytest-freezer"])]
+    #[case("def helper(mocker, fs):\n    return fs", &[])]
+    fn imports_calls_and_marks_name_packages(#[case] source: &str, #[case] expected: &[&str]) {
+        let detection = detected(source, "3.12", &[], &[]);
+        assert_eq!(detection.packages.pip, expected);
+        assert_eq!(detection.rejected, []);
+    }
+
+    #[rstest]
+    #[case("3.10", "import tomllib", &["tomllib"])]
+    #[case("3.11", "import distutils", &[])]
+    #[case("3.13", "import cgi, telnetlib", &["legacy-cgi", "standard-telnetlib"])]
+    #[case("3.14", "import compression.zstd", &[])]
+    fn the_standard_library_is_that_of_the_version(
+        #[case] version: &str,
+        #[case] source: &str,
+        #[case] expected: &[&str],
+    ) {
+        assert_eq!(detected(source, version, &[], &[]).packages.pip, expected);
+    }
+
+    #[test]
+    fn declared_and_base_packages_join_what_is_imported() {
+        let detection = detected(
+            "import requests\nimport yaml",
+            "3.12",
+            &["Requests>=2", "sklearn", "json", "PyYAML"],
+            &["requests<3", "tqdm"],
+        );
+        assert_eq!(
+            detection.packages.pip,
+            ["pyyaml", "requests<3,>=2", "scikit-learn", "tqdm"]
+        );
+    }
+
+    #[test]
+    fn a_package_that_shares_its_name_with_a_module_of_another_stays_itself() {
+        assert_eq!(
+            detected("", "3.12", &["pymupdf", "attrs", "pillow"], &[])
+                .packages
+                .pip,
+            ["attrs", "pillow", "pymupdf"]
+        );
+    }
+
+    #[test]
+    fn what_is_no_plain_requirement_is_refused_with_a_reason() {
+        let detection = detected("", "3.12", &["--index-url=https://evil.example", "pandas"], &[]);
+        assert_eq!(detection.packages.pip, ["pandas"]);
+        assert_eq!(
+            detection.rejected,
+            [RejectedPackage {
+                given: "--index-url=https://evil.example".into(),
+                reason: RequirementFault::Option
+            }]
+        );
+    }
+
+    #[rstest]
+    #[case("import pytesseract", &["tesseract-ocr"])]
+    #[case("from pdf2image import convert_from_path", &["poppler-utils"])]
+    #[case("import pygraphviz", &["graphviz"])]
+    #[case("import cv2", &[])]
+    fn libraries_name_their_system_packages(#[case] source: &str, #[case] expected: &[&str]) {
+        assert_eq!(detected(source, "3.12", &[], &[]).packages.apt, expected);
+    }
+
+    #[test]
+    fn declared_system_packages_are_checked() {
+        let declared = Packages {
+            pip: Vec::new(),
+            apt: vec!["libpq5".into(), "--force".into()],
+        };
+        let detection = detect(&Sources {
+            modules: &[],
+            version: "3.12",
+            declared: &declared,
+            base: &Packages::default(),
+        });
+        assert_eq!(detection.packages.apt, ["libpq5"]);
+        assert_eq!(detection.rejected.len(), 1);
+    }
+}

@@ -1,0 +1,237 @@
+//! Test files: their tests, and the exchange of named tests alone (S11).
+
+use std::collections::BTreeSet;
+
+use ruff_python_ast::{self as ast, Stmt};
+
+use super::functions::definitions;
+use super::merge::{self, Part, changed_names};
+use super::syntax::{docstring, dotted, is_import, is_main_guard};
+use super::{Module, SyntaxFault};
+
+/// A test function or method.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestFunction {
+    /// `test_empty`, `TestMean.test_empty`.
+    pub qualname: String,
+    /// Class, where it has one.
+    pub class: Option<String>,
+    /// Whether it, or its class, is parametrized.
+    pub parametrized: bool,
+    /// Whether it is `async`.
+    pub is_async: bool,
+}
+
+/// Why a suite cannot be patched.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PatchFault {
+    /// The patch is no Python.
+    #[error("the patch is not valid Python: {0}")]
+    Patch(SyntaxFault),
+    /// Tests that the suite does not have.
+    #[error("the suite has no test {}; name tests as pytest reports them", .0.join(", "))]
+    Unknown(Vec<String>),
+    /// Named tests that the patch does not hold.
+    #[error("the patch lacks {}; give each of them in full", .0.join(", "))]
+    Missing(Vec<String>),
+    /// Named tests that are as they were.
+    #[error("{} did not change; change each of them", .0.join(", "))]
+    Unchanged(Vec<String>),
+    /// The patched suite is no Python.
+    #[error("the suite is not valid Python with the patch: {0}")]
+    Result(SyntaxFault),
+}
+
+/// Every function that pytest collects by its default rules, in order.
+#[must_use]
+pub fn test_functions(module: &Module) -> Vec<TestFunction> {
+    let classes: BTreeSet<&str> = module
+        .body()
+        .iter()
+        .filter_map(Stmt::as_class_def_stmt)
+        .filter(|class| class.decorator_list.iter().any(is_parametrize))
+        .map(|class| class.name.as_str())
+        .collect();
+    definitions(module)
+        .into_iter()
+        .filter(|(class, function, _)| {
+            function.name.starts_with("test")
+                && class.as_deref().is_none_or(|class| is_test_class(module, class))
+        })
+        .map(|(class, function, _)| TestFunction {
+            qualname: qualname(class.as_deref(), function.name.as_str()),
+            parametrized: function.decorator_list.iter().any(is_parametrize)
+                || class.as_deref().is_some_and(|class| classes.contains(class)),
+            is_async: function.is_async,
+            class,
+        })
+        .collect()
+}
+
+/// Qualified name of the test behind a pytest node id or a function name, when the suite has it.
+#[must_use]
+pub fn resolve(module: &Module, named: &str) -> Option<String> {
+    let path = named.split('[').next().unwrap_or(named).trim();
+    let segments: Vec<&str> = path
+        .split("::")
+        .filter(|segment| !segment.ends_with(".py"))
+        .collect();
+    let wanted = segments.join(".");
+    let tests = test_functions(module);
+    if let Some(test) = tests.iter().find(|test| test.qualname == wanted) {
+        return Some(test.qualname.clone());
+    }
+    // A bare name may mean a method, when only one class has it.
+    let suffix = format!(".{wanted}");
+    let mut methods = tests.iter().filter(|test| test.qualname.ends_with(&suffix));
+    let found = methods.next()?;
+    methods.next().is_none().then(|| found.qualname.clone())
+}
+
+/// Puts the named tests of a patch into a suite; imports, fixtures and helpers of the patch come along, other tests stay.
+///
+/// Decorators stay where a test of the patch has none and takes the same parameters.
+pub fn patch(suite: &Module, patch: &str, named: &[String]) -> Result<String, PatchFault> {
+    let new = Module::parse(patch).map_err(PatchFault::Patch)?;
+    let (wanted, unknown): (Vec<_>, Vec<_>) = named
+        .iter()
+        .map(|name| resolve(suite, name).ok_or(name))
+        .partition(Result::is_ok);
+    let unknown: Vec<String> = unknown.into_iter().filter_map(Result::err).cloned().collect();
+    if !unknown.is_empty() {
+        return Err(PatchFault::Unknown(unknown));
+    }
+    let wanted: BTreeSet<String> = wanted.into_iter().flatten().collect();
+    let mut parts = Vec::new();
+    let mut given = BTreeSet::new();
+    let skip = usize::from(docstring(new.body()).is_some());
+    for stmt in new.body().iter().skip(skip).filter(|stmt| !is_main_guard(stmt)) {
+        choose(suite, stmt, &wanted, &mut parts, &mut given);
+    }
+    let missing: Vec<String> = wanted.difference(&given).cloned().collect();
+    if !missing.is_empty() {
+        return Err(PatchFault::Missing(missing));
+    }
+    let source = merge::apply(suite, &new, &parts);
+    let patched = Module::parse(&source).map_err(PatchFault::Result)?;
+    let changed = changed_names(suite, &patched);
+    let unchanged: Vec<String> = wanted.difference(&changed).cloned().collect();
+    if unchanged.is_empty() {
+        Ok(source)
+    } else {
+        Err(PatchFault::Unchanged(unchanged))
+    }
+}
+
+/// Takes from a statement of the patch what may go into the suite.
+fn choose<'a>(
+    suite: &Module,
+    stmt: &'a Stmt,
+    wanted: &BTreeSet<String>,
+    parts: &mut Vec<Part<'a>>,
+    given: &mut BTreeSet<String>,
+) {
+    match stmt {
+        Stmt::FunctionDef(function) if function.name.starts_with("test") => {
+            let name = function.name.as_str();
+            let target = if wanted.contains(name) {
+                Some(name.to_owned())
+            } else {
+                lost_method(function, wanted)
+            };
+            if let Some(target) = target {
+                let class = target.rsplit_once('.').map(|(class, _)| class.to_owned());
+                parts.push(Part {
+                    class,
+                    stmt,
+                    keeps_decorators: true,
+                });
+                given.insert(target);
+            }
+        }
+        Stmt::ClassDef(class) => {
+            let is_known = suite
+                .body()
+                .iter()
+                .any(|old| merge::definition(old) == Some(class.name.as_str()));
+            if !is_known {
+                if !class.name.starts_with("Test") {
+                    parts.push(Part {
+                        class: None,
+                        stmt,
+                        keeps_decorators: false,
+                    });
+                }
+                return;
+            }
+            for member in class
+                .body
+                .iter()
+                .skip(usize::from(docstring(&class.body).is_some()))
+            {
+                let name = merge::definition(member).map(|name| qualname(Some(class.name.as_str()), name));
+                let is_test = member
+                    .as_function_def_stmt()
+                    .is_some_and(|function| function.name.starts_with("test"));
+                let is_wanted = name.as_ref().is_some_and(|name| wanted.contains(name));
+                if is_wanted || name.is_some() && !is_test {
+                    parts.push(Part {
+                        class: Some(class.name.to_string()),
+                        stmt: member,
+                        keeps_decorators: true,
+                    });
+                    given.extend(name.filter(|_| is_wanted));
+                }
+            }
+        }
+        _ if is_import(stmt) || !stmt.is_expr_stmt() => {
+            parts.push(Part {
+                class: None,
+                stmt,
+                keeps_decorators: true,
+            });
+        }
+        _ => {}
+    }
+}
+
+/// A method that the patch gives without its class.
+fn lost_method(function: &ast::StmtFunctionDef, wanted: &BTreeSet<String>) -> Option<String> {
+    let takes_self = function
+        .parameters
+        .iter()
+        .next()
+        .is_some_and(|first| first.name().as_str() == "self");
+    let suffix = format!(".{}", function.name);
+    let mut methods = wanted.iter().filter(|name| takes_self && name.ends_with(&suffix));
+    let found = methods.next()?;
+    methods.next().is_none().then(|| found.clone())
+}
+
+fn qualname(class: Option<&str>, name: &str) -> String {
+    class.map_or_else(|| name.to_owned(), |class| format!("{class}.{name}"))
+}
+
+fn is_parametrize(decorator: &ast::Decorator) -> bool {
+    let callable = ast::helpers::map_callable(&decorator.expression);
+    dotted(callable).is_some_and(|name| name.ends_with("mark.parametrize"))
+}
+
+/// Classes named `Test…`, and those of `unittest`.
+fn is_test_class(module: &Module, name: &str) -> bool {
+    let outer = name.split('.').next().unwrap_or(name);
+    let class = module
+        .body()
+        .iter()
+        .filter_map(Stmt::as_class_def_stmt)
+        .find(|class| class.name.as_str() == outer);
+    let bases = class
+        .and_then(|class| class.arguments.as_deref())
+        .map(|arguments| &arguments.args);
+    let is_unittest = |base: &ast::Expr| dotted(base).is_some_and(|base| base.ends_with("TestCase"));
+    name.split('.').all(|part| part.starts_with("Test"))
+        || bases.is_some_and(|bases| bases.iter().any(is_unittest))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,280 @@
+//! The replies of each kind of call: their shapes, their JSON Schemas, and reading them.
+//!
+//! A reply that is cut, fenced, prose or of another shape is a [`ReplyFault`], whose sentence goes back to the model.
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::api::status::ErrorType;
+
+use super::call::{CallKind, FinishReason, Reply};
+
+/// Reply to `plan` (S01).
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PlanReply {
+    /// What the program does, one or two sentences.
+    pub description: String,
+    /// How it does it, at most five short sentences.
+    pub approach: String,
+    /// Third-party libraries it imports; empty when the standard library is enough.
+    pub libraries: Vec<String>,
+}
+
+/// Reply to `code` (S02, S03).
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CodeReply {
+    /// The whole of solution.py.
+    pub code: String,
+    /// pip packages whose names differ from the import name or that are not imported.
+    pub packages: Vec<String>,
+    /// apt packages that the libraries need.
+    pub system_packages: Vec<String>,
+}
+
+/// Reply to `tests`, `fix_code` and `fix_tests`.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SourceReply {
+    /// Python source.
+    pub code: String,
+}
+
+/// Reply to `constraints` (S18).
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ConstraintsReply {
+    /// At least one row for every constraint.
+    pub checks: Vec<CheckRow>,
+}
+
+/// One constraint on one column.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CheckRow {
+    /// Number of the constraint as listed.
+    pub constraint: usize,
+    /// Column name as it stands in the data; empty for kind none.
+    pub column: String,
+    /// What must hold.
+    pub kind: CheckKind,
+    /// Bounds, values or pattern as text; empty for `not_null` and none.
+    pub arguments: Vec<String>,
+}
+
+/// Kinds of check.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckKind {
+    /// Greater than the argument.
+    GreaterThan,
+    /// Greater than or equal to the argument.
+    GreaterOrEqual,
+    /// Less than the argument.
+    LessThan,
+    /// Less than or equal to the argument.
+    LessOrEqual,
+    /// Between two arguments, both allowed.
+    Between,
+    /// The whole value matches the argument, a regular expression.
+    Regex,
+    /// One of the arguments.
+    IsIn,
+    /// There is a value.
+    NotNull,
+    /// No check on single values of a column says it.
+    None,
+}
+
+/// Reply to `diagnosis` (S08).
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DiagnosisReply {
+    /// One entry for every failure listed.
+    pub failures: Vec<DiagnosisRow>,
+}
+
+/// Why one test fails.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DiagnosisRow {
+    /// Number of the failure as listed.
+    pub failure: usize,
+    /// logic: the program is wrong; `test_error`: the test is wrong; environment: a package is missing.
+    pub error_type: ErrorType,
+    /// What the test expected, one sentence.
+    pub expected: String,
+    /// What it saw, one sentence.
+    pub actual: String,
+    /// Why, one sentence.
+    pub root_cause: String,
+    /// What to change, one sentence.
+    pub suggested_fix: String,
+    /// Functions of the program (logic) or tests (`test_error`) that must change.
+    pub functions: Vec<String>,
+    /// pip packages to add (environment).
+    pub packages: Vec<String>,
+    /// apt packages to add (environment).
+    pub system_packages: Vec<String>,
+}
+
+/// Reply to `fix_environment` (S10).
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EnvironmentReply {
+    /// One entry for every package that could not be installed.
+    pub replacements: Vec<Replacement>,
+}
+
+/// Another name for a package.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Replacement {
+    /// Which package manager.
+    pub manager: PackageManager,
+    /// The name that does not work.
+    pub name: String,
+    /// The name to use instead; empty to leave the package out.
+    pub replacement: String,
+}
+
+/// A package manager.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PackageManager {
+    /// Python packages.
+    Pip,
+    /// System packages.
+    Apt,
+}
+
+/// Why a reply cannot be used, as a sentence for the model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ReplyFault(pub String);
+
+/// Reads a reply as its kind's shape.
+pub fn parse<T: DeserializeOwned>(reply: &Reply) -> Result<T, ReplyFault> {
+    match &reply.finish {
+        FinishReason::Complete | FinishReason::Other(_) => {}
+        FinishReason::Length => {
+            return Err(ReplyFault(
+                "The answer was cut at the output limit. Answer again, whole and shorter.".into(),
+            ));
+        }
+        FinishReason::Refused => {
+            return Err(ReplyFault("The answer was a refusal. The task is ordinary data processing.".into()));
+        }
+    }
+    serde_json::from_str(reply.text.trim())
+        .map_err(|error| ReplyFault(format!("The answer was not JSON of the schema: {error}.")))
+}
+
+/// The JSON Schema of a kind's reply: every property required, none further, no references.
+#[must_use]
+pub fn schema(kind: CallKind) -> Value {
+    match kind {
+        CallKind::Plan => strict::<PlanReply>(),
+        CallKind::Code => strict::<CodeReply>(),
+        CallKind::Tests | CallKind::FixCode | CallKind::FixTests => strict::<SourceReply>(),
+        CallKind::Constraints => strict::<ConstraintsReply>(),
+        CallKind::Diagnosis => strict::<DiagnosisReply>(),
+        CallKind::FixEnvironment => strict::<EnvironmentReply>(),
+    }
+}
+
+fn strict<T: JsonSchema>() -> Value {
+    let settings = schemars::generate::SchemaSettings::draft2020_12().with(|s| {
+        s.inline_subschemas = true;
+        s.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    simplify(&mut schema);
+    schema
+}
+
+/// Strict structured output knows neither titles nor number formats, and takes `enum` where schemars writes `oneOf` of constants.
+fn simplify(schema: &mut Value) {
+    if let Value::Object(map) = schema {
+        for key in ["title", "format", "minimum"] {
+            if map.get(key).is_some_and(|value| !value.is_object()) {
+                map.remove(key);
+            }
+        }
+        if let Some(Value::Array(options)) = map.get("oneOf") {
+            let names: Option<Vec<Value>> = options.iter().map(|o| o.get("const").cloned()).collect();
+            if let Some(names) = names {
+                map.remove("oneOf");
+                map.insert("type".into(), "string".into());
+                map.insert("enum".into(), Value::Array(names));
+            }
+        }
+        map.values_mut().for_each(simplify);
+    } else if let Value::Array(items) = schema {
+        items.iter_mut().for_each(simplify);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::call::Usage;
+    use rstest::rstest;
+
+    fn reply(text: &str, finish: FinishReason) -> Reply {
+        Reply { text: text.into(), finish, usage: Usage::default() }
+    }
+
+    fn objects(value: &Value, found: &mut Vec<Value>) {
+        if let Value::Object(map) = value {
+            if map.contains_key("properties") {
+                found.push(value.clone());
+            }
+            map.values().for_each(|v| objects(v, found));
+        } else if let Value::Array(items) = value {
+            items.iter().for_each(|v| objects(v, found));
+        }
+    }
+
+    #[test]
+    fn every_object_of_every_schema_requires_all_its_properties_and_allows_no_other() {
+        for kind in CallKind::ALL {
+            let schema = schema(kind);
+            let text = schema.to_string();
+            assert!(!text.contains("$ref") && !text.contains("oneOf"), "{kind}: {text}");
+            let mut found = Vec::new();
+            objects(&schema, &mut found);
+            assert!(!found.is_empty());
+            for object in found {
+                assert_eq!(object["additionalProperties"], Value::Bool(false), "{kind}: {object}");
+                let required = object["required"].as_array().map_or(0, Vec::len);
+                assert_eq!(required, object["properties"].as_object().map_or(0, serde_json::Map::len), "{kind}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_reply_of_the_schema_is_read() {
+        let plan: PlanReply = parse(&reply(
+            r#" {"description":"d","approach":"a","libraries":["x"]} "#,
+            FinishReason::Complete,
+        ))
+        .unwrap();
+        assert_eq!(plan.libraries, ["x"]);
+    }
+
+    #[rstest]
+    #[case::prose("Sure! Here is the plan.", FinishReason::Complete, "not JSON of the schema")]
+    #[case::cut("{\"description\":\"d", FinishReason::Length, "cut at the output limit")]
+    #[case::cut_unsaid("{\"description\":\"d", FinishReason::Complete, "not JSON of the schema: EOF")]
+    #[case::fenced("```json\n{}\n```", FinishReason::Complete, "not JSON of the schema")]
+    #[case::other_shape("{\"steps\":[]}", FinishReason::Complete, "unknown field `steps`")]
+    #[case::refused("I cannot", FinishReason::Refused, "refusal")]
+    fn a_faulty_reply_says_what_is_wrong(#[case] text: &str, #[case] finish: FinishReason, #[case] says: &str) {
+        let fault = parse::<PlanReply>(&reply(text, finish)).unwrap_err();
+        assert!(fault.0.contains(says), "{fault}");
+    }
+}

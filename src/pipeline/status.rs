@@ -1,0 +1,237 @@
+//! The status that users see, computed from the progress. One place, one struct literal.
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+
+use crate::api::CodeGenTaskStatus;
+use crate::api::conditions::{READY, RECONCILING, STALLED, SUCCEEDED, reason};
+use crate::api::status::{ArtifactRef, TokenStatus};
+
+use super::progress::Progress;
+use super::stage::{Category, Stage, StopReason};
+use super::task::Task;
+use crate::api::common::TestingMode;
+
+/// The status of a task. `generation` is the spec's; `before` the conditions as they stood, so that a transition time moves only
+/// when its condition's status changes.
+#[must_use]
+pub fn status(
+    task: &Task,
+    progress: &Progress,
+    artifacts: Vec<ArtifactRef>,
+    generation: Option<i64>,
+    before: &[Condition],
+    now: Timestamp,
+) -> CodeGenTaskStatus {
+    let state = State::of(task, progress);
+    let tests = progress.attempts.last().and_then(|attempt| attempt.tests);
+    let built = progress.build.built.clone().unwrap_or_default();
+    CodeGenTaskStatus {
+        observed_generation: generation,
+        stage: Some(progress.stage.as_str().to_owned()),
+        reason: Some(state.reason.to_owned()),
+        message: Some(state.message.clone()),
+        conditions: state.conditions(generation, before, now),
+        language: Some(task.language),
+        plan: progress.plan.clone(),
+        attempt: (progress.attempt > 0).then(|| int(progress.attempt)),
+        attempts: progress.attempts.clone(),
+        tests: tests.map(|counts| format!("{}/{}", counts.passed, counts.total)),
+        image: progress.build.built.as_ref().map(|built| built.image.clone()),
+        packages: if built.resolved.is_empty() { progress.build.wanted.pip.clone() } else { built.resolved },
+        system_packages: progress.build.wanted.apt.clone(),
+        rehearsal: progress.rehearsal.clone(),
+        exit_code: progress.exit_code,
+        last_error: progress.last_error.clone(),
+        samples: progress.samples.clone(),
+        constraints: progress.constraints.clone(),
+        artifacts,
+        tokens: TokenStatus::new(long(progress.spent.tokens.input), long(progress.spent.tokens.output)),
+        model_calls: int(progress.spent.model_calls),
+        lost_calls: int(progress.spent.lost_calls),
+        builds: int(progress.spent.builds),
+        started_at: Some(Time(progress.started_at)),
+        completed_at: progress.completed_at.map(Time),
+    }
+}
+
+struct State {
+    reason: &'static str,
+    message: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Working,
+    WaitingForPerson,
+    Succeeded,
+    Failed,
+}
+
+impl State {
+    fn of(task: &Task, progress: &Progress) -> Self {
+        match (progress.stage, &progress.stop, &progress.waiting) {
+            (Stage::Succeeded, _, _) => Self {
+                reason: match task.testing {
+                    TestingMode::Generate => reason::TESTS_PASSED,
+                    TestingMode::Skip => reason::TESTS_SKIPPED,
+                },
+                message: progress.attempts.last().and_then(|attempt| attempt.summary.clone()).unwrap_or_default(),
+                kind: Kind::Succeeded,
+            },
+            (Stage::Failed, Some(stop), _) => {
+                Self { reason: stop_reason(stop.reason), message: stop.message.clone(), kind: Kind::Failed }
+            }
+            (_, _, Some(waiting)) => match waiting.category {
+                Category::Configuration => Self {
+                    reason: reason::CONFIGURATION,
+                    message: waiting.message.clone(),
+                    kind: Kind::WaitingForPerson,
+                },
+                Category::Infrastructure | Category::Environment | Category::Logic | Category::TestError => Self {
+                    reason: reason::INFRASTRUCTURE,
+                    message: waiting.message.clone(),
+                    kind: Kind::Working,
+                },
+            },
+            (stage, _, None) => Self {
+                reason: reason::PROGRESSING,
+                message: format!("stage {stage}, attempt {}", progress.attempt.max(1)),
+                kind: Kind::Working,
+            },
+        }
+    }
+
+    fn conditions(&self, generation: Option<i64>, before: &[Condition], now: Timestamp) -> Vec<Condition> {
+        let (ready, succeeded, reconciling, stalled) = match self.kind {
+            Kind::Working => ("False", "Unknown", "True", "False"),
+            Kind::WaitingForPerson => ("False", "Unknown", "False", "True"),
+            Kind::Succeeded => ("True", "True", "False", "False"),
+            Kind::Failed => ("False", "False", "False", "True"),
+        };
+        [(READY, ready), (SUCCEEDED, succeeded), (RECONCILING, reconciling), (STALLED, stalled)]
+            .into_iter()
+            .map(|(type_, status)| {
+                let unchanged = before.iter().find(|old| old.type_ == type_ && old.status == status);
+                Condition {
+                    type_: type_.into(),
+                    status: status.into(),
+                    reason: self.reason.into(),
+                    message: self.message.clone(),
+                    observed_generation: generation,
+                    last_transition_time: unchanged.map_or(Time(now), |old| old.last_transition_time.clone()),
+                }
+            })
+            .collect()
+    }
+}
+
+const fn stop_reason(stop: StopReason) -> &'static str {
+    match stop {
+        StopReason::IterationsExhausted => reason::ITERATIONS_EXHAUSTED,
+        StopReason::BudgetExceeded => reason::BUDGET_EXCEEDED,
+        StopReason::NoProgress => reason::NO_PROGRESS,
+        StopReason::InvalidReply => reason::INVALID_REPLY,
+    }
+}
+
+fn int(count: u32) -> i32 {
+    i32::try_from(count).unwrap_or(i32::MAX)
+}
+
+fn long(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::pipeline::advance::{Outcome, advance};
+    use crate::pipeline::progress::Waiting;
+    use crate::pipeline::stage::Stop;
+    use crate::pipeline::test_support::{at, start, task};
+
+    fn condition<'a>(status: &'a CodeGenTaskStatus, type_: &str) -> &'a str {
+        &status.conditions.iter().find(|condition| condition.type_ == type_).unwrap().status
+    }
+
+    fn shown(progress: &Progress) -> CodeGenTaskStatus {
+        status(&task(), progress, Vec::new(), Some(2), &[], at(5))
+    }
+
+    fn waiting(category: Category) -> Progress {
+        let mut progress = start();
+        progress.waiting = Some(Waiting { category, message: "secret openai is missing".into(), times: 1, retry_at: at(9) });
+        progress
+    }
+
+    fn ended(stage: Stage) -> Progress {
+        let mut progress = start();
+        progress.stage = stage;
+        progress.stop = Some(Stop { reason: StopReason::NoProgress, message: "m".into() });
+        progress
+    }
+
+    #[rstest]
+    #[case::working(start(), ["False", "Unknown", "True", "False"], "Progressing")]
+    #[case::infrastructure(waiting(Category::Infrastructure), ["False", "Unknown", "True", "False"], "Infrastructure")]
+    #[case::configuration(waiting(Category::Configuration), ["False", "Unknown", "False", "True"], "Configuration")]
+    #[case::succeeded(ended(Stage::Succeeded), ["True", "True", "False", "False"], "TestsPassed")]
+    #[case::failed(ended(Stage::Failed), ["False", "False", "False", "True"], "NoProgress")]
+    fn the_four_conditions_follow_from_the_progress(
+        #[case] progress: Progress,
+        #[case] expected: [&str; 4],
+        #[case] reason: &str,
+    ) {
+        let status = shown(&progress);
+        let found = [READY, SUCCEEDED, RECONCILING, STALLED].map(|type_| condition(&status, type_).to_owned());
+        assert_eq!(found, expected);
+        assert_eq!(status.reason.as_deref(), Some(reason));
+        assert!(status.conditions.iter().all(|c| c.observed_generation == Some(2)));
+    }
+
+    #[test]
+    fn a_transition_time_moves_only_when_the_status_of_its_condition_does() {
+        let first = shown(&start());
+        let later = status(&task(), &ended(Stage::Failed), Vec::new(), Some(2), &first.conditions, at(90));
+        let time = |status: &CodeGenTaskStatus, type_: &str| {
+            status.conditions.iter().find(|c| c.type_ == type_).unwrap().last_transition_time.0
+        };
+        assert_eq!(time(&later, READY), at(5), "False before and after");
+        assert_eq!(time(&later, STALLED), at(90));
+    }
+
+    #[test]
+    fn the_worst_case_stays_below_thirty_two_kibibytes() {
+        use crate::api::status::{AttemptStatus, ErrorType, FailureDiagnosis};
+        let mut progress = start();
+        let long = "ü".repeat(300);
+        let diagnosis = FailureDiagnosis {
+            test: long.clone(),
+            error: long.clone(),
+            expected: long.clone(),
+            actual: long.clone(),
+            root_cause: long.clone(),
+            suggested_fix: long.clone(),
+            error_type: ErrorType::TestError,
+            reclassified_from: Some(ErrorType::Logic),
+        };
+        for number in 1..=10 {
+            progress.attempts.push(AttemptStatus { number, summary: Some("s".repeat(300)), ..Default::default() });
+        }
+        progress.present_diagnosis(vec![diagnosis; 5]);
+        let bytes = serde_json::to_vec(&shown(&progress)).unwrap().len();
+        assert!(bytes <= 32 * 1024, "{bytes}");
+    }
+
+    #[test]
+    fn a_run_that_is_stopped_says_why_in_every_condition() {
+        let stop = Stop { reason: StopReason::BudgetExceeded, message: "limits.maxTokens: spent".into() };
+        let stopped = advance(&task(), &start(), Outcome::Stopped(stop), at(3)).unwrap();
+        let status = shown(&stopped);
+        assert!(status.conditions.iter().all(|c| c.reason == "BudgetExceeded" && c.message.starts_with("limits.maxTokens")));
+    }
+}

@@ -1,0 +1,204 @@
+//! Fixtures of the pipeline's tests.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use crate::api::common::{CacheMode, Language, TestingMode};
+use crate::api::model::Provider;
+use crate::api::status::{RehearsalResult, RehearsalStatus, TestCounts};
+
+use super::progress::{BuiltImage, Document, Progress};
+use super::sandbox::{
+    Job, JobLimits, NetworkAccess, Packages, Phase, PhaseEnd, PhaseName, PhaseReport, ProgramPhase, Report, Sentinels,
+    TestFailure, TestOutcome, TestPhase, TestReport, TestResult,
+};
+use super::task::{ImageSettings, LimitSettings, ModelSettings, SandboxSettings, Task};
+use super::verdict::{CheckSource, FailedCheck, Verdict};
+
+/// A task of a prompt and a model, all else default.
+pub fn task() -> Task {
+    Task {
+        namespace: "default".into(),
+        name: "words".into(),
+        prompt: "Count the words of a text.".into(),
+        schema: None,
+        system_prompt: None,
+        constraints: Vec::new(),
+        samples: Vec::new(),
+        inputs: Vec::new(),
+        outputs: Vec::new(),
+        input_files: Vec::new(),
+        acceptance_tests: None,
+        testing: TestingMode::Generate,
+        language: Language::Python,
+        max_sample_rows: 100,
+        model: ModelSettings {
+            provider: Provider::OpenAI,
+            name: "test-model".into(),
+            base_url: "http://127.0.0.1:1/v1".into(),
+            api_key_secret_ref: None,
+            parameters: serde_json::Map::new(),
+            headers: Vec::new(),
+            query: BTreeMap::new(),
+        },
+        image: ImageSettings {
+            repository: None,
+            base: "python:3.12-slim".into(),
+            base_packages: Vec::new(),
+            base_system_packages: Vec::new(),
+            python_version: "3.12".into(),
+            index_url: None,
+        },
+        sandbox: SandboxSettings {
+            cpus: 1.0,
+            memory_bytes: 1 << 30,
+            timeout_seconds: 300.0,
+            retries: 0,
+            network: NetworkAccess::Denied,
+            env: BTreeMap::new(),
+            secrets: Vec::new(),
+        },
+        limits: LimitSettings {
+            max_iterations: 10,
+            max_tokens: 1_000_000,
+            max_model_calls: 100,
+            max_builds: 20,
+            deadline_seconds: 7_200.0,
+            max_context_tokens: 4_000,
+            reclassify_after: 1,
+        },
+        cache: CacheMode::Auto,
+    }
+}
+
+/// The epoch plus some seconds.
+pub fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_second(seconds).unwrap()
+}
+
+/// A task that has done nothing yet.
+pub fn start() -> Progress {
+    Progress::start("run".into(), at(0))
+}
+
+/// A document of that name.
+pub fn document(name: &str) -> Document {
+    Document { name: name.into(), sha256: "0".repeat(64), bytes: 1 }
+}
+
+/// pip packages.
+pub fn pip(names: &[&str]) -> Packages {
+    Packages { pip: names.iter().map(ToString::to_string).collect(), apt: Vec::new() }
+}
+
+/// An image that holds those pip packages.
+pub fn image(names: &[&str]) -> BuiltImage {
+    BuiltImage { image: "env-1".into(), packages: pip(names), resolved: Vec::new(), python: "3.12.1".into() }
+}
+
+/// A verdict with these failures.
+pub fn verdict(failed: Vec<FailedCheck>) -> Verdict {
+    let bad = i32::try_from(failed.len()).unwrap();
+    Verdict {
+        tests: Some(TestCounts { total: 3, passed: 3 - bad.min(3), failed: bad.min(3), skipped: 0 }),
+        acceptance: None,
+        rehearsal: RehearsalStatus { result: RehearsalResult::Passed, message: None },
+        exit_code: Some(0),
+        failed,
+    }
+}
+
+/// A failing test.
+pub fn failed(source: CheckSource, id: &str, message: &str) -> FailedCheck {
+    FailedCheck {
+        source,
+        detail: TestFailure {
+            id: id.into(),
+            exception: "AssertionError".into(),
+            message: message.into(),
+            ..TestFailure::default()
+        },
+    }
+}
+
+/// The two sentinels of [`session`].
+pub fn sentinels() -> Sentinels {
+    Sentinels { must_pass: "test_aaaa".into(), must_fail: "test_zzzz".into() }
+}
+
+/// A job of one test phase.
+pub fn test_job(name: PhaseName) -> Job {
+    job(vec![Phase::Tests(TestPhase {
+        name,
+        solution: String::new(),
+        tests: BTreeMap::new(),
+        sentinels: sentinels(),
+    })])
+}
+
+/// A job of these phases.
+pub fn job(phases: Vec<Phase>) -> Job {
+    Job {
+        phases,
+        inputs: Vec::new(),
+        env: BTreeMap::new(),
+        limits: JobLimits {
+            timeout_seconds: 10.0,
+            cpus: 1.0,
+            memory_bytes: 1 << 30,
+            processes: 64,
+            file_bytes: 1 << 20,
+        },
+        network: NetworkAccess::Denied,
+    }
+}
+
+/// A run of the program.
+pub fn program() -> Phase {
+    Phase::Program(ProgramPhase {
+        name: PhaseName::Rehearsal,
+        solution: String::new(),
+        args: Vec::new(),
+        outputs: Vec::new(),
+        max_output_bytes: 1,
+    })
+}
+
+/// A phase that ended by itself with nothing to say.
+pub fn phase(name: PhaseName, code: i32) -> PhaseReport {
+    PhaseReport {
+        name,
+        end: PhaseEnd::Exited(code),
+        seconds: 0.1,
+        stdout: String::new(),
+        stderr: String::new(),
+        tests: None,
+        outputs: Vec::new(),
+    }
+}
+
+/// An honest session in which these tests ended so.
+pub fn session(outcomes: &[(&str, TestOutcome)]) -> PhaseReport {
+    let sentinel = |name: &str| format!("{name}.py::{name}");
+    let names = sentinels();
+    let mut results = vec![(sentinel(&names.must_pass), TestOutcome::Passed)];
+    results.extend(outcomes.iter().map(|(id, outcome)| ((*id).to_owned(), *outcome)));
+    results.push((sentinel(&names.must_fail), TestOutcome::Failed));
+    let mut report = phase(PhaseName::Tests, 1);
+    report.tests = Some(TestReport {
+        collected: results.iter().map(|(id, _)| id.clone()).collect(),
+        collection_errors: Vec::new(),
+        results: results
+            .into_iter()
+            .map(|(id, outcome)| TestResult { id, outcome, failure: None, stdout: String::new() })
+            .collect(),
+        session_exit: Some(1),
+    });
+    report
+}
+
+/// A report of these phases.
+pub fn report(phases: Vec<PhaseReport>) -> Report {
+    Report { phases, seconds: 0.2 }
+}

@@ -1,0 +1,398 @@
+//! Whether a program passed: computed from the report alone, never from an exit code or a word in the output (B03).
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+
+use crate::api::status::{RehearsalResult, RehearsalStatus, TestCounts};
+
+use super::sandbox::{
+    Job, LimitKind, Phase, PhaseEnd, PhaseName, PhaseReport, Report, Sentinels, TestFailure, TestOutcome, TestReport,
+};
+
+/// What a run of tests and rehearsal showed.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Verdict {
+    /// Counts of the generated suite; `None` when tests are skipped.
+    pub tests: Option<TestCounts>,
+    /// Counts of the acceptance tests; `None` without any.
+    pub acceptance: Option<TestCounts>,
+    /// How the rehearsal ended.
+    pub rehearsal: RehearsalStatus,
+    /// Exit code of the last phase that ended by itself.
+    pub exit_code: Option<i32>,
+    /// Everything that must be mended; empty means passed.
+    pub failed: Vec<FailedCheck>,
+}
+
+/// One thing that must be mended.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct FailedCheck {
+    /// What noticed it.
+    pub source: CheckSource,
+    /// What was noticed.
+    pub detail: TestFailure,
+}
+
+/// What noticed a failure.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[serde(rename_all = "camelCase")]
+pub enum CheckSource {
+    /// A test of the generated suite.
+    Test,
+    /// A test file that could not be collected.
+    Collection,
+    /// The test session as a whole: it did not end as honest sessions end.
+    Session,
+    /// The suite passes against a program without bodies.
+    Vacuity,
+    /// The program on the samples.
+    Rehearsal,
+    /// The user's acceptance tests.
+    Acceptance,
+}
+
+impl CheckSource {
+    /// Whether the suite may be to blame. Rehearsal and acceptance tests are never the model's to change.
+    #[must_use]
+    pub const fn suite_may_be_wrong(self) -> bool {
+        match self {
+            Self::Test | Self::Collection | Self::Session | Self::Vacuity => true,
+            Self::Rehearsal | Self::Acceptance => false,
+        }
+    }
+}
+
+impl FailedCheck {
+    /// What makes two failures the same: test, exception, message without what varies from run to run (S12).
+    #[must_use]
+    pub fn signature(&self) -> String {
+        format!("{}|{}|{}", self.detail.id, self.detail.exception, normalise(&self.detail.message))
+    }
+
+    /// One line for people: `test_solution.py::test_mean: AssertionError: assert 3 == 4`.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        let message = self.detail.message.lines().next().unwrap_or_default();
+        match (self.detail.exception.is_empty(), message.is_empty()) {
+            (true, _) => format!("{}: {message}", self.detail.id),
+            (false, true) => format!("{}: {}", self.detail.id, self.detail.exception),
+            (false, false) => format!("{}: {}: {message}", self.detail.id, self.detail.exception),
+        }
+    }
+}
+
+impl Verdict {
+    /// Whether everything holds.
+    #[must_use]
+    pub fn passed(&self) -> bool {
+        self.failed.is_empty()
+    }
+
+    /// The failing set by signature.
+    #[must_use]
+    pub fn failing(&self) -> BTreeSet<String> {
+        self.failed.iter().map(FailedCheck::signature).collect()
+    }
+
+    /// The verdict in one sentence.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        if self.passed() {
+            let tests = self.tests.map_or_else(|| "tests skipped".to_owned(), |t| format!("{} tests passed", t.passed));
+            return match self.rehearsal.result {
+                RehearsalResult::Passed => format!("{tests}, the rehearsal on the samples passed"),
+                RehearsalResult::Failed | RehearsalResult::Skipped => format!("{tests}, no rehearsal"),
+            };
+        }
+        let more = if self.failed.len() > 1 { format!(" (and {} more)", self.failed.len() - 1) } else { String::new() };
+        format!("{}{more}", self.failed[0].headline())
+    }
+}
+
+/// What the rehearsal's outputs are worth, as found by the data module.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct RehearsalFindings {
+    /// Outputs that are missing, of another type, or break a constraint: output and what is wrong with it.
+    pub faults: Vec<(String, String)>,
+}
+
+/// Judges a run. `skipped_rehearsal` says why there was none.
+#[must_use]
+pub fn judge(
+    job: &Job,
+    report: &Report,
+    acceptance: Option<(&Sentinels, &Report)>,
+    findings: &RehearsalFindings,
+    skipped_rehearsal: Option<&str>,
+) -> Verdict {
+    let mut failed = Vec::new();
+    let mut tests = None;
+    let mut vacuous = false;
+    let mut exit_code = None;
+    for (index, phase) in job.phases.iter().enumerate() {
+        let done = report.phases.get(index);
+        if let Some(PhaseReport { end: PhaseEnd::Exited(code), .. }) = done {
+            exit_code = Some(*code);
+        }
+        match phase {
+            Phase::Tests(asked) if asked.name == PhaseName::Tests => {
+                let (counts, found) = judge_session(&asked.sentinels, done);
+                tests = Some(counts);
+                failed.extend(found);
+            }
+            Phase::Tests(asked) => vacuous = judge_session(&asked.sentinels, done).1.is_empty(),
+            Phase::Program(_) => failed.extend(judge_program(done, findings)),
+        }
+    }
+    let suite_failed = failed.iter().any(|check| check.source != CheckSource::Rehearsal);
+    if vacuous && !suite_failed {
+        failed.push(vacuity());
+    }
+    let acceptance = acceptance.map(|(sentinels, report)| {
+        let (counts, found) = judge_session(sentinels, report.phases.first());
+        if !found.is_empty() {
+            failed.push(acceptance_failure(counts));
+        }
+        counts
+    });
+    let rehearsal = rehearsal_status(&failed, skipped_rehearsal);
+    Verdict { tests, acceptance, rehearsal, exit_code, failed }
+}
+
+/// Counts of a pytest session, and why it did not pass. Passed means: the session ended, both sentinels told the truth, at
+/// least one other test was collected, and every collected test passed.
+fn judge_session(sentinels: &Sentinels, phase: Option<&PhaseReport>) -> (TestCounts, Vec<FailedCheck>) {
+    let Some(phase) = phase else {
+        return (TestCounts::default(), vec![session("the test run never started: an earlier phase used up its limits")]);
+    };
+    let empty = TestReport::default();
+    let report = phase.tests.as_ref().unwrap_or(&empty);
+    let counts = count(report, sentinels);
+    let mut failed: Vec<FailedCheck> = report
+        .collection_errors
+        .iter()
+        .map(|detail| FailedCheck { source: CheckSource::Collection, detail: detail.clone() })
+        .collect();
+    for result in report.results.iter().filter(|r| !is_sentinel(&r.id, sentinels)) {
+        failed.extend(judge_result(result));
+    }
+    if failed.is_empty() {
+        failed.extend(judge_honesty(sentinels, phase, report, counts));
+    }
+    (counts, failed)
+}
+
+fn judge_result(result: &super::sandbox::TestResult) -> Option<FailedCheck> {
+    let detail = match result.outcome {
+        TestOutcome::Passed => return None,
+        TestOutcome::Failed | TestOutcome::Error => {
+            let mut detail = result.failure.clone().unwrap_or_default();
+            detail.id.clone_from(&result.id);
+            detail
+        }
+        TestOutcome::Skipped => unusual(&result.id, "the test was skipped; a skipped test has not passed"),
+        TestOutcome::XFailed | TestOutcome::XPassed => {
+            unusual(&result.id, "the test is marked as expected to fail; such a test proves nothing")
+        }
+    };
+    Some(FailedCheck { source: CheckSource::Test, detail })
+}
+
+fn judge_honesty(
+    sentinels: &Sentinels,
+    phase: &PhaseReport,
+    report: &TestReport,
+    counts: TestCounts,
+) -> Option<FailedCheck> {
+    let ended = match &phase.end {
+        PhaseEnd::TimedOut => Some(format!("the tests did not end within {:.0} s", phase.seconds)),
+        PhaseEnd::LimitHit(kind) => Some(format!("the tests used more {} than the sandbox allows", limit_name(*kind))),
+        PhaseEnd::Signaled(signal) => Some(format!("signal {signal} ended the test session")),
+        PhaseEnd::Exited(_) => None,
+    };
+    if let Some(message) = ended {
+        return Some(session(&message));
+    }
+    if counts.total == 0 && report.session_exit.is_some() {
+        return Some(session("no test was collected: a suite needs functions whose names start with test_"));
+    }
+    let outcome = |name: &str| {
+        report.results.iter().find(|result| is_of_file(&result.id, name)).map(|result| result.outcome)
+    };
+    let honest = outcome(&sentinels.must_pass) == Some(TestOutcome::Passed)
+        && outcome(&sentinels.must_fail) == Some(TestOutcome::Failed)
+        && report.session_exit == Some(1);
+    if !honest || counts.passed != counts.total {
+        return Some(session(&format!(
+            "the test session ended before it was over or did not tell the truth: {} of {} tests were reported as passed. \
+             Nothing may end the process or reach into the test runner",
+            counts.passed, counts.total
+        )));
+    }
+    None
+}
+
+fn judge_program(phase: Option<&PhaseReport>, findings: &RehearsalFindings) -> Vec<FailedCheck> {
+    let failure = |exception: &str, message: String, text: &str| FailedCheck {
+        source: CheckSource::Rehearsal,
+        detail: TestFailure {
+            id: "rehearsal".into(),
+            exception: exception.into(),
+            message,
+            text: tail(text, 2_000),
+            ..TestFailure::default()
+        },
+    };
+    let Some(phase) = phase else {
+        return vec![failure("", "the program never started: an earlier phase used up its limits".into(), "")];
+    };
+    match &phase.end {
+        PhaseEnd::Exited(0) => findings
+            .faults
+            .iter()
+            .map(|(output, fault)| failure("", format!("output {output}: {fault}"), &phase.stderr))
+            .collect(),
+        PhaseEnd::Exited(code) => {
+            let (exception, message) = last_exception(&phase.stderr);
+            let message = if message.is_empty() { format!("the program ended with exit code {code}") } else { message };
+            vec![failure(&exception, message, &phase.stderr)]
+        }
+        PhaseEnd::Signaled(signal) => vec![failure("", format!("signal {signal} ended the program"), &phase.stderr)],
+        PhaseEnd::TimedOut => {
+            vec![failure("", format!("the program did not end within {:.0} s", phase.seconds), &phase.stderr)]
+        }
+        PhaseEnd::LimitHit(kind) => {
+            let message = format!("the program used more {} than the sandbox allows", limit_name(*kind));
+            vec![failure("", message, &phase.stderr)]
+        }
+    }
+}
+
+fn count(report: &TestReport, sentinels: &Sentinels) -> TestCounts {
+    let mut counts = TestCounts {
+        total: int(report.collected.iter().filter(|id| !is_sentinel(id, sentinels)).count()),
+        ..TestCounts::default()
+    };
+    for result in report.results.iter().filter(|r| !is_sentinel(&r.id, sentinels)) {
+        match result.outcome {
+            TestOutcome::Passed => counts.passed += 1,
+            TestOutcome::Failed | TestOutcome::Error => counts.failed += 1,
+            TestOutcome::Skipped | TestOutcome::XFailed | TestOutcome::XPassed => counts.skipped += 1,
+        }
+    }
+    let broken = int(report.collection_errors.len());
+    counts.total += broken;
+    counts.failed += broken;
+    counts
+}
+
+fn rehearsal_status(failed: &[FailedCheck], skipped: Option<&str>) -> RehearsalStatus {
+    if let Some(why) = skipped {
+        return RehearsalStatus { result: RehearsalResult::Skipped, message: Some(why.to_owned()) };
+    }
+    match failed.iter().find(|check| check.source == CheckSource::Rehearsal) {
+        Some(check) => {
+            RehearsalStatus { result: RehearsalResult::Failed, message: Some(check.detail.message.clone()) }
+        }
+        None => RehearsalStatus { result: RehearsalResult::Passed, message: None },
+    }
+}
+
+fn is_sentinel(id: &str, sentinels: &Sentinels) -> bool {
+    is_of_file(id, &sentinels.must_pass) || is_of_file(id, &sentinels.must_fail)
+}
+
+fn is_of_file(id: &str, name: &str) -> bool {
+    id.split("::").next().is_some_and(|file| file.strip_suffix(".py") == Some(name))
+}
+
+fn session(message: &str) -> FailedCheck {
+    FailedCheck { source: CheckSource::Session, detail: unusual("test session", message) }
+}
+
+fn vacuity() -> FailedCheck {
+    let message = "every test also passes when the bodies of all functions are removed, so the suite proves nothing: \
+                   assert on results that only a working program gives";
+    FailedCheck { source: CheckSource::Vacuity, detail: unusual("test suite", message) }
+}
+
+fn acceptance_failure(counts: TestCounts) -> FailedCheck {
+    let missed = counts.total - counts.passed;
+    let message = if counts.total == 0 {
+        "the acceptance tests could not be run against the program".to_owned()
+    } else {
+        format!("{missed} of {} acceptance tests fail", counts.total)
+    };
+    FailedCheck { source: CheckSource::Acceptance, detail: unusual("acceptance tests", &message) }
+}
+
+fn unusual(id: &str, message: &str) -> TestFailure {
+    TestFailure { id: id.into(), message: message.into(), ..TestFailure::default() }
+}
+
+const fn limit_name(kind: LimitKind) -> &'static str {
+    match kind {
+        LimitKind::Memory => "memory",
+        LimitKind::Cpu => "CPU time",
+        LimitKind::Processes => "processes",
+        LimitKind::FileSize => "disk space for one file",
+    }
+}
+
+/// Exception and message of the last line of a Python traceback.
+fn last_exception(stderr: &str) -> (String, String) {
+    let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    match last.split_once(": ") {
+        Some((name, message)) if name.chars().all(|c| c.is_alphanumeric() || c == '.' || c == '_') => {
+            (name.to_owned(), message.to_owned())
+        }
+        _ => (String::new(), last.to_owned()),
+    }
+}
+
+/// The end of a text, whole characters, at most `bytes` long.
+#[must_use]
+pub fn tail(text: &str, bytes: usize) -> String {
+    if text.len() <= bytes {
+        return text.to_owned();
+    }
+    let mut start = text.len() - bytes;
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    format!("[...]{}", &text[start..])
+}
+
+/// A message without what varies from run to run: addresses, temporary paths, times, white space.
+fn normalise(message: &str) -> String {
+    static VARYING: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+        [
+            r"0x[0-9a-fA-F]+",
+            r"/tmp/[^\s'\x22:,)]+",
+            r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+            r"\bline \d+",
+            r"\b\d+(\.\d+)? ?(s|ms|seconds)\b",
+        ]
+        .iter()
+        .filter_map(|pattern| Regex::new(pattern).ok())
+        .collect()
+    });
+    let mut text = message.to_owned();
+    for pattern in VARYING.iter() {
+        text = pattern.replace_all(&text, "~").into_owned();
+    }
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn int(count: usize) -> i32 {
+    i32::try_from(count).unwrap_or(i32::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,191 @@
+use rstest::rstest;
+
+use super::*;
+use crate::pipeline::test_support::{job, phase, program, report, session, test_job};
+
+const TEST: &str = "test_solution.py::test_mean";
+
+fn judged(phases: Vec<PhaseReport>) -> Verdict {
+    judge(&test_job(PhaseName::Tests), &report(phases), None, &RehearsalFindings::default(), Some("no samples"))
+}
+
+fn without(mut phase: PhaseReport, change: impl FnOnce(&mut TestReport)) -> PhaseReport {
+    change(phase.tests.as_mut().unwrap());
+    phase
+}
+
+#[test]
+fn a_session_in_which_every_test_passed_is_passed() {
+    let verdict = judged(vec![session(&[(TEST, TestOutcome::Passed)])]);
+    assert!(verdict.passed(), "{verdict:?}");
+    assert_eq!(verdict.tests, Some(TestCounts { total: 1, passed: 1, failed: 0, skipped: 0 }));
+}
+
+#[rstest]
+#[case::failed(TestOutcome::Failed)]
+#[case::error(TestOutcome::Error)]
+#[case::skipped(TestOutcome::Skipped)]
+#[case::xfailed(TestOutcome::XFailed)]
+#[case::xpassed(TestOutcome::XPassed)]
+fn any_outcome_but_passed_is_a_failure(#[case] outcome: TestOutcome) {
+    let verdict = judged(vec![session(&[("test_solution.py::test_ok", TestOutcome::Passed), (TEST, outcome)])]);
+    assert_eq!(verdict.failed.len(), 1, "{verdict:?}");
+    assert_eq!(verdict.failed[0].detail.id, TEST);
+}
+
+#[test]
+fn a_suite_without_a_test_has_not_passed() {
+    let verdict = judged(vec![session(&[])]);
+    assert_eq!(verdict.failed[0].source, CheckSource::Session);
+    assert!(verdict.failed[0].detail.message.contains("no test was collected"));
+}
+
+#[test]
+fn a_session_that_never_finished_has_not_passed_whatever_its_exit_code() {
+    let mut ended = without(session(&[(TEST, TestOutcome::Passed)]), |tests| {
+        tests.session_exit = None;
+        tests.results.pop();
+    });
+    ended.end = PhaseEnd::Exited(0);
+    assert_eq!(judged(vec![ended]).failed[0].source, CheckSource::Session);
+}
+
+#[test]
+fn a_process_that_left_before_any_report_has_not_passed() {
+    let verdict = judged(vec![phase(PhaseName::Tests, 0)]);
+    assert_eq!(verdict.failed[0].source, CheckSource::Session);
+}
+
+#[rstest]
+#[case::the_failing_one_passed(TestOutcome::Passed, TestOutcome::Passed)]
+#[case::the_passing_one_failed(TestOutcome::Failed, TestOutcome::Failed)]
+#[case::the_failing_one_was_skipped(TestOutcome::Passed, TestOutcome::Skipped)]
+fn a_session_whose_sentinels_lie_has_not_passed(#[case] must_pass: TestOutcome, #[case] must_fail: TestOutcome) {
+    let lying = without(session(&[(TEST, TestOutcome::Passed)]), |tests| {
+        tests.results.first_mut().unwrap().outcome = must_pass;
+        tests.results.last_mut().unwrap().outcome = must_fail;
+    });
+    assert_eq!(judged(vec![lying]).failed[0].source, CheckSource::Session);
+}
+
+#[test]
+fn a_collected_test_without_a_result_has_not_passed() {
+    let silent = without(session(&[(TEST, TestOutcome::Passed)]), |tests| {
+        tests.collected.push("test_solution.py::test_silent".into());
+    });
+    assert!(!judged(vec![silent]).passed());
+}
+
+#[rstest]
+#[case(PhaseEnd::TimedOut, "did not end within")]
+#[case(PhaseEnd::Signaled(9), "signal 9")]
+#[case(PhaseEnd::LimitHit(LimitKind::Memory), "more memory")]
+fn an_end_by_force_is_said(#[case] end: PhaseEnd, #[case] says: &str) {
+    let mut forced = phase(PhaseName::Tests, 0);
+    forced.end = end;
+    let verdict = judged(vec![forced]);
+    assert!(verdict.failed[0].detail.message.contains(says), "{verdict:?}");
+}
+
+#[test]
+fn a_file_that_cannot_be_collected_is_a_failure_with_its_exception() {
+    let broken = without(session(&[]), |tests| {
+        tests.collection_errors.push(TestFailure {
+            id: "test_solution.py".into(),
+            exception: "ModuleNotFoundError".into(),
+            message: "No module named 'dateutil'".into(),
+            ..TestFailure::default()
+        });
+    });
+    let verdict = judged(vec![broken]);
+    assert_eq!(verdict.failed[0].source, CheckSource::Collection);
+    assert_eq!(verdict.summary(), "test_solution.py: ModuleNotFoundError: No module named 'dateutil'");
+}
+
+fn with_vacuity(tests: PhaseReport, stub: PhaseReport) -> Verdict {
+    let mut job = test_job(PhaseName::Tests);
+    job.phases.extend(test_job(PhaseName::Vacuity).phases);
+    judge(&job, &report(vec![tests, stub]), None, &RehearsalFindings::default(), Some("no samples"))
+}
+
+#[test]
+fn a_suite_that_also_passes_without_bodies_is_refused() {
+    let passed = session(&[(TEST, TestOutcome::Passed)]);
+    let verdict = with_vacuity(passed.clone(), passed);
+    assert_eq!(verdict.failed[0].source, CheckSource::Vacuity);
+}
+
+#[test]
+fn a_suite_that_fails_without_bodies_is_accepted() {
+    let verdict = with_vacuity(session(&[(TEST, TestOutcome::Passed)]), session(&[(TEST, TestOutcome::Failed)]));
+    assert!(verdict.passed());
+}
+
+#[test]
+fn a_failing_suite_is_not_called_vacuous() {
+    let verdict = with_vacuity(session(&[(TEST, TestOutcome::Failed)]), session(&[(TEST, TestOutcome::Passed)]));
+    assert!(verdict.failed.iter().all(|check| check.source == CheckSource::Test), "{verdict:?}");
+}
+
+#[test]
+fn of_acceptance_tests_only_the_count_is_kept() {
+    let mut secret = session(&[("test_acceptance.py::test_secret_rule", TestOutcome::Failed)]);
+    secret.tests.as_mut().unwrap().results[1].failure =
+        Some(TestFailure { message: "expected 4711".into(), ..TestFailure::default() });
+    let verdict = judge(
+        &test_job(PhaseName::Tests),
+        &report(vec![session(&[(TEST, TestOutcome::Passed)])]),
+        Some((&crate::pipeline::test_support::sentinels(), &report(vec![secret]))),
+        &RehearsalFindings::default(),
+        Some("no samples"),
+    );
+    let text = format!("{:?}", verdict.failed);
+    assert!(text.contains("1 of 1 acceptance tests fail"), "{text}");
+    assert!(!text.contains("secret") && !text.contains("4711"), "{text}");
+    assert_eq!(verdict.acceptance.unwrap().failed, 1);
+}
+
+fn rehearsed(done: PhaseReport, faults: &[(&str, &str)]) -> Verdict {
+    let findings = RehearsalFindings {
+        faults: faults.iter().map(|(name, fault)| ((*name).to_owned(), (*fault).to_owned())).collect(),
+    };
+    judge(&job(vec![program()]), &report(vec![done]), None, &findings, None)
+}
+
+#[test]
+fn a_program_that_ends_well_and_writes_what_it_should_passes_the_rehearsal() {
+    let verdict = rehearsed(phase(PhaseName::Rehearsal, 0), &[]);
+    assert!(verdict.passed());
+    assert_eq!(verdict.rehearsal.result, RehearsalResult::Passed);
+}
+
+#[test]
+fn an_output_that_is_wrong_fails_the_rehearsal() {
+    let verdict = rehearsed(phase(PhaseName::Rehearsal, 0), &[("species", "is not a whole number: \"three\"")]);
+    assert_eq!(verdict.rehearsal.result, RehearsalResult::Failed);
+    assert_eq!(verdict.failed[0].detail.message, "output species: is not a whole number: \"three\"");
+}
+
+#[test]
+fn a_program_that_crashes_fails_the_rehearsal_with_its_exception() {
+    let mut crashed = phase(PhaseName::Rehearsal, 1);
+    crashed.stderr = "Traceback (most recent call last):\n  File \"solution.py\", line 3\nKeyError: 'species'\n".into();
+    let verdict = rehearsed(crashed, &[]);
+    assert_eq!(verdict.failed[0].headline(), "rehearsal: KeyError: 'species'");
+}
+
+#[test]
+fn what_varies_from_run_to_run_does_not_change_a_signature() {
+    let signature = |message: &str| {
+        FailedCheck {
+            source: CheckSource::Test,
+            detail: TestFailure { id: TEST.into(), message: message.into(), ..TestFailure::default() },
+        }
+        .signature()
+    };
+    assert_eq!(
+        signature("<object at 0x7f3a> in /tmp/pytest-of-x/pytest-0/a.csv after 0.31 s"),
+        signature("<object at 0x9b21> in /tmp/pytest-of-x/pytest-7/a.csv   after 2.50 s")
+    );
+    assert_ne!(signature("assert 3 == 4"), signature("assert 3 == 5"));
+}

@@ -1,0 +1,97 @@
+//! What can go wrong with a sandbox, and whose matter it is.
+
+use std::path::Path;
+
+use thiserror::Error;
+
+use super::packages::PackageProblem;
+use crate::pipeline::stage::Category;
+
+/// A sandbox that could not be built or run. A program that fails is no error: the report says so.
+#[derive(Error, Debug)]
+pub enum SandboxError {
+    /// This machine cannot isolate.
+    #[error("this machine cannot isolate untrusted code: {cause}; {remedy}")]
+    IsolationUnavailable {
+        /// What is missing or forbidden.
+        cause: String,
+        /// The one thing to do.
+        remedy: String,
+    },
+    /// The job asks for a list of addresses, which a local sandbox cannot enforce.
+    #[error(
+        "sandbox.network.egress `List` cannot be enforced by a local sandbox; use `Denied` or `Internet`, or run the task in a cluster"
+    )]
+    NetworkList,
+    /// System packages that a local environment needs are not installed.
+    #[error("system packages are not installed: {}; run `{command}`", .names.join(", "))]
+    SystemPackagesMissing {
+        /// Their names.
+        names: Vec<String>,
+        /// The line to run.
+        command: String,
+    },
+    /// An input cannot be mounted.
+    #[error("input `{name}` cannot be given to the sandbox: {reason}")]
+    Input {
+        /// Its name.
+        name: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The environment that a job names is not there.
+    #[error("the environment `{0}` is not built, or its interpreter is gone; build it again")]
+    EnvironmentMissing(String),
+    /// The package set cannot be installed.
+    #[error(transparent)]
+    Packages(PackageProblem),
+    /// The package index does not answer.
+    #[error("the package index does not answer: {0}; try again, or set image.indexURL")]
+    IndexUnreachable(String),
+    /// The disk is full.
+    #[error("no space is left while {0}; free some and run again")]
+    DiskFull(String),
+    /// The operating system refused something.
+    #[error("failed to {action}")]
+    Io {
+        /// What was tried, on which object.
+        action: String,
+        /// What it said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The sandbox ended without a report.
+    #[error("the sandbox ended without a report: {0}")]
+    NoReport(String),
+}
+
+impl SandboxError {
+    /// Whose matter this is.
+    #[must_use]
+    pub const fn category(&self) -> Category {
+        match self {
+            Self::IsolationUnavailable { .. }
+            | Self::NetworkList
+            | Self::SystemPackagesMissing { .. }
+            | Self::Input { .. } => Category::Configuration,
+            Self::Packages(_) => Category::Environment,
+            Self::EnvironmentMissing(_)
+            | Self::IndexUnreachable(_)
+            | Self::DiskFull(_)
+            | Self::Io { .. }
+            | Self::NoReport(_) => Category::Infrastructure,
+        }
+    }
+
+    /// An error of the operating system about a path.
+    pub(crate) fn io(action: &str, path: &Path) -> impl FnOnce(std::io::Error) -> Self + use<> {
+        let action = format!("{action} {}", path.display());
+        move |source| {
+            if source.kind() == std::io::ErrorKind::StorageFull {
+                Self::DiskFull(format!("trying to {action}"))
+            } else {
+                Self::Io { action, source }
+            }
+        }
+    }
+}

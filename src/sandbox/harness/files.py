@@ -1,0 +1,164 @@
+"""Files of a phase: fresh folders before it, outputs after it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from binascii import b2a_base64
+
+from watch import SCRATCH
+
+WORK = "/work"
+OUTPUTS = "/var/outputs"
+
+_MOST_FILES = 1000
+_MOST_ENTRIES = 1_000_000
+
+
+def fresh_folders(sources: dict[str, str]) -> bool:
+    """Empty the writable folders and lay out the sources; false when a folder could not be emptied."""
+    if not all(_empty(folder) for folder in SCRATCH):
+        return False
+    for name, text in sources.items():
+        if "/" in name or not name.endswith(".py"):
+            raise ValueError(f"{name!r} is not the name of a Python file")
+        with open(f"{WORK}/{name}", "x", encoding="utf-8", newline="") as file:
+            file.write(text)
+    return True
+
+
+def changed_sources(sources: dict[str, str]) -> list[str]:
+    """Names of sources that are no longer what was laid out."""
+    changed = []
+    for name, text in sources.items():
+        expected = text.encode()
+        content = _read_at(None, f"{WORK}/{name}", len(expected) + 1)
+        if not isinstance(content, bytes) or content != expected:
+            changed.append(name)
+    return changed
+
+
+def _empty(folder: str) -> bool:
+    """Remove all that is in a folder, however deep: folders are moved up to the top one by one, never walked into."""
+    moved = seen = 0
+    try:
+        while names := os.listdir(folder):
+            for name in names:
+                seen += 1
+                if seen > _MOST_ENTRIES:
+                    return False
+                path = os.path.join(folder, name)
+                if not stat.S_ISDIR(os.lstat(path).st_mode):
+                    os.unlink(path)
+                    continue
+                os.chmod(path, 0o700)
+                for inner in os.scandir(path):
+                    if inner.is_dir(follow_symlinks=False):
+                        # A folder moves only when its own `..` may be written.
+                        os.chmod(inner.path, 0o700)
+                        os.rename(inner.path, os.path.join(folder, f".emptied-{moved}"))
+                        moved += 1
+                    else:
+                        os.unlink(inner.path)
+                os.rmdir(path)
+    except OSError:
+        return False
+    return True
+
+
+def read_outputs(names: list[str], most_bytes: int) -> list[dict[str, object]]:
+    """What lies at the declared outputs; no link is followed, no more than four times `most_bytes` is read in all."""
+    left = 4 * most_bytes
+    reports: list[dict[str, object]] = []
+    for name in names:
+        content, read = _read_output(name, min(most_bytes, left))
+        left -= read
+        reports.append({"name": name, "content": content})
+    return reports
+
+
+def _read_output(name: str, most: int) -> tuple[object, int]:
+    if not name or "/" in name or name in (".", ".."):
+        return {"notAFile": "a name with a slash"}, 0
+    content = _read_at(None, f"{OUTPUTS}/{name}", most)
+    if isinstance(content, bytes):
+        return {"file": _base64(content)}, len(content)
+    if content == {"notAFile": "a folder"}:
+        return _read_folder(f"{OUTPUTS}/{name}", most)
+    return content, 0
+
+
+def _read_at(folder: int | None, path: str, most: int) -> bytes | object:
+    """A regular file's bytes, or the `OutputContent` that says why not."""
+    try:
+        found = os.lstat(path, dir_fd=folder)
+        if not stat.S_ISREG(found.st_mode):
+            return {"notAFile": _kind(found.st_mode)}
+        if found.st_size > most:
+            return {"tooLarge": found.st_size}
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return "missing"
+    except PermissionError:
+        return {"notAFile": "a file without permission to read it"}
+    except OSError as error:
+        return {"notAFile": f"a file that cannot be opened ({error.strerror})"}
+    with open(file, "rb") as opened:
+        return opened.read(most)
+
+
+def _read_folder(path: str, most: int) -> tuple[object, int]:
+    """Every file below a folder, by descriptors so that no link on the way is followed."""
+    files: list[tuple[str, bytes]] = []
+    total = 0
+    pending = [""]
+    while pending:
+        inner = pending.pop()
+        here = os.path.join(path, inner) if inner else path
+        try:
+            folder = os.open(here, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError as error:
+            return {"notAFile": f"a folder that cannot be opened ({error.strerror})"}, 0
+        try:
+            for name in os.listdir(folder):
+                relative = os.path.join(inner, name)
+                content = _read_at(folder, name, most)
+                if content == {"notAFile": "a folder"}:
+                    pending.append(relative)
+                elif isinstance(content, bytes):
+                    files.append((relative, content))
+                    total += len(content)
+                    if total > most:
+                        return {"tooLarge": total}, 0
+                elif isinstance(content, dict) and "tooLarge" in content:
+                    return {"tooLarge": total + content["tooLarge"]}, 0
+                else:
+                    kind = content["notAFile"] if isinstance(content, dict) else "a file that vanished"
+                    return {"notAFile": f"a folder with {kind} in it"}, 0
+                if len(files) + len(pending) > _MOST_FILES:
+                    return {"notAFile": f"a folder with more than {_MOST_FILES} entries"}, 0
+        finally:
+            os.close(folder)
+    files.sort()
+    return {"dir": [[clean(name), _base64(content)] for name, content in files]}, total
+
+
+def _kind(mode: int) -> str:
+    for test, kind in (
+        (stat.S_ISDIR, "a folder"),
+        (stat.S_ISLNK, "a link"),
+        (stat.S_ISFIFO, "a named pipe"),
+        (stat.S_ISSOCK, "a socket"),
+    ):
+        if test(mode):
+            return kind
+    return "a device"
+
+
+def _base64(content: bytes) -> str:
+    return b2a_base64(content, newline=False).decode()
+
+
+def clean(text: str) -> str:
+    """Text that is valid Unicode: what cannot be encoded (lone surrogates) becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,90 @@
+"""The two kinds of phase: a pytest session and a run of the program."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from binascii import hexlify
+
+from files import WORK, changed_sources, fresh_folders, read_outputs
+from processes import Ended, Limits, run
+from session_report import assemble
+
+_HARNESS = os.path.dirname(os.path.abspath(__file__))
+_MOST_MESSAGE_BYTES = 32 * 1024 * 1024
+
+_DEFAULTS = {
+    "PATH": f"{os.path.dirname(sys.executable)}:/usr/local/bin:/usr/bin:/bin",
+    "HOME": "/tmp",
+    "LANG": "C.UTF-8",
+    "PYTHONHASHSEED": "0",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+# A job's own variables may replace the defaults, but not steer the test runner.
+_RUNNER = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+
+
+def run_tests(phase: dict, env: dict[str, str], limits: Limits) -> tuple[dict[str, object], bool]:
+    """Run a pytest session; its report, and whether further phases may follow."""
+    first, last = phase["sentinels"]["mustPass"], phase["sentinels"]["mustFail"]
+    sources = {
+        "solution.py": phase["solution"],
+        f"{first}.py": f"def {first}():\n    pass\n",
+        **phase["tests"],
+        f"{last}.py": f"def {last}():\n    raise AssertionError({last!r})\n",
+    }
+    if not fresh_folders(sources):
+        return _not_started(phase, tests=assemble(b"", ""))
+    token = hexlify(os.urandom(16)).decode()
+    ours, theirs = socket.socketpair()
+    ours.sendall(token.encode())
+    files = [f"{first}.py", *sorted(phase["tests"]), f"{last}.py"]
+    argv = [sys.executable, f"{_HARNESS}/pytest_session.py", first, last, *files]
+    channel = (theirs.detach(), ours.detach(), _MOST_MESSAGE_BYTES)
+    ended = run(argv, WORK, _environment(env), limits, channel)
+    tests = assemble(ended.messages, token)
+    if changed := changed_sources(sources):
+        # What pytest saw may not be what was asked for: such a session proves nothing.
+        tests["sessionExit"] = None
+        ended.stderr += f"\nchanged while the tests ran: {', '.join(changed)}\n"
+    return _report(phase, ended, tests=tests), _may_go_on(ended)
+
+
+def run_program(phase: dict, env: dict[str, str], limits: Limits) -> tuple[dict[str, object], bool]:
+    """Run the program; its report with the outputs, and whether further phases may follow."""
+    if not fresh_folders({"solution.py": phase["solution"]}):
+        return _not_started(phase)
+    argv = [sys.executable, "solution.py", *phase["args"]]
+    ended = run(argv, WORK, _environment(env), limits)
+    outputs = read_outputs(phase["outputs"], phase["maxOutputBytes"])
+    return _report(phase, ended, outputs=outputs), _may_go_on(ended)
+
+
+def _environment(env: dict[str, str]) -> dict[str, str]:
+    merged = {name: value for name, value in {**_DEFAULTS, **env}.items() if name not in _RUNNER}
+    return {**merged, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+
+
+def _may_go_on(ended: Ended) -> bool:
+    """Wall time is the whole job's: when it has run out, no phase can follow."""
+    return ended.end != "timedOut"
+
+
+def _report(phase: dict, ended: Ended, tests: object = None, outputs: object = ()) -> dict[str, object]:
+    return {
+        "name": phase["name"],
+        "end": ended.end,
+        "seconds": ended.seconds,
+        "stdout": ended.stdout,
+        "stderr": ended.stderr,
+        "tests": tests,
+        "outputs": list(outputs),
+    }
+
+
+def _not_started(phase: dict, tests: object = None) -> tuple[dict[str, object], bool]:
+    """A phase whose folders the phase before it left in a state that cannot be cleared."""
+    why = "the sandbox could not empty its folders after the phase before this one\n"
+    ended = Ended({"exited": 126}, 0.0, "", why, b"")
+    return _report(phase, ended, tests=tests), False

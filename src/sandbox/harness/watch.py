@@ -1,0 +1,149 @@
+"""The limits of a process tree: read from its control group where there is one, else summed over `/proc`."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+SCRATCH = ("/tmp", "/work", "/var/outputs", "/dev/shm")
+"""Writable folders; in memory, so they count as memory of the tree."""
+
+_MEMORY_EVENTS = ("/run/limits/memory", "/sys/fs/cgroup/memory.events")
+_PROCESS_EVENTS = ("/run/limits/processes", "/sys/fs/cgroup/pids.events")
+_MOST_LOOKED_AT = 1000
+_REFUSED_FORKS = 100
+"""So many refused forks are no program that copes with a few less."""
+
+
+class Watch:
+    """Watches one run of a program."""
+
+    def __init__(self, memory_bytes: int, processes: int, file_bytes: int) -> None:
+        self._memory_bytes = memory_bytes
+        self._processes = processes
+        self._file_bytes = file_bytes
+        self._memory_events = next(filter(os.path.exists, _MEMORY_EVENTS), None)
+        self._process_events = next(filter(os.path.exists, _PROCESS_EVENTS), None)
+        self._kills = _count(self._memory_events, "oom_kill")
+        self._refused = _count(self._process_events, "max")
+        self.grouped = bool(self._memory_events and self._process_events)
+        """Whether a control group holds the tree to its limits."""
+        self.interval = 0.05 if self.grouped else 0.01
+        """Seconds between two looks."""
+
+    def exceeded(self) -> object | None:
+        """The limit that the tree has met while it still runs, if one."""
+        if _count(self._process_events, "max") - self._refused >= _REFUSED_FORKS:
+            return {"limitHit": "processes"}
+        if _count(self._memory_events, "oom_kill") > self._kills:
+            # The kernel ended one process; what is left of the tree is no fair run of the program.
+            return {"limitHit": "memory"}
+        if self.grouped:
+            return None
+        resident, tasks = _sum_tree()
+        if tasks >= self._processes - 1:
+            return {"limitHit": "processes"}
+        if resident + _scratch_bytes() > self._memory_bytes and _shared_once() > self._memory_bytes:
+            return {"limitHit": "memory"}
+        return None
+
+    def explain(self, status: int) -> object:
+        """How the program ended, from its wait status and the limits that the tree met."""
+        if _count(self._memory_events, "oom_kill") > self._kills:
+            return {"limitHit": "memory"}
+        if status == 0:
+            return {"exited": 0}
+        if _count(self._process_events, "max") > self._refused:
+            return {"limitHit": "processes"}
+        # Python ignores the signal of this limit: the write fails at the last byte that was allowed.
+        if _holds_file_of(self._file_bytes):
+            return {"limitHit": "fileSize"}
+        if os.WIFSIGNALED(status):
+            number = os.WTERMSIG(status)
+            if number == signal.SIGXCPU:
+                return {"limitHit": "cpu"}
+            if number == signal.SIGXFSZ:
+                return {"limitHit": "fileSize"}
+            return {"signaled": number}
+        return {"exited": os.WEXITSTATUS(status)}
+
+
+def _count(path: str | None, key: str) -> int:
+    """One counter of an events file (lines of `key value`)."""
+    if path is None:
+        return 0
+    with open(path) as events:
+        for line in events:
+            name, _, value = line.partition(" ")
+            if name == key:
+                return int(value)
+    return 0
+
+
+def _holds_file_of(size: int) -> bool:
+    """Whether a scratch folder holds a file of exactly that size; looks at a bounded number of them."""
+    pending, seen = list(SCRATCH), 0
+    while pending and seen < _MOST_LOOKED_AT:
+        try:
+            entries = list(os.scandir(pending.pop()))
+        except OSError:
+            continue
+        for entry in entries:
+            seen += 1
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(entry.path)
+            elif entry.stat(follow_symlinks=False).st_size == size:
+                return True
+    return False
+
+
+def _others() -> list[str]:
+    return [name for name in os.listdir("/proc") if name.isdigit() and name != "1"]
+
+
+def _sum_tree() -> tuple[int, int]:
+    """Resident bytes (shared pages counted in each process) and threads of every process but this one."""
+    resident = tasks = 0
+    for pid in _others():
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as stat:
+                # The name may hold spaces and brackets: fields are counted from the last bracket.
+                fields = stat.read().rpartition(b")")[2].split()
+        except OSError:
+            continue
+        tasks += int(fields[17])
+        resident += int(fields[21])
+    return resident * os.sysconf("SC_PAGE_SIZE"), tasks
+
+
+def _shared_once() -> int:
+    """Bytes of the tree with shared pages counted once. Slower: asked only when the plain sum is too high."""
+    private = shared = 0
+    for pid in _others():
+        fields: dict[bytes, int] = {}
+        try:
+            with open(f"/proc/{pid}/smaps_rollup", "rb") as rollup:
+                for line in rollup:
+                    name, _, rest = line.partition(b":")
+                    if name.startswith(b"Pss_") or name == b"Pss":
+                        fields[name] = int(rest.split()[0]) * 1024
+        except OSError:
+            # Non-dumpable, like us: what it holds resident is then all its own.
+            try:
+                with open(f"/proc/{pid}/statm", "rb") as statm:
+                    private += int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+            except (OSError, IndexError):
+                pass
+            continue
+        private += fields.get(b"Pss_Anon", fields.get(b"Pss", 0))
+        shared += fields.get(b"Pss_Shmem", 0)
+    # Files of the scratch folders that are mapped are in both figures.
+    return private + max(shared, _scratch_bytes())
+
+
+def _scratch_bytes() -> int:
+    total = 0
+    for folder in SCRATCH:
+        stat = os.statvfs(folder)
+        total += (stat.f_blocks - stat.f_bfree) * stat.f_frsize
+    return total

@@ -1,0 +1,301 @@
+//! The command line of bubblewrap: what a sandbox sees, and nothing else.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::inputs::Mount;
+use super::venv;
+use crate::sandbox::harness;
+
+/// Top folders of the system that programs and libraries need.
+const SYSTEM: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32"];
+/// Files and folders of `/etc` that libraries read; none of them tells about users or this machine.
+const SETTINGS: [&str; 6] = [
+    "/etc/ld.so.cache",
+    "/etc/alternatives",
+    "/etc/ssl",
+    "/etc/ca-certificates",
+    "/etc/pki",
+    "/etc/fonts",
+];
+/// What a resolver reads, given only with the network.
+const RESOLVER: [&str; 2] = ["/etc/resolv.conf", "/etc/nsswitch.conf"];
+/// Package stores outside `/usr`.
+const STORES: [&str; 2] = ["/nix/store", "/gnu/store"];
+
+/// Who the sandbox starts as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Starter {
+    /// A user: a user namespace gives bubblewrap its rights.
+    User,
+    /// Root: bubblewrap mounts as root, then the harness becomes this user before it runs anything.
+    Root {
+        /// The user to become.
+        user: u32,
+    },
+}
+
+impl Starter {
+    /// The uid that programs see.
+    pub(super) const fn inner_uid(self) -> u32 {
+        match self {
+            Self::User => 1000,
+            Self::Root { user } => user,
+        }
+    }
+}
+
+/// A top folder of the system: many are links into `/usr`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SystemFolder {
+    path: PathBuf,
+    link: Option<PathBuf>,
+}
+
+/// The top folders that this system has.
+pub(super) fn system_folders() -> Vec<SystemFolder> {
+    SYSTEM
+        .iter()
+        .map(PathBuf::from)
+        .filter(|path| path.exists())
+        .map(|path| SystemFolder {
+            link: std::fs::read_link(&path).ok(),
+            path,
+        })
+        .collect()
+}
+
+/// What one sandbox is made of.
+#[derive(Clone, Debug)]
+pub(super) struct Layout<'a> {
+    /// Who starts it.
+    pub starter: Starter,
+    /// Top folders of the system.
+    pub system: &'a [SystemFolder],
+    /// Folder of the environment.
+    pub environment: &'a Path,
+    /// Folder of the interpreter behind the environment.
+    pub interpreter: &'a Path,
+    /// Folder of the harness.
+    pub harness: &'a Path,
+    /// `passwd`, `group` and `hosts` of the sandbox.
+    pub identity: &'a Path,
+    /// Inputs and the counters of a control group.
+    pub mounts: &'a [Mount],
+    /// Whether the network of this machine is shared.
+    pub network: bool,
+}
+
+/// Arguments of bubblewrap, the harness's command last.
+pub(super) fn arguments(layout: &Layout) -> Vec<OsString> {
+    let mut line = Line::default();
+    line.add([
+        "--unshare-ipc",
+        "--unshare-pid",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+    ]);
+    if !layout.network {
+        line.add(["--unshare-net"]);
+    }
+    match layout.starter {
+        Starter::User => line.add(["--unshare-user", "--uid", "1000", "--gid", "1000"]),
+        Starter::Root { .. } => {
+            line.add([
+                "--cap-drop",
+                "ALL",
+                "--cap-add",
+                "CAP_SETUID",
+                "--cap-add",
+                "CAP_SETGID",
+            ]);
+        }
+    }
+    line.add([
+        "--hostname",
+        "sandbox",
+        "--die-with-parent",
+        "--new-session",
+        "--as-pid-1",
+    ]);
+    system(layout, &mut line);
+    line.bind(layout.environment, Path::new(venv::FOLDER));
+    line.bind(layout.harness, Path::new(harness::FOLDER));
+    // Made first: bubblewrap would close the folders above a target like those above its source.
+    line.add([
+        "--dir",
+        "/var",
+        "--dir",
+        "/var/inputs",
+        "--dir",
+        "/run",
+        "--dir",
+        "/run/limits",
+    ]);
+    for mount in layout.mounts {
+        line.bind(&mount.source, &mount.target);
+    }
+    for scratch in ["/tmp", "/work", "/var/outputs", "/dev/shm"] {
+        line.add(["--perms", "1777", "--tmpfs", scratch]);
+    }
+    line.add([
+        "--dir",
+        "/var/inputs",
+        "--remount-ro",
+        "/",
+        "--chdir",
+        "/work",
+        "--",
+    ]);
+    line.add([&format!("{}/bin/python", venv::FOLDER), "-I", "-S", "-c"]);
+    let user = match layout.starter {
+        Starter::User => None,
+        Starter::Root { user } => Some(user),
+    };
+    line.add([&harness::start_code(user)]);
+    line.0
+}
+
+/// The read-only system: programs, libraries, a minimal `/etc`, devices and processes.
+fn system(layout: &Layout, line: &mut Line) {
+    line.bind(Path::new("/usr"), Path::new("/usr"));
+    for folder in layout.system {
+        match &folder.link {
+            Some(target) => line.add([
+                OsString::from("--symlink"),
+                target.into(),
+                folder.path.clone().into(),
+            ]),
+            None => line.bind(&folder.path, &folder.path),
+        }
+    }
+    let resolver: &[&str] = if layout.network { &RESOLVER } else { &[] };
+    for path in SETTINGS.iter().chain(resolver).chain(&STORES) {
+        line.add(["--ro-bind-try", path, path]);
+    }
+    for name in ["passwd", "group", "hosts"] {
+        line.bind(&layout.identity.join(name), &Path::new("/etc").join(name));
+    }
+    line.add(["--proc", "/proc", "--dev", "/dev"]);
+    let inside = |folder: &&str| layout.interpreter.starts_with(folder);
+    if !["/usr"].iter().chain(&STORES).any(|folder| inside(&folder)) {
+        // Made first for the same reason as `/var` is: a home is closed to other users.
+        let above: Vec<&Path> = layout.interpreter.ancestors().skip(1).collect();
+        for folder in above.into_iter().rev().skip(1) {
+            line.add([OsString::from("--dir"), folder.into()]);
+        }
+        line.bind(layout.interpreter, layout.interpreter);
+    }
+}
+
+#[derive(Default)]
+struct Line(Vec<OsString>);
+
+impl Line {
+    fn add<const N: usize, T: Into<OsString> + Clone>(&mut self, words: [T; N]) {
+        self.0.extend(words.map(Into::into));
+    }
+
+    fn bind(&mut self, source: &Path, target: &Path) {
+        self.add([OsString::from("--ro-bind"), source.into(), target.into()]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn line(change: impl FnOnce(&mut Layout)) -> String {
+        let system = [
+            SystemFolder {
+                path: "/bin".into(),
+                link: Some("usr/bin".into()),
+            },
+            SystemFolder {
+                path: "/lib".into(),
+                link: None,
+            },
+        ];
+        let mounts = [Mount {
+            source: "/data/a.csv".into(),
+            target: "/var/inputs/sales.csv".into(),
+        }];
+        let mut layout = Layout {
+            starter: Starter::User,
+            system: &system,
+            environment: Path::new("/cache/environments/abc"),
+            interpreter: Path::new("/usr"),
+            harness: Path::new("/cache/harness/def"),
+            identity: Path::new("/tmp/session"),
+            mounts: &mounts,
+            network: false,
+        };
+        change(&mut layout);
+        arguments(&layout)
+            .iter()
+            .map(|word| word.to_string_lossy())
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    #[rstest]
+    #[case("--unshare-net")]
+    #[case("--unshare-pid")]
+    #[case("--unshare-user --uid 1000 --gid 1000")]
+    #[case("--die-with-parent --new-session")]
+    #[case("--hostname sandbox")]
+    #[case("--ro-bind /usr /usr")]
+    #[case("--symlink usr/bin /bin")]
+    #[case("--ro-bind /lib /lib")]
+    #[case("--ro-bind /data/a.csv /var/inputs/sales.csv")]
+    #[case("--ro-bind /cache/environments/abc /env")]
+    #[case("--ro-bind /tmp/session/passwd /etc/passwd")]
+    #[case("--perms 1777 --tmpfs /var/outputs")]
+    #[case("--remount-ro /")]
+    #[case("main.main(None)")]
+    fn a_sandbox_of_a_user_has(#[case] words: &str) {
+        let line = line(|_| ());
+        assert!(line.contains(words), "{line}");
+    }
+
+    #[rstest]
+    #[case("--bind")]
+    #[case("/home")]
+    #[case("/etc/resolv.conf")]
+    #[case("--share-net")]
+    #[case("--cap-add")]
+    fn a_sandbox_of_a_user_has_no(#[case] words: &str) {
+        let line = line(|_| ());
+        assert!(!line.split_whitespace().any(|word| word == words), "{line}");
+    }
+
+    #[test]
+    fn root_keeps_the_rights_to_become_another_user_and_no_more() {
+        let line = line(|layout| layout.starter = Starter::Root { user: 62_001 });
+        assert!(
+            line.contains("--cap-drop ALL --cap-add CAP_SETUID --cap-add CAP_SETGID"),
+            "{line}"
+        );
+        assert!(line.ends_with("main.main(62001)"), "{line}");
+        assert!(!line.contains("--unshare-user"), "{line}");
+    }
+
+    #[test]
+    fn the_internet_brings_the_resolver_along() {
+        let line = line(|layout| layout.network = true);
+        assert!(
+            line.contains("--ro-bind-try /etc/resolv.conf /etc/resolv.conf"),
+            "{line}"
+        );
+        assert!(!line.contains("--unshare-net"), "{line}");
+    }
+
+    #[test]
+    fn an_interpreter_outside_the_system_is_mounted_alone() {
+        let line = line(|layout| layout.interpreter = Path::new("/home/ada/.pyenv/versions/3.12.1"));
+        let words = "--ro-bind /home/ada/.pyenv/versions/3.12.1 /home/ada/.pyenv/versions/3.12.1";
+        assert!(line.contains(words), "{line}");
+    }
+}

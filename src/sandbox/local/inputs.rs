@@ -1,0 +1,146 @@
+//! Inputs of a job as files that the sandbox's user may read.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::pipeline::sandbox::InputMount;
+use crate::sandbox::error::SandboxError;
+
+/// Where inputs lie in a sandbox.
+const FOLDER: &str = "/var/inputs";
+
+/// Something that is mounted read-only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mount {
+    /// Path on this machine.
+    pub source: PathBuf,
+    /// Path in the sandbox.
+    pub target: PathBuf,
+}
+
+/// Mounts of all inputs, each under its file name and its bare name. When the sandbox runs as another user, what that user
+/// could not read is copied into `staging` first.
+pub(super) fn mounts(
+    inputs: &[InputMount],
+    staging: &Path,
+    other_user: bool,
+) -> Result<Vec<Mount>, SandboxError> {
+    let mut mounts: Vec<Mount> = Vec::new();
+    for (number, input) in inputs.iter().enumerate() {
+        let refuse = |reason: String| SandboxError::Input {
+            name: input.name.clone(),
+            reason,
+        };
+        let source =
+            fs::canonicalize(&input.source).map_err(|error| refuse(format!("{}: {error}", input.source)))?;
+        let source = if other_user && !readable_by_all(&source).unwrap_or(false) {
+            let copy = staging.join(format!("input-{number}"));
+            copy_readable(&source, &copy).map_err(|error| refuse(format!("{}: {error}", input.source)))?;
+            copy
+        } else {
+            source
+        };
+        for name in [&input.file_name, &input.name] {
+            if name.is_empty() || name.contains('/') || name == "." || name == ".." {
+                return Err(refuse(format!("`{name}` is not a file name")));
+            }
+            let target = Path::new(FOLDER).join(name);
+            if mounts.iter().all(|mount| mount.target != target) {
+                mounts.push(Mount {
+                    source: source.clone(),
+                    target,
+                });
+            }
+        }
+    }
+    Ok(mounts)
+}
+
+fn readable_by_all(path: &Path) -> io::Result<bool> {
+    let metadata = fs::metadata(path)?;
+    let mode = metadata.permissions().mode();
+    if !metadata.is_dir() {
+        return Ok(mode & 0o004 != 0);
+    }
+    if mode & 0o005 != 0o005 {
+        return Ok(false);
+    }
+    for entry in fs::read_dir(path)? {
+        if !readable_by_all(&entry?.path())? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn copy_readable(source: &Path, target: &Path) -> io::Result<()> {
+    if !fs::metadata(source)?.is_dir() {
+        fs::copy(source, target)?;
+        return fs::set_permissions(target, fs::Permissions::from_mode(0o644));
+    }
+    fs::create_dir(target)?;
+    for entry in fs::read_dir(source)? {
+        let entry = entry?;
+        copy_readable(&entry.path(), &target.join(entry.file_name()))?;
+    }
+    fs::set_permissions(target, fs::Permissions::from_mode(0o755))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn input(name: &str, file_name: &str, source: &Path) -> InputMount {
+        InputMount {
+            name: name.into(),
+            file_name: file_name.into(),
+            source: source.display().to_string(),
+        }
+    }
+
+    #[test]
+    fn an_input_lies_under_its_file_name_and_its_bare_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.csv");
+        fs::write(&file, "x").unwrap();
+        let mounts = mounts(&[input("sales", "sales.csv", &file)], folder.path(), false).unwrap();
+        let targets: Vec<_> = mounts
+            .iter()
+            .map(|mount| mount.target.display().to_string())
+            .collect();
+        assert_eq!(targets, ["/var/inputs/sales.csv", "/var/inputs/sales"]);
+    }
+
+    #[test]
+    fn what_the_other_user_could_not_read_is_copied() {
+        let folder = tempfile::tempdir().unwrap();
+        let staging = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("photos");
+        fs::create_dir(&inner).unwrap();
+        fs::write(inner.join("a.txt"), "x").unwrap();
+        fs::set_permissions(inner.join("a.txt"), fs::Permissions::from_mode(0o600)).unwrap();
+        let mounts = mounts(&[input("photos", "photos", &inner)], staging.path(), true).unwrap();
+        assert_eq!(mounts.len(), 1, "a folder has one name");
+        assert!(mounts[0].source.starts_with(staging.path()));
+        assert!(readable_by_all(&mounts[0].source).unwrap());
+    }
+
+    #[test]
+    fn a_missing_source_and_a_bad_name_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let gone = mounts(
+            &[input("a", "a.csv", &folder.path().join("gone"))],
+            folder.path(),
+            false,
+        );
+        assert!(
+            gone.unwrap_err()
+                .to_string()
+                .starts_with("input `a` cannot be given")
+        );
+        let bad = mounts(&[input("a", "../a", folder.path())], folder.path(), false);
+        assert!(bad.unwrap_err().to_string().contains("not a file name"));
+    }
+}

@@ -1,0 +1,68 @@
+//! The local sandbox: virtual environments instead of images, bubblewrap instead of Pods.
+
+mod bwrap;
+mod cgroup;
+mod inputs;
+mod interpreter;
+mod isolation;
+mod runner;
+mod system_packages;
+mod venv;
+
+use std::path::{Path, PathBuf};
+
+use etcetera::BaseStrategy as _;
+
+use super::error::SandboxError;
+use super::image::ImageSpec;
+use super::{Built, Progressing, Sandbox};
+use crate::pipeline::sandbox::{Job, Report};
+
+/// Variable that names the folder for environments, in place of the user's cache folder.
+pub const CACHE_VARIABLE: &str = "CODEGEN_CACHE_DIR";
+
+/// Runs jobs on this machine, isolated by bubblewrap.
+#[derive(Clone, Debug)]
+pub struct LocalSandbox {
+    cache: PathBuf,
+}
+
+impl LocalSandbox {
+    /// A sandbox that keeps its environments below `cache`. Nothing is created before the first build.
+    #[must_use]
+    pub fn new(cache: impl Into<PathBuf>) -> Self {
+        Self { cache: cache.into() }
+    }
+
+    /// A sandbox that keeps its environments where `CODEGEN_CACHE_DIR` says, else in the user's cache folder.
+    pub fn for_user() -> Result<Self, SandboxError> {
+        if let Some(folder) = std::env::var_os(CACHE_VARIABLE).filter(|folder| !folder.is_empty()) {
+            let folder = std::path::absolute(&folder)
+                .map_err(SandboxError::io("find the cache folder", Path::new(&folder)))?;
+            return Ok(Self::new(folder));
+        }
+        let strategy = etcetera::choose_base_strategy().map_err(|_| SandboxError::IsolationUnavailable {
+            cause: "the user has no home folder to cache environments in".into(),
+            remedy: format!("set {CACHE_VARIABLE} to a folder"),
+        })?;
+        Ok(Self::new(strategy.cache_dir().join("codegen-operator")))
+    }
+
+    /// Refuse a machine that cannot isolate, as far as this can be seen without starting anything.
+    pub fn probe(&self) -> Result<(), SandboxError> {
+        isolation::find_bubblewrap().map(drop)
+    }
+}
+
+impl Sandbox for LocalSandbox {
+    async fn build(&self, spec: &ImageSpec) -> Result<Progressing<Built>, SandboxError> {
+        self.probe()?;
+        venv::find_or_build(&self.cache, spec)
+            .await
+            .map(Progressing::Done)
+    }
+
+    async fn run(&self, image: &str, job: &Job) -> Result<Progressing<Report>, SandboxError> {
+        runner::run(&self.cache, image, job).await.map(Progressing::Done)
+    }
+}

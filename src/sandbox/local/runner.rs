@@ -1,0 +1,261 @@
+//! Runs one job: lays out the sandbox, starts it, hands over the job, takes the report.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::Command;
+
+use super::bwrap::{self, Layout, Starter};
+use super::cgroup::ControlGroup;
+use super::inputs::{self, Mount};
+use super::isolation::{self, KernelSwitches};
+use super::venv::{self, Environment};
+use crate::pipeline::sandbox::{Job, NetworkAccess, Report};
+use crate::sandbox::error::SandboxError;
+use crate::sandbox::harness;
+
+/// What the harness may take beyond the job's own wall time before it counts as hung.
+const GRACE: Duration = Duration::from_secs(15);
+/// How much of the sandbox's own words an error repeats, bytes.
+const WORDS_BYTES: usize = 2048;
+/// Users for sandboxes that root starts: a range that Debian reserves and nobody logs in from. Each job has its own, so
+/// that two at once share neither a process limit nor signals.
+const FIRST_USER: u32 = 62_000;
+const USERS: u32 = 2000;
+/// Joins the control groups of its first argument (separated by colons), then becomes the rest.
+const JOIN: &str = r#"IFS=:; for group in $0; do echo $$ > "$group" || exit 125; done; exec "$@""#;
+
+/// Run a job in an environment.
+pub(super) async fn run(cache: &Path, image: &str, job: &Job) -> Result<Report, SandboxError> {
+    let network = match job.network {
+        NetworkAccess::Denied => false,
+        NetworkAccess::Internet => true,
+        NetworkAccess::List(_) => return Err(SandboxError::NetworkList),
+    };
+    let bubblewrap = isolation::find_bubblewrap()?;
+    let environment =
+        venv::find(cache, image).ok_or_else(|| SandboxError::EnvironmentMissing(image.to_owned()))?;
+    let folder = venv::folder(cache, image);
+    let harness = harness_folder(cache, &folder, &environment).await?;
+    let starter = starter();
+    let session = session(starter)?;
+    let mut mounts = inputs::mounts(&job.inputs, session.path(), starter != Starter::User)?;
+    let group = ControlGroup::create(&job.limits);
+    mounts.extend(group.iter().flat_map(counters));
+    let arguments = bwrap::arguments(&Layout {
+        starter,
+        system: &bwrap::system_folders(),
+        environment: &folder,
+        interpreter: &environment.prefix,
+        harness: &harness,
+        identity: session.path(),
+        mounts: &mounts,
+        network,
+    });
+    let mut command = command(&bubblewrap, group.as_ref());
+    command.args(arguments);
+    let deadline = Duration::from_secs_f64(job.limits.timeout_seconds.max(0.0)) + GRACE;
+    let ended = tokio::time::timeout(deadline, converse(command, job)).await;
+    let ended = ended.map_err(|_| SandboxError::NoReport("it did not end in time".into()))??;
+    ended.report(group.as_ref())
+}
+
+/// Who starts sandboxes here.
+fn starter() -> Starter {
+    if rustix::process::geteuid().is_root() {
+        Starter::Root {
+            user: FIRST_USER + fastrand::u32(..USERS),
+        }
+    } else {
+        Starter::User
+    }
+}
+
+/// A folder for the time of one job, with the sandbox's own `passwd`, `group` and `hosts`.
+fn session(starter: Starter) -> Result<TempDir, SandboxError> {
+    let action = SandboxError::io("create a folder in", &std::env::temp_dir());
+    let session = tempfile::Builder::new()
+        .prefix("codegen-sandbox-")
+        .tempdir()
+        .map_err(action)?;
+    let uid = starter.inner_uid();
+    for (name, text) in [
+        (
+            "passwd",
+            format!("root:x:0:0::/:/usr/sbin/nologin\nsandbox:x:{uid}:{uid}::/tmp:/bin/sh\n"),
+        ),
+        ("group", format!("root:x:0:\nsandbox:x:{uid}:\n")),
+        ("hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n".to_owned()),
+    ] {
+        let path = session.path().join(name);
+        write_readable(&path, &text).map_err(SandboxError::io("write", &path))?;
+    }
+    Ok(session)
+}
+
+/// Whatever the umask says, the sandbox's user must be able to read it.
+fn write_readable(path: &Path, text: &str) -> io::Result<()> {
+    fs::write(path, text)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o644))
+}
+
+/// Counters of a control group, where the harness looks for them.
+fn counters(group: &ControlGroup) -> [Mount; 2] {
+    let mount = |source: &Path, target: &str| Mount {
+        source: source.into(),
+        target: target.into(),
+    };
+    [
+        mount(&group.memory_events, "/run/limits/memory"),
+        mount(&group.process_events, "/run/limits/processes"),
+    ]
+}
+
+fn command(bubblewrap: &Path, group: Option<&ControlGroup>) -> Command {
+    let mut command = match group {
+        None => Command::new(bubblewrap),
+        Some(group) => {
+            let files: Vec<PathBuf> = group.join_files().collect();
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", JOIN]).arg(join(&files)).arg(bubblewrap);
+            command
+        }
+    };
+    command
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    command
+}
+
+fn join(paths: &[PathBuf]) -> String {
+    paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect::<Vec<_>>()
+        .join(":")
+}
+
+/// What came back from a sandbox.
+struct Ended {
+    status: ExitStatus,
+    stdout: Vec<u8>,
+    stderr: String,
+}
+
+/// Start the sandbox, hand over the job, read until it ends. Its stdin stays open until then: a sandbox ends with its starter.
+async fn converse(mut command: Command, job: &Job) -> Result<Ended, SandboxError> {
+    let program = PathBuf::from(command.as_std().get_program());
+    let failed = || SandboxError::io("talk to the sandbox through", &program);
+    let mut child = command.spawn().map_err(SandboxError::io("start", &program))?;
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (Some(mut stdin), Some(mut stdout), Some(mut stderr)) = (stdin, stdout, stderr) else {
+        return Err(failed()(io::ErrorKind::BrokenPipe.into()));
+    };
+    let mut line = serde_json::to_vec(job).map_err(|error| failed()(error.into()))?;
+    line.push(b'\n');
+    let (mut report, mut words) = (Vec::new(), Vec::new());
+    let write = async {
+        // A sandbox that did not start reads nothing; its words say why.
+        let _ = stdin.write_all(&line).await;
+        let _ = stdin.flush().await;
+    };
+    let ((), read, said) = tokio::join!(
+        write,
+        stdout.read_to_end(&mut report),
+        stderr.read_to_end(&mut words)
+    );
+    read.and(said).map_err(failed())?;
+    let status = child.wait().await.map_err(failed())?;
+    drop(stdin);
+    Ok(Ended {
+        status,
+        stdout: report,
+        stderr: String::from_utf8_lossy(&words).into_owned(),
+    })
+}
+
+impl Ended {
+    /// The report, or why there is none.
+    fn report(self, group: Option<&ControlGroup>) -> Result<Report, SandboxError> {
+        if self.status.success()
+            && let Ok(report) = serde_json::from_slice(&self.stdout)
+        {
+            return Ok(report);
+        }
+        if group.is_some_and(ControlGroup::ran_out_of_memory) {
+            // Even the harness had to go: no phase has anything to say.
+            return Ok(Report {
+                phases: vec![],
+                seconds: 0.0,
+            });
+        }
+        if let Some(error) = isolation::explain(&self.stderr, KernelSwitches::read()) {
+            return Err(error);
+        }
+        let words = self.stderr.trim();
+        let words = &words[words.ceil_char_boundary(words.len().saturating_sub(WORDS_BYTES))..];
+        let how = match (self.status.code(), self.status.signal()) {
+            (Some(code), _) => format!("exit code {code}"),
+            (None, signal) => format!("signal {}", signal.unwrap_or_default()),
+        };
+        Err(SandboxError::NoReport(
+            format!("{how} {words}").trim_end().to_owned(),
+        ))
+    }
+}
+
+/// The harness as files, compiled for the environment's interpreter, made once per version of either.
+async fn harness_folder(
+    cache: &Path,
+    environment: &Path,
+    python: &Environment,
+) -> Result<PathBuf, SandboxError> {
+    let parent = cache.join("harness");
+    let folder = parent.join(format!("{}-{}", &harness::version()[..16], python.version));
+    if folder.is_dir() {
+        return Ok(folder);
+    }
+    let failed = || SandboxError::io("write", &folder);
+    fs::create_dir_all(&parent).map_err(failed())?;
+    let unfinished = tempfile::Builder::new()
+        .prefix("unfinished-")
+        .tempdir_in(&parent)
+        .map_err(failed())?;
+    for (name, text) in harness::FILES {
+        write_readable(&unfinished.path().join(name), text).map_err(failed())?;
+    }
+    // Not compiled, it would only start slower.
+    let _ = Command::new(environment.join("bin/python"))
+        .args([
+            "-I",
+            "-S",
+            "-m",
+            "compileall",
+            "-q",
+            "--invalidation-mode",
+            "unchecked-hash",
+        ])
+        .arg(unfinished.path())
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output()
+        .await;
+    fs::set_permissions(unfinished.path(), fs::Permissions::from_mode(0o755)).map_err(failed())?;
+    match fs::rename(unfinished.path(), &folder) {
+        // Another run was faster.
+        Err(_) if folder.is_dir() => Ok(folder),
+        done => done.map(|()| folder.clone()).map_err(failed()),
+    }
+}

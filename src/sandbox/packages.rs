@@ -1,0 +1,307 @@
+//! What pip or uv said, as a failure with a name: the package that cannot be had, or an index that does not answer.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use thiserror::Error;
+
+use super::error::SandboxError;
+
+/// How much of an installer's output an error carries, bytes.
+const DETAIL_BYTES: usize = 2048;
+
+/// A package set that cannot be installed.
+#[derive(Error, Clone, Debug, PartialEq, Eq)]
+#[error("{manager} cannot install {}: {}", if .names.is_empty() { "the packages".to_owned() } else { .names.join(", ") }, .kind.describe())]
+pub struct PackageProblem {
+    /// `pip` or `apt`.
+    pub manager: &'static str,
+    /// The packages at fault, as far as the installer named them.
+    pub names: Vec<String>,
+    /// What is wrong with them.
+    pub kind: PackageProblemKind,
+    /// The end of what the installer said.
+    pub detail: String,
+}
+
+/// What is wrong with a package set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PackageProblemKind {
+    /// No package of that name, or none with a wheel for this interpreter.
+    NotFound,
+    /// The package exists, but not in that version.
+    NoSuchVersion,
+    /// Two requirements exclude each other.
+    Conflict,
+    /// It is no valid requirement.
+    InvalidName,
+    /// Anything else the installer stumbled over.
+    Other,
+}
+
+impl PackageProblemKind {
+    const fn describe(self) -> &'static str {
+        match self {
+            Self::NotFound => "the index has no wheel of that name for this interpreter",
+            Self::NoSuchVersion => "the index has no such version for this interpreter",
+            Self::Conflict => "the requirements exclude each other",
+            Self::InvalidName => "it is not a valid requirement",
+            Self::Other => "the installer failed",
+        }
+    }
+}
+
+/// Signs of a network or index that fails, in lower case. Looked for first: pip goes on to say that it found no version.
+const UNREACHABLE: [&str; 14] = [
+    "newconnectionerror",
+    "connecttimeouterror",
+    "readtimeouterror",
+    "proxyerror",
+    "sslerror",
+    "certificate verify failed",
+    "temporary failure in name resolution",
+    "connection refused",
+    "connection reset",
+    "remotedisconnected",
+    "dns error",
+    "error sending request",
+    "failed to fetch",
+    "server error",
+];
+
+/// Refuse requirements that are no names on the index: an address or a path would bring code that runs while it is installed.
+pub(crate) fn reject_locations(requirements: &[String]) -> Result<(), SandboxError> {
+    let is_name = |requirement: &String| {
+        let (name, marker) = requirement.split_once(';').unwrap_or((requirement, ""));
+        name.starts_with(|first: char| first.is_ascii_alphanumeric())
+            && !name.contains(['/', '\\', '@', ':'])
+            && !marker.contains(['/', '\\', '@'])
+    };
+    let names: Vec<String> = requirements
+        .iter()
+        .filter(|requirement| !is_name(requirement))
+        .cloned()
+        .collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let detail =
+        "only names of distributions with versions are installed, no addresses, paths or options".to_owned();
+    let kind = PackageProblemKind::InvalidName;
+    Err(SandboxError::Packages(PackageProblem {
+        manager: "pip",
+        names,
+        kind,
+        detail,
+    }))
+}
+
+/// What an installer's output means.
+pub(crate) fn classify(output: &str) -> SandboxError {
+    let lower = output.to_lowercase();
+    if lower.contains("no space left on device") {
+        return SandboxError::DiskFull("installing packages".into());
+    }
+    if let Some(line) = output
+        .lines()
+        .find(|line| UNREACHABLE.iter().any(|sign| line.to_lowercase().contains(sign)))
+    {
+        return SandboxError::IndexUnreachable(without_credentials(line.trim()));
+    }
+    // uv wraps its sentences; a rule must see them whole.
+    let text = output.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (kind, names) = problem(&text);
+    SandboxError::Packages(PackageProblem {
+        manager: "pip",
+        names,
+        kind,
+        detail: detail(output),
+    })
+}
+
+fn problem(text: &str) -> (PackageProblemKind, Vec<String>) {
+    use PackageProblemKind::{Conflict, InvalidName, NoSuchVersion, NotFound, Other};
+    for (rule, kind) in RULES.iter() {
+        let Some(found) = rule.captures(text) else {
+            continue;
+        };
+        let names = found.get(1).map_or("", |names| names.as_str());
+        let names = match kind {
+            Conflict => names
+                .split([',', ' '])
+                .filter(|name| !name.is_empty() && *name != "and")
+                .collect(),
+            NotFound | NoSuchVersion | InvalidName | Other => vec![names],
+        };
+        let mut names: Vec<String> = names.into_iter().map(distribution).collect();
+        names.sort();
+        names.dedup();
+        return (*kind, names);
+    }
+    (Other, vec![])
+}
+
+#[expect(
+    clippy::expect_used,
+    reason = "the patterns are constants; a test compiles each of them"
+)]
+static RULES: LazyLock<Vec<(Regex, PackageProblemKind)>> = LazyLock::new(|| {
+    use PackageProblemKind::{Conflict, InvalidName, NoSuchVersion, NotFound};
+    [
+        (r"Invalid requirement: '([^']+)'", InvalidName),
+        (r"Failed to parse: `([^`]+)`", InvalidName),
+        (
+            r"Cannot install (.+?) because these package versions have conflicting dependencies",
+            Conflict,
+        ),
+        (
+            r"satisfies the requirement (\S+) \(from versions: none\)",
+            NotFound,
+        ),
+        (r"satisfies the requirement (\S+) \(from", NoSuchVersion),
+        (r"No matching distribution found for (\S+)", NotFound),
+        (r"Package '([^']+)' requires a different Python", NoSuchVersion),
+        (
+            r"Because (\S+) was not found in the (?:package registry|provided package locations)",
+            NotFound,
+        ),
+        (r"(?:Because|and) (\S+) has no (?:usable )?wheels", NotFound),
+        (r"Because there (?:is|are) no versions? of (\S+)", NoSuchVersion),
+        (
+            r"Because (?:only )?(\S+) .*your requirements are unsatisfiable",
+            Conflict,
+        ),
+    ]
+    .map(|(pattern, kind)| (Regex::new(pattern).expect("a valid pattern"), kind))
+    .into()
+});
+
+/// The distribution's name, without version and extras.
+fn distribution(requirement: &str) -> String {
+    let end = requirement
+        .find(['=', '<', '>', '!', '~', '[', ';'])
+        .unwrap_or(requirement.len());
+    requirement[..end].trim().to_owned()
+}
+
+fn detail(output: &str) -> String {
+    let text = output.trim();
+    let start = text.ceil_char_boundary(text.len().saturating_sub(DETAIL_BYTES));
+    without_credentials(&text[start..])
+}
+
+/// An index address may carry a user and a password.
+fn without_credentials(text: &str) -> String {
+    #[expect(clippy::expect_used, reason = "the pattern is a constant; a test compiles it")]
+    static USER: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(https?://)[^/\s@]+@").expect("a valid pattern"));
+    USER.replace_all(text, "${1}***@").into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::PackageProblemKind::{Conflict, InvalidName, NoSuchVersion, NotFound, Other};
+    use super::*;
+
+    #[rstest]
+    #[case::unknown(
+        "ERROR: Could not find a version that satisfies the requirement no-such-thing (from versions: none)\nERROR: No matching distribution found for no-such-thing",
+        NotFound, &["no-such-thing"]
+    )]
+    #[case::version(
+        "ERROR: Could not find a version that satisfies the requirement pandas==99 (from versions: 2.2.0, 2.3.1)\nERROR: No matching distribution found for pandas==99",
+        NoSuchVersion, &["pandas"]
+    )]
+    #[case::conflict(
+        "ERROR: Cannot install numpy<2 and pandas==3.0 because these package versions have conflicting dependencies.\nERROR: ResolutionImpossible: for help visit",
+        Conflict, &["numpy", "pandas"]
+    )]
+    #[case::three_in_conflict(
+        "ERROR: Cannot install a==1, b==2 and c[x]==3 because these package versions have conflicting dependencies.",
+        Conflict, &["a", "b", "c"]
+    )]
+    #[case::invalid("ERROR: Invalid requirement: 'open cv'", InvalidName, &["open cv"])]
+    #[case::other_python(
+        "ERROR: Package 'foo' requires a different Python: 3.11.2 not in '>=3.12'",
+        NoSuchVersion, &["foo"]
+    )]
+    #[case::uv_unknown(
+        "  × No solution found when resolving dependencies:\n  ╰─▶ Because no-such-thing was not found in the package\n      registry and you require no-such-thing, we can conclude that your requirements are unsatisfiable.",
+        NotFound, &["no-such-thing"]
+    )]
+    #[case::uv_version(
+        "  ╰─▶ Because there is no version of pandas==99 and you require pandas==99, we can conclude that your\n      requirements are unsatisfiable.",
+        NoSuchVersion, &["pandas"]
+    )]
+    #[case::uv_conflict(
+        "  ╰─▶ Because pandas==3.0 depends on numpy>=2 and you require numpy<2, we can conclude that your requirements are unsatisfiable.",
+        Conflict, &["pandas"]
+    )]
+    #[case::uv_no_wheel(
+        "  ╰─▶ Because foo==1.0 has no wheels and building from source is disabled for foo, we can conclude",
+        NotFound, &["foo"]
+    )]
+    #[case::anything_else("Segmentation fault", Other, &[])]
+    fn the_package_at_fault_is_named(
+        #[case] output: &str,
+        #[case] kind: PackageProblemKind,
+        #[case] names: &[&str],
+    ) {
+        let SandboxError::Packages(problem) = classify(output) else {
+            panic!("not a package problem")
+        };
+        assert_eq!(
+            (problem.kind, problem.names),
+            (kind, names.iter().map(ToString::to_string).collect())
+        );
+    }
+
+    #[test]
+    fn only_names_on_the_index_are_installed() {
+        let good = [
+            "pandas",
+            "requests[socks]<3,>=2.31",
+            "numpy ~= 2.0",
+            "tomli; python_version < '3.11'",
+        ];
+        assert!(reject_locations(&good.map(String::from)).is_ok());
+        for bad in [
+            "git+https://example.com/x",
+            "x @ https://example.com/x.whl",
+            "./x",
+            "../x",
+            "-r",
+            "a/b",
+        ] {
+            assert!(reject_locations(&[bad.to_owned()]).is_err(), "{bad}");
+        }
+    }
+
+    #[rstest]
+    #[case::refused(
+        "WARNING: Retrying after connection broken by 'NewConnectionError(...)': /simple/pandas/\nERROR: Could not find a version that satisfies the requirement pandas (from versions: none)"
+    )]
+    #[case::server(
+        "ERROR: HTTP error 503 while getting https://index\nERROR: 503 Server Error: busy for url"
+    )]
+    #[case::uv("error: Failed to fetch: `https://pypi.org/simple/pandas/`\n  Caused by: dns error")]
+    fn an_index_that_does_not_answer_is_nobodys_fault(#[case] output: &str) {
+        assert!(matches!(classify(output), SandboxError::IndexUnreachable(_)));
+    }
+
+    #[test]
+    fn a_full_disk_is_told_as_such() {
+        let output =
+            "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device";
+        assert!(matches!(classify(output), SandboxError::DiskFull(_)));
+    }
+
+    #[test]
+    fn the_password_of_an_index_is_not_repeated() {
+        let message = classify("SSLError at https://user:hunter2@index.example.com/simple/").to_string();
+        assert!(message.contains("https://***@index.example.com"), "{message}");
+        assert!(!message.contains("hunter2"));
+    }
+}

@@ -1,0 +1,136 @@
+//! Limits hold for the whole process tree, as root and as a user.
+
+use std::process::Command;
+use std::time::Instant;
+
+use codegen_operator::pipeline::sandbox::{LimitKind, PhaseEnd};
+
+use crate::support::{cache, job, one_at_a_time, program, run, run_one};
+
+#[tokio::test]
+async fn a_fork_bomb_ends_at_the_limit_of_processes() {
+    let _alone = one_at_a_time();
+    let code = "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass\n";
+    let started = Instant::now();
+    let mut job = job(vec![program(code, &[]), program("print('next')", &[])]);
+    job.limits.timeout_seconds = 30.0;
+    let report = run(&job).await;
+    assert_eq!(report.phases[0].end, PhaseEnd::LimitHit(LimitKind::Processes));
+    assert_eq!(report.phases[1].stdout, "next\n", "the bomb is gone");
+    assert!(
+        started.elapsed().as_secs() < 25,
+        "it ended before its time ran out"
+    );
+}
+
+#[tokio::test]
+async fn a_tree_that_takes_ten_times_the_memory_ends_at_the_limit() {
+    let _alone = one_at_a_time();
+    // Every process alone stays below the limit.
+    let code = "import os, time\nfor _ in range(40):\n    if os.fork() == 0:\n        block = bytearray(64 << 20)\n        for at in range(0, len(block), 4096):\n            block[at] = 1\n        time.sleep(60)\nos.wait()\ntime.sleep(60)\n";
+    let mut job = job(vec![program(code, &[])]);
+    job.limits.timeout_seconds = 20.0;
+    assert_eq!(
+        run(&job).await.phases[0].end,
+        PhaseEnd::LimitHit(LimitKind::Memory)
+    );
+}
+
+#[tokio::test]
+async fn one_process_that_takes_too_much_memory_ends_at_the_limit() {
+    let _alone = one_at_a_time();
+    let report = run_one(program("block = b'x' * (2 << 30)\n", &[])).await;
+    assert_eq!(
+        report.end,
+        PhaseEnd::LimitHit(LimitKind::Memory),
+        "{}",
+        report.stderr
+    );
+}
+
+#[tokio::test]
+async fn files_in_memory_count_as_memory() {
+    let _alone = one_at_a_time();
+    let code = "for n in range(100):\n    open(f'/tmp/{n}', 'wb').write(b'x' * (16 << 20))\n";
+    let report = run_one(program(code, &[])).await;
+    assert_eq!(
+        report.end,
+        PhaseEnd::LimitHit(LimitKind::Memory),
+        "{}",
+        report.stderr
+    );
+}
+
+#[tokio::test]
+async fn a_program_that_stays_below_the_limits_is_left_alone() {
+    let code = "import threading\nblock = bytearray(100 << 20)\nthreads = [threading.Thread(target=lambda: None) for _ in range(20)]\nfor thread in threads: thread.start()\nfor thread in threads: thread.join()\nprint('done')\n";
+    let report = run_one(program(code, &[])).await;
+    assert_eq!(
+        (report.end, report.stdout.as_str()),
+        (PhaseEnd::Exited(0), "done\n"),
+        "{}",
+        report.stderr
+    );
+}
+
+#[tokio::test]
+async fn a_file_ends_at_the_limit_of_its_size() {
+    let report = run_one(program("open('/work/big', 'wb').write(b'x' * (40 << 20))\n", &[])).await;
+    assert_eq!(
+        report.end,
+        PhaseEnd::LimitHit(LimitKind::FileSize),
+        "{}",
+        report.stderr
+    );
+}
+
+#[tokio::test]
+async fn a_job_ends_when_its_time_runs_out() {
+    let code = "import time\nprint('started', flush=True)\ntime.sleep(600)\n";
+    let mut job = job(vec![program(code, &[]), program("", &[])]);
+    job.limits.timeout_seconds = 0.7;
+    let report = run(&job).await;
+    assert_eq!(report.phases.len(), 1, "no time is left for the second");
+    assert_eq!(
+        (&report.phases[0].end, report.phases[0].stdout.as_str()),
+        (&PhaseEnd::TimedOut, "started\n")
+    );
+    assert!(report.seconds < 3.0, "{}", report.seconds);
+}
+
+#[tokio::test]
+async fn only_the_end_of_much_output_is_kept() {
+    let report = run_one(program("for n in range(200_000): print(n)\n", &[])).await;
+    assert_eq!(report.stdout.len(), 64 * 1024);
+    assert!(report.stdout.ends_with("199999\n"));
+}
+
+#[test]
+fn limits_hold_when_a_user_starts_the_sandbox() {
+    if !rustix::process::geteuid().is_root() {
+        // The other tests of this file have just shown it.
+        return;
+    }
+    let cache = cache().with_file_name("codegen-operator-tests-nobody");
+    std::fs::create_dir_all(&cache).unwrap();
+    std::os::unix::fs::chown(&cache, Some(65534), Some(65534)).unwrap();
+    // Cargo's folder may be closed to other users, /proc's link to the program is not.
+    let program = std::fs::canonicalize("/proc/self/exe").unwrap();
+    let copy = cache.join("sandbox-tests");
+    let _ = std::fs::remove_file(&copy);
+    std::fs::copy(program, &copy).unwrap();
+    let output = Command::new("setpriv")
+        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--"])
+        .arg(copy)
+        .args(["limits::", "isolation::", "pytest_sessions::", "outputs::"])
+        .env("HOME", "/nonexistent")
+        .env("CODEGEN_CACHE_DIR", &cache)
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stdout)
+    );
+}

@@ -1,0 +1,16 @@
+//! The local sandbox with real environments, real bubblewrap and real pytest.
+//!
+//! Environments are built once and kept in the cache folder, so that later runs start at once.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests say what they expect"
+)]
+
+mod environments;
+mod isolation;
+mod limits;
+mod outputs;
+mod pytest_sessions;
+mod support;

@@ -1,0 +1,77 @@
+//! Outputs come back as bytes, bounded, without following anything the program planted.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use codegen_operator::pipeline::sandbox::{OutputContent, PhaseEnd};
+use rstest::rstest;
+
+use crate::support::{program, run_one};
+
+async fn output(code: &str) -> OutputContent {
+    let report = run_one(program(
+        &format!("import os\nos.chdir('/var/outputs')\n{code}"),
+        &["out"],
+    ))
+    .await;
+    assert_eq!(report.end, PhaseEnd::Exited(0), "{}", report.stderr);
+    assert_eq!(report.outputs.len(), 1);
+    report.outputs[0].content.clone()
+}
+
+#[tokio::test]
+async fn a_file_comes_back_as_its_bytes() {
+    let content = output("open('out', 'wb').write(bytes(range(256)))").await;
+    let OutputContent::File(text) = content else {
+        panic!("{content:?}")
+    };
+    assert_eq!(
+        BASE64_STANDARD.decode(text).unwrap(),
+        (0..=255).collect::<Vec<u8>>()
+    );
+}
+
+#[tokio::test]
+async fn a_folder_comes_back_with_all_its_files() {
+    let content =
+        output("os.makedirs('out/b/c')\nopen('out/b/c/z', 'w').write('1')\nopen('out/a', 'w')").await;
+    assert_eq!(
+        content,
+        OutputContent::Dir(vec![("a".into(), String::new()), ("b/c/z".into(), "MQ==".into())])
+    );
+}
+
+#[rstest]
+#[case::missing("pass", OutputContent::Missing)]
+#[case::link("os.symlink('/etc/passwd', 'out')", OutputContent::NotAFile("a link".into()))]
+#[case::link_in_folder(
+    "os.mkdir('out'); os.symlink('/etc', 'out/x')",
+    OutputContent::NotAFile("a folder with a link in it".into())
+)]
+#[case::pipe("os.mkfifo('out')", OutputContent::NotAFile("a named pipe".into()))]
+#[case::socket(
+    "import socket; socket.socket(socket.AF_UNIX).bind('out')",
+    OutputContent::NotAFile("a socket".into())
+)]
+#[case::too_large("open('out', 'wb').truncate((1 << 20) + 1)", OutputContent::TooLarge((1 << 20) + 1))]
+#[case::many_files(
+    "os.mkdir('out')\nfor n in range(1001): open(f'out/{n}', 'w').close()",
+    OutputContent::NotAFile("a folder with more than 1000 entries".into())
+)]
+#[tokio::test]
+async fn anything_else_is_told_by_its_kind(#[case] code: &str, #[case] expected: OutputContent) {
+    assert_eq!(output(code).await, expected);
+}
+
+#[tokio::test]
+async fn all_outputs_together_are_bounded() {
+    let names = ["a", "b", "c", "d", "e"];
+    let code = "for name in 'abcde': open(f'/var/outputs/{name}', 'wb').truncate(1 << 20)\n";
+    let report = run_one(program(code, &names)).await;
+    let large = |content: &OutputContent| matches!(content, OutputContent::TooLarge(_));
+    let told: Vec<bool> = report
+        .outputs
+        .iter()
+        .map(|output| large(&output.content))
+        .collect();
+    assert_eq!(told, [false, false, false, false, true]);
+}

@@ -1,0 +1,135 @@
+//! What the tests share: an environment, and jobs of a few words.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::PathBuf;
+
+use codegen_operator::api::common::Language;
+use codegen_operator::pipeline::sandbox::{
+    Job, JobLimits, NetworkAccess, Packages, Phase, PhaseName, PhaseReport, ProgramPhase, Report, Sentinels,
+    TestPhase, TestReport,
+};
+use codegen_operator::pipeline::task::ImageSettings;
+use codegen_operator::sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox as _, SandboxError};
+
+pub const FIRST: &str = "test_first_4f1c";
+pub const LAST: &str = "test_last_9b2e";
+
+pub fn cache() -> PathBuf {
+    std::env::var_os("CODEGEN_CACHE_DIR").map_or_else(
+        || {
+            let user = rustix::process::geteuid().as_raw();
+            std::env::temp_dir().join(format!("codegen-operator-tests-{user}"))
+        },
+        PathBuf::from,
+    )
+}
+
+pub fn sandbox() -> LocalSandbox {
+    LocalSandbox::new(cache())
+}
+
+pub fn spec(packages: &[&str]) -> ImageSpec {
+    let settings = ImageSettings {
+        repository: None,
+        base: String::new(),
+        base_packages: vec![],
+        base_system_packages: vec![],
+        python_version: "3.12".into(),
+        index_url: None,
+    };
+    let pip = packages.iter().map(ToString::to_string).collect();
+    ImageSpec::new(Language::Python, &settings, &Packages { pip, apt: vec![] })
+}
+
+pub async fn build(spec: &ImageSpec) -> Result<Built, SandboxError> {
+    match sandbox().build(spec).await? {
+        Progressing::Done(built) => Ok(built),
+        Progressing::Pending => panic!("a local build is done when it answers"),
+    }
+}
+
+/// The environment that most tests run in.
+pub async fn environment() -> String {
+    build(&spec(&["pytest-asyncio", "pytest-mock"]))
+        .await
+        .unwrap()
+        .image
+}
+
+pub fn job(phases: Vec<Phase>) -> Job {
+    Job {
+        phases,
+        inputs: vec![],
+        env: BTreeMap::new(),
+        limits: JobLimits {
+            timeout_seconds: 60.0,
+            cpus: 1.0,
+            memory_bytes: 256 << 20,
+            processes: 64,
+            file_bytes: 32 << 20,
+        },
+        network: NetworkAccess::Denied,
+    }
+}
+
+pub fn tests(solution: &str, test_file: &str) -> Phase {
+    Phase::Tests(TestPhase {
+        name: PhaseName::Tests,
+        solution: solution.into(),
+        tests: BTreeMap::from([("test_solution.py".to_owned(), test_file.to_owned())]),
+        sentinels: Sentinels {
+            must_pass: FIRST.into(),
+            must_fail: LAST.into(),
+        },
+    })
+}
+
+pub fn program(solution: &str, outputs: &[&str]) -> Phase {
+    Phase::Program(ProgramPhase {
+        name: PhaseName::Rehearsal,
+        solution: solution.into(),
+        args: vec![],
+        outputs: outputs.iter().map(ToString::to_string).collect(),
+        max_output_bytes: 1 << 20,
+    })
+}
+
+pub async fn run(job: &Job) -> Report {
+    match sandbox().run(&environment().await, job).await {
+        Ok(Progressing::Done(report)) => report,
+        other => panic!("no report: {other:?}"),
+    }
+}
+
+pub async fn run_one(phase: Phase) -> PhaseReport {
+    run(&job(vec![phase])).await.phases.remove(0)
+}
+
+/// Run a program that prints; what it printed.
+pub async fn printed(solution: &str) -> String {
+    let report = run_one(program(solution, &[])).await;
+    assert_eq!(report.stderr, "");
+    report.stdout
+}
+
+pub async fn session(solution: &str, test_file: &str) -> TestReport {
+    let report = run_one(tests(solution, test_file)).await;
+    let session = report.tests.expect("a session");
+    assert!(!report.stderr.contains("Traceback"), "{}", report.stderr);
+    session
+}
+
+/// Ids of what was collected, short of the sentinels.
+pub fn own(ids: &[String]) -> Vec<&str> {
+    let own = |id: &&String| !id.contains(FIRST) && !id.contains(LAST);
+    ids.iter().filter(own).map(String::as_str).collect()
+}
+
+/// Tests that fill the machine wait for each other.
+pub fn one_at_a_time() -> File {
+    std::fs::create_dir_all(cache()).unwrap();
+    let file = File::create(cache().join("one-at-a-time.lock")).unwrap();
+    file.lock().unwrap();
+    file
+}
