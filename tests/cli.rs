@@ -1,7 +1,10 @@
 //! The program from outside: what it says to wrong command lines, manifests and machines.
 
+#![expect(clippy::unwrap_used, reason = "what these helpers share is part of a test")]
+
+use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
@@ -18,11 +21,16 @@ spec:
   model: {name: some-model, apiKeySecretRef: {name: openai, key: api-key}}
   samples: [{name: a, configMapKeyRef: {name: numbers, key: a.csv}}]
 ";
-const NUMBERS: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: numbers}\ndata: {a.csv: \"x\\n1\\n\"}\n";
+const NUMBERS: &str =
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: numbers}\ndata: {a.csv: \"x\\n1\\n\"}\n";
 
 fn program(folder: &Path) -> Command {
     let mut command = Command::cargo_bin("kubectl-codegen").unwrap();
-    command.current_dir(folder).env_remove("OPENAI_API_KEY").env_remove("ANTHROPIC_API_KEY").env_remove("NO_COLOR");
+    command
+        .current_dir(folder)
+        .env_remove("OPENAI_API_KEY")
+        .env_remove("ANTHROPIC_API_KEY")
+        .env_remove("NO_COLOR");
     command
 }
 
@@ -37,7 +45,11 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
 #[test]
 fn the_short_help_has_examples_and_the_long_one_exit_codes() {
     let folder = folder(&[]);
-    program(folder.path()).args(["local", "-h"]).assert().success().stdout(contains("--replay"));
+    program(folder.path())
+        .args(["local", "-h"])
+        .assert()
+        .success()
+        .stdout(contains("--replay"));
     program(folder.path())
         .args(["local", "--help"])
         .assert()
@@ -48,18 +60,39 @@ fn the_short_help_has_examples_and_the_long_one_exit_codes() {
 #[test]
 fn a_command_line_without_a_manifest_is_wrong_usage() {
     let folder = folder(&[]);
-    program(folder.path()).arg("local").assert().code(2).stdout("").stderr(contains("--filename"));
-    program(folder.path()).args(["local", "-f", "a", "--sample", "x"]).assert().code(2).stderr(contains("name=path"));
-    program(folder.path()).args(["local", "-f", "a", "--replay-strict"]).assert().code(2).stderr(contains("--replay"));
+    program(folder.path())
+        .arg("local")
+        .assert()
+        .code(2)
+        .stdout("")
+        .stderr(contains("--filename"));
+    program(folder.path())
+        .args(["local", "-f", "a", "--sample", "x"])
+        .assert()
+        .code(2)
+        .stderr(contains("name=path"));
+    program(folder.path())
+        .args(["local", "-f", "a", "--replay-strict"])
+        .assert()
+        .code(2)
+        .stderr(contains("--replay"));
 }
 
 #[test]
 fn completion_and_manual_page_are_printed() {
     let folder = folder(&[]);
     for shell in ["bash", "zsh", "fish"] {
-        program(folder.path()).args(["completion", shell]).assert().success().stdout(contains("kubectl-codegen"));
+        program(folder.path())
+            .args(["completion", shell])
+            .assert()
+            .success()
+            .stdout(contains("kubectl-codegen"));
     }
-    program(folder.path()).arg("man").assert().success().stdout(contains(".TH"));
+    program(folder.path())
+        .arg("man")
+        .assert()
+        .success()
+        .stdout(contains(".TH"));
 }
 
 #[test]
@@ -72,7 +105,11 @@ fn a_reader_that_stops_reading_is_no_error() {
         .unwrap();
     drop(child.stdout.take());
     let Output { status, stderr, .. } = child.wait_with_output().unwrap();
-    assert!(status.success() && stderr.is_empty(), "{status} {}", String::from_utf8_lossy(&stderr));
+    assert!(
+        status.success() && stderr.is_empty(),
+        "{status} {}",
+        String::from_utf8_lossy(&stderr)
+    );
 }
 
 #[test]
@@ -88,11 +125,20 @@ fn a_missing_file_is_named() {
 
 #[test]
 fn every_unknown_field_is_named_with_its_document() {
-    let text = format!("{NUMBERS}---\n{}", TASK.replace("prompt:", "promt: x\n  modle: y\n  prompt:"));
-    let folder = folder(&[("task.yaml", &text)]);
-    program(folder.path()).args(["local", "-f", "task.yaml"]).assert().code(2).stdout("").stderr(
-        contains("error: task.yaml (document 2) spec.promt: ").and(contains("error: task.yaml (document 2) spec.modle: ")),
+    let text = format!(
+        "{NUMBERS}---\n{}",
+        TASK.replace("prompt:", "promt: x\n  modle: y\n  prompt:")
     );
+    let folder = folder(&[("task.yaml", &text)]);
+    program(folder.path())
+        .args(["local", "-f", "task.yaml"])
+        .assert()
+        .code(2)
+        .stdout("")
+        .stderr(
+            contains("error: task.yaml (document 2) spec.promt: ")
+                .and(contains("error: task.yaml (document 2) spec.modle: ")),
+        );
 }
 
 #[test]
@@ -100,12 +146,12 @@ fn a_document_that_unfolds_without_end_is_refused_at_once() {
     let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
     for level in 1..14 {
         let aliases = vec![format!("*a{}", level - 1); 9].join(", ");
-        text.push_str(&format!("a{level}: &a{level} [{aliases}]\n"));
+        writeln!(text, "a{level}: &a{level} [{aliases}]").unwrap();
     }
     let folder = folder(&[("bomb.yaml", &text)]);
     program(folder.path())
         .args(["local", "-f", "bomb.yaml"])
-        .timeout(std::time::Duration::from_secs(60))
+        .timeout(std::time::Duration::from_mins(1))
         .assert()
         .code(2)
         .stderr(starts_with("error: bomb.yaml (document 1): "));
@@ -125,9 +171,16 @@ fn a_missing_config_map_names_both_ways_to_give_it() {
 #[test]
 fn a_missing_secret_names_every_way_to_give_the_key() {
     let folder = folder(&[("task.yaml", &format!("{NUMBERS}---\n{TASK}"))]);
-    program(folder.path()).args(["local", "-f", "task.yaml"]).assert().code(2).stdout("").stderr(
-        contains("Secret openai").and(contains("OPENAI_API_KEY")).and(contains("--model-key-env")),
-    );
+    program(folder.path())
+        .args(["local", "-f", "task.yaml"])
+        .assert()
+        .code(2)
+        .stdout("")
+        .stderr(
+            contains("Secret openai")
+                .and(contains("OPENAI_API_KEY"))
+                .and(contains("--model-key-env")),
+        );
 }
 
 #[test]
@@ -159,7 +212,9 @@ fn a_manifest_may_come_from_standard_input() {
         .write_stdin("kind: [\n")
         .assert()
         .code(2)
-        .stderr(starts_with("error: standard input (document 1): cannot be read as YAML"));
+        .stderr(starts_with(
+            "error: standard input (document 1): cannot be read as YAML",
+        ));
 }
 
 #[test]
@@ -195,7 +250,10 @@ fn documents_that_no_local_run_uses_are_told_and_ignored() {
 #[test]
 fn a_kustomization_is_read_with_k() {
     let folder = folder(&[
-        ("kustomization.yaml", "resources: [task.yaml]\nconfigMapGenerator: [{name: numbers, files: [b.csv]}]\n"),
+        (
+            "kustomization.yaml",
+            "resources: [task.yaml]\nconfigMapGenerator: [{name: numbers, files: [b.csv]}]\n",
+        ),
         ("task.yaml", TASK),
         ("b.csv", "x\n1\n"),
     ]);
@@ -203,5 +261,7 @@ fn a_kustomization_is_read_with_k() {
         .args(["local", "-k", "."])
         .assert()
         .code(2)
-        .stderr(contains("refers to key a.csv of ConfigMap numbers, which has b.csv"));
+        .stderr(contains(
+            "refers to key a.csv of ConfigMap numbers, which has b.csv",
+        ));
 }

@@ -92,12 +92,18 @@ pub struct LocalArgs {
     #[arg(long, help_heading = "Results")]
     pub fresh: bool,
     /// What goes to stdout: a summary for people, or the task with its status.
-    #[arg(short = 'o', long = "format", value_name = "FORMAT", default_value = "text", help_heading = "Results")]
+    #[arg(
+        short = 'o',
+        long = "format",
+        value_name = "FORMAT",
+        default_value = "text",
+        help_heading = "Results"
+    )]
     pub format: Format,
     /// Show more: -v what is decided, -vv everything.
     #[arg(short, long, action = clap::ArgAction::Count, help_heading = "Results")]
     pub verbose: u8,
-    /// Colours on stderr. `auto`: on a terminal, unless NO_COLOR is set.
+    /// Colours on stderr. `auto`: on a terminal, unless `NO_COLOR` is set.
     #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Results")]
     pub color: Color,
 }
@@ -106,7 +112,7 @@ pub struct LocalArgs {
 #[derive(Args, Debug, Default, Clone)]
 #[command(next_help_heading = "Model")]
 pub struct ModelArgs {
-    /// Base address of the model's API, in the place of the manifest's (http://127.0.0.1:8080/v1).
+    /// Base address of the model's API, in the place of the manifest's (`http://127.0.0.1:8080/v1`).
     #[arg(long, value_name = "URL", value_parser = http_address)]
     pub model_url: Option<String>,
     /// Name of the model, in the place of the manifest's.
@@ -181,7 +187,10 @@ fn http_address(text: &str) -> Result<String, String> {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => {
             Ok(text.trim_end_matches('/').to_owned())
         }
-        _ => Err("write an address that begins with http:// or https://, for example http://127.0.0.1:8080/v1".to_owned()),
+        _ => Err(
+            "write an address that begins with http:// or https://, for example http://127.0.0.1:8080/v1"
+                .to_owned(),
+        ),
     }
 }
 
@@ -198,14 +207,20 @@ mod tests {
 
     #[test]
     fn a_sample_is_a_name_and_a_path_that_may_hold_an_equals_sign() {
-        assert_eq!(name_and_path("a=b=c").unwrap(), ("a".to_owned(), PathBuf::from("b=c")));
+        assert_eq!(
+            name_and_path("a=b=c").unwrap(),
+            ("a".to_owned(), PathBuf::from("b=c"))
+        );
         assert!(name_and_path("a=").is_err());
         assert!(name_and_path("a").is_err());
     }
 
     #[test]
     fn an_address_loses_its_last_slash() {
-        assert_eq!(http_address("http://127.0.0.1:1/v1/").unwrap(), "http://127.0.0.1:1/v1");
+        assert_eq!(
+            http_address("http://127.0.0.1:1/v1/").unwrap(),
+            "http://127.0.0.1:1/v1"
+        );
         assert!(http_address("127.0.0.1:1").is_err());
         assert!(http_address("file:///etc").is_err());
     }

@@ -1,6 +1,7 @@
 //! `kubectl-codegen local`: from the command line to tasks run one after another.
 
 use std::fmt::Display;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::runtime;
@@ -24,7 +25,8 @@ const USAGE: i32 = 2;
 
 /// Runs the command; the exit code is the worst of its tasks.
 pub(super) fn run(args: &LocalArgs) -> i32 {
-    let progress = std::sync::Arc::new(Progress::new(args.color));
+    let progress = Arc::new(Progress::new(args.color));
+    log(args.verbose);
     let objects = match read(args) {
         Ok(objects) => objects,
         Err(message) => return fail(&progress, &message, USAGE),
@@ -38,12 +40,16 @@ pub(super) fn run(args: &LocalArgs) -> i32 {
     };
     // Fails only when a provider is installed already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let runtime = match runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+    let runtime = match runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
     };
     runtime.block_on(async {
-        let told = std::sync::Arc::clone(&progress);
+        let told = Arc::clone(&progress);
         let listening = interrupt::listen(move || {
             told.lines(&warning(
                 "stopping after the model call in flight, so that its reply is not lost; Ctrl-C again leaves at once",
@@ -54,6 +60,20 @@ pub(super) fn run(args: &LocalArgs) -> i32 {
             Err(error) => fail(&progress, &format!("cannot listen for Ctrl-C: {error}"), TASK_FAILED),
         }
     })
+}
+
+/// Log records go to stderr, and only when asked for.
+fn log(verbose: u8) {
+    let level = match verbose {
+        0 => return,
+        1 => "codegen_operator=debug",
+        _ => "codegen_operator=trace,reqwest=debug",
+    };
+    // Fails only when there is a subscriber already, which is as good.
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(level)
+        .with_writer(std::io::stderr)
+        .try_init();
 }
 
 fn read(args: &LocalArgs) -> Result<Objects, Box<dyn Display>> {
@@ -103,7 +123,11 @@ async fn run_all(
         }
     }
     match document(args.format, printed, tasks.len()).map(|text| super::print(text.as_bytes())) {
-        Some(Err(error)) => fail(progress, &format!("cannot write to stdout: {error}"), code.max(TASK_FAILED)),
+        Some(Err(error)) => fail(
+            progress,
+            &format!("cannot write to stdout: {error}"),
+            code.max(TASK_FAILED),
+        ),
         Some(Ok(())) | None => code,
     }
 }
@@ -135,7 +159,10 @@ fn report(format: Format, ended: &Ended, progress: &Progress) {
         progress.lines(&lines);
         return;
     }
-    let text: String = lines.iter().map(|line| super::paint::paint(line, progress.colours_stdout()) + "\n").collect();
+    let text: String = lines
+        .iter()
+        .map(|line| super::paint::paint(line, progress.colours_stdout()) + "\n")
+        .collect();
     let _ = super::print(text.as_bytes());
 }
 
@@ -183,7 +210,10 @@ mod tests {
         let one = document(Format::Json, vec![json!({"kind": "A"})], 1).unwrap();
         assert_eq!(serde_json::from_str::<Value>(&one).unwrap()["kind"], "A");
         let two = document(Format::Json, vec![json!({"n": 1}), json!({"n": 2})], 2).unwrap();
-        assert_eq!(serde_json::from_str::<Value>(&two).unwrap()["items"], json!([{"n": 1}, {"n": 2}]));
+        assert_eq!(
+            serde_json::from_str::<Value>(&two).unwrap()["items"],
+            json!([{"n": 1}, {"n": 2}])
+        );
         assert_eq!(document(Format::Text, vec![json!({})], 1), None);
     }
 

@@ -30,7 +30,10 @@ impl Line {
     /// A line.
     #[must_use]
     pub fn new(mark: Mark, text: impl Into<String>) -> Self {
-        Self { mark, text: text.into() }
+        Self {
+            mark,
+            text: text.into(),
+        }
     }
 }
 

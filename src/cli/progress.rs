@@ -24,7 +24,12 @@ impl Progress {
     #[must_use]
     pub fn new(color: Color) -> Self {
         let is_terminal = std::io::stderr().is_terminal();
-        Self { bar: Mutex::new(None), is_terminal, is_coloured: is_coloured(color, is_terminal), color }
+        Self {
+            bar: Mutex::new(None),
+            is_terminal,
+            is_coloured: is_coloured(color, is_terminal),
+            color,
+        }
     }
 
     /// Whether text on stdout is coloured.

@@ -27,11 +27,17 @@ pub struct Rendered {
 
 impl Rendered {
     fn running(label: impl Into<String>) -> Self {
-        Self { lines: Vec::new(), running: Some(label.into()) }
+        Self {
+            lines: Vec::new(),
+            running: Some(label.into()),
+        }
     }
 
     fn line(mark: Mark, name: &str, text: &str) -> Self {
-        Self { lines: vec![step(mark, name, text)], running: None }
+        Self {
+            lines: vec![step(mark, name, text)],
+            running: None,
+        }
     }
 }
 
@@ -43,35 +49,75 @@ pub fn render(event: &Event) -> Rendered {
         Event::CallStarted { kind, sequence } => {
             Rendered::running(format!("call {sequence}: the model {}", doing(*kind)))
         }
-        Event::CallFinished { kind, usage, seconds: time, from_ledger, .. } => {
-            let tokens = format!("{:>6} + {:>5} tokens", thousands(usage.input), thousands(usage.output));
-            let time = if *from_ledger { "recorded".to_owned() } else { seconds(*time) };
+        Event::CallFinished {
+            kind,
+            usage,
+            seconds: time,
+            from_ledger,
+            ..
+        } => {
+            let tokens = format!(
+                "{:>6} + {:>5} tokens",
+                thousands(usage.input),
+                thousands(usage.output)
+            );
+            let time = if *from_ledger {
+                "recorded".to_owned()
+            } else {
+                seconds(*time)
+            };
             Rendered::line(Mark::Done, name(*kind), &format!("{tokens}   {time}"))
         }
         Event::RequestChanged { kind, sequence } => Rendered::line(
             Mark::Warning,
             name(*kind),
-            &format!("the request of call {sequence} has changed since its reply was recorded; the reply is used"),
+            &format!(
+                "the request of call {sequence} has changed since its reply was recorded; the reply is used"
+            ),
         ),
-        Event::ReplyRejected { kind, reason } => {
-            named_paragraph(Mark::Warning, name(*kind), &format!("asked for again: {reason}"), MAX_CAUSE_LINES)
-        }
-        Event::BuildStarted { packages } => {
-            Rendered::running(cut(&format!("packages: {}", packages.join(", ")), TEXT_COLUMNS - 10))
-        }
-        Event::BuildFinished { image, python, seconds: time, cached } => {
-            let time = if *cached { "was there".to_owned() } else { seconds(*time) };
+        Event::ReplyRejected { kind, reason } => named_paragraph(
+            Mark::Warning,
+            name(*kind),
+            &format!("asked for again: {reason}"),
+            MAX_CAUSE_LINES,
+        ),
+        Event::BuildStarted { packages } => Rendered::running(cut(
+            &format!("packages: {}", packages.join(", ")),
+            TEXT_COLUMNS - 10,
+        )),
+        Event::BuildFinished {
+            image,
+            python,
+            seconds: time,
+            cached,
+        } => {
+            let time = if *cached {
+                "was there".to_owned()
+            } else {
+                seconds(*time)
+            };
             Rendered::line(Mark::Done, "environment", &format!("{image} ({python})   {time}"))
         }
-        Event::BuildFailed { message } => named_paragraph(Mark::Failed, "environment", message, MAX_CAUSE_LINES),
-        Event::TestsFinished { attempt, tests, acceptance, failing, rehearsal } => {
-            tests_finished(*attempt, *tests, *acceptance, failing, rehearsal)
+        Event::BuildFailed { message } => {
+            named_paragraph(Mark::Failed, "environment", message, MAX_CAUSE_LINES)
         }
+        Event::TestsFinished {
+            attempt,
+            tests,
+            acceptance,
+            failing,
+            rehearsal,
+        } => tests_finished(*attempt, *tests, *acceptance, failing, rehearsal),
         Event::Diagnosed { failures, .. } => diagnosed(failures),
-        Event::FixApplied { kind, names } => Rendered::line(Mark::Done, name(*kind), &names.join(", ")),
-        Event::IterationFinished { attempt, error_types, packages_added } => {
-            iteration_finished(*attempt, error_types, packages_added)
-        }
+        Event::FixApplied { names, .. } => Rendered {
+            lines: vec![detail(&format!("changed {}", names.join(", ")))],
+            running: None,
+        },
+        Event::IterationFinished {
+            attempt,
+            error_types,
+            packages_added,
+        } => iteration_finished(*attempt, error_types, packages_added),
         Event::Waiting { message, .. } => named_paragraph(Mark::Warning, "waiting", message, usize::MAX),
     }
 }
@@ -102,7 +148,10 @@ fn tests_finished(
     failing: &[String],
     rehearsal: &RehearsalStatus,
 ) -> Rendered {
-    let mut parts = vec![tests.map_or_else(|| "no generated tests".to_owned(), |counts| counts_text(counts, "test"))];
+    let mut parts = vec![tests.map_or_else(
+        || "no generated tests".to_owned(),
+        |counts| counts_text(counts, "test"),
+    )];
     parts.extend(acceptance.map(|counts| counts_text(counts, "acceptance test")));
     parts.push(
         match rehearsal.result {
@@ -112,7 +161,11 @@ fn tests_finished(
         }
         .to_owned(),
     );
-    let mark = if failing.is_empty() { Mark::Done } else { Mark::Failed };
+    let mark = if failing.is_empty() {
+        Mark::Done
+    } else {
+        Mark::Failed
+    };
     let mut lines = vec![step(mark, &format!("attempt {attempt}"), &parts.join(", "))];
     lines.extend(failing.iter().take(MAX_FAILING).map(|test| detail(test)));
     if failing.len() > MAX_FAILING {
@@ -128,11 +181,11 @@ fn tests_finished(
 #[must_use]
 pub fn counts_text(counts: TestCounts, noun: &str) -> String {
     let total = u64::try_from(counts.total).unwrap_or_default();
-    let mut text = format!("{} of {} passed", counts.passed, count(total, noun));
-    if counts.skipped > 0 {
-        text.push_str(&format!(" ({} skipped)", counts.skipped));
+    let text = format!("{} of {} passed", counts.passed, count(total, noun));
+    match counts.skipped {
+        0 => text,
+        skipped => format!("{text} ({skipped} skipped)"),
     }
-    text
 }
 
 fn diagnosed(failures: &[FailureDiagnosis]) -> Rendered {
@@ -143,14 +196,22 @@ fn diagnosed(failures: &[FailureDiagnosis]) -> Rendered {
         if let Some(before) = failure.reclassified_from {
             blame = format!("{blame}, no longer {}", error_type(before));
         }
-        lines.push(step(Mark::Done, "diagnosis", &format!("{test}: {blame}")));
-        lines.extend(paragraph(&failure.root_cause, MAX_CAUSE_LINES).iter().map(|text| detail(text)));
+        lines.push(detail(&format!("{test}: {blame}")));
+        lines.extend(
+            paragraph(&failure.root_cause, MAX_CAUSE_LINES)
+                .iter()
+                .map(|text| detail(text)),
+        );
     }
     Rendered { lines, running: None }
 }
 
 fn iteration_finished(attempt: u32, error_types: &[String], packages_added: &[String]) -> Rendered {
-    let types = if error_types.is_empty() { "passed".to_owned() } else { error_types.join(", ") };
+    let types = if error_types.is_empty() {
+        "passed".to_owned()
+    } else {
+        error_types.join(", ")
+    };
     let mut text = types;
     if !packages_added.is_empty() {
         text = format!("{text}; packages added: {}", packages_added.join(", "));
@@ -179,8 +240,12 @@ fn paragraph(text: &str, max_lines: usize) -> Vec<String> {
 
 fn step(mark: Mark, name: &str, text: &str) -> Line {
     // Numbers are aligned with spaces, which a cut would take out.
-    let fits = text.chars().count() <= TEXT_COLUMNS - NAME_COLUMNS - 1 && !text.contains(char::is_control);
-    let text = if fits { text.to_owned() } else { cut(text, TEXT_COLUMNS - NAME_COLUMNS - 1) };
+    let fits = text.chars().count() < TEXT_COLUMNS - NAME_COLUMNS && !text.contains(char::is_control);
+    let text = if fits {
+        text.to_owned()
+    } else {
+        cut(text, TEXT_COLUMNS - NAME_COLUMNS - 1)
+    };
     Line::new(mark, format!("{name:<NAME_COLUMNS$} {text}"))
 }
 

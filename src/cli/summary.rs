@@ -15,9 +15,20 @@ pub fn summary(ended: &Ended) -> Vec<Line> {
     let none = CodeGenTaskStatus::default();
     let status = ended.task.status.as_ref().unwrap_or(&none);
     let name = ended.task.metadata.name.as_deref().unwrap_or_default();
-    let reason = status.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
-    let (verb, mark) = if ended.succeeded() { ("succeeded", Mark::Done) } else { ("failed", Mark::Failed) };
-    let mut lines = vec![Line::new(Mark::Heading, ""), Line::new(mark, format!("{name} {verb}{reason}"))];
+    let reason = status
+        .reason
+        .as_deref()
+        .map(|reason| format!(": {reason}"))
+        .unwrap_or_default();
+    let (verb, mark) = if ended.succeeded() {
+        ("succeeded", Mark::Done)
+    } else {
+        ("failed", Mark::Failed)
+    };
+    let mut lines = vec![
+        Line::new(Mark::Heading, ""),
+        Line::new(mark, format!("{name} {verb}{reason}")),
+    ];
     if !ended.succeeded() {
         let message = status.message.as_deref().unwrap_or_default();
         field(&mut lines, "why", message);
@@ -31,21 +42,33 @@ pub fn summary(ended: &Ended) -> Vec<Line> {
     field(&mut lines, "tests", &tests(last));
     field(&mut lines, "model", &spent(status));
     let folder = ended.folder.display();
-    for (label, file, artifact) in [("program", "solution.py", "solution"), ("suite", "test_solution.py", "tests")] {
+    for (label, file, artifact) in [
+        ("program", "solution.py", "solution"),
+        ("suite", "test_solution.py", "tests"),
+    ] {
         if status.artifacts.iter().any(|present| present.name == artifact) {
             field(&mut lines, label, &format!("{folder}/{file}"));
         }
     }
     if !ended.outputs.is_empty() {
         field(&mut lines, "outputs", &format!("{folder}/outputs"));
-        let columns = ended.outputs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).min(30);
+        let columns = ended
+            .outputs
+            .iter()
+            .map(|(name, _)| name.chars().count())
+            .max()
+            .unwrap_or(0)
+            .min(30);
         for (name, value) in &ended.outputs {
-            let text = format!("{name:<columns$}  {}", cut(value, TEXT_COLUMNS - columns.min(30) - 2));
+            let text = format!(
+                "{name:<columns$}  {}",
+                cut(value, TEXT_COLUMNS - columns.min(30) - 2)
+            );
             lines.push(Line::new(Mark::Detail, format!("{:<10} {text}", "")));
         }
     }
-    for path in &ended.moved_aside {
-        field(&mut lines, "kept", &format!("your own file is now {}", path.display()));
+    for notice in &ended.notices {
+        field(&mut lines, "note", notice);
     }
     field(&mut lines, "details", &format!("{folder}/status.yaml"));
     lines
@@ -64,22 +87,24 @@ fn field(lines: &mut Vec<Line>, name: &str, text: &str) {
 fn tests(last: Option<&AttemptStatus>) -> String {
     let Some(last) = last else { return String::new() };
     let parts = [(last.tests, "test"), (last.acceptance_tests, "acceptance test")];
-    let texts = parts.iter().filter_map(|(counts, noun)| Some(counts_text((*counts)?, noun)));
+    let texts = parts
+        .iter()
+        .filter_map(|(counts, noun)| Some(counts_text((*counts)?, noun)));
     texts.collect::<Vec<_>>().join(", ")
 }
 
 fn spent(status: &CodeGenTaskStatus) -> String {
     let number = |number: i64| u64::try_from(number).unwrap_or_default();
-    let mut text = format!(
+    let text = format!(
         "{}, {} + {} tokens",
         count(number(status.model_calls.into()), "call"),
         thousands(number(status.tokens.input)),
         thousands(number(status.tokens.output)),
     );
-    if status.lost_calls > 0 {
-        text.push_str(&format!(", {} lost", count(number(status.lost_calls.into()), "call")));
+    match status.lost_calls {
+        0 => text,
+        lost => format!("{text}, {} lost", count(number(lost.into()), "call")),
     }
-    text
 }
 
 #[cfg(test)]

@@ -17,7 +17,10 @@ pub fn cut(text: &str, columns: usize) -> String {
 /// One line: control characters (also those that would move a terminal's cursor) become spaces, runs of them one.
 #[must_use]
 pub fn single_line(text: &str) -> String {
-    text.split(|c: char| c.is_control() || c == ' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    text.split(|c: char| c.is_control() || c == ' ')
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Breaks a text into lines of at most `columns` characters, between words where it can.
@@ -82,7 +85,9 @@ pub fn seconds(seconds: f64) -> String {
     if seconds < 60.0 {
         return format!("{seconds:.1} s");
     }
-    let whole = std::time::Duration::try_from_secs_f64(seconds).unwrap_or_default().as_secs();
+    let whole = std::time::Duration::try_from_secs_f64(seconds)
+        .unwrap_or_default()
+        .as_secs();
     format!("{} min {} s", whole / 60, whole % 60)
 }
 

@@ -96,45 +96,50 @@ pub fn model_credentials(
             header_value(index, header, namespace, objects)?,
         ));
     }
-    let api_key = match (options.variable, &model.api_key_secret_ref) {
-        (Some(name), _) => Some(variable(name).ok_or_else(|| CredentialError::NoVariable {
-            name: name.to_owned(),
-        })?),
-        (None, reference) => {
-            let usual = usual_variable(model.provider);
-            let from_environment = may_use_environment(model, options)
-                .then(|| variable(usual))
-                .flatten();
-            match reference {
-                None => from_environment,
-                Some(reference) => {
-                    let instead = if may_use_environment(model, options) {
-                        format!(", or set {usual}, or name another variable with --model-key-env")
-                    } else {
-                        ", or name a variable that holds the key with --model-key-env".to_owned()
-                    };
-                    let found = secret(
-                        reference,
-                        "spec.model.apiKeySecretRef",
-                        &instead,
-                        namespace,
-                        objects,
-                    );
-                    match (found, from_environment) {
-                        (Ok(key), _) => Some(key),
-                        (Err(CredentialError::NoSecret { .. }), Some(key)) => Some(key),
-                        // The endpoint of the command line may need no key, whatever the manifest's one needs.
-                        (Err(CredentialError::NoSecret { .. }), None) if options.endpoint_given => None,
-                        (Err(error), _) => return Err(error),
-                    }
-                }
-            }
-        }
-    };
+    let api_key = api_key(model, options, namespace, objects, &variable)?;
     Ok(ModelCredentials {
         api_key: api_key.map(|key| Secret::new(&key)),
         headers,
     })
+}
+
+fn api_key(
+    model: &ModelSettings,
+    options: KeyOptions<'_>,
+    namespace: &str,
+    objects: &Objects,
+    variable: &impl Fn(&str) -> Option<String>,
+) -> Result<Option<String>, CredentialError> {
+    if let Some(name) = options.variable {
+        let missing = || CredentialError::NoVariable {
+            name: name.to_owned(),
+        };
+        return variable(name).ok_or_else(missing).map(Some);
+    }
+    let usual = usual_variable(model.provider);
+    let may_use_usual = may_use_environment(model, options);
+    let from_environment = may_use_usual.then(|| variable(usual)).flatten();
+    let Some(reference) = &model.api_key_secret_ref else {
+        return Ok(from_environment);
+    };
+    let instead = if may_use_usual {
+        format!(", or set {usual}, or name another variable with --model-key-env")
+    } else {
+        ", or name a variable that holds the key with --model-key-env".to_owned()
+    };
+    match secret(
+        reference,
+        "spec.model.apiKeySecretRef",
+        &instead,
+        namespace,
+        objects,
+    ) {
+        // The endpoint of the command line may need no key, whatever the manifest's one needs.
+        Err(CredentialError::NoSecret { .. }) if from_environment.is_some() || options.endpoint_given => {
+            Ok(from_environment)
+        }
+        found => found.map(Some),
+    }
 }
 
 /// The values of `sandbox.secrets` by variable.
@@ -163,7 +168,9 @@ fn header_value(
     match &header.value_from {
         Some(reference) => {
             let instead = ", or write it in plain sight under value";
-            Ok(Secret::new(&secret(reference, &field, instead, namespace, objects)?))
+            Ok(Secret::new(&secret(
+                reference, &field, instead, namespace, objects,
+            )?))
         }
         None => Ok(Secret::new(header.value.as_deref().unwrap_or_default())),
     }
@@ -181,21 +188,17 @@ fn secret(
         return Err(CredentialError::NoSecret { field, name, instead });
     };
     let key = reference.key.clone();
-    match keys.0.get(&key) {
-        Some(bytes) => {
-            String::from_utf8(bytes.clone()).map_err(|_| CredentialError::NotText { field, name, key })
-        }
-        None => {
-            let present = keys.0.keys().cloned().collect();
-            Err(CredentialError::NoKey {
-                field,
-                name,
-                key,
-                present,
-                instead,
-            })
-        }
-    }
+    let Some(bytes) = keys.0.get(&key) else {
+        let present = keys.0.keys().cloned().collect();
+        return Err(CredentialError::NoKey {
+            field,
+            name,
+            key,
+            present,
+            instead,
+        });
+    };
+    String::from_utf8(bytes.clone()).map_err(|_| CredentialError::NotText { field, name, key })
 }
 
 const fn usual_variable(provider: Provider) -> &'static str {

@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -69,7 +70,6 @@ impl TaskFolder {
         create(&state)?;
         let lock = FolderLock::take(root, &state, command)?;
         // The state holds rows of the user's data: for nobody else, and in no repository.
-        use std::os::unix::fs::PermissionsExt as _;
         fs::set_permissions(&state, fs::Permissions::from_mode(0o700))
             .map_err(io_error("protect", &state))?;
         write_whole(&state.join(".gitignore"), b"*\n")?;
@@ -256,7 +256,7 @@ fn digest_of(path: &Path) -> Result<Option<String>, FolderError> {
 /// The first of `path.<word>-1`, `path.<word>-2`, ... that is free.
 fn free_name(path: &Path, word: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    (1_u32..)
+    (1_u32..=u32::MAX)
         .map(|number| path.with_file_name(format!("{name}.{word}-{number}")))
         .find(|path| !path.exists())
         .unwrap_or_else(|| path.to_owned())

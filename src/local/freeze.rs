@@ -322,7 +322,7 @@ async fn download(copier: &Copier<'_>, url: &str, digest: &str, target: &Path) -
         tempfile::NamedTempFile::new_in(folder).map_err(|source| copier.write_error(target, source))?;
     let client = reqwest::Client::builder()
         .connect_timeout(Duration::from_secs(10))
-        .read_timeout(Duration::from_secs(60))
+        .read_timeout(Duration::from_mins(1))
         .build()
         .map_err(|error| failed(chain(&error)))?;
     let mut response = client

@@ -187,6 +187,8 @@ fn unfold(file: &str, place: String, value: Value, into: &mut Vec<Document>) -> 
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
 
     fn kinds(documents: &[Document]) -> Vec<(&str, String)> {
@@ -253,7 +255,7 @@ mod tests {
         for level in 1..12 {
             let before = level - 1;
             let aliases = vec![format!("*a{before}"); 9].join(", ");
-            text.push_str(&format!("a{level}: &a{level} [{aliases}]\n"));
+            writeln!(text, "a{level}: &a{level} [{aliases}]").unwrap();
         }
         let error = parse("bomb.yaml", &text).unwrap_err().to_string();
         assert!(error.starts_with("bomb.yaml (document 1): "), "{error}");

@@ -1,4 +1,4 @@
-//! Documents to objects: tasks, agents, ConfigMaps and Secrets by namespace and name.
+//! Documents to objects: tasks, agents, `ConfigMap`s and `Secret`s by namespace and name.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -56,7 +56,7 @@ pub struct Objects {
     pub tasks: Vec<CodeGenTask>,
     /// Agents.
     pub agents: BTreeMap<ObjectKey, CodeGenAgent>,
-    /// ConfigMaps.
+    /// `ConfigMap`s.
     pub config_maps: BTreeMap<ObjectKey, Keys>,
     /// Secrets.
     pub secrets: BTreeMap<ObjectKey, Keys>,
@@ -377,7 +377,9 @@ mod tests {
 
     #[test]
     fn a_fault_of_a_task_names_document_and_field() {
-        let error = collect(&TASK.replace("prompt:", "promt: x, prompt:")).unwrap_err().to_string();
+        let error = collect(&TASK.replace("prompt:", "promt: x, prompt:"))
+            .unwrap_err()
+            .to_string();
         assert!(error.starts_with("a.yaml (document 1) spec.promt: "), "{error}");
     }
 

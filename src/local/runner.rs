@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::credentials::{CredentialError, KeyOptions, ModelCredentials, model_credentials, sandbox_variables};
+use super::credentials::{
+    CredentialError, KeyOptions, ModelCredentials, model_credentials, sandbox_variables,
+};
 use super::folder::{DEFAULT_OUTPUT, FolderError, RunFolder, TaskFolder};
 use super::freeze::{FreezeError, freeze};
 use super::interrupt::{INTERRUPTED, Stop};
@@ -73,15 +75,19 @@ pub struct Ended {
     pub folder: PathBuf,
     /// Outputs on the samples in the order of the spec: name and value, or what is in it.
     pub outputs: Vec<(String, String)>,
-    /// Files of the user that stood in the way, where they are now.
-    pub moved_aside: Vec<PathBuf>,
+    /// What a person should know besides: where an earlier run or an edited file lies now.
+    pub notices: Vec<String>,
 }
 
 impl Ended {
     /// Whether the task succeeded.
     #[must_use]
     pub fn succeeded(&self) -> bool {
-        self.task.status.as_ref().and_then(|status| status.stage.as_deref()) == Some("Succeeded")
+        self.task
+            .status
+            .as_ref()
+            .and_then(|status| status.stage.as_deref())
+            == Some("Succeeded")
     }
 }
 
@@ -101,7 +107,9 @@ pub enum RunError {
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// The task names an agent that is not there.
-    #[error("spec.agentRef refers to CodeGenAgent {name}, which is not among the manifests: add its document with -f, or write spec.model in the task")]
+    #[error(
+        "spec.agentRef refers to CodeGenAgent {name}, which is not among the manifests: add its document with -f, or write spec.model in the task"
+    )]
     NoAgent {
         /// The agent.
         name: String,
@@ -183,22 +191,34 @@ pub async fn prepare(
     let staging = folder.staging()?;
     let frozen = freeze(&sources, &staging, &download_cache()).await?;
     let task = resolve(&object, agent.as_ref(), frozen).map_err(RunError::Unresolved)?;
-    let credentials = match options.replay {
-        // Nothing is sent, so nothing is asked for.
-        Some(_) => ModelCredentials::default(),
-        None => {
-            let key_options = KeyOptions {
-                variable: options.model.key_variable.as_deref(),
-                endpoint_given: options.model.base_url.is_some(),
-            };
-            model_credentials(&task.model, key_options, &task.namespace, objects, &|name| std::env::var(name).ok())?
-        }
+    // A replay sends nothing, so it asks for nothing.
+    let credentials = if options.replay.is_some() {
+        ModelCredentials::default()
+    } else {
+        let key_options = KeyOptions {
+            variable: options.model.key_variable.as_deref(),
+            endpoint_given: options.model.base_url.is_some(),
+        };
+        model_credentials(&task.model, key_options, &task.namespace, objects, &|name| {
+            std::env::var(name).ok()
+        })?
     };
     let secret_variables = sandbox_variables(&task.sandbox.secrets, &task.namespace, objects)?;
     let hash = task.decisive_hash();
-    let set_aside = if options.fresh { folder.set_aside(&hash)? } else { None };
+    let set_aside = if options.fresh {
+        folder.set_aside(&hash)?
+    } else {
+        None
+    };
     let run = folder.run(&hash, &staging)?;
-    Ok(Prepared { task, folder, run, credentials, secret_variables, set_aside })
+    Ok(Prepared {
+        task,
+        folder,
+        run,
+        credentials,
+        secret_variables,
+        set_aside,
+    })
 }
 
 fn agent_of<'a>(task: &CodeGenTask, objects: &'a Objects) -> Result<Option<&'a CodeGenAgent>, RunError> {
@@ -208,7 +228,9 @@ fn agent_of<'a>(task: &CodeGenTask, objects: &'a Objects) -> Result<Option<&'a C
     let namespace = task.metadata.namespace.as_deref().unwrap_or("default");
     match find(&objects.agents, namespace, &wanted.name) {
         Some((_, agent)) => Ok(Some(agent)),
-        None => Err(RunError::NoAgent { name: wanted.name.clone() }),
+        None => Err(RunError::NoAgent {
+            name: wanted.name.clone(),
+        }),
     }
 }
 
@@ -220,7 +242,10 @@ impl ModelOverrides {
         let own = task.spec.model.get_or_insert_default();
         let shared = agent.and_then(|agent| agent.spec.model.as_mut());
         if let Some(provider) = self.provider {
-            let before = own.provider.or_else(|| shared.as_ref()?.provider).unwrap_or_default();
+            let before = own
+                .provider
+                .or_else(|| shared.as_ref()?.provider)
+                .unwrap_or_default();
             if before != provider {
                 for model in std::iter::once(&mut *own).chain(shared) {
                     model.base_url = None;
@@ -259,20 +284,32 @@ mod tests {
     }
 
     fn replaying() -> RunOptions {
-        RunOptions { replay: Some(PathBuf::from("replies.jsonl")), ..RunOptions::default() }
+        RunOptions {
+            replay: Some(PathBuf::from("replies.jsonl")),
+            ..RunOptions::default()
+        }
     }
 
     #[tokio::test]
     async fn a_task_is_frozen_into_the_run_of_its_hash() {
         let folder = tempfile::tempdir().unwrap();
         let objects = objects(TASK);
-        let prepared = prepare(&objects.tasks[0], &objects, &replaying(), folder.path()).await.unwrap();
+        let prepared = prepare(&objects.tasks[0], &objects, &replaying(), folder.path())
+            .await
+            .unwrap();
         let hash = prepared.task.decisive_hash();
-        assert!(prepared.run.root().ends_with(Path::new(".runs").join(&hash[..12])));
+        assert!(
+            prepared
+                .run
+                .root()
+                .ends_with(Path::new(".runs").join(&hash[..12]))
+        );
         assert_eq!(std::fs::read(prepared.run.input("a.csv")).unwrap(), b"x,y\n1,2\n");
         assert_eq!(prepared.task.samples[0].file_name, "a.csv");
         drop(prepared);
-        let again = prepare(&objects.tasks[0], &objects, &replaying(), folder.path()).await.unwrap();
+        let again = prepare(&objects.tasks[0], &objects, &replaying(), folder.path())
+            .await
+            .unwrap();
         assert_eq!(again.task.decisive_hash(), hash);
     }
 
@@ -280,9 +317,18 @@ mod tests {
     async fn a_fresh_run_moves_the_old_one_aside() {
         let folder = tempfile::tempdir().unwrap();
         let objects = objects(TASK);
-        drop(prepare(&objects.tasks[0], &objects, &replaying(), folder.path()).await.unwrap());
-        let fresh = RunOptions { fresh: true, ..replaying() };
-        let prepared = prepare(&objects.tasks[0], &objects, &fresh, folder.path()).await.unwrap();
+        drop(
+            prepare(&objects.tasks[0], &objects, &replaying(), folder.path())
+                .await
+                .unwrap(),
+        );
+        let fresh = RunOptions {
+            fresh: true,
+            ..replaying()
+        };
+        let prepared = prepare(&objects.tasks[0], &objects, &fresh, folder.path())
+            .await
+            .unwrap();
         assert!(prepared.set_aside.unwrap().join("inputs/a.csv").exists());
         assert!(prepared.run.input("a.csv").exists());
     }
@@ -291,9 +337,17 @@ mod tests {
     async fn another_endpoint_needs_no_secret_of_the_manifest() {
         let folder = tempfile::tempdir().unwrap();
         let objects = objects(TASK);
-        let model = ModelOverrides { base_url: Some("http://127.0.0.1:1/v1".to_owned()), ..Default::default() };
-        let options = RunOptions { model, ..RunOptions::default() };
-        let prepared = prepare(&objects.tasks[0], &objects, &options, folder.path()).await.unwrap();
+        let model = ModelOverrides {
+            base_url: Some("http://127.0.0.1:1/v1".to_owned()),
+            ..Default::default()
+        };
+        let options = RunOptions {
+            model,
+            ..RunOptions::default()
+        };
+        let prepared = prepare(&objects.tasks[0], &objects, &options, folder.path())
+            .await
+            .unwrap();
         assert_eq!(prepared.task.model.base_url, "http://127.0.0.1:1/v1");
     }
 
@@ -301,15 +355,27 @@ mod tests {
     async fn an_agent_that_is_not_there_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let objects = objects(&TASK.replace("prompt: add", "prompt: add\n  agentRef: {name: shared}"));
-        let error = prepare(&objects.tasks[0], &objects, &replaying(), folder.path()).await.unwrap_err();
-        assert!(error.to_string().starts_with("spec.agentRef refers to CodeGenAgent shared"), "{error}");
+        let error = prepare(&objects.tasks[0], &objects, &replaying(), folder.path())
+            .await
+            .unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("spec.agentRef refers to CodeGenAgent shared"),
+            "{error}"
+        );
         assert_eq!(error.exit_code(), 2);
     }
 
     #[test]
     fn another_provider_drops_the_address_and_key_of_the_first() {
-        let mut task = objects(&TASK.replace("name: m,", "name: m, baseURL: 'https://api.openai.com/v1',")).tasks.remove(0);
-        let overrides = ModelOverrides { provider: Some(Provider::Anthropic), ..Default::default() };
+        let mut task = objects(&TASK.replace("name: m,", "name: m, baseURL: 'https://api.openai.com/v1',"))
+            .tasks
+            .remove(0);
+        let overrides = ModelOverrides {
+            provider: Some(Provider::Anthropic),
+            ..Default::default()
+        };
         overrides.apply(&mut task, None);
         let model = task.spec.model.unwrap();
         assert_eq!((model.base_url, model.api_key_secret_ref), (None, None));

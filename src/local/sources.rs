@@ -17,7 +17,7 @@ pub struct Given {
     pub samples: BTreeMap<String, PathBuf>,
     /// `File` and `Dir` inputs by name.
     pub inputs: BTreeMap<String, PathBuf>,
-    /// Folders that stand for PersistentVolumeClaims, by claim name.
+    /// Folders that stand for a `PersistentVolumeClaim` each, by claim name.
     pub claims: BTreeMap<String, PathBuf>,
 }
 
@@ -323,7 +323,8 @@ impl Resolver<'_> {
         } else {
             return Err(SourceError::NoSource { field, option });
         };
-        let is_test_file = found_name.starts_with("test_") && found_name.ends_with(".py");
+        let is_test_file = found_name.starts_with("test_")
+            && Path::new(&found_name).extension().is_some_and(|end| end == "py");
         let file_name = if is_test_file {
             usable(&found_name, "acceptance")
         } else {

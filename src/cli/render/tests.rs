@@ -11,7 +11,10 @@ fn call(kind: CallKind, sequence: u32) -> [Event; 2] {
         Event::CallFinished {
             kind,
             sequence,
-            usage: Usage { input: 812 + 1000 * u64::from(sequence), output: 131 },
+            usage: Usage {
+                input: 812 + 1000 * u64::from(sequence),
+                output: 131,
+            },
             seconds: 1.25,
             from_ledger: false,
         },
@@ -22,10 +25,23 @@ fn ran(attempt: u32, failing: &[&str]) -> Event {
     let failed = i32::try_from(failing.len()).unwrap();
     Event::TestsFinished {
         attempt,
-        tests: Some(TestCounts { total: 8, passed: 8 - failed, failed, skipped: 0 }),
-        acceptance: Some(TestCounts { total: 3, passed: 3, failed: 0, skipped: 0 }),
+        tests: Some(TestCounts {
+            total: 12,
+            passed: 12 - failed,
+            failed,
+            skipped: 0,
+        }),
+        acceptance: Some(TestCounts {
+            total: 3,
+            passed: 3,
+            failed: 0,
+            skipped: 0,
+        }),
         failing: failing.iter().map(|&test| test.to_owned()).collect(),
-        rehearsal: RehearsalStatus { result: RehearsalResult::Passed, message: None },
+        rehearsal: RehearsalStatus {
+            result: RehearsalResult::Passed,
+            message: None,
+        },
     }
 }
 
@@ -37,9 +53,10 @@ fn diagnosis(error_type: ErrorType, reclassified_from: Option<ErrorType>) -> Eve
             error: "AssertionError".to_owned(),
             expected: "3700.7".to_owned(),
             actual: "3701".to_owned(),
-            root_cause: "The mean is rounded to a whole number before it is written, although the task asks for one \
+            root_cause:
+                "The mean is rounded to a whole number before it is written, although the task asks for one \
                 decimal; the call of round has no second argument."
-                .to_owned(),
+                    .to_owned(),
             suggested_fix: "round(value, 1)".to_owned(),
             error_type,
             reclassified_from,
@@ -48,10 +65,15 @@ fn diagnosis(error_type: ErrorType, reclassified_from: Option<ErrorType>) -> Eve
 }
 
 fn start() -> Vec<Event> {
-    let mut events = vec![Event::StageEntered { stage: Stage::ReadingSamples, attempt: 0 }];
+    let mut events = vec![Event::StageEntered {
+        stage: Stage::ReadingSamples,
+        attempt: 0,
+    }];
     events.extend(call(CallKind::Plan, 1));
     events.extend(call(CallKind::Code, 2));
-    events.push(Event::BuildStarted { packages: vec!["pandas".to_owned(), "pytest".to_owned()] });
+    events.push(Event::BuildStarted {
+        packages: vec!["pandas".to_owned(), "pytest".to_owned()],
+    });
     events.extend(call(CallKind::Tests, 3));
     events.push(Event::BuildFinished {
         image: "venv-3f2a91c0de".to_owned(),
@@ -59,12 +81,19 @@ fn start() -> Vec<Event> {
         seconds: 11.0,
         cached: false,
     });
-    events.push(Event::StageEntered { stage: Stage::RunningTests, attempt: 1 });
+    events.push(Event::StageEntered {
+        stage: Stage::RunningTests,
+        attempt: 1,
+    });
     events
 }
 
 fn text(events: &[Event]) -> String {
-    let lines: Vec<String> = events.iter().flat_map(|event| render(event).lines).map(|line| paint(&line, false)).collect();
+    let lines: Vec<String> = events
+        .iter()
+        .flat_map(|event| render(event).lines)
+        .map(|line| paint(&line, false))
+        .collect();
     for line in &lines {
         assert!(line.chars().count() <= 100, "{line}");
     }
@@ -75,7 +104,11 @@ fn text(events: &[Event]) -> String {
 fn a_run_without_failures_reads_like_this() {
     let mut events = start();
     events.push(ran(1, &[]));
-    events.push(Event::IterationFinished { attempt: 1, error_types: vec![], packages_added: vec![] });
+    events.push(Event::IterationFinished {
+        attempt: 1,
+        error_types: vec![],
+        packages_added: vec![],
+    });
     insta::assert_snapshot!(text(&events));
 }
 
@@ -86,7 +119,10 @@ fn a_run_with_one_fix_reads_like_this() {
     events.extend(call(CallKind::Diagnosis, 4));
     events.push(diagnosis(ErrorType::Logic, None));
     events.extend(call(CallKind::FixCode, 5));
-    events.push(Event::FixApplied { kind: CallKind::FixCode, names: vec!["mean_mass".to_owned()] });
+    events.push(Event::FixApplied {
+        kind: CallKind::FixCode,
+        names: vec!["mean_mass".to_owned()],
+    });
     events.push(Event::IterationFinished {
         attempt: 1,
         error_types: vec!["logic".to_owned()],
@@ -100,16 +136,25 @@ fn a_run_with_one_fix_reads_like_this() {
 fn everything_that_goes_wrong_reads_like_this() {
     let mut events = vec![Event::ReplyRejected {
         kind: CallKind::Code,
-        reason: "the program has no option --decimals: ".to_owned() + &"every declared input must be one, ".repeat(12),
+        reason: "the program has no option --decimals: ".to_owned()
+            + &"every declared input must be one, ".repeat(12),
     }];
-    events.push(Event::RequestChanged { kind: CallKind::Plan, sequence: 1 });
-    events.push(Event::BuildFailed { message: "pip finds no package named skleam".to_owned() });
-    let failing: Vec<String> = (0..9).map(|number| format!("test_solution.py::test_{number}")).collect();
+    events.push(Event::RequestChanged {
+        kind: CallKind::Plan,
+        sequence: 1,
+    });
+    events.push(Event::BuildFailed {
+        message: "pip finds no package named skleam".to_owned(),
+    });
+    let failing: Vec<String> = (0..9)
+        .map(|number| format!("test_solution.py::test_{number}"))
+        .collect();
     events.push(ran(3, &failing.iter().map(String::as_str).collect::<Vec<_>>()));
     events.push(diagnosis(ErrorType::TestError, Some(ErrorType::Logic)));
     events.push(Event::Waiting {
         category: Category::Configuration,
-        message: "the model server refuses the API key (401): correct key api-key of Secret openai".to_owned(),
+        message: "the model server refuses the API key (401): correct key api-key of Secret openai"
+            .to_owned(),
         retry_at: jiff::Timestamp::UNIX_EPOCH,
     });
     insta::assert_snapshot!(text(&events));
@@ -117,7 +162,10 @@ fn everything_that_goes_wrong_reads_like_this() {
 
 #[test]
 fn what_runs_has_a_moving_line_and_no_finished_one() {
-    let rendered = render(&Event::CallStarted { kind: CallKind::Plan, sequence: 1 });
+    let rendered = render(&Event::CallStarted {
+        kind: CallKind::Plan,
+        sequence: 1,
+    });
     assert_eq!(rendered.running.as_deref(), Some("call 1: the model plans"));
     assert!(rendered.lines.is_empty());
 }

@@ -8,22 +8,51 @@ use crate::api::status::{ArtifactRef, TestCounts, TokenStatus};
 use crate::cli::paint::paint;
 
 fn ended(stage: &str, reason: &str) -> Ended {
-    let counts = |passed| Some(TestCounts { total: 8, passed, failed: 8 - passed, skipped: 0 });
-    let artifact = |name: &str| ArtifactRef { name: name.to_owned(), sha256: String::new(), bytes: 1 };
+    let counts = |passed| {
+        Some(TestCounts {
+            total: 8,
+            passed,
+            failed: 8 - passed,
+            skipped: 0,
+        })
+    };
+    let artifact = |name: &str| ArtifactRef {
+        name: name.to_owned(),
+        sha256: String::new(),
+        bytes: 1,
+    };
     let mut task = CodeGenTask::new("penguin-masses", crate::api::CodeGenTaskSpec::default());
     task.status = Some(CodeGenTaskStatus {
         stage: Some(stage.to_owned()),
         reason: Some(reason.to_owned()),
         attempts: vec![
-            AttemptStatus { number: 1, tests: counts(7), ..AttemptStatus::default() },
-            AttemptStatus { number: 2, tests: counts(8), acceptance_tests: counts(8), ..AttemptStatus::default() },
+            AttemptStatus {
+                number: 1,
+                tests: counts(7),
+                ..AttemptStatus::default()
+            },
+            AttemptStatus {
+                number: 2,
+                tests: counts(8),
+                acceptance_tests: counts(8),
+                ..AttemptStatus::default()
+            },
         ],
         artifacts: vec![artifact("solution"), artifact("tests")],
-        tokens: TokenStatus { input: 4512, output: 812, ..TokenStatus::default() },
+        tokens: TokenStatus {
+            input: 4512,
+            output: 812,
+            ..TokenStatus::default()
+        },
         model_calls: 6,
         ..CodeGenTaskStatus::default()
     });
-    Ended { task, folder: PathBuf::from("codegen-out/penguin-masses"), outputs: Vec::new(), moved_aside: Vec::new() }
+    Ended {
+        task,
+        folder: PathBuf::from("codegen-out/penguin-masses"),
+        outputs: Vec::new(),
+        notices: Vec::new(),
+    }
 }
 
 fn text(ended: &Ended) -> String {
@@ -38,11 +67,15 @@ fn text(ended: &Ended) -> String {
 fn success_names_program_tests_and_values() {
     let mut ended = ended("Succeeded", "TestsPassed");
     ended.outputs = vec![
-        ("summary".to_owned(), "species,count,mean\nAdelie,151,3700.7\n".to_owned()),
+        (
+            "summary".to_owned(),
+            "species,count,mean\nAdelie,151,3700.7\n".to_owned(),
+        ),
         ("species".to_owned(), "3".to_owned()),
         ("report".to_owned(), "word ".repeat(40)),
     ];
-    ended.moved_aside = vec![PathBuf::from("codegen-out/penguin-masses/solution.py.yours-1")];
+    ended.notices =
+        vec!["your own solution.py is now codegen-out/penguin-masses/solution.py.yours-1".to_owned()];
     insta::assert_snapshot!(text(&ended));
 }
 

@@ -1,4 +1,4 @@
-//! ConfigMaps and Secrets out of files, literals and environment files.
+//! `ConfigMap`s and `Secret`s out of files, literals and environment files.
 
 use std::collections::BTreeMap;
 use std::fs;
