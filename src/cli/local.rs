@@ -98,13 +98,14 @@ async fn run_all(
     let options = options(args);
     let mut code = 0;
     let mut printed = Vec::new();
+    let mut replayed = 0;
     for task in tasks {
         let name = task.metadata.name.as_deref().unwrap_or_default();
         if tasks.len() > 1 {
             progress.lines(&[Line::new(Mark::Heading, format!("\n{name}"))]);
         }
         let output = output_folder(args.output.as_deref(), task, tasks.len() == 1);
-        let ended = run_task(task, objects, &options, &output, progress, stop).await;
+        let ended = run_task(task, objects, &options, &output, &mut replayed, progress, stop).await;
         progress.stop();
         match ended {
             Ok(ended) => {

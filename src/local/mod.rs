@@ -1,6 +1,7 @@
 //! The engine over a folder: manifests from files, sources frozen beside the run, results written where a person looks.
 
 pub mod credentials;
+pub mod execute;
 pub mod files;
 pub mod folder;
 pub mod freeze;
@@ -9,5 +10,6 @@ pub mod kustomize;
 pub mod lock;
 pub mod manifest;
 pub mod objects;
+pub mod results;
 pub mod runner;
 pub mod sources;

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::execute::{Executed, execute};
+use super::results::collect;
+use crate::ledger::export_replies;
 use super::credentials::{
     CredentialError, KeyOptions, ModelCredentials, model_credentials, sandbox_variables,
 };
@@ -123,9 +126,20 @@ pub enum RunError {
     /// The user stopped it.
     #[error("interrupted; the same command goes on from here, and no recorded reply is paid for again")]
     Interrupted,
-    /// There is nothing that performs steps.
-    #[error("this build has no engine for local runs")]
-    NoEngine,
+    /// The recorded replies cannot be read.
+    #[error("--replay {}: {why}", .file.display())]
+    Replay {
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// The model cannot be called with these settings.
+    #[error("{0}")]
+    Model(String),
+    /// The record or the output folder fails while the task runs.
+    #[error("{0}")]
+    Stopped(String),
 }
 
 impl RunError {
@@ -138,10 +152,12 @@ impl RunError {
             | Self::Credential(_)
             | Self::Folder(_)
             | Self::NoAgent { .. }
-            | Self::Unresolved(_) => 2,
+            | Self::Unresolved(_)
+            | Self::Replay { .. }
+            | Self::Model(_) => 2,
             Self::NoIsolation(_) => 3,
             Self::Interrupted => INTERRUPTED,
-            Self::NoEngine => 1,
+            Self::Stopped(_) => 1,
         }
     }
 }
@@ -158,21 +174,36 @@ pub fn output_folder(output: Option<&Path>, task: &CodeGenTask, is_only: bool) -
 }
 
 /// Runs one task to its end. Its events go to `observer`; after a request to stop, the call in flight is recorded and
-/// nothing new starts.
+/// nothing new starts. `replayed` counts the recorded replies that earlier tasks of the command have used up.
 pub async fn run_task(
     object: &CodeGenTask,
     objects: &Objects,
     options: &RunOptions,
     output: &Path,
+    replayed: &mut usize,
     observer: &dyn Observer,
     stop: &Stop,
 ) -> Result<Ended, RunError> {
-    let _prepared = prepare(object, objects, options, output).await?;
-    let _ = observer;
-    if stop.is_requested() {
-        return Err(RunError::Interrupted);
+    let prepared = prepare(object, objects, options, output).await?;
+    let executed = execute(&prepared, options, replayed, observer, stop).await?;
+    let results = collect(&prepared, &executed, object).await?;
+    let moved_aside = prepared.folder.publish(&results.files)?;
+    if let Some(file) = &options.record {
+        record(file, &executed)?;
     }
-    Err(RunError::NoEngine)
+    Ok(Ended { task: results.task, folder: output.to_owned(), outputs: results.outputs, moved_aside })
+}
+
+/// Adds the replies of a task to the recording.
+fn record(file: &Path, executed: &Executed) -> Result<(), RunError> {
+    use std::io::Write as _;
+    let lines = export_replies(&executed.entries);
+    std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(file)
+        .and_then(|mut open| open.write_all(lines.as_bytes()))
+        .map_err(|error| RunError::Stopped(format!("--record {}: {error}", file.display())))
 }
 
 /// Locks the folder, freezes what the task refers to and answers its open questions.
