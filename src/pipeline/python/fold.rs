@@ -246,7 +246,7 @@ impl<'b, 'a> Folder<'b, 'a> {
         for part in &string.value {
             match part {
                 ast::FStringPart::Literal(literal) => {
-                    values = product(&values, &one(&literal.value), |a, b| a + b)
+                    values = product(&values, &one(&literal.value), |a, b| a + b);
                 }
                 ast::FStringPart::FString(part) => {
                     for element in &part.elements {

@@ -107,10 +107,10 @@ pub fn enclosing(functions: &[Function], line: u32) -> Option<&Function> {
 /// Qualified names of the functions among `functions` that one of them calls, itself left out.
 #[must_use]
 pub fn calls_from(functions: &[Function], caller: &Function) -> BTreeSet<String> {
-    let called = functions
+    let others = functions
         .iter()
         .filter(|function| function.qualname != caller.qualname);
-    called
+    others
         .filter(|function| mentions(&caller.mentions, function))
         .map(|function| function.qualname.clone())
         .collect()

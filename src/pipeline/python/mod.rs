@@ -162,6 +162,10 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
+    fn blocks(depth: usize) -> String {
+        (0..depth).map(|depth| " ".repeat(depth) + "if a:\n").collect()
+    }
+
     #[test]
     fn a_fault_says_where_it_is() {
         let fault = Module::parse("def f():\n    return (1 +\n").unwrap_err();
@@ -189,7 +193,7 @@ mod tests {
     #[case::conditionals(format!("x = 1{}", " if a else 1".repeat(50_000)))]
     #[case::awaits(format!("x = {}a", "await ".repeat(50_000)))]
     #[case::assignments(format!("{}1", "a = ".repeat(3)+ &"(".repeat(9_000)))]
-    #[case::blocks((0..900).map(|depth| format!("{}if a:\n", " ".repeat(depth))).collect::<String>())]
+    #[case::blocks(blocks(900))]
     #[case::fstrings(format!("x = {}1{}", "f'{".repeat(5_000), "}'".repeat(5_000)))]
     fn nesting_beyond_reason_is_a_fault_and_no_crash(#[case] source: String) {
         assert!(Module::parse(&source).is_err());
@@ -206,6 +210,30 @@ mod tests {
             Module::parse(&source).is_ok(),
             "{:?}",
             Module::parse(&source).err()
+        );
+    }
+
+    #[rstest]
+    #[case::sum(format!("def test_f():\n    x = 1{}\n", " + 1".repeat(390)))]
+    #[case::attributes(format!("def test_f():\n    x = a{}\n", ".b".repeat(390)))]
+    #[case::calls(format!("def test_f():\n    x = a{}\n", "()".repeat(390)))]
+    #[case::paths(format!("def test_f():\n    x = p{}\n", " / 'a'".repeat(390)))]
+    #[case::blocks(blocks(95) + &" ".repeat(95) + "x = 1\n")]
+    fn what_is_read_can_be_walked_on_a_small_stack(#[case] source: String) {
+        let module = Module::parse(&source).unwrap();
+        let _ = contract::violations(&module, &[], &[]);
+        let _ = tampering::solution_findings(&module);
+        let _ = tampering::suite_findings(&module);
+        let _ = imports::imports(&module);
+        let _ = outline::stub(&module);
+        let _ = outline::outline(&module);
+        assert_eq!(
+            merge::tree_hash(&module),
+            merge::tree_hash(&Module::parse(&source).unwrap())
+        );
+        assert_eq!(
+            merge::merge(&module, &source).unwrap().changed,
+            Vec::<String>::new()
         );
     }
 

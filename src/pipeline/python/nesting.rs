@@ -62,8 +62,9 @@ fn is_too_deep(source: &str) -> bool {
             | TokenKind::Rbrace
             | TokenKind::FStringEnd
             | TokenKind::TStringEnd => {
-                if chains.len() > 1 {
-                    total -= chains.pop().unwrap_or_default();
+                total -= chains.pop().unwrap_or_default();
+                if chains.is_empty() {
+                    chains.push(0);
                 }
             }
             _ if deepens(kind) => count(&mut chains, &mut total),

@@ -17,7 +17,12 @@ pub fn outline(module: &Module) -> String {
     for stmt in module.body() {
         describe(module, stmt, "", &mut lines);
     }
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines.push(String::new());
+    if lines.len() == 1 {
+        String::new()
+    } else {
+        lines.join("\n")
+    }
 }
 
 fn describe(module: &Module, stmt: &Stmt, indent: &str, lines: &mut Vec<String>) {
@@ -119,7 +124,7 @@ fn decorators(module: &Module, list: &[ast::Decorator], indent: &str, lines: &mu
 
 /// A signature on one line; as it is where that could change its meaning.
 fn compact(text: &str) -> String {
-    if !text.contains('\n') || text.contains(['#', '"', '\'']) {
+    if !text.contains('\n') || text.contains(['#', '"', '\'', '\\']) {
         return text.to_owned();
     }
     let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -144,7 +149,7 @@ pub fn stub(module: &Module) -> String {
         match (docstring(&function.body), function.body.get(1)) {
             (Some(_), None) => {}
             (Some(_), Some(second)) => {
-                source.replace_range(TextRange::new(second.start(), last.end()).to_std_range(), "...")
+                source.replace_range(TextRange::new(second.start(), last.end()).to_std_range(), "...");
             }
             (None, _) => source.replace_range(body.to_std_range(), "..."),
         }

@@ -248,15 +248,15 @@ fn package_of(path: &str) -> String {
             None => break,
         }
     }
-    // Client libraries of Google Cloud follow one pattern.
+    // Client libraries of Google Cloud follow one pattern, with or without the version of the interface.
     match path
         .strip_prefix("google.cloud.")
         .and_then(|rest| rest.split('.').next())
     {
-        Some(service) => format!(
-            "google-cloud-{}",
-            service.trim_end_matches("_v1").replace('_', "-")
-        ),
+        Some(service) => match service.split_once("_v") {
+            Some((plain, _)) => package_of(&format!("google.cloud.{plain}")),
+            None => format!("google-cloud-{}", service.replace('_', "-")),
+        },
         None => top(path).to_owned(),
     }
 }
@@ -354,7 +354,8 @@ mod tests {
     #[case("from sklearn.linear_model import Ridge\nimport cv2, yaml, bs4", &["beautifulsoup4", "opencv-python-headless", "pyyaml", "scikit-learn"])]
     #[case("from PIL import Image\nfrom dateutil import parser\nfrom dotenv import load_dotenv", &["pillow", "python-dateutil", "python-dotenv"])]
     #[case("from google.cloud import storage, bigquery", &["google-cloud-bigquery", "google-cloud-storage"])]
-    #[case("import google.cloud.secretmanager_v1", &["google-cloud-secretmanager"])]
+    #[case("import google.cloud.secretmanager_v1", &["google-cloud-secret-manager"])]
+    #[case("from google.cloud import language_v1, monitoring_v3", &["google-cloud-language", "google-cloud-monitoring"])]
     #[case("from google.protobuf import json_format", &["protobuf"])]
     #[case("import ruamel.yaml", &["ruamel-yaml"])]
     #[case("import mysql.connector", &["mysql-connector-python"])]

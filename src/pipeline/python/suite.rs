@@ -74,7 +74,7 @@ pub fn resolve(module: &Module, named: &str) -> Option<String> {
     let path = named.split('[').next().unwrap_or(named).trim();
     let segments: Vec<&str> = path
         .split("::")
-        .filter(|segment| !segment.ends_with(".py"))
+        .filter(|segment| segment.rsplit('.').next() != Some("py"))
         .collect();
     let wanted = segments.join(".");
     let tests = test_functions(module);

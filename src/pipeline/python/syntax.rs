@@ -206,13 +206,12 @@ impl<'a> Visitor<'a> for Aliases {
             Stmt::Import(import) => {
                 for alias in &import.names {
                     let module = alias.name.as_str();
-                    match &alias.asname {
-                        Some(name) => self.0.insert(name.to_string(), module.to_owned()),
-                        None => {
-                            let root = module.split('.').next().unwrap_or(module);
-                            self.0.insert(root.to_owned(), root.to_owned())
-                        }
-                    };
+                    let root = module.split('.').next().unwrap_or(module);
+                    let (bound, path) = alias
+                        .asname
+                        .as_ref()
+                        .map_or((root, root), |name| (name.as_str(), module));
+                    self.0.insert(bound.to_owned(), path.to_owned());
                 }
             }
             Stmt::ImportFrom(import) if import.level == 0 => {

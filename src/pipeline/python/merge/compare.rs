@@ -48,7 +48,7 @@ fn shapes(module: &Module) -> BTreeMap<String, String> {
                 for member in &class.body {
                     match member {
                         Stmt::FunctionDef(method) => {
-                            add(format!("{}.{}", class.name, method.name), &shape(member))
+                            add(format!("{}.{}", class.name, method.name), &shape(member));
                         }
                         _ => add(class.name.to_string(), &shape(member)),
                     }
@@ -81,7 +81,7 @@ fn class_head(class: &ast::StmtClassDef) -> String {
             let _ = write!(
                 head,
                 " {:?}={:?}",
-                keyword.arg.as_ref().map(|name| name.as_str()),
+                keyword.arg.as_ref().map(ast::Identifier::as_str),
                 ComparableExpr::from(&keyword.value)
             );
         }

@@ -175,7 +175,7 @@ fn top_level(splices: &mut Splices, part: &Part) {
         // A statement without a name is there already, or new.
         (None, _) if module.body().iter().any(|old| shape(old) == shape(stmt)) => {}
         (None, Stmt::Try(attempt)) if attempt.body.iter().all(is_import) => {
-            splices.insert_after_imports(stmt)
+            splices.insert_after_imports(stmt);
         }
         (None, _) => splices.append(stmt),
     }

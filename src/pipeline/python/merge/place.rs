@@ -177,15 +177,14 @@ impl<'a> Splices<'a> {
 
     fn after_docstring(&self) -> usize {
         let source = self.module.source();
-        match docstring(self.module.body()) {
-            Some(text) => line_end(source, usize::from(text.end())),
-            None => {
-                let comments = source
-                    .split_inclusive('\n')
-                    .take_while(|line| line.starts_with('#'));
-                comments.map(str::len).sum()
-            }
+        if let Some(text) = docstring(self.module.body()) {
+            return line_end(source, usize::from(text.end()));
         }
+        source
+            .split_inclusive('\n')
+            .take_while(|line| line.starts_with('#'))
+            .map(str::len)
+            .sum()
     }
 
     fn insert_before(&mut self, old: &Stmt, stmt: &Stmt) {

@@ -67,6 +67,7 @@ fn tests_are_found_with_class_parameters_and_async() {
 #[case("test_solution.py::TestMean::test_empty[a-1]", Some("TestMean.test_empty"))]
 #[case("tests/test_solution.py::test_mean[values0::x]", Some("test_mean"))]
 #[case("TestMean::test_empty", Some("TestMean.test_empty"))]
+#[case("TestMean.test_empty", Some("TestMean.test_empty"))]
 #[case("test_later", Some("TestMean.test_later"))]
 #[case("test_missing", None)]
 fn node_ids_name_tests(#[case] named: &str, #[case] expected: Option<&str>) {

@@ -5,6 +5,8 @@
 mod paths;
 mod rules;
 
+use std::collections::BTreeSet;
+
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextSize};
@@ -141,24 +143,12 @@ impl<'a> Search<'a> {
             .decorator_list
             .iter()
             .any(|decorator| self.aliases.path(&decorator.expression).as_deref() == Some("atexit.register"));
-        if exits_late && self.mentions_exit(&function.body) {
+        if exits_late && mentions_exit(&function.body) {
             self.add(
                 function.name.start(),
                 "An exit handler that ends the process hides the result; leave it out.",
             );
         }
-    }
-
-    fn mentions_exit(&self, body: &[Stmt]) -> bool {
-        let mentions = Mentions::of(body);
-        mentions
-            .attributes
-            .iter()
-            .any(|name| matches!(*name, "exit" | "_exit"))
-            || mentions
-                .names
-                .iter()
-                .any(|name| matches!(*name, "exit" | "quit" | "SystemExit"))
     }
 
     fn assignment(&mut self, targets: &[Expr], value: &Expr) {
@@ -208,7 +198,7 @@ impl<'a> Search<'a> {
         let first = call.arguments.args.first();
         match path.as_str() {
             "exec" | "eval" | "compile" | "builtins.exec" | "builtins.eval" | "builtins.compile" => {
-                self.dynamic_code(&path, call)
+                self.dynamic_code(&path, call);
             }
             "__import__" | "builtins.__import__" | "importlib.import_module"
                 if first.is_some_and(|name| literal(name).is_none()) =>
@@ -220,7 +210,9 @@ impl<'a> Search<'a> {
                         "A module is imported by a computed name; import it by its name.",
                     );
                 }
-                known.iter().for_each(|module| self.path(module, at));
+                for module in &known {
+                    self.path(module, at);
+                }
             }
             "__import__" | "importlib.import_module" => {
                 first
@@ -230,7 +222,7 @@ impl<'a> Search<'a> {
                     .for_each(|module| self.path(&module, at));
             }
             "getattr" | "builtins.getattr" | "setattr" | "delattr" | "builtins.setattr" | "hasattr" => {
-                self.reflection(&path, call)
+                self.reflection(&path, call);
             }
             "sys.exit" | "exit" | "quit" | "builtins.exit" | "builtins.quit" => self.exit(&path, at),
             "atexit.register" => {
@@ -245,7 +237,7 @@ impl<'a> Search<'a> {
                             .body()
                             .iter()
                             .find(named)
-                            .is_some_and(|stmt| self.mentions_exit(std::slice::from_ref(stmt)))
+                            .is_some_and(|stmt| mentions_exit(std::slice::from_ref(stmt)))
                     }
                     Some(other) => self.aliases.path(other).is_some_and(|path| path == "sys.exit"),
                     None => false,
@@ -364,7 +356,7 @@ impl<'a> Search<'a> {
         let names = if is_namespace {
             self.bindings.strings(&subscript.slice)
         } else {
-            Default::default()
+            BTreeSet::new()
         };
         if names.iter().any(|name| ast::helpers::is_dunder(name)) {
             self.add(
@@ -385,6 +377,18 @@ impl<'a> Search<'a> {
             );
         }
     }
+}
+
+fn mentions_exit(body: &[Stmt]) -> bool {
+    let mentions = Mentions::of(body);
+    mentions
+        .attributes
+        .iter()
+        .any(|name| matches!(*name, "exit" | "_exit"))
+        || mentions
+            .names
+            .iter()
+            .any(|name| matches!(*name, "exit" | "quit" | "SystemExit"))
 }
 
 impl<'a> Visitor<'a> for Search<'a> {

@@ -6,7 +6,7 @@ use rstest::rstest;
 fn whats(findings: &[Finding]) -> String {
     findings
         .iter()
-        .map(|finding| format!("{}: {}\n", finding.line, finding.what))
+        .map(|finding| finding.line.to_string() + ": " + &finding.what + "\n")
         .collect()
 }
 
