@@ -8,7 +8,7 @@ use crate::api::values::{FileFormat, Output, ValueType};
 use crate::pipeline::checks::{ColumnCheck, Rule};
 
 use super::cell::parse_number;
-use super::checks::compile;
+use super::run::compile;
 
 /// One row of the model's reply.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
