@@ -4,7 +4,9 @@ use proptest::prelude::*;
 use rstest::rstest;
 
 use crate::api::values::FileFormat;
+use crate::pipeline::checks::{ColumnCheck, Rule};
 
+use super::checks;
 use super::context::{Context, render};
 use super::describe::{Options, describe_source};
 use super::distinct::DistinctCount;
@@ -362,6 +364,17 @@ fn describe_everything(bytes: &[u8], file_name: &str) {
     assert!(context.estimated_tokens <= 500);
     let schemas: Vec<_> = schema::infer(&profile).into_iter().collect();
     let _ = schema::to_pandera(&schemas);
+    let source = Source::bytes(bytes);
+    let names = checks::columns(&source, file_name, None).unwrap_or_default();
+    let found = names
+        .into_iter()
+        .map(|column| ColumnCheck {
+            constraint: 0,
+            column,
+            rule: Rule::GreaterThan(0.0),
+        })
+        .collect::<Vec<_>>();
+    let _ = checks::evaluate(&source, file_name, None, &found);
 }
 
 proptest! {
