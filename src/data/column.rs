@@ -27,8 +27,8 @@ pub struct Seen {
     pub is_new: bool,
     /// Whether it is an extreme so far.
     pub extreme: Extreme,
-    /// Whether the values had risen strictly until now.
-    pub ended_rise: bool,
+    /// Whether the values had risen strictly until this one, which does not rise.
+    pub broke_rise: bool,
 }
 
 /// A column as its values are met.
@@ -110,22 +110,22 @@ impl Column {
         match cell {
             Cell::Int(value) => {
                 seen.extreme = self.numbers.push_int(value, text);
-                seen.ended_rise = self.follow(value as f64);
+                seen.broke_rise = self.follow(value as f64);
             }
             Cell::Float(value) => {
                 seen.extreme = self.numbers.push_float(value, text);
-                seen.ended_rise = self.follow(value);
+                seen.broke_rise = self.follow(value);
             }
             Cell::Date(days) => {
                 seen.extreme = self.times.push(days * MICROS_PER_DAY, false, text);
-                seen.ended_rise = self.follow((days * MICROS_PER_DAY) as f64);
+                seen.broke_rise = self.follow((days * MICROS_PER_DAY) as f64);
             }
             Cell::Datetime { micros, zoned } => {
                 seen.extreme = self.times.push(micros, zoned, text);
-                seen.ended_rise = self.follow(micros as f64);
+                seen.broke_rise = self.follow(micros as f64);
             }
             Cell::Text(text) => self.push_text(text, is_new_value, &mut seen),
-            Cell::Bool(_) | Cell::Null(_) => {}
+            Cell::Bool(_) | Cell::Null(_) => seen.broke_rise = self.end_rise(),
         }
         if seen.extreme.is_min {
             self.min_record = Some(record);
@@ -142,14 +142,16 @@ impl Column {
         };
         let count = self.nulls.entry(spelling).or_default();
         *count += 1;
+        let is_new = *count == 1;
         Seen {
-            is_new: *count == 1,
+            is_new,
+            broke_rise: self.is_rising(),
             ..Seen::default()
         }
     }
 
     fn push_text(&mut self, text: &str, is_new_value: bool, seen: &mut Seen) {
-        self.rise = Rise::Ended;
+        seen.broke_rise = self.end_rise();
         self.leading_zeros += u64::from(has_leading_zero(text.trim_ascii()));
         self.lengths.push(text);
         if is_new_value && self.shapes.len() <= PATTERN_LIMIT {
@@ -163,13 +165,17 @@ impl Column {
         match self.rise {
             Rise::Untested => self.rise = Rise::From(value),
             Rise::From(last) if value > last => self.rise = Rise::From(value),
-            Rise::From(_) => {
-                self.rise = Rise::Ended;
-                return true;
-            }
+            Rise::From(_) => return self.end_rise(),
             Rise::Ended => {}
         }
         false
+    }
+
+    /// Returns whether there was a rise to end.
+    const fn end_rise(&mut self) -> bool {
+        let was_rising = self.is_rising();
+        self.rise = Rise::Ended;
+        was_rising
     }
 
     /// Whether its numbers or dates have risen strictly so far.

@@ -9,7 +9,8 @@ use crate::pipeline::checks::{ColumnCheck, Rule};
 use crate::pipeline::reply::{CheckKind, CheckRow};
 
 use super::cell::parse_number;
-use super::checks::compile;
+use super::profile::SampleProfile;
+use super::run::compile;
 
 /// The constraints as checks.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
@@ -158,6 +159,37 @@ fn may_have_columns(output: &Output) -> bool {
     output.type_ == ValueType::File && output.format.is_some_and(is_table)
 }
 
+/// Samples that have the column of a check, by name.
+#[must_use]
+pub fn bound_samples(check: &ColumnCheck, profiles: &[SampleProfile]) -> Vec<String> {
+    let has_column = |profile: &&SampleProfile| {
+        profile
+            .table()
+            .is_some_and(|table| table.columns.iter().any(|column| column.name == check.column))
+    };
+    profiles
+        .iter()
+        .filter(has_column)
+        .map(|profile| profile.name.clone())
+        .collect()
+}
+
+/// A check in words (`body_mass_g between 2000 and 8000`).
+#[must_use]
+pub fn in_words(check: &ColumnCheck) -> String {
+    let column = &check.column;
+    match &check.rule {
+        Rule::GreaterThan(bound) => format!("{column} greater than {bound}"),
+        Rule::GreaterOrEqual(bound) => format!("{column} greater than or equal to {bound}"),
+        Rule::LessThan(bound) => format!("{column} less than {bound}"),
+        Rule::LessOrEqual(bound) => format!("{column} less than or equal to {bound}"),
+        Rule::Between(low, high) => format!("{column} between {low} and {high}"),
+        Rule::Regex(pattern) => format!("{column} matches {pattern}"),
+        Rule::IsIn(values) => format!("{column} one of {}", values.join(", ")),
+        Rule::NotNull => format!("{column} not missing"),
+    }
+}
+
 impl fmt::Display for CheckKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -178,6 +210,8 @@ impl fmt::Display for CheckKind {
 mod tests {
     use rstest::rstest;
 
+    use super::super::describe::{Options, describe_source};
+    use super::super::source::Source;
     use super::*;
 
     const COLUMNS: [&str; 5] = ["quantity", "price", "temperature_c", "humidity", "sensor_id"];
@@ -277,5 +311,24 @@ mod tests {
             .map(|unchecked| unchecked.constraint)
             .collect();
         assert_eq!(unchecked, [0, 7]);
+    }
+
+    #[test]
+    fn a_check_binds_to_the_samples_that_have_its_column() {
+        let profile = |name: &str, text: &str| {
+            let source = Source::bytes(text.as_bytes());
+            describe_source(&source, name, "x.csv", &Options::default()).unwrap()
+        };
+        let profiles = [
+            profile("sales", "price,n\n1,2\n"),
+            profile("sensor", "humidity\n1\n"),
+        ];
+        let check = ColumnCheck {
+            constraint: 0,
+            column: "price".into(),
+            rule: Rule::Between(0.0, 10.5),
+        };
+        assert_eq!(bound_samples(&check, &profiles), ["sales"]);
+        assert_eq!(in_words(&check), "price between 0 and 10.5");
     }
 }

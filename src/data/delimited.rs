@@ -144,7 +144,7 @@ impl<R: BufRead> RecordReader<R> {
 }
 
 fn line_breaks(bytes: &[u8]) -> u64 {
-    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
+    memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
 fn valid_prefix(bytes: &[u8]) -> &str {

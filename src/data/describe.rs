@@ -8,17 +8,17 @@ use crate::api::values::FileFormat;
 
 use super::DataError;
 use super::cell::{Cell, null_spelling};
-use super::delimited::{LONGEST_RECORD, MOST_FIELDS, Record, RecordReader};
+use super::delimited::{MOST_FIELDS, Record, RecordReader};
 use super::detect::{Detection, detect};
 use super::dialect::Dialect;
 use super::json::{self, JsonTable};
 use super::profile::{ColumnProfile, Content, Layout, SampleProfile, TableProfile, TextProfile};
 use super::rows::{DESCRIBED_COLUMNS, TableBuilder, cut_with_marker};
+use super::shape::{LISTED_PLACES, Places, Shape};
 use super::source::{Encoding, Scan, Source};
 
 const SHOWN_LINES: usize = 5;
 const LONGEST_SHOWN_LINE: usize = 200;
-const LISTED_PLACES: usize = 5;
 
 /// What a description shall hold.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub fn describe_source(
                 delimiter: b',',
                 has_header: true,
             });
-            delimited(source, encoding, dialect, options, &mut remarks)
+            delimited(source, encoding, dialect, *options, &mut remarks)
                 .and_then(|table| {
                     table.map_or_else(
                         || text(source, encoding, &found.scan),
@@ -70,7 +70,7 @@ pub fn describe_source(
                 .map_err(DataError::read(file_name))?
         }
         (FileFormat::JSON | FileFormat::JSONLines, Some(encoding)) => {
-            json_content(source, encoding, &found, options, &mut remarks)
+            json_content(source, encoding, &found, *options, &mut remarks)
                 .map_err(DataError::read(file_name))?
         }
         (_, Some(encoding)) => text(source, encoding, &found.scan).map_err(DataError::read(file_name))?,
@@ -135,6 +135,7 @@ fn shown_line(line: &str, head: usize, scan: &Scan) -> String {
 }
 
 /// Column names of a delimited file: its header, or `column_1`, `column_2`, ...
+#[must_use]
 pub fn column_names(first: &Record<'_>, has_header: bool) -> Vec<String> {
     let name = |(position, field): (usize, &str)| {
         if has_header {
@@ -151,7 +152,7 @@ fn delimited(
     source: &Source,
     encoding: Encoding,
     dialect: Dialect,
-    options: &Options,
+    options: Options,
     remarks: &mut Vec<String>,
 ) -> std::io::Result<Option<TableProfile>> {
     let mut reader = RecordReader::new(source.open_decoded(encoding)?, dialect.delimiter);
@@ -212,111 +213,6 @@ fn push_record(builder: &mut TableBuilder, record: &Record<'_>, shape: &mut Shap
     builder.end_record(record.raw);
 }
 
-/// How records differ from the width of the first.
-struct Shape {
-    width: usize,
-    longer: Places,
-    shorter: Places,
-    ended_by_delimiter: u64,
-    cut: Places,
-    open_quote: Option<u64>,
-}
-
-/// Where something was seen.
-#[derive(Default)]
-pub(super) struct Places {
-    count: u64,
-    first: Vec<u64>,
-}
-
-impl Places {
-    pub(super) fn push(&mut self, line: u64) {
-        self.count += 1;
-        if self.first.len() < LISTED_PLACES {
-            self.first.push(line);
-        }
-    }
-
-    fn list(&self) -> String {
-        let list = self
-            .first
-            .iter()
-            .map(u64::to_string)
-            .collect::<Vec<_>>()
-            .join(", ");
-        let more = if self.count > self.first.len() as u64 {
-            ", ..."
-        } else {
-            ""
-        };
-        let noun = if self.count == 1 { "line" } else { "lines" };
-        format!("{noun} {list}{more}")
-    }
-}
-
-impl Shape {
-    fn new(width: usize) -> Self {
-        Self {
-            width,
-            longer: Places::default(),
-            shorter: Places::default(),
-            ended_by_delimiter: 0,
-            cut: Places::default(),
-            open_quote: None,
-        }
-    }
-
-    fn push(&mut self, record: &Record<'_>) {
-        if record.width > self.width {
-            self.longer.push(record.line);
-            let is_one_more = record.width == self.width + 1;
-            self.ended_by_delimiter += u64::from(is_one_more && record.field(self.width) == Some(""));
-        } else if record.width < self.width {
-            self.shorter.push(record.line);
-        }
-        if record.is_cut {
-            self.cut.push(record.line);
-        }
-        if record.is_cut || record.raw.contains('\n') {
-            let quotes = record.raw.bytes().filter(|byte| *byte == b'"').count();
-            self.open_quote = (quotes % 2 == 1).then_some(record.line);
-        } else {
-            self.open_quote = None;
-        }
-    }
-
-    fn remarks(&self, records: u64, remarks: &mut Vec<String>) {
-        if self.ended_by_delimiter > 0 && self.ended_by_delimiter == records {
-            remarks.push("every record ends with a delimiter that the header does not have".into());
-        } else if self.longer.count > 0 {
-            let (count, lines) = (self.longer.count, self.longer.list());
-            remarks.push(format!(
-                "{count} of {records} rows have more fields than the first record's {}: {lines}; the excess is not in the statistics",
-                self.width
-            ));
-        }
-        if self.shorter.count > 0 {
-            let (count, lines) = (self.shorter.count, self.shorter.list());
-            remarks.push(format!(
-                "{count} of {records} rows have fewer fields than the first record's {}: {lines}; what lacks counts as empty",
-                self.width
-            ));
-        }
-        if self.cut.count > 0 {
-            remarks.push(format!(
-                "records longer than {} MiB are read in part: {}",
-                LONGEST_RECORD / 1024 / 1024,
-                self.cut.list()
-            ));
-        }
-        if let Some(line) = self.open_quote {
-            remarks.push(format!(
-                "a quote in the record that starts on line {line} is never closed"
-            ));
-        }
-    }
-}
-
 fn header_remarks(names: &[String], remarks: &mut Vec<String>) {
     let mut sorted: Vec<_> = names
         .iter()
@@ -368,7 +264,7 @@ fn json_content(
     source: &Source,
     encoding: Encoding,
     found: &Detection,
-    options: &Options,
+    options: Options,
     remarks: &mut Vec<String>,
 ) -> std::io::Result<Content> {
     let mut table = JsonTable::new(options.max_rows > 0);

@@ -133,10 +133,10 @@ fn text_remarks(scan: &Scan, encoding: Encoding) -> Vec<String> {
     match encoding {
         Encoding::Utf8 => {}
         Encoding::Utf8Bom => {
-            remarks.push("starts with a UTF-8 byte order mark (Python: encoding=\"utf-8-sig\")".into())
+            remarks.push("starts with a UTF-8 byte order mark (Python: encoding=\"utf-8-sig\")".into());
         }
         Encoding::Utf16Le | Encoding::Utf16Be => {
-            remarks.push("encoded in UTF-16 (Python: encoding=\"utf-16\")".into())
+            remarks.push("encoded in UTF-16 (Python: encoding=\"utf-16\")".into());
         }
         Encoding::Utf8Lossy => remarks.push(format!(
             "byte sequences that are not valid UTF-8: {} (lines {}); read as replacement characters",

@@ -42,7 +42,7 @@ pub fn of_table(head: &str, is_tsv: bool) -> Dialect {
 pub fn of_text(head: &str) -> Option<Dialect> {
     let fit = best_fit(head)?;
     let is_table = fit.records.len() > 1 && fit.share >= TABLE_SHARE && names_columns(&fit.records[0]);
-    is_table.then(|| Dialect {
+    is_table.then_some(Dialect {
         delimiter: fit.delimiter,
         has_header: true,
     })
@@ -93,7 +93,7 @@ fn has_header(records: &[Vec<String>]) -> bool {
         .enumerate()
         .map(|(column, name)| vote(name, rest, column))
         .sum();
-    votes > 0 || (votes == 0 && !(first.iter().all(|name| name.is_empty())))
+    votes > 0 || (votes == 0 && !(first.iter().all(String::is_empty)))
 }
 
 fn vote(name: &str, rest: &[Vec<String>], column: usize) -> i32 {

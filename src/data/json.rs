@@ -190,6 +190,7 @@ pub struct JsonTable {
 
 impl JsonTable {
     /// A table without columns.
+    #[must_use]
     pub fn new(keeps_rows: bool) -> Self {
         Self {
             builder: TableBuilder::new(None, keeps_rows),
@@ -235,16 +236,19 @@ impl JsonTable {
     }
 
     /// Records so far.
+    #[must_use]
     pub const fn records(&self) -> u64 {
         self.builder.records()
     }
 
     /// All paths, counted up to 10,200.
+    #[must_use]
     pub fn path_count(&self) -> u64 {
         (self.paths.len() + self.further_paths.len()) as u64
     }
 
     /// The columns and at most `most` records.
+    #[must_use]
     pub fn finish(self, most: usize) -> (Vec<ColumnProfile>, Vec<SampleRow>) {
         self.builder.finish(most, Some(&self.present))
     }
@@ -302,7 +306,7 @@ mod tests {
     fn records_before_a_fault_are_read() {
         let mut places = Vec::new();
         let fault = each_element("[1, 2, oops]".as_bytes(), true, |record| {
-            places.push(record.place)
+            places.push(record.place);
         });
         assert_eq!(places, [1, 2]);
         assert!(fault.unwrap().contains("line 1"));
@@ -313,7 +317,7 @@ mod tests {
         let mut bad = Vec::new();
         let text = "{\"a\":1}\n\noops\n{\"a\":2}";
         each_line(text.as_bytes(), |record| {
-            bad.extend(record.value.is_err().then_some(record.place))
+            bad.extend(record.value.is_err().then_some(record.place));
         })
         .unwrap();
         assert_eq!(bad, [3]);

@@ -82,7 +82,7 @@ impl TableBuilder {
         if !self.keeps_rows {
             return;
         }
-        self.keep_ended_rises();
+        self.keep_broken_rises();
         let is_new =
             self.traces.iter().any(|(_, seen)| seen.is_new) && self.candidates.len() < MOST_CANDIDATES;
         let extremes = self.current_extremes();
@@ -111,19 +111,20 @@ impl TableBuilder {
         self.traces.clear();
     }
 
-    /// A rising column's largest value is the last record's, which is kept only when the rise ends.
-    fn keep_ended_rises(&mut self) {
-        let ended: Vec<_> = self
+    /// A rising column's largest value is the last record's, which is kept only when the next one does not rise.
+    fn keep_broken_rises(&mut self) {
+        let is_last = |column: &usize| self.columns[*column].max_record == Some(self.last.number);
+        let broken = self
             .traces
             .iter()
-            .filter(|(_, seen)| seen.ended_rise)
-            .map(|(column, _)| *column)
-            .collect();
-        if ended.is_empty() || self.last.number == 0 {
+            .filter(|(_, seen)| seen.broke_rise)
+            .map(|(column, _)| *column);
+        let broken: Vec<_> = broken.filter(is_last).collect();
+        if broken.is_empty() {
             return;
         }
         let last = Rc::new(self.last_candidate());
-        for column in ended {
+        for column in broken {
             self.extremes.insert((column, true), Rc::clone(&last));
         }
     }
@@ -312,9 +313,14 @@ mod tests {
     }
 
     #[test]
-    fn the_maximum_before_a_rise_ends_is_shown() {
-        let lines = ["1,a", "2,a", "90,a", "4,a", "5,a"];
-        assert!(rows(&lines, 100).contains(&3));
+    fn the_maximum_before_a_broken_rise_is_shown() {
+        // More values than a category has: none of them is kept for being new.
+        let rise: Vec<_> = (1..=20).map(|number| format!("{number},a")).collect();
+        for after in ["4,a", ",a"] {
+            let mut lines: Vec<_> = rise.iter().map(String::as_str).collect();
+            lines.extend([after; 3]);
+            assert!(rows(&lines, 100).contains(&20), "{after}");
+        }
     }
 
     #[test]

@@ -242,16 +242,15 @@ impl Scan {
     }
 
     fn count_lines(&mut self, bytes: &[u8]) {
-        self.nuls += bytes.iter().filter(|byte| **byte == 0).count() as u64;
-        let mut pieces = bytes.split(|byte| *byte == b'\n').peekable();
-        while let Some(piece) = pieces.next() {
-            self.current_line += piece.len() as u64;
-            if pieces.peek().is_some() {
-                self.line_breaks += 1;
-                self.longest_line = self.longest_line.max(self.current_line);
-                self.current_line = 0;
-            }
+        self.nuls += memchr::memchr_iter(0, bytes).count() as u64;
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', bytes) {
+            self.line_breaks += 1;
+            self.longest_line = self.longest_line.max(self.current_line + (end - start) as u64);
+            self.current_line = 0;
+            start = end + 1;
         }
+        self.current_line += (bytes.len() - start) as u64;
     }
 }
 
@@ -260,7 +259,7 @@ fn valid_breaks(before: &[u8], scan: &Scan) -> u64 {
     if scan.invalid_lines.len() >= LISTED_LINES {
         return 0;
     }
-    before.iter().filter(|byte| **byte == b'\n').count() as u64
+    memchr::memchr_iter(b'\n', before).count() as u64
 }
 
 #[cfg(test)]

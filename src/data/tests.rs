@@ -4,7 +4,9 @@ use proptest::prelude::*;
 use rstest::rstest;
 
 use crate::api::values::FileFormat;
+use crate::pipeline::checks::{ColumnCheck, Rule};
 
+use super::checks;
 use super::context::{Context, render};
 use super::describe::{Options, describe_source};
 use super::distinct::DistinctCount;
@@ -14,6 +16,11 @@ use super::source::Source;
 
 const SALES: &[u8] = include_bytes!("testdata/sales.csv");
 const SENSOR: &[u8] = include_bytes!("testdata/sensor.csv");
+
+/// One line a number.
+fn lines(numbers: std::ops::Range<u64>, line: impl Fn(u64) -> String) -> String {
+    numbers.map(|number| line(number) + "\n").collect()
+}
 
 fn profile(bytes: &[u8], file_name: &str) -> SampleProfile {
     profile_with(bytes, file_name, 100)
@@ -107,9 +114,7 @@ fn a_smaller_budget_drops_rows_then_statistics_then_columns_and_says_so() {
 
 #[test]
 fn numbers_of_the_whole_file_are_told_with_enough_digits() {
-    let text: String = (0..20_000)
-        .map(|row| format!("{},{}\n", 1001 + row, row % 7))
-        .collect();
+    let text = lines(0..20_000, |row| format!("{},{}", 1001 + row, row % 7));
     let table = table(format!("id,day\n{text}").as_bytes(), "x.csv");
     let id = &table.columns[0];
     let numbers = id.numbers.as_ref().unwrap();
@@ -126,9 +131,7 @@ fn numbers_of_the_whole_file_are_told_with_enough_digits() {
 
 #[test]
 fn a_sketch_is_marked_in_the_context() {
-    let text: String = (0..20_000_u64)
-        .map(|row| format!("{}.5\n", row * 7_919 % 20_011))
-        .collect();
+    let text = lines(0..20_000, |row| format!("{}.5", row * 7_919 % 20_011));
     let context = context(format!("x\n{text}").as_bytes(), "x.csv").text;
     assert!(context.contains("median ≈"), "{context}");
 }
@@ -322,9 +325,9 @@ fn json_nested_beyond_the_bound_is_a_remark() {
 
 #[test]
 fn a_log_has_its_true_line_count_and_first_lines() {
-    let text: String = (0..20)
-        .map(|line| format!("2026-01-01T00:{line:02}:00Z INFO api[{line}] GET /v1 200\n"))
-        .collect();
+    let text = lines(0..20, |line| {
+        format!("2026-01-01T00:{line:02}:00Z INFO api[{line}] GET /v1 200")
+    });
     let context = context(text.as_bytes(), "api.log").text;
     assert!(
         context.starts_with("## sample (api.log): text, 20 lines,"),
@@ -338,9 +341,7 @@ fn a_log_has_its_true_line_count_and_first_lines() {
 
 #[test]
 fn equal_bytes_give_equal_profiles() {
-    let text: String = (0..30_000_u64)
-        .map(|row| format!("{},{}\n", row * 7_919 % 30_011, row % 13))
-        .collect();
+    let text = lines(0..30_000, |row| format!("{},{}", row * 7_919 % 30_011, row % 13));
     let bytes = format!("a,b\n{text}");
     assert_eq!(
         profile(bytes.as_bytes(), "x.csv"),
@@ -363,6 +364,17 @@ fn describe_everything(bytes: &[u8], file_name: &str) {
     assert!(context.estimated_tokens <= 500);
     let schemas: Vec<_> = schema::infer(&profile).into_iter().collect();
     let _ = schema::to_pandera(&schemas);
+    let source = Source::bytes(bytes);
+    let names = checks::columns(&source, file_name, None).unwrap_or_default();
+    let found = names
+        .into_iter()
+        .map(|column| ColumnCheck {
+            constraint: 0,
+            column,
+            rule: Rule::GreaterThan(0.0),
+        })
+        .collect::<Vec<_>>();
+    let _ = checks::evaluate(&source, file_name, None, &found);
 }
 
 proptest! {

@@ -1,0 +1,119 @@
+//! How the records of a file stray from its first: where, how often, in words.
+
+use super::delimited::{LONGEST_RECORD, Record};
+
+/// Places listed in a remark.
+pub const LISTED_PLACES: usize = 5;
+
+/// How records differ from the width of the first.
+pub struct Shape {
+    /// Fields of the first record.
+    pub width: usize,
+    /// Records with more fields.
+    pub longer: Places,
+    shorter: Places,
+    ended_by_delimiter: u64,
+    cut: Places,
+    open_quote: Option<u64>,
+}
+
+/// Where something was seen.
+#[derive(Default)]
+pub struct Places {
+    /// How often.
+    pub count: u64,
+    first: Vec<u64>,
+}
+
+impl Places {
+    /// Notes a line.
+    pub fn push(&mut self, line: u64) {
+        self.count += 1;
+        if self.first.len() < LISTED_PLACES {
+            self.first.push(line);
+        }
+    }
+
+    /// The first of them, in words.
+    pub fn list(&self) -> String {
+        let list = self
+            .first
+            .iter()
+            .map(u64::to_string)
+            .collect::<Vec<_>>()
+            .join(", ");
+        let more = if self.count > self.first.len() as u64 {
+            ", ..."
+        } else {
+            ""
+        };
+        let noun = if self.count == 1 { "line" } else { "lines" };
+        format!("{noun} {list}{more}")
+    }
+}
+
+impl Shape {
+    /// Nothing read yet but a first record of `width` fields.
+    pub fn new(width: usize) -> Self {
+        Self {
+            width,
+            longer: Places::default(),
+            shorter: Places::default(),
+            ended_by_delimiter: 0,
+            cut: Places::default(),
+            open_quote: None,
+        }
+    }
+
+    /// Looks at a record.
+    pub fn push(&mut self, record: &Record<'_>) {
+        if record.width > self.width {
+            self.longer.push(record.line);
+            let is_one_more = record.width == self.width + 1;
+            self.ended_by_delimiter += u64::from(is_one_more && record.field(self.width) == Some(""));
+        } else if record.width < self.width {
+            self.shorter.push(record.line);
+        }
+        if record.is_cut {
+            self.cut.push(record.line);
+        }
+        if record.is_cut || record.raw.contains('\n') {
+            let quotes = record.raw.bytes().filter(|byte| *byte == b'"').count();
+            self.open_quote = (quotes % 2 == 1).then_some(record.line);
+        } else {
+            self.open_quote = None;
+        }
+    }
+
+    /// Adds a remark for each oddity.
+    pub fn remarks(&self, records: u64, remarks: &mut Vec<String>) {
+        if self.ended_by_delimiter > 0 && self.ended_by_delimiter == records {
+            remarks.push("every record ends with a delimiter that the header does not have".into());
+        } else if self.longer.count > 0 {
+            let (count, lines) = (self.longer.count, self.longer.list());
+            remarks.push(format!(
+                "{count} of {records} rows have more fields than the first record's {}: {lines}; the excess is not in the statistics",
+                self.width
+            ));
+        }
+        if self.shorter.count > 0 {
+            let (count, lines) = (self.shorter.count, self.shorter.list());
+            remarks.push(format!(
+                "{count} of {records} rows have fewer fields than the first record's {}: {lines}; what lacks counts as empty",
+                self.width
+            ));
+        }
+        if self.cut.count > 0 {
+            remarks.push(format!(
+                "records longer than {} MiB are read in part: {}",
+                LONGEST_RECORD / 1024 / 1024,
+                self.cut.list()
+            ));
+        }
+        if let Some(line) = self.open_quote {
+            remarks.push(format!(
+                "a quote in the record that starts on line {line} is never closed"
+            ));
+        }
+    }
+}
