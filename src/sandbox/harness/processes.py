@@ -93,8 +93,7 @@ def protect_self(user: int | None) -> None:
     if _prctl(_DUMPABLE, 0, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "could not make the harness non-dumpable")
     # The change of user has cleared the one that bubblewrap had set.
-    _prctl(_SPARE_PROCESSES = 16
-_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+    _prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     # PID 1 receives only signals it handles; Python's handler of SIGINT would be a way to end it from inside.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
