@@ -250,8 +250,14 @@ impl Installer {
 }
 
 /// Run an installer; its standard output, or what its words mean.
-async fn check(mut command: Command) -> Result<Vec<u8>, SandboxError> {
-    let program = PathBuf::from(command.as_std().get_program());
+async fn check(installer: Command) -> Result<Vec<u8>, SandboxError> {
+    let program = PathBuf::from(installer.as_std().get_program());
+    // Whatever this user's mask: the sandbox's user must be able to read the environment.
+    let mut command = Command::new("/bin/sh");
+    command
+        .args(["-c", "umask 022; exec \"$0\" \"$@\""])
+        .arg(&program)
+        .args(installer.as_std().get_args());
     let output = command
         .stdin(Stdio::null())
         .env_remove("PYTHONPATH")
