@@ -162,7 +162,7 @@ impl Installer {
         match self {
             Self::Uv(uv) => {
                 let mut command = Command::new(uv);
-                command.args(["venv", "--quiet", "--no-config", "--python"]);
+                command.args(["venv", "--quiet", "--python"]);
                 command.arg(&interpreter.executable).arg(target);
                 command
             }
@@ -179,14 +179,7 @@ impl Installer {
         let mut command = match self {
             Self::Uv(uv) => {
                 let mut command = Command::new(uv);
-                command.args([
-                    "pip",
-                    "install",
-                    "--quiet",
-                    "--no-config",
-                    "--only-binary",
-                    ":all:",
-                ]);
+                command.args(["pip", "install", "--quiet", "--only-binary", ":all:"]);
                 command.args(["--compile-bytecode", "--python"]).arg(python);
                 command
             }
@@ -223,14 +216,7 @@ impl Installer {
             Self::Uv(uv) => {
                 let mut command = Command::new(uv);
                 command
-                    .args([
-                        "pip",
-                        "list",
-                        "--quiet",
-                        "--no-config",
-                        "--format=json",
-                        "--python",
-                    ])
+                    .args(["pip", "list", "--quiet", "--format=json", "--python"])
                     .arg(python);
                 command
             }
@@ -259,6 +245,8 @@ async fn check(installer: Command) -> Result<Vec<u8>, SandboxError> {
         .arg(&program)
         .args(installer.as_std().get_args());
     let output = command
+        // The folder of the user's shell may hold settings and files of another project.
+        .current_dir("/")
         .stdin(Stdio::null())
         .env_remove("PYTHONPATH")
         .env_remove("PYTHONHOME")
