@@ -1,6 +1,7 @@
 //! What a sandbox sees and reaches: what it is given, nothing else.
 
 use std::fs;
+use std::io::Read as _;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -34,6 +35,28 @@ async fn with_the_network_shared_this_machine_answers() {
     let mut job = job(vec![program(&connect_to(&listener), &[])]);
     job.network = NetworkAccess::Internet;
     assert_eq!(run(&job).await.phases[0].stdout, "connected\n");
+}
+
+#[tokio::test]
+async fn a_sandbox_ends_when_nobody_waits_for_it_any_more() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let code = format!("{}import time\ntime.sleep(600)\n", connect_to(&listener));
+    let mut job = job(vec![program(&code, &[])]);
+    job.network = NetworkAccess::Internet;
+    let running = tokio::spawn(async move { run(&job).await });
+    let (mut connection, _) = tokio::task::spawn_blocking(move || listener.accept())
+        .await
+        .unwrap()
+        .unwrap();
+    running.abort();
+    let read = tokio::task::spawn_blocking(move || connection.read(&mut [0]))
+        .await
+        .unwrap();
+    assert_eq!(
+        read.unwrap(),
+        0,
+        "the connection closed because the program is gone"
+    );
 }
 
 #[tokio::test]

@@ -24,7 +24,7 @@ def main(user: int | None = None) -> None:
     protect_self(user)
     # The writer keeps stdin open while it lives; its end is the sign to stop (see `processes.run`).
     job = json.loads(_read_line(0))
-    limits = Limits.of_job(job["limits"], started)
+    limits = Limits(job["limits"], started)
     reports: list[dict[str, object]] = []
     for phase in job["phases"]:
         (kind, body), = phase.items()

@@ -9,7 +9,6 @@ import os
 import resource
 import select
 import signal
-from dataclasses import dataclass
 from time import monotonic
 
 from watch import Watch
@@ -22,42 +21,30 @@ _DEATH_SIGNAL, _DUMPABLE = 1, 4
 _LIFELINE = 0
 
 
-@dataclass(frozen=True)
 class Limits:
-    """What a whole process tree may use."""
+    """What a whole process tree may use. (No dataclass: importing that module would take longer than starting Python.)"""
 
-    deadline: float
-    cpus: float
-    cpu_seconds: int
-    memory_bytes: int
-    processes: int
-    file_bytes: int
-
-    @classmethod
-    def of_job(cls, limits: dict[str, float], started: float) -> Limits:
+    def __init__(self, limits: dict[str, float], started: float) -> None:
         """The limits of a job that started at `started` (monotonic seconds)."""
         seconds = limits["timeoutSeconds"]
-        return cls(
-            deadline=started + seconds,
-            cpus=limits["cpus"],
-            # One process cannot use more than this within the wall time, unless it dodges the CPU quota.
-            cpu_seconds=max(1, int(seconds * max(1.0, limits["cpus"])) + 1),
-            memory_bytes=int(limits["memoryBytes"]),
-            processes=int(limits["processes"]),
-            file_bytes=int(limits["fileBytes"]),
-        )
+        self.deadline = started + seconds
+        self.cpus = limits["cpus"]
+        # One process cannot use more than this within the wall time, unless it dodges the CPU quota.
+        self.cpu_seconds = max(1, int(seconds * max(1.0, self.cpus)) + 1)
+        self.memory_bytes = int(limits["memoryBytes"])
+        self.processes = int(limits["processes"])
+        self.file_bytes = int(limits["fileBytes"])
 
 
-@dataclass
 class Ended:
-    """How a process ended and what it wrote."""
+    """How a process ended and what it wrote; `messages` is what came over its channel."""
 
-    end: object
-    seconds: float
-    stdout: str
-    stderr: str
-    messages: bytes
-    """What it wrote to its channel, when it had one."""
+    def __init__(self, end: object, seconds: float, stdout: str, stderr: str, messages: bytes) -> None:
+        self.end = end
+        self.seconds = seconds
+        self.stdout = stdout
+        self.stderr = stderr
+        self.messages = messages
 
 
 class Tail:
@@ -93,8 +80,7 @@ def protect_self(user: int | None) -> None:
     if _prctl(_DUMPABLE, 0, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "could not make the harness non-dumpable")
     # The change of user has cleared the one that bubblewrap had set.
-    _prctl(_SPARE_PROCESSES = 16
-_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+    _prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     # PID 1 receives only signals it handles; Python's handler of SIGINT would be a way to end it from inside.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 

@@ -177,8 +177,11 @@ fn system(layout: &Layout, line: &mut Line) {
         line.bind(&layout.identity.join(name), &Path::new("/etc").join(name));
     }
     line.add(["--proc", "/proc", "--dev", "/dev"]);
-    let inside = |folder: &&str| layout.interpreter.starts_with(folder);
-    if !["/usr"].iter().chain(&STORES).any(|folder| inside(&folder)) {
+    if !["/usr"]
+        .iter()
+        .chain(&STORES)
+        .any(|folder| layout.interpreter.starts_with(folder))
+    {
         // Made first for the same reason as `/var` is: a home is closed to other users.
         let above: Vec<&Path> = layout.interpreter.ancestors().skip(1).collect();
         for folder in above.into_iter().rev().skip(1) {

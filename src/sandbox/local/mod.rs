@@ -30,15 +30,17 @@ pub struct LocalSandbox {
 impl LocalSandbox {
     /// A sandbox that keeps its environments below `cache`. Nothing is created before the first build.
     #[must_use]
-    pub fn new(cache: impl Into<PathBuf>) -> Self {
-        Self { cache: cache.into() }
+    pub fn new(cache: impl AsRef<Path>) -> Self {
+        let cache = cache.as_ref();
+        // Fails for an empty path alone, which the first build then refuses.
+        Self {
+            cache: std::path::absolute(cache).unwrap_or_else(|_| cache.to_path_buf()),
+        }
     }
 
     /// A sandbox that keeps its environments where `CODEGEN_CACHE_DIR` says, else in the user's cache folder.
     pub fn for_user() -> Result<Self, SandboxError> {
         if let Some(folder) = std::env::var_os(CACHE_VARIABLE).filter(|folder| !folder.is_empty()) {
-            let folder = std::path::absolute(&folder)
-                .map_err(SandboxError::io("find the cache folder", Path::new(&folder)))?;
             return Ok(Self::new(folder));
         }
         let strategy = etcetera::choose_base_strategy().map_err(|_| SandboxError::IsolationUnavailable {

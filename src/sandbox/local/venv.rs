@@ -163,7 +163,7 @@ impl Installer {
         match self {
             Self::Uv(uv) => {
                 let mut command = Command::new(uv);
-                command.args(["venv", "--quiet", "--no-config", "--python"]);
+                command.args(["venv", "--quiet", "--python"]);
                 command.arg(&interpreter.executable).arg(target);
                 command
             }
@@ -180,14 +180,7 @@ impl Installer {
         let mut command = match self {
             Self::Uv(uv) => {
                 let mut command = Command::new(uv);
-                command.args([
-                    "pip",
-                    "install",
-                    "--quiet",
-                    "--no-config",
-                    "--only-binary",
-                    ":all:",
-                ]);
+                command.args(["pip", "install", "--quiet", "--only-binary", ":all:"]);
                 command.args(["--compile-bytecode", "--python"]).arg(python);
                 command
             }
@@ -224,14 +217,7 @@ impl Installer {
             Self::Uv(uv) => {
                 let mut command = Command::new(uv);
                 command
-                    .args([
-                        "pip",
-                        "list",
-                        "--quiet",
-                        "--no-config",
-                        "--format=json",
-                        "--python",
-                    ])
+                    .args(["pip", "list", "--quiet", "--format=json", "--python"])
                     .arg(python);
                 command
             }
@@ -251,9 +237,17 @@ impl Installer {
 }
 
 /// Run an installer; its standard output, or what its words mean.
-async fn check(mut command: Command) -> Result<Vec<u8>, SandboxError> {
-    let program = PathBuf::from(command.as_std().get_program());
+async fn check(installer: Command) -> Result<Vec<u8>, SandboxError> {
+    let program = PathBuf::from(installer.as_std().get_program());
+    // Whatever this user's mask: the sandbox's user must be able to read the environment.
+    let mut command = Command::new("/bin/sh");
+    command
+        .args(["-c", "umask 022; exec \"$0\" \"$@\""])
+        .arg(&program)
+        .args(installer.as_std().get_args());
     let output = command
+        // The folder of the user's shell may hold settings and files of another project.
+        .current_dir("/")
         .stdin(Stdio::null())
         .env_remove("PYTHONPATH")
         .env_remove("PYTHONHOME")
