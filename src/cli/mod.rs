@@ -65,7 +65,7 @@ fn printed(bytes: &[u8]) -> ExitCode {
 }
 
 fn complaint(error: &io::Error) -> ExitCode {
-    let _ = writeln!(io::stderr().lock(), "error: cannot write to stdout: {error}");
+    let _ = writeln!(io::stderr().lock(), "error: {error}");
     exit_code(1)
 }
 
