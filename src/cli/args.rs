@@ -58,6 +58,9 @@ pub enum Command {
     /// Print the manual page.
     #[command(hide = true)]
     Man,
+    /// Read data files for the parent process, under limits of its own.
+    #[command(hide = true)]
+    Worker,
 }
 
 /// Options of `local`.

@@ -15,6 +15,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use self::args::{Cli, Command};
+use crate::data::worker;
 
 /// Runs a command line, its first word the program's name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -33,6 +34,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             clap_complete::generate(shell, &mut Cli::command(), "kubectl-codegen", &mut script);
             printed(&script)
         }
+        Command::Worker => match worker::serve(io::stdin().lock(), io::stdout().lock()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => complaint(&error),
+        },
         Command::Man => {
             let mut page = Vec::new();
             match clap_mangen::Man::new(Cli::command()).render(&mut page) {
@@ -60,7 +65,7 @@ fn printed(bytes: &[u8]) -> ExitCode {
 }
 
 fn complaint(error: &io::Error) -> ExitCode {
-    let _ = writeln!(io::stderr().lock(), "error: cannot write to stdout: {error}");
+    let _ = writeln!(io::stderr().lock(), "error: {error}");
     exit_code(1)
 }
 
