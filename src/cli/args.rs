@@ -58,9 +58,22 @@ pub enum Command {
     /// Print the manual page.
     #[command(hide = true)]
     Man,
+    /// Print a page of the documentation that is written from the code.
+    #[command(hide = true)]
+    Docs {
+        /// Which page.
+        page: Page,
+    },
     /// Read data files for the parent process, under limits of its own.
     #[command(hide = true)]
     Worker,
+}
+
+/// Pages that are written from the code.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub enum Page {
+    /// Kinds of model call and their schemas.
+    ModelProtocol,
 }
 
 /// Options of `local`.

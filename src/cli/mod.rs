@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
-use self::args::{Cli, Command};
+use self::args::{Cli, Command, Page};
 use crate::data::worker;
 
 /// Runs a command line, its first word the program's name.
@@ -29,6 +29,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     match cli.command {
         Command::Local(args) => exit_code(local::run(&args)),
+        Command::Docs { page: Page::ModelProtocol } => printed(crate::pipeline::protocol::page().as_bytes()),
         Command::Completion { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "kubectl-codegen", &mut script);

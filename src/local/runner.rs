@@ -187,11 +187,14 @@ pub async fn run_task(
     let prepared = prepare(object, objects, options, output).await?;
     let executed = execute(&prepared, options, replayed, observer, stop).await?;
     let results = collect(&prepared, &executed, object).await?;
-    let moved_aside = prepared.folder.publish(&results.files)?;
+    let moved = prepared.folder.publish(&results.files)?;
     if let Some(file) = &options.record {
         record(file, &executed)?;
     }
-    Ok(Ended { task: results.task, folder: output.to_owned(), outputs: results.outputs, moved_aside })
+    let earlier = prepared.set_aside.iter().map(|path| format!("the earlier run is now {}", path.display()));
+    let edited = moved.iter().map(|path| format!("your edited file is now {}", path.display()));
+    let notices = earlier.chain(edited).collect();
+    Ok(Ended { task: results.task, folder: output.to_owned(), outputs: results.outputs, notices })
 }
 
 /// Adds the replies of a task to the recording.
