@@ -10,5 +10,8 @@ fn page(name: &str) -> String {
 #[test]
 fn the_page_on_the_model_protocol_is_what_the_code_says() {
     let expected = codegen_operator::pipeline::protocol::page();
-    assert!(page("model-protocol.md") == expected, "docs/model-protocol.md differs from the code: run `make generate`");
+    assert!(
+        page("model-protocol.md") == expected,
+        "docs/model-protocol.md differs from the code: run `make generate`"
+    );
 }

@@ -40,12 +40,23 @@ fn run(name: &str) -> Vec<Value> {
 #[case::durable("durable", Expected { calls: 6, attempts: 1 })]
 #[case::environment_fix("environment-fix", Expected { calls: 4, attempts: 2 })]
 #[case::prompt_only("prompt-only", Expected { calls: 3, attempts: 1 })]
-fn an_example_succeeds_with_the_calls_and_attempts_that_it_shows(#[case] name: &str, #[case] expected: Expected) {
+fn an_example_succeeds_with_the_calls_and_attempts_that_it_shows(
+    #[case] name: &str,
+    #[case] expected: Expected,
+) {
     for task in run(name) {
         let status = &task["status"];
         assert_eq!(status["stage"], "Succeeded", "{name}: {status:#}");
-        assert_eq!(status["modelCalls"].as_u64(), Some(expected.calls), "{name}: {status:#}");
-        assert_eq!(status["attempts"].as_array().map(Vec::len), Some(expected.attempts), "{name}: {status:#}");
+        assert_eq!(
+            status["modelCalls"].as_u64(),
+            Some(expected.calls),
+            "{name}: {status:#}"
+        );
+        assert_eq!(
+            status["attempts"].as_array().map(Vec::len),
+            Some(expected.attempts),
+            "{name}: {status:#}"
+        );
         assert_eq!(status["rehearsal"]["result"], "Passed", "{name}: {status:#}");
     }
 }
@@ -59,7 +70,10 @@ fn every_folder_of_examples_is_run_by_this_file() {
         .filter(|entry| entry.path().is_dir())
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .collect();
-    let missing: Vec<_> = folders.iter().filter(|name| !source.contains(&format!("(\"{name}\","))).collect();
+    let missing: Vec<_> = folders
+        .iter()
+        .filter(|name| !source.contains(&format!("(\"{name}\",")))
+        .collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
 
@@ -78,7 +92,10 @@ fn the_demo_fails_a_test_first_and_says_why_and_what_it_fixed() {
     let attempts = status["attempts"].as_array().unwrap();
     assert_eq!(attempts[0]["tests"]["failed"], 1, "{status:#}");
     assert_eq!(attempts[1]["tests"]["failed"], 0, "{status:#}");
-    assert_eq!(attempts[1]["acceptanceTests"]["passed"], attempts[1]["acceptanceTests"]["total"]);
+    assert_eq!(
+        attempts[1]["acceptanceTests"]["passed"],
+        attempts[1]["acceptanceTests"]["total"]
+    );
     let summary = std::fs::read_to_string(output.path().join("outputs/summary.csv"))
         .or_else(|_| std::fs::read_to_string(output.path().join("outputs/summary")))
         .unwrap();

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-const ORDER: [&str; 9] = ["api", "pipeline", "data", "model", "ledger", "sandbox", "engine", "local", "cli"];
+const ORDER: [&str; 9] = [
+    "api", "pipeline", "data", "model", "ledger", "sandbox", "engine", "local", "cli",
+];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
@@ -25,9 +27,16 @@ fn root() -> PathBuf {
 fn modules_used(source: &str) -> Vec<String> {
     let single = Regex::new(r"\bcrate::([a-z_]+)").unwrap();
     let group = Regex::new(r"\bcrate::\{([^}]*)").unwrap();
-    let mut used: Vec<String> = single.captures_iter(source).map(|found| found[1].to_owned()).collect();
+    let mut used: Vec<String> = single
+        .captures_iter(source)
+        .map(|found| found[1].to_owned())
+        .collect();
     for found in group.captures_iter(source) {
-        used.extend(found[1].split(',').map(|part| part.trim().split("::").next().unwrap_or_default().to_owned()));
+        used.extend(
+            found[1]
+                .split(',')
+                .map(|part| part.trim().split("::").next().unwrap_or_default().to_owned()),
+        );
     }
     used
 }
@@ -37,7 +46,10 @@ fn the_library_declares_its_modules_in_order_of_dependency() {
     let library = fs::read_to_string(root().join("lib.rs")).unwrap();
     let declared: Vec<&str> = library
         .lines()
-        .filter_map(|line| line.strip_prefix("pub mod ").and_then(|rest| rest.strip_suffix(';')))
+        .filter_map(|line| {
+            line.strip_prefix("pub mod ")
+                .and_then(|rest| rest.strip_suffix(';'))
+        })
         .collect();
     assert_eq!(declared, ORDER);
 }
@@ -52,7 +64,10 @@ fn no_module_uses_one_below_it() {
         for file in files {
             let source = fs::read_to_string(&file).unwrap();
             for used in modules_used(&source) {
-                let below = ORDER.iter().position(|name| *name == used).is_some_and(|other| other > rank);
+                let below = ORDER
+                    .iter()
+                    .position(|name| *name == used)
+                    .is_some_and(|other| other > rank);
                 if below {
                     downwards.push(format!("{} uses {used}", file.display()));
                 }

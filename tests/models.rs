@@ -18,10 +18,19 @@ async fn run(server: &MockServer, provider: &str) -> (Output, tempfile::TempDir)
     let mut command = program(output.path());
     command
         .args(manifest(&penguins()))
-        .args(["--model-url", &format!("{}/v1", server.uri()), "--provider", provider, "--model", "some-model"])
+        .args([
+            "--model-url",
+            &format!("{}/v1", server.uri()),
+            "--provider",
+            provider,
+            "--model",
+            "some-model",
+        ])
         .args(["--model-key-env", "TEST_MODEL_KEY"])
         .env("TEST_MODEL_KEY", "sk-test-4711");
-    let done = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    let done = tokio::task::spawn_blocking(move || command.output().unwrap())
+        .await
+        .unwrap();
     (done, output)
 }
 
@@ -30,7 +39,10 @@ fn check(done: &Output) {
     let status = document(done)["status"].clone();
     assert_eq!(status["stage"], "Succeeded");
     assert_eq!(status["modelCalls"], 6);
-    assert_eq!((&status["tokens"]["input"], &status["tokens"]["output"]), (&600.into(), &60.into()));
+    assert_eq!(
+        (&status["tokens"]["input"], &status["tokens"]["output"]),
+        (&600.into(), &60.into())
+    );
     assert!(!String::from_utf8_lossy(&done.stderr).contains("sk-test-4711"));
 }
 
@@ -70,20 +82,33 @@ async fn the_prefix_of_every_call_is_the_same_and_acceptance_tests_are_in_none()
     let (done, _output) = run(&server, "openai").await;
     expect_code(&done, 0);
     let acceptance = std::fs::read_to_string(penguins().join("test_acceptance.py")).unwrap();
-    let secret_lines: Vec<&str> = acceptance.lines().map(str::trim).filter(|line| line.starts_with("def test_")).collect();
+    let secret_lines: Vec<&str> = acceptance
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.starts_with("def test_"))
+        .collect();
     assert!(!secret_lines.is_empty());
     let mut systems = Vec::new();
     let mut prefixes = Vec::new();
     for request in server.received_requests().await.unwrap() {
         let body: serde_json::Value = serde_json::from_slice(&request.body).unwrap();
         let text = String::from_utf8_lossy(&request.body).into_owned();
-        assert!(secret_lines.iter().all(|line| !text.contains(line)), "an acceptance test went out");
+        assert!(
+            secret_lines.iter().all(|line| !text.contains(line)),
+            "an acceptance test went out"
+        );
         systems.push(body["messages"][0]["content"].as_str().unwrap().to_owned());
         let user = body["messages"][1]["content"].as_str().unwrap();
         let data = user.find("# Data").unwrap();
-        let end = user[data..].find("\n\n").map_or(user.len(), |offset| data + offset);
+        let end = user[data..]
+            .find("\n\n")
+            .map_or(user.len(), |offset| data + offset);
         prefixes.push(user[..end].to_owned());
-        assert_eq!(user.matches("# Data").count(), 1, "the data context goes out once");
+        assert_eq!(
+            user.matches("# Data").count(),
+            1,
+            "the data context goes out once"
+        );
     }
     assert_eq!(systems.len(), 6);
     assert!(systems.windows(2).all(|pair| pair[0] == pair[1]));

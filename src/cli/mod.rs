@@ -29,7 +29,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     match cli.command {
         Command::Local(args) => exit_code(local::run(&args)),
-        Command::Docs { page: Page::ModelProtocol } => printed(crate::pipeline::protocol::page().as_bytes()),
+        Command::Docs {
+            page: Page::ModelProtocol,
+        } => printed(crate::pipeline::protocol::page().as_bytes()),
         Command::Completion { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "kubectl-codegen", &mut script);

@@ -40,15 +40,30 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             resolved: built.resolved,
             python: built.python,
         };
-        Ok(Some(Outcome::ImageReady { built: image, fresh: built.fresh }))
+        Ok(Some(Outcome::ImageReady {
+            built: image,
+            fresh: built.fresh,
+        }))
     }
 
-    fn build_failed(&self, progress: &Progress, wanted: Packages, error: &crate::sandbox::SandboxError) -> Outcome {
+    fn build_failed(
+        &self,
+        progress: &Progress,
+        wanted: Packages,
+        error: &crate::sandbox::SandboxError,
+    ) -> Outcome {
         let message = self.surroundings.redactor.redact(&error.to_string());
         match error.category() {
             Category::Environment => {
-                self.tell(&Event::BuildFailed { message: message.clone() });
-                Outcome::BuildFailed { fault: BuildFault { packages: wanted, message } }
+                self.tell(&Event::BuildFailed {
+                    message: message.clone(),
+                });
+                Outcome::BuildFailed {
+                    fault: BuildFault {
+                        packages: wanted,
+                        message,
+                    },
+                }
             }
             category @ (Category::Infrastructure
             | Category::Configuration

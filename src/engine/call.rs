@@ -20,7 +20,11 @@ const CALL_DEADLINE_SECONDS: i64 = 120;
 
 impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// Asks the model (or takes the reply that is recorded) and says what the reply comes to.
-    pub(super) async fn call(&self, progress: Progress, kind: CallKind) -> Result<(Progress, Outcome), EngineError> {
+    pub(super) async fn call(
+        &self,
+        progress: Progress,
+        kind: CallKind,
+    ) -> Result<(Progress, Outcome), EngineError> {
         let material = self.material(&progress).await?;
         let request = prompts::request(self.task, &material, kind)?;
         let (progress, reply) = match self.answered(progress, &request).await? {
@@ -32,7 +36,10 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 
     async fn answered(&self, progress: Progress, request: &Request) -> Result<Answered, EngineError> {
-        if let Some(entry) = Ledger::new(self.store).find(progress.sequence, request.kind).await? {
+        if let Some(entry) = Ledger::new(self.store)
+            .find(progress.sequence, request.kind)
+            .await?
+        {
             return Ok(self.take_recorded(progress, request, entry));
         }
         let progress = progress.with_call_lost();
@@ -41,7 +48,10 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Ok(limit) => limit,
             Err(stop) => return Ok(Answered::Otherwise(progress, Outcome::Stopped(stop))),
         };
-        let request = Request { max_output_tokens: u32::try_from(limit).unwrap_or(u32::MAX), ..request.clone() };
+        let request = Request {
+            max_output_tokens: u32::try_from(limit).unwrap_or(u32::MAX),
+            ..request.clone()
+        };
         let _ = self.in_call.send(true);
         let answered = self.ask(progress, &request, size + limit).await;
         let _ = self.in_call.send(false);
@@ -50,7 +60,10 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 
     fn take_recorded(&self, progress: Progress, request: &Request, entry: Entry) -> Answered {
         if entry.request_hash != request_hash(request) {
-            self.tell(&Event::RequestChanged { kind: request.kind, sequence: progress.sequence });
+            self.tell(&Event::RequestChanged {
+                kind: request.kind,
+                sequence: progress.sequence,
+            });
         }
         let usage = entry.reply.usage;
         self.tell(&Event::CallFinished {
@@ -75,7 +88,13 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             .checked_add(jiff::SignedDuration::from_secs(CALL_DEADLINE_SECONDS))
             .unwrap_or(started_at);
         let request_hash = request_hash(request);
-        let progress = progress.with_intent(Intent { kind, sequence, request_hash, estimate, deadline });
+        let progress = progress.with_intent(Intent {
+            kind,
+            sequence,
+            request_hash,
+            estimate,
+            deadline,
+        });
         self.save(&progress).await?;
         self.tell(&Event::CallStarted { kind, sequence });
         let reply = match self.model.call(request).await {
@@ -83,7 +102,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Err(error) => return Ok(self.call_failed(progress, &error)),
         };
         let finished_at = (self.clock)();
-        let entry = Ledger::new(self.store).record(sequence, request, reply, started_at, finished_at).await?;
+        let entry = Ledger::new(self.store)
+            .record(sequence, request, reply, started_at, finished_at)
+            .await?;
         self.tell(&Event::CallFinished {
             kind,
             sequence,
@@ -91,7 +112,10 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             seconds: finished_at.duration_since(started_at).as_secs_f64(),
             from_ledger: false,
         });
-        Ok(Answered::Reply(progress.with_call_answered(entry.reply.usage), entry.reply))
+        Ok(Answered::Reply(
+            progress.with_call_answered(entry.reply.usage),
+            entry.reply,
+        ))
     }
 
     fn call_failed(&self, progress: Progress, error: &ModelError) -> Answered {
@@ -119,35 +143,74 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }
     }
 
-    async fn accepted(&self, progress: &Progress, kind: CallKind, accepted: Accepted) -> Result<Outcome, EngineError> {
+    async fn accepted(
+        &self,
+        progress: &Progress,
+        kind: CallKind,
+        accepted: Accepted,
+    ) -> Result<Outcome, EngineError> {
         let number = progress.sequence - 1;
         Ok(match accepted {
             Accepted::Plan(plan) => Outcome::Planned(plan),
             Accepted::Constraints(reply) => self.bind_constraints(progress, &reply).await?,
             Accepted::Source(source) => self.take_source(kind, number, source).await?,
-            Accepted::Diagnosis { diagnosis, declared, wanted } => {
+            Accepted::Diagnosis {
+                diagnosis,
+                declared,
+                wanted,
+            } => {
                 let document = self.put_diagnosis(progress.attempt, &diagnosis).await?;
                 self.tell(&Event::Diagnosed {
                     attempt: progress.attempt,
-                    failures: diagnosis.failures.iter().map(|failure| failure.diagnosis.clone()).collect(),
+                    failures: diagnosis
+                        .failures
+                        .iter()
+                        .map(|failure| failure.diagnosis.clone())
+                        .collect(),
                 });
-                Outcome::Diagnosed { document, diagnosis, declared, wanted }
+                Outcome::Diagnosed {
+                    document,
+                    diagnosis,
+                    declared,
+                    wanted,
+                }
             }
             Accepted::Environment { replaced, wanted } => {
-                let names = replaced.iter().map(|(name, by)| format!("{name} -> {by}")).collect();
+                let names = replaced
+                    .iter()
+                    .map(|(name, by)| format!("{name} -> {by}"))
+                    .collect();
                 self.tell(&Event::FixApplied { kind, names });
                 Outcome::EnvironmentFixed { replaced, wanted }
             }
         })
     }
 
-    async fn take_source(&self, kind: CallKind, number: u32, source: AcceptedSource) -> Result<Outcome, EngineError> {
+    async fn take_source(
+        &self,
+        kind: CallKind,
+        number: u32,
+        source: AcceptedSource,
+    ) -> Result<Outcome, EngineError> {
         let solution = matches!(kind, CallKind::Code | CallKind::FixCode);
         let what = if solution { "solution" } else { "tests" };
-        let document = self.put(format!("documents/{what}-{number:04}.py"), source.source.as_bytes()).await?;
-        let written = Written { document, tree: source.tree, declared: source.declared, wanted: source.wanted };
+        let document = self
+            .put(
+                format!("documents/{what}-{number:04}.py"),
+                source.source.as_bytes(),
+            )
+            .await?;
+        let written = Written {
+            document,
+            tree: source.tree,
+            declared: source.declared,
+            wanted: source.wanted,
+        };
         if matches!(kind, CallKind::FixCode | CallKind::FixTests) {
-            self.tell(&Event::FixApplied { kind, names: source.changed });
+            self.tell(&Event::FixApplied {
+                kind,
+                names: source.changed,
+            });
         }
         Ok(match kind {
             CallKind::Code => Outcome::CodeWritten(written),
@@ -165,12 +228,26 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     pub(super) async fn diagnose_acceptance(&self, progress: &Progress) -> Result<Outcome, EngineError> {
         let material = self.material(progress).await?;
         let failed = material.verdict.map(|verdict| verdict.failed).unwrap_or_default();
-        let diagnosis = Diagnosis { failures: failed.iter().map(of_acceptance).collect() };
+        let diagnosis = Diagnosis {
+            failures: failed.iter().map(of_acceptance).collect(),
+        };
         let document = self.put_diagnosis(progress.attempt, &diagnosis).await?;
-        let failures = diagnosis.failures.iter().map(|failure| failure.diagnosis.clone()).collect();
-        self.tell(&Event::Diagnosed { attempt: progress.attempt, failures });
+        let failures = diagnosis
+            .failures
+            .iter()
+            .map(|failure| failure.diagnosis.clone())
+            .collect();
+        self.tell(&Event::Diagnosed {
+            attempt: progress.attempt,
+            failures,
+        });
         let (declared, wanted) = (progress.build.declared.clone(), progress.build.wanted.clone());
-        Ok(Outcome::Diagnosed { document, diagnosis, declared, wanted })
+        Ok(Outcome::Diagnosed {
+            document,
+            diagnosis,
+            declared,
+            wanted,
+        })
     }
 
     async fn put_diagnosis(
@@ -179,7 +256,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         diagnosis: &Diagnosis,
     ) -> Result<crate::pipeline::progress::Document, EngineError> {
         let name = format!("documents/diagnosis-{attempt:04}.json");
-        let bytes = serde_json::to_vec_pretty(diagnosis).map_err(|error| damaged(&name, &error.to_string()))?;
+        let bytes =
+            serde_json::to_vec_pretty(diagnosis).map_err(|error| damaged(&name, &error.to_string()))?;
         self.put(name, &bytes).await
     }
 }
@@ -190,5 +268,7 @@ enum Answered {
 }
 
 fn request_tokens(request: &Request) -> u64 {
-    estimate_tokens(&request.system) + estimate_tokens(&request.user_message()) + estimate_tokens(&request.schema.to_string())
+    estimate_tokens(&request.system)
+        + estimate_tokens(&request.user_message())
+        + estimate_tokens(&request.schema.to_string())
 }

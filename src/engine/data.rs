@@ -16,7 +16,12 @@ pub trait DataReader: Send + Sync {
     fn describe(&self, task: &Task) -> impl Future<Output = Result<Described, DataError>> + Send;
 
     /// Turns the model's rows into checks bound to columns of samples and outputs.
-    fn bind(&self, task: &Task, profiles: &[u8], reply: &ConstraintsReply) -> (Vec<ColumnCheck>, Vec<ConstraintStatus>);
+    fn bind(
+        &self,
+        task: &Task,
+        profiles: &[u8],
+        reply: &ConstraintsReply,
+    ) -> (Vec<ColumnCheck>, Vec<ConstraintStatus>);
 
     /// Reads the outputs as their types and checks the constraints on their columns.
     fn judge(

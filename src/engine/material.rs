@@ -42,7 +42,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 
     /// A document's text; empty when there is none yet.
     pub(super) async fn text(&self, document: Option<&Document>) -> Result<String, EngineError> {
-        let Some(document) = document else { return Ok(String::new()) };
+        let Some(document) = document else {
+            return Ok(String::new());
+        };
         let bytes = self.get(document).await?;
         String::from_utf8(bytes).map_err(|_| damaged(&document.name, "it is not UTF-8"))
     }

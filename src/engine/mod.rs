@@ -18,14 +18,14 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
 use crate::ledger::{Store, StoreError};
-use crate::pipeline::redact::Redactor;
 use crate::model::Model;
 use crate::pipeline::advance::{IllegalTransition, Outcome, advance};
 use crate::pipeline::decide::{Decision, decide};
+use crate::pipeline::diagnosis::name;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::progress::{Document, PROGRESS_VERSION, Progress};
 use crate::pipeline::prompts::PromptError;
-use crate::pipeline::diagnosis::name;
+use crate::pipeline::redact::Redactor;
 use crate::pipeline::stage::{Category, Stage};
 use crate::pipeline::task::Task;
 use crate::sandbox::Sandbox;
@@ -97,7 +97,9 @@ pub enum EngineError {
     #[error(transparent)]
     Prompt(#[from] PromptError),
     /// The stored state is not of this version or damaged.
-    #[error("the stored state {name} cannot be read: {why}; start over with --fresh, or use the version that wrote it")]
+    #[error(
+        "the stored state {name} cannot be read: {why}; start over with --fresh, or use the version that wrote it"
+    )]
     State {
         /// Which entry.
         name: String,
@@ -115,7 +117,10 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let progress: Progress =
             serde_json::from_slice(&bytes).map_err(|error| damaged("progress", &error.to_string()))?;
         if progress.version > PROGRESS_VERSION {
-            return Err(damaged("progress", &format!("it is of version {}", progress.version)));
+            return Err(damaged(
+                "progress",
+                &format!("it is of version {}", progress.version),
+            ));
         }
         Ok(progress)
     }
@@ -156,7 +161,12 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 
     /// Advances by `outcome` and writes the result.
-    async fn record(&self, progress: Progress, outcome: Outcome, started: Timestamp) -> Result<Progress, EngineError> {
+    async fn record(
+        &self,
+        progress: Progress,
+        outcome: Outcome,
+        started: Timestamp,
+    ) -> Result<Progress, EngineError> {
         let now = (self.clock)();
         let (stage, attempt) = (progress.stage, progress.attempt);
         let ends_iteration = matches!(outcome, Outcome::Ran { .. } | Outcome::Diagnosed { .. });
@@ -169,7 +179,10 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             self.tell_iteration(&next);
         }
         if (next.stage, next.attempt) != (stage, attempt) {
-            self.tell(&Event::StageEntered { stage: next.stage, attempt: next.attempt });
+            self.tell(&Event::StageEntered {
+                stage: next.stage,
+                attempt: next.attempt,
+            });
         }
         Ok(next)
     }
@@ -187,9 +200,14 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 
     /// One line an attempt: what went wrong, what was added (S29).
     fn tell_iteration(&self, progress: &Progress) {
-        let Some(attempt) = progress.attempts.last() else { return };
-        let mut error_types: Vec<String> =
-            attempt.diagnosis.iter().map(|failure| name(failure.error_type).to_owned()).collect();
+        let Some(attempt) = progress.attempts.last() else {
+            return;
+        };
+        let mut error_types: Vec<String> = attempt
+            .diagnosis
+            .iter()
+            .map(|failure| name(failure.error_type).to_owned())
+            .collect();
         error_types.sort();
         error_types.dedup();
         self.tell(&Event::IterationFinished {
@@ -205,22 +223,40 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 
     /// Waits until a person acts (configuration) or a moment has passed (infrastructure).
     fn blocked(&self, progress: &Progress, category: Category, message: String) -> Outcome {
-        let times = progress.waiting.as_ref().map_or(0, |waiting| waiting.times).min(10);
+        let times = progress
+            .waiting
+            .as_ref()
+            .map_or(0, |waiting| waiting.times)
+            .min(10);
         let pause = match category {
             Category::Infrastructure => MAX_PAUSE_SECONDS.min(1 << times),
-            Category::Configuration | Category::Environment | Category::Logic | Category::TestError => MAX_PAUSE_SECONDS,
+            Category::Configuration | Category::Environment | Category::Logic | Category::TestError => {
+                MAX_PAUSE_SECONDS
+            }
         };
         let now = (self.clock)();
         let retry_at = now.checked_add(SignedDuration::from_secs(pause)).unwrap_or(now);
         let message = self.surroundings.redactor.redact(&message);
-        self.tell(&Event::Waiting { category, message: message.clone(), retry_at });
-        Outcome::Blocked { category, message, retry_at }
+        self.tell(&Event::Waiting {
+            category,
+            message: message.clone(),
+            retry_at,
+        });
+        Outcome::Blocked {
+            category,
+            message,
+            retry_at,
+        }
     }
 
     /// Stores a document under a name that is written once; what is there already stays.
     async fn put(&self, name: String, bytes: &[u8]) -> Result<Document, EngineError> {
         self.store.create(&name, bytes).await?;
-        Ok(Document { sha256: sha256_hex(bytes), bytes: bytes.len() as u64, name })
+        Ok(Document {
+            sha256: sha256_hex(bytes),
+            bytes: bytes.len() as u64,
+            name,
+        })
     }
 
     /// Reads a document.
@@ -235,7 +271,10 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 }
 
 fn damaged(name: &str, why: &str) -> EngineError {
-    EngineError::State { name: name.to_owned(), why: why.to_owned() }
+    EngineError::State {
+        name: name.to_owned(),
+        why: why.to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -35,12 +35,20 @@ pub struct WorkerReader {
 
 impl DataReader for WorkerReader {
     async fn describe(&self, task: &Task) -> Result<Described, DataError> {
-        let options = Options { max_rows: task.max_sample_rows };
+        let options = Options {
+            max_rows: task.max_sample_rows,
+        };
         let requests: Vec<Request> = task
             .samples
             .iter()
             .map(|sample| Request::Describe {
-                source: Source::path(self.sources.get(&sample.name).cloned().unwrap_or_default().as_path()),
+                source: Source::path(
+                    self.sources
+                        .get(&sample.name)
+                        .cloned()
+                        .unwrap_or_default()
+                        .as_path(),
+                ),
                 name: sample.name.clone(),
                 file_name: task.mount_name(&sample.name).unwrap_or_default(),
                 options: options.clone(),
@@ -58,7 +66,11 @@ impl DataReader for WorkerReader {
         };
         // Plain data with string keys: writing it to memory cannot fail.
         let profiles = serde_json::to_vec_pretty(&profiles).unwrap_or_default();
-        Ok(Described { context, profiles, samples: task.samples.iter().map(sample_status).collect() })
+        Ok(Described {
+            context,
+            profiles,
+            samples: task.samples.iter().map(sample_status).collect(),
+        })
     }
 
     fn bind(
@@ -72,13 +84,25 @@ impl DataReader for WorkerReader {
         let all: Vec<String> = columns.iter().flat_map(|(_, columns)| columns.clone()).collect();
         let found = checks_from_reply(&reply.checks, task.constraints.len(), &all, &task.outputs);
         let status = |(number, text): (usize, &String)| {
-            let checks: Vec<&ColumnCheck> = found.checks.iter().filter(|check| check.constraint == number).collect();
+            let checks: Vec<&ColumnCheck> = found
+                .checks
+                .iter()
+                .filter(|check| check.constraint == number)
+                .collect();
             let has = |columns: &[String]| checks.iter().any(|check| columns.contains(&check.column));
-            let unchecked = found.unchecked.iter().filter(|one| one.constraint == number).map(|one| one.reason.clone());
+            let unchecked = found
+                .unchecked
+                .iter()
+                .filter(|one| one.constraint == number)
+                .map(|one| one.reason.clone());
             let words: Vec<String> = checks.iter().map(ToString::to_string).collect();
             ConstraintStatus {
                 text: text.clone(),
-                bound_to: columns.iter().filter(|(_, names)| has(names)).map(|(name, _)| name.clone()).collect(),
+                bound_to: columns
+                    .iter()
+                    .filter(|(_, names)| has(names))
+                    .map(|(name, _)| name.clone())
+                    .collect(),
                 check: if words.is_empty() {
                     format!("unchecked: {}", unchecked.collect::<Vec<_>>().join("; "))
                 } else {
@@ -104,14 +128,19 @@ impl DataReader for WorkerReader {
             .outputs
             .iter()
             .map(|output| {
-                let content = declared(&output.name).map_or(OutputContent::Missing, |found| found.content.clone());
+                let content =
+                    declared(&output.name).map_or(OutputContent::Missing, |found| found.content.clone());
                 (output.clone(), content)
             })
             .collect();
-        let mut requests = vec![Request::ParseOutputs { outputs: pairs.clone() }];
+        let mut requests = vec![Request::ParseOutputs {
+            outputs: pairs.clone(),
+        }];
         let mut checked = Vec::new();
         for (output, content) in pairs {
-            if let (ValueType::File, OutputContent::File(bytes), false) = (output.type_, content, checks.is_empty()) {
+            if let (ValueType::File, OutputContent::File(bytes), false) =
+                (output.type_, content, checks.is_empty())
+            {
                 checked.push((output.name.clone(), output.format.is_some()));
                 requests.push(Request::Check {
                     source: Source::Base64(bytes),
@@ -133,7 +162,11 @@ impl DataReader for WorkerReader {
 
 impl WorkerReader {
     async fn ask(&self, requests: &[Request]) -> Result<Vec<Result<Response, DataError>>, DataError> {
-        if requests.is_empty() { Ok(Vec::new()) } else { self.client.run(requests).await }
+        if requests.is_empty() {
+            Ok(Vec::new())
+        } else {
+            self.client.run(requests).await
+        }
     }
 }
 
@@ -146,7 +179,9 @@ fn sample_status(sample: &crate::pipeline::task::FrozenFile) -> SampleStatus {
 }
 
 fn columns_of(profile: &SampleProfile) -> (String, Vec<String>) {
-    let columns = profile.table().map(|table| table.columns.iter().map(|column| column.name.clone()).collect());
+    let columns = profile
+        .table()
+        .map(|table| table.columns.iter().map(|column| column.name.clone()).collect());
     (profile.name.clone(), columns.unwrap_or_default())
 }
 
@@ -158,7 +193,9 @@ fn parsed(task: &Task, response: Option<Result<Response, DataError>>) -> Rehears
             for (output, value) in task.outputs.iter().zip(values) {
                 match value {
                     Ok(value) => findings.values.push((output.name.clone(), shown(&value))),
-                    Err(fault) => findings.faults.push((output.name.clone(), fault.problem.to_string())),
+                    Err(fault) => findings
+                        .faults
+                        .push((output.name.clone(), fault.problem.to_string())),
                 }
             }
         }
@@ -186,9 +223,11 @@ fn violations(
     known: &[(String, String)],
 ) -> Vec<(String, String)> {
     match response {
-        Ok(Response::Report(CheckReport { results, .. })) => {
-            results.iter().filter_map(violation).map(|fault| (name.to_owned(), fault)).collect()
-        }
+        Ok(Response::Report(CheckReport { results, .. })) => results
+            .iter()
+            .filter_map(violation)
+            .map(|fault| (name.to_owned(), fault))
+            .collect(),
         Err(error) if has_format && known.iter().all(|(output, _)| output != name) => {
             vec![(name.to_owned(), error.to_string())]
         }
@@ -199,10 +238,21 @@ fn violations(
 fn violation(result: &CheckResult) -> Option<String> {
     match &result.outcome {
         CheckOutcome::ColumnMissing | CheckOutcome::Checked { violations: 0, .. } => None,
-        CheckOutcome::Checked { values, violations, first } => {
-            let quoted: Vec<String> =
-                first.iter().take(QUOTED).map(|one| format!("line {}: {:?}", one.line, one.value)).collect();
-            Some(format!("{violations} of {values} values break the constraint that {} ({})", result.check, quoted.join(", ")))
+        CheckOutcome::Checked {
+            values,
+            violations,
+            first,
+        } => {
+            let quoted: Vec<String> = first
+                .iter()
+                .take(QUOTED)
+                .map(|one| format!("line {}: {:?}", one.line, one.value))
+                .collect();
+            Some(format!(
+                "{violations} of {values} values break the constraint that {} ({})",
+                result.check,
+                quoted.join(", ")
+            ))
         }
     }
 }

@@ -10,8 +10,8 @@ use crate::api::common::TestingMode;
 use crate::ledger::Store;
 use crate::model::Model;
 use crate::pipeline::advance::Outcome;
-use crate::pipeline::mounts::Rehearsal;
 use crate::pipeline::digest::sha256_hex;
+use crate::pipeline::mounts::Rehearsal;
 use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::python::{Module, outline::stub};
 use crate::pipeline::sandbox::{
@@ -52,7 +52,11 @@ impl RunRecord {
     /// What the rehearsal wrote.
     #[must_use]
     pub fn outputs(&self) -> &[OutputReport] {
-        let rehearsal = self.report.phases.iter().find(|phase| phase.name == PhaseName::Rehearsal);
+        let rehearsal = self
+            .report
+            .phases
+            .iter()
+            .find(|phase| phase.name == PhaseName::Rehearsal);
         rehearsal.map_or(&[], |phase| &phase.outputs)
     }
 }
@@ -64,12 +68,21 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         if let Some(bytes) = self.store.read(&name).await? {
             let record: RunRecord =
                 serde_json::from_slice(&bytes).map_err(|error| damaged(&name, &error.to_string()))?;
-            let document = Document { sha256: sha256_hex(&bytes), bytes: bytes.len() as u64, name };
+            let document = Document {
+                sha256: sha256_hex(&bytes),
+                bytes: bytes.len() as u64,
+                name,
+            };
             return Ok(Some(self.ran(document, record)));
         }
         let started_at = (self.clock)();
         let jobs = self.jobs(progress).await?;
-        let image = progress.build.built.as_ref().map(|built| built.image.clone()).unwrap_or_default();
+        let image = progress
+            .build
+            .built
+            .as_ref()
+            .map(|built| built.image.clone())
+            .unwrap_or_default();
         let reports = match self.execute(&image, &jobs).await {
             Ok(Some(reports)) => reports,
             Ok(None) => return Ok(None),
@@ -92,10 +105,18 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             attempt: record.attempt,
             tests: verdict.tests,
             acceptance: verdict.acceptance,
-            failing: verdict.failed.iter().map(crate::pipeline::verdict::FailedCheck::headline).collect(),
+            failing: verdict
+                .failed
+                .iter()
+                .map(crate::pipeline::verdict::FailedCheck::headline)
+                .collect(),
             rehearsal: verdict.rehearsal.clone(),
         });
-        Outcome::Ran { run: document, verdict: Box::new(record.verdict), started_at: record.started_at }
+        Outcome::Ran {
+            run: document,
+            verdict: Box::new(record.verdict),
+            started_at: record.started_at,
+        }
     }
 
     async fn execute(&self, image: &str, jobs: &Jobs) -> Result<Option<Reports>, SandboxError> {
@@ -108,8 +129,14 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let (main, acceptance) = join(self.execute_one(image, &jobs.main), acceptance).await;
         let (main, acceptance) = (main?, acceptance?);
         Ok(match (main, acceptance) {
-            (Progressing::Done(main), None) => Some(Reports { main, acceptance: None }),
-            (Progressing::Done(main), Some(Progressing::Done(done))) => Some(Reports { main, acceptance: Some(done) }),
+            (Progressing::Done(main), None) => Some(Reports {
+                main,
+                acceptance: None,
+            }),
+            (Progressing::Done(main), Some(Progressing::Done(done))) => Some(Reports {
+                main,
+                acceptance: Some(done),
+            }),
             (Progressing::Pending, _) | (_, Some(Progressing::Pending)) => None,
         })
     }
@@ -117,7 +144,10 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// One execution, repeated when it failed as an execution (S07: never for a failing test).
     async fn execute_one(&self, image: &str, job: &Job) -> Result<Progressing<Report>, SandboxError> {
         if job.phases.is_empty() {
-            return Ok(Progressing::Done(Report { phases: Vec::new(), seconds: 0.0 }));
+            return Ok(Progressing::Done(Report {
+                phases: Vec::new(),
+                seconds: 0.0,
+            }));
         }
         let mut tries = self.task.sandbox.retries;
         loop {
@@ -137,7 +167,10 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         started_at: Timestamp,
     ) -> Result<Result<RunRecord, String>, EngineError> {
         let report = self.redacted(reports.main)?;
-        let rehearsal = report.phases.iter().find(|phase| phase.name == PhaseName::Rehearsal);
+        let rehearsal = report
+            .phases
+            .iter()
+            .find(|phase| phase.name == PhaseName::Rehearsal);
         let findings = match rehearsal {
             Some(phase) if phase.end == PhaseEnd::Exited(0) => {
                 let checks = self.checks(progress).await?;
@@ -148,9 +181,24 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             }
             _ => RehearsalFindings::default(),
         };
-        let acceptance = jobs.acceptance_sentinels.as_ref().zip(reports.acceptance.as_ref());
-        let verdict = judge(&jobs.main, &report, acceptance, &findings, jobs.skipped_rehearsal.as_deref());
-        Ok(Ok(RunRecord { attempt: progress.attempt, started_at, report, findings, verdict }))
+        let acceptance = jobs
+            .acceptance_sentinels
+            .as_ref()
+            .zip(reports.acceptance.as_ref());
+        let verdict = judge(
+            &jobs.main,
+            &report,
+            acceptance,
+            &findings,
+            jobs.skipped_rehearsal.as_deref(),
+        );
+        Ok(Ok(RunRecord {
+            attempt: progress.attempt,
+            started_at,
+            report,
+            findings,
+            verdict,
+        }))
     }
 
     /// The report without the values of Secrets, wherever the program printed them.
@@ -170,8 +218,18 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             let tests = self.text(progress.documents.tests.as_ref()).await?;
             let module = Module::parse(&solution).map_err(crate::pipeline::prompts::PromptError::from)?;
             let without_bodies = stub(&module);
-            phases.push(test_phase(PhaseName::Tests, &solution, "test_solution.py", &tests));
-            phases.push(test_phase(PhaseName::Vacuity, &without_bodies, "test_solution.py", &tests));
+            phases.push(test_phase(
+                PhaseName::Tests,
+                &solution,
+                "test_solution.py",
+                &tests,
+            ));
+            phases.push(test_phase(
+                PhaseName::Vacuity,
+                &without_bodies,
+                "test_solution.py",
+                &tests,
+            ));
         }
         let skipped_rehearsal = match self.task.rehearsal() {
             Rehearsal::Run(args) => {
@@ -179,7 +237,12 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                     name: PhaseName::Rehearsal,
                     solution: solution.clone(),
                     args,
-                    outputs: self.task.outputs.iter().map(|output| output.name.clone()).collect(),
+                    outputs: self
+                        .task
+                        .outputs
+                        .iter()
+                        .map(|output| output.name.clone())
+                        .collect(),
                     max_output_bytes: MAX_OUTPUT_BYTES,
                 }));
                 None
@@ -210,7 +273,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         env.extend(self.surroundings.secret_env.clone());
         Job {
             phases,
-            inputs: self.task.mounts(|file| sources.get(&file.name).cloned().unwrap_or_default()),
+            inputs: self
+                .task
+                .mounts(|file| sources.get(&file.name).cloned().unwrap_or_default()),
             env,
             limits: JobLimits {
                 timeout_seconds: sandbox.timeout_seconds,
@@ -239,7 +304,10 @@ struct Reports {
 /// Whether the execution as such failed: a limit, a signal, a phase that never started.
 fn failed_execution(job: &Job, report: &Report) -> bool {
     report.phases.len() < job.phases.len()
-        || report.phases.iter().any(|phase| !matches!(phase.end, PhaseEnd::Exited(_)))
+        || report
+            .phases
+            .iter()
+            .any(|phase| !matches!(phase.end, PhaseEnd::Exited(_)))
 }
 
 fn test_phase(name: PhaseName, solution: &str, file: &str, tests: &str) -> Phase {
@@ -247,7 +315,10 @@ fn test_phase(name: PhaseName, solution: &str, file: &str, tests: &str) -> Phase
         name,
         solution: solution.to_owned(),
         tests: BTreeMap::from([(file.to_owned(), tests.to_owned())]),
-        sentinels: Sentinels { must_pass: random_name(), must_fail: random_name() },
+        sentinels: Sentinels {
+            must_pass: random_name(),
+            must_fail: random_name(),
+        },
     })
 }
 

@@ -18,9 +18,17 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Ok(described) => described,
             Err(error) => return Ok(self.blocked(progress, Category::Configuration, error.to_string())),
         };
-        let context = self.put("documents/data-context.txt".into(), described.context.as_bytes()).await?;
-        let profiles = self.put("documents/profiles.json".into(), &described.profiles).await?;
-        Ok(Outcome::SamplesRead { context, profiles, samples: described.samples })
+        let context = self
+            .put("documents/data-context.txt".into(), described.context.as_bytes())
+            .await?;
+        let profiles = self
+            .put("documents/profiles.json".into(), &described.profiles)
+            .await?;
+        Ok(Outcome::SamplesRead {
+            context,
+            profiles,
+            samples: described.samples,
+        })
     }
 
     pub(super) async fn bind_constraints(
@@ -35,7 +43,10 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let (checks, constraints) = self.data.bind(self.task, &profiles, reply);
         let name = "documents/checks.json".to_owned();
         let bytes = serde_json::to_vec_pretty(&checks).map_err(|error| damaged(&name, &error.to_string()))?;
-        Ok(Outcome::ConstraintsRead { checks: self.put(name, &bytes).await?, constraints })
+        Ok(Outcome::ConstraintsRead {
+            checks: self.put(name, &bytes).await?,
+            constraints,
+        })
     }
 
     /// The checks that hold for this task; none without constraints.

@@ -48,10 +48,17 @@ pub async fn execute(
 ) -> Result<Executed, RunError> {
     let store = FolderStore::open(&prepared.run.root().join("record")).map_err(stopped)?;
     let sandbox = Isolated::new()?;
-    let recorded = Ledger::new(&store).entries(last_call(&store).await?).await.map_err(stopped)?.len();
+    let recorded = Ledger::new(&store)
+        .entries(last_call(&store).await?)
+        .await
+        .map_err(stopped)?
+        .len();
     let model = model(prepared, options, *replayed + recorded)?;
     let sources = sources(prepared);
-    let reader = WorkerReader { client: worker()?, sources: sources.clone() };
+    let reader = WorkerReader {
+        client: worker()?,
+        sources: sources.clone(),
+    };
     let surroundings = surroundings(prepared, &sources)?;
     let (in_call, calling) = watch::channel(false);
     let engine = Engine {
@@ -65,12 +72,18 @@ pub async fn execute(
         clock: Timestamp::now,
         in_call: &in_call,
     };
-    let mut progress = engine.load(&prepared.task.decisive_hash()).await.map_err(stopped)?;
+    let mut progress = engine
+        .load(&prepared.task.decisive_hash())
+        .await
+        .map_err(stopped)?;
     if progress.waiting.is_some() {
         progress = engine.apply(progress, Outcome::Resumed).await.map_err(stopped)?;
     }
     if progress.stopped_in.is_some() && budget::has_room_again(&prepared.task, &progress) {
-        progress = engine.apply(progress, Outcome::LimitRaised).await.map_err(stopped)?;
+        progress = engine
+            .apply(progress, Outcome::LimitRaised)
+            .await
+            .map_err(stopped)?;
     }
     loop {
         let step = tokio::select! {
@@ -100,9 +113,16 @@ pub async fn execute(
             }
         }
     }
-    let entries = Ledger::new(&store).entries(progress.sequence).await.map_err(stopped)?;
+    let entries = Ledger::new(&store)
+        .entries(progress.sequence)
+        .await
+        .map_err(stopped)?;
     *replayed += entries.len();
-    Ok(Executed { progress, store, entries })
+    Ok(Executed {
+        progress,
+        store,
+        entries,
+    })
 }
 
 /// A person must act, or the same infrastructure failed often enough.
@@ -126,18 +146,27 @@ async fn asked_to_stop(mut stop: Stop, mut calling: watch::Receiver<bool>) {
 
 /// Number of the last call that can be in the record: places after the saved progress are looked at too, for it may be older.
 async fn last_call(store: &FolderStore) -> Result<u32, RunError> {
-    let Some(bytes) = store.load().await.map_err(stopped)? else { return Ok(1) };
+    let Some(bytes) = store.load().await.map_err(stopped)? else {
+        return Ok(1);
+    };
     let progress: Result<Progress, _> = serde_json::from_slice(&bytes);
     Ok(progress.map_or(1, |progress| progress.sequence + 1))
 }
 
 fn model(prepared: &Prepared, options: &RunOptions, skip: usize) -> Result<AnyModel, RunError> {
     if let Some(file) = &options.replay {
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| RunError::Replay { file: file.clone(), why: error.to_string() })?;
-        let recorded = Recorded::parse(&file.display().to_string(), &text)
-            .map_err(|error| RunError::Replay { file: file.clone(), why: error.to_string() })?;
-        return Ok(AnyModel::Recorded(recorded.skip(skip).strict(options.replay_strict)));
+        let text = std::fs::read_to_string(file).map_err(|error| RunError::Replay {
+            file: file.clone(),
+            why: error.to_string(),
+        })?;
+        let recorded =
+            Recorded::parse(&file.display().to_string(), &text).map_err(|error| RunError::Replay {
+                file: file.clone(),
+                why: error.to_string(),
+            })?;
+        return Ok(AnyModel::Recorded(
+            recorded.skip(skip).strict(options.replay_strict),
+        ));
     }
     let mut model = ModelOptions::new(prepared.task.model.clone());
     model.api_key.clone_from(&prepared.credentials.api_key);
@@ -149,7 +178,8 @@ fn model(prepared: &Prepared, options: &RunOptions, skip: usize) -> Result<AnyMo
 }
 
 fn worker() -> Result<Client, RunError> {
-    let program = std::env::current_exe().map_err(|error| RunError::Stopped(format!("cannot find this program: {error}")))?;
+    let program = std::env::current_exe()
+        .map_err(|error| RunError::Stopped(format!("cannot find this program: {error}")))?;
     Ok(Client::new(&program, [WORKER]))
 }
 
@@ -173,10 +203,14 @@ fn surroundings(prepared: &Prepared, sources: &BTreeMap<String, PathBuf>) -> Res
         None => None,
     };
     let secrets = prepared.secret_variables.iter();
-    let secret_env: BTreeMap<String, String> =
-        secrets.map(|(name, value)| (name.clone(), value.expose().to_owned())).collect();
+    let secret_env: BTreeMap<String, String> = secrets
+        .map(|(name, value)| (name.clone(), value.expose().to_owned()))
+        .collect();
     Ok(Surroundings {
-        sources: sources.iter().map(|(name, path)| (name.clone(), path.display().to_string())).collect(),
+        sources: sources
+            .iter()
+            .map(|(name, path)| (name.clone(), path.display().to_string()))
+            .collect(),
         acceptance_tests,
         redactor: Redactor::new(secret_env.iter()),
         secret_env,
@@ -203,8 +237,13 @@ struct Isolated {
 impl Isolated {
     fn new() -> Result<Self, RunError> {
         let sandbox = LocalSandbox::for_user().map_err(|error| RunError::NoIsolation(error.to_string()))?;
-        sandbox.probe().map_err(|error| RunError::NoIsolation(error.to_string()))?;
-        Ok(Self { sandbox, refusal: OnceLock::new() })
+        sandbox
+            .probe()
+            .map_err(|error| RunError::NoIsolation(error.to_string()))?;
+        Ok(Self {
+            sandbox,
+            refusal: OnceLock::new(),
+        })
     }
 
     fn note<T>(&self, result: Result<T, SandboxError>) -> Result<T, SandboxError> {

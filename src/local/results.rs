@@ -33,7 +33,11 @@ pub struct Results {
 }
 
 /// Collects the results of a task that has ended, or waits.
-pub async fn collect(prepared: &Prepared, executed: &Executed, object: &CodeGenTask) -> Result<Results, RunError> {
+pub async fn collect(
+    prepared: &Prepared,
+    executed: &Executed,
+    object: &CodeGenTask,
+) -> Result<Results, RunError> {
     let documents = &executed.progress.documents;
     let mut files = BTreeMap::new();
     let mut artifacts = Vec::new();
@@ -52,7 +56,10 @@ pub async fn collect(prepared: &Prepared, executed: &Executed, object: &CodeGenT
         ("constraints", "constraints.json", &documents.checks),
     ];
     for (artifact, path, document) in parts {
-        if let Some(bytes) = read(executed, document.as_ref()).await?.filter(|bytes| !bytes.is_empty()) {
+        if let Some(bytes) = read(executed, document.as_ref())
+            .await?
+            .filter(|bytes| !bytes.is_empty())
+        {
             keep(artifact, path, bytes);
         }
     }
@@ -65,16 +72,30 @@ pub async fn collect(prepared: &Prepared, executed: &Executed, object: &CodeGenT
     if let Some(record) = &record {
         keep("test-output", "test-output.txt", test_output(record).into_bytes());
     }
-    keep("conversation", "conversation.jsonl", conversation(executed).await?);
+    keep(
+        "conversation",
+        "conversation.jsonl",
+        conversation(executed).await?,
+    );
     for output in record.iter().flat_map(RunRecord::outputs) {
         publish_output(output, &prepared.task.outputs, &mut files);
     }
     artifacts.push(samples_artifact(prepared));
     let mut task = object.clone();
-    let before = task.status.take().map(|status| status.conditions).unwrap_or_default();
+    let before = task
+        .status
+        .take()
+        .map(|status| status.conditions)
+        .unwrap_or_default();
     let generation = task.metadata.generation;
-    task.status =
-        Some(status(&prepared.task, &executed.progress, artifacts, generation, &before, Timestamp::now()));
+    task.status = Some(status(
+        &prepared.task,
+        &executed.progress,
+        artifacts,
+        generation,
+        &before,
+        Timestamp::now(),
+    ));
     let text = serde_saphyr::to_string(&task.status).map_err(|error| RunError::Stopped(error.to_string()))?;
     files.insert("status.yaml".into(), text.into_bytes());
     let outputs = record.map(|record| record.findings.values).unwrap_or_default();
@@ -83,12 +104,20 @@ pub async fn collect(prepared: &Prepared, executed: &Executed, object: &CodeGenT
 
 async fn read(executed: &Executed, document: Option<&Document>) -> Result<Option<Vec<u8>>, RunError> {
     let Some(document) = document else { return Ok(None) };
-    executed.store.read(&document.name).await.map_err(|error| RunError::Stopped(error.to_string()))
+    executed
+        .store
+        .read(&document.name)
+        .await
+        .map_err(|error| RunError::Stopped(error.to_string()))
 }
 
 async fn run_record(executed: &Executed) -> Result<Option<RunRecord>, RunError> {
-    let Some(bytes) = read(executed, executed.progress.documents.run.as_ref()).await? else { return Ok(None) };
-    serde_json::from_slice(&bytes).map(Some).map_err(|error| RunError::Stopped(error.to_string()))
+    let Some(bytes) = read(executed, executed.progress.documents.run.as_ref()).await? else {
+        return Ok(None);
+    };
+    serde_json::from_slice(&bytes)
+        .map(Some)
+        .map_err(|error| RunError::Stopped(error.to_string()))
 }
 
 fn schemas(profiles: &[u8]) -> Option<String> {
@@ -113,10 +142,14 @@ async fn conversation(executed: &Executed) -> Result<Vec<u8>, RunError> {
 }
 
 fn samples_artifact(prepared: &Prepared) -> ArtifactRef {
-    let lines: String = prepared.task.samples.iter().fold(String::new(), |mut text, sample| {
-        let _ = writeln!(text, "{}  {}", sample.sha256, sample.file_name);
-        text
-    });
+    let lines: String = prepared
+        .task
+        .samples
+        .iter()
+        .fold(String::new(), |mut text, sample| {
+            let _ = writeln!(text, "{}  {}", sample.sha256, sample.file_name);
+            text
+        });
     let bytes: u64 = prepared.task.samples.iter().map(|sample| sample.bytes).sum();
     ArtifactRef {
         name: "samples".into(),
@@ -129,7 +162,11 @@ fn samples_artifact(prepared: &Prepared) -> ArtifactRef {
 fn test_output(record: &RunRecord) -> String {
     let mut text = format!("attempt {}: {}\n", record.attempt, record.verdict.summary());
     for phase in &record.report.phases {
-        let _ = write!(text, "\n== {:?}: {:?} after {:.2} s\n", phase.name, phase.end, phase.seconds);
+        let _ = write!(
+            text,
+            "\n== {:?}: {:?} after {:.2} s\n",
+            phase.name, phase.end, phase.seconds
+        );
         write_phase(&mut text, phase);
     }
     text
@@ -154,7 +191,10 @@ fn write_phase(text: &mut String, phase: &PhaseReport) {
 
 /// An output under `outputs/`, a file with the ending of its format.
 fn publish_output(output: &OutputReport, declared: &[Output], files: &mut BTreeMap<String, Vec<u8>>) {
-    let format = declared.iter().find(|one| one.name == output.name).and_then(|one| one.format);
+    let format = declared
+        .iter()
+        .find(|one| one.name == output.name)
+        .and_then(|one| one.format);
     let base = format!("{OUTPUTS}/{}{}", output.name, format.map_or("", ending));
     match &output.content {
         OutputContent::File(text) => {

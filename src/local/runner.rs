@@ -5,20 +5,20 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::execute::{Executed, execute};
-use super::results::collect;
-use crate::ledger::export_replies;
 use super::credentials::{
     CredentialError, KeyOptions, ModelCredentials, model_credentials, sandbox_variables,
 };
+use super::execute::{Executed, execute};
 use super::folder::{DEFAULT_OUTPUT, FolderError, RunFolder, TaskFolder};
 use super::freeze::{FreezeError, freeze};
 use super::interrupt::{INTERRUPTED, Stop};
 use super::objects::{Objects, find};
+use super::results::collect;
 use super::sources::{Given, SourceError, plan};
 use crate::api::model::Provider;
 use crate::api::{CodeGenAgent, CodeGenTask};
 use crate::engine::event::Observer;
+use crate::ledger::export_replies;
 use crate::model::Secret;
 use crate::pipeline::task::{ResolveError, Task, resolve};
 
@@ -191,10 +191,20 @@ pub async fn run_task(
     if let Some(file) = &options.record {
         record(file, &executed)?;
     }
-    let earlier = prepared.set_aside.iter().map(|path| format!("the earlier run is now {}", path.display()));
-    let edited = moved.iter().map(|path| format!("your edited file is now {}", path.display()));
+    let earlier = prepared
+        .set_aside
+        .iter()
+        .map(|path| format!("the earlier run is now {}", path.display()));
+    let edited = moved
+        .iter()
+        .map(|path| format!("your edited file is now {}", path.display()));
     let notices = earlier.chain(edited).collect();
-    Ok(Ended { task: results.task, folder: output.to_owned(), outputs: results.outputs, notices })
+    Ok(Ended {
+        task: results.task,
+        folder: output.to_owned(),
+        outputs: results.outputs,
+        notices,
+    })
 }
 
 /// Adds the replies of a task to the recording.

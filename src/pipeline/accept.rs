@@ -10,6 +10,7 @@ use super::call::{CallKind, Reply};
 use super::diagnosis::{Diagnosis, diagnose};
 use super::progress::Progress;
 use super::prompts::{Material, listed};
+use super::python::Module;
 use super::python::contract::violations;
 use super::python::functions::functions;
 use super::python::merge::{changed_names, merge, tree_hash};
@@ -17,9 +18,9 @@ use super::python::packages::{Sources, detect};
 use super::python::requirement::{Requirement, normalized};
 use super::python::suite;
 use super::python::tampering::{Finding, solution_findings, suite_findings};
-use super::python::Module;
 use super::reply::{
-    CodeReply, ConstraintsReply, DiagnosisReply, EnvironmentReply, PackageManager, PlanReply, ReplyFault, SourceReply, parse,
+    CodeReply, ConstraintsReply, DiagnosisReply, EnvironmentReply, PackageManager, PlanReply, ReplyFault,
+    SourceReply, parse,
 };
 use super::sandbox::Packages;
 use super::task::Task;
@@ -89,11 +90,23 @@ pub fn accept(
     kind: CallKind,
     reply: &Reply,
 ) -> Result<Accepted, Refusal> {
-    let facts = Facts { task, progress, material };
+    let facts = Facts {
+        task,
+        progress,
+        material,
+    };
     match kind {
         CallKind::Plan => {
-            let PlanReply { description, approach, libraries } = parse(reply)?;
-            Ok(Accepted::Plan(PlanStatus { description, approach, libraries }))
+            let PlanReply {
+                description,
+                approach,
+                libraries,
+            } = parse(reply)?;
+            Ok(Accepted::Plan(PlanStatus {
+                description,
+                approach,
+                libraries,
+            }))
         }
         CallKind::Constraints => Ok(Accepted::Constraints(facts.constraints(parse(reply)?)?)),
         CallKind::Code => facts.code(parse(reply)?),
@@ -116,10 +129,15 @@ impl Facts<'_> {
         let count = self.task.constraints.len();
         let named: BTreeSet<usize> = reply.checks.iter().map(|row| row.constraint).collect();
         if let Some(beyond) = named.iter().find(|number| **number >= count) {
-            return Err(Refusal::Reply(format!("There is no constraint {beyond}: they are numbered 0 to {}.", count - 1)));
+            return Err(Refusal::Reply(format!(
+                "There is no constraint {beyond}: they are numbered 0 to {}.",
+                count - 1
+            )));
         }
         match (0..count).find(|number| !named.contains(number)) {
-            Some(missing) => Err(Refusal::Reply(format!("Constraint {missing} has no row; give it one, of kind none if need be."))),
+            Some(missing) => Err(Refusal::Reply(format!(
+                "Constraint {missing} has no row; give it one, of kind none if need be."
+            ))),
             None => Ok(reply),
         }
     }
@@ -127,7 +145,10 @@ impl Facts<'_> {
     fn code(&self, reply: CodeReply) -> Result<Accepted, Refusal> {
         let module = parse_source("solution.py", &reply.code).map_err(Refusal::Reply)?;
         self.check_solution(&module).map_err(Refusal::Reply)?;
-        let declared = Packages { pip: reply.packages, apt: reply.system_packages };
+        let declared = Packages {
+            pip: reply.packages,
+            apt: reply.system_packages,
+        };
         let wanted = self.wanted(&[&module], &declared).map_err(Refusal::Reply)?;
         Ok(Accepted::Source(AcceptedSource {
             tree: tree_hash(&module),
@@ -154,7 +175,10 @@ impl Facts<'_> {
         for (index, check) in checks.iter().enumerate() {
             let number = index + 1;
             let Some(row) = reply.failures.iter().find(|row| row.failure == number) else {
-                return Err(Refusal::Reply(format!("Failure {number} has no diagnosis; diagnose each of the {}.", checks.len())));
+                return Err(Refusal::Reply(format!(
+                    "Failure {number} has no diagnosis; diagnose each of the {}.",
+                    checks.len()
+                )));
             };
             let after = self.task.limits.reclassify_after;
             let mut failure = diagnose(check, row.clone(), &self.progress.memory.tried, after);
@@ -163,11 +187,19 @@ impl Facts<'_> {
                 declared.pip.extend(failure.packages.iter().cloned());
                 declared.apt.extend(failure.system_packages.iter().cloned());
             }
-            failure.functions = self.known_functions(failure.diagnosis.error_type, &failure.functions, &failure.diagnosis.test);
+            failure.functions = self.known_functions(
+                failure.diagnosis.error_type,
+                &failure.functions,
+                &failure.diagnosis.test,
+            );
             failures.push(failure);
         }
         let wanted = self.wanted_now(&declared).map_err(Refusal::Reply)?;
-        Ok(Accepted::Diagnosis { diagnosis: Diagnosis { failures }, declared, wanted })
+        Ok(Accepted::Diagnosis {
+            diagnosis: Diagnosis { failures },
+            declared,
+            wanted,
+        })
     }
 
     fn check_environment(&self, number: usize, pip: &[String], apt: &[String]) -> Result<(), Refusal> {
@@ -177,7 +209,11 @@ impl Facts<'_> {
             )));
         }
         let built = self.progress.build.built.as_ref().map(|built| &built.packages);
-        let there = |have: &[String], names: &[String]| names.iter().all(|name| have.iter().any(|there| same_package(there, name)));
+        let there = |have: &[String], names: &[String]| {
+            names
+                .iter()
+                .all(|name| have.iter().any(|there| same_package(there, name)))
+        };
         if built.is_some_and(|built| there(&built.pip, pip) && there(&built.apt, apt)) {
             let names = [pip, apt].concat().join(", ");
             return Err(Refusal::Reply(format!(
@@ -194,7 +230,9 @@ impl Facts<'_> {
             ErrorType::TestError => &self.material.tests,
             ErrorType::Environment => return Vec::new(),
         };
-        let Ok(module) = Module::parse(source) else { return Vec::new() };
+        let Ok(module) = Module::parse(source) else {
+            return Vec::new();
+        };
         let mut known: Vec<String> = Vec::new();
         for name in named {
             if let Some(name) = resolve(error_type, &module, name)
@@ -229,7 +267,13 @@ impl Facts<'_> {
         let wanted = self.wanted(&modules, &declared)?;
         let tree = tree_hash(&after);
         let changed = changed.into_iter().collect();
-        Ok(Accepted::Source(AcceptedSource { source: merged.source, tree, changed, declared, wanted }))
+        Ok(Accepted::Source(AcceptedSource {
+            source: merged.source,
+            tree,
+            changed,
+            declared,
+            wanted,
+        }))
     }
 
     fn fix_tests(&self, reply: Result<SourceReply, ReplyFault>) -> Result<Accepted, Refusal> {
@@ -260,7 +304,10 @@ impl Facts<'_> {
                 PackageManager::Apt => build.wanted.apt.iter().find(|have| **have == row.name),
             };
             let Some(known) = known else {
-                return Err(Refusal::Reply(format!("{} is none of the packages that were wanted.", row.name)));
+                return Err(Refusal::Reply(format!(
+                    "{} is none of the packages that were wanted.",
+                    row.name
+                )));
             };
             replaced.push((known.clone(), row.replacement));
         }
@@ -268,7 +315,9 @@ impl Facts<'_> {
         next.replaced.extend(replaced.iter().cloned());
         let wanted = next.replace(&build.wanted);
         if wanted == build.wanted {
-            return Err(Refusal::Reply("The answer leaves the packages as they were.".into()));
+            return Err(Refusal::Reply(
+                "The answer leaves the packages as they were.".into(),
+            ));
         }
         for name in &wanted.pip {
             Requirement::parse(name).map_err(|fault| Refusal::Reply(format!("Package {name}: {fault}.")))?;
@@ -279,7 +328,11 @@ impl Facts<'_> {
     fn check_solution(&self, module: &Module) -> Result<(), String> {
         let mut faults = violations(module, &self.task.inputs, &self.task.outputs);
         faults.extend(solution_findings(module).iter().map(said));
-        if faults.is_empty() { Ok(()) } else { Err(format!("solution.py breaks the contract: {}", faults.join(" "))) }
+        if faults.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("solution.py breaks the contract: {}", faults.join(" ")))
+        }
     }
 
     fn check_suite(&self, suite: &Module) -> Result<(), String> {
@@ -287,7 +340,11 @@ impl Facts<'_> {
             return Err("The suite has no test: write functions whose names start with test_.".into());
         }
         let faults: Vec<String> = suite_findings(suite).iter().map(said).collect();
-        if faults.is_empty() { Ok(()) } else { Err(format!("test_solution.py is not accepted: {}", faults.join(" "))) }
+        if faults.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("test_solution.py is not accepted: {}", faults.join(" ")))
+        }
     }
 
     fn accepted_suite(&self, suite: &Module, changed: Vec<String>) -> Result<Accepted, String> {
@@ -295,11 +352,21 @@ impl Facts<'_> {
         let declared = self.progress.build.declared.clone();
         let wanted = self.wanted(&[&solution, suite], &declared)?;
         let tree = tree_hash(suite);
-        Ok(Accepted::Source(AcceptedSource { source: suite.source().to_owned(), tree, changed, declared, wanted }))
+        Ok(Accepted::Source(AcceptedSource {
+            source: suite.source().to_owned(),
+            tree,
+            changed,
+            declared,
+            wanted,
+        }))
     }
 
     fn stored_tests(&self) -> Result<Option<Module>, String> {
-        if self.material.tests.is_empty() { Ok(None) } else { stored(&self.material.tests).map(Some) }
+        if self.material.tests.is_empty() {
+            Ok(None)
+        } else {
+            stored(&self.material.tests).map(Some)
+        }
     }
 
     fn wanted_now(&self, declared: &Packages) -> Result<Packages, String> {
@@ -335,7 +402,10 @@ impl super::progress::Build {
                 .collect();
             names.into_iter().collect()
         };
-        Packages { pip: replace(&packages.pip), apt: replace(&packages.apt) }
+        Packages {
+            pip: replace(&packages.pip),
+            apt: replace(&packages.apt),
+        }
     }
 }
 
@@ -369,7 +439,8 @@ fn said(finding: &Finding) -> String {
 
 /// Whether a requirement is of that package.
 fn same_package(requirement: &str, name: &str) -> bool {
-    let name_of = |text: &str| Requirement::parse(text).map_or_else(|_| normalized(text), |parsed| parsed.name);
+    let name_of =
+        |text: &str| Requirement::parse(text).map_or_else(|_| normalized(text), |parsed| parsed.name);
     name_of(requirement) == name_of(name)
 }
 
@@ -381,11 +452,18 @@ fn check_applied(named: &[String], changed: &BTreeSet<String>) -> Result<(), Str
     if changed.is_empty() {
         return Err("The answer leaves the program as it was.".into());
     }
-    let untouched: Vec<&str> = named.iter().filter(|name| !changed.contains(*name)).map(String::as_str).collect();
+    let untouched: Vec<&str> = named
+        .iter()
+        .filter(|name| !changed.contains(*name))
+        .map(String::as_str)
+        .collect();
     if untouched.is_empty() {
         return Ok(());
     }
-    Err(format!("These functions must change and are as they were: {}.", untouched.join(", ")))
+    Err(format!(
+        "These functions must change and are as they were: {}.",
+        untouched.join(", ")
+    ))
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use crate::api::status::{
     AttemptStatus, ConstraintStatus, ErrorType, FailureDiagnosis, PlanStatus, SampleStatus,
 };
 
-use super::digest::sha256_hex_of_parts;
 use super::diagnosis::{Diagnosis, only_acceptance};
+use super::digest::sha256_hex_of_parts;
 use super::progress::{BuildFault, BuiltImage, Document, Progress, Recurrence, Tried, Waiting};
 use super::sandbox::Packages;
 use super::stage::{Category, Stage, Stop, StopReason};
@@ -161,12 +161,23 @@ pub fn advance(
         next.waiting = None;
     }
     match (stage, outcome) {
-        (Stage::ReadingSamples, Outcome::SamplesRead { context, profiles, samples }) => {
+        (
+            Stage::ReadingSamples,
+            Outcome::SamplesRead {
+                context,
+                profiles,
+                samples,
+            },
+        ) => {
             next.documents.context = Some(context);
             next.documents.profiles = Some(profiles);
             next.samples = samples;
             let unread = !task.constraints.is_empty();
-            next.enter(if unread { Stage::ReadingConstraints } else { Stage::Planning });
+            next.enter(if unread {
+                Stage::ReadingConstraints
+            } else {
+                Stage::Planning
+            });
         }
         (Stage::ReadingConstraints, Outcome::ConstraintsRead { checks, constraints }) => {
             next.documents.checks = Some(checks);
@@ -204,11 +215,26 @@ pub fn advance(
             next.fix_tries += 1;
             next.enter_image(now);
         }
-        (Stage::RunningTests, Outcome::Ran { run, verdict, started_at }) => {
+        (
+            Stage::RunningTests,
+            Outcome::Ran {
+                run,
+                verdict,
+                started_at,
+            },
+        ) => {
             next.documents.run = Some(run);
             next.take_verdict(task, *verdict, started_at, now);
         }
-        (Stage::Diagnosing, Outcome::Diagnosed { document, diagnosis, declared, wanted }) => {
+        (
+            Stage::Diagnosing,
+            Outcome::Diagnosed {
+                document,
+                diagnosis,
+                declared,
+                wanted,
+            },
+        ) => {
             next.documents.diagnosis = Some(document);
             next.take_diagnosis(&diagnosis, declared, wanted, now);
         }
@@ -238,9 +264,21 @@ pub fn advance(
             | Stage::FixingTests,
             Outcome::ReplyRejected { reason },
         ) => next.take_rejection(reason, now),
-        (_, Outcome::Blocked { category, message, retry_at }) if !stage.is_terminal() => {
+        (
+            _,
+            Outcome::Blocked {
+                category,
+                message,
+                retry_at,
+            },
+        ) if !stage.is_terminal() => {
             let times = progress.waiting.as_ref().map_or(1, |waiting| waiting.times + 1);
-            next.waiting = Some(Waiting { category, message, times, retry_at });
+            next.waiting = Some(Waiting {
+                category,
+                message,
+                times,
+                retry_at,
+            });
         }
         (_, Outcome::Resumed) if !stage.is_terminal() => {}
         (_, Outcome::Stopped(stop)) if !stage.is_terminal() => next.end(stop, stage, now),
@@ -250,7 +288,12 @@ pub fn advance(
             next.stage = progress.stopped_in.unwrap_or(Stage::Failed);
             next.stopped_in = None;
         }
-        (_, outcome) => return Err(IllegalTransition { stage, outcome: outcome.name() }),
+        (_, outcome) => {
+            return Err(IllegalTransition {
+                stage,
+                outcome: outcome.name(),
+            });
+        }
     }
     Ok(next)
 }
@@ -296,7 +339,9 @@ impl Progress {
             self.enter(Stage::RunningTests);
         } else if self.build.present_fault().is_some() {
             if self.fix_tries >= MAX_FIX_TRIES {
-                let stop = self.no_progress(&format!("{MAX_FIX_TRIES} replacements in a row could not be installed either"));
+                let stop = self.no_progress(&format!(
+                    "{MAX_FIX_TRIES} replacements in a row could not be installed either"
+                ));
                 return self.end(stop, Stage::FixingEnvironment, now);
             }
             self.enter(Stage::FixingEnvironment);
@@ -343,12 +388,20 @@ impl Progress {
         let failing = verdict.failing();
         let stuck = self.remember_failing(&failing);
         self.memory.only_acceptance_fails = only_acceptance(&verdict.failed);
-        let vacuity = verdict.failed.iter().find(|check| check.source == CheckSource::Vacuity);
-        let following = if vacuity.is_some() { Stage::GeneratingTests } else { Stage::Diagnosing };
+        let vacuity = verdict
+            .failed
+            .iter()
+            .find(|check| check.source == CheckSource::Vacuity);
+        let following = if vacuity.is_some() {
+            Stage::GeneratingTests
+        } else {
+            Stage::Diagnosing
+        };
         self.fix_applied = false;
         self.fix_tries = 0;
         self.enter(following);
-        self.rejections.extend(vacuity.map(|check| check.detail.message.clone()));
+        self.rejections
+            .extend(vacuity.map(|check| check.detail.message.clone()));
         if let Some(why) = stuck {
             self.end(self.no_progress(&why), following, now);
         } else if self.attempt >= task.limits.max_iterations {
@@ -361,11 +414,16 @@ impl Progress {
             earlier.diagnosis.clear();
         }
         let installed = |attempts: &[AttemptStatus], package: &String| {
-            attempts.iter().any(|attempt| attempt.packages_added.contains(package))
+            attempts
+                .iter()
+                .any(|attempt| attempt.packages_added.contains(package))
         };
         let built = self.build.built.clone().unwrap_or_default();
         let asked = built.packages.pip.iter().chain(&built.packages.apt);
-        let packages_added = asked.filter(|package| !installed(&self.attempts, package)).cloned().collect();
+        let packages_added = asked
+            .filter(|package| !installed(&self.attempts, package))
+            .cloned()
+            .collect();
         self.attempts.push(AttemptStatus {
             number: i32::try_from(self.attempt).unwrap_or(i32::MAX),
             image: Some(built.image),
@@ -388,7 +446,9 @@ impl Progress {
                 tried.failed += 1;
             }
         }
-        self.memory.tried.retain(|signature, _| failing.contains(signature));
+        self.memory
+            .tried
+            .retain(|signature, _| failing.contains(signature));
         self.memory.failing.clone_from(failing);
         match &mut self.memory.after_reclassification {
             Some(recurrence) if recurrence.failing == *failing => recurrence.times += 1,
@@ -406,29 +466,45 @@ impl Progress {
     fn state_hash(&self, failing: &BTreeSet<String>) -> String {
         let packages = self.build.wanted.pip.iter().chain(&self.build.wanted.apt);
         let sources = [&self.memory.solution_tree, &self.memory.tests_tree].into_iter();
-        let parts: Vec<&str> = sources.chain(packages).chain(failing).map(String::as_str).collect();
+        let parts: Vec<&str> = sources
+            .chain(packages)
+            .chain(failing)
+            .map(String::as_str)
+            .collect();
         sha256_hex_of_parts(&parts)[..16].to_owned()
     }
 
-    fn take_diagnosis(&mut self, diagnosis: &Diagnosis, declared: Packages, wanted: Packages, now: Timestamp) {
+    fn take_diagnosis(
+        &mut self,
+        diagnosis: &Diagnosis,
+        declared: Packages,
+        wanted: Packages,
+        now: Timestamp,
+    ) {
         self.build.declared = declared;
         self.build.wanted = wanted;
         self.pending_fixes = diagnosis.fixes();
         self.present_diagnosis(shown(diagnosis));
         for failure in &diagnosis.failures {
-            let tried = self.memory.tried.entry(failure.signature.clone()).or_insert(Tried {
-                as_type: failure.diagnosis.error_type,
-                fixes: 0,
-                failed: 1,
-            });
+            let tried = self
+                .memory
+                .tried
+                .entry(failure.signature.clone())
+                .or_insert(Tried {
+                    as_type: failure.diagnosis.error_type,
+                    fixes: 0,
+                    failed: 1,
+                });
             if tried.as_type != failure.diagnosis.error_type {
                 tried.as_type = failure.diagnosis.error_type;
                 tried.fixes = 0;
             }
         }
         if diagnosis.reclassified() && self.memory.after_reclassification.is_none() {
-            self.memory.after_reclassification =
-                Some(Recurrence { failing: self.memory.failing.clone(), times: 0 });
+            self.memory.after_reclassification = Some(Recurrence {
+                failing: self.memory.failing.clone(),
+                times: 0,
+            });
         }
         if self.pending_fixes.first() == Some(&ErrorType::Environment) {
             self.pending_fixes.remove(0);
@@ -439,7 +515,12 @@ impl Progress {
     }
 
     fn count_fix(&mut self, error_type: ErrorType) {
-        for tried in self.memory.tried.values_mut().filter(|tried| tried.as_type == error_type) {
+        for tried in self
+            .memory
+            .tried
+            .values_mut()
+            .filter(|tried| tried.as_type == error_type)
+        {
             tried.fixes += 1;
         }
     }
@@ -495,11 +576,21 @@ impl Progress {
             self.stage
         );
         let stage = self.stage;
-        self.end(Stop { reason: StopReason::InvalidReply, message }, stage, now);
+        self.end(
+            Stop {
+                reason: StopReason::InvalidReply,
+                message,
+            },
+            stage,
+            now,
+        );
     }
 
     fn end(&mut self, stop: Stop, stage: Stage, now: Timestamp) {
-        let can_go_on = matches!(stop.reason, StopReason::BudgetExceeded | StopReason::IterationsExhausted);
+        let can_go_on = matches!(
+            stop.reason,
+            StopReason::BudgetExceeded | StopReason::IterationsExhausted
+        );
         self.stopped_in = can_go_on.then_some(stage);
         self.stop = Some(stop);
         self.completed_at = Some(now);

@@ -15,7 +15,11 @@ pub fn exhausted(task: &Task, progress: &Progress) -> Option<Stop> {
     let limit = task.limits.deadline_seconds;
     let spent = progress.spent.active_seconds;
     (spent >= limit).then(|| {
-        stop(progress, "limits.deadline", &format!("{spent:.0} s of {limit:.0} s of active time are spent"))
+        stop(
+            progress,
+            "limits.deadline",
+            &format!("{spent:.0} s of {limit:.0} s of active time are spent"),
+        )
     })
 }
 
@@ -25,7 +29,11 @@ pub fn allow_another_call(task: &Task, progress: &Progress) -> Result<(), Stop> 
     if spent < limit {
         return Ok(());
     }
-    Err(stop(progress, "limits.maxModelCalls", &format!("{spent} of {limit} model calls are made")))
+    Err(stop(
+        progress,
+        "limits.maxModelCalls",
+        &format!("{spent} of {limit} model calls are made"),
+    ))
 }
 
 /// The output limit of a call whose request is estimated at `request` tokens: what the rest of the budget allows.
@@ -35,8 +43,10 @@ pub fn allow_call(task: &Task, progress: &Progress, request: u64) -> Result<u64,
     if rest >= MIN_OUTPUT_TOKENS {
         return Ok(rest.min(MAX_OUTPUT_TOKENS));
     }
-    let words =
-        format!("{spent} of {limit} tokens are spent and the next call needs about {}", request + MIN_OUTPUT_TOKENS);
+    let words = format!(
+        "{spent} of {limit} tokens are spent and the next call needs about {}",
+        request + MIN_OUTPUT_TOKENS
+    );
     Err(stop(progress, "limits.maxTokens", &words))
 }
 
@@ -46,7 +56,11 @@ pub fn allow_build(task: &Task, progress: &Progress) -> Result<(), Stop> {
     if spent < limit {
         return Ok(());
     }
-    Err(stop(progress, "limits.maxBuilds", &format!("{spent} of {limit} builds are made")))
+    Err(stop(
+        progress,
+        "limits.maxBuilds",
+        &format!("{spent} of {limit} builds are made"),
+    ))
 }
 
 /// Whether the limit that stopped the task has room again.
@@ -65,10 +79,10 @@ pub fn has_room_again(task: &Task, progress: &Progress) -> bool {
 }
 
 fn stop(progress: &Progress, limit: &str, spent: &str) -> Stop {
-    let last = progress
-        .last_error
-        .as_ref()
-        .map_or_else(|| "Nothing had failed before.".to_owned(), |error| format!("Last failure: {error}"));
+    let last = progress.last_error.as_ref().map_or_else(
+        || "Nothing had failed before.".to_owned(),
+        |error| format!("Last failure: {error}"),
+    );
     Stop {
         reason: StopReason::BudgetExceeded,
         message: format!("{limit}: {spent}. {last} Raise {limit} to go on; nothing is paid for twice."),

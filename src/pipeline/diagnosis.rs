@@ -37,7 +37,9 @@ pub struct DiagnosedFailure {
 impl Diagnosis {
     /// Failures of one type.
     pub fn of(&self, error_type: ErrorType) -> impl Iterator<Item = &DiagnosedFailure> {
-        self.failures.iter().filter(move |failure| failure.diagnosis.error_type == error_type)
+        self.failures
+            .iter()
+            .filter(move |failure| failure.diagnosis.error_type == error_type)
     }
 
     /// The kinds of fix that follow, in the order in which they are made: environment, logic, test error.
@@ -52,7 +54,9 @@ impl Diagnosis {
     /// Whether any failure changed sides.
     #[must_use]
     pub fn reclassified(&self) -> bool {
-        self.failures.iter().any(|failure| failure.diagnosis.reclassified_from.is_some())
+        self.failures
+            .iter()
+            .any(|failure| failure.diagnosis.reclassified_from.is_some())
     }
 
     /// Functions named for one type, in order, without repeats.
@@ -133,7 +137,8 @@ pub fn of_acceptance(check: &FailedCheck) -> DiagnosedFailure {
             expected: "Tests that you cannot see pass as well.".into(),
             actual: check.detail.message.clone(),
             root_cause: "The program does not do everything that the task asks for.".into(),
-            suggested_fix: "Compare the program with every sentence of the task, the constraints and the data.".into(),
+            suggested_fix:
+                "Compare the program with every sentence of the task, the constraints and the data.".into(),
             error_type: ErrorType::Logic,
             reclassified_from: None,
         },

@@ -24,13 +24,19 @@ impl Task {
     /// at the ending.
     #[must_use]
     pub fn mount_name(&self, input: &str) -> Option<String> {
-        self.frozen_inputs().find(|file| file.name == input).map(mount_name)
+        self.frozen_inputs()
+            .find(|file| file.name == input)
+            .map(mount_name)
     }
 
     /// What the sandbox mounts; `source` tells where a frozen file lies.
     pub fn mounts(&self, source: impl Fn(&FrozenFile) -> String) -> Vec<InputMount> {
         self.frozen_inputs()
-            .map(|file| InputMount { name: file.name.clone(), file_name: mount_name(file), source: source(file) })
+            .map(|file| InputMount {
+                name: file.name.clone(),
+                file_name: mount_name(file),
+                source: source(file),
+            })
             .collect()
     }
 
@@ -40,9 +46,9 @@ impl Task {
         let mut args = Vec::new();
         for input in &self.inputs {
             let value = match input.type_ {
-                ValueType::File | ValueType::Dir => {
-                    self.mount_name(&input.name).map(|file| format!("/var/inputs/{file}"))
-                }
+                ValueType::File | ValueType::Dir => self
+                    .mount_name(&input.name)
+                    .map(|file| format!("/var/inputs/{file}")),
                 ValueType::String
                 | ValueType::Int
                 | ValueType::Float

@@ -150,7 +150,9 @@ impl Build {
     /// The image, when it holds everything that is wanted.
     #[must_use]
     pub fn ready(&self) -> Option<&BuiltImage> {
-        self.built.as_ref().filter(|built| covers(&built.packages, &self.wanted))
+        self.built
+            .as_ref()
+            .filter(|built| covers(&built.packages, &self.wanted))
     }
 
     /// The fault, when it is about what is wanted now.

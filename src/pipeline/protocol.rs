@@ -28,7 +28,10 @@ pub fn page() -> String {
     let mut page = HEAD.to_owned();
     for kind in CallKind::ALL {
         let json = serde_json::to_string_pretty(&schema(kind)).unwrap_or_default();
-        page.push_str(&format!("\n## `{kind}`\n\n{}\n\n```json\n{json}\n```\n", purpose(kind)));
+        page.push_str(&format!(
+            "\n## `{kind}`\n\n{}\n\n```json\n{json}\n```\n",
+            purpose(kind)
+        ));
     }
     page
 }
@@ -36,7 +39,9 @@ pub fn page() -> String {
 const fn purpose(kind: CallKind) -> &'static str {
     match kind {
         CallKind::Plan => "What the program does and how, before any code.",
-        CallKind::Code => "The program, whole. Packages are read from its imports; only what they do not show is declared.",
+        CallKind::Code => {
+            "The program, whole. Packages are read from its imports; only what they do not show is declared."
+        }
         CallKind::Tests => {
             "The pytest suite. The request shows signatures and docstrings of the program, never its bodies, so that a bug is \
              not copied into its test."
@@ -50,6 +55,8 @@ const fn purpose(kind: CallKind) -> &'static str {
              file is accepted too."
         }
         CallKind::FixTests => "The tests that change, in their class where they have one.",
-        CallKind::FixEnvironment => "Names for packages that cannot be installed. An empty replacement leaves the package out.",
+        CallKind::FixEnvironment => {
+            "Names for packages that cannot be installed. An empty replacement leaves the package out."
+        }
     }
 }

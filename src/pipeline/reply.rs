@@ -166,7 +166,9 @@ pub fn parse<T: DeserializeOwned>(reply: &Reply) -> Result<T, ReplyFault> {
             ));
         }
         FinishReason::Refused => {
-            return Err(ReplyFault("The answer was a refusal. The task is ordinary data processing.".into()));
+            return Err(ReplyFault(
+                "The answer was a refusal. The task is ordinary data processing.".into(),
+            ));
         }
     }
     serde_json::from_str(reply.text.trim())
@@ -225,7 +227,11 @@ mod tests {
     use rstest::rstest;
 
     fn reply(text: &str, finish: FinishReason) -> Reply {
-        Reply { text: text.into(), finish, usage: Usage::default() }
+        Reply {
+            text: text.into(),
+            finish,
+            usage: Usage::default(),
+        }
     }
 
     fn objects(value: &Value, found: &mut Vec<Value>) {
@@ -244,14 +250,25 @@ mod tests {
         for kind in CallKind::ALL {
             let schema = schema(kind);
             let text = schema.to_string();
-            assert!(!text.contains("$ref") && !text.contains("oneOf"), "{kind}: {text}");
+            assert!(
+                !text.contains("$ref") && !text.contains("oneOf"),
+                "{kind}: {text}"
+            );
             let mut found = Vec::new();
             objects(&schema, &mut found);
             assert!(!found.is_empty());
             for object in found {
-                assert_eq!(object["additionalProperties"], Value::Bool(false), "{kind}: {object}");
+                assert_eq!(
+                    object["additionalProperties"],
+                    Value::Bool(false),
+                    "{kind}: {object}"
+                );
                 let required = object["required"].as_array().map_or(0, Vec::len);
-                assert_eq!(required, object["properties"].as_object().map_or(0, serde_json::Map::len), "{kind}");
+                assert_eq!(
+                    required,
+                    object["properties"].as_object().map_or(0, serde_json::Map::len),
+                    "{kind}"
+                );
             }
         }
     }
@@ -273,7 +290,11 @@ mod tests {
     #[case::fenced("```json\n{}\n```", FinishReason::Complete, "not JSON of the schema")]
     #[case::other_shape("{\"steps\":[]}", FinishReason::Complete, "unknown field `steps`")]
     #[case::refused("I cannot", FinishReason::Refused, "refusal")]
-    fn a_faulty_reply_says_what_is_wrong(#[case] text: &str, #[case] finish: FinishReason, #[case] says: &str) {
+    fn a_faulty_reply_says_what_is_wrong(
+        #[case] text: &str,
+        #[case] finish: FinishReason,
+        #[case] says: &str,
+    ) {
         let fault = parse::<PlanReply>(&reply(text, finish)).unwrap_err();
         assert!(fault.0.contains(says), "{fault}");
     }

@@ -38,7 +38,11 @@ pub fn status(
         attempts: progress.attempts.clone(),
         tests: tests.map(|counts| format!("{}/{}", counts.passed, counts.total)),
         image: progress.build.built.as_ref().map(|built| built.image.clone()),
-        packages: if built.resolved.is_empty() { progress.build.wanted.pip.clone() } else { built.resolved },
+        packages: if built.resolved.is_empty() {
+            progress.build.wanted.pip.clone()
+        } else {
+            built.resolved
+        },
         system_packages: progress.build.wanted.apt.clone(),
         rehearsal: progress.rehearsal.clone(),
         exit_code: progress.exit_code,
@@ -46,7 +50,10 @@ pub fn status(
         samples: progress.samples.clone(),
         constraints: progress.constraints.clone(),
         artifacts,
-        tokens: TokenStatus::new(long(progress.spent.tokens.input), long(progress.spent.tokens.output)),
+        tokens: TokenStatus::new(
+            long(progress.spent.tokens.input),
+            long(progress.spent.tokens.output),
+        ),
         model_calls: int(progress.spent.model_calls),
         lost_calls: int(progress.spent.lost_calls),
         builds: int(progress.spent.builds),
@@ -77,23 +84,31 @@ impl State {
                     TestingMode::Generate => reason::TESTS_PASSED,
                     TestingMode::Skip => reason::TESTS_SKIPPED,
                 },
-                message: progress.attempts.last().and_then(|attempt| attempt.summary.clone()).unwrap_or_default(),
+                message: progress
+                    .attempts
+                    .last()
+                    .and_then(|attempt| attempt.summary.clone())
+                    .unwrap_or_default(),
                 kind: Kind::Succeeded,
             },
-            (Stage::Failed, Some(stop), _) => {
-                Self { reason: stop_reason(stop.reason), message: stop.message.clone(), kind: Kind::Failed }
-            }
+            (Stage::Failed, Some(stop), _) => Self {
+                reason: stop_reason(stop.reason),
+                message: stop.message.clone(),
+                kind: Kind::Failed,
+            },
             (_, _, Some(waiting)) => match waiting.category {
                 Category::Configuration => Self {
                     reason: reason::CONFIGURATION,
                     message: waiting.message.clone(),
                     kind: Kind::WaitingForPerson,
                 },
-                Category::Infrastructure | Category::Environment | Category::Logic | Category::TestError => Self {
-                    reason: reason::INFRASTRUCTURE,
-                    message: waiting.message.clone(),
-                    kind: Kind::Working,
-                },
+                Category::Infrastructure | Category::Environment | Category::Logic | Category::TestError => {
+                    Self {
+                        reason: reason::INFRASTRUCTURE,
+                        message: waiting.message.clone(),
+                        kind: Kind::Working,
+                    }
+                }
             },
             (stage, _, None) => Self {
                 reason: reason::PROGRESSING,
@@ -110,20 +125,27 @@ impl State {
             Kind::Succeeded => ("True", "True", "False", "False"),
             Kind::Failed => ("False", "False", "False", "True"),
         };
-        [(READY, ready), (SUCCEEDED, succeeded), (RECONCILING, reconciling), (STALLED, stalled)]
-            .into_iter()
-            .map(|(type_, status)| {
-                let unchanged = before.iter().find(|old| old.type_ == type_ && old.status == status);
-                Condition {
-                    type_: type_.into(),
-                    status: status.into(),
-                    reason: self.reason.into(),
-                    message: self.message.clone(),
-                    observed_generation: generation,
-                    last_transition_time: unchanged.map_or(Time(now), |old| old.last_transition_time.clone()),
-                }
-            })
-            .collect()
+        [
+            (READY, ready),
+            (SUCCEEDED, succeeded),
+            (RECONCILING, reconciling),
+            (STALLED, stalled),
+        ]
+        .into_iter()
+        .map(|(type_, status)| {
+            let unchanged = before
+                .iter()
+                .find(|old| old.type_ == type_ && old.status == status);
+            Condition {
+                type_: type_.into(),
+                status: status.into(),
+                reason: self.reason.into(),
+                message: self.message.clone(),
+                observed_generation: generation,
+                last_transition_time: unchanged.map_or(Time(now), |old| old.last_transition_time.clone()),
+            }
+        })
+        .collect()
     }
 }
 
@@ -155,7 +177,12 @@ mod tests {
     use crate::pipeline::test_support::{at, start, task};
 
     fn condition<'a>(status: &'a CodeGenTaskStatus, type_: &str) -> &'a str {
-        &status.conditions.iter().find(|condition| condition.type_ == type_).unwrap().status
+        &status
+            .conditions
+            .iter()
+            .find(|condition| condition.type_ == type_)
+            .unwrap()
+            .status
     }
 
     fn shown(progress: &Progress) -> CodeGenTaskStatus {
@@ -164,14 +191,22 @@ mod tests {
 
     fn waiting(category: Category) -> Progress {
         let mut progress = start();
-        progress.waiting = Some(Waiting { category, message: "secret openai is missing".into(), times: 1, retry_at: at(9) });
+        progress.waiting = Some(Waiting {
+            category,
+            message: "secret openai is missing".into(),
+            times: 1,
+            retry_at: at(9),
+        });
         progress
     }
 
     fn ended(stage: Stage) -> Progress {
         let mut progress = start();
         progress.stage = stage;
-        progress.stop = Some(Stop { reason: StopReason::NoProgress, message: "m".into() });
+        progress.stop = Some(Stop {
+            reason: StopReason::NoProgress,
+            message: "m".into(),
+        });
         progress
     }
 
@@ -187,7 +222,8 @@ mod tests {
         #[case] reason: &str,
     ) {
         let status = shown(&progress);
-        let found = [READY, SUCCEEDED, RECONCILING, STALLED].map(|type_| condition(&status, type_).to_owned());
+        let found =
+            [READY, SUCCEEDED, RECONCILING, STALLED].map(|type_| condition(&status, type_).to_owned());
         assert_eq!(found, expected);
         assert_eq!(status.reason.as_deref(), Some(reason));
         assert!(status.conditions.iter().all(|c| c.observed_generation == Some(2)));
@@ -196,9 +232,22 @@ mod tests {
     #[test]
     fn a_transition_time_moves_only_when_the_status_of_its_condition_does() {
         let first = shown(&start());
-        let later = status(&task(), &ended(Stage::Failed), Vec::new(), Some(2), &first.conditions, at(90));
+        let later = status(
+            &task(),
+            &ended(Stage::Failed),
+            Vec::new(),
+            Some(2),
+            &first.conditions,
+            at(90),
+        );
         let time = |status: &CodeGenTaskStatus, type_: &str| {
-            status.conditions.iter().find(|c| c.type_ == type_).unwrap().last_transition_time.0
+            status
+                .conditions
+                .iter()
+                .find(|c| c.type_ == type_)
+                .unwrap()
+                .last_transition_time
+                .0
         };
         assert_eq!(time(&later, READY), at(5), "False before and after");
         assert_eq!(time(&later, STALLED), at(90));
@@ -220,7 +269,11 @@ mod tests {
             reclassified_from: Some(ErrorType::Logic),
         };
         for number in 1..=10 {
-            progress.attempts.push(AttemptStatus { number, summary: Some("s".repeat(300)), ..Default::default() });
+            progress.attempts.push(AttemptStatus {
+                number,
+                summary: Some("s".repeat(300)),
+                ..Default::default()
+            });
         }
         progress.present_diagnosis(vec![diagnosis; 5]);
         let bytes = serde_json::to_vec(&shown(&progress)).unwrap().len();
@@ -229,9 +282,17 @@ mod tests {
 
     #[test]
     fn a_run_that_is_stopped_says_why_in_every_condition() {
-        let stop = Stop { reason: StopReason::BudgetExceeded, message: "limits.maxTokens: spent".into() };
+        let stop = Stop {
+            reason: StopReason::BudgetExceeded,
+            message: "limits.maxTokens: spent".into(),
+        };
         let stopped = advance(&task(), &start(), Outcome::Stopped(stop), at(3)).unwrap();
         let status = shown(&stopped);
-        assert!(status.conditions.iter().all(|c| c.reason == "BudgetExceeded" && c.message.starts_with("limits.maxTokens")));
+        assert!(
+            status
+                .conditions
+                .iter()
+                .all(|c| c.reason == "BudgetExceeded" && c.message.starts_with("limits.maxTokens"))
+        );
     }
 }

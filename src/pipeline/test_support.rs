@@ -10,8 +10,8 @@ use crate::api::status::{RehearsalResult, RehearsalStatus, TestCounts};
 
 use super::progress::{BuiltImage, Document, Progress};
 use super::sandbox::{
-    Job, JobLimits, NetworkAccess, Packages, Phase, PhaseEnd, PhaseName, PhaseReport, ProgramPhase, Report, Sentinels,
-    TestFailure, TestOutcome, TestPhase, TestReport, TestResult,
+    Job, JobLimits, NetworkAccess, Packages, Phase, PhaseEnd, PhaseName, PhaseReport, ProgramPhase, Report,
+    Sentinels, TestFailure, TestOutcome, TestPhase, TestReport, TestResult,
 };
 use super::task::{ImageSettings, LimitSettings, ModelSettings, SandboxSettings, Task};
 use super::verdict::{CheckSource, FailedCheck, Verdict};
@@ -84,26 +84,46 @@ pub fn start() -> Progress {
 
 /// A document of that name.
 pub fn document(name: &str) -> Document {
-    Document { name: name.into(), sha256: "0".repeat(64), bytes: 1 }
+    Document {
+        name: name.into(),
+        sha256: "0".repeat(64),
+        bytes: 1,
+    }
 }
 
 /// pip packages.
 pub fn pip(names: &[&str]) -> Packages {
-    Packages { pip: names.iter().map(ToString::to_string).collect(), apt: Vec::new() }
+    Packages {
+        pip: names.iter().map(ToString::to_string).collect(),
+        apt: Vec::new(),
+    }
 }
 
 /// An image that holds those pip packages.
 pub fn image(names: &[&str]) -> BuiltImage {
-    BuiltImage { image: "env-1".into(), packages: pip(names), resolved: Vec::new(), python: "3.12.1".into() }
+    BuiltImage {
+        image: "env-1".into(),
+        packages: pip(names),
+        resolved: Vec::new(),
+        python: "3.12.1".into(),
+    }
 }
 
 /// A verdict with these failures.
 pub fn verdict(failed: Vec<FailedCheck>) -> Verdict {
     let bad = i32::try_from(failed.len()).unwrap();
     Verdict {
-        tests: Some(TestCounts { total: 3, passed: 3 - bad.min(3), failed: bad.min(3), skipped: 0 }),
+        tests: Some(TestCounts {
+            total: 3,
+            passed: 3 - bad.min(3),
+            failed: bad.min(3),
+            skipped: 0,
+        }),
         acceptance: None,
-        rehearsal: RehearsalStatus { result: RehearsalResult::Passed, message: None },
+        rehearsal: RehearsalStatus {
+            result: RehearsalResult::Passed,
+            message: None,
+        },
         exit_code: Some(0),
         failed,
     }
@@ -124,7 +144,10 @@ pub fn failed(source: CheckSource, id: &str, message: &str) -> FailedCheck {
 
 /// The two sentinels of [`session`].
 pub fn sentinels() -> Sentinels {
-    Sentinels { must_pass: "test_aaaa".into(), must_fail: "test_zzzz".into() }
+    Sentinels {
+        must_pass: "test_aaaa".into(),
+        must_fail: "test_zzzz".into(),
+    }
 }
 
 /// A job of one test phase.
@@ -191,7 +214,12 @@ pub fn session(outcomes: &[(&str, TestOutcome)]) -> PhaseReport {
         collection_errors: Vec::new(),
         results: results
             .into_iter()
-            .map(|(id, outcome)| TestResult { id, outcome, failure: None, stdout: String::new() })
+            .map(|(id, outcome)| TestResult {
+                id,
+                outcome,
+                failure: None,
+                stdout: String::new(),
+            })
             .collect(),
         session_exit: Some(1),
     });

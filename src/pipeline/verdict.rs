@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::api::status::{RehearsalResult, RehearsalStatus, TestCounts};
 
 use super::sandbox::{
-    Job, LimitKind, Phase, PhaseEnd, PhaseName, PhaseReport, Report, Sentinels, TestFailure, TestOutcome, TestReport,
+    Job, LimitKind, Phase, PhaseEnd, PhaseName, PhaseReport, Report, Sentinels, TestFailure, TestOutcome,
+    TestReport,
 };
 
 /// What a run of tests and rehearsal showed.
@@ -71,7 +72,12 @@ impl FailedCheck {
     /// What makes two failures the same: test, exception, message without what varies from run to run (S12).
     #[must_use]
     pub fn signature(&self) -> String {
-        format!("{}|{}|{}", self.detail.id, self.detail.exception, normalise(&self.detail.message))
+        format!(
+            "{}|{}|{}",
+            self.detail.id,
+            self.detail.exception,
+            normalise(&self.detail.message)
+        )
     }
 
     /// One line for people: `test_solution.py::test_mean: AssertionError: assert 3 == 4`.
@@ -103,13 +109,20 @@ impl Verdict {
     #[must_use]
     pub fn summary(&self) -> String {
         if self.passed() {
-            let tests = self.tests.map_or_else(|| "tests skipped".to_owned(), |t| format!("{} tests passed", t.passed));
+            let tests = self.tests.map_or_else(
+                || "tests skipped".to_owned(),
+                |t| format!("{} tests passed", t.passed),
+            );
             return match self.rehearsal.result {
                 RehearsalResult::Passed => format!("{tests}, the rehearsal on the samples passed"),
                 RehearsalResult::Failed | RehearsalResult::Skipped => format!("{tests}, no rehearsal"),
             };
         }
-        let more = if self.failed.len() > 1 { format!(" (and {} more)", self.failed.len() - 1) } else { String::new() };
+        let more = if self.failed.len() > 1 {
+            format!(" (and {} more)", self.failed.len() - 1)
+        } else {
+            String::new()
+        };
         format!("{}{more}", self.failed[0].headline())
     }
 }
@@ -140,7 +153,11 @@ pub fn judge(
     let mut exit_code = None;
     for (index, phase) in job.phases.iter().enumerate() {
         let done = report.phases.get(index);
-        if let Some(PhaseReport { end: PhaseEnd::Exited(code), .. }) = done {
+        if let Some(PhaseReport {
+            end: PhaseEnd::Exited(code),
+            ..
+        }) = done
+        {
             exit_code = Some(*code);
         }
         match phase {
@@ -165,14 +182,25 @@ pub fn judge(
         counts
     });
     let rehearsal = rehearsal_status(&failed, skipped_rehearsal);
-    Verdict { tests, acceptance, rehearsal, exit_code, failed }
+    Verdict {
+        tests,
+        acceptance,
+        rehearsal,
+        exit_code,
+        failed,
+    }
 }
 
 /// Counts of a pytest session, and why it did not pass. Passed means: the session ended, both sentinels told the truth, at
 /// least one other test was collected, and every collected test passed.
 fn judge_session(sentinels: &Sentinels, phase: Option<&PhaseReport>) -> (TestCounts, Vec<FailedCheck>) {
     let Some(phase) = phase else {
-        return (TestCounts::default(), vec![session("the test run never started: an earlier phase used up its limits")]);
+        return (
+            TestCounts::default(),
+            vec![session(
+                "the test run never started: an earlier phase used up its limits",
+            )],
+        );
     };
     let empty = TestReport::default();
     let report = phase.tests.as_ref().unwrap_or(&empty);
@@ -180,7 +208,10 @@ fn judge_session(sentinels: &Sentinels, phase: Option<&PhaseReport>) -> (TestCou
     let mut failed: Vec<FailedCheck> = report
         .collection_errors
         .iter()
-        .map(|detail| FailedCheck { source: CheckSource::Collection, detail: detail.clone() })
+        .map(|detail| FailedCheck {
+            source: CheckSource::Collection,
+            detail: detail.clone(),
+        })
         .collect();
     for result in report.results.iter().filter(|r| !is_sentinel(&r.id, sentinels)) {
         failed.extend(judge_result(result));
@@ -200,11 +231,15 @@ fn judge_result(result: &super::sandbox::TestResult) -> Option<FailedCheck> {
             detail
         }
         TestOutcome::Skipped => unusual(&result.id, "the test was skipped; a skipped test has not passed"),
-        TestOutcome::XFailed | TestOutcome::XPassed => {
-            unusual(&result.id, "the test is marked as expected to fail; such a test proves nothing")
-        }
+        TestOutcome::XFailed | TestOutcome::XPassed => unusual(
+            &result.id,
+            "the test is marked as expected to fail; such a test proves nothing",
+        ),
     };
-    Some(FailedCheck { source: CheckSource::Test, detail })
+    Some(FailedCheck {
+        source: CheckSource::Test,
+        detail,
+    })
 }
 
 fn judge_honesty(
@@ -215,7 +250,10 @@ fn judge_honesty(
 ) -> Option<FailedCheck> {
     let ended = match &phase.end {
         PhaseEnd::TimedOut => Some(format!("the tests did not end within {:.0} s", phase.seconds)),
-        PhaseEnd::LimitHit(kind) => Some(format!("the tests used more {} than the sandbox allows", limit_name(*kind))),
+        PhaseEnd::LimitHit(kind) => Some(format!(
+            "the tests used more {} than the sandbox allows",
+            limit_name(*kind)
+        )),
         PhaseEnd::Signaled(signal) => Some(format!("signal {signal} ended the test session")),
         PhaseEnd::Exited(_) => None,
     };
@@ -223,10 +261,16 @@ fn judge_honesty(
         return Some(session(&message));
     }
     if counts.total == 0 && report.session_exit.is_some() {
-        return Some(session("no test was collected: a suite needs functions whose names start with test_"));
+        return Some(session(
+            "no test was collected: a suite needs functions whose names start with test_",
+        ));
     }
     let outcome = |name: &str| {
-        report.results.iter().find(|result| is_of_file(&result.id, name)).map(|result| result.outcome)
+        report
+            .results
+            .iter()
+            .find(|result| is_of_file(&result.id, name))
+            .map(|result| result.outcome)
     };
     let honest = outcome(&sentinels.must_pass) == Some(TestOutcome::Passed)
         && outcome(&sentinels.must_fail) == Some(TestOutcome::Failed)
@@ -253,7 +297,11 @@ fn judge_program(phase: Option<&PhaseReport>, findings: &RehearsalFindings) -> V
         },
     };
     let Some(phase) = phase else {
-        return vec![failure("", "the program never started: an earlier phase used up its limits".into(), "")];
+        return vec![failure(
+            "",
+            "the program never started: an earlier phase used up its limits".into(),
+            "",
+        )];
     };
     match &phase.end {
         PhaseEnd::Exited(0) => findings
@@ -263,15 +311,30 @@ fn judge_program(phase: Option<&PhaseReport>, findings: &RehearsalFindings) -> V
             .collect(),
         PhaseEnd::Exited(code) => {
             let (exception, message) = last_exception(&phase.stderr);
-            let message = if message.is_empty() { format!("the program ended with exit code {code}") } else { message };
+            let message = if message.is_empty() {
+                format!("the program ended with exit code {code}")
+            } else {
+                message
+            };
             vec![failure(&exception, message, &phase.stderr)]
         }
-        PhaseEnd::Signaled(signal) => vec![failure("", format!("signal {signal} ended the program"), &phase.stderr)],
+        PhaseEnd::Signaled(signal) => vec![failure(
+            "",
+            format!("signal {signal} ended the program"),
+            &phase.stderr,
+        )],
         PhaseEnd::TimedOut => {
-            vec![failure("", format!("the program did not end within {:.0} s", phase.seconds), &phase.stderr)]
+            vec![failure(
+                "",
+                format!("the program did not end within {:.0} s", phase.seconds),
+                &phase.stderr,
+            )]
         }
         PhaseEnd::LimitHit(kind) => {
-            let message = format!("the program used more {} than the sandbox allows", limit_name(*kind));
+            let message = format!(
+                "the program used more {} than the sandbox allows",
+                limit_name(*kind)
+            );
             vec![failure("", message, &phase.stderr)]
         }
     }
@@ -279,7 +342,11 @@ fn judge_program(phase: Option<&PhaseReport>, findings: &RehearsalFindings) -> V
 
 fn count(report: &TestReport, sentinels: &Sentinels) -> TestCounts {
     let mut counts = TestCounts {
-        total: int(report.collected.iter().filter(|id| !is_sentinel(id, sentinels)).count()),
+        total: int(report
+            .collected
+            .iter()
+            .filter(|id| !is_sentinel(id, sentinels))
+            .count()),
         ..TestCounts::default()
     };
     for result in report.results.iter().filter(|r| !is_sentinel(&r.id, sentinels)) {
@@ -297,13 +364,20 @@ fn count(report: &TestReport, sentinels: &Sentinels) -> TestCounts {
 
 fn rehearsal_status(failed: &[FailedCheck], skipped: Option<&str>) -> RehearsalStatus {
     if let Some(why) = skipped {
-        return RehearsalStatus { result: RehearsalResult::Skipped, message: Some(why.to_owned()) };
+        return RehearsalStatus {
+            result: RehearsalResult::Skipped,
+            message: Some(why.to_owned()),
+        };
     }
     match failed.iter().find(|check| check.source == CheckSource::Rehearsal) {
-        Some(check) => {
-            RehearsalStatus { result: RehearsalResult::Failed, message: Some(check.detail.message.clone()) }
-        }
-        None => RehearsalStatus { result: RehearsalResult::Passed, message: None },
+        Some(check) => RehearsalStatus {
+            result: RehearsalResult::Failed,
+            message: Some(check.detail.message.clone()),
+        },
+        None => RehearsalStatus {
+            result: RehearsalResult::Passed,
+            message: None,
+        },
     }
 }
 
@@ -312,17 +386,25 @@ fn is_sentinel(id: &str, sentinels: &Sentinels) -> bool {
 }
 
 fn is_of_file(id: &str, name: &str) -> bool {
-    id.split("::").next().is_some_and(|file| file.strip_suffix(".py") == Some(name))
+    id.split("::")
+        .next()
+        .is_some_and(|file| file.strip_suffix(".py") == Some(name))
 }
 
 fn session(message: &str) -> FailedCheck {
-    FailedCheck { source: CheckSource::Session, detail: unusual("test session", message) }
+    FailedCheck {
+        source: CheckSource::Session,
+        detail: unusual("test session", message),
+    }
 }
 
 fn vacuity() -> FailedCheck {
     let message = "every test also passes when the bodies of all functions are removed, so the suite proves nothing: \
                    assert on results that only a working program gives";
-    FailedCheck { source: CheckSource::Vacuity, detail: unusual("test suite", message) }
+    FailedCheck {
+        source: CheckSource::Vacuity,
+        detail: unusual("test suite", message),
+    }
 }
 
 fn acceptance_failure(counts: TestCounts) -> FailedCheck {
@@ -332,11 +414,18 @@ fn acceptance_failure(counts: TestCounts) -> FailedCheck {
     } else {
         format!("{missed} of {} acceptance tests fail", counts.total)
     };
-    FailedCheck { source: CheckSource::Acceptance, detail: unusual("acceptance tests", &message) }
+    FailedCheck {
+        source: CheckSource::Acceptance,
+        detail: unusual("acceptance tests", &message),
+    }
 }
 
 fn unusual(id: &str, message: &str) -> TestFailure {
-    TestFailure { id: id.into(), message: message.into(), ..TestFailure::default() }
+    TestFailure {
+        id: id.into(),
+        message: message.into(),
+        ..TestFailure::default()
+    }
 }
 
 const fn limit_name(kind: LimitKind) -> &'static str {
@@ -350,7 +439,12 @@ const fn limit_name(kind: LimitKind) -> &'static str {
 
 /// Exception and message of the last line of a Python traceback.
 fn last_exception(stderr: &str) -> (String, String) {
-    let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    let last = stderr
+        .lines()
+        .rev()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default()
+        .trim();
     match last.split_once(": ") {
         Some((name, message)) if name.chars().all(|c| c.is_alphanumeric() || c == '.' || c == '_') => {
             (name.to_owned(), message.to_owned())

@@ -17,14 +17,24 @@ pub fn examples() -> PathBuf {
 /// The program, with an output folder of its own and no key of the environment.
 pub fn program(output: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"));
-    command.arg("local").arg("--output").arg(output).args(["-o", "json"]);
-    command.env_remove("OPENAI_API_KEY").env_remove("ANTHROPIC_API_KEY");
+    command
+        .arg("local")
+        .arg("--output")
+        .arg(output)
+        .args(["-o", "json"]);
+    command
+        .env_remove("OPENAI_API_KEY")
+        .env_remove("ANTHROPIC_API_KEY");
     command
 }
 
 /// The arguments that name an example's manifest.
 pub fn manifest(folder: &Path) -> [PathBuf; 2] {
-    let flag = if folder.join("kustomization.yaml").exists() { "-k" } else { "-f" };
+    let flag = if folder.join("kustomization.yaml").exists() {
+        "-k"
+    } else {
+        "-f"
+    };
     [flag.into(), folder.to_owned()]
 }
 
@@ -57,9 +67,16 @@ impl Replies {
     /// Those of a file.
     pub fn read(file: &Path) -> Self {
         let mut by_kind: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-        for line in std::fs::read_to_string(file).unwrap().lines().filter(|line| !line.trim().is_empty()) {
+        for line in std::fs::read_to_string(file)
+            .unwrap()
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+        {
             let line: Value = serde_json::from_str(line).unwrap();
-            by_kind.entry(line["kind"].as_str().unwrap().to_owned()).or_default().push(line["reply"].clone());
+            by_kind
+                .entry(line["kind"].as_str().unwrap().to_owned())
+                .or_default()
+                .push(line["reply"].clone());
         }
         Self(Mutex::new(by_kind))
     }
@@ -67,7 +84,11 @@ impl Replies {
     fn next(&self, kind: &str) -> Option<Value> {
         let mut by_kind = self.0.lock().unwrap();
         let replies = by_kind.get_mut(kind)?;
-        if replies.is_empty() { None } else { Some(replies.remove(0)) }
+        if replies.is_empty() {
+            None
+        } else {
+            Some(replies.remove(0))
+        }
     }
 }
 
@@ -77,7 +98,9 @@ pub struct OpenAi(pub Replies);
 impl wiremock::Respond for OpenAi {
     fn respond(&self, request: &wiremock::Request) -> wiremock::ResponseTemplate {
         let body: Value = serde_json::from_slice(&request.body).unwrap();
-        let kind = body["response_format"]["json_schema"]["name"].as_str().unwrap_or_default();
+        let kind = body["response_format"]["json_schema"]["name"]
+            .as_str()
+            .unwrap_or_default();
         match self.0.next(kind) {
             Some(reply) => wiremock::ResponseTemplate::new(200).set_body_json(json!({
                 "model": body["model"],
@@ -103,7 +126,8 @@ impl wiremock::Respond for Anthropic {
                 "stop_reason": "tool_use",
                 "usage": {"input_tokens": 100, "output_tokens": 10},
             })),
-            None => wiremock::ResponseTemplate::new(400).set_body_string(format!("no reply of kind {kind} is left")),
+            None => wiremock::ResponseTemplate::new(400)
+                .set_body_string(format!("no reply of kind {kind} is left")),
         }
     }
 }

@@ -23,15 +23,29 @@ fn world() -> World {
         .with(CallKind::Code, &first)
         .with(CallKind::Tests, &tests(2))
         .with(CallKind::Diagnosis, &diagnosis("logic", &["count"], &[]))
-        .with(CallKind::FixCode, &super::world::fixed_count("return len(text.split())"));
-    let mut world = World::new(Task { constraints: vec!["c".into()], ..task() }, script, splits);
+        .with(
+            CallKind::FixCode,
+            &super::world::fixed_count("return len(text.split())"),
+        );
+    let mut world = World::new(
+        Task {
+            constraints: vec!["c".into()],
+            ..task()
+        },
+        script,
+        splits,
+    );
     world.surroundings.acceptance_tests = Some("def test_hidden():\n    assert True\n".into());
     world
 }
 
 /// What must be the same however often a task was killed.
 fn essence(progress: &Progress) -> (Stage, u32, Option<String>, u32) {
-    let solution = progress.documents.solution.as_ref().map(|document| document.sha256.clone());
+    let solution = progress
+        .documents
+        .solution
+        .as_ref()
+        .map(|document| document.sha256.clone());
     (progress.stage, progress.attempt, solution, progress.sequence)
 }
 
@@ -40,7 +54,10 @@ async fn with_one_death(fault: Fault) -> (Progress, World, MemoryStore) {
     let world = world();
     let store = MemoryStore::new();
     let error = world.live(&store.restarted(Some(fault))).await.unwrap_err();
-    assert!(matches!(error, EngineError::Store(StoreError::Stopped { .. })), "{error}");
+    assert!(
+        matches!(error, EngineError::Store(StoreError::Stopped { .. })),
+        "{error}"
+    );
     forget_lost(&world, &store).await;
     let progress = world.live(&store.restarted(None)).await.unwrap();
     (progress, world, store)
@@ -49,11 +66,22 @@ async fn with_one_death(fault: Fault) -> (Progress, World, MemoryStore) {
 /// The script counts calls; a call whose reply never reached the ledger is answered the same again.
 async fn forget_lost(world: &World, store: &MemoryStore) {
     let store = store.restarted(None);
-    let Some(bytes) = store.load().await.unwrap() else { return };
+    let Some(bytes) = store.load().await.unwrap() else {
+        return;
+    };
     let progress: Progress = serde_json::from_slice(&bytes).unwrap();
     if let Some(intent) = progress.intent {
-        let recorded = store.names().iter().any(|name| name.starts_with(&format!("calls/{:04}-", intent.sequence)));
-        let asked = world.script.requests.lock().unwrap().last().map(|request| request.kind);
+        let recorded = store
+            .names()
+            .iter()
+            .any(|name| name.starts_with(&format!("calls/{:04}-", intent.sequence)));
+        let asked = world
+            .script
+            .requests
+            .lock()
+            .unwrap()
+            .last()
+            .map(|request| request.kind);
         if !recorded && asked == Some(intent.kind) {
             world.script.forget_lost(intent.kind);
         }
@@ -76,11 +104,25 @@ async fn a_kill_at_any_write_gives_the_same_end_and_pays_for_no_recorded_reply_a
             assert_eq!(essence(&progress), essence(&expected), "{at}");
             let lost = usize::try_from(progress.spent.lost_calls).unwrap();
             assert!(lost <= 1, "{at}");
-            assert_eq!(progress.spent.model_calls, u32::try_from(calls + lost).unwrap(), "{at}");
-            assert!(world.script.calls() <= calls + lost, "{at}: {} calls, {lost} lost", world.script.calls());
+            assert_eq!(
+                progress.spent.model_calls,
+                u32::try_from(calls + lost).unwrap(),
+                "{at}"
+            );
+            assert!(
+                world.script.calls() <= calls + lost,
+                "{at}: {} calls, {lost} lost",
+                world.script.calls()
+            );
             let repeated = world.sandbox.runs.load(Ordering::SeqCst) - runs;
-            assert!(repeated <= 2, "{at}: at most the run in flight (its two sandboxes) is repeated, not {repeated}");
-            assert!(world.sandbox.builds.load(Ordering::SeqCst) <= 2, "{at}: an image that is there is found");
+            assert!(
+                repeated <= 2,
+                "{at}: at most the run in flight (its two sandboxes) is repeated, not {repeated}"
+            );
+            assert!(
+                world.sandbox.builds.load(Ordering::SeqCst) <= 2,
+                "{at}: an image that is there is found"
+            );
         }
     }
 }

@@ -23,7 +23,14 @@ async fn end(world: &World) -> Progress {
 }
 
 fn kinds(world: &World) -> Vec<CallKind> {
-    world.script.requests.lock().unwrap().iter().map(|request| request.kind).collect()
+    world
+        .script
+        .requests
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|request| request.kind)
+        .collect()
 }
 
 #[tokio::test]
@@ -43,7 +50,11 @@ async fn a_program_that_is_right_at_once_costs_three_calls() {
 async fn a_logic_bug_costs_a_diagnosis_and_a_fix() {
     let world = World::new(task(), one_logic_bug(), splits);
     let progress = end(&world).await;
-    assert_eq!((progress.stage, progress.attempt), (Stage::Succeeded, 2), "{progress:#?}");
+    assert_eq!(
+        (progress.stage, progress.attempt),
+        (Stage::Succeeded, 2),
+        "{progress:#?}"
+    );
     assert_eq!(world.script.calls(), 5);
 }
 
@@ -53,18 +64,29 @@ async fn a_wrong_test_costs_a_diagnosis_and_a_fix() {
         .with(CallKind::Plan, &plan())
         .with(CallKind::Code, &code("return len(text.split())"))
         .with(CallKind::Tests, &tests(3))
-        .with(CallKind::Diagnosis, &diagnosis("test_error", &["test_counts"], &[]))
+        .with(
+            CallKind::Diagnosis,
+            &diagnosis("test_error", &["test_counts"], &[]),
+        )
         .with(CallKind::FixTests, &fixed_test(2));
     let world = World::new(task(), script, splits);
     let progress = end(&world).await;
-    assert_eq!((progress.stage, world.script.calls()), (Stage::Succeeded, 5), "{progress:#?}");
+    assert_eq!(
+        (progress.stage, world.script.calls()),
+        (Stage::Succeeded, 5),
+        "{progress:#?}"
+    );
 }
 
 fn needs_six(_: &str, _: &str, installed: &[String]) -> Vec<TestFailure> {
     if installed.iter().any(|name| name == "hidden-package") {
         return Vec::new();
     }
-    vec![failure("test_solution.py", "ModuleNotFoundError", "No module named 'hidden_plugin'")]
+    vec![failure(
+        "test_solution.py",
+        "ModuleNotFoundError",
+        "No module named 'hidden_plugin'",
+    )]
 }
 
 #[tokio::test]
@@ -73,10 +95,17 @@ async fn a_missing_package_is_added_without_a_call_after_its_diagnosis() {
         .with(CallKind::Plan, &plan())
         .with(CallKind::Code, &code("return len(text.split())"))
         .with(CallKind::Tests, &tests(2))
-        .with(CallKind::Diagnosis, &diagnosis("environment", &[], &["hidden-package"]));
+        .with(
+            CallKind::Diagnosis,
+            &diagnosis("environment", &[], &["hidden-package"]),
+        );
     let world = World::new(task(), script, needs_six);
     let progress = end(&world).await;
-    assert_eq!((progress.stage, world.script.calls()), (Stage::Succeeded, 4), "{progress:#?}");
+    assert_eq!(
+        (progress.stage, world.script.calls()),
+        (Stage::Succeeded, 4),
+        "{progress:#?}"
+    );
     assert_eq!(progress.attempts[1].packages_added, ["hidden-package"]);
 }
 
@@ -95,15 +124,29 @@ async fn a_package_that_does_not_exist_is_replaced_in_one_call() {
     let mut world = World::new(task(), script, needs_six);
     world.sandbox.unknown = vec!["hiden-package".into()];
     let progress = end(&world).await;
-    assert_eq!((progress.stage, world.script.calls(), progress.attempt), (Stage::Succeeded, 4, 1), "{progress:#?}");
+    assert_eq!(
+        (progress.stage, world.script.calls(), progress.attempt),
+        (Stage::Succeeded, 4, 1),
+        "{progress:#?}"
+    );
 }
 
 #[tokio::test]
 async fn constraints_cost_one_call_however_many_they_are() {
     let row = |number: usize| json!({"constraint": number, "column": "", "kind": "none", "arguments": []});
-    let script = one_logic_bug().with(CallKind::Constraints, &json!({"checks": [row(0), row(1), row(2)]}));
+    let script = one_logic_bug().with(
+        CallKind::Constraints,
+        &json!({"checks": [row(0), row(1), row(2)]}),
+    );
     let constraints = vec!["a".into(), "b".into(), "c".into()];
-    let world = World::new(Task { constraints, ..task() }, script, splits);
+    let world = World::new(
+        Task {
+            constraints,
+            ..task()
+        },
+        script,
+        splits,
+    );
     let progress = end(&world).await;
     assert_eq!((progress.stage, world.script.calls()), (Stage::Succeeded, 6));
     assert_eq!(progress.constraints.len(), 3);
@@ -121,7 +164,11 @@ async fn a_model_that_never_fixes_anything_is_stopped_within_twelve_calls() {
     drop(script);
     let world = World::new(task(), stubborn, splits);
     let progress = end(&world).await;
-    assert_eq!(progress.stop.as_ref().unwrap().reason, StopReason::NoProgress, "{progress:#?}");
+    assert_eq!(
+        progress.stop.as_ref().unwrap().reason,
+        StopReason::NoProgress,
+        "{progress:#?}"
+    );
     assert!(world.script.calls() <= 12, "{}", world.script.calls());
 }
 
@@ -141,10 +188,20 @@ async fn a_model_whose_every_fix_misses_is_stopped_within_twelve_calls() {
     }
     let world = World::new(task(), script, splits);
     let progress = end(&world).await;
-    assert_eq!(progress.stop.as_ref().unwrap().reason, StopReason::NoProgress, "{progress:#?}");
+    assert_eq!(
+        progress.stop.as_ref().unwrap().reason,
+        StopReason::NoProgress,
+        "{progress:#?}"
+    );
     assert!(world.script.calls() <= 12, "{}", world.script.calls());
     assert!(
-        world.watcher.0.lock().unwrap().iter().any(|event| matches!(event, Event::Diagnosed { failures, .. }
+        world
+            .watcher
+            .0
+            .lock()
+            .unwrap()
+            .iter()
+            .any(|event| matches!(event, Event::Diagnosed { failures, .. }
             if failures[0].reclassified_from == Some(ErrorType::Logic))),
         "it was tried on both sides"
     );
@@ -159,7 +216,14 @@ async fn a_model_whose_every_fix_misses_is_stopped_within_twelve_calls() {
 async fn a_faulty_reply_of_any_kind_is_asked_for_again_with_the_reason(
     #[case] text: &str,
     #[case] finish: FinishReason,
-    #[values(CallKind::Plan, CallKind::Code, CallKind::Tests, CallKind::Diagnosis, CallKind::FixCode)] kind: CallKind,
+    #[values(
+        CallKind::Plan,
+        CallKind::Code,
+        CallKind::Tests,
+        CallKind::Diagnosis,
+        CallKind::FixCode
+    )]
+    kind: CallKind,
 ) {
     let faulty = Script::new().with_text(kind, text, finish);
     let mut script = faulty;
@@ -174,10 +238,22 @@ async fn a_faulty_reply_of_any_kind_is_asked_for_again_with_the_reason(
     }
     let world = World::new(task(), script, splits);
     let progress = end(&world).await;
-    assert_eq!((progress.stage, world.script.calls()), (Stage::Succeeded, 6), "{progress:#?}");
+    assert_eq!(
+        (progress.stage, world.script.calls()),
+        (Stage::Succeeded, 6),
+        "{progress:#?}"
+    );
     let requests = world.script.requests.lock().unwrap();
-    let again = requests.iter().filter(|request| request.kind == kind).nth(1).unwrap();
-    assert!(again.instruction.contains("Your last answer could not be used"), "{}", again.instruction);
+    let again = requests
+        .iter()
+        .filter(|request| request.kind == kind)
+        .nth(1)
+        .unwrap();
+    assert!(
+        again.instruction.contains("Your last answer could not be used"),
+        "{}",
+        again.instruction
+    );
 }
 
 #[tokio::test]
@@ -189,7 +265,10 @@ async fn code_inside_a_fence_is_asked_for_again() {
         .with(CallKind::Code, &code("return len(text.split())"))
         .with(CallKind::Tests, &tests(2));
     let world = World::new(task(), script, splits);
-    assert_eq!((end(&world).await.stage, world.script.calls()), (Stage::Succeeded, 4));
+    assert_eq!(
+        (end(&world).await.stage, world.script.calls()),
+        (Stage::Succeeded, 4)
+    );
 }
 
 #[rstest]
@@ -198,19 +277,38 @@ async fn code_inside_a_fence_is_asked_for_again() {
 #[tokio::test]
 async fn a_program_that_reaches_for_the_runner_never_runs(#[case] source: &str) {
     let bad = json!({"code": source, "packages": [], "systemPackages": []});
-    let script = Script::new().with(CallKind::Plan, &plan()).with(CallKind::Code, &bad);
+    let script = Script::new()
+        .with(CallKind::Plan, &plan())
+        .with(CallKind::Code, &bad);
     let world = World::new(task(), script, splits);
     let progress = end(&world).await;
-    assert_eq!(progress.stop.as_ref().unwrap().reason, StopReason::InvalidReply, "{progress:#?}");
+    assert_eq!(
+        progress.stop.as_ref().unwrap().reason,
+        StopReason::InvalidReply,
+        "{progress:#?}"
+    );
     assert_eq!(world.sandbox.runs.load(std::sync::atomic::Ordering::SeqCst), 0);
 }
 
 #[tokio::test]
 async fn skipped_tests_cost_no_test_call() {
-    let script = Script::new().with(CallKind::Plan, &plan()).with(CallKind::Code, &code("return len(text.split())"));
-    let world = World::new(Task { testing: TestingMode::Skip, ..task() }, script, splits);
+    let script = Script::new()
+        .with(CallKind::Plan, &plan())
+        .with(CallKind::Code, &code("return len(text.split())"));
+    let world = World::new(
+        Task {
+            testing: TestingMode::Skip,
+            ..task()
+        },
+        script,
+        splits,
+    );
     let progress = end(&world).await;
-    assert_eq!((progress.stage, world.script.calls()), (Stage::Succeeded, 2), "{progress:#?}");
+    assert_eq!(
+        (progress.stage, world.script.calls()),
+        (Stage::Succeeded, 2),
+        "{progress:#?}"
+    );
     assert!(progress.attempts[0].tests.is_none());
 }
 
@@ -225,9 +323,19 @@ async fn of_failing_acceptance_tests_the_model_learns_the_count_and_nothing_else
     world.surroundings.acceptance_tests = Some("def test_hidden():\n    assert 'hidden 4711'\n".into());
     world.sandbox.acceptance_passes = |solution| solution.contains("or 0");
     let progress = end(&world).await;
-    assert_eq!((progress.stage, world.script.calls()), (Stage::Succeeded, 4), "{progress:#?}");
+    assert_eq!(
+        (progress.stage, world.script.calls()),
+        (Stage::Succeeded, 4),
+        "{progress:#?}"
+    );
     let requests = world.script.requests.lock().unwrap();
-    assert!(requests.last().unwrap().instruction.contains("1 of 1 acceptance tests fail"));
+    assert!(
+        requests
+            .last()
+            .unwrap()
+            .instruction
+            .contains("1 of 1 acceptance tests fail")
+    );
     let all: String = requests.iter().map(Request::user_message).collect();
     assert!(!all.contains("hidden") && !all.contains("4711"));
 }
@@ -236,12 +344,19 @@ use crate::pipeline::call::Request;
 
 #[tokio::test]
 async fn a_missing_key_waits_for_a_person_and_spends_no_iteration() {
-    let error = ModelError::Unreachable { endpoint: "http://127.0.0.1:1".into(), tries: 5, detail: "refused".into() };
+    let error = ModelError::Unreachable {
+        endpoint: "http://127.0.0.1:1".into(),
+        tries: 5,
+        detail: "refused".into(),
+    };
     let script = Script::new().with_error(CallKind::Plan, error);
     let world = World::new(task(), script, splits);
     let progress = end(&world).await;
     let waiting = progress.waiting.clone().unwrap();
-    assert_eq!((waiting.category, progress.attempt), (Category::Infrastructure, 0));
+    assert_eq!(
+        (waiting.category, progress.attempt),
+        (Category::Infrastructure, 0)
+    );
     assert!(waiting.message.contains("http://127.0.0.1:1"));
 }
 
@@ -250,10 +365,18 @@ async fn the_schema_and_the_constraints_stand_verbatim_in_every_prompt() {
     let row = json!({"constraint": 0, "column": "", "kind": "none", "arguments": []});
     let script = one_logic_bug().with(CallKind::Constraints, &json!({"checks": [row]}));
     let schema = "{\n  \"word\": str,   # {{ not a template }}\n}".to_owned();
-    let task = Task { constraints: vec!["<b> is \"5\" & more".into()], schema: Some(schema.clone()), ..task() };
+    let task = Task {
+        constraints: vec!["<b> is \"5\" & more".into()],
+        schema: Some(schema.clone()),
+        ..task()
+    };
     let world = World::new(task, script, splits);
     end(&world).await;
     for request in world.script.requests.lock().unwrap().iter() {
-        assert!(request.prefix.contains(&schema) && request.prefix.contains("<b> is \"5\" & more"), "{}", request.kind);
+        assert!(
+            request.prefix.contains(&schema) && request.prefix.contains("<b> is \"5\" & more"),
+            "{}",
+            request.kind
+        );
     }
 }

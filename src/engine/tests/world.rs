@@ -20,8 +20,8 @@ use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::reply::ConstraintsReply;
 use crate::pipeline::sandbox::{
-    Job, OutputReport, Phase, PhaseEnd, PhaseName, PhaseReport, Report, TestFailure, TestOutcome, TestPhase, TestReport,
-    TestResult,
+    Job, OutputReport, Phase, PhaseEnd, PhaseName, PhaseReport, Report, TestFailure, TestOutcome, TestPhase,
+    TestReport, TestResult,
 };
 use crate::pipeline::task::Task;
 use crate::pipeline::verdict::RehearsalFindings;
@@ -52,8 +52,15 @@ impl Script {
     }
 
     pub fn with_text(mut self, kind: CallKind, text: &str, finish: FinishReason) -> Self {
-        let usage = Usage { input: 100, output: 10 };
-        let reply = Reply { text: text.to_owned(), finish, usage };
+        let usage = Usage {
+            input: 100,
+            output: 10,
+        };
+        let reply = Reply {
+            text: text.to_owned(),
+            finish,
+            usage,
+        };
         self.replies.entry(kind).or_default().push(Scripted::Reply(reply));
         self
     }
@@ -79,7 +86,10 @@ impl Model for Script {
         self.requests.lock().unwrap().push(request.clone());
         let mut asked = self.asked.lock().unwrap();
         let number = asked.entry(request.kind).or_insert(0);
-        let replies = self.replies.get(&request.kind).unwrap_or_else(|| panic!("no reply of kind {}", request.kind));
+        let replies = self
+            .replies
+            .get(&request.kind)
+            .unwrap_or_else(|| panic!("no reply of kind {}", request.kind));
         let reply = replies[(*number).min(replies.len() - 1)].clone();
         *number += 1;
         match reply {
@@ -118,22 +128,42 @@ impl Fake {
     fn session(&self, phase: &TestPhase, installed: &[String]) -> PhaseReport {
         let tests = phase.tests.values().next().cloned().unwrap_or_default();
         let failures = match phase.name {
-            PhaseName::Vacuity => vec![failure("test_solution.py::test_counts", "AssertionError", "assert None == 2")],
+            PhaseName::Vacuity => vec![failure(
+                "test_solution.py::test_counts",
+                "AssertionError",
+                "assert None == 2",
+            )],
             PhaseName::Acceptance if (self.acceptance_passes)(&phase.solution) => Vec::new(),
-            PhaseName::Acceptance => vec![failure("test_acceptance.py::test_hidden", "AssertionError", "hidden 4711")],
+            PhaseName::Acceptance => vec![failure(
+                "test_acceptance.py::test_hidden",
+                "AssertionError",
+                "hidden 4711",
+            )],
             PhaseName::Tests | PhaseName::Rehearsal => (self.judge)(&phase.solution, &tests, installed),
         };
-        let result = |id: &str, outcome, failure| TestResult { id: id.to_owned(), outcome, failure, stdout: String::new() };
+        let result = |id: &str, outcome, failure| TestResult {
+            id: id.to_owned(),
+            outcome,
+            failure,
+            stdout: String::new(),
+        };
         let sentinel = |name: &str| format!("{name}.py::{name}");
-        let mut results =
-            vec![result(&sentinel(&phase.sentinels.must_pass), TestOutcome::Passed, None)];
+        let mut results = vec![result(
+            &sentinel(&phase.sentinels.must_pass),
+            TestOutcome::Passed,
+            None,
+        )];
         if failures.is_empty() {
             results.push(result("test_solution.py::test_counts", TestOutcome::Passed, None));
         }
         for failure in failures {
             results.push(result(&failure.id.clone(), TestOutcome::Failed, Some(failure)));
         }
-        results.push(result(&sentinel(&phase.sentinels.must_fail), TestOutcome::Failed, None));
+        results.push(result(
+            &sentinel(&phase.sentinels.must_fail),
+            TestOutcome::Failed,
+            None,
+        ));
         PhaseReport {
             name: phase.name,
             end: PhaseEnd::Exited(1),
@@ -152,7 +182,12 @@ impl Fake {
 }
 
 pub fn failure(id: &str, exception: &str, message: &str) -> TestFailure {
-    TestFailure { id: id.into(), exception: exception.into(), message: message.into(), ..TestFailure::default() }
+    TestFailure {
+        id: id.into(),
+        exception: exception.into(),
+        message: message.into(),
+        ..TestFailure::default()
+    }
 }
 
 impl Sandbox for Fake {
@@ -163,14 +198,30 @@ impl Sandbox for Fake {
             let said = format!("ERROR: No matching distribution found for {name}");
             return Err(crate::sandbox::packages::classify(&said));
         }
-        let fresh = self.installed.lock().unwrap().insert(image.clone(), spec.packages.pip.clone()).is_none();
+        let fresh = self
+            .installed
+            .lock()
+            .unwrap()
+            .insert(image.clone(), spec.packages.pip.clone())
+            .is_none();
         self.builds.fetch_add(usize::from(fresh), Ordering::SeqCst);
-        Ok(Progressing::Done(Built { image, resolved: spec.packages.pip.clone(), python: "3.12.1".into(), fresh }))
+        Ok(Progressing::Done(Built {
+            image,
+            resolved: spec.packages.pip.clone(),
+            python: "3.12.1".into(),
+            fresh,
+        }))
     }
 
     async fn run(&self, image: &str, job: &Job) -> Result<Progressing<Report>, SandboxError> {
         self.runs.fetch_add(1, Ordering::SeqCst);
-        let installed = self.installed.lock().unwrap().get(image).cloned().unwrap_or_default();
+        let installed = self
+            .installed
+            .lock()
+            .unwrap()
+            .get(image)
+            .cloned()
+            .unwrap_or_default();
         let phases = job
             .phases
             .iter()
@@ -199,11 +250,24 @@ pub struct FixedData {
 
 impl DataReader for FixedData {
     async fn describe(&self, _task: &Task) -> Result<Described, DataError> {
-        Ok(Described { context: self.context.clone(), profiles: b"[]".to_vec(), samples: Vec::<SampleStatus>::new() })
+        Ok(Described {
+            context: self.context.clone(),
+            profiles: b"[]".to_vec(),
+            samples: Vec::<SampleStatus>::new(),
+        })
     }
 
-    fn bind(&self, task: &Task, _profiles: &[u8], _reply: &ConstraintsReply) -> (Vec<ColumnCheck>, Vec<ConstraintStatus>) {
-        let status = |text: &String| ConstraintStatus { text: text.clone(), bound_to: Vec::new(), check: "none".into() };
+    fn bind(
+        &self,
+        task: &Task,
+        _profiles: &[u8],
+        _reply: &ConstraintsReply,
+    ) -> (Vec<ColumnCheck>, Vec<ConstraintStatus>) {
+        let status = |text: &String| ConstraintStatus {
+            text: text.clone(),
+            bound_to: Vec::new(),
+            check: "none".into(),
+        };
         (Vec::new(), task.constraints.iter().map(status).collect())
     }
 
@@ -317,7 +381,11 @@ pub fn splits(solution: &str, tests: &str, _installed: &[String]) -> Vec<TestFai
     if tests.contains(&format!("== {right}")) {
         return Vec::new();
     }
-    vec![failure("test_solution.py::test_counts", "AssertionError", &format!("assert {right} == ?"))]
+    vec![failure(
+        "test_solution.py::test_counts",
+        "AssertionError",
+        &format!("assert {right} == ?"),
+    )]
 }
 
 /// Plan, a program that counts characters, a right suite, its diagnosis and its fix.

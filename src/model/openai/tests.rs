@@ -4,8 +4,8 @@ use wiremock::{Mock, MockServer, Request as Received, ResponseTemplate};
 
 use super::*;
 use crate::api::model::Provider;
-use crate::pipeline::stage::Category;
 use crate::model::test_support::{KEY, no_pause, options, request};
+use crate::pipeline::stage::Category;
 
 fn completion(content: &str, finish: &str) -> Value {
     json!({

@@ -16,7 +16,11 @@ struct Walk {
 
 impl Walk {
     fn new(task: Task) -> Self {
-        Self { task, progress: start(), versions: 0 }
+        Self {
+            task,
+            progress: start(),
+            versions: 0,
+        }
     }
 
     fn take(&mut self, outcome: Outcome) -> &mut Self {
@@ -40,7 +44,10 @@ impl Walk {
     fn to_tests(&mut self) -> &mut Self {
         self.take(samples());
         if self.progress.stage == Stage::ReadingConstraints {
-            self.take(Outcome::ConstraintsRead { checks: document("c"), constraints: Vec::new() });
+            self.take(Outcome::ConstraintsRead {
+                checks: document("c"),
+                constraints: Vec::new(),
+            });
         }
         self.take(Outcome::Planned(PlanStatus::default()));
         let code = self.written(&[]);
@@ -51,7 +58,11 @@ impl Walk {
     }
 
     fn ran(&mut self, failures: Vec<FailedCheck>) -> &mut Self {
-        self.take(Outcome::Ran { run: document("r"), verdict: Box::new(verdict(failures)), started_at: at(0) })
+        self.take(Outcome::Ran {
+            run: document("r"),
+            verdict: Box::new(verdict(failures)),
+            started_at: at(0),
+        })
     }
 
     /// Diagnoses as the engine does, reclassification included.
@@ -59,7 +70,12 @@ impl Walk {
         let failures = checks
             .iter()
             .map(|(check, error_type)| {
-                diagnose(check, row(*error_type), &self.progress.memory.tried, self.task.limits.reclassify_after)
+                diagnose(
+                    check,
+                    row(*error_type),
+                    &self.progress.memory.tried,
+                    self.task.limits.reclassify_after,
+                )
             })
             .collect();
         self.take_diagnosis(failures, pip(&[]))
@@ -96,15 +112,27 @@ impl Walk {
 static TAKEN: std::sync::Mutex<BTreeSet<(Stage, &'static str)>> = std::sync::Mutex::new(BTreeSet::new());
 
 fn samples() -> Outcome {
-    Outcome::SamplesRead { context: document("x"), profiles: document("p"), samples: Vec::new() }
+    Outcome::SamplesRead {
+        context: document("x"),
+        profiles: document("p"),
+        samples: Vec::new(),
+    }
 }
 
 fn ready(packages: &[&str]) -> Outcome {
-    Outcome::ImageReady { built: image(packages), fresh: true }
+    Outcome::ImageReady {
+        built: image(packages),
+        fresh: true,
+    }
 }
 
 fn fault(packages: &[&str]) -> Outcome {
-    Outcome::BuildFailed { fault: BuildFault { packages: pip(packages), message: "no such package".into() } }
+    Outcome::BuildFailed {
+        fault: BuildFault {
+            packages: pip(packages),
+            message: "no such package".into(),
+        },
+    }
 }
 
 fn row(error_type: ErrorType) -> DiagnosisRow {
@@ -136,16 +164,25 @@ fn a_program_that_passes_at_once_succeeds_after_one_attempt() {
 
 #[test]
 fn constraints_are_read_before_the_plan() {
-    let mut walk = Walk::new(Task { constraints: vec!["a is positive".into()], ..task() });
+    let mut walk = Walk::new(Task {
+        constraints: vec!["a is positive".into()],
+        ..task()
+    });
     walk.take(samples());
     assert_eq!(walk.stage(), Stage::ReadingConstraints);
-    walk.take(Outcome::ConstraintsRead { checks: document("c"), constraints: Vec::new() });
+    walk.take(Outcome::ConstraintsRead {
+        checks: document("c"),
+        constraints: Vec::new(),
+    });
     assert_eq!(walk.stage(), Stage::Planning);
 }
 
 #[test]
 fn without_tests_the_program_goes_straight_to_the_image() {
-    let mut walk = Walk::new(Task { testing: TestingMode::Skip, ..task() });
+    let mut walk = Walk::new(Task {
+        testing: TestingMode::Skip,
+        ..task()
+    });
     walk.take(samples()).take(Outcome::Planned(PlanStatus::default()));
     let code = walk.written(&["pandas"]);
     walk.take(Outcome::CodeWritten(code));
@@ -176,10 +213,14 @@ fn a_mixed_diagnosis_is_fixed_in_one_attempt_environment_first_then_program_then
         failed(CheckSource::Collection, "t::c", "No module named 'x'"),
     );
     walk.to_tests().ran(vec![a.clone(), b.clone(), c.clone()]);
-    let failures = [(a, ErrorType::TestError), (b, ErrorType::Logic), (c, ErrorType::Environment)]
-        .iter()
-        .map(|(check, error_type)| diagnose(check, row(*error_type), &walk.progress.memory.tried, 1))
-        .collect();
+    let failures = [
+        (a, ErrorType::TestError),
+        (b, ErrorType::Logic),
+        (c, ErrorType::Environment),
+    ]
+    .iter()
+    .map(|(check, error_type)| diagnose(check, row(*error_type), &walk.progress.memory.tried, 1))
+    .collect();
     walk.take_diagnosis(failures, pip(&["x"]));
     assert_eq!(walk.progress.build.wanted, pip(&["x"]));
     assert_eq!(walk.stage(), Stage::FixingCode);
@@ -216,13 +257,19 @@ fn a_package_that_does_not_exist_is_replaced_by_the_model_and_built_again() {
     let tests = walk.written(&["wrong"]);
     walk.take(Outcome::TestsWritten(tests));
     assert_eq!(walk.stage(), Stage::FixingEnvironment);
-    walk.take(Outcome::EnvironmentFixed { replaced: vec![("wrong".into(), "right".into())], wanted: pip(&["right"]) });
+    walk.take(Outcome::EnvironmentFixed {
+        replaced: vec![("wrong".into(), "right".into())],
+        wanted: pip(&["right"]),
+    });
     assert_eq!(walk.stage(), Stage::AwaitingImage);
     walk.take(fault(&["right"]));
     assert_eq!(walk.stage(), Stage::FixingEnvironment);
     assert_eq!(walk.progress.build.replaced["wrong"], "right");
     for name in ["b", "c"] {
-        walk.take(Outcome::EnvironmentFixed { replaced: vec![("right".into(), name.into())], wanted: pip(&[name]) });
+        walk.take(Outcome::EnvironmentFixed {
+            replaced: vec![("right".into(), name.into())],
+            wanted: pip(&[name]),
+        });
         walk.take(fault(&[name]));
     }
     assert_eq!(walk.stop().reason, StopReason::NoProgress);
@@ -231,7 +278,8 @@ fn a_package_that_does_not_exist_is_replaced_by_the_model_and_built_again() {
 #[test]
 fn a_vacuous_suite_is_asked_for_again_with_the_evidence() {
     let mut walk = Walk::new(task());
-    walk.to_tests().ran(vec![failed(CheckSource::Vacuity, "test suite", "proves nothing")]);
+    walk.to_tests()
+        .ran(vec![failed(CheckSource::Vacuity, "test suite", "proves nothing")]);
     assert_eq!(walk.stage(), Stage::GeneratingTests);
     assert_eq!(walk.progress.rejections, ["proves nothing"]);
 }
@@ -239,28 +287,47 @@ fn a_vacuous_suite_is_asked_for_again_with_the_evidence() {
 #[test]
 fn failing_acceptance_tests_are_diagnosed_without_a_model() {
     let mut walk = Walk::new(task());
-    walk.to_tests().ran(vec![failed(CheckSource::Acceptance, "acceptance tests", "1 of 2 fail")]);
-    assert_eq!(decide(&walk.task, &walk.progress, at(2)), Decision::DiagnoseAcceptance);
+    walk.to_tests().ran(vec![failed(
+        CheckSource::Acceptance,
+        "acceptance tests",
+        "1 of 2 fail",
+    )]);
+    assert_eq!(
+        decide(&walk.task, &walk.progress, at(2)),
+        Decision::DiagnoseAcceptance
+    );
 }
 
 #[test]
 fn a_fix_that_is_not_applied_is_asked_for_three_times_and_then_ends_the_task_when_nothing_else_was_fixed() {
     let mut walk = Walk::new(task());
-    walk.to_tests().ran(vec![logic("m")]).diagnosed(&[(logic("m"), ErrorType::Logic)]);
+    walk.to_tests()
+        .ran(vec![logic("m")])
+        .diagnosed(&[(logic("m"), ErrorType::Logic)]);
     for expected in [Stage::FixingCode, Stage::FixingCode, Stage::Failed] {
-        walk.take(Outcome::FixNotApplied { reason: "mean is as it was".into() });
+        walk.take(Outcome::FixNotApplied {
+            reason: "mean is as it was".into(),
+        });
         assert_eq!(walk.stage(), expected);
     }
     assert_eq!(walk.stop().reason, StopReason::NoProgress);
-    assert!(walk.stop().message.contains("mean is as it was"), "{}", walk.stop().message);
+    assert!(
+        walk.stop().message.contains("mean is as it was"),
+        "{}",
+        walk.stop().message
+    );
 }
 
 #[test]
 fn a_fix_that_is_not_applied_is_left_out_when_another_one_was() {
     let mut walk = Walk::new(task());
-    let (a, b) = (failed(CheckSource::Test, "t::a", "1"), failed(CheckSource::Test, "t::b", "2"));
+    let (a, b) = (
+        failed(CheckSource::Test, "t::a", "1"),
+        failed(CheckSource::Test, "t::b", "2"),
+    );
     walk.to_tests().ran(vec![a.clone(), b.clone()]);
-    walk.diagnosed(&[(a, ErrorType::Logic), (b, ErrorType::TestError)]).code_fixed();
+    walk.diagnosed(&[(a, ErrorType::Logic), (b, ErrorType::TestError)])
+        .code_fixed();
     for _ in 0..MAX_FIX_TRIES {
         walk.take(Outcome::FixNotApplied { reason: "r".into() });
     }
@@ -270,13 +337,23 @@ fn a_fix_that_is_not_applied_is_left_out_when_another_one_was() {
 #[test]
 fn the_same_failure_after_a_verified_fix_changes_sides_and_says_how_often_it_failed() {
     let mut walk = Walk::new(task());
-    walk.to_tests().ran(vec![logic("m")]).diagnosed(&[(logic("m"), ErrorType::Logic)]).code_fixed();
-    walk.ran(vec![logic("m")]).diagnosed(&[(logic("m"), ErrorType::Logic)]);
+    walk.to_tests()
+        .ran(vec![logic("m")])
+        .diagnosed(&[(logic("m"), ErrorType::Logic)])
+        .code_fixed();
+    walk.ran(vec![logic("m")])
+        .diagnosed(&[(logic("m"), ErrorType::Logic)]);
     assert_eq!(walk.stage(), Stage::FixingTests);
     let shown = &walk.progress.attempts[1].diagnosis[0];
     assert_eq!(shown.reclassified_from, Some(ErrorType::Logic));
-    assert!(shown.root_cause.starts_with("The test failed 2 times"), "{}", shown.root_cause);
-    walk.tests_fixed().ran(vec![logic("m")]).diagnosed(&[(logic("m"), ErrorType::TestError)]);
+    assert!(
+        shown.root_cause.starts_with("The test failed 2 times"),
+        "{}",
+        shown.root_cause
+    );
+    walk.tests_fixed()
+        .ran(vec![logic("m")])
+        .diagnosed(&[(logic("m"), ErrorType::TestError)]);
     assert_eq!(walk.stage(), Stage::FixingCode, "it changes sides both ways");
 }
 
@@ -284,9 +361,13 @@ fn the_same_failure_after_a_verified_fix_changes_sides_and_says_how_often_it_fai
 fn a_rehearsal_is_never_blamed_on_the_suite() {
     let check = failed(CheckSource::Rehearsal, "rehearsal", "output x is missing");
     let mut walk = Walk::new(task());
-    walk.to_tests().ran(vec![check.clone()]).diagnosed(&[(check.clone(), ErrorType::TestError)]);
+    walk.to_tests()
+        .ran(vec![check.clone()])
+        .diagnosed(&[(check.clone(), ErrorType::TestError)]);
     assert_eq!(walk.stage(), Stage::FixingCode);
-    walk.code_fixed().ran(vec![check.clone()]).diagnosed(&[(check, ErrorType::Logic)]);
+    walk.code_fixed()
+        .ran(vec![check.clone()])
+        .diagnosed(&[(check, ErrorType::Logic)]);
     assert_eq!(walk.stage(), Stage::FixingCode);
 }
 
@@ -301,7 +382,11 @@ fn the_same_failures_three_times_after_a_reclassification_end_the_task() {
             break;
         }
         walk.diagnosed(&[(logic("m"), ErrorType::Logic)]);
-        if walk.stage() == Stage::FixingCode { walk.code_fixed() } else { walk.tests_fixed() };
+        if walk.stage() == Stage::FixingCode {
+            walk.code_fixed()
+        } else {
+            walk.tests_fixed()
+        };
         calls += 2;
     }
     assert_eq!(walk.stop().reason, StopReason::NoProgress);
@@ -311,11 +396,20 @@ fn the_same_failures_three_times_after_a_reclassification_end_the_task() {
 #[test]
 fn a_state_that_failed_before_ends_the_task() {
     let mut walk = Walk::new(task());
-    walk.to_tests().ran(vec![logic("m")]).diagnosed(&[(logic("m"), ErrorType::Logic)]);
-    let same = Written { tree: "tree-1".into(), ..walk.written(&[]) };
+    walk.to_tests()
+        .ran(vec![logic("m")])
+        .diagnosed(&[(logic("m"), ErrorType::Logic)]);
+    let same = Written {
+        tree: "tree-1".into(),
+        ..walk.written(&[])
+    };
     walk.take(Outcome::CodeFixed(same)).ran(vec![logic("m")]);
     assert_eq!(walk.stop().reason, StopReason::NoProgress);
-    assert!(walk.stop().message.contains("in the same way as before"), "{}", walk.stop().message);
+    assert!(
+        walk.stop().message.contains("in the same way as before"),
+        "{}",
+        walk.stop().message
+    );
 }
 
 #[test]
@@ -324,7 +418,11 @@ fn the_last_iteration_ends_the_task_and_a_raised_limit_goes_on_from_there() {
     walk.task.limits.max_iterations = 1;
     walk.to_tests().ran(vec![logic("m")]);
     assert_eq!(walk.stop().reason, StopReason::IterationsExhausted);
-    assert!(walk.stop().message.contains("1 of 1 attempts failed"), "{}", walk.stop().message);
+    assert!(
+        walk.stop().message.contains("1 of 1 attempts failed"),
+        "{}",
+        walk.stop().message
+    );
     walk.take(Outcome::LimitRaised);
     assert_eq!(walk.stage(), Stage::Diagnosing);
     assert!(walk.progress.stop.is_none());
@@ -335,11 +433,15 @@ fn a_reply_may_be_refused_twice_and_the_third_time_ends_the_task() {
     for (stage, mut walk) in calling_stages() {
         assert_eq!(walk.stage(), stage);
         for _ in 0..2 {
-            walk.take(Outcome::ReplyRejected { reason: "not JSON.".into() });
+            walk.take(Outcome::ReplyRejected {
+                reason: "not JSON.".into(),
+            });
             assert_eq!(walk.stage(), stage);
         }
         assert_eq!(walk.progress.rejections.len(), 2);
-        walk.take(Outcome::ReplyRejected { reason: "not JSON.".into() });
+        walk.take(Outcome::ReplyRejected {
+            reason: "not JSON.".into(),
+        });
         assert_eq!(walk.stage(), Stage::Failed, "{stage}");
     }
 }
@@ -350,7 +452,10 @@ fn calling_stages() -> Vec<(Stage, Walk)> {
         prepare(&mut walk);
         (walk.stage(), walk)
     };
-    let mut constraints = Walk::new(Task { constraints: vec!["c".into()], ..task() });
+    let mut constraints = Walk::new(Task {
+        constraints: vec!["c".into()],
+        ..task()
+    });
     constraints.take(samples());
     vec![
         (Stage::ReadingConstraints, constraints),
@@ -362,8 +467,18 @@ fn calling_stages() -> Vec<(Stage, Walk)> {
             w.take(Outcome::CodeWritten(code));
         }),
         with(&|w| _ = w.to_tests().ran(vec![logic("m")])),
-        with(&|w| _ = w.to_tests().ran(vec![logic("m")]).diagnosed(&[(logic("m"), ErrorType::Logic)])),
-        with(&|w| _ = w.to_tests().ran(vec![logic("m")]).diagnosed(&[(logic("m"), ErrorType::TestError)])),
+        with(&|w| {
+            _ = w
+                .to_tests()
+                .ran(vec![logic("m")])
+                .diagnosed(&[(logic("m"), ErrorType::Logic)])
+        }),
+        with(&|w| {
+            _ = w
+                .to_tests()
+                .ran(vec![logic("m")])
+                .diagnosed(&[(logic("m"), ErrorType::TestError)])
+        }),
         with(&|w| {
             w.take(samples()).take(Outcome::Planned(PlanStatus::default()));
             let code = w.written(&["x"]);
@@ -378,12 +493,19 @@ fn calling_stages() -> Vec<(Stage, Walk)> {
 fn what_is_blocked_waits_and_goes_on_where_it_was() {
     let mut walk = Walk::new(task());
     walk.take(samples());
-    let blocked = |at_| Outcome::Blocked { category: Category::Infrastructure, message: "down".into(), retry_at: at(at_) };
+    let blocked = |at_| Outcome::Blocked {
+        category: Category::Infrastructure,
+        message: "down".into(),
+        retry_at: at(at_),
+    };
     walk.take(blocked(10)).take(blocked(20));
     let waiting = walk.progress.waiting.clone().unwrap();
     assert_eq!((waiting.times, waiting.retry_at), (2, at(20)));
     assert_eq!(decide(&walk.task, &walk.progress, at(19)), Decision::Wait(at(20)));
-    assert_eq!(decide(&walk.task, &walk.progress, at(20)), Decision::Call(crate::pipeline::call::CallKind::Plan));
+    assert_eq!(
+        decide(&walk.task, &walk.progress, at(20)),
+        Decision::Call(crate::pipeline::call::CallKind::Plan)
+    );
     walk.take(Outcome::Resumed);
     assert!(walk.progress.waiting.is_none());
     assert_eq!(walk.progress.attempt, 0, "no iteration is spent");
@@ -426,13 +548,18 @@ fn every_limit_stops_the_task_and_names_itself() {
     let mut tokens = walk.progress.clone();
     tokens.spent.tokens.input = 999_000;
     tokens.last_error = Some("test_mean failed".into());
-    let message = crate::pipeline::budget::allow_call(&walk.task, &tokens, 900).unwrap_err().message;
+    let message = crate::pipeline::budget::allow_call(&walk.task, &tokens, 900)
+        .unwrap_err()
+        .message;
     assert_eq!(
         message,
         "limits.maxTokens: 999000 of 1000000 tokens are spent and the next call needs about 1156. Last failure: \
          test_mean failed Raise limits.maxTokens to go on; nothing is paid for twice."
     );
-    walk.take(Outcome::Stopped(Stop { reason: StopReason::BudgetExceeded, message }));
+    walk.take(Outcome::Stopped(Stop {
+        reason: StopReason::BudgetExceeded,
+        message,
+    }));
     assert_eq!(walk.stage(), Stage::Failed);
 }
 
@@ -447,12 +574,22 @@ fn ten_iterations_of_three_tries_of_each_fix_fit_into_the_default_limits() {
 fn the_status_shows_five_failures_of_the_last_attempt_and_a_line_of_each_earlier_one() {
     let mut walk = Walk::new(task());
     let checks: Vec<(FailedCheck, ErrorType)> = (0..7)
-        .map(|n| (failed(CheckSource::Test, &format!("t::{n}"), &"x".repeat(900)), ErrorType::Logic))
+        .map(|n| {
+            (
+                failed(CheckSource::Test, &format!("t::{n}"), &"x".repeat(900)),
+                ErrorType::Logic,
+            )
+        })
         .collect();
     let all: Vec<FailedCheck> = checks.iter().map(|(check, _)| check.clone()).collect();
     walk.to_tests().ran(all.clone()).diagnosed(&checks);
     assert_eq!(walk.progress.attempts[0].diagnosis.len(), 5);
-    assert!(walk.progress.attempts[0].diagnosis.iter().all(|d| d.error.chars().count() <= 300));
+    assert!(
+        walk.progress.attempts[0]
+            .diagnosis
+            .iter()
+            .all(|d| d.error.chars().count() <= 300)
+    );
     walk.code_fixed().ran(all[..1].to_vec());
     assert!(walk.progress.attempts[0].diagnosis.is_empty());
     assert!(walk.progress.attempts[0].summary.as_ref().unwrap().ends_with('…'));
@@ -474,8 +611,15 @@ fn every_transition_is_taken_by_a_test() {
     for stage in Stage::ALL.into_iter().filter(|stage| !stage.is_terminal()) {
         for outcome in [
             Outcome::Resumed,
-            Outcome::Blocked { category: Category::Configuration, message: String::new(), retry_at: at(1) },
-            Outcome::Stopped(Stop { reason: StopReason::BudgetExceeded, message: String::new() }),
+            Outcome::Blocked {
+                category: Category::Configuration,
+                message: String::new(),
+                retry_at: at(1),
+            },
+            Outcome::Stopped(Stop {
+                reason: StopReason::BudgetExceeded,
+                message: String::new(),
+            }),
         ] {
             let mut walk = Walk::new(task());
             walk.progress.stage = stage;
@@ -487,7 +631,10 @@ fn every_transition_is_taken_by_a_test() {
     let never: Vec<_> = expected.difference(&taken).collect();
     assert!(never.is_empty(), "transitions that no test takes: {never:?}");
     let unknown: Vec<_> = taken.difference(&expected).collect();
-    assert!(unknown.is_empty(), "transitions that this list lacks: {unknown:?}");
+    assert!(
+        unknown.is_empty(),
+        "transitions that this list lacks: {unknown:?}"
+    );
 }
 
 fn everywhere() -> impl Iterator<Item = (Stage, &'static str)> {

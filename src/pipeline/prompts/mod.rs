@@ -78,7 +78,10 @@ fn system(task: &Task) -> Result<String, PromptError> {
         Some(own) => own.clone(),
         None => render("role", ())?,
     };
-    let contract = render("contract", context! { python_version => task.image.python_version })?;
+    let contract = render(
+        "contract",
+        context! { python_version => task.image.python_version },
+    )?;
     Ok(format!("{}\n\n{}", role.trim_end(), contract.trim_end()))
 }
 
@@ -120,7 +123,10 @@ fn instruction(material: &Material, kind: CallKind) -> Result<String, PromptErro
         CallKind::FixTests => fix_tests(material),
         CallKind::FixEnvironment => {
             let (packages, fault) = material.fault.clone().unwrap_or_default();
-            render("fix_environment", context! { packages, fault => tail(&fault, 2_000) })
+            render(
+                "fix_environment",
+                context! { packages, fault => tail(&fault, 2_000) },
+            )
         }
     }
 }
@@ -128,7 +134,12 @@ fn instruction(material: &Material, kind: CallKind) -> Result<String, PromptErro
 /// What the diagnosis of `verdict` is asked about, in order: all but the acceptance tests, of which no model learns.
 #[must_use]
 pub fn listed(verdict: &Verdict) -> Vec<&FailedCheck> {
-    verdict.failed.iter().filter(|check| check.source != CheckSource::Acceptance).take(LISTED_FAILURES).collect()
+    verdict
+        .failed
+        .iter()
+        .filter(|check| check.source != CheckSource::Acceptance)
+        .take(LISTED_FAILURES)
+        .collect()
 }
 
 #[derive(Serialize)]
@@ -141,30 +152,62 @@ struct ListedCheck {
 fn diagnosis(material: &Material) -> Result<String, PromptError> {
     let solution = Module::parse(&material.solution)?;
     let suite = Module::parse(&material.tests)?;
-    let Some(verdict) = &material.verdict else { return render("diagnosis", ()) };
+    let Some(verdict) = &material.verdict else {
+        return render("diagnosis", ());
+    };
     let listed = listed(verdict);
     let mut on_the_way: Vec<String> = Vec::new();
     let mut checks = Vec::new();
     for check in &listed {
         let test = suite::resolve(&suite, &check.detail.id);
         on_the_way.extend(way_of(&solution, &suite, check, test.as_deref()));
-        let source = test.as_deref().and_then(|name| source_of(&suite, name)).map(str::to_owned);
-        let text = if source.is_some() { short_text(check) } else { long_text(check) };
-        checks.push(ListedCheck { id: check.detail.id.clone(), source, text });
+        let source = test
+            .as_deref()
+            .and_then(|name| source_of(&suite, name))
+            .map(str::to_owned);
+        let text = if source.is_some() {
+            short_text(check)
+        } else {
+            long_text(check)
+        };
+        checks.push(ListedCheck {
+            id: check.detail.id.clone(),
+            source,
+            text,
+        });
     }
     let functions = sources_of(&solution, &on_the_way);
-    let left_out = verdict.failed.iter().filter(|check| check.source != CheckSource::Acceptance).count() - listed.len();
-    render("diagnosis", context! { checks, functions => functions.trim_end(), more => left_out })
+    let left_out = verdict
+        .failed
+        .iter()
+        .filter(|check| check.source != CheckSource::Acceptance)
+        .count()
+        - listed.len();
+    render(
+        "diagnosis",
+        context! { checks, functions => functions.trim_end(), more => left_out },
+    )
 }
 
 /// Functions on the way to a failure; of a rehearsal that says no place, all of them.
 fn way_of(solution: &Module, suite: &Module, check: &FailedCheck, test: Option<&str>) -> Vec<String> {
-    let frames = check.detail.frames.iter().filter(|frame| frame.file == "solution.py");
-    let frames: Vec<(u32, &str)> = frames.map(|frame| (frame.line, frame.function.as_str())).collect();
-    let called = test.map(|test| referenced_by(suite, test, solution)).unwrap_or_default();
+    let frames = check
+        .detail
+        .frames
+        .iter()
+        .filter(|frame| frame.file == "solution.py");
+    let frames: Vec<(u32, &str)> = frames
+        .map(|frame| (frame.line, frame.function.as_str()))
+        .collect();
+    let called = test
+        .map(|test| referenced_by(suite, test, solution))
+        .unwrap_or_default();
     let names = on_the_way(solution, &frames, &called);
     if names.is_empty() && check.source == CheckSource::Rehearsal {
-        return functions(solution).into_iter().map(|function| function.qualname).collect();
+        return functions(solution)
+            .into_iter()
+            .map(|function| function.qualname)
+            .collect();
     }
     names
 }
@@ -181,8 +224,15 @@ fn sources_of(module: &Module, names: &[String]) -> String {
 
 /// Exception and message; the test's own source stands above it.
 fn short_text(check: &FailedCheck) -> String {
-    let place = check.detail.frames.iter().rev().find(|frame| frame.file == "solution.py");
-    let place = place.map_or_else(String::new, |frame| format!(" (solution.py, in {})", frame.function));
+    let place = check
+        .detail
+        .frames
+        .iter()
+        .rev()
+        .find(|frame| frame.file == "solution.py");
+    let place = place.map_or_else(String::new, |frame| {
+        format!(" (solution.py, in {})", frame.function)
+    });
     let message = head(&check.detail.message, FAILURE_BYTES);
     format!("{}: {message}{place}", check.detail.exception)
 }
@@ -205,7 +255,10 @@ fn fix_code(material: &Material) -> Result<String, PromptError> {
     } else {
         sources_of(&solution, &functions)
     };
-    render("fix_code", context! { failures, functions, source => source.trim_end() })
+    render(
+        "fix_code",
+        context! { failures, functions, source => source.trim_end() },
+    )
 }
 
 fn fix_tests(material: &Material) -> Result<String, PromptError> {
@@ -213,15 +266,25 @@ fn fix_tests(material: &Material) -> Result<String, PromptError> {
     let failures: Vec<&DiagnosedFailure> = material.diagnosis.of(ErrorType::TestError).collect();
     let mut functions = material.diagnosis.functions(ErrorType::TestError);
     if functions.is_empty() {
-        functions = failures.iter().map(|failure| failure.diagnosis.test.clone()).collect();
+        functions = failures
+            .iter()
+            .map(|failure| failure.diagnosis.test.clone())
+            .collect();
     }
     let sources: Vec<String> = functions
         .iter()
         .filter_map(|name| suite::resolve(&suite, name))
         .filter_map(|name| source_of(&suite, &name).map(str::to_owned))
         .collect();
-    let source = if sources.is_empty() { material.tests.clone() } else { sources.join("\n\n\n") };
-    render("fix_tests", context! { failures, functions, source => source.trim_end() })
+    let source = if sources.is_empty() {
+        material.tests.clone()
+    } else {
+        sources.join("\n\n\n")
+    };
+    render(
+        "fix_tests",
+        context! { failures, functions, source => source.trim_end() },
+    )
 }
 
 fn head(text: &str, bytes: usize) -> String {

@@ -6,7 +6,13 @@ use crate::pipeline::test_support::{job, phase, program, report, session, test_j
 const TEST: &str = "test_solution.py::test_mean";
 
 fn judged(phases: Vec<PhaseReport>) -> Verdict {
-    judge(&test_job(PhaseName::Tests), &report(phases), None, &RehearsalFindings::default(), Some("no samples"))
+    judge(
+        &test_job(PhaseName::Tests),
+        &report(phases),
+        None,
+        &RehearsalFindings::default(),
+        Some("no samples"),
+    )
 }
 
 fn without(mut phase: PhaseReport, change: impl FnOnce(&mut TestReport)) -> PhaseReport {
@@ -18,7 +24,15 @@ fn without(mut phase: PhaseReport, change: impl FnOnce(&mut TestReport)) -> Phas
 fn a_session_in_which_every_test_passed_is_passed() {
     let verdict = judged(vec![session(&[(TEST, TestOutcome::Passed)])]);
     assert!(verdict.passed(), "{verdict:?}");
-    assert_eq!(verdict.tests, Some(TestCounts { total: 1, passed: 1, failed: 0, skipped: 0 }));
+    assert_eq!(
+        verdict.tests,
+        Some(TestCounts {
+            total: 1,
+            passed: 1,
+            failed: 0,
+            skipped: 0
+        })
+    );
 }
 
 #[rstest]
@@ -28,7 +42,10 @@ fn a_session_in_which_every_test_passed_is_passed() {
 #[case::xfailed(TestOutcome::XFailed)]
 #[case::xpassed(TestOutcome::XPassed)]
 fn any_outcome_but_passed_is_a_failure(#[case] outcome: TestOutcome) {
-    let verdict = judged(vec![session(&[("test_solution.py::test_ok", TestOutcome::Passed), (TEST, outcome)])]);
+    let verdict = judged(vec![session(&[
+        ("test_solution.py::test_ok", TestOutcome::Passed),
+        (TEST, outcome),
+    ])]);
     assert_eq!(verdict.failed.len(), 1, "{verdict:?}");
     assert_eq!(verdict.failed[0].detail.id, TEST);
 }
@@ -60,7 +77,10 @@ fn a_process_that_left_before_any_report_has_not_passed() {
 #[case::the_failing_one_passed(TestOutcome::Passed, TestOutcome::Passed)]
 #[case::the_passing_one_failed(TestOutcome::Failed, TestOutcome::Failed)]
 #[case::the_failing_one_was_skipped(TestOutcome::Passed, TestOutcome::Skipped)]
-fn a_session_whose_sentinels_lie_has_not_passed(#[case] must_pass: TestOutcome, #[case] must_fail: TestOutcome) {
+fn a_session_whose_sentinels_lie_has_not_passed(
+    #[case] must_pass: TestOutcome,
+    #[case] must_fail: TestOutcome,
+) {
     let lying = without(session(&[(TEST, TestOutcome::Passed)]), |tests| {
         tests.results.first_mut().unwrap().outcome = must_pass;
         tests.results.last_mut().unwrap().outcome = must_fail;
@@ -99,13 +119,22 @@ fn a_file_that_cannot_be_collected_is_a_failure_with_its_exception() {
     });
     let verdict = judged(vec![broken]);
     assert_eq!(verdict.failed[0].source, CheckSource::Collection);
-    assert_eq!(verdict.summary(), "test_solution.py: ModuleNotFoundError: No module named 'dateutil'");
+    assert_eq!(
+        verdict.summary(),
+        "test_solution.py: ModuleNotFoundError: No module named 'dateutil'"
+    );
 }
 
 fn with_vacuity(tests: PhaseReport, stub: PhaseReport) -> Verdict {
     let mut job = test_job(PhaseName::Tests);
     job.phases.extend(test_job(PhaseName::Vacuity).phases);
-    judge(&job, &report(vec![tests, stub]), None, &RehearsalFindings::default(), Some("no samples"))
+    judge(
+        &job,
+        &report(vec![tests, stub]),
+        None,
+        &RehearsalFindings::default(),
+        Some("no samples"),
+    )
 }
 
 #[test]
@@ -117,21 +146,35 @@ fn a_suite_that_also_passes_without_bodies_is_refused() {
 
 #[test]
 fn a_suite_that_fails_without_bodies_is_accepted() {
-    let verdict = with_vacuity(session(&[(TEST, TestOutcome::Passed)]), session(&[(TEST, TestOutcome::Failed)]));
+    let verdict = with_vacuity(
+        session(&[(TEST, TestOutcome::Passed)]),
+        session(&[(TEST, TestOutcome::Failed)]),
+    );
     assert!(verdict.passed());
 }
 
 #[test]
 fn a_failing_suite_is_not_called_vacuous() {
-    let verdict = with_vacuity(session(&[(TEST, TestOutcome::Failed)]), session(&[(TEST, TestOutcome::Passed)]));
-    assert!(verdict.failed.iter().all(|check| check.source == CheckSource::Test), "{verdict:?}");
+    let verdict = with_vacuity(
+        session(&[(TEST, TestOutcome::Failed)]),
+        session(&[(TEST, TestOutcome::Passed)]),
+    );
+    assert!(
+        verdict
+            .failed
+            .iter()
+            .all(|check| check.source == CheckSource::Test),
+        "{verdict:?}"
+    );
 }
 
 #[test]
 fn of_acceptance_tests_only_the_count_is_kept() {
     let mut secret = session(&[("test_acceptance.py::test_secret_rule", TestOutcome::Failed)]);
-    secret.tests.as_mut().unwrap().results[1].failure =
-        Some(TestFailure { message: "expected 4711".into(), ..TestFailure::default() });
+    secret.tests.as_mut().unwrap().results[1].failure = Some(TestFailure {
+        message: "expected 4711".into(),
+        ..TestFailure::default()
+    });
     let verdict = judge(
         &test_job(PhaseName::Tests),
         &report(vec![session(&[(TEST, TestOutcome::Passed)])]),
@@ -147,7 +190,10 @@ fn of_acceptance_tests_only_the_count_is_kept() {
 
 fn rehearsed(done: PhaseReport, faults: &[(&str, &str)]) -> Verdict {
     let findings = RehearsalFindings {
-        faults: faults.iter().map(|(name, fault)| ((*name).to_owned(), (*fault).to_owned())).collect(),
+        faults: faults
+            .iter()
+            .map(|(name, fault)| ((*name).to_owned(), (*fault).to_owned()))
+            .collect(),
         ..RehearsalFindings::default()
     };
     judge(&job(vec![program()]), &report(vec![done]), None, &findings, None)
@@ -162,15 +208,22 @@ fn a_program_that_ends_well_and_writes_what_it_should_passes_the_rehearsal() {
 
 #[test]
 fn an_output_that_is_wrong_fails_the_rehearsal() {
-    let verdict = rehearsed(phase(PhaseName::Rehearsal, 0), &[("species", "is not a whole number: \"three\"")]);
+    let verdict = rehearsed(
+        phase(PhaseName::Rehearsal, 0),
+        &[("species", "is not a whole number: \"three\"")],
+    );
     assert_eq!(verdict.rehearsal.result, RehearsalResult::Failed);
-    assert_eq!(verdict.failed[0].detail.message, "output species: is not a whole number: \"three\"");
+    assert_eq!(
+        verdict.failed[0].detail.message,
+        "output species: is not a whole number: \"three\""
+    );
 }
 
 #[test]
 fn a_program_that_crashes_fails_the_rehearsal_with_its_exception() {
     let mut crashed = phase(PhaseName::Rehearsal, 1);
-    crashed.stderr = "Traceback (most recent call last):\n  File \"solution.py\", line 3\nKeyError: 'species'\n".into();
+    crashed.stderr =
+        "Traceback (most recent call last):\n  File \"solution.py\", line 3\nKeyError: 'species'\n".into();
     let verdict = rehearsed(crashed, &[]);
     assert_eq!(verdict.failed[0].headline(), "rehearsal: KeyError: 'species'");
 }
@@ -180,7 +233,11 @@ fn what_varies_from_run_to_run_does_not_change_a_signature() {
     let signature = |message: &str| {
         FailedCheck {
             source: CheckSource::Test,
-            detail: TestFailure { id: TEST.into(), message: message.into(), ..TestFailure::default() },
+            detail: TestFailure {
+                id: TEST.into(),
+                message: message.into(),
+                ..TestFailure::default()
+            },
         }
         .signature()
     };
