@@ -1,4 +1,10 @@
 //! Pages that are written from the code are what the code says.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests say what they expect"
+)]
 
 use std::fs;
 use std::path::Path;

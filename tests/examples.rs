@@ -1,4 +1,10 @@
 //! Every example runs, in a real sandbox with a real pytest, on its recorded replies.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests say what they expect"
+)]
 
 mod support;
 

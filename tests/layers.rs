@@ -1,4 +1,10 @@
 //! Each module may use those before it in `src/lib.rs`, never one after it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests say what they expect"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

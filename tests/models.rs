@@ -1,4 +1,10 @@
 //! The same manifest runs against a server of either protocol, with no change but the address.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests say what they expect"
+)]
 
 mod support;
 

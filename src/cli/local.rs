@@ -56,7 +56,7 @@ pub(super) fn run(args: &LocalArgs) -> i32 {
             ));
         });
         match listening {
-            Ok(stop) => run_all(args, &objects, &tasks, &progress, &stop).await,
+            Ok(stop) => Box::pin(run_all(args, &objects, &tasks, &progress, &stop)).await,
             Err(error) => fail(&progress, &format!("cannot listen for Ctrl-C: {error}"), TASK_FAILED),
         }
     })
@@ -105,7 +105,8 @@ async fn run_all(
             progress.lines(&[Line::new(Mark::Heading, format!("\n{name}"))]);
         }
         let output = output_folder(args.output.as_deref(), task, tasks.len() == 1);
-        let ended = run_task(task, objects, &options, &output, &mut replayed, progress, stop).await;
+        let running = run_task(task, objects, &options, &output, &mut replayed, progress, stop);
+        let ended = Box::pin(running).await;
         progress.stop();
         match ended {
             Ok(ended) => {

@@ -68,7 +68,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             category @ (Category::Infrastructure
             | Category::Configuration
             | Category::Logic
-            | Category::TestError) => self.blocked(progress, category, message),
+            | Category::TestError) => self.blocked(progress, category, &message),
         }
     }
 

@@ -119,7 +119,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 
     fn call_failed(&self, progress: Progress, error: &ModelError) -> Answered {
-        let outcome = self.blocked(&progress, error.category(), error.to_string());
+        let outcome = self.blocked(&progress, error.category(), &error.to_string());
         Answered::Otherwise(progress.with_call_failed(), outcome)
     }
 

@@ -4,6 +4,7 @@ use serde::de::DeserializeOwned;
 
 use crate::ledger::Store;
 use crate::model::Model;
+use crate::pipeline::diagnosis::Diagnosis;
 use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::prompts::Material;
 use crate::sandbox::Sandbox;
@@ -22,7 +23,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         };
         let diagnosis = match &documents.diagnosis {
             Some(document) => self.get_json(document).await?,
-            None => Default::default(),
+            None => Diagnosis::default(),
         };
         let fault = progress.build.fault.as_ref().map(|fault| {
             let packages = [fault.packages.pip.clone(), fault.packages.apt.clone()].concat();

@@ -222,7 +222,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 
     /// Waits until a person acts (configuration) or a moment has passed (infrastructure).
-    fn blocked(&self, progress: &Progress, category: Category, message: String) -> Outcome {
+    fn blocked(&self, progress: &Progress, category: Category, message: &str) -> Outcome {
         let times = progress
             .waiting
             .as_ref()
@@ -236,7 +236,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         };
         let now = (self.clock)();
         let retry_at = now.checked_add(SignedDuration::from_secs(pause)).unwrap_or(now);
-        let message = self.surroundings.redactor.redact(&message);
+        let message = self.surroundings.redactor.redact(message);
         self.tell(&Event::Waiting {
             category,
             message: message.clone(),

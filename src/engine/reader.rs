@@ -51,7 +51,7 @@ impl DataReader for WorkerReader {
                 ),
                 name: sample.name.clone(),
                 file_name: task.mount_name(&sample.name).unwrap_or_default(),
-                options: options.clone(),
+                options,
             })
             .collect();
         let mut profiles = Vec::with_capacity(requests.len());

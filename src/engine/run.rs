@@ -86,12 +86,12 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let reports = match self.execute(&image, &jobs).await {
             Ok(Some(reports)) => reports,
             Ok(None) => return Ok(None),
-            Err(error) => return Ok(Some(self.blocked(progress, error.category(), error.to_string()))),
+            Err(error) => return Ok(Some(self.blocked(progress, error.category(), &error.to_string()))),
         };
         let record = match self.judged(progress, &jobs, reports, started_at).await? {
             Ok(record) => record,
             Err(message) => {
-                return Ok(Some(self.blocked(progress, Category::Infrastructure, message)));
+                return Ok(Some(self.blocked(progress, Category::Infrastructure, &message)));
             }
         };
         let bytes = serde_json::to_vec(&record).map_err(|error| damaged(&name, &error.to_string()))?;

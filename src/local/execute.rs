@@ -86,16 +86,16 @@ pub async fn execute(
             .map_err(stopped)?;
     }
     loop {
-        let step = tokio::select! {
+        let (next, came_to) = tokio::select! {
             biased;
-            step = engine.step(progress.clone()) => step.map_err(stopped)?,
+            performed = engine.step(progress.clone()) => performed.map_err(stopped)?,
             () = asked_to_stop(stop.clone(), calling.clone()) => return Err(RunError::Interrupted),
         };
-        progress = step.0;
+        progress = next;
         if stop.is_requested() && !progress.stage.is_terminal() {
             return Err(RunError::Interrupted);
         }
-        match step.1 {
+        match came_to {
             Step::Advanced => {}
             Step::Pending => tokio::task::yield_now().await,
             Step::Finished => break,
@@ -222,7 +222,7 @@ fn stopped(error: impl Into<crate::engine::EngineError>) -> RunError {
     let mut message = error.to_string();
     let mut source = std::error::Error::source(&error);
     while let Some(cause) = source {
-        message.push_str(&format!(": {cause}"));
+        message = format!("{message}: {cause}");
         source = cause.source();
     }
     RunError::Stopped(message)

@@ -185,7 +185,7 @@ pub async fn run_task(
     stop: &Stop,
 ) -> Result<Ended, RunError> {
     let prepared = prepare(object, objects, options, output).await?;
-    let executed = execute(&prepared, options, replayed, observer, stop).await?;
+    let executed = Box::pin(execute(&prepared, options, replayed, observer, stop)).await?;
     let results = collect(&prepared, &executed, object).await?;
     let moved = prepared.folder.publish(&results.files)?;
     if let Some(file) = &options.record {

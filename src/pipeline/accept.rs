@@ -111,7 +111,7 @@ pub fn accept(
         CallKind::Constraints => Ok(Accepted::Constraints(facts.constraints(parse(reply)?)?)),
         CallKind::Code => facts.code(parse(reply)?),
         CallKind::Tests => facts.tests(&parse(reply)?),
-        CallKind::Diagnosis => facts.diagnosis(parse(reply)?),
+        CallKind::Diagnosis => facts.diagnosis(&parse(reply)?),
         CallKind::FixCode => facts.fix_code(parse(reply)),
         CallKind::FixTests => facts.fix_tests(parse(reply)),
         CallKind::FixEnvironment => facts.fix_environment(parse(reply)?),
@@ -161,11 +161,11 @@ impl Facts<'_> {
 
     fn tests(&self, reply: &SourceReply) -> Result<Accepted, Refusal> {
         let suite = parse_source("test_solution.py", &reply.code).map_err(Refusal::Reply)?;
-        self.check_suite(&suite).map_err(Refusal::Reply)?;
+        Self::check_suite(&suite).map_err(Refusal::Reply)?;
         self.accepted_suite(&suite, Vec::new()).map_err(Refusal::Reply)
     }
 
-    fn diagnosis(&self, reply: DiagnosisReply) -> Result<Accepted, Refusal> {
+    fn diagnosis(&self, reply: &DiagnosisReply) -> Result<Accepted, Refusal> {
         let Some(verdict) = &self.material.verdict else {
             return Err(Refusal::Reply("There is no failure to diagnose.".into()));
         };
@@ -287,7 +287,7 @@ impl Facts<'_> {
         let named = self.material.diagnosis.functions(ErrorType::TestError);
         let source = suite::patch(&before, patch, &named).map_err(|fault| fault.to_string())?;
         let after = parse_source("test_solution.py", &source)?;
-        self.check_suite(&after)?;
+        Self::check_suite(&after)?;
         let changed = changed_names(&before, &after);
         if changed.is_empty() {
             return Err("The answer leaves the suite as it was.".into());
@@ -335,7 +335,7 @@ impl Facts<'_> {
         }
     }
 
-    fn check_suite(&self, suite: &Module) -> Result<(), String> {
+    fn check_suite(suite: &Module) -> Result<(), String> {
         if suite::test_functions(suite).is_empty() {
             return Err("The suite has no test: write functions whose names start with test_.".into());
         }

@@ -1,20 +1,15 @@
 //! What follows from what happened: the transitions of the state machine.
 
-use std::collections::BTreeSet;
-
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::api::common::TestingMode;
-use crate::api::status::{
-    AttemptStatus, ConstraintStatus, ErrorType, FailureDiagnosis, PlanStatus, SampleStatus,
-};
+use crate::api::status::{AttemptStatus, ErrorType, FailureDiagnosis};
 
 use super::diagnosis::{Diagnosis, only_acceptance};
-use super::digest::sha256_hex_of_parts;
-use super::progress::{BuildFault, BuiltImage, Document, Progress, Recurrence, Tried, Waiting};
-use super::sandbox::Packages;
-use super::stage::{Category, Stage, Stop, StopReason};
+pub use super::outcome::{IllegalTransition, Outcome, Written};
+use super::progress::{BuildFault, BuiltImage, Progress, Waiting};
+use super::stage::{Stage, Stop, StopReason};
 use super::task::Task;
 use super::verdict::{CheckSource, Verdict};
 
@@ -22,256 +17,108 @@ use super::verdict::{CheckSource, Verdict};
 pub const MAX_REJECTIONS: usize = 3;
 /// Tries of one fix: plainly, with a warning, as an ultimatum (S09, S11).
 pub const MAX_FIX_TRIES: u32 = 3;
-/// Failed runs with the same failures after a reclassification before the task stops (B19).
-pub const MAX_RECURRENCES: u32 = 3;
 /// Failures whose diagnosis the status shows.
 const SHOWN_FAILURES: usize = 5;
 /// Characters of one field of a shown diagnosis.
 const SHOWN_CHARACTERS: usize = 300;
 
-/// What happened.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
-    /// The samples were read.
-    SamplesRead {
-        /// The data context.
-        context: Document,
-        /// Profiles and inferred schemas.
-        profiles: Document,
-        /// What was read.
-        samples: Vec<SampleStatus>,
-    },
-    /// The constraints are checks now.
-    ConstraintsRead {
-        /// The checks.
-        checks: Document,
-        /// What became of each constraint.
-        constraints: Vec<ConstraintStatus>,
-    },
-    /// There is a plan.
-    Planned(PlanStatus),
-    /// There is a program.
-    CodeWritten(Written),
-    /// There is a suite.
-    TestsWritten(Written),
-    /// There is an image.
-    ImageReady {
-        /// The image.
-        built: BuiltImage,
-        /// Whether it was built for this (and not found).
-        fresh: bool,
-    },
-    /// The image cannot be built for want of a package.
-    BuildFailed {
-        /// Why.
-        fault: BuildFault,
-    },
-    /// Other packages took the place of those that cannot be installed.
-    EnvironmentFixed {
-        /// What was replaced by what.
-        replaced: Vec<(String, String)>,
-        /// What is wanted now.
-        wanted: Packages,
-    },
-    /// Tests and rehearsal ran.
-    Ran {
-        /// The record of the run.
-        run: Document,
-        /// What it showed.
-        verdict: Box<Verdict>,
-        /// When it started.
-        started_at: Timestamp,
-    },
-    /// The failures have a diagnosis.
-    Diagnosed {
-        /// The record of the diagnosis.
-        document: Document,
-        /// What it says.
-        diagnosis: Diagnosis,
-        /// Packages that it declares.
-        declared: Packages,
-        /// What is wanted now.
-        wanted: Packages,
-    },
-    /// The program was changed, and every named function with it.
-    CodeFixed(Written),
-    /// The suite was changed, and every named test with it.
-    TestsFixed(Written),
-    /// A fix came back that changes nothing, or not what it should.
-    FixNotApplied {
-        /// What is still as it was.
-        reason: String,
-    },
-    /// A reply cannot be used.
-    ReplyRejected {
-        /// Why, as a sentence for the model.
-        reason: String,
-    },
-    /// Something must change before the task can go on.
-    Blocked {
-        /// Infrastructure or configuration.
-        category: Category,
-        /// What happened, to which object, and what to do.
-        message: String,
-        /// When it is tried again.
-        retry_at: Timestamp,
-    },
-    /// A person says that the cause is gone.
-    Resumed,
-    /// A limit is spent.
-    Stopped(Stop),
-    /// The limit that stopped the task was raised.
-    LimitRaised,
-}
-
-/// Source that was written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
-    /// Where it lies.
-    pub document: Document,
-    /// Hash of its syntax tree.
-    pub tree: String,
-    /// Packages that replies declared so far.
-    pub declared: Packages,
-    /// What program and suite need now.
-    pub wanted: Packages,
-}
-
-/// An outcome that cannot happen in a stage.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("outcome {outcome} cannot happen in stage {stage}; this is a bug of the operator, please report it")]
-pub struct IllegalTransition {
-    /// The stage.
-    pub stage: Stage,
-    /// The outcome.
-    pub outcome: &'static str,
-}
-
 /// What follows from `outcome`. Pure and total.
+#[expect(
+    clippy::too_many_lines,
+    reason = "one arm an outcome: split up, the machine could not be read at a glance"
+)]
 pub fn advance(
     task: &Task,
     progress: &Progress,
     outcome: Outcome,
     now: Timestamp,
 ) -> Result<Progress, IllegalTransition> {
-    let mut next = progress.clone();
     let stage = progress.stage;
-    let keeps_waiting = matches!(outcome, Outcome::Blocked { .. });
-    if !keeps_waiting {
-        next.waiting = None;
+    if !outcome.stages().contains(&stage) {
+        return Err(IllegalTransition {
+            stage,
+            outcome: outcome.name(),
+        });
     }
-    match (stage, outcome) {
-        (
-            Stage::ReadingSamples,
-            Outcome::SamplesRead {
-                context,
-                profiles,
-                samples,
-            },
-        ) => {
+    let mut next = progress.clone();
+    next.waiting = None;
+    match outcome {
+        Outcome::SamplesRead {
+            context,
+            profiles,
+            samples,
+        } => {
             next.documents.context = Some(context);
             next.documents.profiles = Some(profiles);
             next.samples = samples;
-            let unread = !task.constraints.is_empty();
-            next.enter(if unread {
-                Stage::ReadingConstraints
-            } else {
+            next.enter(if task.constraints.is_empty() {
                 Stage::Planning
+            } else {
+                Stage::ReadingConstraints
             });
         }
-        (Stage::ReadingConstraints, Outcome::ConstraintsRead { checks, constraints }) => {
+        Outcome::ConstraintsRead { checks, constraints } => {
             next.documents.checks = Some(checks);
             next.constraints = constraints;
             next.enter(Stage::Planning);
         }
-        (Stage::Planning, Outcome::Planned(plan)) => {
+        Outcome::Planned(plan) => {
             next.plan = Some(plan);
             next.enter(Stage::GeneratingCode);
         }
-        (Stage::GeneratingCode, Outcome::CodeWritten(written)) => {
+        Outcome::CodeWritten(written) => {
             next.take_solution(written);
             match task.testing {
                 TestingMode::Generate => next.enter(Stage::GeneratingTests),
                 TestingMode::Skip => next.enter_image(now),
             }
         }
-        (Stage::GeneratingTests, Outcome::TestsWritten(written)) => {
+        Outcome::TestsWritten(written) => {
             next.take_tests(written);
             next.enter_image(now);
         }
-        (Stage::GeneratingTests, Outcome::ImageReady { built, fresh }) => next.take_image(built, fresh),
-        (Stage::AwaitingImage, Outcome::ImageReady { built, fresh }) => {
-            next.take_image(built, fresh);
-            next.enter_image(now);
-        }
-        (Stage::GeneratingTests, Outcome::BuildFailed { fault }) => next.take_fault(fault),
-        (Stage::AwaitingImage, Outcome::BuildFailed { fault }) => {
-            next.take_fault(fault);
-            next.enter_image(now);
-        }
-        (Stage::FixingEnvironment, Outcome::EnvironmentFixed { replaced, wanted }) => {
+        Outcome::ImageReady { built, fresh } => next.take_image(built, fresh, now),
+        Outcome::BuildFailed { fault } => next.take_fault(fault, now),
+        Outcome::EnvironmentFixed { replaced, wanted } => {
             next.build.replaced.extend(replaced);
             next.build.wanted = wanted;
             next.fix_tries += 1;
             next.enter_image(now);
         }
-        (
-            Stage::RunningTests,
-            Outcome::Ran {
-                run,
-                verdict,
-                started_at,
-            },
-        ) => {
+        Outcome::Ran {
+            run,
+            verdict,
+            started_at,
+        } => {
             next.documents.run = Some(run);
-            next.take_verdict(task, *verdict, started_at, now);
+            next.take_verdict(task, &verdict, started_at, now);
         }
-        (
-            Stage::Diagnosing,
-            Outcome::Diagnosed {
-                document,
-                diagnosis,
-                declared,
-                wanted,
-            },
-        ) => {
+        Outcome::Diagnosed {
+            document,
+            diagnosis,
+            declared,
+            wanted,
+        } => {
             next.documents.diagnosis = Some(document);
-            next.take_diagnosis(&diagnosis, declared, wanted, now);
+            next.build.declared = declared;
+            next.build.wanted = wanted;
+            next.take_diagnosis(&diagnosis, now);
         }
-        (Stage::FixingCode, Outcome::CodeFixed(written)) => {
+        Outcome::CodeFixed(written) => {
             next.take_solution(written);
             next.fix_done(ErrorType::Logic, now);
         }
-        (Stage::FixingTests, Outcome::TestsFixed(written)) => {
+        Outcome::TestsFixed(written) => {
             next.take_tests(written);
             next.fix_done(ErrorType::TestError, now);
         }
-        (Stage::FixingCode | Stage::FixingTests, Outcome::FixNotApplied { reason }) => {
-            next.fix_tries += 1;
-            next.rejections.push(reason);
-            if next.fix_tries >= MAX_FIX_TRIES {
-                next.skip_fix(now);
-            }
-        }
-        (
-            Stage::ReadingConstraints
-            | Stage::Planning
-            | Stage::GeneratingCode
-            | Stage::GeneratingTests
-            | Stage::Diagnosing
-            | Stage::FixingEnvironment
-            | Stage::FixingCode
-            | Stage::FixingTests,
-            Outcome::ReplyRejected { reason },
-        ) => next.take_rejection(reason, now),
-        (
-            _,
-            Outcome::Blocked {
-                category,
-                message,
-                retry_at,
-            },
-        ) if !stage.is_terminal() => {
+        Outcome::FixNotApplied { reason } => next.take_missed_fix(reason, now),
+        Outcome::ReplyRejected { reason } => next.take_rejection(reason, now),
+        Outcome::Blocked {
+            category,
+            message,
+            retry_at,
+        } => {
             let times = progress.waiting.as_ref().map_or(1, |waiting| waiting.times + 1);
             next.waiting = Some(Waiting {
                 category,
@@ -280,49 +127,11 @@ pub fn advance(
                 retry_at,
             });
         }
-        (_, Outcome::Resumed) if !stage.is_terminal() => {}
-        (_, Outcome::Stopped(stop)) if !stage.is_terminal() => next.end(stop, stage, now),
-        (Stage::Failed, Outcome::LimitRaised) if progress.stopped_in.is_some() => {
-            next.stop = None;
-            next.completed_at = None;
-            next.stage = progress.stopped_in.unwrap_or(Stage::Failed);
-            next.stopped_in = None;
-        }
-        (_, outcome) => {
-            return Err(IllegalTransition {
-                stage,
-                outcome: outcome.name(),
-            });
-        }
+        Outcome::Resumed => {}
+        Outcome::Stopped(stop) => next.end(stop, stage, now),
+        Outcome::LimitRaised => next.go_on(),
     }
     Ok(next)
-}
-
-impl Outcome {
-    /// The outcome's name, for messages.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::SamplesRead { .. } => "SamplesRead",
-            Self::ConstraintsRead { .. } => "ConstraintsRead",
-            Self::Planned(_) => "Planned",
-            Self::CodeWritten(_) => "CodeWritten",
-            Self::TestsWritten(_) => "TestsWritten",
-            Self::ImageReady { .. } => "ImageReady",
-            Self::BuildFailed { .. } => "BuildFailed",
-            Self::EnvironmentFixed { .. } => "EnvironmentFixed",
-            Self::Ran { .. } => "Ran",
-            Self::Diagnosed { .. } => "Diagnosed",
-            Self::CodeFixed(_) => "CodeFixed",
-            Self::TestsFixed(_) => "TestsFixed",
-            Self::FixNotApplied { .. } => "FixNotApplied",
-            Self::ReplyRejected { .. } => "ReplyRejected",
-            Self::Blocked { .. } => "Blocked",
-            Self::Resumed => "Resumed",
-            Self::Stopped(_) => "Stopped",
-            Self::LimitRaised => "LimitRaised",
-        }
-    }
 }
 
 impl Progress {
@@ -364,20 +173,27 @@ impl Progress {
         self.build.wanted = written.wanted;
     }
 
-    fn take_image(&mut self, built: BuiltImage, fresh: bool) {
+    /// While the suite is on its way, the image only has to be there when it arrives.
+    fn take_image(&mut self, built: BuiltImage, fresh: bool, now: Timestamp) {
         self.spent.builds += u32::from(fresh);
         self.build.built = Some(built);
         self.build.fault = None;
+        if self.stage == Stage::AwaitingImage {
+            self.enter_image(now);
+        }
     }
 
-    fn take_fault(&mut self, fault: BuildFault) {
+    fn take_fault(&mut self, fault: BuildFault, now: Timestamp) {
         self.spent.builds += 1;
         self.last_error = Some(fault.message.clone());
         self.build.fault = Some(fault);
+        if self.stage == Stage::AwaitingImage {
+            self.enter_image(now);
+        }
     }
 
-    fn take_verdict(&mut self, task: &Task, verdict: Verdict, started_at: Timestamp, now: Timestamp) {
-        self.record_attempt(&verdict, started_at, now);
+    fn take_verdict(&mut self, task: &Task, verdict: &Verdict, started_at: Timestamp, now: Timestamp) {
+        self.record_attempt(verdict, started_at, now);
         if verdict.passed() {
             self.last_error = None;
             self.completed_at = Some(now);
@@ -439,73 +255,10 @@ impl Progress {
         self.rehearsal = Some(verdict.rehearsal.clone());
     }
 
-    /// Remembers what fails; says why going on would repeat itself, if it would.
-    fn remember_failing(&mut self, failing: &BTreeSet<String>) -> Option<String> {
-        for signature in failing {
-            if let Some(tried) = self.memory.tried.get_mut(signature) {
-                tried.failed += 1;
-            }
-        }
-        self.memory
-            .tried
-            .retain(|signature, _| failing.contains(signature));
-        self.memory.failing.clone_from(failing);
-        match &mut self.memory.after_reclassification {
-            Some(recurrence) if recurrence.failing == *failing => recurrence.times += 1,
-            other => *other = None,
-        }
-        let recurrences = self.memory.after_reclassification.as_ref().map_or(0, |r| r.times);
-        if !self.memory.seen.insert(self.state_hash(failing)) {
-            return Some("the same program, suite and packages fail in the same way as before".into());
-        }
-        (recurrences >= MAX_RECURRENCES).then(|| {
-            format!("the same failures came back {recurrences} times after they were blamed on program and tests in turn")
-        })
-    }
-
-    fn state_hash(&self, failing: &BTreeSet<String>) -> String {
-        let packages = self.build.wanted.pip.iter().chain(&self.build.wanted.apt);
-        let sources = [&self.memory.solution_tree, &self.memory.tests_tree].into_iter();
-        let parts: Vec<&str> = sources
-            .chain(packages)
-            .chain(failing)
-            .map(String::as_str)
-            .collect();
-        sha256_hex_of_parts(&parts)[..16].to_owned()
-    }
-
-    fn take_diagnosis(
-        &mut self,
-        diagnosis: &Diagnosis,
-        declared: Packages,
-        wanted: Packages,
-        now: Timestamp,
-    ) {
-        self.build.declared = declared;
-        self.build.wanted = wanted;
+    fn take_diagnosis(&mut self, diagnosis: &Diagnosis, now: Timestamp) {
         self.pending_fixes = diagnosis.fixes();
         self.present_diagnosis(shown(diagnosis));
-        for failure in &diagnosis.failures {
-            let tried = self
-                .memory
-                .tried
-                .entry(failure.signature.clone())
-                .or_insert(Tried {
-                    as_type: failure.diagnosis.error_type,
-                    fixes: 0,
-                    failed: 1,
-                });
-            if tried.as_type != failure.diagnosis.error_type {
-                tried.as_type = failure.diagnosis.error_type;
-                tried.fixes = 0;
-            }
-        }
-        if diagnosis.reclassified() && self.memory.after_reclassification.is_none() {
-            self.memory.after_reclassification = Some(Recurrence {
-                failing: self.memory.failing.clone(),
-                times: 0,
-            });
-        }
+        self.remember_diagnosis(diagnosis);
         if self.pending_fixes.first() == Some(&ErrorType::Environment) {
             self.pending_fixes.remove(0);
             self.count_fix(ErrorType::Environment);
@@ -514,24 +267,9 @@ impl Progress {
         self.enter_next_fix(now);
     }
 
-    fn count_fix(&mut self, error_type: ErrorType) {
-        for tried in self
-            .memory
-            .tried
-            .values_mut()
-            .filter(|tried| tried.as_type == error_type)
-        {
-            tried.fixes += 1;
-        }
-    }
-
     fn fix_done(&mut self, error_type: ErrorType, now: Timestamp) {
         self.count_fix(error_type);
         self.fix_applied = true;
-        self.leave_fix(now);
-    }
-
-    fn skip_fix(&mut self, now: Timestamp) {
         self.leave_fix(now);
     }
 
@@ -561,13 +299,21 @@ impl Progress {
         }
     }
 
+    fn take_missed_fix(&mut self, reason: String, now: Timestamp) {
+        self.fix_tries += 1;
+        self.rejections.push(reason);
+        if self.fix_tries >= MAX_FIX_TRIES {
+            self.leave_fix(now);
+        }
+    }
+
     fn take_rejection(&mut self, reason: String, now: Timestamp) {
         self.rejections.push(reason);
         if self.rejections.len() < MAX_REJECTIONS {
             return;
         }
         if matches!(self.stage, Stage::FixingCode | Stage::FixingTests) {
-            return self.skip_fix(now);
+            return self.leave_fix(now);
         }
         let last = self.rejections.last().cloned().unwrap_or_default();
         let message = format!(
@@ -595,6 +341,15 @@ impl Progress {
         self.stop = Some(stop);
         self.completed_at = Some(now);
         self.stage = Stage::Failed;
+    }
+
+    /// From where the raised limit stopped the task.
+    fn go_on(&mut self) {
+        if let Some(stage) = self.stopped_in.take() {
+            self.stage = stage;
+            self.stop = None;
+            self.completed_at = None;
+        }
     }
 
     fn no_progress(&self, why: &str) -> Stop {

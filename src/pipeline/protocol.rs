@@ -1,5 +1,7 @@
 //! The page on the model protocol, written from the code so that it cannot drift.
 
+use std::fmt::Write as _;
+
 use super::call::CallKind;
 use super::reply::schema;
 
@@ -28,10 +30,12 @@ pub fn page() -> String {
     let mut page = HEAD.to_owned();
     for kind in CallKind::ALL {
         let json = serde_json::to_string_pretty(&schema(kind)).unwrap_or_default();
-        page.push_str(&format!(
+        // Writing to a string cannot fail.
+        let _ = write!(
+            page,
             "\n## `{kind}`\n\n{}\n\n```json\n{json}\n```\n",
             purpose(kind)
-        ));
+        );
     }
     page
 }

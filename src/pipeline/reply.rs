@@ -241,7 +241,9 @@ mod tests {
             }
             map.values().for_each(|v| objects(v, found));
         } else if let Value::Array(items) = value {
-            items.iter().for_each(|v| objects(v, found));
+            for item in items {
+                objects(item, found);
+            }
         }
     }
 

@@ -53,6 +53,33 @@ impl Stage {
         Self::Failed,
     ];
 
+    /// Stages that ask a model.
+    pub const CALLING: [Self; 8] = [
+        Self::ReadingConstraints,
+        Self::Planning,
+        Self::GeneratingCode,
+        Self::GeneratingTests,
+        Self::Diagnosing,
+        Self::FixingEnvironment,
+        Self::FixingCode,
+        Self::FixingTests,
+    ];
+
+    /// Stages that something follows.
+    pub const LIVE: [Self; 11] = [
+        Self::ReadingSamples,
+        Self::ReadingConstraints,
+        Self::Planning,
+        Self::GeneratingCode,
+        Self::GeneratingTests,
+        Self::AwaitingImage,
+        Self::RunningTests,
+        Self::Diagnosing,
+        Self::FixingEnvironment,
+        Self::FixingCode,
+        Self::FixingTests,
+    ];
+
     /// The stage's name in status, events and metrics.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

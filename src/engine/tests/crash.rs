@@ -100,7 +100,7 @@ async fn a_kill_at_any_write_gives_the_same_end_and_pays_for_no_recorded_reply_a
     for write in 1..=writes {
         for moment in [FaultMoment::Before, FaultMoment::After] {
             let at = format!("killed at write {write}, {moment:?}");
-            let (progress, world, _store) = with_one_death(Fault { write, moment }).await;
+            let (progress, world, _store) = Box::pin(with_one_death(Fault { write, moment })).await;
             assert_eq!(essence(&progress), essence(&expected), "{at}");
             let lost = usize::try_from(progress.spent.lost_calls).unwrap();
             assert!(lost <= 1, "{at}");

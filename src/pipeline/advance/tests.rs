@@ -1,9 +1,12 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::api::status::PlanStatus;
 use crate::pipeline::decide::{Decision, decide};
 use crate::pipeline::diagnosis::{DiagnosedFailure, diagnose};
 use crate::pipeline::reply::DiagnosisRow;
+use crate::pipeline::sandbox::Packages;
+use crate::pipeline::stage::Category;
 use crate::pipeline::test_support::{at, document, failed, image, pip, start, task, verdict};
 use crate::pipeline::verdict::FailedCheck;
 
@@ -41,7 +44,7 @@ impl Walk {
         }
     }
 
-    fn to_tests(&mut self) -> &mut Self {
+    fn until_tests(&mut self) -> &mut Self {
         self.take(samples());
         if self.progress.stage == Stage::ReadingConstraints {
             self.take(Outcome::ConstraintsRead {
@@ -156,7 +159,7 @@ fn logic(message: &str) -> FailedCheck {
 #[test]
 fn a_program_that_passes_at_once_succeeds_after_one_attempt() {
     let mut walk = Walk::new(task());
-    walk.to_tests().ran(Vec::new());
+    walk.until_tests().ran(Vec::new());
     assert_eq!((walk.stage(), walk.progress.attempt), (Stage::Succeeded, 1));
     assert_eq!(walk.progress.attempts.len(), 1);
     assert_eq!(walk.progress.completed_at, Some(at(1)));
@@ -194,7 +197,7 @@ fn without_tests_the_program_goes_straight_to_the_image() {
 #[test]
 fn a_logic_failure_is_diagnosed_fixed_and_tested_again() {
     let mut walk = Walk::new(task());
-    walk.to_tests().ran(vec![logic("assert 3 == 4")]);
+    walk.until_tests().ran(vec![logic("assert 3 == 4")]);
     assert_eq!(walk.stage(), Stage::Diagnosing);
     walk.diagnosed(&[(logic("assert 3 == 4"), ErrorType::Logic)]);
     assert_eq!(walk.stage(), Stage::FixingCode);
@@ -212,7 +215,7 @@ fn a_mixed_diagnosis_is_fixed_in_one_attempt_environment_first_then_program_then
         failed(CheckSource::Test, "t::b", "2"),
         failed(CheckSource::Collection, "t::c", "No module named 'x'"),
     );
-    walk.to_tests().ran(vec![a.clone(), b.clone(), c.clone()]);
+    walk.until_tests().ran(vec![a.clone(), b.clone(), c.clone()]);
     let failures = [
         (a, ErrorType::TestError),
         (b, ErrorType::Logic),
@@ -278,7 +281,7 @@ fn a_package_that_does_not_exist_is_replaced_by_the_model_and_built_again() {
 #[test]
 fn a_vacuous_suite_is_asked_for_again_with_the_evidence() {
     let mut walk = Walk::new(task());
-    walk.to_tests()
+    walk.until_tests()
         .ran(vec![failed(CheckSource::Vacuity, "test suite", "proves nothing")]);
     assert_eq!(walk.stage(), Stage::GeneratingTests);
     assert_eq!(walk.progress.rejections, ["proves nothing"]);
@@ -287,7 +290,7 @@ fn a_vacuous_suite_is_asked_for_again_with_the_evidence() {
 #[test]
 fn failing_acceptance_tests_are_diagnosed_without_a_model() {
     let mut walk = Walk::new(task());
-    walk.to_tests().ran(vec![failed(
+    walk.until_tests().ran(vec![failed(
         CheckSource::Acceptance,
         "acceptance tests",
         "1 of 2 fail",
@@ -301,7 +304,7 @@ fn failing_acceptance_tests_are_diagnosed_without_a_model() {
 #[test]
 fn a_fix_that_is_not_applied_is_asked_for_three_times_and_then_ends_the_task_when_nothing_else_was_fixed() {
     let mut walk = Walk::new(task());
-    walk.to_tests()
+    walk.until_tests()
         .ran(vec![logic("m")])
         .diagnosed(&[(logic("m"), ErrorType::Logic)]);
     for expected in [Stage::FixingCode, Stage::FixingCode, Stage::Failed] {
@@ -325,7 +328,7 @@ fn a_fix_that_is_not_applied_is_left_out_when_another_one_was() {
         failed(CheckSource::Test, "t::a", "1"),
         failed(CheckSource::Test, "t::b", "2"),
     );
-    walk.to_tests().ran(vec![a.clone(), b.clone()]);
+    walk.until_tests().ran(vec![a.clone(), b.clone()]);
     walk.diagnosed(&[(a, ErrorType::Logic), (b, ErrorType::TestError)])
         .code_fixed();
     for _ in 0..MAX_FIX_TRIES {
@@ -337,7 +340,7 @@ fn a_fix_that_is_not_applied_is_left_out_when_another_one_was() {
 #[test]
 fn the_same_failure_after_a_verified_fix_changes_sides_and_says_how_often_it_failed() {
     let mut walk = Walk::new(task());
-    walk.to_tests()
+    walk.until_tests()
         .ran(vec![logic("m")])
         .diagnosed(&[(logic("m"), ErrorType::Logic)])
         .code_fixed();
@@ -361,7 +364,7 @@ fn the_same_failure_after_a_verified_fix_changes_sides_and_says_how_often_it_fai
 fn a_rehearsal_is_never_blamed_on_the_suite() {
     let check = failed(CheckSource::Rehearsal, "rehearsal", "output x is missing");
     let mut walk = Walk::new(task());
-    walk.to_tests()
+    walk.until_tests()
         .ran(vec![check.clone()])
         .diagnosed(&[(check.clone(), ErrorType::TestError)]);
     assert_eq!(walk.stage(), Stage::FixingCode);
@@ -374,7 +377,7 @@ fn a_rehearsal_is_never_blamed_on_the_suite() {
 #[test]
 fn the_same_failures_three_times_after_a_reclassification_end_the_task() {
     let mut walk = Walk::new(task());
-    walk.to_tests();
+    walk.until_tests();
     let mut calls = 3;
     for _ in 0..10 {
         walk.ran(vec![logic("m")]);
@@ -396,7 +399,7 @@ fn the_same_failures_three_times_after_a_reclassification_end_the_task() {
 #[test]
 fn a_state_that_failed_before_ends_the_task() {
     let mut walk = Walk::new(task());
-    walk.to_tests()
+    walk.until_tests()
         .ran(vec![logic("m")])
         .diagnosed(&[(logic("m"), ErrorType::Logic)]);
     let same = Written {
@@ -416,7 +419,7 @@ fn a_state_that_failed_before_ends_the_task() {
 fn the_last_iteration_ends_the_task_and_a_raised_limit_goes_on_from_there() {
     let mut walk = Walk::new(task());
     walk.task.limits.max_iterations = 1;
-    walk.to_tests().ran(vec![logic("m")]);
+    walk.until_tests().ran(vec![logic("m")]);
     assert_eq!(walk.stop().reason, StopReason::IterationsExhausted);
     assert!(
         walk.stop().message.contains("1 of 1 attempts failed"),
@@ -466,18 +469,18 @@ fn calling_stages() -> Vec<(Stage, Walk)> {
             let code = w.written(&["x"]);
             w.take(Outcome::CodeWritten(code));
         }),
-        with(&|w| _ = w.to_tests().ran(vec![logic("m")])),
+        with(&|w| _ = w.until_tests().ran(vec![logic("m")])),
         with(&|w| {
             _ = w
-                .to_tests()
+                .until_tests()
                 .ran(vec![logic("m")])
-                .diagnosed(&[(logic("m"), ErrorType::Logic)])
+                .diagnosed(&[(logic("m"), ErrorType::Logic)]);
         }),
         with(&|w| {
             _ = w
-                .to_tests()
+                .until_tests()
                 .ran(vec![logic("m")])
-                .diagnosed(&[(logic("m"), ErrorType::TestError)])
+                .diagnosed(&[(logic("m"), ErrorType::TestError)]);
         }),
         with(&|w| {
             w.take(samples()).take(Outcome::Planned(PlanStatus::default()));
@@ -520,7 +523,7 @@ fn an_outcome_that_does_not_fit_the_stage_is_refused_by_name() {
 #[test]
 fn nothing_follows_a_terminal_stage() {
     let mut walk = Walk::new(task());
-    walk.to_tests().ran(Vec::new());
+    walk.until_tests().ran(Vec::new());
     for outcome in [Outcome::Resumed, Outcome::LimitRaised, samples()] {
         assert!(advance(&walk.task, &walk.progress, outcome, at(2)).is_err());
     }
@@ -582,7 +585,7 @@ fn the_status_shows_five_failures_of_the_last_attempt_and_a_line_of_each_earlier
         })
         .collect();
     let all: Vec<FailedCheck> = checks.iter().map(|(check, _)| check.clone()).collect();
-    walk.to_tests().ran(all.clone()).diagnosed(&checks);
+    walk.until_tests().ran(all.clone()).diagnosed(&checks);
     assert_eq!(walk.progress.attempts[0].diagnosis.len(), 5);
     assert!(
         walk.progress.attempts[0]
@@ -627,48 +630,72 @@ fn every_transition_is_taken_by_a_test() {
         }
     }
     let taken = TAKEN.lock().unwrap().clone();
-    let expected: BTreeSet<(Stage, &'static str)> = LEGAL.iter().copied().chain(everywhere()).collect();
+    let expected: BTreeSet<(Stage, &'static str)> = every_outcome()
+        .iter()
+        .flat_map(|outcome| outcome.stages().iter().map(|stage| (*stage, outcome.name())))
+        .collect();
     let never: Vec<_> = expected.difference(&taken).collect();
     assert!(never.is_empty(), "transitions that no test takes: {never:?}");
     let unknown: Vec<_> = taken.difference(&expected).collect();
     assert!(
         unknown.is_empty(),
-        "transitions that this list lacks: {unknown:?}"
+        "transitions that the table lacks: {unknown:?}"
     );
 }
 
-fn everywhere() -> impl Iterator<Item = (Stage, &'static str)> {
-    Stage::ALL
-        .into_iter()
-        .filter(|stage| !stage.is_terminal())
-        .flat_map(|stage| [(stage, "Resumed"), (stage, "Blocked"), (stage, "Stopped")])
+/// One of each; the count keeps a new one from being forgotten.
+fn every_outcome() -> [Outcome; 18] {
+    let written = || Written {
+        document: document("d"),
+        tree: String::new(),
+        declared: Packages::default(),
+        wanted: Packages::default(),
+    };
+    let stop = Stop {
+        reason: StopReason::NoProgress,
+        message: String::new(),
+    };
+    [
+        samples(),
+        Outcome::ConstraintsRead {
+            checks: document("c"),
+            constraints: Vec::new(),
+        },
+        Outcome::Planned(PlanStatus::default()),
+        Outcome::CodeWritten(written()),
+        Outcome::TestsWritten(written()),
+        ready(&[]),
+        fault(&[]),
+        Outcome::EnvironmentFixed {
+            replaced: Vec::new(),
+            wanted: Packages::default(),
+        },
+        Outcome::Ran {
+            run: document("r"),
+            verdict: Box::new(verdict(Vec::new())),
+            started_at: at(0),
+        },
+        Outcome::Diagnosed {
+            document: document("g"),
+            diagnosis: Diagnosis::default(),
+            declared: Packages::default(),
+            wanted: Packages::default(),
+        },
+        Outcome::CodeFixed(written()),
+        Outcome::TestsFixed(written()),
+        Outcome::FixNotApplied {
+            reason: String::new(),
+        },
+        Outcome::ReplyRejected {
+            reason: String::new(),
+        },
+        Outcome::Blocked {
+            category: Category::Configuration,
+            message: String::new(),
+            retry_at: at(1),
+        },
+        Outcome::Resumed,
+        Outcome::Stopped(stop),
+        Outcome::LimitRaised,
+    ]
 }
-
-const LEGAL: [(Stage, &str); 26] = [
-    (Stage::ReadingSamples, "SamplesRead"),
-    (Stage::ReadingConstraints, "ConstraintsRead"),
-    (Stage::ReadingConstraints, "ReplyRejected"),
-    (Stage::Planning, "Planned"),
-    (Stage::Planning, "ReplyRejected"),
-    (Stage::GeneratingCode, "CodeWritten"),
-    (Stage::GeneratingCode, "ReplyRejected"),
-    (Stage::GeneratingTests, "TestsWritten"),
-    (Stage::GeneratingTests, "ImageReady"),
-    (Stage::GeneratingTests, "BuildFailed"),
-    (Stage::GeneratingTests, "ReplyRejected"),
-    (Stage::AwaitingImage, "ImageReady"),
-    (Stage::AwaitingImage, "BuildFailed"),
-    (Stage::RunningTests, "Ran"),
-    (Stage::Diagnosing, "Diagnosed"),
-    (Stage::Diagnosing, "ReplyRejected"),
-    (Stage::FixingEnvironment, "EnvironmentFixed"),
-    (Stage::FixingEnvironment, "ReplyRejected"),
-    (Stage::FixingCode, "CodeFixed"),
-    (Stage::FixingCode, "FixNotApplied"),
-    (Stage::FixingCode, "ReplyRejected"),
-    (Stage::FixingTests, "TestsFixed"),
-    (Stage::FixingTests, "FixNotApplied"),
-    (Stage::FixingTests, "ReplyRejected"),
-    (Stage::Failed, "LimitRaised"),
-    (Stage::FixingTests, "ReplyRejected"),
-];

@@ -165,7 +165,7 @@ fn diagnosis(material: &Material) -> Result<String, PromptError> {
             .as_deref()
             .and_then(|name| source_of(&suite, name))
             .map(str::to_owned);
-        let text = if source.is_some() {
+        let said = if source.is_some() {
             short_text(check)
         } else {
             long_text(check)
@@ -173,7 +173,7 @@ fn diagnosis(material: &Material) -> Result<String, PromptError> {
         checks.push(ListedCheck {
             id: check.detail.id.clone(),
             source,
-            text,
+            text: said,
         });
     }
     let functions = sources_of(&solution, &on_the_way);

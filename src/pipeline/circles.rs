@@ -1,0 +1,86 @@
+//! What the loop remembers to notice that it turns in circles (S12, B19).
+
+use std::collections::BTreeSet;
+
+use crate::api::status::ErrorType;
+
+use super::diagnosis::Diagnosis;
+use super::digest::sha256_hex_of_parts;
+use super::progress::{Progress, Recurrence, Tried};
+
+/// Failed runs with the same failures after a reclassification before the task stops.
+pub const MAX_RECURRENCES: u32 = 3;
+
+impl Progress {
+    /// Remembers what fails; says why going on would repeat itself, if it would.
+    pub(super) fn remember_failing(&mut self, failing: &BTreeSet<String>) -> Option<String> {
+        for signature in failing {
+            if let Some(tried) = self.memory.tried.get_mut(signature) {
+                tried.failed += 1;
+            }
+        }
+        self.memory
+            .tried
+            .retain(|signature, _| failing.contains(signature));
+        self.memory.failing.clone_from(failing);
+        match &mut self.memory.after_reclassification {
+            Some(recurrence) if recurrence.failing == *failing => recurrence.times += 1,
+            other => *other = None,
+        }
+        let recurrences = self.memory.after_reclassification.as_ref().map_or(0, |r| r.times);
+        if !self.memory.seen.insert(self.state_hash(failing)) {
+            return Some("the same program, suite and packages fail in the same way as before".into());
+        }
+        (recurrences >= MAX_RECURRENCES).then(|| {
+            format!("the same failures came back {recurrences} times after they were blamed on program and tests in turn")
+        })
+    }
+
+    fn state_hash(&self, failing: &BTreeSet<String>) -> String {
+        let packages = self.build.wanted.pip.iter().chain(&self.build.wanted.apt);
+        let sources = [&self.memory.solution_tree, &self.memory.tests_tree].into_iter();
+        let parts: Vec<&str> = sources
+            .chain(packages)
+            .chain(failing)
+            .map(String::as_str)
+            .collect();
+        sha256_hex_of_parts(&parts)[..16].to_owned()
+    }
+
+    /// Remembers as what each failure is fixed now.
+    pub(super) fn remember_diagnosis(&mut self, diagnosis: &Diagnosis) {
+        for failure in &diagnosis.failures {
+            let tried = self
+                .memory
+                .tried
+                .entry(failure.signature.clone())
+                .or_insert(Tried {
+                    as_type: failure.diagnosis.error_type,
+                    fixes: 0,
+                    failed: 1,
+                });
+            if tried.as_type != failure.diagnosis.error_type {
+                tried.as_type = failure.diagnosis.error_type;
+                tried.fixes = 0;
+            }
+        }
+        if diagnosis.reclassified() && self.memory.after_reclassification.is_none() {
+            self.memory.after_reclassification = Some(Recurrence {
+                failing: self.memory.failing.clone(),
+                times: 0,
+            });
+        }
+    }
+
+    /// Counts a verified fix against every failure that was blamed on its type.
+    pub(super) fn count_fix(&mut self, error_type: ErrorType) {
+        for tried in self
+            .memory
+            .tried
+            .values_mut()
+            .filter(|tried| tried.as_type == error_type)
+        {
+            tried.fixes += 1;
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! What happened to a task, and in which stage it can happen.
+
+use jiff::Timestamp;
+
+use crate::api::status::{ConstraintStatus, PlanStatus, SampleStatus};
+
+use super::diagnosis::Diagnosis;
+use super::progress::{BuildFault, BuiltImage, Document};
+use super::sandbox::Packages;
+use super::stage::{Category, Stage, Stop};
+use super::verdict::Verdict;
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// The samples were read.
+    SamplesRead {
+        /// The data context.
+        context: Document,
+        /// Profiles and inferred schemas.
+        profiles: Document,
+        /// What was read.
+        samples: Vec<SampleStatus>,
+    },
+    /// The constraints are checks now.
+    ConstraintsRead {
+        /// The checks.
+        checks: Document,
+        /// What became of each constraint.
+        constraints: Vec<ConstraintStatus>,
+    },
+    /// There is a plan.
+    Planned(PlanStatus),
+    /// There is a program.
+    CodeWritten(Written),
+    /// There is a suite.
+    TestsWritten(Written),
+    /// There is an image.
+    ImageReady {
+        /// The image.
+        built: BuiltImage,
+        /// Whether it was built for this (and not found).
+        fresh: bool,
+    },
+    /// The image cannot be built for want of a package.
+    BuildFailed {
+        /// Why.
+        fault: BuildFault,
+    },
+    /// Other packages took the place of those that cannot be installed.
+    EnvironmentFixed {
+        /// What was replaced by what.
+        replaced: Vec<(String, String)>,
+        /// What is wanted now.
+        wanted: Packages,
+    },
+    /// Tests and rehearsal ran.
+    Ran {
+        /// The record of the run.
+        run: Document,
+        /// What it showed.
+        verdict: Box<Verdict>,
+        /// When it started.
+        started_at: Timestamp,
+    },
+    /// The failures have a diagnosis.
+    Diagnosed {
+        /// The record of the diagnosis.
+        document: Document,
+        /// What it says.
+        diagnosis: Diagnosis,
+        /// Packages that it declares.
+        declared: Packages,
+        /// What is wanted now.
+        wanted: Packages,
+    },
+    /// The program was changed, and every named function with it.
+    CodeFixed(Written),
+    /// The suite was changed, and every named test with it.
+    TestsFixed(Written),
+    /// A fix came back that changes nothing, or not what it should.
+    FixNotApplied {
+        /// What is still as it was.
+        reason: String,
+    },
+    /// A reply cannot be used.
+    ReplyRejected {
+        /// Why, as a sentence for the model.
+        reason: String,
+    },
+    /// Something must change before the task can go on.
+    Blocked {
+        /// Infrastructure or configuration.
+        category: Category,
+        /// What happened, to which object, and what to do.
+        message: String,
+        /// When it is tried again.
+        retry_at: Timestamp,
+    },
+    /// A person says that the cause is gone.
+    Resumed,
+    /// A limit is spent.
+    Stopped(Stop),
+    /// The limit that stopped the task was raised.
+    LimitRaised,
+}
+
+/// Source that was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Where it lies.
+    pub document: Document,
+    /// Hash of its syntax tree.
+    pub tree: String,
+    /// Packages that replies declared so far.
+    pub declared: Packages,
+    /// What program and suite need now.
+    pub wanted: Packages,
+}
+
+impl Outcome {
+    /// The stages in which it can happen: the table of the machine's transitions.
+    #[must_use]
+    pub const fn stages(&self) -> &'static [Stage] {
+        match self {
+            Self::SamplesRead { .. } => &[Stage::ReadingSamples],
+            Self::ConstraintsRead { .. } => &[Stage::ReadingConstraints],
+            Self::Planned(_) => &[Stage::Planning],
+            Self::CodeWritten(_) => &[Stage::GeneratingCode],
+            Self::TestsWritten(_) => &[Stage::GeneratingTests],
+            Self::ImageReady { .. } | Self::BuildFailed { .. } => {
+                &[Stage::GeneratingTests, Stage::AwaitingImage]
+            }
+            Self::EnvironmentFixed { .. } => &[Stage::FixingEnvironment],
+            Self::Ran { .. } => &[Stage::RunningTests],
+            Self::Diagnosed { .. } => &[Stage::Diagnosing],
+            Self::CodeFixed(_) => &[Stage::FixingCode],
+            Self::TestsFixed(_) => &[Stage::FixingTests],
+            Self::FixNotApplied { .. } => &[Stage::FixingCode, Stage::FixingTests],
+            Self::ReplyRejected { .. } => &Stage::CALLING,
+            Self::Blocked { .. } | Self::Resumed | Self::Stopped(_) => &Stage::LIVE,
+            Self::LimitRaised => &[Stage::Failed],
+        }
+    }
+
+    /// The outcome's name, for messages.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::SamplesRead { .. } => "SamplesRead",
+            Self::ConstraintsRead { .. } => "ConstraintsRead",
+            Self::Planned(_) => "Planned",
+            Self::CodeWritten(_) => "CodeWritten",
+            Self::TestsWritten(_) => "TestsWritten",
+            Self::ImageReady { .. } => "ImageReady",
+            Self::BuildFailed { .. } => "BuildFailed",
+            Self::EnvironmentFixed { .. } => "EnvironmentFixed",
+            Self::Ran { .. } => "Ran",
+            Self::Diagnosed { .. } => "Diagnosed",
+            Self::CodeFixed(_) => "CodeFixed",
+            Self::TestsFixed(_) => "TestsFixed",
+            Self::FixNotApplied { .. } => "FixNotApplied",
+            Self::ReplyRejected { .. } => "ReplyRejected",
+            Self::Blocked { .. } => "Blocked",
+            Self::Resumed => "Resumed",
+            Self::Stopped(_) => "Stopped",
+            Self::LimitRaised => "LimitRaised",
+        }
+    }
+}
+
+/// An outcome that cannot happen in a stage.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("outcome {outcome} cannot happen in stage {stage}; this is a bug of the operator, please report it")]
+pub struct IllegalTransition {
+    /// The stage.
+    pub stage: Stage,
+    /// The outcome.
+    pub outcome: &'static str,
+}
