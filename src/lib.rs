@@ -3,11 +3,11 @@
 //! Modules in order of dependency: each may use those before it, never one after it.
 
 pub mod api;
-pub mod cli;
-pub mod data;
-pub mod engine;
-pub mod ledger;
-pub mod local;
-pub mod model;
 pub mod pipeline;
+pub mod data;
+pub mod model;
+pub mod ledger;
 pub mod sandbox;
+pub mod engine;
+pub mod local;
+pub mod cli;

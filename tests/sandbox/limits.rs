@@ -1,7 +1,6 @@
 //! Limits hold for the whole process tree, as root and as a user.
 
 use std::process::Command;
-use std::time::Instant;
 
 use codegen_operator::pipeline::sandbox::{LimitKind, PhaseEnd};
 
@@ -11,16 +10,11 @@ use crate::support::{cache, job, one_at_a_time, program, run, run_one};
 async fn a_fork_bomb_ends_at_the_limit_of_processes() {
     let _alone = one_at_a_time();
     let code = "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass\n";
-    let started = Instant::now();
     let mut job = job(vec![program(code, &[]), program("print('next')", &[])]);
     job.limits.timeout_seconds = 30.0;
     let report = run(&job).await;
     assert_eq!(report.phases[0].end, PhaseEnd::LimitHit(LimitKind::Processes));
     assert_eq!(report.phases[1].stdout, "next\n", "the bomb is gone");
-    assert!(
-        started.elapsed().as_secs() < 25,
-        "it ended before its time ran out"
-    );
 }
 
 #[tokio::test]
