@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::watch;
@@ -48,12 +49,12 @@ pub async fn execute(
 ) -> Result<Executed, RunError> {
     let store = FolderStore::open(&prepared.run.root().join("record")).map_err(stopped)?;
     let sandbox = Isolated::new()?;
-    let recorded = Ledger::new(&store)
-        .entries(last_call(&store).await?)
-        .await
-        .map_err(stopped)?
-        .len();
-    let model = model(prepared, options, *replayed + recorded)?;
+    let before = stored(&store).await?;
+    // Places after the saved progress are looked at too, for the progress may be older than the last call.
+    let last = before.as_ref().map_or(1, |progress| progress.sequence + 1);
+    let recorded = Ledger::new(&store).entries(last).await.map_err(stopped)?.len();
+    let active = before.map_or(0.0, |progress| progress.spent.active_seconds);
+    let model = model(prepared, options, *replayed + recorded, active)?;
     let sources = sources(prepared);
     let reader = WorkerReader {
         client: worker()?,
@@ -133,8 +134,8 @@ fn ends_here(progress: &Progress) -> bool {
         .is_none_or(|waiting| waiting.category == Category::Configuration || waiting.times >= MAX_WAITS)
 }
 
-fn pause(until: Timestamp) -> std::time::Duration {
-    std::time::Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default()
+fn pause(until: Timestamp) -> Duration {
+    Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default()
 }
 
 /// Ends when the user wants to stop and no call is in flight.
@@ -144,16 +145,18 @@ async fn asked_to_stop(mut stop: Stop, mut calling: watch::Receiver<bool>) {
     let _ = calling.wait_for(|calling| !*calling).await;
 }
 
-/// Number of the last call that can be in the record: places after the saved progress are looked at too, for it may be older.
-async fn last_call(store: &FolderStore) -> Result<u32, RunError> {
-    let Some(bytes) = store.load().await.map_err(stopped)? else {
-        return Ok(1);
-    };
-    let progress: Result<Progress, _> = serde_json::from_slice(&bytes);
-    Ok(progress.map_or(1, |progress| progress.sequence + 1))
+/// The progress that was saved last. A damaged one is the engine's to report.
+async fn stored(store: &FolderStore) -> Result<Option<Progress>, RunError> {
+    let bytes = store.load().await.map_err(stopped)?;
+    Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
 }
 
-fn model(prepared: &Prepared, options: &RunOptions, skip: usize) -> Result<AnyModel, RunError> {
+fn model(
+    prepared: &Prepared,
+    options: &RunOptions,
+    skip: usize,
+    active_seconds: f64,
+) -> Result<AnyModel, RunError> {
     if let Some(file) = &options.replay {
         let text = std::fs::read_to_string(file).map_err(|error| RunError::Replay {
             file: file.clone(),
@@ -171,6 +174,8 @@ fn model(prepared: &Prepared, options: &RunOptions, skip: usize) -> Result<AnyMo
     let mut model = ModelOptions::new(prepared.task.model.clone());
     model.api_key.clone_from(&prepared.credentials.api_key);
     model.headers.clone_from(&prepared.credentials.headers);
+    let rest = (prepared.task.limits.deadline_seconds - active_seconds).max(0.0);
+    model.task_deadline = Some(tokio::time::Instant::now() + Duration::from_secs_f64(rest));
     if let Some(variable) = &options.model.key_variable {
         model.key_source = format!("the variable {variable}");
     }
