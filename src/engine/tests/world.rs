@@ -329,7 +329,7 @@ impl World {
         };
         let mut progress = engine.load("run").await?;
         for _ in 0..500 {
-            let (next, step) = engine.step(progress).await?;
+            let (next, step) = Box::pin(engine.step(progress)).await?;
             progress = next;
             match step {
                 Step::Advanced => {}
