@@ -19,8 +19,9 @@ test: prerequisites ## Run every test
 	cargo test --locked --no-fail-fast
 
 demo: prerequisites ## Build, then run a real task on real data with recorded replies
-	cargo build --locked --release --bin kubectl-codegen
-	scripts/demo
+	@rm -rf codegen-out/demo
+	cargo run --locked --release --bin kubectl-codegen -- local -k examples/penguins \
+	  --replay examples/penguins/replies.jsonl --output codegen-out/demo
 
 bench: prerequisites ## Measure the figures of docs/benchmarks.md
 	cargo build --locked --release --bin kubectl-codegen

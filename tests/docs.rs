@@ -1,4 +1,4 @@
-//! Pages that are written from the code are what the code says.
+//! What the pages show is true: commands parse, manifests are accepted, generated pages are what the code says.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -7,17 +7,135 @@
 )]
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-fn page(name: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(name)).unwrap()
+use clap::Parser as _;
+use codegen_operator::api::validate;
+use codegen_operator::cli::args::Cli;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
+}
+
+fn pages() -> Vec<(String, String)> {
+    let mut paths = vec![root().join("README.md"), root().join("examples/README.md")];
+    paths.extend(
+        fs::read_dir(root().join("docs"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path()),
+    );
+    paths
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|ending| ending == "md"))
+        .map(|path| (path.display().to_string(), fs::read_to_string(path).unwrap()))
+        .collect()
+}
+
+/// The command lines of a page that call this program: words, without variables before and comments behind.
+fn commands(page: &str) -> Vec<Vec<String>> {
+    page.replace("\\\n", " ")
+        .lines()
+        .map(str::trim)
+        .filter_map(|line| {
+            let words: Vec<&str> = line
+                .split(" #")
+                .next()
+                .unwrap_or_default()
+                .split_whitespace()
+                .collect();
+            let start = words.iter().position(|word| !word.contains('='))?;
+            (words[start] == "kubectl-codegen" && words.len() > start + 1)
+                .then(|| words[start..].iter().map(ToString::to_string).collect())
+        })
+        .collect()
 }
 
 #[test]
 fn the_page_on_the_model_protocol_is_what_the_code_says() {
+    let page = fs::read_to_string(root().join("docs/model-protocol.md")).unwrap();
     let expected = codegen_operator::pipeline::protocol::page();
     assert!(
-        page("model-protocol.md") == expected,
+        page == expected,
         "docs/model-protocol.md differs from the code: run `make generate`"
     );
+}
+
+#[test]
+fn every_command_on_a_page_is_one_that_the_program_takes() {
+    let mut seen = 0;
+    for (name, page) in pages() {
+        for command in commands(&page) {
+            seen += 1;
+            if let Err(error) = Cli::try_parse_from(&command) {
+                panic!("{name}: `{}`\n{error}", command.join(" "));
+            }
+        }
+    }
+    assert!(seen >= 8, "only {seen} commands were found");
+}
+
+#[test]
+fn every_example_that_a_page_names_exists() {
+    for (name, page) in pages() {
+        for command in commands(&page) {
+            for word in command.iter().filter(|word| word.starts_with("examples/")) {
+                assert!(root().join(word).exists(), "{name}: {word}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_manifest_of_the_readme_is_accepted() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let yaml = readme
+        .split("```yaml\n")
+        .nth(1)
+        .unwrap()
+        .split("```")
+        .next()
+        .unwrap();
+    let value: serde_json::Value = serde_saphyr::from_str(yaml).unwrap();
+    if let Err(faults) = validate::manifest(&value) {
+        panic!("{faults:?}");
+    }
+}
+
+#[test]
+fn the_snippets_of_the_page_on_models_are_accepted() {
+    let page = fs::read_to_string(root().join("docs/models.md")).unwrap();
+    let mut seen = 0;
+    for yaml in page
+        .split("```yaml\n")
+        .skip(1)
+        .filter_map(|part| part.split("```").next())
+    {
+        let value: serde_json::Value = serde_saphyr::from_str(yaml).unwrap();
+        let spec = if value.get("spec").is_some() {
+            value["spec"].clone()
+        } else {
+            value.clone()
+        };
+        let Some(model) = spec.get("model") else { continue };
+        seen += 1;
+        let task = serde_json::json!({
+            "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeGenTask", "metadata": {"name": "snippet"},
+            "spec": {"prompt": "p", "model": model},
+        });
+        if let Err(faults) = validate::manifest(&task) {
+            panic!("{yaml}\n{faults:?}");
+        }
+    }
+    assert!(seen >= 6, "only {seen} snippets were found");
+}
+
+#[test]
+fn every_link_between_pages_leads_somewhere() {
+    let link = regex::Regex::new(r"\]\(([^)#:]+)\)").unwrap();
+    for (name, page) in pages() {
+        let folder = Path::new(&name).parent().unwrap();
+        for found in link.captures_iter(&page) {
+            assert!(folder.join(&found[1]).exists(), "{name}: {}", &found[1]);
+        }
+    }
 }

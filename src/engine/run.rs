@@ -86,6 +86,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let reports = match self.execute(&image, &jobs).await {
             Ok(Some(reports)) => reports,
             Ok(None) => return Ok(None),
+            Err(SandboxError::EnvironmentMissing(_)) => return Ok(Some(Outcome::ImageLost)),
             Err(error) => return Ok(Some(self.blocked(progress, error.category(), &error.to_string()))),
         };
         let record = match self.judged(progress, &jobs, reports, started_at).await? {

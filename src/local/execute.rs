@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::interrupt::Stop;
 use super::runner::{Prepared, RunError, RunOptions};
@@ -52,12 +54,12 @@ pub async fn execute(
 ) -> Result<Executed, RunError> {
     let store = FolderStore::open(&prepared.run.root().join("record")).map_err(stopped)?;
     let sandbox = Isolated::new()?;
-    let recorded = Ledger::new(&store)
-        .entries(last_call(&store).await?)
-        .await
-        .map_err(stopped)?
-        .len();
-    let model = model(prepared, options, *replayed + recorded)?;
+    let before = stored(&store).await?;
+    // Places after the saved progress are looked at too, for the progress may be older than the last call.
+    let last = before.as_ref().map_or(1, |progress| progress.sequence + 1);
+    let recorded = Ledger::new(&store).entries(last).await.map_err(stopped)?.len();
+    let active = before.map_or(0.0, |progress| progress.spent.active_seconds);
+    let model = model(prepared, options, *replayed + recorded, active)?;
     let sources = sources(prepared);
     let reader = WorkerReader {
         client: worker()?,
@@ -149,8 +151,8 @@ fn ends_here(progress: &Progress) -> bool {
         .is_none_or(|waiting| waiting.category == Category::Configuration || waiting.times >= MAX_WAITS)
 }
 
-fn pause(until: Timestamp) -> std::time::Duration {
-    std::time::Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default()
+fn pause(until: Timestamp) -> Duration {
+    Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default()
 }
 
 /// Ends when the user wants to stop and no call is in flight.
@@ -160,16 +162,18 @@ async fn asked_to_stop(mut stop: Stop, mut calling: watch::Receiver<bool>) {
     let _ = calling.wait_for(|calling| !*calling).await;
 }
 
-/// Number of the last call that can be in the record: places after the saved progress are looked at too, for it may be older.
-async fn last_call(store: &FolderStore) -> Result<u32, RunError> {
-    let Some(bytes) = store.load().await.map_err(stopped)? else {
-        return Ok(1);
-    };
-    let progress: Result<Progress, _> = serde_json::from_slice(&bytes);
-    Ok(progress.map_or(1, |progress| progress.sequence + 1))
+/// The progress that was saved last. A damaged one is the engine's to report.
+async fn stored(store: &FolderStore) -> Result<Option<Progress>, RunError> {
+    let bytes = store.load().await.map_err(stopped)?;
+    Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
 }
 
-fn model(prepared: &Prepared, options: &RunOptions, skip: usize) -> Result<AnyModel, RunError> {
+fn model(
+    prepared: &Prepared,
+    options: &RunOptions,
+    skip: usize,
+    active_seconds: f64,
+) -> Result<AnyModel, RunError> {
     if let Some(file) = &options.replay {
         let text = std::fs::read_to_string(file).map_err(|error| RunError::Replay {
             file: file.clone(),
@@ -190,6 +194,11 @@ fn model(prepared: &Prepared, options: &RunOptions, skip: usize) -> Result<AnyMo
     if let Some(deadline) = options.model_timeout {
         model.call_deadline = deadline;
     }
+    let rest = (prepared.task.limits.deadline_seconds - active_seconds).max(0.0);
+    // A deadline beyond what a clock can say is none.
+    model.task_deadline = Duration::try_from_secs_f64(rest)
+        .ok()
+        .and_then(|rest| Instant::now().checked_add(rest));
     if let Some(variable) = &options.model.key_variable {
         model.key_source = format!("the variable {variable}");
     }

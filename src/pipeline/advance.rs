@@ -79,6 +79,12 @@ pub fn advance(
         }
         Outcome::ImageReady { built, fresh } => next.take_image(built, fresh, now),
         Outcome::BuildFailed { fault } => next.take_fault(fault, now),
+        Outcome::ImageLost => {
+            next.build.built = None;
+            // The attempt has not run: it is entered again when the image is there.
+            next.attempt -= 1;
+            next.enter_image(now);
+        }
         Outcome::EnvironmentFixed { replaced, wanted } => {
             next.build.replaced.extend(replaced);
             next.build.wanted = wanted;

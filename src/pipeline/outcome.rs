@@ -47,6 +47,8 @@ pub enum Outcome {
         /// Why.
         fault: BuildFault,
     },
+    /// The image that the tests should run in is gone; it is built again.
+    ImageLost,
     /// Other packages took the place of those that cannot be installed.
     EnvironmentFixed {
         /// What was replaced by what.
@@ -132,7 +134,7 @@ impl Outcome {
                 &[Stage::GeneratingTests, Stage::AwaitingImage]
             }
             Self::EnvironmentFixed { .. } => &[Stage::FixingEnvironment],
-            Self::Ran { .. } => &[Stage::RunningTests],
+            Self::Ran { .. } | Self::ImageLost => &[Stage::RunningTests],
             Self::Diagnosed { .. } => &[Stage::Diagnosing],
             Self::CodeFixed(_) => &[Stage::FixingCode],
             Self::TestsFixed(_) => &[Stage::FixingTests],
@@ -154,6 +156,7 @@ impl Outcome {
             Self::TestsWritten(_) => "TestsWritten",
             Self::ImageReady { .. } => "ImageReady",
             Self::BuildFailed { .. } => "BuildFailed",
+            Self::ImageLost => "ImageLost",
             Self::EnvironmentFixed { .. } => "EnvironmentFixed",
             Self::Ran { .. } => "Ran",
             Self::Diagnosed { .. } => "Diagnosed",

@@ -356,3 +356,32 @@ async fn a_hopeless_task_ends_without_progress_within_twelve_calls() {
     );
     assert!(world.script.calls() <= 12, "{}", world.script.calls());
 }
+
+/// Completion tokens against replies of the original's shapes around the same plan, code and tests: it answers a detection call,
+/// repeats the whole program for a fix, fills in every field of a diagnosis and answers a verification call after a fix.
+#[test]
+fn fixes_cost_at_most_three_quarters_of_the_completion_tokens_of_whole_file_fixes() {
+    let size = |value: &Value| tokens(&value.to_string());
+    let code = program(WRONG, "");
+    let first = size(&plan()) + size(&code) + size(&suite(3));
+    let detect = size(&json!({"packages": [], "system_packages": []}));
+    let whole =
+        size(&json!({"language": "python", "code": program(RIGHT, "")["code"], "system_packages": []}));
+    let long_diagnosis = json!({"needs_system_packages": [], "failures": [{
+        "test_name": "test_discount_lowers_revenue",
+        "error_message": "assert 20.0 == 15.0 ± 1.5e-05. comparison failed. Obtained: 20.0. Expected: 15.0 ± 1.5e-05",
+        "expected_behavior": "Revenue 15.0 after a discount of 0.25.", "actual_behavior": "Revenue 20.0.",
+        "root_cause": "totals leaves the discount out.", "suggested_fix": "Multiply the price by (1 - discount).",
+        "error_type": "logic",
+    }]});
+    let verify = size(
+        &json!({"all_fixes_applied": true, "applied_fixes": ["Multiply the price by (1 - discount)."], "missing_fixes": [], "explanation": "The discount is applied."}),
+    );
+    let theirs = first + detect + size(&long_diagnosis) + whole + verify;
+    let ours = first + size(&finding("logic", &["totals"], &[])) + size(&json!({"code": totals(RIGHT)}));
+    println!(
+        "completion tokens: happy {first} against {}; one logic bug {ours} against {theirs}",
+        first + detect
+    );
+    assert!(ours * 4 <= theirs * 3, "{ours} against {theirs}");
+}

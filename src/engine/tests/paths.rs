@@ -11,7 +11,7 @@ use crate::api::status::ErrorType;
 use crate::engine::event::Event;
 use crate::ledger::MemoryStore;
 use crate::model::ModelError;
-use crate::pipeline::call::{CallKind, FinishReason};
+use crate::pipeline::call::{CallKind, FinishReason, Request};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::sandbox::TestFailure;
 use crate::pipeline::stage::{Category, Stage, StopReason};
@@ -340,10 +340,23 @@ async fn of_failing_acceptance_tests_the_model_learns_the_count_and_nothing_else
     assert!(!all.contains("hidden") && !all.contains("4711"));
 }
 
-use crate::pipeline::call::Request;
+#[tokio::test]
+async fn an_image_that_is_gone_is_built_again_and_costs_no_call() {
+    let world = World::new(task(), one_logic_bug(), splits);
+    world
+        .sandbox
+        .loses_image
+        .store(true, std::sync::atomic::Ordering::SeqCst);
+    let progress = end(&world).await;
+    assert_eq!(
+        (progress.stage, progress.attempt, world.script.calls()),
+        (Stage::Succeeded, 2, 5)
+    );
+    assert_eq!(world.sandbox.builds.load(std::sync::atomic::Ordering::SeqCst), 2);
+}
 
 #[tokio::test]
-async fn a_missing_key_waits_for_a_person_and_spends_no_iteration() {
+async fn an_endpoint_that_is_down_is_waited_for_and_spends_no_iteration() {
     let error = ModelError::Unreachable {
         endpoint: "http://127.0.0.1:1".into(),
         tries: 5,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -110,6 +110,8 @@ pub struct Fake {
     pub builds: AtomicUsize,
     pub runs: AtomicUsize,
     pub acceptance_passes: fn(&str) -> bool,
+    /// The image is gone at the next run.
+    pub loses_image: AtomicBool,
     installed: Mutex<BTreeMap<String, Vec<String>>>,
 }
 
@@ -121,6 +123,7 @@ impl Fake {
             builds: AtomicUsize::new(0),
             runs: AtomicUsize::new(0),
             acceptance_passes: |_| true,
+            loses_image: AtomicBool::new(false),
             installed: Mutex::default(),
         }
     }
@@ -214,6 +217,10 @@ impl Sandbox for Fake {
     }
 
     async fn run(&self, image: &str, job: &Job) -> Result<Progressing<Report>, SandboxError> {
+        if self.loses_image.swap(false, Ordering::SeqCst) {
+            self.installed.lock().unwrap().clear();
+            return Err(SandboxError::EnvironmentMissing(image.to_owned()));
+        }
         self.runs.fetch_add(1, Ordering::SeqCst);
         let installed = self
             .installed
@@ -329,7 +336,7 @@ impl World {
         };
         let mut progress = engine.load("run").await?;
         for _ in 0..500 {
-            let (next, step) = engine.step(progress).await?;
+            let (next, step) = Box::pin(engine.step(progress)).await?;
             progress = next;
             match step {
                 Step::Advanced => {}

@@ -1,1 +1,320 @@
+use rstest::rstest;
+use serde_json::{Value, json};
 
+use super::*;
+use crate::api::values::{Input, Output, ValueType};
+use crate::pipeline::call::{FinishReason, Usage};
+use crate::pipeline::progress::{BuildFault, BuiltImage};
+use crate::pipeline::test_support::{failed, pip, start, task, verdict};
+use crate::pipeline::verdict::CheckSource;
+
+const SOLUTION: &str = "def count(text: str) -> int:\n    \"\"\"Number of words.\"\"\"\n    return len(text)\n\n\ndef main() -> None:\n    \"\"\"Print a count.\"\"\"\n    print(count(\"a b\"))\n\n\nif __name__ == \"__main__\":\n    main()\n";
+const TESTS: &str = "import solution\n\n\ndef test_counts():\n    assert solution.count(\"a b\") == 2\n\n\ndef test_none():\n    assert solution.count(\"\") == 0\n";
+
+fn reply(value: &Value) -> Reply {
+    Reply {
+        text: value.to_string(),
+        finish: FinishReason::Complete,
+        usage: Usage::default(),
+    }
+}
+
+fn material() -> Material {
+    Material {
+        solution: SOLUTION.into(),
+        tests: TESTS.into(),
+        verdict: Some(verdict(vec![failed(
+            CheckSource::Test,
+            "test_solution.py::test_counts",
+            "assert 3 == 2",
+        )])),
+        ..Material::default()
+    }
+}
+
+fn taken(kind: CallKind, value: &Value) -> Result<Accepted, Refusal> {
+    accept(&task(), &start(), &material(), kind, &reply(value))
+}
+
+fn refused(result: Result<Accepted, Refusal>) -> String {
+    match result.unwrap_err() {
+        Refusal::Reply(reason) | Refusal::NotApplied(reason) => reason,
+    }
+}
+
+fn code(source: &str) -> Value {
+    json!({"code": source, "packages": [], "systemPackages": []})
+}
+
+fn row(error_type: &str, functions: &[&str], packages: &[&str]) -> Value {
+    json!({
+        "failure": 1, "errorType": error_type, "expected": "e", "actual": "a", "rootCause": "c", "suggestedFix": "f",
+        "functions": functions, "packages": packages, "systemPackages": [],
+    })
+}
+
+/// Material in which `functions` must change because of `error_type`.
+fn diagnosed(error_type: &str, functions: &[&str]) -> Material {
+    let rows = json!({"failures": [row(error_type, functions, &[])]});
+    let mut material = material();
+    match taken(CallKind::Diagnosis, &rows).unwrap() {
+        Accepted::Diagnosis { diagnosis, .. } => material.diagnosis = diagnosis,
+        other => panic!("{other:?}"),
+    }
+    material
+}
+
+#[test]
+fn a_program_brings_its_packages_along() {
+    let source = format!("import yaml\nimport json\n\n\n{SOLUTION}");
+    let mut value = code(&source);
+    value["packages"] = json!(["Tabulate"]);
+    let Ok(Accepted::Source(accepted)) = taken(CallKind::Code, &value) else {
+        panic!("refused")
+    };
+    assert_eq!(accepted.wanted, pip(&["pyyaml", "tabulate"]));
+    assert_eq!(accepted.source, source);
+}
+
+#[rstest]
+#[case::fence("```python\nx = 1\n```", "inside a fence")]
+#[case::empty("  \n", "The code is empty")]
+#[case::prose("Here is the code you asked for", "does not parse")]
+#[case::ends_the_process("import os\n\n\ndef f():\n    os._exit(0)\n", "os._exit")]
+#[case::runner("import _pytest\n\n\ndef f():\n    pass\n", "_pytest")]
+fn a_program_that_may_not_run_is_refused_with_the_evidence(#[case] source: &str, #[case] says: &str) {
+    let reason = refused(taken(CallKind::Code, &code(source)));
+    assert!(reason.contains(says), "{reason}");
+}
+
+#[test]
+fn a_program_that_leaves_out_an_option_or_an_output_is_refused_with_what_is_missing() {
+    let input: Input = serde_json::from_value(json!({"name": "decimals", "type": "Int"})).unwrap();
+    let output = Output {
+        name: "n".into(),
+        type_: ValueType::Int,
+        format: None,
+        description: None,
+    };
+    let task = Task {
+        inputs: vec![input],
+        outputs: vec![output],
+        ..task()
+    };
+    let reason = refused(accept(
+        &task,
+        &start(),
+        &material(),
+        CallKind::Code,
+        &reply(&code(SOLUTION)),
+    ));
+    assert!(
+        reason.contains("--decimals") && reason.contains("/var/outputs/n"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_declared_package_that_is_no_name_is_refused() {
+    let mut value = code(SOLUTION);
+    value["packages"] = json!(["--index-url=http://evil.example"]);
+    let reason = refused(taken(CallKind::Code, &value));
+    assert!(reason.contains("options of pip are not allowed"), "{reason}");
+}
+
+#[rstest]
+#[case::no_test("import solution\n\n\ndef helper():\n    return 1\n", "no test")]
+#[case::skip(
+    "import pytest\n\n\n@pytest.mark.skip\ndef test_a():\n    assert 1 == 2\n",
+    "skip"
+)]
+#[case::nothing_asserted("import solution\n\n\ndef test_a():\n    solution.count('')\n", "assert")]
+#[case::exit(
+    "import pytest\n\n\ndef test_a():\n    pytest.exit('ok', returncode=0)\n    assert 1\n",
+    "exit"
+)]
+fn a_suite_that_proves_nothing_is_refused_with_the_evidence(#[case] source: &str, #[case] says: &str) {
+    let reason = refused(taken(CallKind::Tests, &json!({"code": source})));
+    assert!(reason.contains(says), "{reason}");
+}
+
+#[test]
+fn every_constraint_needs_a_row_and_none_beyond() {
+    let task = Task {
+        constraints: vec!["a".into(), "b".into()],
+        ..task()
+    };
+    let check = |number: usize| json!({"constraint": number, "column": "", "kind": "none", "arguments": []});
+    let ask = |rows: Value| {
+        accept(
+            &task,
+            &start(),
+            &material(),
+            CallKind::Constraints,
+            &reply(&json!({"checks": rows})),
+        )
+    };
+    assert!(ask(json!([check(0), check(1)])).is_ok());
+    assert_eq!(
+        refused(ask(json!([check(0)]))),
+        "Constraint 1 has no row; give it one, of kind none if need be."
+    );
+    assert_eq!(
+        refused(ask(json!([check(0), check(1), check(2)]))),
+        "There is no constraint 2: they are numbered 0 to 1."
+    );
+}
+
+#[test]
+fn every_failure_needs_a_diagnosis() {
+    let reason = refused(taken(CallKind::Diagnosis, &json!({"failures": []})));
+    assert_eq!(reason, "Failure 1 has no diagnosis; diagnose each of the 1.");
+}
+
+#[test]
+fn functions_are_named_as_the_program_has_them_and_unknown_ones_are_dropped() {
+    let material = diagnosed("logic", &["solution.count", "count()", "invented"]);
+    assert_eq!(material.diagnosis.functions(ErrorType::Logic), ["count"]);
+    let material = diagnosed("test_error", &["invented"]);
+    assert_eq!(
+        material.diagnosis.functions(ErrorType::TestError),
+        ["test_counts"]
+    );
+}
+
+#[test]
+fn an_environment_failure_must_name_a_package_that_is_not_there() {
+    let mut progress = start();
+    let built = BuiltImage {
+        packages: pip(&["pandas"]),
+        ..BuiltImage::default()
+    };
+    progress.build.built = Some(built);
+    let ask = |packages: &[&str]| {
+        let rows = json!({"failures": [row("environment", &[], packages)]});
+        accept(
+            &task(),
+            &progress,
+            &material(),
+            CallKind::Diagnosis,
+            &reply(&rows),
+        )
+    };
+    assert!(refused(ask(&[])).contains("names no package"));
+    assert!(refused(ask(&["Pandas"])).contains("installed already"));
+    match ask(&["openpyxl"]).unwrap() {
+        Accepted::Diagnosis { wanted, .. } => assert_eq!(wanted, pip(&["openpyxl"])),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_fix_is_merged_into_the_program_and_says_what_changed() {
+    let material = diagnosed("logic", &["count"]);
+    let patch = json!({"code": "def count(text: str) -> int:\n    \"\"\"Number of words.\"\"\"\n    return len(text.split())\n"});
+    let Ok(Accepted::Source(fixed)) = accept(&task(), &start(), &material, CallKind::FixCode, &reply(&patch))
+    else {
+        panic!("refused")
+    };
+    assert!(
+        fixed.source.contains("text.split()") && fixed.source.contains("def main()"),
+        "{}",
+        fixed.source
+    );
+    assert_eq!(fixed.changed, ["count"]);
+}
+
+#[rstest]
+#[case::nothing_changed(
+    "def count(text: str) -> int:\n    \"\"\"Number of words.\"\"\"\n    # the same\n    return len(text)\n",
+    "leaves the program as it was"
+)]
+#[case::another_function(
+    "def main() -> None:\n    \"\"\"Print a count.\"\"\"\n    print(1)\n",
+    "are as they were: count"
+)]
+#[case::no_python("def count(:\n", "does not parse")]
+#[case::tampering(
+    "import os\n\n\ndef count(text: str) -> int:\n    \"\"\"Number of words.\"\"\"\n    os._exit(0)\n",
+    "os._exit"
+)]
+fn a_fix_that_does_not_do_it_is_not_applied(#[case] patch: &str, #[case] says: &str) {
+    let material = diagnosed("logic", &["count"]);
+    let result = accept(
+        &task(),
+        &start(),
+        &material,
+        CallKind::FixCode,
+        &reply(&json!({"code": patch})),
+    );
+    assert!(
+        matches!(&result, Err(Refusal::NotApplied(reason)) if reason.contains(says)),
+        "{result:?}"
+    );
+}
+
+#[test]
+fn a_fix_of_a_test_leaves_the_other_tests_alone() {
+    let material = diagnosed("test_error", &["test_counts"]);
+    let patch = json!({"code": "def test_counts():\n    assert solution.count(\"a b\") == 3\n"});
+    let Ok(Accepted::Source(fixed)) =
+        accept(&task(), &start(), &material, CallKind::FixTests, &reply(&patch))
+    else {
+        panic!("refused")
+    };
+    assert!(
+        fixed.source.contains("== 3") && fixed.source.contains("def test_none()"),
+        "{}",
+        fixed.source
+    );
+}
+
+#[test]
+fn a_fix_may_not_empty_a_test() {
+    let material = diagnosed("test_error", &["test_counts"]);
+    let patch = json!({"code": "def test_counts():\n    pass\n"});
+    let result = accept(&task(), &start(), &material, CallKind::FixTests, &reply(&patch));
+    assert!(matches!(&result, Err(Refusal::NotApplied(_))), "{result:?}");
+}
+
+fn replacing(name: &str, replacement: &str) -> Result<Accepted, Refusal> {
+    let mut progress = start();
+    progress.build.wanted = pip(&["pandsa<3", "requests"]);
+    progress.build.fault = Some(BuildFault {
+        packages: progress.build.wanted.clone(),
+        message: "no".into(),
+    });
+    let value = json!({"replacements": [{"manager": "pip", "name": name, "replacement": replacement}]});
+    accept(
+        &task(),
+        &progress,
+        &material(),
+        CallKind::FixEnvironment,
+        &reply(&value),
+    )
+}
+
+#[test]
+fn a_package_that_does_not_exist_is_replaced_or_left_out() {
+    match replacing("Pandsa", "pandas").unwrap() {
+        Accepted::Environment { wanted, .. } => assert_eq!(wanted, pip(&["pandas", "requests"])),
+        other => panic!("{other:?}"),
+    }
+    match replacing("pandsa", "").unwrap() {
+        Accepted::Environment { wanted, .. } => assert_eq!(wanted, pip(&["requests"])),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[rstest]
+#[case::unknown("numpy", "x", "none of the packages")]
+#[case::the_same("requests", "requests", "as they were")]
+#[case::an_address("pandsa", "https://evil.example/x.whl", "not allowed")]
+fn a_replacement_that_helps_nothing_is_refused(
+    #[case] name: &str,
+    #[case] replacement: &str,
+    #[case] says: &str,
+) {
+    let reason = refused(replacing(name, replacement));
+    assert!(reason.contains(says), "{reason}");
+}

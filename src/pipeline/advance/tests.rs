@@ -279,6 +279,15 @@ fn a_package_that_does_not_exist_is_replaced_by_the_model_and_built_again() {
 }
 
 #[test]
+fn an_image_that_is_gone_is_built_again_and_spends_no_attempt() {
+    let mut walk = Walk::new(task());
+    walk.until_tests().take(Outcome::ImageLost);
+    assert_eq!((walk.stage(), walk.progress.attempt), (Stage::AwaitingImage, 0));
+    walk.take(ready(&[]));
+    assert_eq!((walk.stage(), walk.progress.attempt), (Stage::RunningTests, 1));
+}
+
+#[test]
 fn a_vacuous_suite_is_asked_for_again_with_the_evidence() {
     let mut walk = Walk::new(task());
     walk.until_tests()
@@ -607,6 +616,7 @@ fn every_transition_is_taken_by_a_test() {
     a_logic_failure_is_diagnosed_fixed_and_tested_again();
     a_mixed_diagnosis_is_fixed_in_one_attempt_environment_first_then_program_then_suite();
     a_package_that_does_not_exist_is_replaced_by_the_model_and_built_again();
+    an_image_that_is_gone_is_built_again_and_spends_no_attempt();
     a_fix_that_is_not_applied_is_asked_for_three_times_and_then_ends_the_task_when_nothing_else_was_fixed();
     a_fix_that_is_not_applied_is_left_out_when_another_one_was();
     the_last_iteration_ends_the_task_and_a_raised_limit_goes_on_from_there();
@@ -644,7 +654,7 @@ fn every_transition_is_taken_by_a_test() {
 }
 
 /// One of each; the count keeps a new one from being forgotten.
-fn every_outcome() -> [Outcome; 18] {
+fn every_outcome() -> [Outcome; 19] {
     let written = || Written {
         document: document("d"),
         tree: String::new(),
@@ -666,6 +676,7 @@ fn every_outcome() -> [Outcome; 18] {
         Outcome::TestsWritten(written()),
         ready(&[]),
         fault(&[]),
+        Outcome::ImageLost,
         Outcome::EnvironmentFixed {
             replaced: Vec::new(),
             wanted: Packages::default(),

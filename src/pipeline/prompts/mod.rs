@@ -238,7 +238,7 @@ fn short_text(check: &FailedCheck) -> String {
 }
 
 fn long_text(check: &FailedCheck) -> String {
-    let mut text = check.headline();
+    let mut text = head(&check.headline(), FAILURE_BYTES);
     if !check.detail.text.is_empty() && !text.contains(check.detail.text.trim()) {
         text.push('\n');
         text.push_str(&tail(check.detail.text.trim_end(), FAILURE_BYTES));
