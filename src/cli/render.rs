@@ -13,6 +13,8 @@ const NAME_COLUMNS: usize = 13;
 const TEXT_COLUMNS: usize = 96;
 /// Most failing tests that are listed; the rest is counted.
 const MAX_FAILING: usize = 5;
+/// Most lines of a failing test.
+const MAX_FAILING_LINES: usize = 2;
 /// Most lines of a root cause.
 const MAX_CAUSE_LINES: usize = 3;
 
@@ -45,6 +47,11 @@ impl Rendered {
 #[must_use]
 pub fn render(event: &Event) -> Rendered {
     match event {
+        Event::Resumed { stage, replies } => Rendered::line(
+            Mark::Detail,
+            "goes on",
+            &format!("in stage {stage}; recorded replies that are not asked for again: {replies}"),
+        ),
         Event::StageEntered { stage, attempt } => stage_entered(*stage, *attempt),
         Event::CallStarted { kind, sequence } => {
             Rendered::running(format!("call {sequence}: the model {}", doing(*kind)))
@@ -86,8 +93,8 @@ pub fn render(event: &Event) -> Rendered {
             TEXT_COLUMNS - 10,
         )),
         Event::BuildFinished {
-            image,
             python,
+            packages,
             seconds: time,
             cached,
         } => {
@@ -96,7 +103,12 @@ pub fn render(event: &Event) -> Rendered {
             } else {
                 seconds(*time)
             };
-            Rendered::line(Mark::Done, "environment", &format!("{image} ({python})   {time}"))
+            let packages = count(*packages as u64, "package");
+            Rendered::line(
+                Mark::Done,
+                "environment",
+                &format!("Python {python}, {packages}   {time}"),
+            )
         }
         Event::BuildFailed { message } => {
             named_paragraph(Mark::Failed, "environment", message, MAX_CAUSE_LINES)
@@ -167,7 +179,10 @@ fn tests_finished(
         Mark::Failed
     };
     let mut lines = vec![step(mark, &format!("attempt {attempt}"), &parts.join(", "))];
-    lines.extend(failing.iter().take(MAX_FAILING).map(|test| detail(test)));
+    for test in failing.iter().take(MAX_FAILING) {
+        let test = test.strip_prefix("test_solution.py::").unwrap_or(test);
+        lines.extend(paragraph(test, MAX_FAILING_LINES).iter().map(|text| detail(text)));
+    }
     if failing.len() > MAX_FAILING {
         lines.push(detail(&format!("and {} more", failing.len() - MAX_FAILING)));
     }
@@ -210,7 +225,7 @@ fn iteration_finished(attempt: u32, error_types: &[String], packages_added: &[St
     let types = if error_types.is_empty() {
         "passed".to_owned()
     } else {
-        error_types.join(", ")
+        format!("error types: {}", error_types.join(", "))
     };
     let mut text = types;
     if !packages_added.is_empty() {

@@ -239,6 +239,8 @@ impl Client {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
+            // Ctrl-C is for the parent alone: it would look as if the file had crashed its reader.
+            .process_group(0)
             .kill_on_drop(true)
             .spawn()?;
         let Child {

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::interrupt::Stop;
 use super::runner::{Prepared, RunError, RunOptions};
 use crate::data::worker::Client;
-use crate::engine::event::Observer;
+use crate::engine::event::{Event, Observer};
 use crate::engine::reader::WorkerReader;
 use crate::engine::{Engine, Step, Surroundings};
 use crate::ledger::{Entry, FolderStore, Ledger, Store};
@@ -31,8 +32,12 @@ pub const WORKER: &str = "worker";
 
 /// Where a task came to, with its record.
 pub struct Executed {
-    /// The end, or what it waits for.
+    /// The end, or where it stopped.
     pub progress: Progress,
+    /// Why it stopped before its end; `None` when it ended, or waits for something.
+    pub stopped: Option<RunError>,
+    /// Whether it had ended in an earlier run, so that nothing was left to do.
+    pub had_ended: bool,
     /// The record.
     pub store: FolderStore,
     /// Every call.
@@ -86,34 +91,44 @@ pub async fn execute(
             .await
             .map_err(stopped)?;
     }
-    loop {
+    let had_ended = progress.stage.is_terminal();
+    if recorded > 0 && !had_ended {
+        observer.event(&Event::Resumed {
+            stage: progress.stage,
+            replies: recorded,
+        });
+    }
+    let why = loop {
         let (next, came_to) = tokio::select! {
             biased;
-            performed = engine.step(progress.clone()) => performed.map_err(stopped)?,
-            () = asked_to_stop(stop.clone(), calling.clone()) => return Err(RunError::Interrupted),
+            performed = engine.step(progress.clone()) => match performed {
+                Ok(performed) => performed,
+                Err(error) => break Some(stopped(error)),
+            },
+            () = asked_to_stop(stop.clone(), calling.clone()) => break Some(RunError::Interrupted),
         };
         progress = next;
         if stop.is_requested() && !progress.stage.is_terminal() {
-            return Err(RunError::Interrupted);
+            break Some(RunError::Interrupted);
         }
         match came_to {
             Step::Advanced => {}
             Step::Pending => tokio::task::yield_now().await,
-            Step::Finished => break,
+            Step::Finished => break None,
             Step::Waiting(until) => {
                 if let Some(refusal) = sandbox.refusal.get() {
-                    return Err(RunError::NoIsolation(refusal.clone()));
+                    break Some(RunError::NoIsolation(refusal.clone()));
                 }
                 if ends_here(&progress) {
-                    break;
+                    break None;
                 }
                 tokio::select! {
                     () = tokio::time::sleep(pause(until)) => {}
-                    () = asked_to_stop(stop.clone(), calling.clone()) => return Err(RunError::Interrupted),
+                    () = asked_to_stop(stop.clone(), calling.clone()) => break Some(RunError::Interrupted),
                 }
             }
         }
-    }
+    };
     let entries = Ledger::new(&store)
         .entries(progress.sequence)
         .await
@@ -121,6 +136,8 @@ pub async fn execute(
     *replayed += entries.len();
     Ok(Executed {
         progress,
+        stopped: why,
+        had_ended,
         store,
         entries,
     })
@@ -174,8 +191,14 @@ fn model(
     let mut model = ModelOptions::new(prepared.task.model.clone());
     model.api_key.clone_from(&prepared.credentials.api_key);
     model.headers.clone_from(&prepared.credentials.headers);
+    if let Some(deadline) = options.model_timeout {
+        model.call_deadline = deadline;
+    }
     let rest = (prepared.task.limits.deadline_seconds - active_seconds).max(0.0);
-    model.task_deadline = Some(tokio::time::Instant::now() + Duration::from_secs_f64(rest));
+    // A deadline beyond what a clock can say is none.
+    model.task_deadline = Duration::try_from_secs_f64(rest)
+        .ok()
+        .and_then(|rest| Instant::now().checked_add(rest));
     if let Some(variable) = &options.model.key_variable {
         model.key_source = format!("the variable {variable}");
     }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use thiserror::Error;
 
 use super::credentials::{
     CredentialError, KeyOptions, ModelCredentials, model_credentials, sandbox_variables,
 };
-use super::execute::{Executed, execute};
+use super::execute::execute;
 use super::folder::{DEFAULT_OUTPUT, FolderError, RunFolder, TaskFolder};
 use super::freeze::{FreezeError, freeze};
 use super::interrupt::{INTERRUPTED, Stop};
@@ -33,8 +34,8 @@ pub struct RunOptions {
     pub replay: Option<PathBuf>,
     /// Whether a changed request is an error when replaying.
     pub replay_strict: bool,
-    /// Where replies are recorded.
-    pub record: Option<PathBuf>,
+    /// Time that one model call has, all its tries together; `None` for the default.
+    pub model_timeout: Option<Duration>,
     /// Whether an earlier run is moved aside.
     pub fresh: bool,
 }
@@ -70,7 +71,7 @@ pub struct Prepared {
 }
 
 /// What came of one task.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Ended {
     /// The task with its status.
     pub task: CodeGenTask,
@@ -80,6 +81,10 @@ pub struct Ended {
     pub outputs: Vec<(String, String)>,
     /// What a person should know besides: where an earlier run or an edited file lies now.
     pub notices: Vec<String>,
+    /// Every reply so far, as `--replay` reads them.
+    pub recording: String,
+    /// Why it stopped before its end; `None` when it ended, or waits for something.
+    pub stopped: Option<RunError>,
 }
 
 impl Ended {
@@ -91,6 +96,16 @@ impl Ended {
             .as_ref()
             .and_then(|status| status.stage.as_deref())
             == Some("Succeeded")
+    }
+
+    /// Whether it failed for good, or until a limit is raised: not when it waits or was stopped.
+    #[must_use]
+    pub fn failed(&self) -> bool {
+        self.task
+            .status
+            .as_ref()
+            .and_then(|status| status.stage.as_deref())
+            == Some("Failed")
     }
 }
 
@@ -187,10 +202,12 @@ pub async fn run_task(
     let prepared = prepare(object, objects, options, output).await?;
     let executed = Box::pin(execute(&prepared, options, replayed, observer, stop)).await?;
     let results = collect(&prepared, &executed, object).await?;
-    let moved = prepared.folder.publish(&results.files)?;
-    if let Some(file) = &options.record {
-        record(file, &executed)?;
-    }
+    let (moved, stopped) = match (prepared.folder.publish(&results.files), executed.stopped) {
+        (Ok(moved), stopped) => (moved, stopped),
+        // What stopped the task (a full disk) often keeps its results from being written too, and says more.
+        (Err(_), Some(stopped)) => (Vec::new(), Some(stopped)),
+        (Err(error), None) => (Vec::new(), Some(RunError::Stopped(error.to_string()))),
+    };
     let earlier = prepared
         .set_aside
         .iter()
@@ -198,25 +215,18 @@ pub async fn run_task(
     let edited = moved
         .iter()
         .map(|path| format!("your edited file is now {}", path.display()));
-    let notices = earlier.chain(edited).collect();
+    let had_ended = executed.had_ended.then(|| {
+        "this is the end of an earlier run: nothing was called or run now; --fresh starts over".to_owned()
+    });
+    let notices = earlier.chain(edited).chain(had_ended).collect();
     Ok(Ended {
         task: results.task,
         folder: output.to_owned(),
         outputs: results.outputs,
         notices,
+        recording: export_replies(&executed.entries),
+        stopped,
     })
-}
-
-/// Adds the replies of a task to the recording.
-fn record(file: &Path, executed: &Executed) -> Result<(), RunError> {
-    use std::io::Write as _;
-    let lines = export_replies(&executed.entries);
-    std::fs::OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(file)
-        .and_then(|mut open| open.write_all(lines.as_bytes()))
-        .map_err(|error| RunError::Stopped(format!("--record {}: {error}", file.display())))
 }
 
 /// Locks the folder, freezes what the task refers to and answers its open questions.

@@ -76,8 +76,8 @@ fn start() -> Vec<Event> {
     });
     events.extend(call(CallKind::Tests, 3));
     events.push(Event::BuildFinished {
-        image: "venv-3f2a91c0de".to_owned(),
-        python: "Python 3.12.4".to_owned(),
+        python: "3.12.4".to_owned(),
+        packages: 9,
         seconds: 11.0,
         cached: false,
     });
