@@ -40,12 +40,16 @@ impl Written {
 
     /// A ConfigMap of these keys.
     pub fn config_map(self, name: &str, data: &Value) -> Self {
-        self.object(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}))
+        self.object(
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}),
+        )
     }
 
     /// A Secret of these keys.
     pub fn secret(self, name: &str, data: &Value) -> Self {
-        self.object(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data}))
+        self.object(
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data}),
+        )
     }
 
     /// A further argument of the command.
@@ -67,7 +71,10 @@ impl Written {
             "plan",
             &json!({"description": "Does the work.", "approach": "Step by step.", "libraries": []}),
         )
-        .reply("code", &json!({"code": code, "packages": [], "systemPackages": []}))
+        .reply(
+            "code",
+            &json!({"code": code, "packages": [], "systemPackages": []}),
+        )
     }
 
     /// The suite.
@@ -111,14 +118,9 @@ impl Written {
             "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeGenTask",
             "metadata": {"name": "written"}, "spec": self.spec,
         });
-        let documents: Vec<String> = self
-            .objects
-            .iter()
-            .chain([&task])
-            .map(Value::to_string)
-            .collect();
+        let documents: Vec<String> = self.objects.iter().chain([&task]).map(Value::to_string).collect();
         let manifest = folder.join("task.yaml");
-        std::fs::write(&manifest, documents.join("\n---\n")).unwrap();
+        std::fs::write(&manifest, format!("---\n{}\n", documents.join("\n---\n"))).unwrap();
         let lines: Vec<String> = self.replies.iter().map(Value::to_string).collect();
         let replies = folder.join("replies.jsonl");
         std::fs::write(&replies, lines.join("\n")).unwrap();

@@ -99,7 +99,10 @@ impl<'a> Search<'a> {
 
     /// A dotted path that is read, written or called.
     fn path(&mut self, path: &str, at: TextSize) {
-        if let Some(reason) = paths::forbidden(path, self.kind == Kind::Suite) {
+        let in_suite = self.kind == Kind::Suite;
+        let reason = paths::forbidden(path, in_suite)
+            .or_else(|| paths::forbidden(paths::of_another_module(path)?, in_suite));
+        if let Some(reason) = reason {
             self.add(at, format!("`{path}` {reason}."));
         }
     }
@@ -139,6 +142,13 @@ impl<'a> Search<'a> {
                 format!("`{name}` always gives the same answer; compare the values."),
             );
         }
+        let compares = matches!(name, "__eq__" | "__ne__" | "__bool__");
+        if compares && !rules::always_holds(name, &function.body) && !rules::looks_at_operand(function) {
+            self.add(
+                function.name.start(),
+                format!("`{name}` never looks at what it compares; compare the values."),
+            );
+        }
         let exits_late = function
             .decorator_list
             .iter()
@@ -152,6 +162,16 @@ impl<'a> Search<'a> {
     }
 
     fn assignment(&mut self, targets: &[Expr], value: &Expr) {
+        let given = self.aliases.path(value).unwrap_or_default();
+        if matches!(
+            given.as_str(),
+            "exec" | "eval" | "compile" | "__import__" | "importlib.import_module"
+        ) {
+            self.add(
+                value.start(),
+                format!("`{given}` gets another name; call it by its own."),
+            );
+        }
         for target in targets {
             let at = target.start();
             if let Expr::Attribute(attribute) = target {
@@ -221,6 +241,17 @@ impl<'a> Search<'a> {
                     .into_iter()
                     .for_each(|module| self.path(&module, at));
             }
+            "operator.attrgetter" | "operator.methodcaller" => self.lookup(&path, call),
+            "vars"
+                if first
+                    .and_then(|object| self.aliases.path(object))
+                    .is_some_and(|root| paths::is_sensitive_module(&root)) =>
+            {
+                self.add(at, "The names of a module are looked up in bulk; write the name.");
+            }
+            "type" | "builtins.type" if self.kind == Kind::Solution && !rules::makes_plain_class(call) => {
+                self.add(at, "A class is made by a call of `type`; write the class.");
+            }
             "getattr" | "builtins.getattr" | "setattr" | "delattr" | "builtins.setattr" | "hasattr" => {
                 self.reflection(&path, call);
             }
@@ -275,6 +306,25 @@ impl<'a> Search<'a> {
                 at,
                 format!("`{function}` runs text that is not visible here; write the code itself."),
             ),
+        }
+    }
+
+    /// `operator.attrgetter` and `methodcaller`: the name must be in the text, and not one that reaches for the interpreter.
+    fn lookup(&mut self, function: &str, call: &'a ast::ExprCall) {
+        let at = call.start();
+        let names = if function == "operator.attrgetter" {
+            &call.arguments.args[..]
+        } else {
+            &call.arguments.args[..call.arguments.args.len().min(1)]
+        };
+        for name in names {
+            let known = self.bindings.strings(name);
+            if known.is_empty() || known.iter().any(|name| rules::is_telling_attribute(name)) {
+                self.add(
+                    at,
+                    format!("`{function}` looks up a name that is computed or not the program's; write the attribute."),
+                );
+            }
         }
     }
 
@@ -341,6 +391,13 @@ impl<'a> Search<'a> {
     fn attribute(&mut self, attribute: &'a ast::ExprAttribute) {
         if let Some(reason) = rules::forbidden_attribute(attribute.attr.as_str()) {
             self.add(attribute.attr.start(), format!("`{}` {reason}.", attribute.attr));
+        }
+        let owner = self.aliases.path(&attribute.value).unwrap_or_default();
+        if attribute.attr.as_str() == "__dict__" && paths::is_sensitive_module(&owner) {
+            self.add(
+                attribute.attr.start(),
+                format!("The names of `{owner}` are looked up in bulk; write the name."),
+            );
         }
     }
 

@@ -3,6 +3,8 @@
 const ENDS: &str = "ends or forks the process past the test runner; return or raise instead";
 const WATCHES: &str = "reaches into the running interpreter; a program needs no view of who runs it";
 const RUNNER: &str = "is the test runner; a program must not know it";
+const DYNAMIC: &str = "runs or loads what is not visible here; write the code itself";
+const EQUALS: &str = "equals everything; return the value itself";
 const NATIVE: &str = "reaches into the memory of the process; leave it out";
 
 /// Paths, each with everything below it.
@@ -45,6 +47,15 @@ const BOTH: &[(&str, &str)] = &[
     ("gc.get_referents", WATCHES),
     ("__builtins__", WATCHES),
     ("sys.modules", WATCHES),
+    ("__main__", WATCHES),
+    ("traceback.walk_stack", WATCHES),
+    ("pydoc.locate", DYNAMIC),
+    ("pkgutil.resolve_name", DYNAMIC),
+    ("code.InteractiveInterpreter", DYNAMIC),
+    ("code.InteractiveConsole", DYNAMIC),
+    ("timeit.timeit", DYNAMIC),
+    ("timeit.repeat", DYNAMIC),
+    ("timeit.Timer", DYNAMIC),
     ("_pytest", RUNNER),
     ("pluggy", RUNNER),
     ("conftest", RUNNER),
@@ -53,7 +64,13 @@ const BOTH: &[(&str, &str)] = &[
 ];
 
 /// What only tests may use.
-const SOLUTION: &[(&str, &str)] = &[("pytest", RUNNER), ("importlib.reload", WATCHES)];
+const SOLUTION: &[(&str, &str)] = &[
+    ("pytest", RUNNER),
+    ("importlib.reload", WATCHES),
+    ("runpy.run_path", DYNAMIC),
+    ("runpy.run_module", DYNAMIC),
+    ("unittest.mock.ANY", EQUALS),
+];
 
 /// What takes tests out of a session.
 const SUITE: &[(&str, &str)] = &[
@@ -117,6 +134,15 @@ pub(super) fn forbidden(path: &str, in_suite: bool) -> Option<&'static str> {
                 })
                 .flatten()
         })
+}
+
+/// The part of a path that begins at a module that another one has imported: `sys.modules` of `logging.sys.modules`.
+pub(super) fn of_another_module(path: &str) -> Option<&str> {
+    let mut inner = path
+        .match_indices('.')
+        .map(|(dot, _)| &path[dot + 1..])
+        .filter(|rest| is_sensitive_module(rest.split('.').next().unwrap_or(rest)));
+    inner.next_back()
 }
 
 /// Modules whose attributes must be named in the text.

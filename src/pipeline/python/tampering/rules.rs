@@ -1,7 +1,7 @@
 //! Rules on single nodes: attributes, texts, comparisons that always hold.
 
-use ruff_python_ast::visitor::Visitor;
-use ruff_python_ast::{Expr, Stmt};
+use ruff_python_ast::visitor::{self, Visitor};
+use ruff_python_ast::{self as ast, Expr, Stmt};
 
 use super::super::syntax::{Aliases, Mentions, docstring, literal};
 
@@ -62,6 +62,63 @@ pub(super) fn always_holds(name: &str, body: &[Stmt]) -> bool {
             .is_some_and(|value| is_constant_answer(name, value)),
         _ => false,
     }
+}
+
+/// Whether a comparison looks at what it compares: at more of the other object than its type, or at `self` where there is
+/// no other.
+pub(super) fn looks_at_operand(function: &ast::StmtFunctionDef) -> bool {
+    let operand = function.parameters.iter().take(2).last();
+    operand.is_none_or(|operand| {
+        let mut look = Look {
+            operand: operand.name().as_str(),
+            found: false,
+        };
+        look.visit_body(&function.body);
+        look.found
+    })
+}
+
+struct Look<'a> {
+    operand: &'a str,
+    found: bool,
+}
+
+impl<'a> Visitor<'a> for Look<'_> {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        match expr {
+            Expr::Call(call)
+                if call
+                    .func
+                    .as_name_expr()
+                    .is_some_and(|name| matches!(name.id.as_str(), "isinstance" | "type")) => {}
+            Expr::Name(name) => self.found |= name.id.as_str() == self.operand,
+            _ => visitor::walk_expr(self, expr),
+        }
+    }
+}
+
+/// Whether a call of `type` makes no class, or one without special methods.
+pub(super) fn makes_plain_class(call: &ast::ExprCall) -> bool {
+    let Some(members) = call.arguments.args.get(2) else {
+        return true;
+    };
+    let is_plain = |key: &Expr| literal(key).is_some_and(|name| !ast::helpers::is_dunder(name));
+    members.as_dict_expr().is_some_and(|members| {
+        members
+            .items
+            .iter()
+            .all(|item| item.key.as_ref().is_some_and(is_plain))
+    })
+}
+
+/// Whether an attribute name is one that only code uses that looks for the interpreter or the way out of it.
+pub(super) fn is_telling_attribute(name: &str) -> bool {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    forbidden_attribute(last).is_some()
+        || matches!(
+            last,
+            "modules" | "_exit" | "_getframe" | "settrace" | "setprofile" | "get_objects" | "get_referrers"
+        )
 }
 
 /// `True`, or for `__ne__` `False`.

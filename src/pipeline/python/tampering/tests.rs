@@ -54,6 +54,29 @@ fn whats(findings: &[Finding]) -> String {
 #[case("x = ().__class__.__bases__[0].__subclasses__()\n", 1)]
 #[case("def f():\n    pass\nf.__globals__['x'] = 1\n", 3)]
 #[case("x.__class__ = Y\n", 1)]
+#[case("import __main__\n", 1)]
+#[case("import logging\nlogging.sys.modules['x'] = None\n", 2)]
+#[case("import shutil\nleave = shutil.os._exit\n", 2)]
+#[case("import sys\nsys.__dict__[name] = None\n", 2)]
+#[case("import sys\nvars(sys)\n", 2)]
+#[case("import operator, sys\noperator.attrgetter('mod' + 'ules')(sys)\n", 2)]
+#[case("from operator import methodcaller\nmethodcaller(name)(x)\n", 2)]
+#[case("import importlib\nload = importlib.import_module\n", 2)]
+#[case("import pkgutil\npkgutil.resolve_name(x)\n", 2)]
+#[case("import pydoc\npydoc.locate(x)\n", 2)]
+#[case("import timeit\ntimeit.timeit(x)\n", 2)]
+#[case("import code\ncode.InteractiveInterpreter()\n", 2)]
+#[case("import runpy\nrunpy.run_path('/tmp/x.py')\n", 2)]
+#[case("import traceback\ntraceback.walk_stack(None)\n", 2)]
+#[case("from unittest import mock\nx = mock.ANY\n", 2)]
+#[case("from unittest.mock import ANY\n", 1)]
+#[case("A = type('A', (int,), {'__eq__': f})\n", 1)]
+#[case("A = type('A', (int,), members)\n", 1)]
+#[case(
+    "class A(int):\n    def __eq__(self, other):\n        return isinstance(other, object)\n",
+    2
+)]
+#[case("class A:\n    def __bool__(self):\n        return len('x') == 1\n", 2)]
 #[case("class A:\n    def __eq__(self, other):\n        return True\n", 2)]
 #[case(
     "class A:\n    def __eq__(self, other):\n        '''Equal.'''\n        return True\n",
@@ -121,6 +144,13 @@ fn a_program_that_reaches_for_the_runner_is_found(#[case] source: &str, #[case] 
 #[case("import logging\nlogging.getLogger(__name__).info('x')\n")]
 #[case("globals()['TABLE'] = 1\n")]
 #[case("import unittest.mock\n")]
+#[case("from operator import attrgetter, itemgetter\nrows.sort(key=attrgetter('name', 'date.year'))\n")]
+#[case(
+    "class A:\n    def __eq__(self, other):\n        if not isinstance(other, A):\n            return NotImplemented\n        return self.x == other.x\n"
+)]
+#[case("class A:\n    def __bool__(self):\n        return bool(self.rows)\n")]
+#[case("import code_table as code\ndef f(x):\n    return vars(x), type(x), code.lookup(x)\n")]
+#[case("Row = type('Row', (tuple,), {'width': 3})\n")]
 fn plain_programs_are_left_alone(#[case] source: &str) {
     let found = solution_findings(&Module::parse(source).unwrap());
     assert!(found.is_empty(), "{source}\n{}", whats(&found));
@@ -282,6 +312,10 @@ fn a_suite_that_cannot_fail_is_found(#[case] source: &str, #[case] line: u32, #[
     "import pytest, sys\ndef test_a():\n    assert f() == 1\nif __name__ == '__main__':\n    sys.exit(pytest.main([__file__]))\n"
 )]
 #[case("def test_a():\n    result = f()\n    assert result == f()\n    assert isinstance(result, int)\n")]
+#[case(
+    "import runpy\ndef test_a(capsys):\n    runpy.run_path('solution.py', run_name='__main__')\n    assert capsys.readouterr().out == '1'\n"
+)]
+#[case("def test_a():\n    args = type('Args', (), {'n': 1})()\n    assert f(args) == 1\n")]
 #[case("import pytest\n@pytest.fixture(autouse=True)\ndef clean(tmp_path):\n    yield tmp_path\n")]
 fn plain_suites_are_left_alone(#[case] source: &str) {
     let found = suite_findings(&Module::parse(source).unwrap());
