@@ -8,12 +8,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::args::Color;
 use super::paint::{Line, paint};
-use super::render::{Rendered, render};
+use super::render::{Rendered, render, same_again};
 use crate::engine::event::{Event, Observer};
 
 /// Shows events to a person. One for the whole command.
 pub struct Progress {
     bar: Mutex<Option<ProgressBar>>,
+    /// What it last waited for: the same again is said in a word.
+    waited_for: Mutex<String>,
     is_terminal: bool,
     is_coloured: bool,
     color: Color,
@@ -26,6 +28,7 @@ impl Progress {
         let is_terminal = std::io::stderr().is_terminal();
         Self {
             bar: Mutex::new(None),
+            waited_for: Mutex::default(),
             is_terminal,
             is_coloured: is_coloured(color, is_terminal),
             color,
@@ -77,6 +80,14 @@ impl Progress {
 
 impl Observer for Progress {
     fn event(&self, event: &Event) {
+        if let Event::Waiting { message, .. } = event {
+            let mut last = self.waited_for.lock().unwrap_or_else(PoisonError::into_inner);
+            if *last == *message {
+                self.stop();
+                return self.lines(&[same_again()]);
+            }
+            last.clone_from(message);
+        }
         let Rendered { lines, running } = render(event);
         if let Some(label) = running {
             self.run(label);

@@ -85,7 +85,7 @@ pub fn render(event: &Event) -> Rendered {
         Event::ReplyRejected { kind, reason } => named_paragraph(
             Mark::Warning,
             name(*kind),
-            &format!("asked for again: {reason}"),
+            &format!("cannot be used: {reason}"),
             MAX_CAUSE_LINES,
         ),
         Event::BuildStarted { packages } => Rendered::running(cut(
@@ -127,11 +127,18 @@ pub fn render(event: &Event) -> Rendered {
         },
         Event::IterationFinished {
             attempt,
+            passed,
             error_types,
             packages_added,
-        } => iteration_finished(*attempt, error_types, packages_added),
+        } => iteration_finished(*attempt, *passed, error_types, packages_added),
         Event::Waiting { message, .. } => named_paragraph(Mark::Warning, "waiting", message, usize::MAX),
     }
+}
+
+/// What was waited for did not come.
+#[must_use]
+pub fn same_again() -> Line {
+    step(Mark::Warning, "waiting", "the same again")
 }
 
 fn stage_entered(stage: Stage, attempt: u32) -> Rendered {
@@ -221,13 +228,16 @@ fn diagnosed(failures: &[FailureDiagnosis]) -> Rendered {
     Rendered { lines, running: None }
 }
 
-fn iteration_finished(attempt: u32, error_types: &[String], packages_added: &[String]) -> Rendered {
-    let types = if error_types.is_empty() {
-        "passed".to_owned()
-    } else {
-        format!("error types: {}", error_types.join(", "))
-    };
-    let mut text = types;
+fn iteration_finished(
+    attempt: u32,
+    passed: bool,
+    error_types: &[String],
+    packages_added: &[String],
+) -> Rendered {
+    let mut text = if passed { "passed" } else { "failed" }.to_owned();
+    if !error_types.is_empty() {
+        text = format!("{text}; error types: {}", error_types.join(", "));
+    }
     if !packages_added.is_empty() {
         text = format!("{text}; packages added: {}", packages_added.join(", "));
     }
