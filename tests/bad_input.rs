@@ -99,7 +99,7 @@ fn a_sample_that_cannot_be_had_is_named(#[case] samples: &str, #[case] words: &s
 fn a_download_of_another_content_is_refused_by_its_digest() {
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = server.local_addr().unwrap();
-    let served = std::thread::spawn(move || {
+    let serving = std::thread::spawn(move || {
         use std::io::{Read as _, Write as _};
         let (mut stream, _) = server.accept().unwrap();
         let _ = stream.read(&mut [0; 4096]).unwrap();
@@ -112,7 +112,7 @@ fn a_download_of_another_content_is_refused_by_its_digest() {
     let mut command = given(folder.path(), task("sum", &sample));
     let ended = command.env("XDG_CACHE_HOME", folder.path()).output().unwrap();
     expect_refusal(&ended, &digest[..12]);
-    served.join().unwrap();
+    serving.join().unwrap();
 }
 
 #[rstest]

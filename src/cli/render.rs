@@ -47,11 +47,7 @@ impl Rendered {
 #[must_use]
 pub fn render(event: &Event) -> Rendered {
     match event {
-        Event::Resumed { stage, replies } => Rendered::line(
-            Mark::Detail,
-            "goes on",
-            &format!("in stage {stage}; recorded replies that are not asked for again: {replies}"),
-        ),
+        Event::Resumed { stage, replies } => resumed(*stage, *replies),
         Event::StageEntered { stage, attempt } => stage_entered(*stage, *attempt),
         Event::CallStarted { kind, sequence } => {
             Rendered::running(format!("call {sequence}: the model {}", doing(*kind)))
@@ -95,21 +91,9 @@ pub fn render(event: &Event) -> Rendered {
         Event::BuildFinished {
             python,
             packages,
-            seconds: time,
+            seconds,
             cached,
-        } => {
-            let time = if *cached {
-                "was there".to_owned()
-            } else {
-                seconds(*time)
-            };
-            let packages = count(*packages as u64, "package");
-            Rendered::line(
-                Mark::Done,
-                "environment",
-                &format!("Python {python}, {packages}   {time}"),
-            )
-        }
+        } => build_finished(python, *packages, *seconds, *cached),
         Event::BuildFailed { message } => {
             named_paragraph(Mark::Failed, "environment", message, MAX_CAUSE_LINES)
         }
@@ -133,6 +117,25 @@ pub fn render(event: &Event) -> Rendered {
         } => iteration_finished(*attempt, *passed, error_types, packages_added),
         Event::Waiting { message, .. } => named_paragraph(Mark::Warning, "waiting", message, usize::MAX),
     }
+}
+
+fn resumed(stage: Stage, replies: usize) -> Rendered {
+    let text = format!("in stage {stage}; recorded replies that are not asked for again: {replies}");
+    Rendered::line(Mark::Detail, "goes on", &text)
+}
+
+fn build_finished(python: &str, packages: usize, time: f64, cached: bool) -> Rendered {
+    let time = if cached {
+        "was there".to_owned()
+    } else {
+        seconds(time)
+    };
+    let packages = count(packages as u64, "package");
+    Rendered::line(
+        Mark::Done,
+        "environment",
+        &format!("Python {python}, {packages}   {time}"),
+    )
 }
 
 /// What was waited for did not come.

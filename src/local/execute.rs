@@ -98,6 +98,28 @@ pub async fn execute(
             replies: recorded,
         });
     }
+    let (progress, why) = Box::pin(steps(&engine, progress, stop, &calling)).await;
+    let entries = Ledger::new(&store)
+        .entries(progress.sequence)
+        .await
+        .map_err(stopped)?;
+    *replayed += entries.len();
+    Ok(Executed {
+        progress,
+        stopped: why,
+        had_ended,
+        store,
+        entries,
+    })
+}
+
+/// Step by step until the task ends, waits for a person, or is stopped: where it came to, and why it was stopped.
+async fn steps(
+    engine: &Engine<'_, AnyModel, FolderStore, Isolated, WorkerReader>,
+    mut progress: Progress,
+    stop: &Stop,
+    calling: &watch::Receiver<bool>,
+) -> (Progress, Option<RunError>) {
     let why = loop {
         let (next, came_to) = tokio::select! {
             biased;
@@ -116,7 +138,7 @@ pub async fn execute(
             Step::Pending => tokio::task::yield_now().await,
             Step::Finished => break None,
             Step::Waiting(until) => {
-                if let Some(refusal) = sandbox.refusal.get() {
+                if let Some(refusal) = engine.sandbox.refusal.get() {
                     break Some(RunError::NoIsolation(refusal.clone()));
                 }
                 if ends_here(&progress) {
@@ -129,18 +151,7 @@ pub async fn execute(
             }
         }
     };
-    let entries = Ledger::new(&store)
-        .entries(progress.sequence)
-        .await
-        .map_err(stopped)?;
-    *replayed += entries.len();
-    Ok(Executed {
-        progress,
-        stopped: why,
-        had_ended,
-        store,
-        entries,
-    })
+    (progress, why)
 }
 
 /// A person must act, or the same infrastructure failed often enough.
