@@ -1,16 +1,18 @@
 //! The command line of `kubectl-codegen`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
+use crate::api::duration;
 use crate::api::model::Provider;
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0    every task succeeded
-  1    a task failed
+  1    a task failed, or waits until something is mended: the same command goes on then
   2    a manifest, a file or the command line is wrong
   3    this machine cannot isolate programs
   130  interrupted; the same command goes on from there";
@@ -140,13 +142,16 @@ pub struct ModelArgs {
     /// Environment variable that holds the API key. Default: the manifest's Secret, then `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`.
     #[arg(long, value_name = "NAME")]
     pub model_key_env: Option<String>,
+    /// Longest time of one model call, its repeats included (30s, 5m). Default: 2m.
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub model_timeout: Option<Duration>,
     /// Take the model's replies from a file of recorded ones (JSON Lines); nothing is sent.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "model_url")]
     pub replay: Option<PathBuf>,
     /// With --replay: a request that differs from the recorded one is an error, not a warning.
     #[arg(long, requires = "replay")]
     pub replay_strict: bool,
-    /// Write the model's replies to a file that --replay reads.
+    /// Write the model's replies to a file that --replay reads; what it held is replaced.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub record: Option<PathBuf>,
 }
@@ -195,6 +200,14 @@ fn name_and_path(text: &str) -> Result<(String, PathBuf), String> {
     match text.split_once('=') {
         Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.to_owned(), path.into())),
         _ => Err("write name=path, for example measurements=./today.csv".to_owned()),
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    match duration::parse(text) {
+        Ok(Duration::ZERO) => Err("no call is answered in no time: write 30s or 5m".to_owned()),
+        Ok(duration) => Ok(duration),
+        Err(error) => Err(error.to_string()),
     }
 }
 

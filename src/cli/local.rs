@@ -1,6 +1,8 @@
 //! `kubectl-codegen local`: from the command line to tasks run one after another.
 
 use std::fmt::Display;
+use std::fs::{self, OpenOptions};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -12,9 +14,10 @@ use super::progress::Progress;
 use super::summary::summary;
 use super::text::{MAX_COLUMNS, wrap};
 use crate::api::CodeGenTask;
-use crate::local::interrupt::{self, Stop};
+use crate::local::interrupt::{self, INTERRUPTED, Stop};
 use crate::local::objects::Objects;
-use crate::local::runner::{Ended, ModelOverrides, RunError, RunOptions, output_folder, run_task};
+use crate::local::prepare::{ModelOverrides, RunOptions};
+use crate::local::runner::{Ended, output_folder, run_task};
 use crate::local::sources::Given;
 use crate::local::{files, kustomize};
 
@@ -52,7 +55,7 @@ pub(super) fn run(args: &LocalArgs) -> i32 {
         let told = Arc::clone(&progress);
         let listening = interrupt::listen(move || {
             told.lines(&warning(
-                "stopping after the model call in flight, so that its reply is not lost; Ctrl-C again leaves at once",
+                "stopping; a model call in flight is waited for, so that its reply is not lost; Ctrl-C again leaves at once",
             ));
         });
         match listening {
@@ -99,6 +102,10 @@ async fn run_all(
     let mut code = 0;
     let mut printed = Vec::new();
     let mut replayed = 0;
+    let mut recording = match args.model.record.as_deref().map(Recording::open).transpose() {
+        Ok(recording) => recording,
+        Err(message) => return fail(progress, &message, USAGE),
+    };
     for task in tasks {
         let name = task.metadata.name.as_deref().unwrap_or_default();
         if tasks.len() > 1 {
@@ -110,18 +117,22 @@ async fn run_all(
         progress.stop();
         match ended {
             Ok(ended) => {
-                if !ended.succeeded() {
+                if let Some(stopped) = &ended.stopped {
+                    code = code.max(fail(progress, stopped, stopped.exit_code()));
+                } else if !ended.succeeded() {
                     code = code.max(TASK_FAILED);
+                }
+                if let Some(Err(message)) = recording.as_mut().map(|open| open.add(&ended.recording)) {
+                    code = code.max(fail(progress, &message, TASK_FAILED));
                 }
                 report(args.format, &ended, progress);
                 printed.push(serde_json::to_value(&ended.task).unwrap_or_default());
             }
-            Err(error) => {
-                code = code.max(fail(progress, &error, error.exit_code()));
-                if matches!(error, RunError::Interrupted) {
-                    break;
-                }
-            }
+            Err(error) => code = code.max(fail(progress, &error, error.exit_code())),
+        }
+        if stop.is_requested() {
+            code = INTERRUPTED;
+            break;
         }
     }
     match document(args.format, printed, tasks.len()).map(|text| super::print(text.as_bytes())) {
@@ -149,9 +160,40 @@ fn options(args: &LocalArgs) -> RunOptions {
         },
         replay: args.model.replay.clone(),
         replay_strict: args.model.replay_strict,
-        record: args.model.record.clone(),
+        model_timeout: args.model.model_timeout,
         fresh: args.fresh,
     }
+}
+
+/// The file of `--record`: every reply of the command's tasks, also of those that earlier runs began.
+struct Recording<'a> {
+    path: &'a Path,
+    replies: String,
+}
+
+impl<'a> Recording<'a> {
+    /// Refuses what cannot be written before anything is paid for; what the file holds stays until there is a reply.
+    fn open(path: &'a Path) -> Result<Self, String> {
+        match OpenOptions::new().create(true).append(true).open(path) {
+            Ok(_) => Ok(Self {
+                path,
+                replies: String::new(),
+            }),
+            Err(error) => Err(cannot_record(path, &error)),
+        }
+    }
+
+    fn add(&mut self, replies: &str) -> Result<(), String> {
+        self.replies.push_str(replies);
+        if self.replies.is_empty() {
+            return Ok(());
+        }
+        fs::write(self.path, &self.replies).map_err(|error| cannot_record(self.path, &error))
+    }
+}
+
+fn cannot_record(path: &Path, error: &std::io::Error) -> String {
+    format!("cannot write {}, which --record names: {error}", path.display())
 }
 
 /// The summary is what `-o text` prints; with the other formats it goes where everything for people goes.

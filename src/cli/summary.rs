@@ -9,27 +9,35 @@ use crate::local::runner::Ended;
 /// Columns of everything behind the name.
 const TEXT_COLUMNS: usize = 84;
 
+/// What to do when a task has not ended.
+const NEXT: &str = "run the same command: it goes on from here, and no recorded reply is paid for again";
+
 /// The lines of the summary.
 #[must_use]
 pub fn summary(ended: &Ended) -> Vec<Line> {
     let none = CodeGenTaskStatus::default();
     let status = ended.task.status.as_ref().unwrap_or(&none);
     let name = ended.task.metadata.name.as_deref().unwrap_or_default();
+    let stage = status.stage.as_deref().unwrap_or_default();
     let reason = status
         .reason
         .as_deref()
         .map(|reason| format!(": {reason}"))
         .unwrap_or_default();
-    let (verb, mark) = if ended.succeeded() {
-        ("succeeded", Mark::Done)
+    let (mark, words) = if ended.succeeded() {
+        (Mark::Done, format!("succeeded{reason}"))
+    } else if ended.failed() {
+        (Mark::Failed, format!("failed{reason}"))
+    } else if ended.stopped.is_some() {
+        (Mark::Warning, format!("stopped in stage {stage}"))
     } else {
-        ("failed", Mark::Failed)
+        (Mark::Warning, format!("waits in stage {stage}{reason}"))
     };
     let mut lines = vec![
         Line::new(Mark::Heading, ""),
-        Line::new(mark, format!("{name} {verb}{reason}")),
+        Line::new(mark, format!("{name} {words}")),
     ];
-    if !ended.succeeded() {
+    if !ended.succeeded() && ended.stopped.is_none() {
         let message = status.message.as_deref().unwrap_or_default();
         field(&mut lines, "why", message);
         let last = status.last_error.as_deref().unwrap_or_default();
@@ -71,6 +79,14 @@ pub fn summary(ended: &Ended) -> Vec<Line> {
         field(&mut lines, "note", notice);
     }
     field(&mut lines, "details", &format!("{folder}/status.yaml"));
+    if !ended.succeeded() && !ended.failed() {
+        let first = if ended.stopped.is_none() {
+            "mend it and "
+        } else {
+            ""
+        };
+        field(&mut lines, "next", &format!("{first}{NEXT}"));
+    }
     lines
 }
 

@@ -81,34 +81,6 @@ pub fn evaluate(
     Ok(CheckReport { records, results })
 }
 
-/// Columns of a file: its header, or the paths of its records in order of first appearance.
-pub fn columns(
-    source: &Source,
-    file_name: &str,
-    format: Option<FileFormat>,
-) -> Result<Vec<String>, DataError> {
-    match open(source, file_name, format)? {
-        Table::Delimited(encoding, found) => {
-            let (mut reader, has_header) =
-                reader(source, encoding, &found).map_err(DataError::read(file_name))?;
-            let first = reader.read().map_err(DataError::read(file_name))?;
-            Ok(first.map_or_else(Vec::new, |first| column_names(&first, has_header)))
-        }
-        Table::Json(encoding, found) => {
-            let mut known = HashMap::new();
-            each_record(source, encoding, &found, file_name, |value, _| {
-                json::each_value(value, &mut |path, _| {
-                    let position = known.len();
-                    known.entry(path.to_owned()).or_insert(position);
-                });
-            })?;
-            let mut paths: Vec<_> = known.into_iter().collect();
-            paths.sort_by_key(|(_, position)| *position);
-            Ok(paths.into_iter().map(|(path, _)| path).collect())
-        }
-    }
-}
-
 /// A file with columns.
 enum Table {
     Delimited(Encoding, Detection),
@@ -379,13 +351,5 @@ mod tests {
                 .starts_with("cannot read out as JSON Lines: line 2"),
             "{error}"
         );
-    }
-
-    #[test]
-    fn columns_are_named_in_their_order() {
-        let csv = Source::bytes(b"b,a\n1,2\n");
-        assert_eq!(columns(&csv, "x.csv", None).unwrap(), ["b", "a"]);
-        let json = Source::bytes(b"[{\"z\":1},{\"y\":[{\"x\":2}]}]");
-        assert_eq!(columns(&json, "x.json", None).unwrap(), ["z", "y[].x"]);
     }
 }

@@ -198,12 +198,6 @@ impl Column {
         (2..=PATTERN_LIMIT).contains(&self.shapes.len())
     }
 
-    /// Whether any value was missing.
-    #[must_use]
-    pub fn has_nulls(&self) -> bool {
-        !self.nulls.is_empty()
-    }
-
     /// Name of the column.
     #[must_use]
     pub fn name(&self) -> &str {

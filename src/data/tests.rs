@@ -365,9 +365,12 @@ fn describe_everything(bytes: &[u8], file_name: &str) {
     let schemas: Vec<_> = schema::infer(&profile).into_iter().collect();
     let _ = schema::to_pandera(&schemas);
     let source = Source::bytes(bytes);
-    let names = checks::columns(&source, file_name, None).unwrap_or_default();
+    let names = profile
+        .table()
+        .map(|table| table.columns.iter().map(|column| column.name.clone()));
     let found = names
         .into_iter()
+        .flatten()
         .map(|column| ColumnCheck {
             constraint: 0,
             column,

@@ -54,15 +54,6 @@ pub enum Request {
         /// What must hold.
         checks: Vec<ColumnCheck>,
     },
-    /// Name the columns of a file.
-    Columns {
-        /// Where it is.
-        source: Source,
-        /// File name, or the name of the output.
-        file_name: String,
-        /// Declared format; otherwise the content decides.
-        format: Option<FileFormat>,
-    },
     /// Read outputs as their types.
     ParseOutputs {
         /// Declared outputs with what lies there.
@@ -78,8 +69,6 @@ pub enum Response {
     Profile(Box<SampleProfile>),
     /// What the checks found.
     Report(CheckReport),
-    /// The columns of a file.
-    Columns(Vec<String>),
     /// One result an output, in order.
     Outputs(Vec<Result<OutputValue, OutputFault>>),
 }
@@ -88,9 +77,7 @@ impl Request {
     /// The file that it is about, as the user knows it.
     fn file(&self) -> String {
         match self {
-            Self::Describe { file_name, .. }
-            | Self::Check { file_name, .. }
-            | Self::Columns { file_name, .. } => file_name.clone(),
+            Self::Describe { file_name, .. } | Self::Check { file_name, .. } => file_name.clone(),
             Self::ParseOutputs { outputs } => {
                 let names: Vec<_> = outputs.iter().map(|(output, _)| output.name.as_str()).collect();
                 format!("the outputs {}", names.join(", "))
@@ -114,11 +101,6 @@ impl Request {
                 format,
                 checks,
             } => checks::evaluate(source, file_name, *format, checks).map(Response::Report),
-            Self::Columns {
-                source,
-                file_name,
-                format,
-            } => checks::columns(source, file_name, *format).map(Response::Columns),
             Self::ParseOutputs { outputs } => {
                 let values = outputs
                     .iter()
@@ -257,6 +239,8 @@ impl Client {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
+            // Ctrl-C is for the parent alone: it would look as if the file had crashed its reader.
+            .process_group(0)
             .kill_on_drop(true)
             .spawn()?;
         let Child {

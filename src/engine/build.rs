@@ -29,8 +29,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Err(error) => return Ok(Some(self.build_failed(progress, wanted, &error))),
         };
         self.tell(&Event::BuildFinished {
-            image: built.image.clone(),
             python: built.python.clone(),
+            packages: built.resolved.len(),
             seconds: (self.clock)().duration_since(started).as_secs_f64(),
             cached: !built.fresh,
         });

@@ -9,6 +9,13 @@ use crate::pipeline::stage::{Category, Stage};
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
+    /// A task goes on from where an earlier run left it.
+    Resumed {
+        /// Where it stands.
+        stage: Stage,
+        /// Replies that are recorded and not asked for again.
+        replies: usize,
+    },
     /// A stage was entered.
     StageEntered {
         /// Which.
@@ -57,10 +64,10 @@ pub enum Event {
     },
     /// The image is there.
     BuildFinished {
-        /// Its reference (locally the environment's name).
-        image: String,
-        /// Its interpreter.
+        /// Its interpreter (`3.12.4`).
         python: String,
+        /// How many packages it holds, those that others need counted.
+        packages: usize,
         /// How long it took.
         seconds: f64,
         /// Whether it was there already.
@@ -102,7 +109,9 @@ pub enum Event {
     IterationFinished {
         /// Which attempt.
         attempt: u32,
-        /// Types of its failures; empty when it passed.
+        /// Whether it passed.
+        passed: bool,
+        /// Types of its failures; empty when it passed, or was the last and nobody looked for the cause.
         error_types: Vec<String>,
         /// Packages that it added.
         packages_added: Vec<String>,

@@ -1,13 +1,13 @@
 //! Reads samples and outputs in a child process with limits, so that a hostile file cannot hurt this one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::api::status::{ConstraintStatus, SampleStatus};
 use crate::api::values::ValueType;
 use crate::data::DataError;
 use crate::data::checks::{CheckOutcome, CheckReport, CheckResult};
-use crate::data::constraints::checks_from_reply;
+use crate::data::constraints::{Interpretation, bound_samples, checks_from_reply, in_words};
 use crate::data::context::{Options, render};
 use crate::data::outputs::OutputValue;
 use crate::data::profile::SampleProfile;
@@ -80,38 +80,11 @@ impl DataReader for WorkerReader {
         reply: &ConstraintsReply,
     ) -> (Vec<ColumnCheck>, Vec<ConstraintStatus>) {
         let profiles: Vec<SampleProfile> = serde_json::from_slice(profiles).unwrap_or_default();
-        let columns: Vec<(String, Vec<String>)> = profiles.iter().map(columns_of).collect();
-        let all: Vec<String> = columns.iter().flat_map(|(_, columns)| columns.clone()).collect();
-        let found = checks_from_reply(&reply.checks, task.constraints.len(), &all, &task.outputs);
-        let status = |(number, text): (usize, &String)| {
-            let checks: Vec<&ColumnCheck> = found
-                .checks
-                .iter()
-                .filter(|check| check.constraint == number)
-                .collect();
-            let has = |columns: &[String]| checks.iter().any(|check| columns.contains(&check.column));
-            let unchecked = found
-                .unchecked
-                .iter()
-                .filter(|one| one.constraint == number)
-                .map(|one| one.reason.clone());
-            let words: Vec<String> = checks.iter().map(ToString::to_string).collect();
-            ConstraintStatus {
-                text: text.clone(),
-                bound_to: columns
-                    .iter()
-                    .filter(|(_, names)| has(names))
-                    .map(|(name, _)| name.clone())
-                    .collect(),
-                check: if words.is_empty() {
-                    format!("unchecked: {}", unchecked.collect::<Vec<_>>().join("; "))
-                } else {
-                    words.join("; ")
-                },
-            }
-        };
-        let statuses = task.constraints.iter().enumerate().map(status).collect();
-        (found.checks, statuses)
+        let columns: Vec<String> = profiles.iter().flat_map(columns_of).collect();
+        let found = checks_from_reply(&reply.checks, task.constraints.len(), &columns, &task.outputs);
+        let statuses = task.constraints.iter().enumerate();
+        let statuses = statuses.map(|(number, text)| constraint_status(number, text, &found, &profiles));
+        (found.checks.clone(), statuses.collect())
     }
 
     async fn judge(
@@ -178,11 +151,39 @@ fn sample_status(sample: &crate::pipeline::task::FrozenFile) -> SampleStatus {
     }
 }
 
-fn columns_of(profile: &SampleProfile) -> (String, Vec<String>) {
-    let columns = profile
-        .table()
-        .map(|table| table.columns.iter().map(|column| column.name.clone()).collect());
-    (profile.name.clone(), columns.unwrap_or_default())
+fn columns_of(profile: &SampleProfile) -> Vec<String> {
+    let columns = profile.table().map(|table| table.columns.iter());
+    columns
+        .into_iter()
+        .flatten()
+        .map(|column| column.name.clone())
+        .collect()
+}
+
+fn constraint_status(
+    number: usize,
+    text: &str,
+    found: &Interpretation,
+    profiles: &[SampleProfile],
+) -> ConstraintStatus {
+    let checks = || {
+        found
+            .checks
+            .iter()
+            .filter(move |check| check.constraint == number)
+    };
+    let bound: BTreeSet<String> = checks()
+        .flat_map(|check| bound_samples(check, profiles))
+        .collect();
+    let unchecked = found.unchecked.iter().filter(|one| one.constraint == number);
+    let words = checks()
+        .map(in_words)
+        .chain(unchecked.map(|one| format!("unchecked: {}", one.reason)));
+    ConstraintStatus {
+        text: text.to_owned(),
+        bound_to: bound.into_iter().collect(),
+        check: words.collect::<Vec<_>>().join("; "),
+    }
 }
 
 /// The outputs as such. A file that the child could not survive is a fault of the program that wrote it.
@@ -200,7 +201,7 @@ fn parsed(task: &Task, response: Option<Result<Response, DataError>>) -> Rehears
             }
         }
         Some(Err(error)) => findings.faults.push(("(all)".into(), error.to_string())),
-        Some(Ok(Response::Profile(_) | Response::Report(_) | Response::Columns(_))) | None => {}
+        Some(Ok(Response::Profile(_) | Response::Report(_))) | None => {}
     }
     findings
 }
@@ -231,7 +232,7 @@ fn violations(
         Err(error) if has_format && known.iter().all(|(output, _)| output != name) => {
             vec![(name.to_owned(), error.to_string())]
         }
-        Ok(Response::Profile(_) | Response::Columns(_) | Response::Outputs(_)) | Err(_) => Vec::new(),
+        Ok(Response::Profile(_) | Response::Outputs(_)) | Err(_) => Vec::new(),
     }
 }
 
@@ -249,8 +250,8 @@ fn violation(result: &CheckResult) -> Option<String> {
                 .map(|one| format!("line {}: {:?}", one.line, one.value))
                 .collect();
             Some(format!(
-                "{violations} of {values} values break the constraint that {} ({})",
-                result.check,
+                "{violations} of {values} values break the constraint {} ({})",
+                in_words(&result.check),
                 quoted.join(", ")
             ))
         }

@@ -1,7 +1,5 @@
 //! Constraints as checks on columns (S18).
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 /// A check on the values of one column. A missing value satisfies every check but `NotNull`.
@@ -36,25 +34,4 @@ pub enum Rule {
     IsIn(Vec<String>),
     /// There is a value.
     NotNull,
-}
-
-impl fmt::Display for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::GreaterThan(bound) => write!(f, "greater than {bound}"),
-            Self::GreaterOrEqual(bound) => write!(f, "greater than or equal to {bound}"),
-            Self::LessThan(bound) => write!(f, "less than {bound}"),
-            Self::LessOrEqual(bound) => write!(f, "less than or equal to {bound}"),
-            Self::Between(low, high) => write!(f, "between {low} and {high}"),
-            Self::Regex(pattern) => write!(f, "of the form {pattern}"),
-            Self::IsIn(values) => write!(f, "one of {}", values.join(", ")),
-            Self::NotNull => f.write_str("present"),
-        }
-    }
-}
-
-impl fmt::Display for ColumnCheck {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is {}", self.column, self.rule)
-    }
 }

@@ -140,7 +140,7 @@ impl Outcome {
             Self::TestsFixed(_) => &[Stage::FixingTests],
             Self::FixNotApplied { .. } => &[Stage::FixingCode, Stage::FixingTests],
             Self::ReplyRejected { .. } => &Stage::CALLING,
-            Self::Blocked { .. } | Self::Resumed | Self::Stopped(_) => &Stage::LIVE,
+            Self::Blocked { .. } | Self::Resumed | Self::Stopped(_) => Stage::LIVE,
             Self::LimitRaised => &[Stage::Failed],
         }
     }

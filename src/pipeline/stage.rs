@@ -65,20 +65,8 @@ impl Stage {
         Self::FixingTests,
     ];
 
-    /// Stages that something follows.
-    pub const LIVE: [Self; 11] = [
-        Self::ReadingSamples,
-        Self::ReadingConstraints,
-        Self::Planning,
-        Self::GeneratingCode,
-        Self::GeneratingTests,
-        Self::AwaitingImage,
-        Self::RunningTests,
-        Self::Diagnosing,
-        Self::FixingEnvironment,
-        Self::FixingCode,
-        Self::FixingTests,
-    ];
+    /// Stages that something follows: all but the two terminal ones, which stand last.
+    pub const LIVE: &'static [Self] = Self::ALL.split_at(Self::ALL.len() - 2).0;
 
     /// The stage's name in status, events and metrics.
     #[must_use]
@@ -164,4 +152,15 @@ pub struct Stop {
     pub reason: StopReason,
     /// The limit, what was spent, the last failure, and what to do next.
     pub message: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_terminal_stages_stand_last() {
+        assert!(Stage::LIVE.iter().all(|stage| !stage.is_terminal()));
+        assert_eq!(Stage::ALL.iter().filter(|stage| stage.is_terminal()).count(), 2);
+    }
 }

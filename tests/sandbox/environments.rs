@@ -45,7 +45,7 @@ async fn what_a_killed_build_left_is_built_anew() {
     let left = cache
         .path()
         .join("environments")
-        .join(format!("{}.unfinished", spec.content_hash()));
+        .join(format!("{}.unfinished-killed", spec.content_hash()));
     std::fs::create_dir_all(left.join("bin")).unwrap();
     let built = LocalSandbox::new(cache.path()).build(&spec).await.unwrap();
     assert!(matches!(built, Progressing::Done(_)));

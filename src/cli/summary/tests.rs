@@ -52,6 +52,8 @@ fn ended(stage: &str, reason: &str) -> Ended {
         folder: PathBuf::from("codegen-out/penguin-masses"),
         outputs: Vec::new(),
         notices: Vec::new(),
+        recording: String::new(),
+        stopped: None,
     }
 }
 

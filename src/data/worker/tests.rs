@@ -45,11 +45,12 @@ fn describe(text: &[u8], file_name: &str) -> Request {
     }
 }
 
-fn columns_of(path: &Path) -> Request {
-    Request::Columns {
+fn check_of(path: &Path) -> Request {
+    Request::Check {
         source: Source::path(path),
         file_name: "huge.json".into(),
         format: None,
+        checks: Vec::new(),
     }
 }
 
@@ -64,10 +65,11 @@ async fn one_child_answers_several_requests_in_order() {
     let content = OutputContent::File(STANDARD.encode("42\n"));
     let requests = [
         describe(b"a,b\n1,2\n", "x.csv"),
-        Request::Columns {
+        Request::Check {
             source: Source::bytes(b"words\n"),
             file_name: "x.txt".into(),
             format: None,
+            checks: Vec::new(),
         },
         Request::ParseOutputs {
             outputs: vec![(output, content)],
@@ -103,7 +105,7 @@ async fn a_file_that_needs_too_much_memory_is_named_with_the_limit() {
     // One element of an array is held whole: ten million numbers in it do not fit.
     std::fs::write(&path, format!("[[{}1]]", "1,".repeat(10_000_000))).unwrap();
     let error = client()
-        .run(&[describe(b"a\n1\n", "x.csv"), columns_of(&path)])
+        .run(&[describe(b"a\n1\n", "x.csv"), check_of(&path)])
         .await
         .unwrap_err();
     assert_eq!(

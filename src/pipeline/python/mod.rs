@@ -124,39 +124,6 @@ fn number(value: usize) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-/// A reply without its Markdown fence: the largest fenced block when there is one, otherwise the text itself.
-#[must_use]
-pub fn unfence(text: &str) -> &str {
-    let mut best: Option<&str> = None;
-    let mut open: Option<(usize, &str)> = None;
-    let mut offset = 0;
-    for line in text.split_inclusive('\n') {
-        let start = offset;
-        offset += line.len();
-        let trimmed = line.trim();
-        match open {
-            None if trimmed.starts_with("```") => {
-                let ticks = trimmed.len() - trimmed.trim_start_matches('`').len();
-                open = Some((offset, &trimmed[..ticks]));
-            }
-            Some((begin, fence)) if trimmed == fence => {
-                let block = &text[begin..start];
-                if best.is_none_or(|known| known.len() < block.len()) {
-                    best = Some(block);
-                }
-                open = None;
-            }
-            _ => {}
-        }
-    }
-    match (best, open) {
-        (Some(block), _) => block,
-        // A reply that was cut has no closing fence.
-        (None, Some((begin, _))) => &text[begin..],
-        (None, None) => text,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -235,16 +202,5 @@ mod tests {
             merge::merge(&module, &source).unwrap().changed,
             Vec::<String>::new()
         );
-    }
-
-    #[rstest]
-    #[case("x = 1\n", "x = 1\n")]
-    #[case("```python\nx = 1\n```", "x = 1\n")]
-    #[case("Here it is:\n\n```python\nx = 1\n```\nDone.", "x = 1\n")]
-    #[case("```sh\npip\n```\n```python\nx = 100\n```", "x = 100\n")]
-    #[case("```python\nx = 1\n", "x = 1\n")]
-    #[case("````python\nx = '''\n```\n'''\n````\n", "x = '''\n```\n'''\n")]
-    fn a_fence_is_taken_off(#[case] reply: &str, #[case] code: &str) {
-        assert_eq!(unfence(reply), code);
     }
 }

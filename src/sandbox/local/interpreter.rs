@@ -93,6 +93,7 @@ async fn ask(program: &Path) -> Option<Interpreter> {
         .args(["-I", "-c", QUESTION])
         .stdin(Stdio::null())
         .stderr(Stdio::null())
+        .process_group(0)
         .kill_on_drop(true)
         .output()
         .await

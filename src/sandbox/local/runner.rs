@@ -135,6 +135,8 @@ fn command(bubblewrap: &Path, group: Option<&ControlGroup>) -> Command {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
+        // Ctrl-C is for this program alone.
+        .process_group(0)
         .kill_on_drop(true);
     command
 }
@@ -249,6 +251,7 @@ async fn harness_folder(
         ])
         .arg(unfinished.path())
         .stdin(Stdio::null())
+        .process_group(0)
         .kill_on_drop(true)
         .output()
         .await;

@@ -74,6 +74,7 @@ async fn says(program: &str, arguments: &[&str]) -> Result<String, SandboxError>
         .args(arguments)
         .stdin(Stdio::null())
         .stderr(Stdio::null())
+        .process_group(0)
         .kill_on_drop(true)
         .output()
         .await

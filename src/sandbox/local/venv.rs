@@ -1,6 +1,7 @@
 //! Virtual environments by content hash: found in a moment, built once, never half there.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -65,17 +66,29 @@ pub(super) async fn find_or_build(cache: &Path, spec: &ImageSpec) -> Result<Buil
         return Ok(built(id, environment, false));
     }
     // What a killed run left is removed: whoever holds the lock is the only one who builds.
-    let unfinished = parent.join(format!("{id}.unfinished"));
-    remove(&unfinished)?;
+    tidy(&parent, &format!("{id}.unfinished-"));
     remove(&target)?;
-    let environment = build(&unfinished, spec).await.inspect_err(|_| {
-        // The error at hand matters more than one of tidying up.
-        let _ = remove(&unfinished);
-    })?;
+    // A name of its own: the installer of a killed run may still write into the folder that it was given.
+    let folder = tempfile::Builder::new()
+        .prefix(&format!("{id}.unfinished-"))
+        .permissions(fs::Permissions::from_mode(0o755))
+        .tempdir_in(&parent)
+        .map_err(SandboxError::io("create a folder in", &parent))?;
+    let unfinished = folder.path();
+    let environment = build(unfinished, spec).await?;
     let marker = serde_json::to_vec_pretty(&environment).unwrap_or_default();
-    fs::write(unfinished.join(MARKER), marker).map_err(SandboxError::io("write", &unfinished))?;
-    fs::rename(&unfinished, &target).map_err(SandboxError::io("create", &target))?;
+    fs::write(unfinished.join(MARKER), marker).map_err(SandboxError::io("write", unfinished))?;
+    fs::rename(unfinished, &target).map_err(SandboxError::io("create", &target))?;
     Ok(built(id, environment, true))
+}
+
+/// Removes what killed runs left, as far as it can be removed.
+fn tidy(parent: &Path, prefix: &str) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(prefix) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 fn built(id: String, environment: Environment, fresh: bool) -> Built {
@@ -236,13 +249,18 @@ impl Installer {
     }
 }
 
+/// Starts an installer. Whatever this user's mask, the sandbox's user must be able to read the environment; and where
+/// util-linux is installed, the installer ends with this program, however that ends.
+const START: &str = r#"umask 022
+setpriv --pdeathsig KILL true 2>/dev/null && exec setpriv --pdeathsig KILL "$0" "$@"
+exec "$0" "$@""#;
+
 /// Run an installer; its standard output, or what its words mean.
 async fn check(installer: Command) -> Result<Vec<u8>, SandboxError> {
     let program = PathBuf::from(installer.as_std().get_program());
-    // Whatever this user's mask: the sandbox's user must be able to read the environment.
     let mut command = Command::new("/bin/sh");
     command
-        .args(["-c", "umask 022; exec \"$0\" \"$@\""])
+        .args(["-c", START])
         .arg(&program)
         .args(installer.as_std().get_args());
     let output = command
@@ -252,6 +270,8 @@ async fn check(installer: Command) -> Result<Vec<u8>, SandboxError> {
         .env_remove("PYTHONPATH")
         .env_remove("PYTHONHOME")
         .env_remove("VIRTUAL_ENV")
+        // Ctrl-C is for this program alone: an installer that dies of it looks as if a package could not be installed.
+        .process_group(0)
         .kill_on_drop(true)
         .output()
         .await
