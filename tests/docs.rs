@@ -139,3 +139,42 @@ fn every_link_between_pages_leads_somewhere() {
         }
     }
 }
+
+/// Durations differ from run to run. The environment is built beside a call: when it is ready differs, and what it holds.
+fn steady(text: &str) -> Vec<String> {
+    let seconds = regex::Regex::new(r"\d+\.\d s").unwrap();
+    seconds
+        .replace_all(text.trim(), "0.0 s")
+        .lines()
+        .filter(|line| !line.contains(" environment "))
+        .map(|line| line.trim_end().to_owned())
+        .collect()
+}
+
+#[test]
+fn the_readme_shows_what_the_demo_prints() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let shown = readme
+        .split("```text\n")
+        .nth(1)
+        .unwrap()
+        .split("```")
+        .next()
+        .unwrap();
+    let example = root().join("examples/penguins");
+    let folder = tempfile::tempdir().unwrap();
+    let done = std::process::Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"))
+        .current_dir(folder.path())
+        .args(["local", "--output", "codegen-out/demo", "-k"])
+        .arg(&example)
+        .arg("--replay")
+        .arg(example.join("replies.jsonl"))
+        .output()
+        .unwrap();
+    let printed = [done.stderr, done.stdout].concat();
+    let printed = String::from_utf8(printed).unwrap();
+    assert!(
+        steady(shown) == steady(&printed),
+        "README.md shows something else than the demo prints:\n{printed}"
+    );
+}

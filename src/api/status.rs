@@ -36,7 +36,7 @@ pub struct CodeGenTaskStatus {
     /// Number of the current attempt, counted from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<i32>,
-    /// Every attempt: the last one with its diagnosis, earlier ones in one line each.
+    /// Every attempt in one line each; the last one that was diagnosed with its diagnosis.
     #[serde(default)]
     pub attempts: Vec<AttemptStatus>,
     /// Tests of the last test run as `passed/total` (`11/12`).
@@ -123,7 +123,7 @@ pub struct AttemptStatus {
     /// The verdict in one sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// At most five failures, each field cut to 300 characters; earlier attempts keep their summary only.
+    /// At most five failures, each field cut to 300 characters; only the last diagnosed attempt has them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub diagnosis: Vec<FailureDiagnosis>,
     /// When the attempt's tests started.

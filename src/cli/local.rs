@@ -16,7 +16,8 @@ use super::text::{MAX_COLUMNS, wrap};
 use crate::api::CodeGenTask;
 use crate::local::interrupt::{self, INTERRUPTED, Stop};
 use crate::local::objects::Objects;
-use crate::local::runner::{Ended, ModelOverrides, RunOptions, output_folder, run_task};
+use crate::local::prepare::{ModelOverrides, RunOptions};
+use crate::local::runner::{Ended, output_folder, run_task};
 use crate::local::sources::Given;
 use crate::local::{files, kustomize};
 

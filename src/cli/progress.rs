@@ -8,12 +8,15 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::args::Color;
 use super::paint::{Line, paint};
-use super::render::{Rendered, render};
+use super::render::{Rendered, render, same_again};
 use crate::engine::event::{Event, Observer};
 
 /// Shows events to a person. One for the whole command.
 pub struct Progress {
     bar: Mutex<Option<ProgressBar>>,
+    running: Mutex<Running>,
+    /// What it last waited for: the same again is said in a word.
+    waited_for: Mutex<String>,
     is_terminal: bool,
     is_coloured: bool,
     color: Color,
@@ -26,6 +29,8 @@ impl Progress {
         let is_terminal = std::io::stderr().is_terminal();
         Self {
             bar: Mutex::new(None),
+            running: Mutex::default(),
+            waited_for: Mutex::default(),
             is_terminal,
             is_coloured: is_coloured(color, is_terminal),
             color,
@@ -57,11 +62,14 @@ impl Progress {
         }
     }
 
-    fn run(&self, label: String) {
+    fn run(&self, label: &str) {
         if !self.is_terminal {
             return;
         }
         let mut bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
+        if bar.as_ref().is_some_and(|bar| bar.message() == label) {
+            return;
+        }
         if let Some(old) = bar.take() {
             old.finish_and_clear();
         }
@@ -69,7 +77,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}  {elapsed}") {
             new.set_style(style);
         }
-        new.set_message(label);
+        new.set_message(label.to_owned());
         new.enable_steady_tick(Duration::from_millis(120));
         *bar = Some(new);
     }
@@ -77,13 +85,62 @@ impl Progress {
 
 impl Observer for Progress {
     fn event(&self, event: &Event) {
-        let Rendered { lines, running } = render(event);
-        if let Some(label) = running {
-            self.run(label);
-        } else if !lines.is_empty() {
-            self.stop();
+        if let Event::Waiting { message, .. } = event {
+            let mut last = self.waited_for.lock().unwrap_or_else(PoisonError::into_inner);
+            if *last == *message {
+                self.stop();
+                return self.lines(&[same_again()]);
+            }
+            last.clone_from(message);
         }
+        let Rendered { lines, running } = render(event);
+        let label = self
+            .running
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .after(event, running);
         self.lines(&lines);
+        match label {
+            Some(label) => self.run(&label),
+            None => self.stop(),
+        }
+    }
+}
+
+/// What runs now. A call and a build may run at once: the end of one must not hide the other.
+#[derive(Default)]
+struct Running {
+    call: Option<String>,
+    build: Option<String>,
+    other: Option<String>,
+}
+
+impl Running {
+    /// What the moving line says after an event, whose own label is `label`.
+    fn after(&mut self, event: &Event, label: Option<String>) -> Option<String> {
+        match event {
+            Event::CallStarted { .. } => self.call = label,
+            Event::CallFinished { .. } => self.call = None,
+            Event::BuildStarted { .. } => self.build = label,
+            Event::BuildFinished { .. } | Event::BuildFailed { .. } => self.build = None,
+            Event::StageEntered { .. } | Event::Waiting { .. } | Event::TestsFinished { .. } => {
+                *self = Self {
+                    other: label,
+                    ..Self::default()
+                };
+            }
+            Event::Resumed { .. }
+            | Event::RequestChanged { .. }
+            | Event::ReplyRejected { .. }
+            | Event::Diagnosed { .. }
+            | Event::FixApplied { .. }
+            | Event::IterationFinished { .. } => {}
+        }
+        match (&self.call, &self.build) {
+            (Some(call), Some(build)) => Some(format!("{call}; {build}")),
+            (Some(one), None) | (None, Some(one)) => Some(one.clone()),
+            (None, None) => self.other.clone(),
+        }
     }
 }
 
@@ -98,4 +155,43 @@ fn is_coloured(color: Color, is_terminal: bool) -> bool {
 /// A closed stderr must not end a run.
 fn write_line(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::call::{CallKind, Usage};
+
+    fn after(running: &mut Running, event: &Event) -> Option<String> {
+        running.after(event, render(event).running)
+    }
+
+    #[test]
+    fn the_end_of_a_build_does_not_hide_the_call_beside_it() {
+        let mut running = Running::default();
+        let (kind, sequence) = (CallKind::Tests, 3);
+        let call = after(&mut running, &Event::CallStarted { kind, sequence });
+        assert_eq!(call.as_deref(), Some("call 3: the model writes the tests"));
+        let packages = vec!["pytest".to_owned()];
+        let both = after(&mut running, &Event::BuildStarted { packages });
+        assert_eq!(
+            both.as_deref(),
+            Some("call 3: the model writes the tests; packages: pytest")
+        );
+        let built = Event::BuildFinished {
+            python: "3.12.4".to_owned(),
+            packages: 5,
+            seconds: 1.0,
+            cached: false,
+        };
+        assert_eq!(after(&mut running, &built), call);
+        let answered = Event::CallFinished {
+            kind,
+            sequence,
+            usage: Usage::default(),
+            seconds: 1.0,
+            from_ledger: false,
+        };
+        assert_eq!(after(&mut running, &answered), None);
+    }
 }

@@ -47,11 +47,7 @@ impl Rendered {
 #[must_use]
 pub fn render(event: &Event) -> Rendered {
     match event {
-        Event::Resumed { stage, replies } => Rendered::line(
-            Mark::Detail,
-            "goes on",
-            &format!("in stage {stage}; recorded replies that are not asked for again: {replies}"),
-        ),
+        Event::Resumed { stage, replies } => resumed(*stage, *replies),
         Event::StageEntered { stage, attempt } => stage_entered(*stage, *attempt),
         Event::CallStarted { kind, sequence } => {
             Rendered::running(format!("call {sequence}: the model {}", doing(*kind)))
@@ -85,7 +81,7 @@ pub fn render(event: &Event) -> Rendered {
         Event::ReplyRejected { kind, reason } => named_paragraph(
             Mark::Warning,
             name(*kind),
-            &format!("asked for again: {reason}"),
+            &format!("cannot be used: {reason}"),
             MAX_CAUSE_LINES,
         ),
         Event::BuildStarted { packages } => Rendered::running(cut(
@@ -95,21 +91,9 @@ pub fn render(event: &Event) -> Rendered {
         Event::BuildFinished {
             python,
             packages,
-            seconds: time,
+            seconds,
             cached,
-        } => {
-            let time = if *cached {
-                "was there".to_owned()
-            } else {
-                seconds(*time)
-            };
-            let packages = count(*packages as u64, "package");
-            Rendered::line(
-                Mark::Done,
-                "environment",
-                &format!("Python {python}, {packages}   {time}"),
-            )
-        }
+        } => build_finished(python, *packages, *seconds, *cached),
         Event::BuildFailed { message } => {
             named_paragraph(Mark::Failed, "environment", message, MAX_CAUSE_LINES)
         }
@@ -127,11 +111,37 @@ pub fn render(event: &Event) -> Rendered {
         },
         Event::IterationFinished {
             attempt,
+            passed,
             error_types,
             packages_added,
-        } => iteration_finished(*attempt, error_types, packages_added),
+        } => iteration_finished(*attempt, *passed, error_types, packages_added),
         Event::Waiting { message, .. } => named_paragraph(Mark::Warning, "waiting", message, usize::MAX),
     }
+}
+
+fn resumed(stage: Stage, replies: usize) -> Rendered {
+    let text = format!("in stage {stage}; recorded replies that are not asked for again: {replies}");
+    Rendered::line(Mark::Detail, "goes on", &text)
+}
+
+fn build_finished(python: &str, packages: usize, time: f64, cached: bool) -> Rendered {
+    let time = if cached {
+        "was there".to_owned()
+    } else {
+        seconds(time)
+    };
+    let packages = count(packages as u64, "package");
+    Rendered::line(
+        Mark::Done,
+        "environment",
+        &format!("Python {python}, {packages}   {time}"),
+    )
+}
+
+/// What was waited for did not come.
+#[must_use]
+pub fn same_again() -> Line {
+    step(Mark::Warning, "waiting", "the same again")
 }
 
 fn stage_entered(stage: Stage, attempt: u32) -> Rendered {
@@ -221,13 +231,16 @@ fn diagnosed(failures: &[FailureDiagnosis]) -> Rendered {
     Rendered { lines, running: None }
 }
 
-fn iteration_finished(attempt: u32, error_types: &[String], packages_added: &[String]) -> Rendered {
-    let types = if error_types.is_empty() {
-        "passed".to_owned()
-    } else {
-        format!("error types: {}", error_types.join(", "))
-    };
-    let mut text = types;
+fn iteration_finished(
+    attempt: u32,
+    passed: bool,
+    error_types: &[String],
+    packages_added: &[String],
+) -> Rendered {
+    let mut text = if passed { "passed" } else { "failed" }.to_owned();
+    if !error_types.is_empty() {
+        text = format!("{text}; error types: {}", error_types.join(", "));
+    }
     if !packages_added.is_empty() {
         text = format!("{text}; packages added: {}", packages_added.join(", "));
     }

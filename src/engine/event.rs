@@ -109,7 +109,9 @@ pub enum Event {
     IterationFinished {
         /// Which attempt.
         attempt: u32,
-        /// Types of its failures; empty when it passed.
+        /// Whether it passed.
+        passed: bool,
+        /// Types of its failures; empty when it passed, or was the last and nobody looked for the cause.
         error_types: Vec<String>,
         /// Packages that it added.
         packages_added: Vec<String>,

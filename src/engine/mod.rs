@@ -210,6 +210,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         error_types.dedup();
         self.tell(&Event::IterationFinished {
             attempt: progress.attempt,
+            passed: progress.stage == Stage::Succeeded,
             error_types,
             packages_added: attempt.packages_added.clone(),
         });

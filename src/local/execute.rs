@@ -9,12 +9,13 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::error::RunError;
 use super::interrupt::Stop;
-use super::runner::{Prepared, RunError, RunOptions};
+use super::prepare::{Prepared, RunOptions};
 use crate::data::worker::Client;
 use crate::engine::event::{Event, Observer};
 use crate::engine::reader::WorkerReader;
-use crate::engine::{Engine, Step, Surroundings};
+use crate::engine::{Engine, EngineError, Step, Surroundings};
 use crate::ledger::{Entry, FolderStore, Ledger, Store};
 use crate::model::{AnyModel, ModelOptions, Recorded};
 use crate::pipeline::advance::Outcome;
@@ -78,57 +79,15 @@ pub async fn execute(
         clock: Timestamp::now,
         in_call: &in_call,
     };
-    let mut progress = engine
-        .load(&prepared.task.decisive_hash())
-        .await
-        .map_err(stopped)?;
-    if progress.waiting.is_some() {
-        progress = engine.apply(progress, Outcome::Resumed).await.map_err(stopped)?;
-    }
-    if progress.stopped_in.is_some() && budget::has_room_again(&prepared.task, &progress) {
-        progress = engine
-            .apply(progress, Outcome::LimitRaised)
-            .await
-            .map_err(stopped)?;
-    }
+    let mut progress = resume(&engine, recorded).await.map_err(stopped)?;
     let had_ended = progress.stage.is_terminal();
-    if recorded > 0 && !had_ended {
-        observer.event(&Event::Resumed {
-            stage: progress.stage,
-            replies: recorded,
-        });
-    }
-    let why = loop {
-        let (next, came_to) = tokio::select! {
-            biased;
-            performed = engine.step(progress.clone()) => match performed {
-                Ok(performed) => performed,
-                Err(error) => break Some(stopped(error)),
-            },
-            () = asked_to_stop(stop.clone(), calling.clone()) => break Some(RunError::Interrupted),
-        };
-        progress = next;
-        if stop.is_requested() && !progress.stage.is_terminal() {
-            break Some(RunError::Interrupted);
-        }
-        match came_to {
-            Step::Advanced => {}
-            Step::Pending => tokio::task::yield_now().await,
-            Step::Finished => break None,
-            Step::Waiting(until) => {
-                if let Some(refusal) = sandbox.refusal.get() {
-                    break Some(RunError::NoIsolation(refusal.clone()));
-                }
-                if ends_here(&progress) {
-                    break None;
-                }
-                tokio::select! {
-                    () = tokio::time::sleep(pause(until)) => {}
-                    () = asked_to_stop(stop.clone(), calling.clone()) => break Some(RunError::Interrupted),
-                }
-            }
-        }
+    let drive = Drive {
+        engine: &engine,
+        sandbox: &sandbox,
+        stop,
+        calling,
     };
+    let why = Box::pin(drive.until_it_stops(&mut progress)).await;
     let entries = Ledger::new(&store)
         .entries(progress.sequence)
         .await
@@ -141,6 +100,71 @@ pub async fn execute(
         store,
         entries,
     })
+}
+
+type LocalEngine<'a> = Engine<'a, AnyModel, FolderStore, Isolated, WorkerReader>;
+
+/// Where the task stands: what blocked it before is tried again, a raised limit lets it go on.
+async fn resume(engine: &LocalEngine<'_>, recorded: usize) -> Result<Progress, EngineError> {
+    let mut progress = engine.load(&engine.task.decisive_hash()).await?;
+    if progress.waiting.is_some() {
+        progress = engine.apply(progress, Outcome::Resumed).await?;
+    }
+    if progress.stopped_in.is_some() && budget::has_room_again(engine.task, &progress) {
+        progress = engine.apply(progress, Outcome::LimitRaised).await?;
+    }
+    if recorded > 0 && !progress.stage.is_terminal() {
+        engine.observer.event(&Event::Resumed {
+            stage: progress.stage,
+            replies: recorded,
+        });
+    }
+    Ok(progress)
+}
+
+/// The engine, and what may stop it.
+struct Drive<'a> {
+    engine: &'a LocalEngine<'a>,
+    sandbox: &'a Isolated,
+    stop: &'a Stop,
+    calling: watch::Receiver<bool>,
+}
+
+impl Drive<'_> {
+    /// Steps until the task ends or waits for a person (`None`), or something stops it.
+    async fn until_it_stops(&self, progress: &mut Progress) -> Option<RunError> {
+        loop {
+            let (next, came_to) = tokio::select! {
+                biased;
+                performed = self.engine.step(progress.clone()) => match performed {
+                    Ok(performed) => performed,
+                    Err(error) => return Some(stopped(error)),
+                },
+                () = asked_to_stop(self.stop.clone(), self.calling.clone()) => return Some(RunError::Interrupted),
+            };
+            *progress = next;
+            if self.stop.is_requested() && !progress.stage.is_terminal() {
+                return Some(RunError::Interrupted);
+            }
+            match came_to {
+                Step::Advanced => {}
+                Step::Pending => tokio::task::yield_now().await,
+                Step::Finished => return None,
+                Step::Waiting(until) => {
+                    if let Some(refusal) = self.sandbox.refusal.get() {
+                        return Some(RunError::NoIsolation(refusal.clone()));
+                    }
+                    if ends_here(progress) {
+                        return None;
+                    }
+                    tokio::select! {
+                        () = tokio::time::sleep(pause(until)) => {}
+                        () = asked_to_stop(self.stop.clone(), self.calling.clone()) => return Some(RunError::Interrupted),
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// A person must act, or the same infrastructure failed often enough.
@@ -245,8 +269,8 @@ fn surroundings(prepared: &Prepared, sources: &BTreeMap<String, PathBuf>) -> Res
     })
 }
 
-fn stopped(error: impl Into<crate::engine::EngineError>) -> RunError {
-    let error: crate::engine::EngineError = error.into();
+fn stopped(error: impl Into<EngineError>) -> RunError {
+    let error: EngineError = error.into();
     let mut message = error.to_string();
     let mut source = std::error::Error::source(&error);
     while let Some(cause) = source {

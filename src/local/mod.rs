@@ -1,6 +1,7 @@
 //! The engine over a folder: manifests from files, sources frozen beside the run, results written where a person looks.
 
 pub mod credentials;
+pub mod error;
 pub mod execute;
 pub mod files;
 pub mod folder;
@@ -10,6 +11,7 @@ pub mod kustomize;
 pub mod lock;
 pub mod manifest;
 pub mod objects;
+pub mod prepare;
 pub mod results;
 pub mod runner;
 pub mod sources;

@@ -7,9 +7,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 
+use super::error::RunError;
 use super::execute::Executed;
 use super::folder::{OUTPUTS, SOLUTION, TESTS};
-use super::runner::{Prepared, RunError};
+use super::prepare::Prepared;
 use crate::api::CodeGenTask;
 use crate::api::status::ArtifactRef;
 use crate::api::values::{FileFormat, Output};

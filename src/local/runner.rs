@@ -1,74 +1,17 @@
-//! One task on this machine, start to end: lock the folder, freeze the sources, resolve, then the engine.
+//! One task on this machine, start to end: prepare, execute, publish.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use thiserror::Error;
-
-use super::credentials::{
-    CredentialError, KeyOptions, ModelCredentials, model_credentials, sandbox_variables,
-};
+use super::error::RunError;
 use super::execute::execute;
-use super::folder::{DEFAULT_OUTPUT, FolderError, RunFolder, TaskFolder};
-use super::freeze::{FreezeError, freeze};
-use super::interrupt::{INTERRUPTED, Stop};
-use super::objects::{Objects, find};
+use super::folder::DEFAULT_OUTPUT;
+use super::interrupt::Stop;
+use super::objects::Objects;
+use super::prepare::{RunOptions, prepare};
 use super::results::collect;
-use super::sources::{Given, SourceError, plan};
-use crate::api::model::Provider;
-use crate::api::{CodeGenAgent, CodeGenTask};
+use crate::api::CodeGenTask;
 use crate::engine::event::Observer;
 use crate::ledger::export_replies;
-use crate::model::Secret;
-use crate::pipeline::task::{ResolveError, Task, resolve};
-
-/// What the command line says about every task of a command.
-#[derive(Clone, Debug, Default)]
-pub struct RunOptions {
-    /// Files in the place of what the manifest refers to.
-    pub given: Given,
-    /// Fields in the place of `spec.model`.
-    pub model: ModelOverrides,
-    /// Recorded replies in the place of the model.
-    pub replay: Option<PathBuf>,
-    /// Whether a changed request is an error when replaying.
-    pub replay_strict: bool,
-    /// Time that one model call has, all its tries together; `None` for the default.
-    pub model_timeout: Option<Duration>,
-    /// Whether an earlier run is moved aside.
-    pub fresh: bool,
-}
-
-/// Fields in the place of `spec.model`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ModelOverrides {
-    /// Base address.
-    pub base_url: Option<String>,
-    /// Name.
-    pub name: Option<String>,
-    /// Protocol; drops the address and the key that belong to the manifest's one.
-    pub provider: Option<Provider>,
-    /// Variable with the key.
-    pub key_variable: Option<String>,
-}
-
-/// A task that is ready for the engine. Its folder is locked as long as this lives.
-#[derive(Debug)]
-pub struct Prepared {
-    /// The task without open questions.
-    pub task: Task,
-    /// Where results go.
-    pub folder: TaskFolder,
-    /// Where the state of this run lies.
-    pub run: RunFolder,
-    /// What is sent to the model beside requests; nothing when replies are replayed.
-    pub credentials: ModelCredentials,
-    /// Variables of the sandbox from Secrets.
-    pub secret_variables: BTreeMap<String, Secret>,
-    /// Where the earlier run lies now, with `fresh`.
-    pub set_aside: Option<PathBuf>,
-}
 
 /// What came of one task.
 #[derive(Debug)]
@@ -106,74 +49,6 @@ impl Ended {
             .as_ref()
             .and_then(|status| status.stage.as_deref())
             == Some("Failed")
-    }
-}
-
-/// A task that could not be run to its end.
-#[derive(Debug, Error)]
-pub enum RunError {
-    /// A source cannot be had.
-    #[error(transparent)]
-    Source(#[from] SourceError),
-    /// A source cannot be frozen.
-    #[error(transparent)]
-    Freeze(#[from] FreezeError),
-    /// A secret cannot be had.
-    #[error(transparent)]
-    Credential(#[from] CredentialError),
-    /// The output folder cannot be used.
-    #[error(transparent)]
-    Folder(#[from] FolderError),
-    /// The task names an agent that is not there.
-    #[error(
-        "spec.agentRef refers to CodeGenAgent {name}, which is not among the manifests: add its document with -f, or write spec.model in the task"
-    )]
-    NoAgent {
-        /// The agent.
-        name: String,
-    },
-    /// The task and its agent leave something open.
-    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
-    Unresolved(Vec<ResolveError>),
-    /// This machine cannot run programs in isolation.
-    #[error("{0}")]
-    NoIsolation(String),
-    /// The user stopped it.
-    #[error("interrupted; the same command goes on from here, and no recorded reply is paid for again")]
-    Interrupted,
-    /// The recorded replies cannot be read.
-    #[error("--replay {}: {why}", .file.display())]
-    Replay {
-        /// The file.
-        file: PathBuf,
-        /// Why not.
-        why: String,
-    },
-    /// The model cannot be called with these settings.
-    #[error("{0}")]
-    Model(String),
-    /// The record or the output folder fails while the task runs.
-    #[error("{0}")]
-    Stopped(String),
-}
-
-impl RunError {
-    /// The exit code of the command.
-    #[must_use]
-    pub const fn exit_code(&self) -> i32 {
-        match self {
-            Self::Source(_)
-            | Self::Freeze(_)
-            | Self::Credential(_)
-            | Self::Folder(_)
-            | Self::NoAgent { .. }
-            | Self::Unresolved(_)
-            | Self::Replay { .. }
-            | Self::Model(_) => 2,
-            Self::NoIsolation(_) => 3,
-            Self::Interrupted => INTERRUPTED,
-            Self::Stopped(_) => 1,
-        }
     }
 }
 
@@ -229,216 +104,14 @@ pub async fn run_task(
     })
 }
 
-/// Locks the folder, freezes what the task refers to and answers its open questions.
-pub async fn prepare(
-    object: &CodeGenTask,
-    objects: &Objects,
-    options: &RunOptions,
-    output: &Path,
-) -> Result<Prepared, RunError> {
-    let mut object = object.clone();
-    let mut agent = agent_of(&object, objects)?.cloned();
-    options.model.apply(&mut object, agent.as_mut());
-    let sources = plan(&object, objects, &options.given)?;
-    let name = object.metadata.name.as_deref().unwrap_or_default();
-    let folder = TaskFolder::open(output, &format!("kubectl-codegen local, task {name},"))?;
-    let staging = folder.staging()?;
-    let frozen = freeze(&sources, &staging, &download_cache()).await?;
-    let task = resolve(&object, agent.as_ref(), frozen).map_err(RunError::Unresolved)?;
-    // A replay sends nothing, so it asks for nothing.
-    let credentials = if options.replay.is_some() {
-        ModelCredentials::default()
-    } else {
-        let key_options = KeyOptions {
-            variable: options.model.key_variable.as_deref(),
-            endpoint_given: options.model.base_url.is_some(),
-        };
-        model_credentials(&task.model, key_options, &task.namespace, objects, &|name| {
-            std::env::var(name).ok()
-        })?
-    };
-    let secret_variables = sandbox_variables(&task.sandbox.secrets, &task.namespace, objects)?;
-    let hash = task.decisive_hash();
-    let set_aside = if options.fresh {
-        folder.set_aside(&hash)?
-    } else {
-        None
-    };
-    let run = folder.run(&hash, &staging)?;
-    Ok(Prepared {
-        task,
-        folder,
-        run,
-        credentials,
-        secret_variables,
-        set_aside,
-    })
-}
-
-fn agent_of<'a>(task: &CodeGenTask, objects: &'a Objects) -> Result<Option<&'a CodeGenAgent>, RunError> {
-    let Some(wanted) = &task.spec.agent_ref else {
-        return Ok(None);
-    };
-    let namespace = task.metadata.namespace.as_deref().unwrap_or("default");
-    match find(&objects.agents, namespace, &wanted.name) {
-        Some((_, agent)) => Ok(Some(agent)),
-        None => Err(RunError::NoAgent {
-            name: wanted.name.clone(),
-        }),
-    }
-}
-
-impl ModelOverrides {
-    fn apply(&self, task: &mut CodeGenTask, agent: Option<&mut CodeGenAgent>) {
-        if *self == Self::default() {
-            return;
-        }
-        let own = task.spec.model.get_or_insert_default();
-        let shared = agent.and_then(|agent| agent.spec.model.as_mut());
-        if let Some(provider) = self.provider {
-            let before = own
-                .provider
-                .or_else(|| shared.as_ref()?.provider)
-                .unwrap_or_default();
-            if before != provider {
-                for model in std::iter::once(&mut *own).chain(shared) {
-                    model.base_url = None;
-                    model.api_key_secret_ref = None;
-                }
-            }
-            own.provider = Some(provider);
-        }
-        if let Some(name) = &self.name {
-            own.name = Some(name.clone());
-        }
-        if let Some(base_url) = &self.base_url {
-            own.base_url = Some(base_url.clone());
-        }
-    }
-}
-
-/// Downloads are kept by digest in the user's cache folder; without a home in the folder for temporary files.
-fn download_cache() -> PathBuf {
-    use etcetera::BaseStrategy as _;
-    etcetera::choose_base_strategy()
-        .map_or_else(|_| std::env::temp_dir(), |strategy| strategy.cache_dir())
-        .join("codegen-operator")
-        .join("downloads")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::manifest::parse;
     use super::*;
-
-    const TASK: &str = "apiVersion: codegen-operator.dev/v1alpha1\nkind: CodeGenTask\nmetadata: {name: sum}\nspec:\n  prompt: add\n  model: {name: m, apiKeySecretRef: {name: absent, key: k}}\n  samples: [{name: a, inline: \"x,y\\n1,2\\n\"}]\n";
-
-    fn objects(text: &str) -> Objects {
-        Objects::collect(parse("t.yaml", text).unwrap()).unwrap()
-    }
-
-    fn replaying() -> RunOptions {
-        RunOptions {
-            replay: Some(PathBuf::from("replies.jsonl")),
-            ..RunOptions::default()
-        }
-    }
-
-    #[tokio::test]
-    async fn a_task_is_frozen_into_the_run_of_its_hash() {
-        let folder = tempfile::tempdir().unwrap();
-        let objects = objects(TASK);
-        let prepared = prepare(&objects.tasks[0], &objects, &replaying(), folder.path())
-            .await
-            .unwrap();
-        let hash = prepared.task.decisive_hash();
-        assert!(
-            prepared
-                .run
-                .root()
-                .ends_with(Path::new(".runs").join(&hash[..12]))
-        );
-        assert_eq!(std::fs::read(prepared.run.input("a.csv")).unwrap(), b"x,y\n1,2\n");
-        assert_eq!(prepared.task.samples[0].file_name, "a.csv");
-        drop(prepared);
-        let again = prepare(&objects.tasks[0], &objects, &replaying(), folder.path())
-            .await
-            .unwrap();
-        assert_eq!(again.task.decisive_hash(), hash);
-    }
-
-    #[tokio::test]
-    async fn a_fresh_run_moves_the_old_one_aside() {
-        let folder = tempfile::tempdir().unwrap();
-        let objects = objects(TASK);
-        drop(
-            prepare(&objects.tasks[0], &objects, &replaying(), folder.path())
-                .await
-                .unwrap(),
-        );
-        let fresh = RunOptions {
-            fresh: true,
-            ..replaying()
-        };
-        let prepared = prepare(&objects.tasks[0], &objects, &fresh, folder.path())
-            .await
-            .unwrap();
-        assert!(prepared.set_aside.unwrap().join("inputs/a.csv").exists());
-        assert!(prepared.run.input("a.csv").exists());
-    }
-
-    #[tokio::test]
-    async fn another_endpoint_needs_no_secret_of_the_manifest() {
-        let folder = tempfile::tempdir().unwrap();
-        let objects = objects(TASK);
-        let model = ModelOverrides {
-            base_url: Some("http://127.0.0.1:1/v1".to_owned()),
-            ..Default::default()
-        };
-        let options = RunOptions {
-            model,
-            ..RunOptions::default()
-        };
-        let prepared = prepare(&objects.tasks[0], &objects, &options, folder.path())
-            .await
-            .unwrap();
-        assert_eq!(prepared.task.model.base_url, "http://127.0.0.1:1/v1");
-    }
-
-    #[tokio::test]
-    async fn an_agent_that_is_not_there_is_named() {
-        let folder = tempfile::tempdir().unwrap();
-        let objects = objects(&TASK.replace("prompt: add", "prompt: add\n  agentRef: {name: shared}"));
-        let error = prepare(&objects.tasks[0], &objects, &replaying(), folder.path())
-            .await
-            .unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .starts_with("spec.agentRef refers to CodeGenAgent shared"),
-            "{error}"
-        );
-        assert_eq!(error.exit_code(), 2);
-    }
-
-    #[test]
-    fn another_provider_drops_the_address_and_key_of_the_first() {
-        let mut task = objects(&TASK.replace("name: m,", "name: m, baseURL: 'https://api.openai.com/v1',"))
-            .tasks
-            .remove(0);
-        let overrides = ModelOverrides {
-            provider: Some(Provider::Anthropic),
-            ..Default::default()
-        };
-        overrides.apply(&mut task, None);
-        let model = task.spec.model.unwrap();
-        assert_eq!((model.base_url, model.api_key_secret_ref), (None, None));
-        assert_eq!(model.name.as_deref(), Some("m"));
-    }
+    use crate::api::CodeGenTaskSpec;
 
     #[test]
     fn one_task_has_the_output_folder_for_itself() {
-        let task = objects(TASK).tasks.remove(0);
+        let task = CodeGenTask::new("sum", CodeGenTaskSpec::default());
         let out = Path::new("out");
         assert_eq!(output_folder(Some(out), &task, true), out);
         assert_eq!(output_folder(Some(out), &task, false), out.join("sum"));

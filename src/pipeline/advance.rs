@@ -232,9 +232,6 @@ impl Progress {
     }
 
     fn record_attempt(&mut self, verdict: &Verdict, started_at: Timestamp, now: Timestamp) {
-        for earlier in &mut self.attempts {
-            earlier.diagnosis.clear();
-        }
         let installed = |attempts: &[AttemptStatus], package: &String| {
             attempts
                 .iter()

@@ -336,8 +336,11 @@ impl Progress {
         self
     }
 
-    /// The diagnosis shown in the status: the present attempt's.
+    /// The one diagnosis shown in the status: that of the last attempt that has one.
     pub fn present_diagnosis(&mut self, diagnosis: Vec<FailureDiagnosis>) {
+        for earlier in &mut self.attempts {
+            earlier.diagnosis.clear();
+        }
         if let Some(attempt) = self.attempts.last_mut() {
             attempt.diagnosis = diagnosis;
         }

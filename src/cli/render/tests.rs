@@ -106,6 +106,7 @@ fn a_run_without_failures_reads_like_this() {
     events.push(ran(1, &[]));
     events.push(Event::IterationFinished {
         attempt: 1,
+        passed: true,
         error_types: vec![],
         packages_added: vec![],
     });
@@ -125,6 +126,7 @@ fn a_run_with_one_fix_reads_like_this() {
     });
     events.push(Event::IterationFinished {
         attempt: 1,
+        passed: false,
         error_types: vec!["logic".to_owned()],
         packages_added: vec!["scipy".to_owned()],
     });
@@ -139,6 +141,16 @@ fn everything_that_goes_wrong_reads_like_this() {
         reason: "the program has no option --decimals: ".to_owned()
             + &"every declared input must be one, ".repeat(12),
     }];
+    events.push(Event::Resumed {
+        stage: Stage::GeneratingCode,
+        replies: 1,
+    });
+    events.push(Event::IterationFinished {
+        attempt: 3,
+        passed: false,
+        error_types: vec![],
+        packages_added: vec![],
+    });
     events.push(Event::RequestChanged {
         kind: CallKind::Plan,
         sequence: 1,

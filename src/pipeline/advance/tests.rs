@@ -583,7 +583,7 @@ fn ten_iterations_of_three_tries_of_each_fix_fit_into_the_default_limits() {
 }
 
 #[test]
-fn the_status_shows_five_failures_of_the_last_attempt_and_a_line_of_each_earlier_one() {
+fn the_status_shows_five_failures_of_the_last_diagnosed_attempt_and_a_line_of_each_other() {
     let mut walk = Walk::new(task());
     let checks: Vec<(FailedCheck, ErrorType)> = (0..7)
         .map(|n| {
@@ -603,7 +603,14 @@ fn the_status_shows_five_failures_of_the_last_attempt_and_a_line_of_each_earlier
             .all(|d| d.error.chars().count() <= 300)
     );
     walk.code_fixed().ran(all[..1].to_vec());
+    assert_eq!(
+        walk.progress.attempts[0].diagnosis.len(),
+        5,
+        "it stays until there is a newer one"
+    );
+    walk.diagnosed(&checks[..1]);
     assert!(walk.progress.attempts[0].diagnosis.is_empty());
+    assert_eq!(walk.progress.attempts[1].diagnosis.len(), 1);
     assert!(walk.progress.attempts[0].summary.as_ref().unwrap().ends_with('…'));
 }
 

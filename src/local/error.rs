@@ -1,0 +1,80 @@
+//! Why a task could not be run to its end, and the exit code that follows.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::credentials::CredentialError;
+use super::folder::FolderError;
+use super::freeze::FreezeError;
+use super::interrupt::INTERRUPTED;
+use super::sources::SourceError;
+use crate::pipeline::task::ResolveError;
+
+/// A task that could not be run to its end.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// A source cannot be had.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// A source cannot be frozen.
+    #[error(transparent)]
+    Freeze(#[from] FreezeError),
+    /// A secret cannot be had.
+    #[error(transparent)]
+    Credential(#[from] CredentialError),
+    /// The output folder cannot be used.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The task names an agent that is not there.
+    #[error(
+        "spec.agentRef refers to CodeGenAgent {name}, which is not among the manifests: add its document with -f, or write spec.model in the task"
+    )]
+    NoAgent {
+        /// The agent.
+        name: String,
+    },
+    /// The task and its agent leave something open.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Unresolved(Vec<ResolveError>),
+    /// This machine cannot run programs in isolation.
+    #[error("{0}")]
+    NoIsolation(String),
+    /// The user stopped it.
+    #[error("interrupted; the same command goes on from here, and no recorded reply is paid for again")]
+    Interrupted,
+    /// The recorded replies cannot be read.
+    #[error("--replay {}: {why}", .file.display())]
+    Replay {
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// The model cannot be called with these settings.
+    #[error("{0}")]
+    Model(String),
+    /// The record or the output folder fails while the task runs.
+    #[error("{0}")]
+    Stopped(String),
+}
+
+impl RunError {
+    /// The exit code of the command.
+    #[must_use]
+    pub const fn exit_code(&self) -> i32 {
+        match self {
+            Self::Source(_)
+            | Self::Freeze(_)
+            | Self::Credential(_)
+            | Self::Folder(_)
+            | Self::NoAgent { .. }
+            | Self::Unresolved(_)
+            | Self::Replay { .. }
+            | Self::Model(_) => 2,
+            Self::NoIsolation(_) => 3,
+            Self::Interrupted => INTERRUPTED,
+            Self::Stopped(_) => 1,
+        }
+    }
+}
