@@ -32,6 +32,11 @@ impl Written {
         }
     }
 
+    /// Sets a field of the spec.
+    pub fn set(&mut self, field: &str, value: Value) {
+        self.spec[field] = value;
+    }
+
     /// A further object of the manifest.
     pub fn object(mut self, object: Value) -> Self {
         self.objects.push(object);
