@@ -13,7 +13,7 @@ use std::path::Path;
 use rstest::rstest;
 use serde_json::{Value, json};
 use support::OpenAi;
-use support::written::{Done, Written};
+use support::written::{Done, Written, indented};
 use wiremock::matchers::method;
 use wiremock::{Mock, MockServer};
 
@@ -21,7 +21,7 @@ const SUITE: &str = "import solution\n\n\ndef test_double():\n    assert solutio
 
 /// A program that runs `body`; `imports` stand before it.
 fn program(imports: &str, body: &str) -> String {
-    let body: String = body.lines().map(|line| format!("    {line}\n")).collect();
+    let body: String = indented(body);
     format!(
         "import os\nimport sys\nfrom pathlib import Path\n{imports}\n\n\ndef double(x):\n    return x * 2\n\n\n\
          def main():\n    out = Path(\"/var/outputs/o\")\n{body}\n\n\

@@ -133,6 +133,16 @@ impl Written {
     }
 }
 
+/// The lines of a function's body, four spaces deep.
+pub fn indented(body: &str) -> String {
+    body.lines().fold(String::new(), |mut text, line| {
+        text.push_str("    ");
+        text.push_str(line);
+        text.push('\n');
+        text
+    })
+}
+
 /// What came of a run.
 pub struct Done {
     /// Exit code, stdout, stderr.
