@@ -218,15 +218,18 @@ fn a_denied_network_is_not_there() {
 }
 
 #[test]
-fn a_list_of_addresses_is_refused_with_what_to_write_instead() {
+fn a_list_of_addresses_is_refused_before_the_first_call_with_what_to_write_instead() {
     let network = json!({"egress": "List", "allow": [{"cidr": "203.0.113.0/24"}]});
     let done = text_output(&json!({"network": network}))
         .code(&program("", "out.write_text('x')"))
         .tests(SUITE)
-        .run()
-        .did_not_succeed();
-    let said = done.status()["message"].as_str().unwrap().to_owned();
-    assert!(said.contains("use `Denied` or `Internet`"), "{said}");
+        .run();
+    assert_eq!(done.output.status.code(), Some(2), "{}", done.said());
+    assert!(
+        done.said().contains("use `Denied` or `Internet`"),
+        "{}",
+        done.said()
+    );
 }
 
 #[test]

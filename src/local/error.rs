@@ -10,6 +10,7 @@ use super::freeze::FreezeError;
 use super::interrupt::INTERRUPTED;
 use super::sources::SourceError;
 use crate::pipeline::task::ResolveError;
+use crate::sandbox::SandboxError;
 
 /// A task that could not be run to its end.
 #[derive(Debug, Error)]
@@ -37,6 +38,9 @@ pub enum RunError {
     /// The task and its agent leave something open.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Unresolved(Vec<ResolveError>),
+    /// The task asks for a sandbox that this machine does not have.
+    #[error(transparent)]
+    Sandbox(SandboxError),
     /// This machine cannot run programs in isolation.
     #[error("{0}")]
     NoIsolation(String),
@@ -70,6 +74,7 @@ impl RunError {
             | Self::Folder(_)
             | Self::NoAgent { .. }
             | Self::Unresolved(_)
+            | Self::Sandbox(_)
             | Self::Replay { .. }
             | Self::Model(_) => 2,
             Self::NoIsolation(_) => 3,

@@ -13,7 +13,9 @@ use super::sources::{Given, plan};
 use crate::api::model::Provider;
 use crate::api::{CodeGenAgent, CodeGenTask};
 use crate::model::Secret;
+use crate::pipeline::sandbox::NetworkAccess;
 use crate::pipeline::task::{Task, resolve};
+use crate::sandbox::SandboxError;
 
 /// What the command line says about every task of a command.
 #[derive(Clone, Debug, Default)]
@@ -78,6 +80,10 @@ pub async fn prepare(
     let staging = folder.staging()?;
     let frozen = freeze(&sources, &staging, &download_cache()).await?;
     let task = resolve(&object, agent.as_ref(), frozen).map_err(RunError::Unresolved)?;
+    // Said before a call is paid for.
+    if matches!(task.sandbox.network, NetworkAccess::List(_)) {
+        return Err(RunError::Sandbox(SandboxError::NetworkList));
+    }
     // A replay sends nothing, so it asks for nothing.
     let credentials = if options.replay.is_some() {
         ModelCredentials::default()
