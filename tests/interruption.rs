@@ -178,6 +178,31 @@ fn a_call_in_flight_is_waited_for_recorded_and_never_made_again(#[case] signal: 
     assert!(gate.is_idle());
 }
 
+#[test]
+fn a_task_that_ends_with_the_call_in_flight_has_its_own_exit_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let replies = folder.path().join("replies.jsonl");
+    fs::write(
+        &replies,
+        "{\"kind\": \"plan\", \"reply\": {\"no\": \"plan\"}}\n".repeat(3),
+    )
+    .unwrap();
+    let gate = Gate::open(&replies);
+    let mut command = program(&folder.path().join("out"));
+    command
+        .args(manifest(&examples().join("prompt-only")))
+        .args(["--model-url", &gate.url]);
+    let mut run = Running::start(command);
+    gate.answer(&["plan", "plan"]);
+    let third = gate.arrival();
+    run.press_ctrl_c();
+    run.until_it_says("stopping");
+    third.answer();
+    let ended = run.end();
+    expect_code(&ended, 1);
+    assert_eq!(status(&ended)["reason"], "InvalidReply");
+}
+
 fn run_folder(output: &Path) -> PathBuf {
     let runs = fs::read_dir(output.join(".runs")).unwrap().flatten();
     runs.map(|entry| entry.path())
