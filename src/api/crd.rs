@@ -10,10 +10,17 @@ use super::{CodeGenAgent, CodeGenTask};
 /// Every definition of this project.
 #[must_use]
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    [CodeGenTask::crd(), CodeGenAgent::crd()]
-        .into_iter()
-        .map(for_the_server)
-        .collect()
+    vec![task_crd(), agent_crd()]
+}
+
+/// The definition of `CodeGenTask`.
+pub(super) fn task_crd() -> CustomResourceDefinition {
+    for_the_server(CodeGenTask::crd())
+}
+
+/// The definition of `CodeGenAgent`.
+pub(super) fn agent_crd() -> CustomResourceDefinition {
+    for_the_server(CodeGenAgent::crd())
 }
 
 /// [`crds`] as one YAML stream, a document each.

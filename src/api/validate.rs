@@ -1,20 +1,21 @@
 //! What an API server with strict field validation would refuse, refused without one.
 //!
-//! The definitions of [`super::crds`] are the only source: unknown fields, schema and CEL rules are read from them, so a
+//! The definitions of [`super::crd`] are the only source: unknown fields, schema and CEL rules are read from them, so a
 //! manifest that passes here is one that `kubectl apply` takes.
 
 mod fields;
 mod schema;
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::LazyLock;
 
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::cel::{ErrorKind, Validator};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::crd::{agent_crd, task_crd};
 use super::{CodeGenAgent, CodeGenTask, GROUP, VERSION};
 
 /// A valid document.
@@ -59,8 +60,9 @@ impl fmt::Display for Fault {
 /// As on an API server, a field that is `null` counts as left out, unless it lies in free-form content.
 pub fn manifest(value: &Value) -> Result<Manifest, Vec<Fault>> {
     let kind = kind_of(value).map_err(|fault| vec![fault])?;
-    let Some(schema) = SCHEMAS.get(kind) else {
-        return Err(vec![Fault::new("kind", format!("{kind} has no schema"))]);
+    let schema: &Value = match kind {
+        "CodeGenTask" => &TASK_SCHEMA,
+        _ => &AGENT_SCHEMA,
     };
     let mut object = value.clone();
     fields::drop_nulls(schema, &mut object);
@@ -111,30 +113,28 @@ fn kind_of(value: &Value) -> Result<&'static str, Fault> {
     }
 }
 
-/// The schema of each kind, with what the API server adds to it: `apiVersion`, `kind` and the schema of `metadata`.
-static SCHEMAS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
+static TASK_SCHEMA: LazyLock<Value> = LazyLock::new(|| schema_of(task_crd()));
+static AGENT_SCHEMA: LazyLock<Value> = LazyLock::new(|| schema_of(agent_crd()));
+
+/// The schema of a kind, with what the API server adds to it: `apiVersion`, `kind` and the schema of `metadata`.
+fn schema_of(mut crd: CustomResourceDefinition) -> Value {
     let metadata = schemars::generate::SchemaSettings::openapi3()
         .with(|settings| settings.inline_subschemas = true)
         .into_generator()
         .into_root_schema_for::<ObjectMeta>()
         .to_value();
-    let mut schemas = BTreeMap::new();
-    for mut crd in super::crds() {
-        let schema = crd
-            .spec
-            .versions
-            .pop()
-            .and_then(|version| version.schema?.open_api_v3_schema);
-        let Ok(mut schema) = serde_json::to_value(schema) else {
-            continue;
-        };
-        schema["properties"]["metadata"] = metadata.clone();
-        schema["properties"]["apiVersion"] = json!({"type": "string"});
-        schema["properties"]["kind"] = json!({"type": "string"});
-        schemas.insert(crd.spec.names.kind, schema);
-    }
-    schemas
-});
+    let schema = crd
+        .spec
+        .versions
+        .pop()
+        .and_then(|version| version.schema?.open_api_v3_schema);
+    // Plain data with string keys: it becomes a value always.
+    let mut schema = serde_json::to_value(schema).unwrap_or_default();
+    schema["properties"]["metadata"] = metadata;
+    schema["properties"]["apiVersion"] = json!({"type": "string"});
+    schema["properties"]["kind"] = json!({"type": "string"});
+    schema
+}
 
 fn metadata(object: &Value) -> Option<Fault> {
     let name = object.pointer("/metadata/name");

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use futures::future::join;
 use jiff::Timestamp;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::api::common::TestingMode;
@@ -167,7 +168,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         reports: Reports,
         started_at: Timestamp,
     ) -> Result<Result<RunRecord, String>, EngineError> {
-        let report = self.redacted(reports.main)?;
+        let report = self.redacted_report(reports.main)?;
         let rehearsal = report
             .phases
             .iter()
@@ -176,7 +177,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Some(phase) if phase.end == PhaseEnd::Exited(0) => {
                 let checks = self.checks(progress).await?;
                 match self.data.judge(self.task, &phase.outputs, &checks).await {
-                    Ok(findings) => findings,
+                    Ok(findings) => self.redacted(findings)?,
                     Err(error) => return Ok(Err(error.to_string())),
                 }
             }
@@ -202,14 +203,27 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }))
     }
 
-    /// The report without the values of Secrets, wherever the program printed them.
-    fn redacted(&self, report: Report) -> Result<Report, EngineError> {
-        if self.surroundings.secret_env.is_empty() {
-            return Ok(report);
+    /// The report without the values of Secrets, wherever the program printed them. Its outputs stay what it wrote.
+    fn redacted_report(&self, mut report: Report) -> Result<Report, EngineError> {
+        let outputs: Vec<_> = report
+            .phases
+            .iter_mut()
+            .map(|phase| std::mem::take(&mut phase.outputs))
+            .collect();
+        let mut clean = self.redacted(report)?;
+        for (phase, outputs) in clean.phases.iter_mut().zip(outputs) {
+            phase.outputs = outputs;
         }
-        let text = serde_json::to_string(&report).map_err(|error| damaged("report", &error.to_string()))?;
-        let clean = self.surroundings.redactor.redact(&text);
-        serde_json::from_str(&clean).map_err(|error| damaged("report", &error.to_string()))
+        Ok(clean)
+    }
+
+    fn redacted<T: Serialize + DeserializeOwned>(&self, said: T) -> Result<T, EngineError> {
+        if self.surroundings.secret_env.is_empty() {
+            return Ok(said);
+        }
+        serde_json::to_value(said)
+            .and_then(|value| serde_json::from_value(self.surroundings.redactor.redact_json(value)))
+            .map_err(|error| damaged("report", &error.to_string()))
     }
 
     async fn jobs(&self, progress: &Progress) -> Result<Jobs, EngineError> {

@@ -231,14 +231,14 @@ fn remove_folder(path: &Path) -> Result<(), FolderError> {
     }
 }
 
-/// Writes beside the target and renames: a full disk or a kill leaves what was there.
+/// Writes beside the target and renames: a full disk or a kill leaves what was there. What a power cut takes, the same
+/// command writes again from the record.
 fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     create(folder)?;
     let write = || -> io::Result<()> {
         let mut file = tempfile::Builder::new().prefix(".writing-").tempfile_in(folder)?;
         file.write_all(bytes)?;
-        file.as_file().sync_all()?;
         file.persist(path).map_err(|error| error.error)?;
         Ok(())
     };

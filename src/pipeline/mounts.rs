@@ -62,8 +62,8 @@ impl Task {
                     input.name
                 ));
             };
-            args.push(format!("--{}", input.name));
-            args.push(value);
+            // In one argument: argparse takes a value that begins with a dash for an option of its own.
+            args.push(format!("--{}={value}", input.name));
         }
         Rehearsal::Run(args)
     }

@@ -2,13 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 /// Values shorter than this are left alone: they occur by chance, and taking them out would tell more than it hides.
 pub const SHORTEST_SECRET_BYTES: usize = 4;
+/// Shorter lines of a value with several are left alone: `{` and `end` are no secrets.
+const SHORTEST_LINE_BYTES: usize = 8;
 
 /// Replaces secret values by `[redacted:NAME]`, the longest first.
 ///
-/// Each value is looked for as it stands, without the white space around it, and as a JSON string spells it. Values
-/// shorter than four bytes are not redacted.
+/// Each value is looked for as it stands, without the white space around it, as JSON and Python spell it, and line by
+/// line (a comparison of texts is shown that way). Values shorter than four bytes are not redacted, nor are lines of
+/// fewer than eight.
 #[derive(Clone, Default)]
 pub struct Redactor {
     /// Spelling and replacement, the longest spelling first.
@@ -59,6 +64,20 @@ impl Redactor {
         clean
     }
 
+    /// `value` without the values, in every text that is not a key.
+    #[must_use]
+    pub fn redact_json(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.redact(&text)),
+            Value::Array(items) => items.into_iter().map(|item| self.redact_json(item)).collect(),
+            Value::Object(fields) => fields
+                .into_iter()
+                .map(|(key, field)| (key, self.redact_json(field)))
+                .collect(),
+            Value::Null | Value::Bool(_) | Value::Number(_) => value,
+        }
+    }
+
     /// Where the next value begins at or after `from`, and which it is: the longest of those that begin there.
     fn earliest(&self, text: &str, from: usize, next: &mut [Option<usize>]) -> Option<(usize, usize)> {
         for (position, (spelling, _)) in next.iter_mut().zip(&self.replacements) {
@@ -75,13 +94,28 @@ impl Redactor {
 
 fn spellings_of(value: &str) -> Vec<String> {
     let trimmed = value.trim();
-    let json = serde_json::Value::from(trimmed).to_string();
-    let escaped = &json[1..json.len() - 1];
-    [value, trimmed, escaped]
+    let json = Value::from(trimmed).to_string();
+    let escaped = json[1..json.len() - 1].to_owned();
+    let whole = [value.to_owned(), trimmed.to_owned(), escaped]
         .into_iter()
-        .filter(|spelling| spelling.trim().len() >= SHORTEST_SECRET_BYTES)
-        .map(str::to_owned)
-        .collect()
+        .chain(python_spellings(trimmed))
+        .filter(|spelling| spelling.trim().len() >= SHORTEST_SECRET_BYTES);
+    let lines: Vec<&str> = trimmed.lines().map(str::trim).collect();
+    let lines = lines
+        .iter()
+        .filter(|line| lines.len() > 1 && line.len() >= SHORTEST_LINE_BYTES)
+        .flat_map(|line| std::iter::once((*line).to_owned()).chain(python_spellings(line)));
+    whole.chain(lines).collect()
+}
+
+/// A text inside the quotes of Python's `repr`, single or double.
+fn python_spellings(text: &str) -> [String; 2] {
+    let plain = text
+        .replace('\\', r"\\")
+        .replace('\n', r"\n")
+        .replace('\r', r"\r")
+        .replace('\t', r"\t");
+    [plain.replace('\'', r"\'"), plain]
 }
 
 #[cfg(test)]
@@ -130,6 +164,38 @@ mod tests {
         assert_eq!(
             redactor.redact(r#"{"k":"line \"one\"\nline two"}"#),
             r#"{"k":"[redacted:KEY]"}"#
+        );
+    }
+
+    #[test]
+    fn a_value_is_found_as_python_shows_it() {
+        let redactor = Redactor::new([("KEY", "it's a\\b\"c\n")]);
+        assert_eq!(
+            redactor.redact(r#"assert 'it\'s a\\b"c'"#),
+            "assert '[redacted:KEY]'"
+        );
+        assert_eq!(
+            redactor.redact(r#"KeyError("it's a\\b\"c")"#),
+            r#"KeyError("[redacted:KEY]")"#
+        );
+    }
+
+    #[test]
+    fn every_long_line_of_a_value_is_found_alone() {
+        let redactor = Redactor::new([("KEY", "-----BEGIN KEY-----\nMIIEvQIBADANBg\nabc\n")]);
+        assert_eq!(
+            redactor.redact("E   - MIIEvQIBADANBg\nE   - abc"),
+            "E   - [redacted:KEY]\nE   - abc"
+        );
+    }
+
+    #[test]
+    fn every_text_of_a_document_is_redacted_and_no_key() {
+        let redactor = Redactor::new([("KEY", "a\"b\nc")]);
+        let document = serde_json::json!({"a\"b\nc": ["<a\"b\nc>", 1, {"inner": "a\"b\nc"}]});
+        assert_eq!(
+            redactor.redact_json(document),
+            serde_json::json!({"a\"b\nc": ["<[redacted:KEY]>", 1, {"inner": "[redacted:KEY]"}]})
         );
     }
 
