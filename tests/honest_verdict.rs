@@ -11,7 +11,7 @@ mod support;
 use rstest::rstest;
 use serde_json::{Value, json};
 use support::OpenAi;
-use support::written::{Done, Written};
+use support::written::{Done, Written, indented};
 use wiremock::matchers::method;
 use wiremock::{Mock, MockServer};
 
@@ -23,7 +23,7 @@ fn wrong(top: &str, body: &str) -> String {
 }
 
 fn program(top: &str, body: &str, result: &str) -> String {
-    let body: String = body.lines().map(|line| format!("    {line}\n")).collect();
+    let body: String = indented(body);
     format!(
         "{top}\n\n\ndef double(x):\n{body}    return {result}\n\n\ndef main():\n    print(double(2))\n\n\n\
          if __name__ == \"__main__\":\n    main()\n"
@@ -267,7 +267,7 @@ fn a_suite_that_passes_without_the_program_is_refused_with_evidence(#[case] suit
 
 /// A program that is right, with `body` as what it does when it is run.
 fn rehearsed(body: &str, output: &Value, sandbox: &Value) -> Done {
-    let body: String = body.lines().map(|line| format!("    {line}\n")).collect();
+    let body: String = indented(body);
     let code = format!(
         "from pathlib import Path\n\n\ndef double(x):\n    return x * 2\n\n\ndef main():\n    out = Path(\"/var/outputs/o\")\n{body}\n\n\
          if __name__ == \"__main__\":\n    main()\n"

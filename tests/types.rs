@@ -10,17 +10,18 @@ mod support;
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use support::written::{Done, Written};
+use support::written::{Done, Written, indented};
 
 const SUITE: &str = "import solution\n\n\ndef test_double():\n    assert solution.double(2) == 4\n";
 
 /// A program with these options that runs `body`.
 fn program(options: &[&str], body: &str) -> String {
-    let options: String = options
+    let options: Vec<String> = options
         .iter()
-        .map(|option| format!("    parser.add_argument({option})\n"))
+        .map(|option| format!("parser.add_argument({option})"))
         .collect();
-    let body: String = body.lines().map(|line| format!("    {line}\n")).collect();
+    let options = indented(&options.join("\n"));
+    let body: String = indented(body);
     format!(
         "import argparse\nimport json\nimport os\nfrom pathlib import Path\n\n\ndef double(x):\n    return x * 2\n\n\n\
          def main():\n    parser = argparse.ArgumentParser()\n{options}    args = parser.parse_args()\n{body}\n\n\

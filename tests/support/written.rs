@@ -32,6 +32,11 @@ impl Written {
         }
     }
 
+    /// Sets a field of the spec.
+    pub fn set(&mut self, field: &str, value: Value) {
+        self.spec[field] = value;
+    }
+
     /// A further object of the manifest.
     pub fn object(mut self, object: Value) -> Self {
         self.objects.push(object);
@@ -126,6 +131,16 @@ impl Written {
         std::fs::write(&replies, lines.join("\n")).unwrap();
         (manifest, replies)
     }
+}
+
+/// The lines of a function's body, four spaces deep.
+pub fn indented(body: &str) -> String {
+    body.lines().fold(String::new(), |mut text, line| {
+        text.push_str("    ");
+        text.push_str(line);
+        text.push('\n');
+        text
+    })
 }
 
 /// What came of a run.

@@ -62,6 +62,8 @@ def main() -> int:
         "--quiet",
         "--color=no",
         "--tb=short",
+        # No summary: it repeats what stands above it and cuts messages short, secrets among them, so that they are no longer known.
+        "-rN",
         "--noconftest",
         "--continue-on-collection-errors",
         f"--rootdir={os.getcwd()}",
