@@ -20,7 +20,7 @@ test: prerequisites ## Run every test
 
 demo: prerequisites ## Build, then run a real task on real data with recorded replies
 	@rm -rf codegen-out/demo
-	cargo run --locked --release --bin kubectl-codegen -- local -k examples/penguins \
+	cargo run --locked --bin kubectl-codegen -- local -k examples/penguins \
 	  --replay examples/penguins/replies.jsonl --output codegen-out/demo
 
 bench: prerequisites ## Measure the figures of docs/benchmarks.md

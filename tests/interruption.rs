@@ -113,14 +113,22 @@ fn eventually(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Whether a process runs that has `word` among its arguments.
+/// Processes that have `word` among their arguments.
+fn processes(word: &str) -> Vec<Pid> {
+    let has_word = |path: PathBuf| {
+        fs::read(path.join("cmdline"))
+            .is_ok_and(|arguments| String::from_utf8_lossy(&arguments).contains(word))
+    };
+    fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter(|entry| has_word(entry.path()))
+        .filter_map(|entry| Pid::from_raw(entry.file_name().to_string_lossy().parse().ok()?))
+        .collect()
+}
+
 fn runs(word: &str) -> bool {
-    fs::read_dir("/proc").unwrap().flatten().any(|entry| {
-        let is_process = entry.file_name().to_string_lossy().parse::<u32>().is_ok();
-        is_process
-            && fs::read(entry.path().join("cmdline"))
-                .is_ok_and(|arguments| String::from_utf8_lossy(&arguments).contains(word))
-    })
+    !processes(word).is_empty()
 }
 
 fn status(output: &Output) -> Value {
@@ -168,6 +176,31 @@ fn a_call_in_flight_is_waited_for_recorded_and_never_made_again(#[case] signal: 
         (&6.into(), &0.into())
     );
     assert!(gate.is_idle());
+}
+
+#[test]
+fn a_task_that_ends_with_the_call_in_flight_has_its_own_exit_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let replies = folder.path().join("replies.jsonl");
+    fs::write(
+        &replies,
+        "{\"kind\": \"plan\", \"reply\": {\"no\": \"plan\"}}\n".repeat(3),
+    )
+    .unwrap();
+    let gate = Gate::open(&replies);
+    let mut command = program(&folder.path().join("out"));
+    command
+        .args(manifest(&examples().join("prompt-only")))
+        .args(["--model-url", &gate.url]);
+    let mut run = Running::start(command);
+    gate.answer(&["plan", "plan"]);
+    let third = gate.arrival();
+    run.press_ctrl_c();
+    run.until_it_says("stopping");
+    third.answer();
+    let ended = run.end();
+    expect_code(&ended, 1);
+    assert_eq!(status(&ended)["reason"], "InvalidReply");
 }
 
 fn run_folder(output: &Path) -> PathBuf {
@@ -308,10 +341,54 @@ fn kill_9_during_the_tests_ends_every_process_of_the_sandbox() {
     );
 }
 
-#[rstest]
-#[case::ctrl_c(Signal::INT)]
-#[case::kill_9(Signal::KILL)]
-fn a_stopped_installation_is_no_missing_package_and_the_next_run_makes_it_anew(#[case] signal: Signal) {
+/// An index that takes the connection of an installer and says nothing.
+fn silent_index(command: &mut Command) -> TcpListener {
+    let index = TcpListener::bind("127.0.0.1:0").unwrap();
+    command
+        .env(
+            "PIP_INDEX_URL",
+            format!("http://{}/simple", index.local_addr().unwrap()),
+        )
+        .env("no_proxy", "127.0.0.1")
+        .env("NO_PROXY", "127.0.0.1");
+    index
+}
+
+#[test]
+fn ctrl_c_during_an_installation_is_no_missing_package() {
+    let (gate, cache, output) = (gate(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let in_cache = cache.path().display().to_string();
+    let command = || {
+        let mut command = program(output.path());
+        command
+            .args(manifest(&penguins()))
+            .args(["--model-url", &gate.url])
+            .env("CODEGEN_CACHE_DIR", cache.path());
+        command
+    };
+    let mut installing = command();
+    let index = silent_index(&mut installing);
+    let mut run = Running::start(installing);
+    gate.answer(&CALLS[..3]);
+    let (_connection, _) = index.accept().unwrap();
+    let tests = gate.arrival();
+    // Else the installer would die of Ctrl-C while the call is waited for, which looks like a package that is missing.
+    for installer in processes(&in_cache) {
+        let group = rustix::process::getpgid(Some(installer)).unwrap();
+        assert_ne!(group, run.pid(), "Ctrl-C reaches the installer");
+    }
+    run.press_ctrl_c();
+    run.until_it_says("stopping");
+    tests.answer();
+    expect_code(&run.end(), 130);
+    eventually("the installer is gone", || !runs(&in_cache));
+    let run = Running::start(command());
+    gate.answer(&CALLS[4..]);
+    expect_made_anew(&run.end(), cache.path());
+}
+
+#[test]
+fn kill_9_during_an_installation_ends_the_installer_too() {
     let (cache, output) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let replay = || {
         let mut command = program(output.path());
@@ -322,34 +399,24 @@ fn a_stopped_installation_is_no_missing_package_and_the_next_run_makes_it_anew(#
             .env("CODEGEN_CACHE_DIR", cache.path());
         command
     };
-    // An index that takes the connection and says nothing.
-    let index = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut command = replay();
-    command
-        .env(
-            "PIP_INDEX_URL",
-            format!("http://{}/simple", index.local_addr().unwrap()),
-        )
-        .env("no_proxy", "127.0.0.1")
-        .env("NO_PROXY", "127.0.0.1");
-    let run = Running::start(command);
+    let mut installing = replay();
+    let index = silent_index(&mut installing);
+    let run = Running::start(installing);
     let (_connection, _) = index.accept().unwrap();
-    kill_process_group(run.pid(), signal).unwrap();
-    let ended = run.end();
-    if signal == Signal::INT {
-        expect_code(&ended, 130);
-        assert!(!said(&ended).contains("fix packages"), "{}", said(&ended));
-    }
+    run.kill();
     eventually("the installer is gone", || {
         !runs(&cache.path().display().to_string())
     });
-    let ended = Running::start(replay()).end();
-    expect_code(&ended, 0);
-    let status = status(&ended);
+    expect_made_anew(&Running::start(replay()).end(), cache.path());
+}
+
+fn expect_made_anew(ended: &Output, cache: &Path) {
+    expect_code(ended, 0);
+    let status = status(ended);
     assert_eq!(
         (&status["modelCalls"], &status["lostCalls"]),
         (&6.into(), &0.into())
     );
-    let left = fs::read_dir(cache.path().join("environments")).unwrap().count();
+    let left = fs::read_dir(cache.join("environments")).unwrap().count();
     assert_eq!(left, 2, "the environment and its lock");
 }

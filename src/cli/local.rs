@@ -106,7 +106,7 @@ async fn run_all(
         Ok(recording) => recording,
         Err(message) => return fail(progress, &message, USAGE),
     };
-    for task in tasks {
+    for (number, task) in (1..).zip(tasks) {
         let name = task.metadata.name.as_deref().unwrap_or_default();
         if tasks.len() > 1 {
             progress.lines(&[Line::new(Mark::Heading, format!("\n{name}"))]);
@@ -130,7 +130,7 @@ async fn run_all(
             }
             Err(error) => code = code.max(fail(progress, &error, error.exit_code())),
         }
-        if stop.is_requested() {
+        if stop.is_requested() && number < tasks.len() {
             code = INTERRUPTED;
             break;
         }

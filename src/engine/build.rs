@@ -79,7 +79,13 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         progress: Progress,
         kind: CallKind,
     ) -> Result<(Progress, Option<Outcome>), EngineError> {
-        let (called, built) = join(self.call(progress.clone(), kind), self.build(&progress)).await;
+        let call = async {
+            self.in_call.send_replace(true);
+            let called = self.call(progress.clone(), kind).await;
+            self.in_call.send_replace(false);
+            called
+        };
+        let (called, built) = join(call, self.build(&progress)).await;
         let (progress, outcome) = called?;
         let progress = match built? {
             Some(built @ (Outcome::ImageReady { .. } | Outcome::BuildFailed { .. })) => {

@@ -52,10 +52,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             max_output_tokens: u32::try_from(limit).unwrap_or(u32::MAX),
             ..request.clone()
         };
-        let _ = self.in_call.send(true);
-        let answered = self.ask(progress, &request, size + limit).await;
-        let _ = self.in_call.send(false);
-        answered
+        self.ask(progress, &request, size + limit).await
     }
 
     fn take_recorded(&self, progress: Progress, request: &Request, entry: Entry) -> Answered {

@@ -54,7 +54,8 @@ pub struct Engine<'a, M, S, B, D> {
     pub observer: &'a dyn Observer,
     /// Tells the time.
     pub clock: fn() -> Timestamp,
-    /// True while a model call is in flight and not yet recorded.
+    /// True while a model call is in flight and what it came to is not yet recorded. Where an image builds beside the
+    /// call, the reply alone counts: the build may take long, and loses nothing when it is stopped.
     pub in_call: &'a watch::Sender<bool>,
 }
 
@@ -128,7 +129,20 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// Performs the next step and records what it came to.
     pub async fn step(&self, progress: Progress) -> Result<(Progress, Step), EngineError> {
         let started = (self.clock)();
-        let outcome = match decide(self.task, &progress, started) {
+        let decision = decide(self.task, &progress, started);
+        self.in_call.send_replace(matches!(decision, Decision::Call(_)));
+        let performed = self.perform(progress, decision, started).await;
+        self.in_call.send_replace(false);
+        performed
+    }
+
+    async fn perform(
+        &self,
+        progress: Progress,
+        decision: Decision,
+        started: Timestamp,
+    ) -> Result<(Progress, Step), EngineError> {
+        let outcome = match decision {
             Decision::Finished => return Ok((progress, Step::Finished)),
             Decision::Wait(until) => return Ok((progress, Step::Waiting(until))),
             Decision::Stop(stop) => (progress, Some(Outcome::Stopped(stop))),

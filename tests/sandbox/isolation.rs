@@ -87,7 +87,7 @@ async fn home_and_environment_of_the_user_are_out_of_sight() {
 
 #[tokio::test]
 async fn the_system_and_the_environment_are_read_only() {
-    let code = "import os\nfor path in ('/usr/x', '/env/x', '/harness/x', '/etc/x', '/x', '/var/inputs/x', '/run/x'):\n    try:\n        open(path, 'w')\n        print('wrote', path)\n    except OSError:\n        pass\nfor path in ('/tmp/x', '/work/x', '/var/outputs/x', '/dev/shm/x', 'x2'):\n    open(path, 'w')\nprint('done')\n";
+    let code = "import os\nfor path in ('/usr/x', '/env/x', '/harness/x', '/etc/x', '/x', '/var/inputs/x', '/run/x'):\n    try:\n        open(path, 'w')\n        print('wrote', path)\n    except OSError:\n        pass\nfor path in ('/tmp/x', '/sandbox/x', '/var/outputs/x', '/dev/shm/x', 'x2'):\n    open(path, 'w')\nprint('done')\n";
     assert_eq!(printed(code).await, "done\n");
 }
 
@@ -160,7 +160,7 @@ async fn a_missing_input_is_refused_by_name() {
 async fn nothing_is_left_of_the_phase_before() {
     let first = r#"
 import os, subprocess, sys, time
-for folder in ("/tmp", "/work", "/var/outputs", "/dev/shm"):
+for folder in ("/tmp", "/sandbox", "/var/outputs", "/dev/shm"):
     os.makedirs(folder + "/left/deep", exist_ok=True)
     open(folder + "/left/deep/file", "w").close()
     os.chmod(folder + "/left/deep", 0)
@@ -172,7 +172,7 @@ def test_fresh():
     assert sum(name.isdigit() for name in os.listdir("/proc")) == 2
     for folder in ("/tmp", "/var/outputs", "/dev/shm"):
         assert os.listdir(folder) == []
-    assert "left" not in os.listdir("/work")
+    assert "left" not in os.listdir("/sandbox")
 "#;
     let report = run(&job(vec![program(first, &[]), tests("", second)])).await;
     assert_eq!(

@@ -69,7 +69,11 @@ async fn a_program_that_stays_below_the_limits_is_left_alone() {
 
 #[tokio::test]
 async fn a_file_ends_at_the_limit_of_its_size() {
-    let report = run_one(program("open('/work/big', 'wb').write(b'x' * (40 << 20))\n", &[])).await;
+    let report = run_one(program(
+        "open('/sandbox/big', 'wb').write(b'x' * (40 << 20))\n",
+        &[],
+    ))
+    .await;
     assert_eq!(
         report.end,
         PhaseEnd::LimitHit(LimitKind::FileSize),

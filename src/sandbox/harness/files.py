@@ -8,7 +8,7 @@ from binascii import b2a_base64
 
 from watch import SCRATCH
 
-WORK = "/work"
+WORK = "/sandbox"
 OUTPUTS = "/var/outputs"
 
 _MOST_FILES = 1000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
-SCRATCH = ("/tmp", "/work", "/var/outputs", "/dev/shm")
+SCRATCH = ("/tmp", "/sandbox", "/var/outputs", "/dev/shm")
 """Writable folders; in memory, so they count as memory of the tree."""
 
 _MEMORY_EVENTS = ("/run/limits/memory", "/sys/fs/cgroup/memory.events")

@@ -135,7 +135,7 @@ pub(super) fn arguments(layout: &Layout) -> Vec<OsString> {
     for mount in layout.mounts {
         line.bind(&mount.source, &mount.target);
     }
-    for scratch in ["/tmp", "/work", "/var/outputs", "/dev/shm"] {
+    for scratch in ["/tmp", "/sandbox", "/var/outputs", "/dev/shm"] {
         line.add(["--perms", "1777", "--tmpfs", scratch]);
     }
     line.add([
@@ -144,7 +144,7 @@ pub(super) fn arguments(layout: &Layout) -> Vec<OsString> {
         "--remount-ro",
         "/",
         "--chdir",
-        "/work",
+        "/sandbox",
         "--",
     ]);
     line.add([&format!("{}/bin/python", venv::FOLDER), "-I", "-S", "-c"]);
