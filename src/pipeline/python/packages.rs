@@ -216,6 +216,13 @@ impl Collector<'_> {
         for package in implied.packages {
             self.add_name(package);
         }
+        // pytest runs no coroutine by itself; a suite that names no other plugin means this one.
+        let has_other_plugin = ["anyio", "trio"]
+            .iter()
+            .any(|name| mentions.attributes.contains(*name));
+        if implied.has_async_test && !has_other_plugin {
+            self.add_name("pytest-asyncio");
+        }
     }
 }
 
@@ -265,6 +272,8 @@ fn package_of(path: &str) -> String {
 #[derive(Default)]
 struct Implied {
     packages: BTreeSet<&'static str>,
+    /// Whether a test is a coroutine function.
+    has_async_test: bool,
 }
 
 impl Implied {
@@ -283,6 +292,7 @@ impl<'a> Visitor<'a> for Implied {
         if let Stmt::FunctionDef(function) = stmt
             && (function.name.starts_with("test") || is_fixture(function))
         {
+            self.has_async_test |= function.is_async && function.name.starts_with("test");
             for parameter in function.parameters.iter_non_variadic_params() {
                 self.look_up(tables::FIXTURES, parameter.parameter.name.as_str());
             }
@@ -375,6 +385,8 @@ mod tests {
     #[case("import pandas as pd\nw = pd.ExcelWriter('a', engine='xlsxwriter')", &["openpyxl", "pandas", "xlsxwriter"])]
     #[case("from bs4 import BeautifulSoup\nBeautifulSoup(text, 'lxml')", &["beautifulsoup4", "lxml"])]
     #[case("import pytest\n@pytest.mark.asyncio\nasync def test_a():\n    assert await f()", &["pytest-asyncio"])]
+    #[case("async def test_a():\n    assert await f()", &["pytest-asyncio"])]
+    #[case("async def helper():\n    return 1\ndef test_a():\n    assert helper", &[])]
     #[case("def test_a(mocker, tmp_path):\n    assert mocker", &["pytest-mock"])]
     #[case("import pytest\n@pytest.fixture\ndef now(freezer):\n    return 1", &["pytest-freezer"])]
     #[case("def helper(mocker, fs):\n    return fs", &[])]
