@@ -4,8 +4,9 @@ use super::progress::Progress;
 use super::stage::{Stop, StopReason};
 use super::task::Task;
 
-/// Output tokens that a call asks for when the budget leaves room.
-pub const MAX_OUTPUT_TOKENS: u64 = 8_192;
+/// Output tokens that a call asks for when the budget leaves room: enough for a program after a model's reasoning, which counts
+/// too, and no more than current models accept.
+pub const MAX_OUTPUT_TOKENS: u64 = 16_384;
 /// Fewer output tokens than this are not worth a call.
 const MIN_OUTPUT_TOKENS: u64 = 256;
 
