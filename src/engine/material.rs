@@ -37,6 +37,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             verdict,
             diagnosis,
             fault,
+            acceptance_tests: self.surroundings.acceptance_tests.clone().unwrap_or_default(),
             rejections: progress.rejections.clone(),
         })
     }

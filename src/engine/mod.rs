@@ -9,6 +9,7 @@ pub mod data;
 pub mod event;
 mod material;
 pub mod reader;
+mod redaction;
 pub mod run;
 mod samples;
 
@@ -112,7 +113,12 @@ pub enum EngineError {
 impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// The recorded progress, or a new start.
     pub async fn load(&self, run: &str) -> Result<Progress, EngineError> {
-        let Some(bytes) = self.store.load().await? else {
+        // A power cut may spoil the progress; every reply is in the ledger, so nothing is paid for again.
+        let stored = match self.store.load().await {
+            Err(StoreError::Damaged { .. }) => None,
+            other => other?,
+        };
+        let Some(bytes) = stored else {
             return Ok(Progress::start(run.to_owned(), (self.clock)()));
         };
         let progress: Progress =

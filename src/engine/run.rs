@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use futures::future::join;
 use jiff::Timestamp;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::api::common::TestingMode;
@@ -24,6 +23,7 @@ use crate::sandbox::{Progressing, Sandbox, SandboxError};
 
 use super::data::DataReader;
 use super::event::Event;
+use super::redaction;
 use super::{Engine, EngineError, damaged};
 
 /// Largest output that is brought back from a sandbox.
@@ -168,16 +168,17 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         reports: Reports,
         started_at: Timestamp,
     ) -> Result<Result<RunRecord, String>, EngineError> {
-        let report = self.redacted_report(reports.main)?;
+        let redactor = &self.surroundings.redactor;
+        let mut report = reports.main;
         let rehearsal = report
             .phases
             .iter()
             .find(|phase| phase.name == PhaseName::Rehearsal);
-        let findings = match rehearsal {
+        let mut findings = match rehearsal {
             Some(phase) if phase.end == PhaseEnd::Exited(0) => {
                 let checks = self.checks(progress).await?;
                 match self.data.judge(self.task, &phase.outputs, &checks).await {
-                    Ok(findings) => self.redacted(findings)?,
+                    Ok(findings) => findings,
                     Err(error) => return Ok(Err(error.to_string())),
                 }
             }
@@ -187,13 +188,16 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             .acceptance_sentinels
             .as_ref()
             .zip(reports.acceptance.as_ref());
-        let verdict = judge(
+        let mut verdict = judge(
             &jobs.main,
             &report,
             acceptance,
             &findings,
             jobs.skipped_rehearsal.as_deref(),
         );
+        redaction::report(redactor, &mut report);
+        redaction::findings(redactor, &mut findings);
+        redaction::verdict(redactor, &mut verdict);
         Ok(Ok(RunRecord {
             attempt: progress.attempt,
             started_at,
@@ -203,45 +207,14 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }))
     }
 
-    /// The report without the values of Secrets, wherever the program printed them. Its outputs stay what it wrote.
-    fn redacted_report(&self, mut report: Report) -> Result<Report, EngineError> {
-        let outputs: Vec<_> = report
-            .phases
-            .iter_mut()
-            .map(|phase| std::mem::take(&mut phase.outputs))
-            .collect();
-        let mut clean = self.redacted(report)?;
-        for (phase, outputs) in clean.phases.iter_mut().zip(outputs) {
-            phase.outputs = outputs;
-        }
-        Ok(clean)
-    }
-
-    fn redacted<T: Serialize + DeserializeOwned>(&self, said: T) -> Result<T, EngineError> {
-        if self.surroundings.secret_env.is_empty() {
-            return Ok(said);
-        }
-        serde_json::to_value(said)
-            .and_then(|value| serde_json::from_value(self.surroundings.redactor.redact_json(value)))
-            .map_err(|error| damaged("report", &error.to_string()))
-    }
-
     async fn jobs(&self, progress: &Progress) -> Result<Jobs, EngineError> {
         let solution = self.text(progress.documents.solution.as_ref()).await?;
         let mut phases = Vec::new();
         if self.task.testing == TestingMode::Generate {
             let tests = self.text(progress.documents.tests.as_ref()).await?;
-            let module = Module::parse(&solution).map_err(crate::pipeline::prompts::PromptError::from)?;
-            let without_bodies = stub(&module);
             phases.push(test_phase(
                 PhaseName::Tests,
                 &solution,
-                "test_solution.py",
-                &tests,
-            ));
-            phases.push(test_phase(
-                PhaseName::Vacuity,
-                &without_bodies,
                 "test_solution.py",
                 &tests,
             ));
@@ -264,6 +237,17 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             }
             Rehearsal::Skip(why) => Some(why),
         };
+        // Last, so that a suite that hangs without the bodies takes no time from what counts.
+        if self.task.testing == TestingMode::Generate {
+            let tests = self.text(progress.documents.tests.as_ref()).await?;
+            let module = Module::parse(&solution).map_err(crate::pipeline::prompts::PromptError::from)?;
+            phases.push(test_phase(
+                PhaseName::Vacuity,
+                &stub(&module),
+                "test_solution.py",
+                &tests,
+            ));
+        }
         let acceptance = self
             .surroundings
             .acceptance_tests
@@ -316,13 +300,20 @@ struct Reports {
     acceptance: Option<Report>,
 }
 
-/// Whether the execution as such failed: a limit, a signal, a phase that never started.
+/// Whether the execution as such failed: a limit, a signal, a phase that never started. How the program without bodies fares
+/// is no matter of the execution.
 fn failed_execution(job: &Job, report: &Report) -> bool {
-    report.phases.len() < job.phases.len()
-        || report
-            .phases
-            .iter()
-            .any(|phase| !matches!(phase.end, PhaseEnd::Exited(_)))
+    let vacuity = |phase: &Phase| matches!(phase, Phase::Tests(asked) if asked.name == PhaseName::Vacuity);
+    job.phases
+        .iter()
+        .enumerate()
+        .filter(|(_, phase)| !vacuity(phase))
+        .any(|(index, _)| {
+            !report
+                .phases
+                .get(index)
+                .is_some_and(|done| matches!(done.end, PhaseEnd::Exited(_)))
+        })
 }
 
 fn test_phase(name: PhaseName, solution: &str, file: &str, tests: &str) -> Phase {

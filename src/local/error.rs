@@ -55,6 +55,14 @@ pub enum RunError {
         /// Why not.
         why: String,
     },
+    /// The acceptance tests can never pass.
+    #[error("spec.acceptanceTests: {file} {why}")]
+    AcceptanceTests {
+        /// Its name.
+        file: String,
+        /// Why not.
+        why: String,
+    },
     /// The model cannot be called with these settings.
     #[error("{0}")]
     Model(String),
@@ -76,6 +84,7 @@ impl RunError {
             | Self::Unresolved(_)
             | Self::Sandbox(_)
             | Self::Replay { .. }
+            | Self::AcceptanceTests { .. }
             | Self::Model(_) => 2,
             Self::NoIsolation(_) => 3,
             Self::Interrupted => INTERRUPTED,

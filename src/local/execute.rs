@@ -21,6 +21,7 @@ use crate::model::{AnyModel, ModelOptions, Recorded};
 use crate::pipeline::advance::Outcome;
 use crate::pipeline::budget;
 use crate::pipeline::progress::Progress;
+use crate::pipeline::python::{Module, suite};
 use crate::pipeline::redact::Redactor;
 use crate::pipeline::sandbox::{Job, Report};
 use crate::pipeline::stage::Category;
@@ -250,6 +251,7 @@ fn surroundings(prepared: &Prepared, sources: &BTreeMap<String, PathBuf>) -> Res
             let path = prepared.run.acceptance(&file.file_name);
             let text = std::fs::read_to_string(&path)
                 .map_err(|error| RunError::Stopped(format!("cannot read {}: {error}", path.display())))?;
+            check_acceptance_tests(&file.file_name, &text)?;
             Some(text)
         }
         None => None,
@@ -267,6 +269,23 @@ fn surroundings(prepared: &Prepared, sources: &BTreeMap<String, PathBuf>) -> Res
         redactor: Redactor::new(secret_env.iter()),
         secret_env,
     })
+}
+
+/// What cannot pass is refused before anything is paid for.
+fn check_acceptance_tests(file: &str, text: &str) -> Result<(), RunError> {
+    let refuse = |why: String| {
+        Err(RunError::AcceptanceTests {
+            file: file.to_owned(),
+            why,
+        })
+    };
+    match Module::parse(text) {
+        Err(fault) => refuse(format!("does not parse: {fault}")),
+        Ok(module) if suite::test_functions(&module).is_empty() => {
+            refuse("has no test: write functions whose names start with test_".into())
+        }
+        Ok(_) => Ok(()),
+    }
 }
 
 fn stopped(error: impl Into<EngineError>) -> RunError {

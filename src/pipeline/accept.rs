@@ -25,6 +25,11 @@ use super::reply::{
 use super::sandbox::Packages;
 use super::task::Task;
 
+/// How names of pip packages begin among the replaced ones; apt may know the same name.
+const PIP: &str = "pip:";
+/// How names of apt packages begin among the replaced ones.
+const APT: &str = "apt:";
+
 /// What a usable reply says.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Accepted {
@@ -299,9 +304,12 @@ impl Facts<'_> {
         let build = &self.progress.build;
         let mut replaced = Vec::new();
         for row in reply.replacements {
-            let known = match row.manager {
-                PackageManager::Pip => build.wanted.pip.iter().find(|have| same_package(have, &row.name)),
-                PackageManager::Apt => build.wanted.apt.iter().find(|have| **have == row.name),
+            let (manager, known) = match row.manager {
+                PackageManager::Pip => (
+                    PIP,
+                    build.wanted.pip.iter().find(|have| same_package(have, &row.name)),
+                ),
+                PackageManager::Apt => (APT, build.wanted.apt.iter().find(|have| **have == row.name)),
             };
             let Some(known) = known else {
                 return Err(Refusal::Reply(format!(
@@ -309,7 +317,7 @@ impl Facts<'_> {
                     row.name
                 )));
             };
-            replaced.push((known.clone(), row.replacement));
+            replaced.push((format!("{manager}{known}"), row.replacement));
         }
         let mut next = build.clone();
         next.replaced.extend(replaced.iter().cloned());
@@ -377,8 +385,11 @@ impl Facts<'_> {
     }
 
     fn wanted(&self, modules: &[&Module], declared: &Packages) -> Result<Packages, String> {
+        // What the acceptance tests import must be there too; of them no more than the names of packages is used.
+        let hidden = Module::parse(&self.material.acceptance_tests).ok();
+        let modules: Vec<&Module> = modules.iter().copied().chain(&hidden).collect();
         let detected = detect(&Sources {
-            modules,
+            modules: &modules,
             version: &self.task.image.python_version,
             declared,
             base: &Packages::default(),
@@ -394,18 +405,30 @@ impl super::progress::Build {
     /// `packages` with the names that cannot be installed replaced.
     #[must_use]
     pub fn replace(&self, packages: &Packages) -> Packages {
-        let replace = |names: &[String]| {
+        let replace = |manager: &str, names: &[String]| {
             let names: BTreeSet<String> = names
                 .iter()
-                .map(|name| self.replaced.get(name).cloned().unwrap_or_else(|| name.clone()))
+                .map(|name| self.replacement(manager, name))
                 .filter(|name| !name.is_empty())
                 .collect();
             names.into_iter().collect()
         };
         Packages {
-            pip: replace(&packages.pip),
-            apt: replace(&packages.apt),
+            pip: replace(PIP, &packages.pip),
+            apt: replace(APT, &packages.apt),
         }
+    }
+
+    /// What a name became, over as many replacements as there are.
+    fn replacement(&self, manager: &str, name: &str) -> String {
+        let mut now = name.to_owned();
+        for _ in &self.replaced {
+            match self.replaced.get(&format!("{manager}{now}")) {
+                Some(next) if *next != now => now.clone_from(next),
+                Some(_) | None => break,
+            }
+        }
+        now
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a task may still spend (B10). Every stop names the limit, what was spent and the last failure.
 
 use super::progress::Progress;
-use super::stage::{Stop, StopReason};
+use super::stage::{Stage, Stop, StopReason};
 use super::task::Task;
 
 /// Output tokens that a call asks for when the budget leaves room: enough for a program after a model's reasoning, which counts
@@ -68,8 +68,9 @@ pub fn allow_build(task: &Task, progress: &Progress) -> Result<(), Stop> {
 #[must_use]
 pub fn has_room_again(task: &Task, progress: &Progress) -> bool {
     let stopped = progress.stop.as_ref().map(|stop| stop.reason);
+    let needs_build = progress.stopped_in == Some(Stage::AwaitingImage);
     let room = allow_another_call(task, progress).is_ok()
-        && allow_build(task, progress).is_ok()
+        && (!needs_build || allow_build(task, progress).is_ok())
         && allow_call(task, progress, 0).is_ok()
         && exhausted(task, progress).is_none();
     match stopped {

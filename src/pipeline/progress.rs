@@ -114,7 +114,7 @@ pub struct Build {
     pub wanted: Packages,
     /// What replies and diagnoses declared, besides what the syntax trees show.
     pub declared: Packages,
-    /// Names that could not be installed, and what took their place (empty: nothing).
+    /// Names that could not be installed, after `pip:` or `apt:`, and what took their place (empty: nothing).
     pub replaced: BTreeMap<String, String>,
     /// The last image that was built.
     pub built: Option<BuiltImage>,
@@ -261,7 +261,7 @@ impl Spent {
     /// Tokens in both directions.
     #[must_use]
     pub const fn total_tokens(&self) -> u64 {
-        self.tokens.input + self.tokens.output
+        self.tokens.input.saturating_add(self.tokens.output)
     }
 }
 
@@ -312,8 +312,8 @@ impl Progress {
         self.intent = None;
         self.sequence += 1;
         self.spent.model_calls += 1;
-        self.spent.tokens.input += usage.input;
-        self.spent.tokens.output += usage.output;
+        self.spent.tokens.input = self.spent.tokens.input.saturating_add(usage.input);
+        self.spent.tokens.output = self.spent.tokens.output.saturating_add(usage.output);
         self
     }
 

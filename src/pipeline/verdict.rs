@@ -149,7 +149,8 @@ pub fn judge(
 ) -> Verdict {
     let mut failed = Vec::new();
     let mut tests = None;
-    let mut vacuous = false;
+    let mut proof = None;
+    let mut reached = true;
     let mut exit_code = None;
     for (index, phase) in job.phases.iter().enumerate() {
         let done = report.phases.get(index);
@@ -166,13 +167,15 @@ pub fn judge(
                 tests = Some(counts);
                 failed.extend(found);
             }
-            Phase::Tests(asked) => vacuous = judge_session(&asked.sentinels, done).1.is_empty(),
+            Phase::Tests(asked) => proof = doubt(&asked.sentinels, done),
+            // The run before it used up the time, and its own failure says so.
+            Phase::Program(_) if done.is_none() && !failed.is_empty() => reached = false,
             Phase::Program(_) => failed.extend(judge_program(done, findings)),
         }
     }
     let suite_failed = failed.iter().any(|check| check.source != CheckSource::Rehearsal);
-    if vacuous && !suite_failed {
-        failed.push(vacuity());
+    if !suite_failed {
+        failed.extend(proof);
     }
     let acceptance = acceptance.map(|(sentinels, report)| {
         let (counts, found) = judge_session(sentinels, report.phases.first());
@@ -181,7 +184,9 @@ pub fn judge(
         }
         counts
     });
-    let rehearsal = rehearsal_status(&failed, skipped_rehearsal);
+    let skipped =
+        skipped_rehearsal.or((!reached).then_some("not reached: the tests used up the time of the run"));
+    let rehearsal = rehearsal_status(&failed, skipped);
     Verdict {
         tests,
         acceptance,
@@ -275,7 +280,7 @@ fn judge_honesty(
     let honest = outcome(&sentinels.must_pass) == Some(TestOutcome::Passed)
         && outcome(&sentinels.must_fail) == Some(TestOutcome::Failed)
         && report.session_exit == Some(1);
-    if !honest || counts.passed != counts.total {
+    if !honest || counts.passed != counts.total || !each_once(report) {
         return Some(session(&format!(
             "the test session ended before it was over or did not tell the truth: {} of {} tests were reported as passed. \
              Nothing may end the process or reach into the test runner",
@@ -283,6 +288,13 @@ fn judge_honesty(
         )));
     }
     None
+}
+
+/// Whether every collected test has one result and nothing else has any.
+fn each_once(report: &TestReport) -> bool {
+    let results: BTreeSet<&str> = report.results.iter().map(|result| result.id.as_str()).collect();
+    let collected: BTreeSet<&str> = report.collected.iter().map(String::as_str).collect();
+    results.len() == report.results.len() && results == collected
 }
 
 fn judge_program(phase: Option<&PhaseReport>, findings: &RehearsalFindings) -> Vec<FailedCheck> {
@@ -398,13 +410,26 @@ fn session(message: &str) -> FailedCheck {
     }
 }
 
-fn vacuity() -> FailedCheck {
-    let message = "every test also passes when the bodies of all functions are removed, so the suite proves nothing: \
-                   assert on results that only a working program gives";
-    FailedCheck {
+/// Why the run against the program without bodies does not show that the suite can fail; `None` when it does.
+fn doubt(sentinels: &Sentinels, phase: Option<&PhaseReport>) -> Option<FailedCheck> {
+    let (_, failed) = judge_session(sentinels, phase);
+    let fails = failed.iter().any(|check| check.source != CheckSource::Session);
+    let forced =
+        phase.is_some_and(|phase| matches!(phase.end, PhaseEnd::Signaled(_) | PhaseEnd::LimitHit(_)));
+    if fails || forced {
+        return None;
+    }
+    let message = if failed.is_empty() {
+        "every test also passes when the bodies of all functions are removed, so the suite proves nothing: \
+         assert on results that only a working program gives"
+    } else {
+        "the tests did not come to an end when the bodies of all functions are removed, so it is not shown that they can fail: \
+         keep them short and give every loop an end"
+    };
+    Some(FailedCheck {
         source: CheckSource::Vacuity,
         detail: unusual("test suite", message),
-    }
+    })
 }
 
 fn acceptance_failure(counts: TestCounts) -> FailedCheck {

@@ -149,3 +149,44 @@ async fn a_state_of_a_newer_version_is_left_alone() {
     let error = world.live(&store.restarted(None)).await.unwrap_err();
     assert!(error.to_string().contains("version 99"), "{error}");
 }
+
+/// A store whose progress was spoiled, by a power cut for instance.
+#[derive(Clone)]
+struct Spoiled(MemoryStore, std::sync::Arc<std::sync::atomic::AtomicBool>);
+
+impl crate::ledger::Store for Spoiled {
+    async fn load(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        if self.1.swap(false, Ordering::SeqCst) {
+            return Err(StoreError::Damaged {
+                name: "progress".into(),
+                detail: "half of it is missing".into(),
+            });
+        }
+        self.0.load().await
+    }
+
+    async fn save(&self, progress: &[u8]) -> Result<(), StoreError> {
+        self.0.save(progress).await
+    }
+
+    async fn create(&self, name: &str, bytes: &[u8]) -> Result<crate::ledger::Created, StoreError> {
+        self.0.create(name, bytes).await
+    }
+
+    async fn read(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        self.0.read(name).await
+    }
+}
+
+#[tokio::test]
+async fn a_spoiled_progress_is_made_again_from_the_record_without_a_call() {
+    let world = world();
+    let store = MemoryStore::new();
+    let first = world.live(&store).await.unwrap();
+    let calls = world.script.calls();
+    let spoiled = Spoiled(store.restarted(None), std::sync::Arc::new(true.into()));
+    let again = world.live(&spoiled).await.unwrap();
+    assert_eq!(essence(&again), essence(&first));
+    assert_eq!(again.spent, first.spent);
+    assert_eq!(world.script.calls(), calls);
+}

@@ -250,7 +250,7 @@ async fn a_faulty_reply_of_any_kind_is_asked_for_again_with_the_reason(
         .nth(1)
         .unwrap();
     assert!(
-        again.instruction.contains("Your last answer could not be used"),
+        again.instruction.contains("your last answer could not be used"),
         "{}",
         again.instruction
     );

@@ -13,7 +13,7 @@ use crate::data::DataError;
 use crate::engine::data::{DataReader, Described};
 use crate::engine::event::{Event, Observer};
 use crate::engine::{Engine, EngineError, Step, Surroundings};
-use crate::ledger::MemoryStore;
+use crate::ledger::Store;
 use crate::model::{Model, ModelError};
 use crate::pipeline::call::{CallKind, FinishReason, Reply, Request, Usage};
 use crate::pipeline::checks::ColumnCheck;
@@ -321,7 +321,7 @@ impl World {
     }
 
     /// Steps until the task ends, waits, or the store stops.
-    pub async fn live(&self, store: &MemoryStore) -> Result<Progress, EngineError> {
+    pub async fn live<S: Store>(&self, store: &S) -> Result<Progress, EngineError> {
         let (in_call, _) = watch::channel(false);
         let engine = Engine {
             task: &self.task,

@@ -318,3 +318,38 @@ fn a_replacement_that_helps_nothing_is_refused(
     let reason = refused(replacing(name, replacement));
     assert!(reason.contains(says), "{reason}");
 }
+
+#[test]
+fn a_replacement_is_followed_by_the_next_and_of_its_own_manager_only() {
+    let mut build = crate::pipeline::progress::Build::default();
+    build.replaced.insert("pip:a".into(), "b".into());
+    build.replaced.insert("pip:b".into(), "c".into());
+    build.replaced.insert("pip:graphviz".into(), String::new());
+    let wanted = Packages {
+        pip: vec!["a".into(), "graphviz".into()],
+        apt: vec!["graphviz".into()],
+    };
+    assert_eq!(
+        build.replace(&wanted),
+        Packages {
+            pip: vec!["c".into()],
+            apt: vec!["graphviz".into()]
+        }
+    );
+}
+
+#[test]
+fn what_only_the_acceptance_tests_import_is_installed_too() {
+    let material = Material {
+        acceptance_tests: "import requests\n".into(),
+        ..material()
+    };
+    let result = accept(
+        &task(),
+        &start(),
+        &material,
+        CallKind::Code,
+        &reply(&code(SOLUTION)),
+    );
+    assert!(matches!(result, Ok(Accepted::Source(accepted)) if accepted.wanted == pip(&["requests"])));
+}

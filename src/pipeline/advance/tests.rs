@@ -261,16 +261,16 @@ fn a_package_that_does_not_exist_is_replaced_by_the_model_and_built_again() {
     walk.take(Outcome::TestsWritten(tests));
     assert_eq!(walk.stage(), Stage::FixingEnvironment);
     walk.take(Outcome::EnvironmentFixed {
-        replaced: vec![("wrong".into(), "right".into())],
+        replaced: vec![("pip:wrong".into(), "right".into())],
         wanted: pip(&["right"]),
     });
     assert_eq!(walk.stage(), Stage::AwaitingImage);
     walk.take(fault(&["right"]));
     assert_eq!(walk.stage(), Stage::FixingEnvironment);
-    assert_eq!(walk.progress.build.replaced["wrong"], "right");
+    assert_eq!(walk.progress.build.replaced["pip:wrong"], "right");
     for name in ["b", "c"] {
         walk.take(Outcome::EnvironmentFixed {
-            replaced: vec![("right".into(), name.into())],
+            replaced: vec![("pip:right".into(), name.into())],
             wanted: pip(&[name]),
         });
         walk.take(fault(&[name]));

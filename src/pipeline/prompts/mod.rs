@@ -16,6 +16,7 @@ use super::python::functions::{functions, on_the_way, referenced_by, source_of};
 use super::python::outline::outline;
 use super::python::{Module, SyntaxFault, suite};
 use super::reply;
+use super::sandbox::NetworkAccess;
 use super::task::Task;
 use super::verdict::{CheckSource, FailedCheck, Verdict, tail};
 
@@ -41,6 +42,8 @@ pub struct Material {
     pub diagnosis: Diagnosis,
     /// Packages of the build that failed, and what the package manager said.
     pub fault: Option<(Vec<String>, String)>,
+    /// The user's acceptance tests, for the packages that they import; never part of a prompt.
+    pub acceptance_tests: String,
     /// Why the last replies to this call were refused, oldest first.
     pub rejections: Vec<String>,
 }
@@ -80,7 +83,10 @@ fn system(task: &Task) -> Result<String, PromptError> {
     };
     let contract = render(
         "contract",
-        context! { python_version => task.image.python_version },
+        context! {
+            python_version => task.image.python_version,
+            network => task.sandbox.network != NetworkAccess::Denied,
+        },
     )?;
     Ok(format!("{}\n\n{}", role.trim_end(), contract.trim_end()))
 }

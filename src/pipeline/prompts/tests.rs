@@ -58,6 +58,7 @@ fn material() -> Material {
             vec!["pandsa".into()],
             "No matching distribution found for pandsa".into(),
         )),
+        acceptance_tests: String::new(),
         rejections: Vec::new(),
     }
 }
@@ -244,9 +245,8 @@ fn a_fix_without_named_functions_shows_the_whole_program() {
 }
 
 #[rstest]
-#[case::plainly(1, "Your last answer could not be used: because.")]
-#[case::with_a_warning(2, "WARNING: your last answers could not be used. The latest: because.")]
-#[case::as_an_ultimatum(3, "FINAL ATTEMPT: because.")]
+#[case::with_a_warning(1, "WARNING: your last answer could not be used: because.")]
+#[case::as_an_ultimatum(2, "FINAL ATTEMPT: because.")]
 fn a_refused_reply_is_asked_for_again_more_forcefully_each_time(#[case] times: usize, #[case] says: &str) {
     let mut material = material();
     material.rejections = vec!["earlier.".into(); times - 1];

@@ -125,6 +125,17 @@ fn a_file_that_cannot_be_collected_is_a_failure_with_its_exception() {
     );
 }
 
+#[test]
+fn a_test_that_is_reported_twice_does_not_stand_for_another() {
+    let twice = without(
+        session(&[(TEST, TestOutcome::Passed), (TEST, TestOutcome::Passed)]),
+        |tests| {
+            tests.collected[1] = "test_solution.py::test_other".into();
+        },
+    );
+    assert!(!judged(vec![twice]).passed());
+}
+
 fn with_vacuity(tests: PhaseReport, stub: PhaseReport) -> Verdict {
     let mut job = test_job(PhaseName::Tests);
     job.phases.extend(test_job(PhaseName::Vacuity).phases);
@@ -151,6 +162,62 @@ fn a_suite_that_fails_without_bodies_is_accepted() {
         session(&[(TEST, TestOutcome::Failed)]),
     );
     assert!(verdict.passed());
+}
+
+#[rstest]
+#[case::time_ran_out(PhaseEnd::TimedOut)]
+#[case::left_unseen(PhaseEnd::Exited(0))]
+fn a_suite_that_does_not_come_to_an_end_without_bodies_proves_nothing(#[case] end: PhaseEnd) {
+    let mut stub = phase(PhaseName::Vacuity, 0);
+    stub.end = end;
+    let verdict = with_vacuity(session(&[(TEST, TestOutcome::Passed)]), stub);
+    assert_eq!(verdict.failed[0].source, CheckSource::Vacuity);
+    assert!(
+        verdict.failed[0]
+            .detail
+            .message
+            .contains("did not come to an end")
+    );
+}
+
+#[test]
+fn a_suite_that_crashes_without_bodies_can_fail() {
+    let mut stub = phase(PhaseName::Vacuity, 0);
+    stub.end = PhaseEnd::Signaled(11);
+    assert!(with_vacuity(session(&[(TEST, TestOutcome::Passed)]), stub).passed());
+}
+
+#[test]
+fn a_check_that_was_never_reached_proves_nothing() {
+    let mut job = test_job(PhaseName::Tests);
+    job.phases.extend(test_job(PhaseName::Vacuity).phases);
+    let only = report(vec![session(&[(TEST, TestOutcome::Passed)])]);
+    let verdict = judge(
+        &job,
+        &only,
+        None,
+        &RehearsalFindings::default(),
+        Some("no samples"),
+    );
+    assert_eq!(verdict.failed[0].source, CheckSource::Vacuity);
+}
+
+#[test]
+fn a_program_that_the_tests_left_no_time_for_is_not_blamed() {
+    let mut job = test_job(PhaseName::Tests);
+    job.phases.push(program());
+    let mut hung = phase(PhaseName::Tests, 0);
+    hung.end = PhaseEnd::TimedOut;
+    let verdict = judge(
+        &job,
+        &report(vec![hung]),
+        None,
+        &RehearsalFindings::default(),
+        None,
+    );
+    assert_eq!(verdict.failed.len(), 1, "{verdict:?}");
+    assert_eq!(verdict.failed[0].source, CheckSource::Session);
+    assert_eq!(verdict.rehearsal.result, RehearsalResult::Skipped);
 }
 
 #[test]

@@ -112,6 +112,10 @@ impl<'a> Search<'a> {
             Stmt::Import(import) => {
                 for alias in &import.names {
                     self.path(alias.name.as_str(), import.start());
+                    self.binding(
+                        alias.asname.as_ref().map_or("", |name| name.as_str()),
+                        import.start(),
+                    );
                 }
             }
             Stmt::ImportFrom(from) => {
@@ -122,6 +126,10 @@ impl<'a> Search<'a> {
                 }
                 for alias in &from.names {
                     self.path(&format!("{module}.{}", alias.name), from.start());
+                    self.binding(
+                        alias.asname.as_ref().unwrap_or(&alias.name).as_str(),
+                        from.start(),
+                    );
                 }
             }
             _ => {}
@@ -130,12 +138,7 @@ impl<'a> Search<'a> {
 
     fn function(&mut self, function: &'a ast::StmtFunctionDef) {
         let name = function.name.as_str();
-        if name.starts_with("pytest_") {
-            self.add(
-                function.name.start(),
-                format!("`{name}` is a hook of pytest; the session is not the code's to change."),
-            );
-        }
+        self.binding(name, function.name.start());
         if rules::is_comparison(name) && rules::always_holds(name, &function.body) {
             self.add(
                 function.name.start(),
@@ -158,6 +161,16 @@ impl<'a> Search<'a> {
                 function.name.start(),
                 "An exit handler that ends the process hides the result; leave it out.",
             );
+        }
+    }
+
+    /// A name that gets a value, in whatever way.
+    fn binding(&mut self, name: &str, at: TextSize) {
+        if name.starts_with("pytest_") {
+            let what = format!(
+                "`{name}` is a hook of pytest, or its list of plugins; the session is not the code's to change."
+            );
+            self.add(at, what);
         }
     }
 
@@ -196,9 +209,6 @@ impl<'a> Search<'a> {
                 }
             }
             if let Expr::Name(name) = target {
-                if name.id.as_str() == "pytest_plugins" {
-                    self.add(at, "`pytest_plugins` changes the session; leave it out.");
-                }
                 let gives_true = value
                     .as_lambda_expr()
                     .is_some_and(|lambda| rules::is_constant_answer(name.id.as_str(), &lambda.body));
@@ -489,6 +499,7 @@ impl<'a> Visitor<'a> for Search<'a> {
             self.path(&path, expr.start());
         }
         match expr {
+            Expr::Name(name) if name.ctx.is_store() => self.binding(name.id.as_str(), expr.start()),
             Expr::Attribute(attribute) => self.attribute(attribute),
             Expr::Subscript(subscript) => self.subscript(subscript),
             Expr::Call(call) => self.call(call),

@@ -100,6 +100,11 @@ fn whats(findings: &[Finding]) -> String {
 #[case("open('/proc/self/fd/3', 'w')\n", 1)]
 #[case("def pytest_runtest_makereport(item):\n    pass\n", 1)]
 #[case("pytest_plugins = ['x']\n", 1)]
+#[case("pytest_plugins: list = ['solution']\n", 1)]
+#[case("pytest_plugins, a = ['solution'], 1\n", 1)]
+#[case("def f():\n    return 1\npytest_pyfunc_call = f\n", 3)]
+#[case("from os import path as pytest_plugins\n", 1)]
+#[case("if (pytest_plugins := ['x']):\n    pass\n", 1)]
 fn a_program_that_reaches_for_the_runner_is_found(#[case] source: &str, #[case] line: u32) {
     let found = solution_findings(&Module::parse(source).unwrap());
     assert!(

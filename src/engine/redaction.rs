@@ -1,0 +1,69 @@
+//! Takes the values of Secrets out of what a run said. Only free text is touched: ids, outcomes and outputs stay as they are.
+
+use crate::pipeline::redact::Redactor;
+use crate::pipeline::sandbox::{Report, TestFailure};
+use crate::pipeline::verdict::{RehearsalFindings, Verdict};
+
+/// What the phases printed and what failed in them.
+pub(super) fn report(redactor: &Redactor, report: &mut Report) {
+    for phase in &mut report.phases {
+        clean(redactor, &mut phase.stdout);
+        clean(redactor, &mut phase.stderr);
+        for tests in &mut phase.tests {
+            for result in &mut tests.results {
+                clean(redactor, &mut result.stdout);
+                if let Some(detail) = &mut result.failure {
+                    failure(redactor, detail);
+                }
+            }
+            for detail in &mut tests.collection_errors {
+                failure(redactor, detail);
+            }
+        }
+    }
+}
+
+/// What was found in the outputs.
+pub(super) fn findings(redactor: &Redactor, findings: &mut RehearsalFindings) {
+    for (_, text) in findings.faults.iter_mut().chain(&mut findings.values) {
+        clean(redactor, text);
+    }
+}
+
+/// What the verdict rests on.
+pub(super) fn verdict(redactor: &Redactor, verdict: &mut Verdict) {
+    for check in &mut verdict.failed {
+        failure(redactor, &mut check.detail);
+    }
+    if let Some(message) = &mut verdict.rehearsal.message {
+        clean(redactor, message);
+    }
+}
+
+fn failure(redactor: &Redactor, detail: &mut TestFailure) {
+    clean(redactor, &mut detail.message);
+    clean(redactor, &mut detail.text);
+}
+
+fn clean(redactor: &Redactor, text: &mut String) {
+    *text = redactor.redact(text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::sandbox::TestOutcome;
+    use crate::pipeline::test_support::session;
+
+    #[test]
+    fn a_secret_that_is_a_word_of_the_report_leaves_ids_and_outcomes_alone() {
+        let redactor = Redactor::new([("A", "test"), ("B", "passed"), ("C", "hunter-22")]);
+        let mut phase = session(&[("test_solution.py::test_a", TestOutcome::Passed)]);
+        phase.stdout = "hunter-22".into();
+        let before = phase.tests.clone();
+        let mut said = crate::pipeline::test_support::report(vec![phase]);
+        report(&redactor, &mut said);
+        assert_eq!(said.phases[0].tests, before);
+        assert_eq!(said.phases[0].stdout, "[redacted:C]");
+    }
+}
