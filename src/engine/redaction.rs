@@ -9,7 +9,7 @@ pub(super) fn report(redactor: &Redactor, report: &mut Report) {
     for phase in &mut report.phases {
         clean(redactor, &mut phase.stdout);
         clean(redactor, &mut phase.stderr);
-        for tests in &mut phase.tests {
+        if let Some(tests) = &mut phase.tests {
             for result in &mut tests.results {
                 clean(redactor, &mut result.stdout);
                 if let Some(detail) = &mut result.failure {

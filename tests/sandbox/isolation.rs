@@ -43,11 +43,15 @@ async fn a_sandbox_ends_when_nobody_waits_for_it_any_more() {
     let code = format!("{}import time\ntime.sleep(600)\n", connect_to(&listener));
     let mut job = job(vec![program(&code, &[])]);
     job.network = NetworkAccess::Internet;
-    let running = tokio::spawn(async move { run(&job).await });
-    let (mut connection, _) = tokio::task::spawn_blocking(move || listener.accept())
-        .await
-        .unwrap()
-        .unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+    let mut running = tokio::spawn(async move { run(&job).await });
+    let connection = tokio::select! {
+        accepted = listener.accept() => accepted.unwrap().0,
+        ended = &mut running => panic!("the sandbox ended before the program connected: {ended:?}"),
+    };
+    let mut connection = connection.into_std().unwrap();
+    connection.set_nonblocking(false).unwrap();
     running.abort();
     let read = tokio::task::spawn_blocking(move || connection.read(&mut [0]))
         .await
