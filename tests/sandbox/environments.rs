@@ -1,5 +1,7 @@
 //! Environments are built once, found fast, and fail with the name of the package at fault.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+
 use codegen_operator::pipeline::stage::Category;
 use codegen_operator::sandbox::{
     ImageSpec, LocalSandbox, PackageProblemKind, Progressing, Sandbox as _, SandboxError,
@@ -89,4 +91,81 @@ async fn an_environment_that_was_never_built_is_missing() {
     let job = crate::support::job(vec![]);
     let error = sandbox().run("0123", &job).await.unwrap_err();
     assert!(matches!(error, SandboxError::EnvironmentMissing(_)));
+}
+
+/// A wheel that leaves a file behind wherever a Python starts with it (`.pth`), pip is started, or a replaced
+/// interpreter runs.
+const HOSTILE_WHEEL: &str = r#"
+import sys, zipfile
+wheel, marker = sys.argv[1:]
+run = f"open({marker!r}, 'a').write('ran')\n"
+info = 'hostile_wheel-1.0.dist-info/'
+files = {
+    'hostile.pth': f'import sys; {run}',
+    'hostile.py': run,
+    'pip/__init__.py': run,
+    'pip/__main__.py': run,
+    'hostile_wheel-1.0.data/scripts/python': f'#!/bin/sh\necho ran >> {marker}\n',
+    info + 'METADATA': 'Metadata-Version: 2.1\nName: hostile-wheel\nVersion: 1.0\n',
+    info + 'WHEEL': 'Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n',
+}
+with zipfile.ZipFile(wheel, 'w') as archive:
+    for name, text in files.items():
+        archive.writestr(name, text)
+    archive.writestr(info + 'RECORD', ''.join(f'{name},,\n' for name in [*files, info + 'RECORD']))
+"#;
+
+/// A package index on loopback that has this one wheel; its address.
+fn index_of(wheel: Vec<u8>) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut connection = connection.unwrap();
+            let mut lines = BufReader::new(connection.try_clone().unwrap()).lines();
+            let request = lines.next().unwrap().unwrap();
+            while lines
+                .next()
+                .is_some_and(|line| line.is_ok_and(|line| !line.is_empty()))
+            {}
+            let (kind, body) = if request.contains(".whl") {
+                ("application/octet-stream", wheel.clone())
+            } else {
+                let name = "hostile_wheel-1.0-py3-none-any.whl";
+                (
+                    "text/html",
+                    format!("<a href=\"/{name}\">{name}</a>").into_bytes(),
+                )
+            };
+            let head = format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+                body.len()
+            );
+            connection.write_all(&[head.into_bytes(), body].concat()).unwrap();
+        }
+    });
+    format!("http://{address}/simple")
+}
+
+#[tokio::test]
+async fn nothing_of_a_package_runs_while_it_is_installed() {
+    let folder = tempfile::tempdir_in(cache_parent()).unwrap();
+    let (wheel, marker) = (folder.path().join("wheel"), folder.path().join("marker"));
+    let made = std::process::Command::new("python3")
+        .args(["-c", HOSTILE_WHEEL])
+        .args([&wheel, &marker])
+        .status()
+        .unwrap();
+    assert!(made.success());
+    let mut spec = ImageSpec {
+        index_url: Some(index_of(std::fs::read(&wheel).unwrap())),
+        ..spec(&[])
+    };
+    spec.packages.pip = vec!["hostile-wheel".into()];
+    let built = LocalSandbox::new(folder.path()).build(&spec).await.unwrap();
+    let Progressing::Done(built) = built else {
+        panic!("a local build is done when it returns");
+    };
+    assert_eq!(built.resolved, ["hostile-wheel==1.0"]);
+    assert!(!marker.exists(), "code of the package ran outside the sandbox");
 }

@@ -1,4 +1,10 @@
 //! Virtual environments by content hash: found in a moment, built once, never half there.
+//!
+//! A model chose the packages, so nothing of theirs may run outside a sandbox. A wheel can bring code that every start
+//! of the environment's interpreter runs (a `.pth` file) and can replace pip or `bin/python`: once an installer is done,
+//! no process outside a sandbox starts anything that lies in the environment.
+
+mod installed;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -75,7 +81,7 @@ pub(super) async fn find_or_build(cache: &Path, spec: &ImageSpec) -> Result<Buil
         .tempdir_in(&parent)
         .map_err(SandboxError::io("create a folder in", &parent))?;
     let unfinished = folder.path();
-    let environment = build(unfinished, spec).await?;
+    let environment = build(&parent, unfinished, spec).await?;
     let marker = serde_json::to_vec_pretty(&environment).unwrap_or_default();
     fs::write(unfinished.join(MARKER), marker).map_err(SandboxError::io("write", unfinished))?;
     fs::rename(unfinished, &target).map_err(SandboxError::io("create", &target))?;
@@ -123,21 +129,57 @@ fn remove(folder: &Path) -> Result<(), SandboxError> {
     }
 }
 
-async fn build(target: &Path, spec: &ImageSpec) -> Result<Environment, SandboxError> {
+async fn build(parent: &Path, target: &Path, spec: &ImageSpec) -> Result<Environment, SandboxError> {
     let installer = Installer::choose();
     let interpreter = interpreter::find(&spec.python_version, matches!(installer, Installer::Pip)).await?;
     let environment_python = target.join("bin/python");
     check(installer.create(&interpreter, target)).await?;
-    check(installer.install(&environment_python, spec)).await?;
-    let listed = check(installer.list(&environment_python)).await?;
+    let packages = installed::folder(target).map_err(SandboxError::io("read", target))?;
+    let tools = tempfile::Builder::new()
+        .prefix(&format!("{}.unfinished-", spec.content_hash()))
+        .tempdir_in(parent)
+        .map_err(SandboxError::io("create a folder in", parent))?;
+    if installer == Installer::Pip {
+        set_apart(target, &packages, tools.path()).map_err(SandboxError::io("write", target))?;
+    }
+    check(installer.install(&environment_python, tools.path(), spec)).await?;
+    if installer != Installer::Pip {
+        // A file of another Python's syntax does not compile; that takes nothing from the others.
+        let _ = check(compile(&interpreter, &packages)).await;
+    }
     point_scripts_into_sandbox(&target.join("bin")).map_err(SandboxError::io("write", target))?;
     Ok(Environment {
         python: interpreter.describe(&spec.python_version),
         version: interpreter.version(),
         executable: interpreter.executable,
         prefix: interpreter.prefix,
-        resolved: resolved(&listed),
+        resolved: installed::list(&packages).map_err(SandboxError::io("read", &packages))?,
     })
+}
+
+/// Takes the installer's own tools out of a new environment: pip to a folder that no wheel writes to, the rest away
+/// (as uv and Python 3.12 do without).
+fn set_apart(target: &Path, packages: &Path, tools: &Path) -> std::io::Result<()> {
+    fs::rename(packages.join("pip"), tools.join("pip"))?;
+    fs::remove_dir_all(packages)?;
+    fs::create_dir(packages)?;
+    for entry in fs::read_dir(target.join("bin"))? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with("pip") {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Bytecode for an environment that a sandbox cannot write to. The interpreter behind the environment reads the sources
+/// and runs none: it does not look into the environment for modules.
+fn compile(interpreter: &Interpreter, packages: &Path) -> Command {
+    let mut command = Command::new(&interpreter.executable);
+    command
+        .args(["-I", "-S", "-m", "compileall", "-qq"])
+        .arg(packages);
+    command
 }
 
 /// The program that makes environments and installs packages.
@@ -189,24 +231,20 @@ impl Installer {
     }
 
     /// Wheels alone: building a source distribution would run its code on the user's machine, outside every sandbox.
-    fn install(&self, python: &Path, spec: &ImageSpec) -> Command {
+    /// One process does it all. pip is read from `tools`, and never from the environment that it fills.
+    fn install(&self, python: &Path, tools: &Path, spec: &ImageSpec) -> Command {
         let mut command = match self {
             Self::Uv(uv) => {
                 let mut command = Command::new(uv);
                 command.args(["pip", "install", "--quiet", "--only-binary", ":all:"]);
-                command.args(["--compile-bytecode", "--python"]).arg(python);
+                // uv would compile with the environment's interpreter, after the packages are in.
+                command.args(["--no-compile-bytecode", "--python"]).arg(python);
                 command
             }
             Self::Pip => {
                 let mut command = Command::new(python);
-                command.args([
-                    "-m",
-                    "pip",
-                    "install",
-                    "--quiet",
-                    "--no-input",
-                    "--disable-pip-version-check",
-                ]);
+                command.args(["-I", "-c", PIP]).arg(tools);
+                command.args(["install", "--quiet", "--no-input", "--disable-pip-version-check"]);
                 command.args([
                     "--retries",
                     "5",
@@ -224,29 +262,35 @@ impl Installer {
         command.arg("--").args(&spec.packages.pip);
         command
     }
+}
 
-    fn list(&self, python: &Path) -> Command {
-        match self {
-            Self::Uv(uv) => {
-                let mut command = Command::new(uv);
-                command
-                    .args(["pip", "list", "--quiet", "--format=json", "--python"])
-                    .arg(python);
-                command
-            }
-            Self::Pip => {
-                let mut command = Command::new(python);
-                command.args([
-                    "-m",
-                    "pip",
-                    "list",
-                    "--format=json",
-                    "--disable-pip-version-check",
-                ]);
-                command
-            }
-        }
-    }
+/// Runs the pip of the folder that is the first argument, for the environment whose interpreter runs this. What is
+/// installed on the way cannot be imported.
+const PIP: &str = "\
+import runpy, sys
+sys.path = [sys.argv.pop(1)] + [path for path in sys.path if not path.endswith('-packages')]
+runpy.run_module('pip', run_name='__main__', alter_sys=True)";
+
+/// Whether an installer gets this variable of the user's environment; the keys of a model's provider are none of its business.
+fn is_for_installers(name: &str) -> bool {
+    const NAMES: [&str; 13] = [
+        "PATH",
+        "HOME",
+        "USER",
+        "LANG",
+        "TMPDIR",
+        "LD_LIBRARY_PATH",
+        "NETRC",
+        "REQUESTS_CA_BUNDLE",
+        "CURL_CA_BUNDLE",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "NO_PROXY",
+    ];
+    const PREFIXES: [&str; 5] = ["LC_", "XDG_", "SSL_CERT_", "PIP_", "UV_"];
+    NAMES.contains(&name.to_ascii_uppercase().as_str())
+        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// Starts an installer. Whatever this user's mask, the sandbox's user must be able to read the environment; and where
@@ -255,8 +299,8 @@ const START: &str = r#"umask 022
 setpriv --pdeathsig KILL true 2>/dev/null && exec setpriv --pdeathsig KILL "$0" "$@"
 exec "$0" "$@""#;
 
-/// Run an installer; its standard output, or what its words mean.
-async fn check(installer: Command) -> Result<Vec<u8>, SandboxError> {
+/// Run an installer; where it fails, what its words mean.
+async fn check(installer: Command) -> Result<(), SandboxError> {
     let program = PathBuf::from(installer.as_std().get_program());
     let mut command = Command::new("/bin/sh");
     command
@@ -267,9 +311,8 @@ async fn check(installer: Command) -> Result<Vec<u8>, SandboxError> {
         // The folder of the user's shell may hold settings and files of another project.
         .current_dir("/")
         .stdin(Stdio::null())
-        .env_remove("PYTHONPATH")
-        .env_remove("PYTHONHOME")
-        .env_remove("VIRTUAL_ENV")
+        .env_clear()
+        .envs(std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_for_installers)))
         // Ctrl-C is for this program alone: an installer that dies of it looks as if a package could not be installed.
         .process_group(0)
         .kill_on_drop(true)
@@ -277,27 +320,10 @@ async fn check(installer: Command) -> Result<Vec<u8>, SandboxError> {
         .await
         .map_err(SandboxError::io("start", &program))?;
     if output.status.success() {
-        return Ok(output.stdout);
+        return Ok(());
     }
     let said = [output.stdout, output.stderr].concat();
     Err(classify(&String::from_utf8_lossy(&said)))
-}
-
-/// `pandas==2.3.1` lines from an installer's list, without the installer's own tools.
-fn resolved(listed: &[u8]) -> Vec<String> {
-    #[derive(Deserialize)]
-    struct Distribution {
-        name: String,
-        version: String,
-    }
-    let listed: Vec<Distribution> = serde_json::from_slice(listed).unwrap_or_default();
-    let mut lines: Vec<String> = listed
-        .into_iter()
-        .filter(|distribution| !matches!(distribution.name.as_str(), "pip" | "setuptools"))
-        .map(|Distribution { name, version }| format!("{name}=={version}"))
-        .collect();
-    lines.sort_by_key(|line| line.to_lowercase());
-    lines
 }
 
 /// Scripts name the interpreter by the path they were installed under; in a sandbox it lies elsewhere.
@@ -365,9 +391,27 @@ mod tests {
     }
 
     #[test]
-    fn what_is_installed_is_listed_without_the_installer() {
-        let listed = br#"[{"name":"pip","version":"24"},{"name":"six","version":"1.17.0"},{"name":"PyYAML","version":"6.0"}]"#;
-        assert_eq!(resolved(listed), ["PyYAML==6.0", "six==1.17.0"]);
+    fn an_installer_sees_its_own_settings_and_no_key() {
+        for name in [
+            "PATH",
+            "HOME",
+            "https_proxy",
+            "NO_PROXY",
+            "PIP_INDEX_URL",
+            "UV_CACHE_DIR",
+            "SSL_CERT_FILE",
+        ] {
+            assert!(is_for_installers(name), "{name}");
+        }
+        for name in [
+            "OPENAI_API_KEY",
+            "AWS_SECRET_ACCESS_KEY",
+            "PYTHONPATH",
+            "PYTHONHOME",
+            "VIRTUAL_ENV",
+        ] {
+            assert!(!is_for_installers(name), "{name}");
+        }
     }
 
     #[test]

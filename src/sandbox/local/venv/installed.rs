@@ -1,0 +1,95 @@
+//! What is installed in an environment, read from its files: no interpreter is started.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The folder that an environment's packages lie in.
+pub(super) fn folder(environment: &Path) -> io::Result<PathBuf> {
+    for entry in fs::read_dir(environment.join("lib"))? {
+        let packages = entry?.path().join("site-packages");
+        if packages.is_dir() {
+            return Ok(packages);
+        }
+    }
+    Err(io::Error::new(
+        io::ErrorKind::NotFound,
+        "the environment has no site-packages folder",
+    ))
+}
+
+/// `pandas==2.3.1` lines, sorted, without the installer's own tools.
+pub(super) fn list(packages: &Path) -> io::Result<Vec<String>> {
+    let mut lines = Vec::new();
+    for entry in fs::read_dir(packages)? {
+        let path = entry?.path();
+        let Some((name, version)) = distribution(&path) else {
+            continue;
+        };
+        let line = format!("{name}=={version}");
+        if !matches!(name.as_str(), "pip" | "setuptools") && line.chars().all(|c| c.is_ascii_graphic()) {
+            lines.push(line);
+        }
+    }
+    lines.sort_by_key(|line| line.to_lowercase());
+    Ok(lines)
+}
+
+/// Name and version by the distribution's own spelling, else by its folder's name.
+fn distribution(path: &Path) -> Option<(String, String)> {
+    let folder = path.file_name()?.to_str()?.strip_suffix(".dist-info")?;
+    let (name, version) = folder.split_once('-')?;
+    let metadata = fs::read(path.join("METADATA")).unwrap_or_default();
+    let metadata = String::from_utf8_lossy(&metadata);
+    let field = |wanted: &str| {
+        let headers = metadata.lines().take_while(|line| !line.is_empty());
+        headers
+            .filter_map(|line| line.split_once(':'))
+            .find(|(name, _)| name.eq_ignore_ascii_case(wanted))
+            .map(|(_, value)| value.trim().to_owned())
+    };
+    Some((
+        field("Name").unwrap_or_else(|| name.to_owned()),
+        field("Version").unwrap_or_else(|| version.to_owned()),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn install(packages: &Path, folder: &str, metadata: Option<&str>) {
+        fs::create_dir_all(packages.join(folder)).unwrap();
+        if let Some(metadata) = metadata {
+            fs::write(packages.join(folder).join("METADATA"), metadata).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_is_installed_is_listed_without_the_installer() {
+        let environment = tempfile::tempdir().unwrap();
+        let packages = environment.path().join("lib/python3.11/site-packages");
+        install(&packages, "six-1.17.0.dist-info", None);
+        install(
+            &packages,
+            "pyyaml-6.0.dist-info",
+            Some("Metadata-Version: 2.1\nName: PyYAML\nVersion: 6.0\n\nName: not-this\n"),
+        );
+        install(
+            &packages,
+            "pip-24.0.dist-info",
+            Some("Name: pip\nVersion: 24.0\n"),
+        );
+        install(&packages, "yaml", None);
+        let packages = folder(environment.path()).unwrap();
+        assert_eq!(list(&packages).unwrap(), ["PyYAML==6.0", "six==1.17.0"]);
+    }
+
+    #[test]
+    fn a_name_that_would_write_to_the_terminal_is_left_out() {
+        let packages = tempfile::tempdir().unwrap();
+        let name = Some("Name: x\u{1b}[2J\nVersion: 1\n");
+        install(packages.path(), "x-1.dist-info", name);
+        assert!(list(packages.path()).unwrap().is_empty());
+    }
+}
