@@ -111,7 +111,7 @@ async fn run_all(
         if tasks.len() > 1 {
             progress.lines(&[Line::new(Mark::Heading, format!("\n{name}"))]);
         }
-        let output = output_folder(args.output.as_deref(), task, tasks.len() == 1);
+        let output = output_folder(args.output.as_deref(), task, tasks);
         let running = run_task(task, objects, &options, &output, &mut replayed, progress, stop);
         let ended = Box::pin(running).await;
         progress.stop();

@@ -79,7 +79,7 @@ pub struct KeyOptions<'a> {
 
 /// Finds the key in this order: `--model-key-env`, the Secret document, `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`.
 ///
-/// The last are sent only where the user means them to go: to the provider itself, to this machine, or to an endpoint
+/// The last are sent only where the user means them to go: to the provider itself over HTTPS, to this machine, or to an endpoint
 /// given on the command line. A manifest from elsewhere must not be able to send them to its own server.
 pub fn model_credentials(
     model: &ModelSettings,
@@ -213,12 +213,11 @@ fn may_use_environment(model: &ModelSettings, options: KeyOptions<'_>) -> bool {
         Provider::OpenAI => "api.openai.com",
         Provider::Anthropic => "api.anthropic.com",
     };
-    let host = reqwest::Url::parse(&model.base_url)
-        .ok()
-        .and_then(|url| url.host_str().map(str::to_owned));
-    options.endpoint_given
-        || host
-            .is_some_and(|host| host == own || matches!(host.as_str(), "localhost" | "127.0.0.1" | "[::1]"))
+    let meant = |url: reqwest::Url| match url.host_str() {
+        Some("localhost" | "127.0.0.1" | "[::1]") => true,
+        host => host == Some(own) && url.scheme() == "https",
+    };
+    options.endpoint_given || reqwest::Url::parse(&model.base_url).is_ok_and(meant)
 }
 
 #[cfg(test)]
@@ -297,6 +296,15 @@ mod tests {
         assert_eq!(
             key(&model, None, true, &Objects::default(), &environment).unwrap(),
             Some("usual".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_key_of_the_environment_never_goes_to_the_provider_in_plain_text() {
+        let model = model("http://api.openai.com/v1", false);
+        assert_eq!(
+            key(&model, None, false, &Objects::default(), &environment).unwrap(),
+            None
         );
     }
 

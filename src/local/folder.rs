@@ -7,7 +7,7 @@
 //!   .runs/lock  .runs/published.json  .runs/<first 12 hex of the decisive hash>/
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt as _;
@@ -31,6 +31,9 @@ pub const TESTS: &str = "test_solution.py";
 pub const OUTPUTS: &str = "outputs";
 /// Hex digits of the decisive hash that name a run.
 const RUN_NAME_DIGITS: usize = 12;
+
+/// Digests of published results by name: two while a publication replaces another.
+type Published = BTreeMap<String, BTreeSet<String>>;
 
 /// An output folder that cannot be used.
 #[derive(Debug, Error)]
@@ -126,41 +129,81 @@ impl TaskFolder {
     }
 
     /// Writes results by relative path, each whole or not at all, and removes those of an earlier run that are not
-    /// among them. A file that is not as it was published belongs to the user: it is moved aside, and the result says
-    /// where to.
+    /// among them. What is not as it was published belongs to the user: it is moved aside, and the result says where
+    /// to.
     pub fn publish(&self, results: &BTreeMap<String, Vec<u8>>) -> Result<Vec<PathBuf>, FolderError> {
-        let record = self.root.join(RUNS).join("published.json");
-        let before: BTreeMap<String, String> = fs::read(&record)
-            .ok()
-            .and_then(|text| serde_json::from_slice(&text).ok())
-            .unwrap_or_default();
+        let mut digests = Published::new();
+        for (name, bytes) in results {
+            self.inside(name)?;
+            digests.insert(name.clone(), BTreeSet::from([hex(&Sha256::digest(bytes))]));
+        }
+        let mut ours = self.published();
+        for (name, digest) in &digests {
+            ours.entry(name.clone()).or_default().extend(digest.clone());
+        }
+        // A kill from here on leaves files of either publication, and both are ours.
+        self.record(&ours)?;
+        // First, because a file may now be where a folder was, or the other way.
+        for (name, known) in ours.iter().filter(|(name, _)| !results.contains_key(*name)) {
+            self.remove_stale(name, known)?;
+        }
         let mut aside = Vec::new();
-        let mut published = BTreeMap::new();
         for (name, bytes) in results {
             let path = self.inside(name)?;
-            let digest = hex(&Sha256::digest(bytes));
-            match digest_of(&path)? {
-                Some(present) if present == digest => {}
-                present => {
-                    if present.is_some() && present.as_ref() != before.get(name) {
-                        let free = free_name(&path, "yours");
-                        fs::rename(&path, &free).map_err(io_error("move", &path))?;
-                        aside.push(free);
-                    }
-                    write_whole(&path, bytes)?;
-                }
+            aside.extend(self.clear_parents(&path)?);
+            let present = digest_of(&path)?;
+            if present.is_some() && present.as_ref() == digests[name].first() {
+                continue;
             }
-            published.insert(name.clone(), digest);
-        }
-        for (name, digest) in before.iter().filter(|(name, _)| !results.contains_key(*name)) {
-            let path = self.inside(name)?;
-            if digest_of(&path)?.as_ref() == Some(digest) {
-                fs::remove_file(&path).map_err(io_error("remove", &path))?;
+            if present.is_some_and(|present| !ours[name].contains(&present)) {
+                aside.push(move_aside(&path)?);
             }
+            write_whole(&path, bytes)?;
         }
-        let text = serde_json::to_vec_pretty(&published).map_err(io::Error::other);
-        write_whole(&record, &text.map_err(io_error("write", &record))?)?;
+        self.record(&digests)?;
         Ok(aside)
+    }
+
+    fn record_path(&self) -> PathBuf {
+        self.root.join(RUNS).join("published.json")
+    }
+
+    fn published(&self) -> Published {
+        let text = fs::read(self.record_path()).unwrap_or_default();
+        serde_json::from_slice(&text).unwrap_or_default()
+    }
+
+    fn record(&self, published: &Published) -> Result<(), FolderError> {
+        let path = self.record_path();
+        let text = serde_json::to_vec_pretty(published).map_err(io::Error::other);
+        write_whole(&path, &text.map_err(io_error("write", &path))?)
+    }
+
+    /// Removes a file that is as it was published, and the folders that are empty without it.
+    fn remove_stale(&self, name: &str, known: &BTreeSet<String>) -> Result<(), FolderError> {
+        let path = self.inside(name)?;
+        // What cannot be read is not known to be ours, and stays.
+        if let Ok(Some(digest)) = digest_of(&path)
+            && known.contains(&digest)
+        {
+            fs::remove_file(&path).map_err(io_error("remove", &path))?;
+        }
+        let inner = path.ancestors().skip(1).take_while(|folder| *folder != self.root);
+        for folder in inner {
+            // Refused for a folder that holds something, which then stays.
+            let _ = fs::remove_dir(folder);
+        }
+        Ok(())
+    }
+
+    /// Moves what is in the place of a folder on the way to `path` aside.
+    fn clear_parents(&self, path: &Path) -> Result<Option<PathBuf>, FolderError> {
+        path.ancestors()
+            .skip(1)
+            .take_while(|folder| *folder != self.root)
+            .find(|folder| !folder.is_dir() && folder.symlink_metadata().is_ok())
+            .map(move_aside)
+            .transpose()
     }
 
     fn inside(&self, name: &str) -> Result<PathBuf, FolderError> {
@@ -245,12 +288,23 @@ fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
     write().map_err(io_error("write", path))
 }
 
+/// `None` when there is nothing; empty, which is no digest, for a folder.
 fn digest_of(path: &Path) -> Result<Option<String>, FolderError> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(hex(&Sha256::digest(bytes)))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(io_error("read", path)(error)),
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
+            io::ErrorKind::IsADirectory => Ok(Some(String::new())),
+            _ => Err(io_error("read", path)(error)),
+        },
     }
+}
+
+/// Gives what belongs to the user another name beside its own.
+fn move_aside(path: &Path) -> Result<PathBuf, FolderError> {
+    let free = free_name(path, "yours");
+    fs::rename(path, &free).map_err(io_error("move", path))?;
+    Ok(free)
 }
 
 /// The first of `path.<word>-1`, `path.<word>-2`, ... that is free.
@@ -307,6 +361,43 @@ mod tests {
         assert_eq!(aside, [task.root().join("solution.py.yours-1")]);
         assert_eq!(fs::read(&aside[0]).unwrap(), b"edited");
         assert_eq!(fs::read(task.root().join("solution.py")).unwrap(), b"2");
+    }
+
+    #[test]
+    fn an_output_may_change_between_file_and_folder() {
+        let (_folder, task) = open();
+        for name in ["outputs/a", "outputs/a/b/c", "outputs/a"] {
+            let aside = task.publish(&results(&[(name, name)])).unwrap();
+            assert!(aside.is_empty(), "{aside:?}");
+            assert_eq!(fs::read(task.root().join(name)).unwrap(), name.as_bytes());
+        }
+    }
+
+    #[test]
+    fn what_the_user_put_in_the_place_of_a_file_or_folder_is_moved_aside() {
+        let (_folder, task) = open();
+        let outputs = task.root().join("outputs");
+        fs::create_dir_all(outputs.join("a")).unwrap();
+        fs::write(outputs.join("a/mine"), "x").unwrap();
+        fs::write(outputs.join("b"), "y").unwrap();
+        let aside = task
+            .publish(&results(&[("outputs/a", "1"), ("outputs/b/c", "2")]))
+            .unwrap();
+        assert_eq!(aside, [outputs.join("a.yours-1"), outputs.join("b.yours-1")]);
+        assert_eq!(fs::read(outputs.join("a.yours-1/mine")).unwrap(), b"x");
+        assert_eq!(fs::read(outputs.join("b/c")).unwrap(), b"2");
+    }
+
+    #[test]
+    fn a_publication_that_was_cut_short_leaves_only_files_of_ours() {
+        let (_folder, task) = open();
+        task.publish(&results(&[("a.py", "1"), ("b.py", "1")])).unwrap();
+        let too_long = "z".repeat(300);
+        task.publish(&results(&[("a.py", "2"), (&too_long, "")]))
+            .unwrap_err();
+        assert_eq!(fs::read(task.root().join("a.py")).unwrap(), b"2");
+        let aside = task.publish(&results(&[("a.py", "3"), ("b.py", "3")])).unwrap();
+        assert!(aside.is_empty(), "{aside:?}");
     }
 
     #[test]

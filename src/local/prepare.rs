@@ -10,7 +10,7 @@ use super::folder::{RunFolder, TaskFolder};
 use super::freeze::freeze;
 use super::objects::{Objects, find};
 use super::sources::{Given, plan};
-use crate::api::model::Provider;
+use crate::api::model::{Model, Provider};
 use crate::api::{CodeGenAgent, CodeGenTask};
 use crate::model::Secret;
 use crate::pipeline::sandbox::NetworkAccess;
@@ -41,7 +41,7 @@ pub struct ModelOverrides {
     pub base_url: Option<String>,
     /// Name.
     pub name: Option<String>,
-    /// Protocol; drops the address and the key that belong to the manifest's one.
+    /// Protocol; drops what belongs to the manifest's one: address, key, headers, query and parameters.
     pub provider: Option<Provider>,
     /// Variable with the key.
     pub key_variable: Option<String>,
@@ -141,8 +141,12 @@ impl ModelOverrides {
                 .unwrap_or_default();
             if before != provider {
                 for model in std::iter::once(&mut *own).chain(shared) {
-                    model.base_url = None;
-                    model.api_key_secret_ref = None;
+                    // Headers and query may hold keys, which must not go to the other host.
+                    *model = Model {
+                        provider: model.provider,
+                        name: model.name.take(),
+                        ..Model::default()
+                    };
                 }
             }
             own.provider = Some(provider);
@@ -261,8 +265,8 @@ mod tests {
     }
 
     #[test]
-    fn another_provider_drops_the_address_and_key_of_the_first() {
-        let mut task = objects(&TASK.replace("name: m,", "name: m, baseURL: 'https://api.openai.com/v1',"))
+    fn another_provider_drops_all_that_belongs_to_the_first() {
+        let mut task = objects(&TASK.replace("name: m,", "name: m, baseURL: 'https://api.openai.com/v1', headers: [{name: X-Key, value: k}], query: {key: k}, parameters: {seed: 1},"))
             .tasks
             .remove(0);
         let overrides = ModelOverrides {
@@ -271,7 +275,11 @@ mod tests {
         };
         overrides.apply(&mut task, None);
         let model = task.spec.model.unwrap();
-        assert_eq!((model.base_url, model.api_key_secret_ref), (None, None));
-        assert_eq!(model.name.as_deref(), Some("m"));
+        let expected = Model {
+            provider: Some(Provider::Anthropic),
+            name: Some("m".to_owned()),
+            ..Model::default()
+        };
+        assert_eq!(model, expected);
     }
 }

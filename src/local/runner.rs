@@ -52,12 +52,23 @@ impl Ended {
     }
 }
 
-/// Where the results of a task go: `--output` itself for the only task, a folder in it for one of several.
+/// Where the results of a task go: `--output` itself for the only task, a folder in it for one of several. A
+/// name that several of the `selected` tasks have is told apart by the namespace.
 #[must_use]
-pub fn output_folder(output: Option<&Path>, task: &CodeGenTask, is_only: bool) -> PathBuf {
+pub fn output_folder(output: Option<&Path>, task: &CodeGenTask, selected: &[&CodeGenTask]) -> PathBuf {
     let name = task.metadata.name.as_deref().unwrap_or_default();
+    let of_this_name = selected
+        .iter()
+        .filter(|other| other.metadata.name == task.metadata.name)
+        .count();
+    let name = if of_this_name > 1 {
+        let namespace = task.metadata.namespace.as_deref().unwrap_or("default");
+        format!("{namespace}-{name}")
+    } else {
+        name.to_owned()
+    };
     match output {
-        Some(output) if is_only => output.to_owned(),
+        Some(output) if selected.len() == 1 => output.to_owned(),
         Some(output) => output.join(name),
         None => Path::new(DEFAULT_OUTPUT).join(name),
     }
@@ -113,8 +124,20 @@ mod tests {
     fn one_task_has_the_output_folder_for_itself() {
         let task = CodeGenTask::new("sum", CodeGenTaskSpec::default());
         let out = Path::new("out");
-        assert_eq!(output_folder(Some(out), &task, true), out);
-        assert_eq!(output_folder(Some(out), &task, false), out.join("sum"));
-        assert_eq!(output_folder(None, &task, true), Path::new("codegen-out/sum"));
+        let other = CodeGenTask::new("mean", CodeGenTaskSpec::default());
+        assert_eq!(output_folder(Some(out), &task, &[&task]), out);
+        assert_eq!(output_folder(Some(out), &task, &[&task, &other]), out.join("sum"));
+        assert_eq!(output_folder(None, &task, &[&task]), Path::new("codegen-out/sum"));
+    }
+
+    #[test]
+    fn tasks_of_one_name_in_two_namespaces_have_a_folder_each() {
+        let first = CodeGenTask::new("sum", CodeGenTaskSpec::default());
+        let mut second = first.clone();
+        second.metadata.namespace = Some("lab".to_owned());
+        let selected = [&first, &second];
+        let folder = |task| output_folder(None, task, &selected);
+        assert_eq!(folder(&first), Path::new("codegen-out/default-sum"));
+        assert_eq!(folder(&second), Path::new("codegen-out/lab-sum"));
     }
 }
