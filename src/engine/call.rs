@@ -117,7 +117,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 
     fn call_failed(&self, progress: Progress, error: &ModelError) -> Answered {
         let outcome = self.blocked(&progress, error.category(), &error.to_string());
-        Answered::Otherwise(progress.with_call_failed(), outcome)
+        Answered::Otherwise(progress.with_call_failed(error.may_be_billed()), outcome)
     }
 
     async fn read_reply(

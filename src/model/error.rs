@@ -274,6 +274,32 @@ impl ModelError {
         }
     }
 
+    /// Whether the model may have worked for nothing: it had the request, and no usable reply came back.
+    #[must_use]
+    pub const fn may_be_billed(&self) -> bool {
+        match self {
+            Self::CutReply { .. }
+            | Self::DeadlineExceeded { .. }
+            | Self::Malformed { .. }
+            | Self::TooLarge { .. } => true,
+            Self::Unreachable { .. }
+            | Self::Unavailable { .. }
+            | Self::Unauthorized { .. }
+            | Self::NotFound { .. }
+            | Self::ContextTooLong { .. }
+            | Self::QuotaExhausted { .. }
+            | Self::Rejected { .. }
+            | Self::Redirected { .. }
+            | Self::WebPage { .. }
+            | Self::InvalidSettings { .. }
+            | Self::Client { .. }
+            | Self::RecordingUnreadable { .. }
+            | Self::RecordingEnded { .. }
+            | Self::RecordingMismatch { .. }
+            | Self::RecordingChanged { .. } => false,
+        }
+    }
+
     /// The pause that the server asked for, where it did and the call had no time left for it.
     #[must_use]
     pub const fn retry_after(&self) -> Option<Duration> {

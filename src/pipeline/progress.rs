@@ -317,10 +317,13 @@ impl Progress {
         self
     }
 
-    /// The call in flight failed without an answer: it counts, its number is free for the next try.
+    /// The call in flight failed without a usable answer: it counts, its number is free for the next try. One that may have been
+    /// billed is charged by its estimate (S22).
     #[must_use]
-    pub fn with_call_failed(mut self) -> Self {
-        self.intent = None;
+    pub fn with_call_failed(mut self, may_be_billed: bool) -> Self {
+        let intent = self.intent.take().filter(|_| may_be_billed);
+        let estimate = intent.map_or(0, |intent| intent.estimate);
+        self.spent.tokens.input = self.spent.tokens.input.saturating_add(estimate);
         self.spent.model_calls += 1;
         self
     }

@@ -371,6 +371,23 @@ async fn an_endpoint_that_is_down_is_waited_for_and_spends_no_iteration() {
         (Category::Infrastructure, 0)
     );
     assert!(waiting.message.contains("http://127.0.0.1:1"));
+    assert_eq!(
+        progress.spent.tokens.input, 0,
+        "nobody was reached, so nothing is charged"
+    );
+}
+
+#[tokio::test]
+async fn a_call_that_may_have_been_billed_is_charged_by_its_estimate() {
+    let error = ModelError::CutReply {
+        endpoint: "http://127.0.0.1:1".into(),
+        tries: 5,
+        detail: "cut".into(),
+    };
+    let world = World::new(task(), Script::new().with_error(CallKind::Plan, error), splits);
+    let progress = end(&world).await;
+    assert_eq!(progress.spent.model_calls, 1);
+    assert!(progress.spent.tokens.input > 16_000, "{:?}", progress.spent);
 }
 
 #[tokio::test]
