@@ -93,8 +93,7 @@ async fn an_environment_that_was_never_built_is_missing() {
     assert!(matches!(error, SandboxError::EnvironmentMissing(_)));
 }
 
-/// A wheel that leaves a file behind wherever a Python starts with it (`.pth`), pip is started, or a replaced
-/// interpreter runs.
+/// A wheel that leaves a file behind where a Python starts with it (`.pth`) or the environment's pip is started.
 const HOSTILE_WHEEL: &str = r#"
 import sys, zipfile
 wheel, marker = sys.argv[1:]
@@ -105,7 +104,6 @@ files = {
     'hostile.py': run,
     'pip/__init__.py': run,
     'pip/__main__.py': run,
-    'hostile_wheel-1.0.data/scripts/python': f'#!/bin/sh\necho ran >> {marker}\n',
     info + 'METADATA': 'Metadata-Version: 2.1\nName: hostile-wheel\nVersion: 1.0\n',
     info + 'WHEEL': 'Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n',
 }

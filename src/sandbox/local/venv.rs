@@ -289,8 +289,10 @@ fn is_for_installers(name: &str) -> bool {
         "NO_PROXY",
     ];
     const PREFIXES: [&str; 5] = ["LC_", "XDG_", "SSL_CERT_", "PIP_", "UV_"];
-    NAMES.contains(&name.to_ascii_uppercase().as_str())
-        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    // uv refuses this one beside its opposite, which it is told.
+    name != "UV_COMPILE_BYTECODE"
+        && (NAMES.contains(&name.to_ascii_uppercase().as_str())
+            || PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
 }
 
 /// Starts an installer. Whatever this user's mask, the sandbox's user must be able to read the environment; and where
@@ -409,6 +411,7 @@ mod tests {
             "PYTHONPATH",
             "PYTHONHOME",
             "VIRTUAL_ENV",
+            "UV_COMPILE_BYTECODE",
         ] {
             assert!(!is_for_installers(name), "{name}");
         }
