@@ -1,5 +1,8 @@
 //! Constraints checked on the values of a file, streaming.
 
+pub mod constraints;
+mod run;
+
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
@@ -9,12 +12,12 @@ use crate::api::values::FileFormat;
 use crate::pipeline::checks::ColumnCheck;
 
 use super::DataError;
-use super::delimited::RecordReader;
 use super::describe::{column_names, format_name};
 use super::detect::{Detection, detect};
-use super::json::{self, JsonRecord};
-use super::run::Run;
 use super::source::{Encoding, Source};
+use crate::data::checks::run::Run;
+use crate::data::format::delimited::RecordReader;
+use crate::data::format::json::{self, JsonRecord};
 
 /// What checks found in one file.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -168,7 +171,7 @@ fn reader_again<'r>(
     reader: &'r mut Records,
     source: &Source,
     encoding: Encoding,
-) -> std::io::Result<Option<super::delimited::Record<'r>>> {
+) -> std::io::Result<Option<crate::data::format::delimited::Record<'r>>> {
     reader.restart(source.open_decoded(encoding)?);
     reader.read()
 }

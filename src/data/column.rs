@@ -1,14 +1,20 @@
 //! One column as its values are met: kinds, missing values, distinct values, numbers, dates, lengths.
 
+pub mod cell;
+pub(crate) mod distinct;
+pub(crate) mod numeric;
+pub(crate) mod quantiles;
+pub(crate) mod temporal;
+
 use std::collections::{BTreeMap, HashSet};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::cell::{Cell, Kind, has_leading_zero};
-use super::distinct::Distinct;
-use super::numeric::{Extreme, Numbers};
 use super::profile::{ColumnProfile, ColumnType, LengthStats};
-use super::temporal::Times;
+use crate::data::column::cell::{Cell, Kind, has_leading_zero};
+use crate::data::column::distinct::Distinct;
+use crate::data::column::numeric::{Extreme, Numbers};
+use crate::data::column::temporal::Times;
 
 /// Distinct values up to which a repeating column counts as a category.
 pub const CATEGORY_LIMIT: usize = 12;
@@ -356,7 +362,10 @@ mod tests {
     #[test]
     fn one_number_in_two_spellings_is_one_distinct_value() {
         let found = profile(&["1", "1.0", "1.00"]);
-        assert_eq!(found.distinct, super::super::distinct::DistinctCount::Exact(1));
+        assert_eq!(
+            found.distinct,
+            crate::data::column::distinct::DistinctCount::Exact(1)
+        );
         assert!(!found.is_unique);
     }
 

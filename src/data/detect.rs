@@ -7,8 +7,8 @@ use serde_json::error::Category;
 
 use crate::api::values::FileFormat;
 
-use super::dialect::{self, Dialect};
 use super::source::{Encoding, HEAD_BYTES, Scan, Source};
+use crate::data::format::dialect::{self, Dialect};
 
 /// Share of control characters from which bytes are no text.
 const BINARY_SHARE: usize = 10;

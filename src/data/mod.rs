@@ -4,28 +4,18 @@
 //! Every reader streams with bounded memory and answers each oddity with a remark. `worker` runs all of it in a child
 //! process under limits; the other modules are synchronous and know nothing of processes.
 
-pub mod cell;
 pub mod checks;
 pub mod column;
-pub mod constraints;
 pub mod context;
-pub mod delimited;
 pub mod describe;
 pub mod detect;
-mod dialect;
-mod distinct;
-pub mod json;
-mod numeric;
+pub mod format;
 pub mod outputs;
 pub mod profile;
-mod quantiles;
 mod rows;
-mod run;
 mod scalar;
 pub mod schema;
-mod shape;
 pub mod source;
-mod temporal;
 pub mod worker;
 
 #[cfg(test)]

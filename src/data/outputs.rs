@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::api::values::{FileFormat, Output, ValueType};
 use crate::pipeline::sandbox::OutputContent;
 
-use super::delimited::RecordReader;
 use super::describe::format_name;
 use super::detect::detect;
-use super::json;
 use super::rows::cut_with_marker;
 use super::scalar::{datetime, float, timedelta};
 use super::source::Source;
+use crate::data::format::delimited::RecordReader;
+use crate::data::format::json;
 
 const LONGEST_VALUE: usize = 80;
 

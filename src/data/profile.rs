@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::values::FileFormat;
 
-use super::cell::Kind;
-use super::distinct::DistinctCount;
-use super::numeric::NumberStats;
 use super::source::Encoding;
-use super::temporal::TimeStats;
+use crate::data::column::cell::Kind;
+use crate::data::column::distinct::DistinctCount;
+use crate::data::column::numeric::NumberStats;
+use crate::data::column::temporal::TimeStats;
 
 /// What is known of one sample.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -31,12 +31,12 @@ pub struct SampleProfile {
 }
 
 impl SampleProfile {
-    /// The table, where the sample is one.
-    #[must_use]
-    pub const fn table(&self) -> Option<&TableProfile> {
+    /// Its tables: one, or one a sheet of a workbook.
+    pub fn tables(&self) -> impl Iterator<Item = &TableProfile> {
         match &self.content {
-            Content::Table(table) => Some(table),
-            Content::Text(_) | Content::Opaque(_) => None,
+            Content::Table(table) => std::slice::from_ref(table).iter(),
+            Content::Sheets(sheets) => sheets.iter(),
+            Content::Text(_) | Content::Opaque(_) => [].iter(),
         }
     }
 }
@@ -47,6 +47,8 @@ impl SampleProfile {
 pub enum Content {
     /// Records with columns.
     Table(TableProfile),
+    /// The sheets of a workbook, in its order; each one's layout names it.
+    Sheets(Vec<TableProfile>),
     /// Lines.
     Text(TextProfile),
     /// Bytes of this kind (`PNG image`), not looked into.

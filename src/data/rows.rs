@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
-use super::cell::Cell;
 use super::column::{Column, Seen};
-use super::distinct::{EXACT_LIMIT, cut_at};
 use super::profile::{ColumnProfile, SampleRow};
+use crate::data::column::cell::Cell;
+use crate::data::column::distinct::{EXACT_LIMIT, cut_at};
 
 /// Columns that are described; further ones are counted.
 pub const DESCRIBED_COLUMNS: usize = 200;

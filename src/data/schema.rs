@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use super::json::ROOT_PATH;
 use super::profile::{ColumnProfile, ColumnType, Layout, SampleProfile, TableProfile};
 use super::source::Encoding;
-use super::temporal::TimeStats;
+use crate::data::column::temporal::TimeStats;
+use crate::data::format::json::ROOT_PATH;
 
 /// The schema of one sample.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct SchemaColumn {
 /// Infers the schema of a sample; `None` where it is no table of named columns.
 #[must_use]
 pub fn infer(profile: &SampleProfile) -> Option<Schema> {
-    let table = profile.table()?;
+    let table = profile.tables().next()?;
     if table.columns.is_empty()
         || table
             .columns

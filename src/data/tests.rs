@@ -9,10 +9,10 @@ use crate::pipeline::checks::{ColumnCheck, Rule};
 use super::checks;
 use super::context::{Context, render};
 use super::describe::{Options, describe_source};
-use super::distinct::DistinctCount;
 use super::profile::{ColumnType, Content, SampleProfile, TableProfile};
 use super::schema;
 use super::source::Source;
+use crate::data::column::distinct::DistinctCount;
 
 const SALES: &[u8] = include_bytes!("testdata/sales.csv");
 const SENSOR: &[u8] = include_bytes!("testdata/sensor.csv");
@@ -79,7 +79,7 @@ fn twenty_plain_rows_need_six_to_eight(#[case] bytes: &[u8], #[case] file_name: 
 #[case(3)]
 fn the_upper_bound_of_rows_is_kept(#[case] most: usize) {
     let profile = profile_with(SALES, "sales.csv", most);
-    assert_eq!(profile.table().unwrap().rows.len(), most);
+    assert_eq!(profile.tables().next().unwrap().rows.len(), most);
     assert_eq!(render(&[profile], 4_000, most).cut, Vec::<String>::new());
 }
 
@@ -238,7 +238,7 @@ fn an_odd_file_gets_a_true_remark(
     let profile = profile(bytes, file_name);
     let remarks = profile.remarks.join("\n");
     assert_eq!(
-        (profile.format, profile.table().map(|table| table.records)),
+        (profile.format, profile.tables().next().map(|table| table.records)),
         (format, records),
         "{remarks}"
     );
@@ -271,7 +271,7 @@ fn five_million_commas_are_a_text_with_a_remark() {
 fn five_million_commas_after_a_header_are_one_ragged_row() {
     let text = format!("a,b\n1,2\n{}\n3,4\n", ",".repeat(5_000_000));
     let profile = profile(text.as_bytes(), "x.csv");
-    assert_eq!(profile.table().unwrap().records, 3);
+    assert_eq!(profile.tables().next().unwrap().records, 3);
     assert!(profile.remarks[0].contains("1 of 3 rows have more fields than the first record's 2: line 3"));
 }
 
@@ -366,7 +366,8 @@ fn describe_everything(bytes: &[u8], file_name: &str) {
     let _ = schema::to_pandera(&schemas);
     let source = Source::bytes(bytes);
     let names = profile
-        .table()
+        .tables()
+        .next()
         .map(|table| table.columns.iter().map(|column| column.name.clone()));
     let found = names
         .into_iter()

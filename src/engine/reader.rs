@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use crate::api::status::{ConstraintStatus, SampleStatus};
 use crate::api::values::ValueType;
 use crate::data::DataError;
+use crate::data::checks::constraints::{Interpretation, bound_samples, checks_from_reply, in_words};
 use crate::data::checks::{CheckOutcome, CheckReport, CheckResult};
-use crate::data::constraints::{Interpretation, bound_samples, checks_from_reply, in_words};
 use crate::data::context::{Options, render};
 use crate::data::outputs::OutputValue;
 use crate::data::profile::SampleProfile;
@@ -152,12 +152,8 @@ fn sample_status(sample: &crate::pipeline::task::FrozenFile) -> SampleStatus {
 }
 
 fn columns_of(profile: &SampleProfile) -> Vec<String> {
-    let columns = profile.table().map(|table| table.columns.iter());
-    columns
-        .into_iter()
-        .flatten()
-        .map(|column| column.name.clone())
-        .collect()
+    let columns = profile.tables().flat_map(|table| &table.columns);
+    columns.map(|column| column.name.clone()).collect()
 }
 
 fn constraint_status(

@@ -1,7 +1,7 @@
 //! Delimiter and header of a delimited text, judged by its first records.
 
-use super::cell::{Cell, Kind};
-use super::delimited::RecordReader;
+use crate::data::column::cell::{Cell, Kind};
+use crate::data::format::delimited::RecordReader;
 
 const DELIMITERS: [u8; 4] = [b',', b'\t', b';', b'|'];
 const JUDGED_RECORDS: usize = 200;

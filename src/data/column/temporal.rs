@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::numeric::Extreme;
+use crate::data::column::numeric::Extreme;
 
 /// Range of the dates or times of a column.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]

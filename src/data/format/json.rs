@@ -9,9 +9,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::cell::{Cell, Kind};
-use super::profile::{ColumnProfile, SampleRow};
-use super::rows::{DESCRIBED_COLUMNS, TableBuilder};
+use crate::data::column::cell::{Cell, Kind};
+use crate::data::profile::{ColumnProfile, SampleRow};
+use crate::data::rows::{DESCRIBED_COLUMNS, TableBuilder};
 
 /// Longest line of JSON Lines that is read, bytes.
 pub const LONGEST_LINE: usize = 4 * 1024 * 1024;

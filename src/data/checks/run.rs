@@ -4,10 +4,10 @@ use regex::Regex;
 
 use crate::pipeline::checks::{ColumnCheck, Rule};
 
-use super::DataError;
-use super::cell::{null_spelling, parse_number};
-use super::checks::{CheckOutcome, CheckResult, Violation};
-use super::rows::cut_with_marker;
+use crate::data::DataError;
+use crate::data::checks::{CheckOutcome, CheckResult, Violation};
+use crate::data::column::cell::{null_spelling, parse_number};
+use crate::data::rows::cut_with_marker;
 
 const LISTED_VIOLATIONS: usize = 5;
 const LONGEST_VALUE: usize = 80;

@@ -1,6 +1,6 @@
 //! How the records of a file stray from its first: where, how often, in words.
 
-use super::delimited::{LONGEST_RECORD, Record};
+use crate::data::format::delimited::{LONGEST_RECORD, Record};
 
 /// Places listed in a remark.
 pub const LISTED_PLACES: usize = 5;

@@ -8,9 +8,9 @@ use crate::api::values::{FileFormat, Output, ValueType};
 use crate::pipeline::checks::{ColumnCheck, Rule};
 use crate::pipeline::reply::{CheckKind, CheckRow};
 
-use super::cell::parse_number;
-use super::profile::SampleProfile;
-use super::run::compile;
+use crate::data::checks::run::compile;
+use crate::data::column::cell::parse_number;
+use crate::data::profile::SampleProfile;
 
 /// The constraints as checks.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
@@ -164,8 +164,8 @@ fn may_have_columns(output: &Output) -> bool {
 pub fn bound_samples(check: &ColumnCheck, profiles: &[SampleProfile]) -> Vec<String> {
     let has_column = |profile: &&SampleProfile| {
         profile
-            .table()
-            .is_some_and(|table| table.columns.iter().any(|column| column.name == check.column))
+            .tables()
+            .any(|table| table.columns.iter().any(|column| column.name == check.column))
     };
     profiles
         .iter()
@@ -210,9 +210,9 @@ impl fmt::Display for CheckKind {
 mod tests {
     use rstest::rstest;
 
-    use super::super::describe::{Options, describe_source};
-    use super::super::source::Source;
     use super::*;
+    use crate::data::describe::{Options, describe_source};
+    use crate::data::source::Source;
 
     const COLUMNS: [&str; 5] = ["quantity", "price", "temperature_c", "humidity", "sensor_id"];
 

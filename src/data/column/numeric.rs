@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::quantiles::{Quartiles, Reservoir};
+use crate::data::column::quantiles::{Quartiles, Reservoir};
 
 /// Statistics of the numbers of a column.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]

@@ -1,0 +1,136 @@
+//! Describes a delimited file in one pass over its records.
+
+use crate::data::column::cell::{Cell, null_spelling};
+use crate::data::format::delimited::{MOST_FIELDS, Record, RecordReader};
+use crate::data::format::dialect::Dialect;
+use crate::data::format::shape::{LISTED_PLACES, Shape};
+use crate::data::profile::{ColumnProfile, Layout, TableProfile};
+use crate::data::rows::{DESCRIBED_COLUMNS, TableBuilder};
+use crate::data::source::{Encoding, Source};
+
+use super::Options;
+
+/// Column names of a delimited file: its header, or `column_1`, `column_2`, ...
+#[must_use]
+pub fn column_names(first: &Record<'_>, has_header: bool) -> Vec<String> {
+    let name = |(position, field): (usize, &str)| {
+        if has_header {
+            field.to_owned()
+        } else {
+            format!("column_{}", position + 1)
+        }
+    };
+    first.fields().enumerate().map(name).collect()
+}
+
+/// The table of a delimited file; `None` with a remark where its first record is too large for one.
+pub(super) fn delimited(
+    source: &Source,
+    encoding: Encoding,
+    dialect: Dialect,
+    options: Options,
+    remarks: &mut Vec<String>,
+) -> std::io::Result<Option<TableProfile>> {
+    let mut reader = RecordReader::new(source.open_decoded(encoding)?, dialect.delimiter);
+    let delimiter = char::from(dialect.delimiter);
+    let Some(first) = reader.read()? else {
+        return Ok(None);
+    };
+    if first.is_cut || first.width > MOST_FIELDS {
+        remarks.push(format!(
+            "its first record has {} fields: not read as a table",
+            first.width
+        ));
+        return Ok(None);
+    }
+    let width = first.width;
+    let names = column_names(&first, dialect.has_header);
+    let header = dialect.has_header.then(|| first.raw.to_owned());
+    let mut builder = TableBuilder::new(Some(delimiter), options.max_rows > 0);
+    for name in names.iter().take(DESCRIBED_COLUMNS) {
+        builder.add_column(name.clone());
+    }
+    let mut shape = Shape::new(width);
+    if dialect.has_header {
+        header_remarks(&names, remarks);
+    } else {
+        remarks.push(
+            "no header: the first record looks like data; columns are named column_1, column_2 and so on"
+                .into(),
+        );
+        push_record(&mut builder, &first, &mut shape);
+    }
+    while let Some(record) = reader.read()? {
+        push_record(&mut builder, &record, &mut shape);
+    }
+    let records = builder.records();
+    shape.remarks(records, remarks);
+    if records == 0 {
+        remarks.push("it has a header and no records".into());
+    }
+    let (columns, rows) = builder.finish(options.max_rows, None);
+    value_remarks(&columns, remarks);
+    Ok(Some(TableProfile {
+        layout: Layout::Delimited { delimiter, header },
+        records,
+        longer_records: shape.longer.count,
+        columns,
+        column_count: width as u64,
+        rows,
+    }))
+}
+
+fn push_record(builder: &mut TableBuilder, record: &Record<'_>, shape: &mut Shape) {
+    shape.push(record);
+    for column in 0..shape.width.min(DESCRIBED_COLUMNS) {
+        let text = record.field(column).unwrap_or("");
+        builder.cell(column, Cell::of(text), text);
+    }
+    builder.end_record(record.raw);
+}
+
+fn header_remarks(names: &[String], remarks: &mut Vec<String>) {
+    let mut sorted: Vec<_> = names
+        .iter()
+        .map(String::as_str)
+        .filter(|name| !name.is_empty())
+        .collect();
+    sorted.sort_unstable();
+    let mut twice: Vec<_> = sorted
+        .windows(2)
+        .filter(|pair| pair[0] == pair[1])
+        .map(|pair| pair[0])
+        .collect();
+    twice.dedup();
+    if !twice.is_empty() {
+        twice.truncate(LISTED_PLACES);
+        remarks.push(format!("several columns share a name: {}", twice.join(", ")));
+    }
+    let unnamed = names
+        .iter()
+        .filter(|name| null_spelling(name) == Some(""))
+        .count();
+    if unnamed > 0 {
+        let ends = if names.last().is_some_and(String::is_empty) {
+            " (the header ends with a delimiter)"
+        } else {
+            ""
+        };
+        remarks.push(format!("columns without a name: {unnamed}{ends}"));
+    }
+}
+
+fn value_remarks(columns: &[ColumnProfile], remarks: &mut Vec<String>) {
+    let padded: Vec<_> = columns
+        .iter()
+        .filter(|column| column.padded > 0)
+        .take(LISTED_PLACES)
+        .map(|column| column.name.as_str())
+        .collect();
+    if !padded.is_empty() {
+        remarks.push(format!(
+            "values with blanks around them in: {}",
+            padded.join(", ")
+        ));
+    }
+}
