@@ -55,7 +55,9 @@ pub fn infer(profile: &SampleProfile) -> Option<Schema> {
         delimited_columns(table)
     };
     let reader = match &table.layout {
-        Layout::Delimited { delimiter, header } => read_csv(
+        Layout::Delimited {
+            delimiter, header, ..
+        } => read_csv(
             *delimiter,
             header.is_some(),
             profile.encoding.unwrap_or(Encoding::Utf8),
