@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::values::FileFormat;
 
-use super::source::Encoding;
+use super::source::{Compression, Encoding};
 use crate::data::column::cell::Kind;
 use crate::data::column::distinct::DistinctCount;
 use crate::data::column::numeric::{NumberStats, NumberStyle};
@@ -20,8 +20,10 @@ pub struct SampleProfile {
     pub file_name: String,
     /// Format, by content first and name second.
     pub format: FileFormat,
-    /// Size in bytes.
+    /// Size of the file, packed as it is, bytes.
     pub bytes: u64,
+    /// How its bytes are packed; `None` where they are not, or cannot be unpacked.
+    pub compression: Option<Compression>,
     /// How its text is encoded; `None` where it is no text.
     pub encoding: Option<Encoding>,
     /// Every doubt and oddity, one sentence each.

@@ -116,7 +116,7 @@ impl DataReader for WorkerReader {
             {
                 checked.push((output.name.clone(), output.format.is_some()));
                 requests.push(Request::Check {
-                    source: Source::Base64(bytes),
+                    source: Source::base64(bytes),
                     file_name: output.name,
                     format: output.format,
                     checks: checks.to_vec(),
