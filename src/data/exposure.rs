@@ -9,14 +9,14 @@ mod names;
 use crate::api::common::Exposure;
 
 use super::column::cell::null_spelling;
-use super::column::numeric::NumberStats;
+use super::column::numeric::{NumberStats, NumberStyle};
 use super::column::quantiles::Quartiles;
-use super::column::temporal::TimeStats;
+use super::column::temporal::{TimeStats, TimeStep};
 use super::profile::{
     ColumnProfile, Content, Layout, LengthStats, SampleProfile, SampleRow, TableProfile, TextProfile,
 };
 
-use mask::{mask, mask_json};
+use mask::{mask, mask_json, mask_pattern};
 use names::{Names, hidden_names, without_remarks_on};
 
 /// So many rows share a value before it is told without its row, and so many values stand behind a statistic.
@@ -54,6 +54,12 @@ impl Exposed {
         &self.profile
     }
 
+    /// What may be told.
+    #[must_use]
+    pub fn into_profile(self) -> SampleProfile {
+        self.profile
+    }
+
     /// The level to which it was reduced.
     #[must_use]
     pub const fn level(&self) -> Exposure {
@@ -73,6 +79,7 @@ fn reduced(profile: SampleProfile, level: Exposure) -> SampleProfile {
         file_name,
         format,
         bytes,
+        compression,
         encoding,
         remarks,
         content,
@@ -98,6 +105,7 @@ fn reduced(profile: SampleProfile, level: Exposure) -> SampleProfile {
         file_name,
         format,
         bytes,
+        compression,
         encoding,
         remarks,
         content,
@@ -111,8 +119,16 @@ fn reduced_table(table: TableProfile, names: &Names, level: Exposure) -> TablePr
         longer_records,
         columns,
         column_count,
+        keys,
+        duplicate_records,
         rows,
     } = table;
+    let has_statistics = level > Exposure::SchemaOnly;
+    let keys = keys
+        .into_iter()
+        .filter_map(|key| key.iter().map(|name| names.shown_of(&columns, name)).collect())
+        .filter(|_| has_statistics)
+        .collect();
     let rows = if level < Exposure::RedactedRows {
         Vec::new()
     } else {
@@ -134,14 +150,21 @@ fn reduced_table(table: TableProfile, names: &Names, level: Exposure) -> TablePr
         longer_records,
         columns,
         column_count,
+        keys,
+        duplicate_records: duplicate_records.filter(|_| has_statistics),
         rows,
     }
 }
 
 fn reduced_layout(layout: Layout, names: &Names) -> Layout {
     match layout {
-        Layout::Delimited { delimiter, header } => Layout::Delimited {
+        Layout::Delimited {
             delimiter,
+            decimal,
+            header,
+        } => Layout::Delimited {
+            delimiter,
+            decimal,
             header: header.filter(|_| !names.are_numbered()),
         },
         Layout::JsonLines => Layout::JsonLines,
@@ -172,10 +195,21 @@ fn reduced_column(column: ColumnProfile, level: Exposure) -> ColumnProfile {
         distinct,
         is_unique,
         numbers,
+        style,
         times,
+        patterns,
+        has_more_patterns,
         lengths,
         top,
     } = column;
+    let is_shared = |(_, count): &(String, u64)| *count >= FEWEST_ROWS;
+    let told = patterns.iter().filter(|pattern| is_shared(pattern)).count();
+    let has_more_patterns = has_more_patterns || told < patterns.len();
+    let patterns = patterns
+        .into_iter()
+        .filter(is_shared)
+        .map(|(pattern, count)| (mask_pattern(pattern), count))
+        .collect();
     let reduced = ColumnProfile {
         name,
         type_,
@@ -188,12 +222,12 @@ fn reduced_column(column: ColumnProfile, level: Exposure) -> ColumnProfile {
         distinct,
         is_unique,
         numbers: numbers.and_then(reduced_numbers),
+        style: style.filter(|_| values >= FEWEST_ROWS).map(reduced_style),
         times: times.and_then(reduced_times),
+        patterns,
+        has_more_patterns,
         lengths: lengths.filter(|_| values >= FEWEST_ROWS).map(reduced_lengths),
-        top: top
-            .into_iter()
-            .filter(|(_, count)| *count >= FEWEST_ROWS)
-            .collect(),
+        top: top.into_iter().filter(is_shared).collect(),
     };
     if level == Exposure::SchemaOnly {
         schema_of(reduced)
@@ -221,7 +255,10 @@ fn schema_of(column: ColumnProfile) -> ColumnProfile {
         distinct: super::column::distinct::DistinctCount::Exact(0),
         is_unique: false,
         numbers: None,
+        style: None,
         times: None,
+        patterns: Vec::new(),
+        has_more_patterns: false,
         lengths: None,
         top: Vec::new(),
     }
@@ -249,6 +286,7 @@ fn reduced_numbers(numbers: NumberStats) -> Option<NumberStats> {
                 is_exact,
             },
         decimals,
+        histogram: _,
     } = numbers;
     (count >= FEWEST_ROWS).then_some(NumberStats {
         count,
@@ -262,7 +300,23 @@ fn reduced_numbers(numbers: NumberStats) -> Option<NumberStats> {
             is_exact,
         },
         decimals,
+        histogram: Vec::new(),
     })
+}
+
+fn reduced_style(style: NumberStyle) -> NumberStyle {
+    let NumberStyle {
+        decimal,
+        thousands,
+        has_percent,
+        currency,
+    } = style;
+    NumberStyle {
+        decimal,
+        thousands,
+        has_percent,
+        currency,
+    }
 }
 
 fn reduced_times(times: TimeStats) -> Option<TimeStats> {
@@ -271,13 +325,26 @@ fn reduced_times(times: TimeStats) -> Option<TimeStats> {
         min,
         max,
         zoned,
+        format,
+        step,
+        histogram: _,
+        is_exact,
     } = times;
     (count >= FEWEST_ROWS).then_some(TimeStats {
         count,
         min,
         max,
         zoned,
+        format,
+        step: step.and_then(reduced_step),
+        histogram: Vec::new(),
+        is_exact,
     })
+}
+
+fn reduced_step(step: TimeStep) -> Option<TimeStep> {
+    let TimeStep { step, count, of } = step;
+    (count >= FEWEST_ROWS).then_some(TimeStep { step, count, of })
 }
 
 fn reduced_lengths(lengths: LengthStats) -> LengthStats {

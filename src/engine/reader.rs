@@ -8,7 +8,7 @@ use crate::api::values::ValueType;
 use crate::data::DataError;
 use crate::data::checks::constraints::{Interpretation, bound_samples, checks_from_reply, in_words};
 use crate::data::checks::{CheckOutcome, CheckReport, CheckResult};
-use crate::data::context::{Options, render};
+use crate::data::context::{Context, Options, render};
 use crate::data::exposure::Exposed;
 use crate::data::outputs::{OutputFault, OutputValue};
 use crate::data::profile::SampleProfile;
@@ -62,11 +62,12 @@ impl DataReader for WorkerReader {
             }
         }
         let context = match profiles.as_slice() {
-            [] => String::new(),
-            profiles => {
-                let exposed = Exposed::all(profiles, task.exposure);
-                render(&exposed, task.limits.max_context_tokens, task.max_sample_rows).text
-            }
+            [] => Context::default(),
+            profiles => render(
+                &Exposed::all(profiles, task.exposure),
+                task.limits.max_context_tokens,
+                task.max_sample_rows,
+            ),
         };
         // Plain data with string keys: writing it to memory cannot fail.
         let profiles = serde_json::to_vec_pretty(&profiles).unwrap_or_default();
@@ -130,7 +131,7 @@ impl DataReader for WorkerReader {
             {
                 checked.push((output.name.clone(), output.format.is_some()));
                 requests.push(Request::Check {
-                    source: Source::Base64(bytes),
+                    source: Source::base64(bytes),
                     file_name: output.name,
                     format: output.format,
                     checks: checks.to_vec(),

@@ -36,6 +36,16 @@ fn mask_character(character: char) -> char {
     }
 }
 
+/// A pattern, which is a shape already unless it holds literal text.
+pub(super) fn mask_pattern(pattern: String) -> String {
+    let is_shape = |character: char| !character.is_alphanumeric() || matches!(character, 'A' | 'a' | '9');
+    if pattern.chars().all(is_shape) {
+        pattern
+    } else {
+        mask(&pattern)
+    }
+}
+
 /// The shape of a JSON text, which may be cut: keys on shown paths and `null` stand, all else is masked.
 pub(super) fn mask_json(text: &str, names: &Names) -> String {
     let mut masked = String::with_capacity(text.len());

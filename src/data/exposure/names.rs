@@ -67,6 +67,12 @@ impl Names {
         }
     }
 
+    /// What the column of this name is called.
+    pub(super) fn shown_of(&self, columns: &[ColumnProfile], name: &str) -> Option<String> {
+        let position = columns.iter().position(|column| column.name == name)?;
+        self.shown(position, name)
+    }
+
     pub(super) const fn are_numbered(&self) -> bool {
         matches!(self, Self::Numbered)
     }
@@ -128,6 +134,13 @@ fn is_set_apart(column: &ColumnProfile) -> bool {
             let has_other_length = column
                 .lengths
                 .is_some_and(|lengths| lengths.min == lengths.max && lengths.min != length);
+            let has_no_digit = !column.name.contains(|character: char| character.is_numeric());
+            let has_digits = !column.patterns.is_empty()
+                && !column.has_more_patterns
+                && column.patterns.iter().all(|(pattern, _)| pattern.contains('9'));
+            if has_no_digit && has_digits && column.values >= FEWEST_ROWS {
+                return true;
+            }
             is_category || (has_other_length && column.values >= FEWEST_ROWS)
         }
         ColumnType::Mixed | ColumnType::Empty => false,
