@@ -10,6 +10,7 @@ use super::profile::{ColumnProfile, ColumnType, Layout, SampleProfile, TableProf
 use super::source::Encoding;
 use crate::data::column::temporal::TimeStats;
 use crate::data::format::json::ROOT_PATH;
+use crate::pipeline::checks::{ColumnCheck, Rule};
 
 use pandera::literal;
 
@@ -43,6 +44,13 @@ pub struct SchemaColumn {
 /// Infers the schema of a sample; `None` where it is no table of named columns.
 #[must_use]
 pub fn infer(profile: &SampleProfile) -> Option<Schema> {
+    infer_for_checks(profile, &[])
+}
+
+/// Infers the schema of a sample. A column whose spelling a check looks at is read as text where the file has a spelling:
+/// a number or date has lost it.
+#[must_use]
+pub fn infer_for_checks(profile: &SampleProfile, checks: &[ColumnCheck]) -> Option<Schema> {
     let table = profile.tables().next()?;
     if table.columns.is_empty()
         || table
@@ -55,7 +63,13 @@ pub fn infer(profile: &SampleProfile) -> Option<Schema> {
     let columns = if is_json(table) {
         json_columns(table)
     } else {
-        delimited_columns(table)
+        let mut columns = delimited_columns(table);
+        for check in checks.iter().filter(|check| matches!(check.rule, Rule::Regex(_))) {
+            for column in columns.iter_mut().filter(|column| column.name == check.column) {
+                column.dtype = Some("string".to_owned());
+            }
+        }
+        columns
     };
     let reader = match &table.layout {
         Layout::Delimited {
