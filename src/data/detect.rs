@@ -47,9 +47,6 @@ pub fn detect(source: &Source, file_name: &str) -> io::Result<Detection> {
         && let Some((format, what)) = binary_kind(&scan, encoding, &ending)
     {
         let remarks = match format {
-            FileFormat::Parquet | FileFormat::Excel => {
-                vec![format!("the content of {what} files is not read yet")]
-            }
             _ if is_text_ending(&ending) => vec![format!("named .{ending}, but its content is {what}")],
             _ => Vec::new(),
         };

@@ -1,6 +1,7 @@
 //! The schema of a sample: types and nullability, as data; `pandera` prints it.
 
 pub mod pandera;
+mod parquet;
 
 use std::collections::{HashMap, HashSet};
 
@@ -52,10 +53,10 @@ pub fn infer(profile: &SampleProfile) -> Option<Schema> {
     {
         return None;
     }
-    let columns = if is_json(table) {
-        json_columns(table)
-    } else {
-        delimited_columns(table)
+    let columns = match &table.layout {
+        Layout::Delimited { .. } => delimited_columns(table),
+        Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument => json_columns(table),
+        Layout::Parquet { header, index, .. } => parquet::columns(table, header.as_deref(), index),
     };
     let reader = match &table.layout {
         Layout::Delimited { delimiter, header } => read_csv(
@@ -73,6 +74,7 @@ pub fn infer(profile: &SampleProfile) -> Option<Schema> {
              return pandas.json_normalize(json.load(document))"
                 .to_owned()
         }
+        Layout::Parquet { .. } => parquet::READER.to_owned(),
     };
     Some(Schema {
         sample: profile.name.clone(),
@@ -82,7 +84,10 @@ pub fn infer(profile: &SampleProfile) -> Option<Schema> {
 }
 
 const fn is_json(table: &TableProfile) -> bool {
-    !matches!(table.layout, Layout::Delimited { .. })
+    matches!(
+        table.layout,
+        Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument
+    )
 }
 
 fn delimited_columns(table: &TableProfile) -> Vec<SchemaColumn> {

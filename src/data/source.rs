@@ -39,19 +39,27 @@ impl Source {
 
     /// Opens the raw bytes from the start.
     pub fn open(&self) -> io::Result<Box<dyn Read>> {
+        Ok(match self.open_seekable()? {
+            Opened::File(file) => Box::new(file),
+            Opened::Bytes(bytes) => Box::new(bytes),
+        })
+    }
+
+    /// Opens the raw bytes for reading at any place.
+    pub fn open_seekable(&self) -> io::Result<Opened> {
         match self {
             Self::Path(path) => {
                 let file = File::open(path)?;
                 if !file.metadata()?.is_file() {
                     return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
                 }
-                Ok(Box::new(file))
+                Ok(Opened::File(file))
             }
             Self::Base64(text) => {
                 let bytes = STANDARD
                     .decode(text)
                     .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-                Ok(Box::new(io::Cursor::new(bytes)))
+                Ok(Opened::Bytes(io::Cursor::new(bytes)))
             }
         }
     }
@@ -76,6 +84,15 @@ impl Source {
             .build(raw);
         Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, decoded)))
     }
+}
+
+/// Raw bytes that can be read at any place.
+#[derive(Debug)]
+pub enum Opened {
+    /// A file on disk.
+    File(File),
+    /// Bytes in memory.
+    Bytes(io::Cursor<Vec<u8>>),
 }
 
 /// How the bytes of a text become characters.
