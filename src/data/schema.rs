@@ -72,7 +72,9 @@ pub fn infer_for_checks(profile: &SampleProfile, checks: &[ColumnCheck]) -> Opti
         columns
     };
     let reader = match &table.layout {
-        Layout::Delimited { delimiter, header } => read_csv(
+        Layout::Delimited {
+            delimiter, header, ..
+        } => read_csv(
             *delimiter,
             header.is_some(),
             profile.encoding.unwrap_or(Encoding::Utf8),
