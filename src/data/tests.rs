@@ -363,7 +363,7 @@ fn describe_everything(bytes: &[u8], file_name: &str) {
     let context = render(std::slice::from_ref(&profile), 500, 10);
     assert!(context.estimated_tokens <= 500);
     let schemas: Vec<_> = schema::infer(&profile).into_iter().collect();
-    let _ = schema::to_pandera(&schemas);
+    let _ = schema::pandera::to_pandera(&schemas);
     let source = Source::bytes(bytes);
     let names = profile
         .tables()

@@ -15,7 +15,8 @@ use crate::api::CodeGenTask;
 use crate::api::status::ArtifactRef;
 use crate::api::values::{FileFormat, Output};
 use crate::data::profile::SampleProfile;
-use crate::data::schema;
+use crate::data::schema::infer;
+use crate::data::schema::pandera::to_pandera;
 use crate::engine::run::RunRecord;
 use crate::ledger::{Ledger, Store};
 use crate::pipeline::digest::sha256_hex;
@@ -123,8 +124,8 @@ async fn run_record(executed: &Executed) -> Result<Option<RunRecord>, RunError> 
 
 fn schemas(profiles: &[u8]) -> Option<String> {
     let profiles: Vec<SampleProfile> = serde_json::from_slice(profiles).ok()?;
-    let schemas: Vec<_> = profiles.iter().filter_map(schema::infer).collect();
-    (!schemas.is_empty()).then(|| schema::to_pandera(&schemas))
+    let schemas: Vec<_> = profiles.iter().filter_map(infer).collect();
+    (!schemas.is_empty()).then(|| to_pandera(&schemas))
 }
 
 /// One line a message, in order (S22).
