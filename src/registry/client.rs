@@ -7,6 +7,7 @@ use backon::{ExponentialBuilder, Retryable as _};
 use futures::{StreamExt as _, TryStreamExt as _};
 use http::HeaderValue;
 use oci_client::client::{Certificate, CertificateEncoding, ClientConfig, ClientProtocol};
+use oci_client::errors::OciDistributionError;
 use oci_client::secrets::RegistryAuth;
 use oci_client::{Client, Reference};
 use tokio_util::io::ReaderStream;
@@ -16,9 +17,10 @@ use super::error::{RegistryError, is_not_found};
 use super::layout::{Blob, Layout};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-const READ_TIMEOUT: Duration = Duration::from_secs(60);
+const READ_TIMEOUT: Duration = Duration::from_mins(1);
 const UPLOADS_AT_ONCE: usize = 3;
 const TRIES: usize = 4;
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
 /// How registries are reached.
 #[derive(Clone, Debug, Default)]
@@ -137,7 +139,7 @@ impl Registry {
             {
                 Ok(digest) => Ok(Some(digest)),
                 Err(error) if is_not_found(&error) => Ok(None),
-                Err(error) => Err(target.failed("to say which digest the tag has", error)),
+                Err(error) => Err(target.failed("to say which digest the tag has", &error)),
             }
         })
         .await
@@ -149,7 +151,7 @@ impl Registry {
             let authenticated = self.client.auth(&target.reference, &target.auth, operation).await;
             authenticated
                 .map(drop)
-                .map_err(|error| target.failed("the login", error))
+                .map_err(|error| target.failed("the login", &error))
         })
         .await
     }
@@ -160,10 +162,10 @@ impl Registry {
         let what = format!("the upload of the blob {digest}");
         retried(|| async {
             let exists = self.client.blob_exists(&target.reference, digest).await;
-            if exists.map_err(|error| target.failed(&what, error))? {
+            if exists.map_err(|error| target.failed(&what, &error))? {
                 return Ok(0);
             }
-            let unreadable = |error: std::io::Error| target.failed(&what, error.into());
+            let unreadable = |error: std::io::Error| target.failed(&what, &error.into());
             let mut file = blob.file.try_clone().map_err(unreadable)?;
             // Clones share their position, and a try before this one may have read a part.
             std::io::Seek::rewind(&mut file).map_err(unreadable)?;
@@ -173,7 +175,7 @@ impl Registry {
                 .client
                 .push_blob_stream(&target.reference, content, digest, Some(size))
                 .await;
-            pushed.map(|_| size).map_err(|error| target.failed(&what, error))
+            pushed.map(|_| size).map_err(|error| target.failed(&what, &error))
         })
         .await
     }
@@ -189,7 +191,7 @@ impl Registry {
                 .await;
             pushed
                 .map(drop)
-                .map_err(|error| target.failed("the upload of the manifest", error))
+                .map_err(|error| target.failed("the upload of the manifest", &error))
         })
         .await
     }
@@ -216,17 +218,18 @@ impl Target {
         })
     }
 
-    fn failed(&self, what: &str, error: oci_client::errors::OciDistributionError) -> RegistryError {
+    fn failed(&self, what: &str, error: &OciDistributionError) -> RegistryError {
         RegistryError::of(self.reference.resolve_registry(), what, error)
     }
 }
 
-/// Again after one, two and four seconds while the registry does not answer or fails.
+/// Again after about a half, one and two seconds while the registry does not answer or fails.
 async fn retried<T, F>(request: impl FnMut() -> F) -> Result<T, RegistryError>
 where
     F: Future<Output = Result<T, RegistryError>>,
 {
     let pauses = ExponentialBuilder::default()
+        .with_min_delay(FIRST_PAUSE)
         .with_max_times(TRIES - 1)
         .with_jitter();
     request.retry(pauses).when(RegistryError::is_transient).await

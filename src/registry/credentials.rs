@@ -161,7 +161,7 @@ mod tests {
         };
         assert_eq!(
             of(r#"{"auths": {"r": {"auth": "hunter2"#),
-            "the registry credentials are no .dockerconfigjson: line 1, column 32"
+            "the registry credentials are no .dockerconfigjson: line 1, column 33"
         );
         assert_eq!(
             of(r#"{"auths": {"r": {"auth": "hunter2!"}}}"#),

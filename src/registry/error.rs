@@ -23,6 +23,14 @@ pub enum RegistryError {
     /// The layout is not what it says.
     #[error(transparent)]
     Layout(#[from] LayoutError),
+    /// No address is known for the host of the registry.
+    #[error(
+        "no address is known for the registry {registry}; check its name, and that the cluster's DNS knows it"
+    )]
+    UnknownHost {
+        /// Host of the registry.
+        registry: String,
+    },
     /// The registry refused the credentials, or asks for some.
     #[error("{registry} refused {what}: {reason}; check the credentials for it and what they may do")]
     Refused {
@@ -72,9 +80,11 @@ impl RegistryError {
     #[must_use]
     pub const fn category(&self) -> Category {
         match self {
-            Self::Reference { .. } | Self::Setup(_) | Self::Refused { .. } | Self::Rejected { .. } => {
-                Category::Configuration
-            }
+            Self::Reference { .. }
+            | Self::UnknownHost { .. }
+            | Self::Setup(_)
+            | Self::Refused { .. }
+            | Self::Rejected { .. } => Category::Configuration,
             Self::Layout(_) | Self::Unavailable { .. } | Self::Overtaken { .. } => Category::Infrastructure,
         }
     }
@@ -85,10 +95,13 @@ impl RegistryError {
     }
 
     /// Sorts an answer of `registry` to `what`.
-    pub(super) fn of(registry: &str, what: &str, error: OciDistributionError) -> Self {
+    pub(super) fn of(registry: &str, what: &str, error: &OciDistributionError) -> Self {
         let (registry, what) = (registry.to_owned(), what.to_owned());
-        let reason = reason(&error);
-        match status(&error) {
+        let reason = reason(error);
+        if reason.contains("dns error") {
+            return Self::UnknownHost { registry };
+        }
+        match status(error) {
             Some(401 | 403) => Self::Refused {
                 registry,
                 what,

@@ -9,6 +9,8 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
+use crate::pipeline::digest::hex;
+
 const MIB: u64 = 1024 * 1024;
 const LARGEST_INDEX: u64 = MIB;
 const LARGEST_MANIFEST: u64 = 4 * MIB;
@@ -220,13 +222,12 @@ fn part_of(descriptor: &Descriptor) -> Result<String, LayoutError> {
 }
 
 fn verify(part: &str, descriptor: &Descriptor, content: impl Read) -> Result<(), LayoutError> {
-    let mut hasher = Sha256::new();
     // One byte more than it may have shows that it has too many.
-    let read = io::copy(&mut content.take(descriptor.size.saturating_add(1)), &mut hasher);
-    let read = read.map_err(|source| LayoutError::Read {
-        part: part.to_owned(),
-        source,
-    })?;
+    let (digest, read) =
+        digest_of(content.take(descriptor.size.saturating_add(1))).map_err(|source| LayoutError::Read {
+            part: part.to_owned(),
+            source,
+        })?;
     if read != descriptor.size {
         let more = if read > descriptor.size { "more" } else { "fewer" };
         return Err(invalid(
@@ -237,10 +238,28 @@ fn verify(part: &str, descriptor: &Descriptor, content: impl Read) -> Result<(),
             ),
         ));
     }
-    if format!("sha256:{:x}", hasher.finalize()) != descriptor.digest {
+    if format!("sha256:{digest}") != descriptor.digest {
         return Err(invalid(part, "has another content than its digest names"));
     }
     Ok(())
+}
+
+/// SHA-256 of all that `input` gives, 64 lower-case hexadecimal digits, and how many bytes that were.
+fn digest_of(mut input: impl Read) -> io::Result<(String, u64)> {
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 128 * 1024];
+    let mut total = 0;
+    loop {
+        match input.read(&mut buffer) {
+            Ok(0) => return Ok((hex(&hasher.finalize()), total)),
+            Ok(read) => {
+                hasher.update(&buffer[..read]);
+                total += read as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 fn open_folder(parent: impl AsFd, path: &Path, part: &str) -> Result<OwnedFd, LayoutError> {

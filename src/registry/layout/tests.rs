@@ -12,12 +12,8 @@ struct Written {
     manifest: String,
 }
 
-fn digest(bytes: &[u8]) -> String {
-    format!("{:x}", Sha256::digest(bytes))
-}
-
 fn blob(folder: &Path, bytes: &[u8]) -> String {
-    let hex = digest(bytes);
+    let hex = crate::pipeline::digest::sha256_hex(bytes);
     fs::write(folder.join("blobs/sha256").join(&hex), bytes).unwrap();
     hex
 }
