@@ -167,6 +167,17 @@ fn reduced_layout(layout: Layout, names: &Names) -> Layout {
             decimal,
             header: header.filter(|_| !names.are_numbered()),
         },
+        Layout::Parquet {
+            row_groups,
+            compression,
+            header,
+            index,
+        } => Layout::Parquet {
+            row_groups,
+            compression,
+            header,
+            index,
+        },
         Layout::JsonLines => Layout::JsonLines,
         Layout::JsonArray => Layout::JsonArray,
         Layout::JsonDocument => Layout::JsonDocument,
@@ -176,8 +187,11 @@ fn reduced_layout(layout: Layout, names: &Names) -> Layout {
 fn masked_row(row: SampleRow, layout: &Layout, names: &Names) -> SampleRow {
     let SampleRow { number, text } = row;
     let text = match layout {
-        Layout::Delimited { .. } => mask(&text),
-        Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument => mask_json(&text, names),
+        Layout::Delimited { .. } | Layout::Parquet { header: Some(_), .. } => mask(&text),
+        Layout::Parquet { header: None, .. }
+        | Layout::JsonLines
+        | Layout::JsonArray
+        | Layout::JsonDocument => mask_json(&text, names),
     };
     SampleRow { number, text }
 }
@@ -186,6 +200,7 @@ fn reduced_column(column: ColumnProfile, level: Exposure) -> ColumnProfile {
     let ColumnProfile {
         name,
         type_,
+        declared,
         present,
         values,
         nulls,
@@ -213,6 +228,7 @@ fn reduced_column(column: ColumnProfile, level: Exposure) -> ColumnProfile {
     let reduced = ColumnProfile {
         name,
         type_,
+        declared,
         present,
         values,
         nulls: nulls.into_iter().map(known_spelling).collect(),
@@ -242,6 +258,7 @@ fn schema_of(column: ColumnProfile) -> ColumnProfile {
     ColumnProfile {
         name: column.name,
         type_: column.type_,
+        declared: column.declared,
         present: column.present,
         values: 0,
         nulls: if is_nullable {

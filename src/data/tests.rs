@@ -223,13 +223,7 @@ fn a_sketch_is_marked_in_the_context() {
     None,
     "its content is gzip data"
 )]
-#[case::parquet(
-    b"PAR1",
-    "x.parquet",
-    FileFormat::Parquet,
-    None,
-    "the content of Parquet files is not read yet"
-)]
+#[case::parquet(b"PAR1", "x.parquet", FileFormat::Parquet, None, "not readable as Parquet")]
 #[case::cut_json(b"[{\"a\":1},{\"a\":", "x.json", FileFormat::JSON, Some(1), "not valid JSON")]
 #[case::bad_line(b"{\"a\":1}\n{\"a\":\n", "x.jsonl", FileFormat::JSONLines, Some(1), "line 2")]
 #[case::no_json(b"words\n", "x.json", FileFormat::Text, None, "its content is not JSON")]
@@ -369,7 +363,7 @@ fn describe_everything(bytes: &[u8], file_name: &str) {
     let context = render(std::slice::from_ref(&profile), 500, 10);
     assert!(context.estimated_tokens <= 500);
     let schemas: Vec<_> = schema::infer(&profile).into_iter().collect();
-    let _ = schema::pandera::to_pandera(&schemas);
+    let _ = schema::pandera::to_pandera(&schemas, &[]);
     let source = Source::bytes(bytes);
     let names = profile
         .tables()
@@ -381,7 +375,7 @@ fn describe_everything(bytes: &[u8], file_name: &str) {
         .map(|column| ColumnCheck {
             constraint: 0,
             column,
-            rule: Rule::GreaterThan(0.0),
+            rule: Rule::GreaterThan(0.into()),
         })
         .collect::<Vec<_>>();
     let _ = checks::evaluate(&source, file_name, None, &found);

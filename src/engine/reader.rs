@@ -11,7 +11,7 @@ use crate::data::checks::{CheckOutcome, CheckReport, CheckResult};
 use crate::data::context::{Context, Options, render};
 use crate::data::exposure::Exposed;
 use crate::data::outputs::{OutputFault, OutputValue};
-use crate::data::profile::SampleProfile;
+use crate::data::profile::{ColumnType, SampleProfile};
 use crate::data::source::Source;
 use crate::data::worker::{Client, Request, Response};
 use crate::pipeline::checks::ColumnCheck;
@@ -85,7 +85,7 @@ impl DataReader for WorkerReader {
         reply: &ConstraintsReply,
     ) -> (Vec<ColumnCheck>, Vec<ConstraintStatus>) {
         let profiles: Vec<SampleProfile> = serde_json::from_slice(profiles).unwrap_or_default();
-        let columns: Vec<String> = profiles.iter().flat_map(columns_of).collect();
+        let columns: Vec<_> = profiles.iter().flat_map(columns_of).collect();
         let found = checks_from_reply(&reply.checks, task.constraints.len(), &columns, &task.outputs);
         let statuses = task.constraints.iter().enumerate();
         let statuses = statuses.map(|(number, text)| constraint_status(number, text, &found, &profiles));
@@ -166,9 +166,11 @@ fn sample_status(sample: &crate::pipeline::task::FrozenFile) -> SampleStatus {
     }
 }
 
-fn columns_of(profile: &SampleProfile) -> Vec<String> {
+fn columns_of(profile: &SampleProfile) -> Vec<(String, ColumnType)> {
     let columns = profile.tables().flat_map(|table| &table.columns);
-    columns.map(|column| column.name.clone()).collect()
+    columns
+        .map(|column| (column.name.clone(), column.type_))
+        .collect()
 }
 
 fn constraint_status(

@@ -22,14 +22,24 @@ pub(super) fn print_rows(text: &mut String, table: &TableProfile, detail: Detail
         Layout::JsonArray => writeln!(text, "{shown} of {all} records without blanks{masked}:"),
         Layout::JsonLines => writeln!(text, "{shown} of {all} records as in the file{masked}:"),
         Layout::Delimited { .. } => writeln!(text, "{shown} of {all} rows as in the file{masked}:"),
+        Layout::Parquet { header, .. } => {
+            let form = if header.is_some() { "CSV" } else { "JSON by path" };
+            writeln!(text, "{shown} of {all} rows, here as {form}{masked}:")
+        }
     };
-    if let Layout::Delimited {
-        delimiter,
-        header: Some(header),
-        ..
-    } = &table.layout
-    {
-        let _ = writeln!(text, "{}", shorten(header, Some(*delimiter)));
+    let header = match &table.layout {
+        Layout::Delimited {
+            delimiter,
+            header: Some(header),
+            ..
+        } => Some((header, *delimiter)),
+        Layout::Parquet {
+            header: Some(header), ..
+        } => Some((header, ',')),
+        _ => None,
+    };
+    if let Some((header, delimiter)) = header {
+        let _ = writeln!(text, "{}", shorten(header, Some(delimiter)));
     }
     for row in rows {
         let _ = writeln!(text, "{}", row.text);

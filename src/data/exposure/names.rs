@@ -32,7 +32,7 @@ impl Names {
     pub(super) fn of(table: &TableProfile) -> Self {
         match &table.layout {
             Layout::Delimited { header: Some(_), .. } if is_doubtful(&table.columns) => Self::Numbered,
-            Layout::Delimited { .. } => Self::All,
+            Layout::Delimited { .. } | Layout::Parquet { .. } => Self::All,
             Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument => {
                 let shown = table
                     .columns
