@@ -17,6 +17,7 @@ use super::detect::{Detection, detect};
 use super::source::{Encoding, Source};
 use crate::data::checks::run::Run;
 use crate::data::format::delimited::RecordReader;
+use crate::data::format::json::keys::{ANY_KEY, DataKeys};
 use crate::data::format::json::{self, JsonRecord};
 
 /// What checks found in one file.
@@ -191,11 +192,12 @@ fn from_json(
             .or_default()
             .push(position);
     }
+    let keys = DataKeys::of_paths(by_path.keys().copied());
     let mut seen = vec![0; runs.len()];
     let mut records = 0;
     each_record(source, encoding, found, file_name, |value, line| {
         records += 1;
-        json::each_value(value, &mut |path, scalar| {
+        json::each_value(value, &keys, &mut |path, scalar| {
             for position in by_path.get(path).into_iter().flatten() {
                 seen[*position] = records;
                 runs[*position].is_bound = true;
@@ -203,9 +205,9 @@ fn from_json(
                 runs[*position].look(line, (!scalar.is_null()).then_some(text.as_str()));
             }
         });
-        // A record without the path misses its value; inside a list nothing is expected.
+        // A record without the path misses its value; inside a list or under any key nothing is expected.
         for (run, last) in runs.iter_mut().zip(&seen) {
-            if *last != records && !run.check.column.contains("[]") {
+            if *last != records && !run.check.column.contains("[]") && !run.check.column.contains(ANY_KEY) {
                 run.look(line, None);
             }
         }
@@ -239,6 +241,7 @@ fn each_record(
             .map_err(DataError::read(file_name))?
     } else {
         json::each_element(input, found.first_character == Some('['), &mut unpack)
+            .map_err(DataError::read(file_name))?
     };
     match syntax.or(fault) {
         None => Ok(()),

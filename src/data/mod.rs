@@ -80,7 +80,7 @@ pub enum DataError {
         reason: String,
     },
     /// The child process met a limit.
-    #[error("reading {file} met the limit of {limit}; use a smaller file")]
+    #[error("reading {file} met the limit of {limit}; give a part of it as the sample")]
     Limit {
         /// File name as the user knows it.
         file: String,

@@ -110,7 +110,7 @@ async fn a_file_that_needs_too_much_memory_is_named_with_the_limit() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "reading huge.json met the limit of 512 MiB of memory; use a smaller file"
+        "reading huge.json met the limit of 512 MiB of memory; give a part of it as the sample"
     );
 }
 
@@ -123,7 +123,7 @@ async fn a_child_that_takes_too_long_is_killed_and_its_file_named() {
     let error = client.run(&[describe(b"", "slow.csv")]).await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "reading slow.csv met the limit of 1 s; use a smaller file"
+        "reading slow.csv met the limit of 1 s; give a part of it as the sample"
     );
 }
 
@@ -135,7 +135,7 @@ async fn a_child_that_spins_meets_the_limit_of_cpu_time() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "reading spin.csv met the limit of 60 s of CPU time; use a smaller file"
+        "reading spin.csv met the limit of 60 s of CPU time; give a part of it as the sample"
     );
 }
 
