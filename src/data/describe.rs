@@ -59,6 +59,7 @@ pub fn describe_source(
         (FileFormat::CSV | FileFormat::TSV, Some(encoding)) => {
             let dialect = found.dialect.unwrap_or(Dialect {
                 delimiter: b',',
+                decimal: b'.',
                 has_header: true,
             });
             delimited(source, encoding, dialect, *options, &mut remarks)

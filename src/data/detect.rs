@@ -59,7 +59,7 @@ pub fn detect(source: &Source, file_name: &str) -> io::Result<Detection> {
             FileFormat::Parquet | FileFormat::Excel => {
                 remarks.push(format!("the content of {what} files is not read yet"));
             }
-            _ if is_text_ending(&ending) => {
+            _ if is_text_ending(&ending) && source.fault() != Some(Fault::TooLarge) => {
                 remarks.insert(0, format!("named .{ending}, but its content is {what}"));
             }
             _ => {}

@@ -13,6 +13,7 @@ use super::source::{Compression, Encoding};
 use crate::data::column::temporal::TimeStats;
 use crate::data::format::json::ROOT_PATH;
 use crate::data::format::json::keys::ANY_KEY;
+use crate::pipeline::checks::{ColumnCheck, Rule};
 
 use pandera::literal;
 
@@ -49,6 +50,13 @@ pub struct SchemaColumn {
 /// Infers the schema of a sample; `None` where it is no table of named columns.
 #[must_use]
 pub fn infer(profile: &SampleProfile) -> Option<Schema> {
+    infer_for_checks(profile, &[])
+}
+
+/// Infers the schema of a sample. A column whose spelling a check looks at is read as text where the file has a spelling:
+/// a number or date has lost it.
+#[must_use]
+pub fn infer_for_checks(profile: &SampleProfile, checks: &[ColumnCheck]) -> Option<Schema> {
     let table = profile.tables().next()?;
     if table.columns.is_empty()
         || table
@@ -61,12 +69,18 @@ pub fn infer(profile: &SampleProfile) -> Option<Schema> {
     let columns = if is_json(table) {
         json_columns(table)
     } else {
-        delimited_columns(table)
+        let mut columns = delimited_columns(table);
+        for check in checks.iter().filter(|check| matches!(check.rule, Rule::Regex(_))) {
+            for column in columns.iter_mut().filter(|column| column.name == check.column) {
+                column.dtype = Some("string".to_owned());
+            }
+        }
+        columns
     };
     let reader = match &table.layout {
-        Layout::Delimited { delimiter, header } => {
-            read_csv(profile, *delimiter, header.is_some(), table, &columns)
-        }
+        Layout::Delimited {
+            delimiter, header, ..
+        } => read_csv(profile, *delimiter, header.is_some(), table, &columns),
         Layout::JsonLines => read_json(profile, "[json.loads(line) for line in text if line.strip()]"),
         Layout::JsonArray | Layout::JsonDocument => read_json(profile, "json.load(text)"),
     };

@@ -1,5 +1,7 @@
 //! Whole descriptions and contexts, of plain files and of odd ones.
 
+mod laws;
+
 use proptest::prelude::*;
 use rstest::rstest;
 
@@ -363,7 +365,7 @@ fn describe_everything(bytes: &[u8], file_name: &str) {
     let context = render(std::slice::from_ref(&profile), 500, 10);
     assert!(context.estimated_tokens <= 500);
     let schemas: Vec<_> = schema::infer(&profile).into_iter().collect();
-    let _ = schema::pandera::to_pandera(&schemas);
+    let _ = schema::pandera::to_pandera(&schemas, &[]);
     let source = Source::bytes(bytes);
     let names = profile
         .tables()
@@ -375,7 +377,7 @@ fn describe_everything(bytes: &[u8], file_name: &str) {
         .map(|column| ColumnCheck {
             constraint: 0,
             column,
-            rule: Rule::GreaterThan(0.0),
+            rule: Rule::GreaterThan(0.into()),
         })
         .collect::<Vec<_>>();
     let _ = checks::evaluate(&source, file_name, None, &found);

@@ -6,7 +6,7 @@ use crate::api::values::FileFormat;
 use crate::data::detect::Detection;
 use crate::data::format::json::keys::{Census, DataKeys, FEW_PATHS};
 use crate::data::format::json::{self, JsonRecord, JsonTable};
-use crate::data::format::shape::{LISTED_PLACES, Places};
+use crate::data::format::shape::Places;
 use crate::data::profile::{Content, Layout, TableProfile};
 use crate::data::source::{Encoding, Source};
 
@@ -178,21 +178,16 @@ pub(super) fn json_content(
         return text(source, encoding, &found.scan);
     }
     let (records, column_count) = (table.records(), table.path_count());
-    let (columns, rows, quoted) = table.finish(options.max_rows);
-    if !quoted.is_empty() {
-        let more = if quoted.len() > LISTED_PLACES { ", ..." } else { "" };
-        let names: Vec<_> = quoted.into_iter().take(LISTED_PLACES).collect();
-        remarks.push(format!(
-            "numbers written as strings in: {}{more}",
-            names.join(", ")
-        ));
-    }
+    let built = table.finish(options.max_rows);
+    remarks.extend(built.remarks);
     Ok(Content::Table(TableProfile {
         layout,
         records,
         longer_records: 0,
-        columns,
+        columns: built.columns,
         column_count,
-        rows,
+        keys: built.keys,
+        duplicate_records: built.duplicate_records,
+        rows: built.rows,
     }))
 }

@@ -13,8 +13,8 @@ use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::data::column::cell::{Cell, Kind};
-use crate::data::profile::{ColumnProfile, SampleRow};
-use crate::data::rows::{DESCRIBED_COLUMNS, TableBuilder};
+use crate::data::format::shape::LISTED_PLACES;
+use crate::data::rows::{Built, DESCRIBED_COLUMNS, TableBuilder};
 
 use keys::{ANY_KEY, DataKeys};
 use tree::{Tree, parse};
@@ -199,6 +199,18 @@ fn walk(
     }
 }
 
+/// The list at a path without lists on its way (`user.tags`).
+#[must_use]
+pub fn list_at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+    let Value::Object(fields) = value else { return None };
+    fields
+        .iter()
+        .find_map(|(name, field)| match path.strip_prefix(name.as_str())? {
+            "" => field.is_array().then_some(field),
+            rest => list_at(field, rest.strip_prefix('.')?),
+        })
+}
+
 /// The text of a scalar: strings without quotes.
 #[must_use]
 pub fn scalar_text(value: &Value) -> String {
@@ -216,6 +228,7 @@ fn classify<'a>(value: &Value, text: &'a str) -> Cell<'a> {
         Value::Number(number) => number
             .as_i64()
             .map(Cell::Int)
+            .or_else(|| number.as_u64().map(Cell::Uint))
             .or_else(|| number.as_f64().map(Cell::Float))
             .unwrap_or(Cell::Text(text)),
         _ => match Cell::of(text) {
@@ -311,17 +324,23 @@ impl JsonTable {
         (self.paths.len() + self.further_paths.len()) as u64
     }
 
-    /// The columns and at most `most` records; and the names of those columns whose values are all numbers in quotes.
+    /// The columns and at most `most` records; a remark names the columns whose values are all numbers in quotes.
     #[must_use]
-    pub fn finish(self, most: usize) -> (Vec<ColumnProfile>, Vec<SampleRow>, Vec<String>) {
-        let (columns, rows) = self.builder.finish(most, Some(&self.present));
-        let quoted = columns
-            .iter()
-            .zip(self.numeric_texts)
+    pub fn finish(self, most: usize) -> Built {
+        let mut built = self.builder.finish(most, Some(&self.present));
+        let mut quoted = built.columns.iter().zip(self.numeric_texts);
+        let quoted: Vec<_> = quoted
+            .by_ref()
             .filter(|(column, numeric)| *numeric > 0 && *numeric == column.values)
-            .map(|(column, _)| column.name.clone())
+            .map(|(column, _)| column.name.as_str())
             .collect();
-        (columns, rows, quoted)
+        if !quoted.is_empty() {
+            let more = if quoted.len() > LISTED_PLACES { ", ..." } else { "" };
+            let names = quoted[..quoted.len().min(LISTED_PLACES)].join(", ");
+            let remark = format!("numbers written as strings in: {names}{more}");
+            built.remarks.push(remark);
+        }
+        built
     }
 }
 
