@@ -1,6 +1,7 @@
 //! The schema of a sample: types and nullability, as data; `pandera` prints it.
 
 pub mod pandera;
+mod parquet;
 
 use std::collections::{HashMap, HashSet};
 
@@ -66,23 +67,25 @@ pub fn infer_for_checks(profile: &SampleProfile, checks: &[ColumnCheck]) -> Opti
     {
         return None;
     }
-    let columns = if is_json(table) {
-        json_columns(table)
-    } else {
-        let mut columns = delimited_columns(table);
+    let mut columns = match &table.layout {
+        Layout::Delimited { .. } => delimited_columns(table),
+        Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument => json_columns(table),
+        Layout::Parquet { header, index, .. } => parquet::columns(table, header.as_deref(), index),
+    };
+    if matches!(table.layout, Layout::Delimited { .. }) {
         for check in checks.iter().filter(|check| matches!(check.rule, Rule::Regex(_))) {
             for column in columns.iter_mut().filter(|column| column.name == check.column) {
                 column.dtype = Some("string".to_owned());
             }
         }
-        columns
-    };
+    }
     let reader = match &table.layout {
         Layout::Delimited {
             delimiter, header, ..
         } => read_csv(profile, *delimiter, header.is_some(), table, &columns),
         Layout::JsonLines => read_json(profile, "[json.loads(line) for line in text if line.strip()]"),
         Layout::JsonArray | Layout::JsonDocument => read_json(profile, "json.load(text)"),
+        Layout::Parquet { .. } => parquet::READER.to_owned(),
     };
     Some(Schema {
         sample: profile.name.clone(),
@@ -92,7 +95,10 @@ pub fn infer_for_checks(profile: &SampleProfile, checks: &[ColumnCheck]) -> Opti
 }
 
 const fn is_json(table: &TableProfile) -> bool {
-    !matches!(table.layout, Layout::Delimited { .. })
+    matches!(
+        table.layout,
+        Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument
+    )
 }
 
 fn delimited_columns(table: &TableProfile) -> Vec<SchemaColumn> {
