@@ -87,7 +87,8 @@ pub fn render(profiles: &[SampleProfile], max_tokens: u64, max_rows: usize) -> C
 
 fn shown_rows(profile: &SampleProfile) -> usize {
     match &profile.content {
-        Content::Text(text) => text.first_lines.len(),
+        Content::Text(text) if text.patterns.is_empty() => text.first_lines.len(),
+        Content::Text(text) => text.patterns.len(),
         Content::Table(_) | Content::Sheets(_) | Content::Opaque(_) => {
             profile.tables().map(|table| table.rows.len()).max().unwrap_or(0)
         }
@@ -149,7 +150,8 @@ fn print_sample(text: &mut String, profile: &SampleProfile, detail: Detail, full
             left_out
         }
         Content::Text(lines) => {
-            let _ = writeln!(text, "text, {}, {bytes} bytes", counted(lines.lines, "line"));
+            let kind = lines.kind.as_deref().unwrap_or("text");
+            let _ = writeln!(text, "{kind}, {}, {bytes} bytes", counted(lines.lines, "line"));
             print_remarks(text, &profile.remarks);
             print_lines(text, lines, detail.rows);
             Vec::new()

@@ -324,7 +324,7 @@ fn json_nested_beyond_the_bound_is_a_remark() {
 }
 
 #[test]
-fn a_log_has_its_true_line_count_and_first_lines() {
+fn a_log_has_its_true_line_count_and_pattern() {
     let text = lines(0..20, |line| {
         format!("2026-01-01T00:{line:02}:00Z INFO api[{line}] GET /v1 200")
     });
@@ -334,7 +334,9 @@ fn a_log_has_its_true_line_count_and_first_lines() {
         "{context}"
     );
     assert!(
-        context.contains("First 5 lines:\n2026-01-01T00:00:00Z INFO api[0]"),
+        context.contains(
+            "20x <time> INFO api[<int>] GET <path> <int>\n  line 1: 2026-01-01T00:00:00Z INFO api[0]"
+        ),
         "{context}"
     );
 }
