@@ -1,7 +1,8 @@
-//! The schema of a sample: types and nullability, as data and as Pandera code that its file passes.
+//! The schema of a sample: types and nullability, as data; `pandera` prints it.
+
+pub mod pandera;
 
 use std::collections::{HashMap, HashSet};
-use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +10,9 @@ use super::profile::{ColumnProfile, ColumnType, Layout, SampleProfile, TableProf
 use super::source::Encoding;
 use crate::data::column::temporal::TimeStats;
 use crate::data::format::json::ROOT_PATH;
+use crate::pipeline::checks::{ColumnCheck, Rule};
+
+use pandera::literal;
 
 /// The schema of one sample.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
@@ -40,6 +44,13 @@ pub struct SchemaColumn {
 /// Infers the schema of a sample; `None` where it is no table of named columns.
 #[must_use]
 pub fn infer(profile: &SampleProfile) -> Option<Schema> {
+    infer_for_checks(profile, &[])
+}
+
+/// Infers the schema of a sample. A column whose spelling a check looks at is read as text where the file has a spelling:
+/// a number or date has lost it.
+#[must_use]
+pub fn infer_for_checks(profile: &SampleProfile, checks: &[ColumnCheck]) -> Option<Schema> {
     let table = profile.tables().next()?;
     if table.columns.is_empty()
         || table
@@ -52,10 +63,18 @@ pub fn infer(profile: &SampleProfile) -> Option<Schema> {
     let columns = if is_json(table) {
         json_columns(table)
     } else {
-        delimited_columns(table)
+        let mut columns = delimited_columns(table);
+        for check in checks.iter().filter(|check| matches!(check.rule, Rule::Regex(_))) {
+            for column in columns.iter_mut().filter(|column| column.name == check.column) {
+                column.dtype = Some("string".to_owned());
+            }
+        }
+        columns
     };
     let reader = match &table.layout {
-        Layout::Delimited { delimiter, header } => read_csv(
+        Layout::Delimited {
+            delimiter, header, ..
+        } => read_csv(
             *delimiter,
             header.is_some(),
             profile.encoding.unwrap_or(Encoding::Utf8),
@@ -235,45 +254,6 @@ fn read_csv(
     format!("return pandas.read_csv({})", arguments.join(", "))
 }
 
-/// A Python string literal.
-fn literal(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
-}
-
-/// Prints schemas as one Python module: for each sample `read_<name>(path)` and `<name>_schema`.
-#[must_use]
-pub fn to_pandera(schemas: &[Schema]) -> String {
-    let mut code = String::from("import json\n\nimport pandas\nimport pandera.pandas as pa\n");
-    for Schema {
-        sample,
-        columns,
-        reader,
-    } in schemas
-    {
-        let _ = write!(
-            code,
-            "\n\ndef read_{sample}(path):\n    {reader}\n\n\n{sample}_schema = pa.DataFrameSchema(\n    {{\n"
-        );
-        for SchemaColumn {
-            name,
-            dtype,
-            nullable,
-            ..
-        } in columns
-        {
-            let dtype = dtype.as_deref().map_or("None".to_owned(), literal);
-            let nullable = if *nullable { "True" } else { "False" };
-            let _ = writeln!(
-                code,
-                "        {}: pa.Column({dtype}, nullable={nullable}),",
-                literal(name)
-            );
-        }
-        code.push_str("    },\n    strict=False,\n    coerce=True,\n)\n");
-    }
-    code
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::describe::{Options, describe_source};
@@ -290,37 +270,6 @@ mod tests {
             )
             .unwrap(),
         )
-    }
-
-    #[test]
-    fn types_and_nullability_are_printed_and_no_values() {
-        let found = schema(
-            "id;price;day;zip\n1;2.5;2026-01-01;007\n2;;2026-01-02;008\n",
-            "s.csv",
-        )
-        .unwrap();
-        insta::assert_snapshot!(to_pandera(&[found]), @r#"
-        import json
-
-        import pandas
-        import pandera.pandas as pa
-
-
-        def read_s(path):
-            return pandas.read_csv(path, index_col=False, sep=";", dtype={"id": "Int64", "price": "Float64", "zip": "string"}, parse_dates=["day"], date_format="ISO8601")
-
-
-        s_schema = pa.DataFrameSchema(
-            {
-                "id": pa.Column("Int64", nullable=False),
-                "price": pa.Column("Float64", nullable=True),
-                "day": pa.Column("datetime64[ns]", nullable=False),
-                "zip": pa.Column("string", nullable=False),
-            },
-            strict=False,
-            coerce=True,
-        )
-        "#);
     }
 
     #[test]

@@ -199,7 +199,7 @@ fn a_sketch_is_marked_in_the_context() {
     "x.csv",
     FileFormat::CSV,
     Some(3),
-    "NUL bytes: 1"
+    "NUL bytes: 1 (line 2)"
 )]
 #[case::open_quote(
     b"a,b\n1,\"x\n2,y\n",
@@ -365,7 +365,7 @@ fn describe_everything(bytes: &[u8], file_name: &str) {
     let context = render(std::slice::from_ref(&profile), 500, 10);
     assert!(context.estimated_tokens <= 500);
     let schemas: Vec<_> = schema::infer(&profile).into_iter().collect();
-    let _ = schema::to_pandera(&schemas);
+    let _ = schema::pandera::to_pandera(&schemas, &[]);
     let source = Source::bytes(bytes);
     let names = profile
         .tables()
@@ -377,7 +377,7 @@ fn describe_everything(bytes: &[u8], file_name: &str) {
         .map(|column| ColumnCheck {
             constraint: 0,
             column,
-            rule: Rule::GreaterThan(0.0),
+            rule: Rule::GreaterThan(0.into()),
         })
         .collect::<Vec<_>>();
     let _ = checks::evaluate(&source, file_name, None, &found);

@@ -8,9 +8,9 @@ use crate::api::values::ValueType;
 use crate::data::DataError;
 use crate::data::checks::constraints::{Interpretation, bound_samples, checks_from_reply, in_words};
 use crate::data::checks::{CheckOutcome, CheckReport, CheckResult};
-use crate::data::context::{Options, render};
+use crate::data::context::{Context, Options, render};
 use crate::data::outputs::OutputValue;
-use crate::data::profile::SampleProfile;
+use crate::data::profile::{ColumnType, SampleProfile};
 use crate::data::source::Source;
 use crate::data::worker::{Client, Request, Response};
 use crate::pipeline::checks::ColumnCheck;
@@ -61,8 +61,8 @@ impl DataReader for WorkerReader {
             }
         }
         let context = match profiles.as_slice() {
-            [] => String::new(),
-            profiles => render(profiles, task.limits.max_context_tokens, task.max_sample_rows).text,
+            [] => Context::default(),
+            profiles => render(profiles, task.limits.max_context_tokens, task.max_sample_rows),
         };
         // Plain data with string keys: writing it to memory cannot fail.
         let profiles = serde_json::to_vec_pretty(&profiles).unwrap_or_default();
@@ -80,7 +80,7 @@ impl DataReader for WorkerReader {
         reply: &ConstraintsReply,
     ) -> (Vec<ColumnCheck>, Vec<ConstraintStatus>) {
         let profiles: Vec<SampleProfile> = serde_json::from_slice(profiles).unwrap_or_default();
-        let columns: Vec<String> = profiles.iter().flat_map(columns_of).collect();
+        let columns: Vec<_> = profiles.iter().flat_map(columns_of).collect();
         let found = checks_from_reply(&reply.checks, task.constraints.len(), &columns, &task.outputs);
         let statuses = task.constraints.iter().enumerate();
         let statuses = statuses.map(|(number, text)| constraint_status(number, text, &found, &profiles));
@@ -116,7 +116,7 @@ impl DataReader for WorkerReader {
             {
                 checked.push((output.name.clone(), output.format.is_some()));
                 requests.push(Request::Check {
-                    source: Source::Base64(bytes),
+                    source: Source::base64(bytes),
                     file_name: output.name,
                     format: output.format,
                     checks: checks.to_vec(),
@@ -151,9 +151,11 @@ fn sample_status(sample: &crate::pipeline::task::FrozenFile) -> SampleStatus {
     }
 }
 
-fn columns_of(profile: &SampleProfile) -> Vec<String> {
+fn columns_of(profile: &SampleProfile) -> Vec<(String, ColumnType)> {
     let columns = profile.tables().flat_map(|table| &table.columns);
-    columns.map(|column| column.name.clone()).collect()
+    columns
+        .map(|column| (column.name.clone(), column.type_))
+        .collect()
 }
 
 fn constraint_status(

@@ -33,6 +33,7 @@ pub(super) fn print_rows(text: &mut String, table: &TableProfile, most: usize) {
     if let Layout::Delimited {
         delimiter,
         header: Some(header),
+        ..
     } = &table.layout
     {
         let _ = writeln!(text, "{}", shorten(header, Some(*delimiter)));

@@ -1,0 +1,124 @@
+//! Schemas and constraints as Pandera code that their files pass.
+
+mod constraints;
+mod pattern;
+
+use std::fmt::Write as _;
+
+use super::{Schema, SchemaColumn};
+use crate::pipeline::checks::ColumnCheck;
+
+const HEAD: &str = "\
+\"\"\"How the samples are read, their inferred types, and the constraints on their columns.
+
+    frame = NAME_schema.validate(read_NAME(path))
+    NAME_constraints.validate(frame, lazy=True)
+\"\"\"
+";
+
+/// A Python string literal.
+pub(super) fn literal(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+const fn truth(value: bool) -> &'static str {
+    if value { "True" } else { "False" }
+}
+
+/// Prints schemas as one Python module: for each sample `read_<name>(path)`, `<name>_schema` with types and nullability,
+/// and, where a check names one of its columns, `<name>_constraints`.
+#[must_use]
+pub fn to_pandera(schemas: &[Schema], checks: &[ColumnCheck]) -> String {
+    let mut body = String::new();
+    for schema in schemas {
+        print_schema(schema, &mut body);
+        body.push_str(&constraints::constraints(schema, checks));
+    }
+    let helpers = constraints::helpers(&body);
+    let mut code = HEAD.to_owned();
+    let has = |word: &str| body.contains(word) || helpers.contains(word);
+    for module in ["datetime", "json", "math", "re"] {
+        if has(&format!("{module}.")) {
+            let _ = write!(code, "\nimport {module}");
+        }
+    }
+    code.push_str(if has("json.") || has("re.") { "\n\n" } else { "\n" });
+    code.push_str("import pandas\nimport pandera.pandas as pa\n");
+    code.push_str(&helpers);
+    code.push_str(&body);
+    let left_out = constraints::left_out(schemas, checks);
+    if !left_out.is_empty() {
+        let _ = writeln!(code, "\n{left_out}");
+    }
+    code
+}
+
+fn print_schema(schema: &Schema, code: &mut String) {
+    let Schema {
+        sample,
+        columns,
+        reader,
+    } = schema;
+    let _ = write!(
+        code,
+        "\n\ndef read_{sample}(path):\n    {reader}\n\n\n{sample}_schema = pa.DataFrameSchema(\n    {{\n"
+    );
+    for SchemaColumn {
+        name,
+        dtype,
+        nullable,
+        ..
+    } in columns
+    {
+        let dtype = dtype.as_deref().map_or("None".to_owned(), literal);
+        let _ = writeln!(
+            code,
+            "        {}: pa.Column({dtype}, nullable={}),",
+            literal(name),
+            truth(*nullable)
+        );
+    }
+    code.push_str("    },\n    strict=False,\n    coerce=True,\n)\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::describe::{Options, describe_source};
+    use crate::data::schema::infer;
+    use crate::data::source::Source;
+
+    #[test]
+    fn types_and_nullability_are_printed_and_no_values() {
+        let text = "id;price;day;zip\n1;2.5;2026-01-01;007\n2;;2026-01-02;008\n";
+        let source = Source::bytes(text.as_bytes());
+        let profile = describe_source(&source, "s", "s.csv", &Options::default()).unwrap();
+        let found = infer(&profile).unwrap();
+        insta::assert_snapshot!(to_pandera(&[found], &[]), @r#"
+        """How the samples are read, their inferred types, and the constraints on their columns.
+
+            frame = NAME_schema.validate(read_NAME(path))
+            NAME_constraints.validate(frame, lazy=True)
+        """
+
+        import pandas
+        import pandera.pandas as pa
+
+
+        def read_s(path):
+            return pandas.read_csv(path, index_col=False, sep=";", dtype={"id": "Int64", "price": "Float64", "zip": "string"}, parse_dates=["day"], date_format="ISO8601")
+
+
+        s_schema = pa.DataFrameSchema(
+            {
+                "id": pa.Column("Int64", nullable=False),
+                "price": pa.Column("Float64", nullable=True),
+                "day": pa.Column("datetime64[ns]", nullable=False),
+                "zip": pa.Column("string", nullable=False),
+            },
+            strict=False,
+            coerce=True,
+        )
+        "#);
+    }
+}
