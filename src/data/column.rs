@@ -226,6 +226,7 @@ impl Column {
             Vec::new()
         };
         ColumnProfile {
+            value_hashes: self.distinct.hashes(),
             type_: self.type_(),
             is_unique: is_whole && (exact == Some(self.values) || self.is_rising()),
             name: self.name,

@@ -1,6 +1,7 @@
 //! The data context: what prompts say of the samples, cut to a token budget.
 
 mod columns;
+mod joins;
 mod lines;
 mod rows;
 
@@ -14,10 +15,12 @@ use crate::pipeline::call::estimate_tokens;
 
 use super::describe::format_name;
 pub use super::describe::{Options, describe};
+use super::joins::JoinProfile;
 use super::profile::{Content, Layout, SampleProfile, TableProfile};
 use super::rows::cut_with_marker;
 
 use columns::print_columns;
+use joins::print_joins;
 use lines::print_lines;
 use rows::print_rows;
 
@@ -40,35 +43,42 @@ pub struct Context {
 #[derive(Clone, Copy, Debug)]
 struct Detail {
     rows: usize,
+    has_joins: bool,
     has_statistics: bool,
     columns: usize,
 }
 
 /// Prints the context of some samples in at most `max_tokens` (estimated) with at most `max_rows` rows of each.
-/// What exceeds the budget goes in this order: rows, statistics of columns, columns.
+/// What exceeds the budget goes in this order: rows, joins, statistics of columns, columns.
 #[must_use]
-pub fn render(profiles: &[SampleProfile], max_tokens: u64, max_rows: usize) -> Context {
+pub fn render(
+    profiles: &[SampleProfile],
+    joins: &[JoinProfile],
+    max_tokens: u64,
+    max_rows: usize,
+) -> Context {
     let tables = || profiles.iter().flat_map(SampleProfile::tables);
     let most_rows = profiles.iter().map(shown_rows).max().unwrap_or(0).min(max_rows);
     let most_columns = tables().map(|table| table.columns.len()).max().unwrap_or(0);
     let full = Detail {
         rows: most_rows,
+        has_joins: true,
         has_statistics: true,
         columns: most_columns,
     };
-    let bare = Detail {
-        has_statistics: false,
+    let apart = Detail {
+        rows: 0,
+        has_joins: joins.is_empty(),
         ..full
     };
-    let fits = |detail: &Detail| estimate_tokens(&print(profiles, *detail, full).0) <= max_tokens;
+    let bare = Detail {
+        has_statistics: false,
+        ..apart
+    };
+    let fits = |detail: &Detail| estimate_tokens(&print(profiles, joins, *detail, full).0) <= max_tokens;
     let fewer_rows = (0..most_rows).rev().map(|rows| Detail { rows, ..full });
-    let fewer_statistics = std::iter::once(Detail { rows: 0, ..bare });
-    let fewer_columns = (0..most_columns).rev().map(|columns| Detail {
-        rows: 0,
-        columns,
-        ..bare
-    });
-    let smaller: Vec<_> = fewer_rows.chain(fewer_statistics).chain(fewer_columns).collect();
+    let fewer_columns = (0..most_columns).rev().map(|columns| Detail { columns, ..bare });
+    let smaller: Vec<_> = fewer_rows.chain([apart, bare]).chain(fewer_columns).collect();
     // Among these each is shorter than the one before it; the full text lacks the line that says what was left out.
     let detail = if fits(&full) {
         full
@@ -76,7 +86,7 @@ pub fn render(profiles: &[SampleProfile], max_tokens: u64, max_rows: usize) -> C
         let first = smaller.partition_point(|detail| !fits(detail));
         smaller.get(first).or(smaller.last()).copied().unwrap_or(full)
     };
-    let (text, cut) = print(profiles, detail, full);
+    let (text, cut) = print(profiles, joins, detail, full);
     let text = cut_to_budget(text, max_tokens);
     Context {
         estimated_tokens: estimate_tokens(&text),
@@ -107,7 +117,12 @@ fn cut_to_budget(text: String, max_tokens: u64) -> String {
     format!("{}{MARKER}", cut_at(&text, bytes))
 }
 
-fn print(profiles: &[SampleProfile], detail: Detail, full: Detail) -> (String, Vec<String>) {
+fn print(
+    profiles: &[SampleProfile],
+    joins: &[JoinProfile],
+    detail: Detail,
+    full: Detail,
+) -> (String, Vec<String>) {
     let mut text = String::new();
     let mut cut = Vec::new();
     for profile in profiles {
@@ -120,6 +135,12 @@ fn print(profiles: &[SampleProfile], detail: Detail, full: Detail) -> (String, V
                 .into_iter()
                 .map(|what| format!("{}: {what}", profile.name)),
         );
+    }
+    if detail.has_joins {
+        print_joins(&mut text, joins);
+    } else {
+        text.push_str("Left out to keep the budget: joins.\n");
+        cut.push("joins".to_owned());
     }
     (text, cut)
 }

@@ -65,7 +65,7 @@ pub fn describe_source(
             delimited(source, encoding, dialect, *options, &mut remarks)
                 .and_then(|table| match table {
                     Some(table) => Ok(Content::Table(table)),
-                    None => text(source, encoding, &found.scan, &mut remarks),
+                    None => text(source, encoding),
                 })
                 .map_err(DataError::read(file_name))?
         }
@@ -73,9 +73,7 @@ pub fn describe_source(
             json_content(source, encoding, &found, *options, &mut remarks)
                 .map_err(DataError::read(file_name))?
         }
-        (_, Some(encoding)) => {
-            text(source, encoding, &found.scan, &mut remarks).map_err(DataError::read(file_name))?
-        }
+        (_, Some(encoding)) => text(source, encoding).map_err(DataError::read(file_name))?,
     };
     let format = if matches!(content, Content::Text(_)) {
         FileFormat::Text

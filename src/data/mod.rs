@@ -10,6 +10,7 @@ pub mod context;
 pub mod describe;
 pub mod detect;
 pub mod format;
+pub mod joins;
 mod lines;
 pub mod outputs;
 pub mod profile;

@@ -6,7 +6,7 @@ use crate::api::values::FileFormat;
 
 use super::source::{Compression, Encoding};
 use crate::data::column::cell::Kind;
-use crate::data::column::distinct::DistinctCount;
+use crate::data::column::distinct::{DistinctCount, ValueHashes};
 use crate::data::column::numeric::{NumberStats, NumberStyle};
 use crate::data::column::temporal::TimeStats;
 
@@ -39,6 +39,17 @@ impl SampleProfile {
             Content::Table(table) => std::slice::from_ref(table).iter(),
             Content::Sheets(sheets) => sheets.iter(),
             Content::Text(_) | Content::Opaque(_) => [].iter(),
+        }
+    }
+}
+
+impl SampleProfile {
+    /// Its tables, to change them.
+    pub fn tables_mut(&mut self) -> impl Iterator<Item = &mut TableProfile> {
+        match &mut self.content {
+            Content::Table(table) => std::slice::from_mut(table).iter_mut(),
+            Content::Sheets(sheets) => sheets.iter_mut(),
+            Content::Text(_) | Content::Opaque(_) => [].iter_mut(),
         }
     }
 }
@@ -139,6 +150,9 @@ pub struct ColumnProfile {
     pub lengths: Option<LengthStats>,
     /// Most frequent values with their counts, at most 12; empty where none repeats.
     pub top: Vec<(String, u64)>,
+    /// Hashes of its values, to compare it with columns of other samples; they never leave the process that read them.
+    #[serde(skip)]
+    pub value_hashes: ValueHashes,
 }
 
 impl ColumnProfile {

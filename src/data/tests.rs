@@ -9,6 +9,7 @@ use crate::pipeline::checks::{ColumnCheck, Rule};
 use super::checks;
 use super::context::{Context, render};
 use super::describe::{Options, describe_source};
+use super::joins::joins;
 use super::profile::{ColumnType, Content, SampleProfile, TableProfile};
 use super::schema;
 use super::source::Source;
@@ -38,7 +39,7 @@ fn table(bytes: &[u8], file_name: &str) -> TableProfile {
 }
 
 fn context(bytes: &[u8], file_name: &str) -> Context {
-    render(&[profile(bytes, file_name)], 4_000, 100)
+    render(&[profile(bytes, file_name)], &[], 4_000, 100)
 }
 
 #[test]
@@ -80,22 +81,22 @@ fn twenty_plain_rows_need_six_to_eight(#[case] bytes: &[u8], #[case] file_name: 
 fn the_upper_bound_of_rows_is_kept(#[case] most: usize) {
     let profile = profile_with(SALES, "sales.csv", most);
     assert_eq!(profile.tables().next().unwrap().rows.len(), most);
-    assert_eq!(render(&[profile], 4_000, most).cut, Vec::<String>::new());
+    assert_eq!(render(&[profile], &[], 4_000, most).cut, Vec::<String>::new());
 }
 
 #[test]
 fn the_bound_of_the_context_holds_for_a_profile_with_more_rows() {
-    let text = render(&[profile(SALES, "sales.csv")], 4_000, 1).text;
+    let text = render(&[profile(SALES, "sales.csv")], &[], 4_000, 1).text;
     assert!(text.contains("1 of 20 rows as in the file"), "{text}");
 }
 
 #[test]
 fn a_smaller_budget_drops_rows_then_statistics_then_columns_and_says_so() {
     let profiles = [profile(SALES, "sales.csv")];
-    let full = render(&profiles, 4_000, 100);
+    let full = render(&profiles, &[], 4_000, 100);
     let mut seen = Vec::new();
     for budget in (20..=full.estimated_tokens).rev().step_by(10) {
-        let context = render(&profiles, budget, 100);
+        let context = render(&profiles, &[], budget, 100);
         assert!(context.estimated_tokens <= budget, "{budget}: {}", context.text);
         let left_out = context.cut.join("; ");
         assert!(
@@ -342,6 +343,31 @@ fn a_log_has_its_true_line_count_and_pattern() {
 }
 
 #[test]
+fn joins_stand_at_the_end_and_go_after_the_rows() {
+    let sample = |name: &str, bytes: &[u8]| {
+        let file_name = format!("{name}.csv");
+        describe_source(&Source::bytes(bytes), name, &file_name, &Options::default()).unwrap()
+    };
+    let profiles = [
+        sample("orders", b"order,customer_id\n901,a\n902,b\n903,a\n904,c\n"),
+        sample("customers", b"id,city\na,Oslo\nb,Rome\nd,Rome\n"),
+    ];
+    let joins = joins(&profiles);
+    let line = "\nJoin: orders.customer_id (2 of 3 distinct values) -> customers.id (unique, 2 of 3)\n";
+    let full = render(&profiles, &joins, 4_000, 100);
+    assert!(full.text.ends_with(line), "{}", full.text);
+    let mut seen = Vec::new();
+    for budget in (30..=full.estimated_tokens).rev() {
+        let context = render(&profiles, &joins, budget, 100);
+        assert!(context.estimated_tokens <= budget);
+        let has = |what: &str| context.cut.iter().any(|cut| cut.contains(what));
+        assert_eq!(has("joins"), !context.text.contains("Join: "), "{}", context.text);
+        seen.push((has("representative rows"), has("joins"), has("statistics")));
+    }
+    assert!(seen.is_sorted() && seen.contains(&(true, false, false)) && seen.contains(&(true, true, false)));
+}
+
+#[test]
 fn equal_bytes_give_equal_profiles() {
     let text = lines(0..30_000, |row| format!("{},{}", row * 7_919 % 30_011, row % 13));
     let bytes = format!("a,b\n{text}");
@@ -362,7 +388,7 @@ fn a_wide_table_describes_200_columns_and_counts_the_rest() {
 
 fn describe_everything(bytes: &[u8], file_name: &str) {
     let profile = profile(bytes, file_name);
-    let context = render(std::slice::from_ref(&profile), 500, 10);
+    let context = render(std::slice::from_ref(&profile), &[], 500, 10);
     assert!(context.estimated_tokens <= 500);
     let schemas: Vec<_> = schema::infer(&profile).into_iter().collect();
     let _ = schema::pandera::to_pandera(&schemas, &[]);

@@ -38,7 +38,7 @@ impl DataReader for WorkerReader {
         let options = Options {
             max_rows: task.max_sample_rows,
         };
-        let requests: Vec<Request> = task
+        let requests = task
             .samples
             .iter()
             .map(|sample| Request::Describe {
@@ -53,16 +53,25 @@ impl DataReader for WorkerReader {
                 file_name: task.mount_name(&sample.name).unwrap_or_default(),
                 options,
             })
-            .collect();
+            .chain((!task.samples.is_empty()).then_some(Request::Join));
+        let requests: Vec<Request> = requests.collect();
         let mut profiles = Vec::with_capacity(requests.len());
+        let mut joins = Vec::new();
         for response in self.ask(&requests).await? {
-            if let Response::Profile(profile) = response? {
-                profiles.push(*profile);
+            match response? {
+                Response::Profile(profile) => profiles.push(*profile),
+                Response::Joins(found) => joins = found,
+                Response::Report(_) | Response::Outputs(_) => {}
             }
         }
         let context = match profiles.as_slice() {
             [] => Context::default(),
-            profiles => render(profiles, task.limits.max_context_tokens, task.max_sample_rows),
+            profiles => render(
+                profiles,
+                &joins,
+                task.limits.max_context_tokens,
+                task.max_sample_rows,
+            ),
         };
         // Plain data with string keys: writing it to memory cannot fail.
         let profiles = serde_json::to_vec_pretty(&profiles).unwrap_or_default();
@@ -199,7 +208,7 @@ fn parsed(task: &Task, response: Option<Result<Response, DataError>>) -> Rehears
             }
         }
         Some(Err(error)) => findings.faults.push(("(all)".into(), error.to_string())),
-        Some(Ok(Response::Profile(_) | Response::Report(_))) | None => {}
+        Some(Ok(Response::Profile(_) | Response::Joins(_) | Response::Report(_))) | None => {}
     }
     findings
 }
@@ -230,7 +239,7 @@ fn violations(
         Err(error) if has_format && known.iter().all(|(output, _)| output != name) => {
             vec![(name.to_owned(), error.to_string())]
         }
-        Ok(Response::Profile(_) | Response::Outputs(_)) | Err(_) => Vec::new(),
+        Ok(Response::Profile(_) | Response::Joins(_) | Response::Outputs(_)) | Err(_) => Vec::new(),
     }
 }
 

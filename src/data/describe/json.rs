@@ -39,7 +39,7 @@ pub(super) fn json_content(
     };
     if !is_lines && !is_array && found.scan.bytes > json::LARGEST_DOCUMENT {
         remarks.push("one JSON value that is no array and larger than 32 MiB: not read whole".into());
-        return text(source, encoding, &found.scan, remarks);
+        return text(source, encoding);
     }
     let input = source.open_decoded(encoding)?;
     let syntax = if is_lines {
@@ -71,7 +71,7 @@ pub(super) fn json_content(
         ));
     }
     if table.records() == 0 && (faults.count > 0 || !remarks.is_empty()) {
-        return text(source, encoding, &found.scan, remarks);
+        return text(source, encoding);
     }
     let layout = match (is_lines, is_array) {
         (true, _) => Layout::JsonLines,

@@ -13,7 +13,7 @@ use crate::data::profile::{
     Content, Continuations, LinePattern, LineTimes, RecordStart, SampleRow, TextProfile,
 };
 use crate::data::rows::cut_with_marker;
-use crate::data::source::{Encoding, HEAD_BYTES, Scan, Source};
+use crate::data::source::{Encoding, HEAD_BYTES, Source};
 
 const FIRST_LINES: usize = 10;
 const LONGEST_SHOWN_LINE: usize = 200;
@@ -25,32 +25,17 @@ const RECORD_SHARE: Share = Share { of: 5, at_least: 3 };
 const PATTERN_SHARE: Share = Share { of: 2, at_least: 1 };
 
 /// The lines of a text: how many, how they are written, what varies in them.
-pub(super) fn text(
-    source: &Source,
-    encoding: Encoding,
-    scan: &Scan,
-    remarks: &mut Vec<String>,
-) -> std::io::Result<Content> {
+pub(super) fn text(source: &Source, encoding: Encoding) -> std::io::Result<Content> {
     let mut head = Vec::new();
     source
         .open_decoded(encoding)?
         .take(HEAD_BYTES as u64)
         .read_to_end(&mut head)?;
     let head = String::from_utf8_lossy(&head);
-    let mut reader = LineReader::new(source.open_decoded(encoding)?, scan.line_breaks > 0);
+    let mut reader = LineReader::new(source.open_decoded(encoding)?);
     let mut survey = Survey::default();
     while let Some(line) = reader.read()? {
         survey.push(line);
-    }
-    if scan.line_breaks == 0 && survey.profile.lines > 1 {
-        remarks
-            .push("its lines end with a carriage return alone (Python's open() reads them as lines)".into());
-    }
-    if reader.with_carriage_return > 0 {
-        remarks.push(format!(
-            "{} of {} lines hold carriage returns that do not end them (Python's open() breaks lines there too, unless newline=\"\\n\")",
-            reader.with_carriage_return, survey.profile.lines
-        ));
     }
     Ok(Content::Text(survey.finish(kind::of(&head))))
 }

@@ -89,7 +89,7 @@ fn context(samples: &[(&str, &str)]) -> String {
             .unwrap()
         })
         .collect();
-    render(&profiles, 4_000, 100).text
+    render(&profiles, &[], 4_000, 100).text
 }
 
 const HEAD: &str =

@@ -1,19 +1,15 @@
 //! Texts and logs of several kinds.
 
 use super::*;
+use crate::data::source::Scan;
 
-fn describe(text: &[u8]) -> (TextProfile, Vec<String>) {
-    let source = Source::bytes(text);
-    let (scan, encoding) = Scan::of(&source).unwrap();
-    let mut remarks = Vec::new();
-    match super::text(&source, encoding, &scan, &mut remarks).unwrap() {
-        Content::Text(profile) => (profile, remarks),
+fn profile(text: impl AsRef<[u8]>) -> TextProfile {
+    let source = Source::bytes(text.as_ref());
+    let (_, encoding) = Scan::of(&source).unwrap();
+    match super::text(&source, encoding).unwrap() {
+        Content::Text(profile) => profile,
         other => panic!("not a text: {other:?}"),
     }
-}
-
-fn profile(text: &str) -> TextProfile {
-    describe(text.as_bytes()).0
 }
 
 fn patterns(profile: &TextProfile) -> Vec<(&str, u64, u64)> {
@@ -101,20 +97,15 @@ fn markup_of_a_certain_kind_has_no_patterns() {
 }
 
 #[test]
-fn lines_may_end_with_carriage_returns_alone() {
-    let (profile, remarks) = describe(b"10:00:00 a\r10:00:01 a\r10:00:02 a\r");
-    assert_eq!((profile.lines, profile.longest_line), (3, 10));
-    assert!(remarks[0].contains("carriage return alone"), "{remarks:?}");
-}
-
-#[test]
-fn carriage_returns_inside_lines_are_a_remark() {
-    let (profile, remarks) = describe(b"10%\r20%\ndone\n");
-    assert_eq!(profile.lines, 2);
-    assert!(
-        remarks[0].starts_with("1 of 2 lines hold carriage returns"),
-        "{remarks:?}"
-    );
+fn lines_may_end_with_carriage_returns() {
+    for text in [
+        "10:00:00 a\r10:00:01 a\r10:00:02 a\r",
+        "10:00:00 a\r\n10:00:01 a\r\n10:00:02 a",
+    ] {
+        let profile = profile(text);
+        assert_eq!((profile.lines, profile.longest_line), (3, 10));
+        assert_eq!(patterns(&profile), [("<time> a", 3, 1)]);
+    }
 }
 
 #[test]
@@ -125,7 +116,7 @@ fn bytes_that_are_no_text_do_not_hide_a_pattern() {
         text.push(0xe9 + line % 2);
         text.push(b'\n');
     }
-    let (profile, _) = describe(&text);
+    let profile = profile(&text);
     assert_eq!(
         (profile.lines, profile.levels.clone()),
         (20, vec![("INFO".to_owned(), 20)])
