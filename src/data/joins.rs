@@ -138,7 +138,7 @@ fn words(name: &str) -> Vec<String> {
     }
     words.retain(|word| !word.is_empty());
     for word in &mut words {
-        if word.len() > 3 && word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us") {
+        if word.len() > 2 && word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us") {
             word.pop();
         }
     }

@@ -76,7 +76,7 @@ fn every_row_group_counts_and_rows_stand_as_csv() {
     );
     assert_eq!(city.nulls, [("null".to_owned(), 30)]);
     assert_eq!((city.values, city.distinct), (270, DistinctCount::Exact(3)));
-    let context = render(std::slice::from_ref(&profile), 4_000, 100).text;
+    let context = render(std::slice::from_ref(&profile), &[], 4_000, 100).text;
     assert!(
         context.starts_with("## sample (x.parquet): Parquet (SNAPPY), 300 rows, 2 columns, 3 row groups\nid int64 0..299 unique\ncity string"),
         "{context}"
