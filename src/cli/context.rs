@@ -142,7 +142,7 @@ impl Looker<'_> {
             ContextFormat::Pandera => {
                 let profiles = found.iter().flat_map(|one| &one.profiles);
                 let schemas: Vec<_> = profiles.filter_map(infer).collect();
-                to_pandera(&schemas)
+                to_pandera(&schemas, &[])
             }
         }
     }

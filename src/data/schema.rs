@@ -226,7 +226,11 @@ fn read_csv(
         arguments.push(format!("header=None, names=[{}]", names.join(", ")));
     }
     if table.longer_records > 0 {
-        arguments.push("on_bad_lines=\"skip\"".to_owned());
+        // What is more than the header has is cut off; pandas itself could only leave such a record out.
+        let width = table.column_count;
+        arguments.push(format!(
+            "on_bad_lines=lambda fields: fields[:{width}], engine=\"python\""
+        ));
     }
     let dtypes: Vec<_> = columns
         .iter()

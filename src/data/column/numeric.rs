@@ -39,6 +39,9 @@ pub struct NumberStyle {
     pub currency: Option<String>,
 }
 
+/// 2^-64: as many of the largest number as a file can hold do not overflow.
+const SUM_SCALE: f64 = 1.0 / 18_446_744_073_709_551_616.0;
+
 /// Numbers as they are met.
 #[derive(Clone, Debug)]
 pub struct Numbers {
@@ -48,6 +51,8 @@ pub struct Numbers {
     int_sum: i128,
     float_sum: f64,
     float_error: f64,
+    /// The sum in units that numbers near the largest one do not overflow.
+    scaled_sum: f64,
     decimals: usize,
     reservoir: Reservoir,
 }
@@ -71,6 +76,7 @@ impl Numbers {
             int_sum: 0,
             float_sum: 0.0,
             float_error: 0.0,
+            scaled_sum: 0.0,
             decimals: 0,
             reservoir: Reservoir::new(limit, seed),
         }
@@ -91,6 +97,7 @@ impl Numbers {
 
     fn push(&mut self, value: f64, text: &str) -> Extreme {
         self.count += 1;
+        self.scaled_sum += value * SUM_SCALE;
         self.reservoir.push(value);
         let is_min = self.min.as_ref().is_none_or(|(least, _)| value < *least);
         let is_max = self.max.as_ref().is_none_or(|(most, _)| value > *most);
@@ -118,11 +125,16 @@ impl Numbers {
     /// The statistics; `None` when there was no number.
     pub fn finish(self) -> Option<NumberStats> {
         let sum = self.int_sum as f64 + (self.float_sum + self.float_error);
+        let mean = if sum.is_finite() {
+            sum / self.count as f64
+        } else {
+            (self.scaled_sum / self.count as f64 / SUM_SCALE).clamp(f64::MIN, f64::MAX)
+        };
         Some(NumberStats {
             count: self.count,
             min: self.min?.1,
             max: self.max?.1,
-            mean: sum / self.count as f64,
+            mean,
             quartiles: self.reservoir.quartiles()?,
             decimals: self.decimals,
             histogram: Vec::new(),
@@ -195,6 +207,16 @@ mod tests {
         #[case] text: &str,
     ) {
         assert_eq!(format_number(value, decimals), text);
+    }
+
+    #[test]
+    fn the_mean_of_numbers_whose_sum_overflows_is_true() {
+        let mut numbers = Numbers::new(10, 0);
+        for value in [1.5e308, 1e308, 0.5e308] {
+            numbers.push_float(value, "x");
+        }
+        let mean = numbers.finish().unwrap().mean;
+        assert!((mean / 1e308 - 1.0).abs() < 1e-12, "{mean}");
     }
 
     #[test]
