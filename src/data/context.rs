@@ -204,6 +204,17 @@ fn shape(format: FileFormat, table: &TableProfile) -> String {
             counted(columns, "path")
         ),
         Layout::JsonDocument => format!("one JSON document, {}", counted(columns, "path")),
+        Layout::Parquet {
+            row_groups,
+            compression,
+            header,
+            ..
+        } => format!(
+            "Parquet ({compression}), {}, {}, {}",
+            counted(records, "row"),
+            counted(columns, if header.is_some() { "column" } else { "path" }),
+            counted(*row_groups, "row group")
+        ),
     }
 }
 

@@ -217,13 +217,7 @@ fn a_sketch_is_marked_in_the_context() {
     None,
     "its content is gzip data"
 )]
-#[case::parquet(
-    b"PAR1",
-    "x.parquet",
-    FileFormat::Parquet,
-    None,
-    "the content of Parquet files is not read yet"
-)]
+#[case::parquet(b"PAR1", "x.parquet", FileFormat::Parquet, None, "not readable as Parquet")]
 #[case::cut_json(b"[{\"a\":1},{\"a\":", "x.json", FileFormat::JSON, Some(1), "not valid JSON")]
 #[case::bad_line(b"{\"a\":1}\n{\"a\":\n", "x.jsonl", FileFormat::JSONLines, Some(1), "line 2")]
 #[case::no_json(b"words\n", "x.json", FileFormat::Text, None, "its content is not JSON")]

@@ -42,7 +42,7 @@ fn column_line(column: &ColumnProfile, records: u64, has_statistics: bool) -> St
     let mut line = format!(
         "{} {}",
         cut_with_marker(name, LONGEST_NAME),
-        column.type_.as_str()
+        column.declared.as_deref().unwrap_or(column.type_.as_str())
     );
     if column.type_ == ColumnType::Mixed {
         let kinds: Vec<_> = column

@@ -29,14 +29,24 @@ pub(super) fn print_rows(text: &mut String, table: &TableProfile, most: usize) {
         Layout::Delimited { .. } => {
             writeln!(text, "{} of {} rows as in the file:", rows.len(), table.records)
         }
+        Layout::Parquet { header, .. } => {
+            let form = if header.is_some() { "CSV" } else { "JSON by path" };
+            writeln!(text, "{} of {} rows, here as {form}:", rows.len(), table.records)
+        }
     };
-    if let Layout::Delimited {
-        delimiter,
-        header: Some(header),
-        ..
-    } = &table.layout
-    {
-        let _ = writeln!(text, "{}", shorten(header, Some(*delimiter)));
+    let header = match &table.layout {
+        Layout::Delimited {
+            delimiter,
+            header: Some(header),
+            ..
+        } => Some((header, *delimiter)),
+        Layout::Parquet {
+            header: Some(header), ..
+        } => Some((header, ',')),
+        _ => None,
+    };
+    if let Some((header, delimiter)) = header {
+        let _ = writeln!(text, "{}", shorten(header, Some(delimiter)));
     }
     for row in rows {
         let _ = writeln!(text, "{}", row.text);
