@@ -156,7 +156,7 @@ fn csv_dtype(column: &ColumnProfile) -> &'static str {
         .as_ref()
         .is_some_and(|times| times.zoned == 0 && fits_nanoseconds(times));
     match column.type_ {
-        ColumnType::Int => "Int64",
+        ColumnType::Int => whole_dtype(column).unwrap_or("string"),
         ColumnType::Float => "Float64",
         ColumnType::Bool => "boolean",
         ColumnType::Date | ColumnType::Datetime if is_timestamp => "datetime64[ns]",
@@ -166,6 +166,15 @@ fn csv_dtype(column: &ColumnProfile) -> &'static str {
         | ColumnType::Mixed
         | ColumnType::Empty => "string",
     }
+}
+
+/// The type that holds every whole number of a column, if there is one.
+fn whole_dtype(column: &ColumnProfile) -> Option<&'static str> {
+    let numbers = column.numbers.as_ref()?;
+    if numbers.max.parse::<i64>().is_ok() {
+        return Some("Int64");
+    }
+    numbers.min.parse::<u64>().is_ok().then_some("UInt64")
 }
 
 /// Whether nanoseconds in 64 bits, the only resolution that Pandera coerces to, hold every value.
@@ -178,7 +187,7 @@ fn fits_nanoseconds(times: &TimeStats) -> bool {
 /// Only paths without `[]`: a list stays one value of a data frame. Dates stay text, as JSON has them.
 fn json_columns(table: &TableProfile) -> Vec<SchemaColumn> {
     let dtype = |column: &ColumnProfile| match column.type_ {
-        ColumnType::Int => Some("Int64"),
+        ColumnType::Int => whole_dtype(column),
         ColumnType::Float => Some("Float64"),
         ColumnType::Bool => Some("boolean"),
         ColumnType::Date | ColumnType::Datetime | ColumnType::Text => Some("string"),

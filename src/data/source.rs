@@ -314,8 +314,8 @@ impl Seek for Seekable {
             SeekFrom::End(offset) => self.size()?.checked_add_signed(offset),
             SeekFrom::Current(offset) => self.position.checked_add_signed(offset),
         };
-        self.position =
-            position.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a place before the start"))?;
+        self.position = position
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a place before the start"))?;
         Ok(self.position)
     }
 }

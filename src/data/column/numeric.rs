@@ -46,8 +46,8 @@ const SUM_SCALE: f64 = 1.0 / 18_446_744_073_709_551_616.0;
 #[derive(Clone, Debug)]
 pub struct Numbers {
     count: u64,
-    min: Option<(f64, String)>,
-    max: Option<(f64, String)>,
+    min: Option<Bounding>,
+    max: Option<Bounding>,
     int_sum: i128,
     float_sum: f64,
     float_error: f64,
@@ -55,6 +55,31 @@ pub struct Numbers {
     scaled_sum: f64,
     decimals: usize,
     reservoir: Reservoir,
+}
+
+/// The smallest or largest number so far.
+#[derive(Clone, Debug)]
+struct Bounding {
+    value: f64,
+    /// Its exact value: whole numbers beyond 2^53 are told apart.
+    whole: Option<i128>,
+    text: String,
+}
+
+impl Bounding {
+    fn is_below(&self, value: f64, whole: Option<i128>) -> bool {
+        match (self.whole, whole) {
+            (Some(own), Some(other)) => own < other,
+            _ => self.value < value,
+        }
+    }
+
+    fn is_above(&self, value: f64, whole: Option<i128>) -> bool {
+        match (self.whole, whole) {
+            (Some(own), Some(other)) => own > other,
+            _ => self.value > value,
+        }
+    }
 }
 
 /// Whether a value is a new extreme.
@@ -85,27 +110,27 @@ impl Numbers {
     /// Takes in a whole number.
     pub fn push_int(&mut self, value: i128, text: &str) -> Extreme {
         self.int_sum += value;
-        self.push(value as f64, text)
+        self.push(value as f64, Some(value), text)
     }
 
     /// Takes in a decimal number.
     pub fn push_float(&mut self, value: f64, text: &str) -> Extreme {
         self.add(value);
         self.decimals = self.decimals.max(decimals_of(text));
-        self.push(value, text)
+        self.push(value, None, text)
     }
 
-    fn push(&mut self, value: f64, text: &str) -> Extreme {
+    fn push(&mut self, value: f64, whole: Option<i128>, text: &str) -> Extreme {
         self.count += 1;
         self.scaled_sum += value * SUM_SCALE;
         self.reservoir.push(value);
-        let is_min = self.min.as_ref().is_none_or(|(least, _)| value < *least);
-        let is_max = self.max.as_ref().is_none_or(|(most, _)| value > *most);
+        let is_min = self.min.as_ref().is_none_or(|least| least.is_above(value, whole));
+        let is_max = self.max.as_ref().is_none_or(|most| most.is_below(value, whole));
         if is_min {
-            store(&mut self.min, value, text);
+            store(&mut self.min, value, whole, text);
         }
         if is_max {
-            store(&mut self.max, value, text);
+            store(&mut self.max, value, whole, text);
         }
         Extreme { is_min, is_max }
     }
@@ -132,8 +157,8 @@ impl Numbers {
         };
         Some(NumberStats {
             count: self.count,
-            min: self.min?.1,
-            max: self.max?.1,
+            min: self.min?.text,
+            max: self.max?.text,
             mean,
             quartiles: self.reservoir.quartiles()?,
             decimals: self.decimals,
@@ -142,15 +167,21 @@ impl Numbers {
     }
 }
 
-fn store(slot: &mut Option<(f64, String)>, value: f64, text: &str) {
-    let text = text.trim_matches([' ', '\t']);
+fn store(slot: &mut Option<Bounding>, value: f64, whole: Option<i128>, text: &str) {
+    let spelled = text.trim_matches([' ', '\t']);
     match slot {
-        Some((kept, spelling)) => {
-            *kept = value;
-            spelling.clear();
-            spelling.push_str(text);
+        Some(kept) => {
+            (kept.value, kept.whole) = (value, whole);
+            kept.text.clear();
+            kept.text.push_str(spelled);
         }
-        None => *slot = Some((value, text.to_owned())),
+        None => {
+            *slot = Some(Bounding {
+                value,
+                whole,
+                text: spelled.to_owned(),
+            });
+        }
     }
 }
 
@@ -207,6 +238,23 @@ mod tests {
         #[case] text: &str,
     ) {
         assert_eq!(format_number(value, decimals), text);
+    }
+
+    #[test]
+    fn extremes_of_whole_numbers_are_exact() {
+        let mut numbers = Numbers::new(10, 0);
+        for value in [
+            i128::from(i64::MAX),
+            i128::from(i64::MAX) + 1,
+            i128::from(i64::MAX) - 1,
+        ] {
+            numbers.push_int(value, &value.to_string());
+        }
+        let found = numbers.finish().unwrap();
+        assert_eq!(
+            (found.min.as_str(), found.max.as_str()),
+            ("9223372036854775806", "9223372036854775808")
+        );
     }
 
     #[test]
