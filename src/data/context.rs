@@ -17,6 +17,7 @@ pub use super::describe::{Options, describe};
 use super::profile::{Content, Layout, SampleProfile, TableProfile};
 use super::rows::cut_with_marker;
 
+pub use columns::column_label;
 use columns::print_columns;
 use lines::print_lines;
 use rows::print_rows;

@@ -32,18 +32,21 @@ pub(super) fn print_columns(text: &mut String, table: &TableProfile, detail: Det
     }
 }
 
+/// How the line of a column begins: its name, in one line, and its type.
+#[must_use]
+pub fn column_label(column: &ColumnProfile) -> String {
+    let name = match column.name.as_str() {
+        "" => "(no name)".to_owned(),
+        name => cut_with_marker(name, LONGEST_NAME)
+            .replace('\n', "\\n")
+            .replace('\r', "\\r"),
+    };
+    format!("{name} {}", column.type_.as_str())
+}
+
 /// One line a column: `unit_price float 2.50..110.14 mean 57.31 median 55.9; 2 empty`.
 fn column_line(column: &ColumnProfile, records: u64, has_statistics: bool) -> String {
-    let name = if column.name.is_empty() {
-        "(no name)"
-    } else {
-        &column.name
-    };
-    let mut line = format!(
-        "{} {}",
-        cut_with_marker(name, LONGEST_NAME),
-        column.type_.as_str()
-    );
+    let mut line = column_label(column);
     if column.type_ == ColumnType::Mixed {
         let kinds: Vec<_> = column
             .kinds
