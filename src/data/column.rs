@@ -227,6 +227,7 @@ impl Column {
         };
         ColumnProfile {
             type_: self.type_(),
+            declared: None,
             is_unique: is_whole && (exact == Some(self.values) || self.is_rising()),
             name: self.name,
             present,

@@ -54,7 +54,7 @@ pub fn detect(source: &Source, file_name: &str) -> io::Result<Detection> {
     let mut remarks = packing_remarks(packed, source.fault(), scan.bytes, file_name);
     if let Some((format, what)) = opaque_kind(&scan, encoding, &ending, packed, source.fault()) {
         match format {
-            FileFormat::Parquet | FileFormat::Excel => {
+            FileFormat::Excel => {
                 remarks.push(format!("the content of {what} files is not read yet"));
             }
             _ if is_text_ending(&ending) => {

@@ -98,6 +98,17 @@ pub enum Layout {
     JsonArray,
     /// One JSON value that is no array.
     JsonDocument,
+    /// Row groups of columns.
+    Parquet {
+        /// Row groups.
+        row_groups: u64,
+        /// Codecs, one after another (`SNAPPY`).
+        compression: String,
+        /// Names of the columns as a line of CSV; `None` where records nest and stand as JSON objects by path.
+        header: Option<String>,
+        /// Columns that pandas reads as the index of the data frame.
+        index: Vec<String>,
+    },
 }
 
 /// One column, or one path of JSON records (`user.city`, `items[].price`).
@@ -109,6 +120,8 @@ pub struct ColumnProfile {
     /// Type of its values.
     #[serde(rename = "type")]
     pub type_: ColumnType,
+    /// Type that the file declares (Parquet only: `decimal(10, 2)`).
+    pub declared: Option<String>,
     /// Records that have it (JSON only: a delimited record has every column).
     pub present: Option<u64>,
     /// Values, missing ones not counted.

@@ -1,6 +1,7 @@
 //! The schema of a sample: types and nullability, as data; `pandera` prints it.
 
 pub mod pandera;
+mod parquet;
 
 use std::collections::{HashMap, HashSet};
 
@@ -60,17 +61,18 @@ pub fn infer_for_checks(profile: &SampleProfile, checks: &[ColumnCheck]) -> Opti
     {
         return None;
     }
-    let columns = if is_json(table) {
-        json_columns(table)
-    } else {
-        let mut columns = delimited_columns(table);
+    let mut columns = match &table.layout {
+        Layout::Delimited { .. } => delimited_columns(table),
+        Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument => json_columns(table),
+        Layout::Parquet { header, index, .. } => parquet::columns(table, header.as_deref(), index),
+    };
+    if matches!(table.layout, Layout::Delimited { .. }) {
         for check in checks.iter().filter(|check| matches!(check.rule, Rule::Regex(_))) {
             for column in columns.iter_mut().filter(|column| column.name == check.column) {
                 column.dtype = Some("string".to_owned());
             }
         }
-        columns
-    };
+    }
     let reader = match &table.layout {
         Layout::Delimited {
             delimiter, header, ..
@@ -89,6 +91,7 @@ pub fn infer_for_checks(profile: &SampleProfile, checks: &[ColumnCheck]) -> Opti
              return pandas.json_normalize(json.load(document))"
                 .to_owned()
         }
+        Layout::Parquet { .. } => parquet::READER.to_owned(),
     };
     Some(Schema {
         sample: profile.name.clone(),
@@ -98,7 +101,10 @@ pub fn infer_for_checks(profile: &SampleProfile, checks: &[ColumnCheck]) -> Opti
 }
 
 const fn is_json(table: &TableProfile) -> bool {
-    !matches!(table.layout, Layout::Delimited { .. })
+    matches!(
+        table.layout,
+        Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument
+    )
 }
 
 fn delimited_columns(table: &TableProfile) -> Vec<SchemaColumn> {

@@ -6,7 +6,7 @@ mod packed;
 mod scan;
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt as _, FileTypeExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -147,6 +147,16 @@ impl Source {
         })
     }
 
+    /// Opens the bytes as they stand there, to be read at any place.
+    pub fn open_seekable(&self) -> io::Result<Seekable> {
+        let opened = self.opened()?;
+        opened.is_settled.store(false, Ordering::Relaxed);
+        Ok(Seekable {
+            opened: Arc::clone(opened),
+            position: 0,
+        })
+    }
+
     /// Opens the content decoded to UTF-8, without byte order mark and with a line feed in every line end.
     pub fn open_decoded(&self, encoding: Encoding) -> io::Result<Box<dyn BufRead>> {
         Ok(Box::new(LineEnds::new(encoding.decode(self.open()?))))
@@ -263,6 +273,50 @@ impl Bytes {
             Self::File(file) => Ok(file.metadata()?.len()),
             Self::Memory(bytes) => Ok(bytes.len() as u64),
         }
+    }
+}
+
+/// The bytes of an open source, read at any place. It notices no change: call `Source::settle` when all is read.
+#[derive(Clone, Debug)]
+pub struct Seekable {
+    opened: Arc<Opened>,
+    position: u64,
+}
+
+impl Seekable {
+    /// How many bytes there are.
+    pub fn size(&self) -> io::Result<u64> {
+        self.opened.bytes.size()
+    }
+
+    /// The same bytes from another place on.
+    #[must_use]
+    pub fn at(&self, position: u64) -> Self {
+        Self {
+            opened: Arc::clone(&self.opened),
+            position,
+        }
+    }
+}
+
+impl Read for Seekable {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.opened.bytes.read_at(buffer, self.position)?;
+        self.position += count as u64;
+        Ok(count)
+    }
+}
+
+impl Seek for Seekable {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let position = match to {
+            SeekFrom::Start(position) => Some(position),
+            SeekFrom::End(offset) => self.size()?.checked_add_signed(offset),
+            SeekFrom::Current(offset) => self.position.checked_add_signed(offset),
+        };
+        self.position = position
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a place before the start"))?;
+        Ok(self.position)
     }
 }
 

@@ -77,7 +77,10 @@ fn rule(rng: &mut Rng) -> Rule {
         4 => Rule::Between(bound(rng, is_moment), bound(rng, is_moment)),
         5 => Rule::Regex(pick(rng, &PATTERNS).into()),
         6 | 7 => {
-            let allowed = (0..rng.usize(1..5)).map(|_| pick(rng, POOLS[rng.usize(..POOLS.len())]).to_owned());
+            let allowed = (0..rng.usize(1..5)).map(|_| {
+                let pool = POOLS[rng.usize(..POOLS.len())];
+                pick(rng, pool).to_owned()
+            });
             Rule::IsIn(allowed.collect())
         }
         _ => Rule::NotNull,
@@ -89,7 +92,10 @@ fn column(rng: &mut Rng, rows: usize) -> Vec<String> {
     let (main, other) = (POOLS[rng.usize(..POOLS.len())], POOLS[rng.usize(..POOLS.len())]);
     let share = [0, 0, 10, 50][rng.usize(..4)];
     (0..rows)
-        .map(|_| pick(rng, if rng.u8(..100) < share { other } else { main }).to_owned())
+        .map(|_| {
+            let pool = if rng.u8(..100) < share { other } else { main };
+            pick(rng, pool).to_owned()
+        })
         .collect()
 }
 
