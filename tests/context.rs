@@ -182,6 +182,27 @@ fn several_tasks_are_told_apart() {
 }
 
 #[test]
+fn no_cell_is_printed_at_the_level_of_schemas() {
+    let folder = folder(&[("a.csv", "city,n\nOslo,41\nOslo,42\nRoma,43\n")]);
+    for (format, level, is_told) in [
+        ("text", "SchemaOnly", false),
+        ("json", "SchemaOnly", false),
+        ("yaml", "schemaonly", false),
+        ("json", "Rows", true),
+    ] {
+        let output = context(folder.path())
+            .args(["a.csv", "-o", format, "--exposure", level])
+            .output()
+            .unwrap();
+        expect_code(&output, 0);
+        let text = stdout(&output);
+        assert!(text.contains("city"), "{text}");
+        assert_eq!(text.contains("Oslo"), is_told, "{format} {level}: {text}");
+        assert_eq!(text.contains("43"), is_told, "{format} {level}: {text}");
+    }
+}
+
+#[test]
 fn the_schema_is_printed_as_one_module() {
     let folder = folder(&[]);
     context(folder.path())

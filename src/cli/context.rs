@@ -123,6 +123,7 @@ impl Looker<'_> {
         let overrides = ContextOverrides {
             max_sample_rows: self.args.max_sample_rows,
             max_context_tokens: self.args.max_context_tokens,
+            exposure: self.args.exposure.map(Into::into),
         };
         let reading = context_of(task, self.objects, self.given, overrides);
         tokio::pin!(reading);
