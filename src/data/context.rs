@@ -20,6 +20,7 @@ use super::profile::{Content, Layout, SampleProfile, TableProfile};
 use super::rows::cut_with_marker;
 use super::source::Compression;
 
+pub use columns::column_label;
 use columns::print_columns;
 use lines::print_lines;
 use rows::print_rows;
