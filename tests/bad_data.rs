@@ -12,6 +12,7 @@ use std::fs::{self, File};
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use codegen_operator::api::common::Exposure;
@@ -100,6 +101,33 @@ fn bomb(gibibytes: usize) -> Vec<u8> {
     member.repeat(gibibytes * 16)
 }
 
+/// A table of 2,000 rows, of two row groups.
+fn parquet() -> Vec<u8> {
+    use parquet::data_type::{DoubleType, Int64Type};
+    let schema = "message m { required int64 id; required double share; }";
+    let schema = parquet::schema::parser::parse_message_type(schema).unwrap();
+    let mut bytes = Vec::new();
+    let mut writer =
+        parquet::file::writer::SerializedFileWriter::new(&mut bytes, schema.into(), Arc::default()).unwrap();
+    for _ in 0..2 {
+        let mut group = writer.next_row_group().unwrap();
+        let mut ids = group.next_column().unwrap().unwrap();
+        let values: Vec<i64> = (0..1_000).collect();
+        ids.typed::<Int64Type>().write_batch(&values, None, None).unwrap();
+        ids.close().unwrap();
+        let mut shares = group.next_column().unwrap().unwrap();
+        let values: Vec<f64> = (0..1_000).map(|row| f64::from(row) / 1_000.0).collect();
+        shares
+            .typed::<DoubleType>()
+            .write_batch(&values, None, None)
+            .unwrap();
+        shares.close().unwrap();
+        group.close().unwrap();
+    }
+    writer.close().unwrap();
+    bytes
+}
+
 fn wide<const N: usize>(text: &str, unit: fn(u16) -> [u8; N]) -> Vec<u8> {
     text.encode_utf16().flat_map(unit).collect()
 }
@@ -124,6 +152,7 @@ fn rows(count: u32) -> String {
 
 #[test]
 fn odd_tables() {
+    let table_of = parquet();
     let columns = |count: u32| {
         let row = |cell: &dyn Fn(u32) -> String| (1..=count).map(cell).collect::<Vec<_>>().join(",");
         let header = row(&|column| format!("column{column}"));
@@ -167,6 +196,24 @@ fn odd_tables() {
         ("a header of 10,000 columns", "x.csv", columns(10_000)),
         ("a header of 80,000 columns", "x.csv", columns(80_000)),
         ("a header of 200,000 columns", "x.csv", columns(200_000)),
+        ("Parquet", "x.parquet", table_of.clone()),
+        ("Parquet", "x.csv", table_of.clone()),
+        (
+            "Parquet cut in half",
+            "x.parquet",
+            table_of[..table_of.len() / 2].to_vec(),
+        ),
+        (
+            "Parquet without its end",
+            "x.parquet",
+            table_of[..table_of.len() - 1].to_vec(),
+        ),
+        ("Parquet of eight bytes", "x.parquet", b"PAR1PAR1".to_vec()),
+        (
+            "Parquet whose footer says 2 GiB",
+            "x.parquet",
+            [&table_of[..table_of.len() - 8], b"\xff\xff\xff\x7fPAR1"].concat(),
+        ),
         (
             "300 columns and no header",
             "x.csv",
@@ -395,6 +442,70 @@ fn odd_gzip() {
         ("of 10 GiB", "x.csv.gz", bomb(10)),
     ]);
     insta::assert_snapshot!(text);
+}
+
+#[test]
+fn damaged_parquet_never_ends_its_reader() {
+    let whole = parquet();
+    let mut random = fastrand::Rng::with_seed(11);
+    let damaged = (0..400).map(|round| {
+        let mut bytes = whole.clone();
+        // Half of them in the footer, where a lie about lengths does most.
+        let from = if round % 2 == 0 { 0 } else { bytes.len() - 400 };
+        for _ in 0..random.usize(1..6) {
+            let position = random.usize(from..bytes.len() - 4);
+            bytes[position] = random.u8(..);
+        }
+        if round % 7 == 0 {
+            bytes.drain(random.usize(0..bytes.len() / 2)..bytes.len() / 2);
+        }
+        bytes
+    });
+    let requests: Vec<_> = damaged
+        .map(|bytes| request(Source::bytes(&bytes), "x.parquet"))
+        .collect();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let replies = runtime.block_on(client().run(&requests)).unwrap();
+    assert_eq!(replies.len(), requests.len());
+    assert!(replies.iter().filter(|reply| reply.is_ok()).count() > 300);
+}
+
+#[test]
+fn a_billion_laughs_in_a_manifest_are_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = "kind: CodeGenTask\na0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
+    for level in 1..30 {
+        let before = format!("*a{}", level - 1);
+        writeln!(text, "a{level}: &a{level} [{}]", [before.as_str(); 10].join(",")).unwrap();
+    }
+    let deep = (0..5_000).fold(String::new(), |text, level| text + &" ".repeat(level) + "a:\n");
+    for text in [text, deep, "[".repeat(500_000)] {
+        for (flag, name) in [("-f", "task.yaml"), ("-k", "kustomization.yaml")] {
+            fs::write(folder.path().join(name), &text).unwrap();
+            let path = if flag == "-k" {
+                folder.path().to_path_buf()
+            } else {
+                folder.path().join(name)
+            };
+            // An address space of 512 MiB: what unfolds into more ends with a signal.
+            let ended = std::process::Command::new("prlimit")
+                .arg("--as=536870912")
+                .arg(env!("CARGO_BIN_EXE_kubectl-codegen"))
+                .args(["local", flag])
+                .arg(path)
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&ended.stderr);
+            assert_eq!(ended.status.code(), Some(2), "{said}");
+            assert!(
+                said.contains(name) && said.contains("cannot be read as YAML"),
+                "{said}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -22,6 +22,7 @@ use super::profile::{Content, Layout, SampleProfile, TableProfile};
 use super::rows::cut_with_marker;
 use super::source::Compression;
 
+pub use columns::column_label;
 use columns::print_columns;
 use joins::print_joins;
 use lines::print_lines;

@@ -150,7 +150,7 @@ fn csv_dtype(column: &ColumnProfile) -> &'static str {
         .as_ref()
         .is_some_and(|times| times.zoned == 0 && fits_nanoseconds(times));
     match column.type_ {
-        ColumnType::Int => "Int64",
+        ColumnType::Int => whole_dtype(column).unwrap_or("string"),
         ColumnType::Float => "Float64",
         ColumnType::Bool => "boolean",
         ColumnType::Date | ColumnType::Datetime if is_timestamp => "datetime64[ns]",
@@ -160,6 +160,15 @@ fn csv_dtype(column: &ColumnProfile) -> &'static str {
         | ColumnType::Mixed
         | ColumnType::Empty => "string",
     }
+}
+
+/// The type that holds every whole number of a column, if there is one.
+fn whole_dtype(column: &ColumnProfile) -> Option<&'static str> {
+    let numbers = column.numbers.as_ref()?;
+    if numbers.max.parse::<i64>().is_ok() {
+        return Some("Int64");
+    }
+    numbers.min.parse::<u64>().is_ok().then_some("UInt64")
 }
 
 /// Whether nanoseconds in 64 bits, the only resolution that Pandera coerces to, hold every value.
@@ -172,7 +181,7 @@ fn fits_nanoseconds(times: &TimeStats) -> bool {
 /// Only paths without `[]` and `{key}`: a list stays one value of a data frame, and keys that are data are not known. Dates stay text, as JSON has them.
 fn json_columns(table: &TableProfile) -> Vec<SchemaColumn> {
     let dtype = |column: &ColumnProfile| match column.type_ {
-        ColumnType::Int => Some("Int64"),
+        ColumnType::Int => whole_dtype(column),
         ColumnType::Float => Some("Float64"),
         ColumnType::Bool => Some("boolean"),
         ColumnType::Date | ColumnType::Datetime | ColumnType::Text => Some("string"),
@@ -265,7 +274,11 @@ fn read_csv(
         arguments.push(format!("header=None, names=[{names}]"));
     }
     if table.longer_records > 0 {
-        arguments.push("on_bad_lines=\"skip\"".to_owned());
+        // What is more than the header has is cut off; pandas itself could only leave such a record out.
+        let width = table.column_count;
+        arguments.push(format!(
+            "on_bad_lines=lambda fields: fields[:{width}], engine=\"python\""
+        ));
     }
     let dtypes: Vec<_> = columns
         .iter()

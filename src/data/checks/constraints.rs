@@ -133,7 +133,7 @@ fn rule(row: &CheckRow) -> Result<Rule, String> {
 
 fn bound_of(text: &str) -> Result<Bound, String> {
     match Number::of(text) {
-        Some(Number::Int(value)) => Ok(Bound::Int(value)),
+        Some(Number::Int(value)) => Ok(i64::try_from(value).map_or(Bound::Float(value as f64), Bound::Int)),
         Some(Number::Float(value)) => Ok(Bound::Float(value)),
         None if moment(text).is_some() => Ok(Bound::Moment(text.trim().to_owned())),
         None => Err(format!("the bound {text:?} is neither a number nor an ISO date")),
