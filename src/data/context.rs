@@ -18,7 +18,9 @@ pub use super::describe::{Options, describe};
 use super::exposure::Exposed;
 use super::profile::{Content, Layout, SampleProfile, TableProfile};
 use super::rows::cut_with_marker;
+use super::source::Compression;
 
+pub use columns::column_label;
 use columns::print_columns;
 use lines::print_lines;
 use rows::print_rows;
@@ -142,9 +144,14 @@ fn print_sample(text: &mut String, profile: &SampleProfile, detail: Detail, full
         name,
         file_name,
         bytes,
+        compression,
         ..
     } = profile;
-    let _ = write!(text, "## {name} ({file_name}): ");
+    let packed = match compression {
+        Some(Compression::Gzip) => "gzip-compressed ",
+        None => "",
+    };
+    let _ = write!(text, "## {name} ({file_name}): {packed}");
     match &profile.content {
         Content::Table(table) => {
             let _ = writeln!(text, "{}", shape(profile.format, table));
@@ -235,6 +242,10 @@ fn shape(format: FileFormat, table: &TableProfile) -> String {
 fn print_remarks(text: &mut String, remarks: &[String]) {
     for remark in remarks.iter().take(SHOWN_REMARKS) {
         let _ = writeln!(text, "Remark: {}.", cut_with_marker(remark, LONGEST_REMARK));
+    }
+    if remarks.len() > SHOWN_REMARKS {
+        let further = counted((remarks.len() - SHOWN_REMARKS) as u64, "further remark");
+        let _ = writeln!(text, "Remark: {further} not shown.");
     }
 }
 

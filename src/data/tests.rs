@@ -1,5 +1,7 @@
 //! Whole descriptions and contexts, of plain files and of odd ones.
 
+mod laws;
+
 use proptest::prelude::*;
 use rstest::rstest;
 
