@@ -80,6 +80,7 @@ pub fn evaluate(
         }
         Table::Json(encoding, found) => from_json(source, encoding, &found, &mut runs, file_name)?,
     };
+    source.settle().map_err(DataError::read(file_name))?;
     let results = runs.into_iter().map(Run::finish).collect();
     Ok(CheckReport { records, results })
 }

@@ -115,7 +115,11 @@ impl Column {
         seen.is_new |= is_new_value && self.distinct.exact().is_some_and(|count| count <= CATEGORY_LIMIT);
         match cell {
             Cell::Int(value) => {
-                seen.extreme = self.numbers.push_int(value, text);
+                seen.extreme = self.numbers.push_int(value.into(), text);
+                seen.broke_rise = self.follow(value as f64);
+            }
+            Cell::Uint(value) => {
+                seen.extreme = self.numbers.push_int(value.into(), text);
                 seen.broke_rise = self.follow(value as f64);
             }
             Cell::Float(value) => {
@@ -242,7 +246,10 @@ impl Column {
             padded: self.padded,
             distinct,
             numbers: self.numbers.finish(),
+            style: None,
             times: self.times.finish(),
+            patterns: Vec::new(),
+            has_more_patterns: false,
             lengths: self.lengths.finish(),
             top: top.into_iter().take(CATEGORY_LIMIT).collect(),
         }
@@ -294,6 +301,7 @@ fn hash(cell: Cell<'_>) -> u64 {
     let hash = match cell {
         Cell::Null(_) => 0,
         Cell::Int(value) => xxh3_64_with_seed(&value.to_le_bytes(), 1),
+        Cell::Uint(value) => xxh3_64_with_seed(&value.to_le_bytes(), 7),
         #[expect(clippy::cast_possible_truncation, reason = "whole and far below 2^63")]
         Cell::Float(value) if value.fract() == 0.0 && value.abs() < 9e15 => {
             xxh3_64_with_seed(&(value as i64).to_le_bytes(), 1)

@@ -25,7 +25,7 @@ const SHOWN_REMARKS: usize = 12;
 const LONGEST_REMARK: usize = 300;
 
 /// The data context of a task.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Context {
     /// The text as it stands in prompts.

@@ -59,10 +59,11 @@ pub fn describe_source(
     let mut remarks = std::mem::take(&mut found.remarks);
     let content = match (found.format, found.encoding) {
         (FileFormat::Parquet, None) => parquet(source, file_name, *options, &mut remarks)?,
-        (format, None) => Content::Opaque(found.what.unwrap_or(format_name(format)).to_owned()),
+        (format, None) => Content::Opaque(found.what.unwrap_or_else(|| format_name(format).to_owned())),
         (FileFormat::CSV | FileFormat::TSV, Some(encoding)) => {
             let dialect = found.dialect.unwrap_or(Dialect {
                 delimiter: b',',
+                decimal: b'.',
                 has_header: true,
             });
             delimited(source, encoding, dialect, *options, &mut remarks)
@@ -85,11 +86,14 @@ pub fn describe_source(
     } else {
         found.format
     };
+    // What was read in part, or at random places, may have changed meanwhile.
+    source.settle().map_err(DataError::read(file_name))?;
     Ok(SampleProfile {
         name: name.to_owned(),
         file_name: file_name.to_owned(),
         format,
-        bytes: found.scan.bytes,
+        bytes: source.file_bytes().map_err(DataError::read(file_name))?,
+        compression: source.compression().map_err(DataError::read(file_name))?,
         encoding: found.encoding,
         remarks,
         content,

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::values::FileFormat;
 
-use super::source::Encoding;
+use super::source::{Compression, Encoding};
 use crate::data::column::cell::Kind;
 use crate::data::column::distinct::DistinctCount;
-use crate::data::column::numeric::NumberStats;
+use crate::data::column::numeric::{NumberStats, NumberStyle};
 use crate::data::column::temporal::TimeStats;
 
 /// What is known of one sample.
@@ -20,8 +20,10 @@ pub struct SampleProfile {
     pub file_name: String,
     /// Format, by content first and name second.
     pub format: FileFormat,
-    /// Size in bytes.
+    /// Size of the file, packed as it is, bytes.
     pub bytes: u64,
+    /// How its bytes are packed; `None` where they are not, or cannot be unpacked.
+    pub compression: Option<Compression>,
     /// How its text is encoded; `None` where it is no text.
     pub encoding: Option<Encoding>,
     /// Every doubt and oddity, one sentence each.
@@ -69,6 +71,10 @@ pub struct TableProfile {
     pub columns: Vec<ColumnProfile>,
     /// All columns.
     pub column_count: u64,
+    /// Candidate keys: each column that is unique, and where there is none, pairs of columns that are unique together.
+    pub keys: Vec<Vec<String>>,
+    /// Records equal to an earlier one; `None` where that is not known within the memory that it may take.
+    pub duplicate_records: Option<u64>,
     /// Representative records, the most telling first.
     pub rows: Vec<SampleRow>,
 }
@@ -81,6 +87,8 @@ pub enum Layout {
     Delimited {
         /// What separates fields.
         delimiter: char,
+        /// What stands before the decimals of a number, `.` or `,`.
+        decimal: char,
         /// The header as it stands in the file; `None` where there is none.
         header: Option<String>,
     },
@@ -130,10 +138,16 @@ pub struct ColumnProfile {
     pub distinct: DistinctCount,
     /// Whether every record has a value and no two are equal.
     pub is_unique: bool,
-    /// Statistics of its numbers.
+    /// Statistics of its numbers; also of those that stand in a text, told by `style`.
     pub numbers: Option<NumberStats>,
-    /// Range of its dates and times.
+    /// How its numbers are written, where that makes them text.
+    pub style: Option<NumberStyle>,
+    /// Range of its dates and times; also of those that make it look like dates while its type is text or int.
     pub times: Option<TimeStats>,
+    /// Shapes of its texts (`AA-9999`) with their counts over all values, most frequent first, at most five.
+    pub patterns: Vec<(String, u64)>,
+    /// Whether its texts have further shapes.
+    pub has_more_patterns: bool,
     /// Lengths of its texts.
     pub lengths: Option<LengthStats>,
     /// Most frequent values with their counts, at most 12; empty where none repeats.

@@ -33,6 +33,20 @@ pub struct TableBuilder {
     keeps_rows: bool,
 }
 
+/// What became of the records.
+pub struct Built {
+    /// The columns.
+    pub columns: Vec<ColumnProfile>,
+    /// Representative records, the most telling first.
+    pub rows: Vec<SampleRow>,
+    /// Candidate keys.
+    pub keys: Vec<Vec<String>>,
+    /// Records equal to an earlier one, where that is known.
+    pub duplicate_records: Option<u64>,
+    /// Doubts about columns, one sentence each.
+    pub remarks: Vec<String>,
+}
+
 /// A record that may be shown.
 #[derive(Clone, Debug, Default)]
 struct Candidate {
@@ -155,7 +169,7 @@ impl TableBuilder {
     }
 
     /// The columns, and at most `most` records, the most telling first. `present` counts the records that have a column.
-    pub fn finish(mut self, most: usize, present: Option<&[u64]>) -> (Vec<ColumnProfile>, Vec<SampleRow>) {
+    pub fn finish(mut self, most: usize, present: Option<&[u64]>) -> Built {
         let rows = self.choose(most);
         let records = self.records;
         let columns = self
@@ -164,7 +178,13 @@ impl TableBuilder {
             .enumerate()
             .map(|(position, column)| column.finish(records, present.map(|counts| counts[position])))
             .collect();
-        (columns, rows)
+        Built {
+            columns,
+            rows,
+            keys: Vec::new(),
+            duplicate_records: None,
+            remarks: Vec::new(),
+        }
     }
 
     fn choose(&mut self, most: usize) -> Vec<SampleRow> {
@@ -293,7 +313,7 @@ mod tests {
         }
         builder
             .finish(most, None)
-            .1
+            .rows
             .into_iter()
             .map(|row| row.number)
             .collect()

@@ -59,7 +59,9 @@ pub fn infer(profile: &SampleProfile) -> Option<Schema> {
         Layout::Parquet { header, index, .. } => parquet::columns(table, header.as_deref(), index),
     };
     let reader = match &table.layout {
-        Layout::Delimited { delimiter, header } => read_csv(
+        Layout::Delimited {
+            delimiter, header, ..
+        } => read_csv(
             *delimiter,
             header.is_some(),
             profile.encoding.unwrap_or(Encoding::Utf8),

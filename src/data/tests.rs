@@ -199,7 +199,7 @@ fn a_sketch_is_marked_in_the_context() {
     "x.csv",
     FileFormat::CSV,
     Some(3),
-    "NUL bytes: 1"
+    "NUL bytes: 1 (line 2)"
 )]
 #[case::open_quote(
     b"a,b\n1,\"x\n2,y\n",

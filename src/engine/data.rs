@@ -4,6 +4,7 @@ use std::future::Future;
 
 use crate::api::status::{ConstraintStatus, SampleStatus};
 use crate::data::DataError;
+use crate::data::context::Context;
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::reply::ConstraintsReply;
 use crate::pipeline::sandbox::OutputReport;
@@ -36,7 +37,7 @@ pub trait DataReader: Send + Sync {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Described {
     /// The data context as it goes into prompts; empty without samples.
-    pub context: String,
+    pub context: Context,
     /// The profiles as JSON, for schemas and constraints.
     pub profiles: Vec<u8>,
     /// What was read.

@@ -8,7 +8,7 @@ use crate::api::values::ValueType;
 use crate::data::DataError;
 use crate::data::checks::constraints::{Interpretation, bound_samples, checks_from_reply, in_words};
 use crate::data::checks::{CheckOutcome, CheckReport, CheckResult};
-use crate::data::context::{Options, render};
+use crate::data::context::{Context, Options, render};
 use crate::data::outputs::OutputValue;
 use crate::data::profile::SampleProfile;
 use crate::data::source::Source;
@@ -61,8 +61,8 @@ impl DataReader for WorkerReader {
             }
         }
         let context = match profiles.as_slice() {
-            [] => String::new(),
-            profiles => render(profiles, task.limits.max_context_tokens, task.max_sample_rows).text,
+            [] => Context::default(),
+            profiles => render(profiles, task.limits.max_context_tokens, task.max_sample_rows),
         };
         // Plain data with string keys: writing it to memory cannot fail.
         let profiles = serde_json::to_vec_pretty(&profiles).unwrap_or_default();
@@ -116,7 +116,7 @@ impl DataReader for WorkerReader {
             {
                 checked.push((output.name.clone(), output.format.is_some()));
                 requests.push(Request::Check {
-                    source: Source::Base64(bytes),
+                    source: Source::base64(bytes),
                     file_name: output.name,
                     format: output.format,
                     checks: checks.to_vec(),

@@ -62,6 +62,8 @@ pub enum Cell<'a> {
     Null(&'static str),
     /// A whole number.
     Int(i64),
+    /// A whole number above those that `Int` holds.
+    Uint(u64),
     /// A finite decimal number.
     Float(f64),
     /// A truth value.
@@ -103,7 +105,7 @@ impl<'a> Cell<'a> {
     pub const fn kind(&self) -> Option<Kind> {
         match self {
             Self::Null(_) => None,
-            Self::Int(_) => Some(Kind::Int),
+            Self::Int(_) | Self::Uint(_) => Some(Kind::Int),
             Self::Float(_) => Some(Kind::Float),
             Self::Bool(_) => Some(Kind::Bool),
             Self::Date(_) => Some(Kind::Date),
@@ -137,6 +139,7 @@ pub fn has_leading_zero(text: &str) -> bool {
 pub fn parse_number(text: &str) -> Option<f64> {
     match number(text.trim_matches([' ', '\t']))? {
         Cell::Int(value) => Some(value as f64),
+        Cell::Uint(value) => Some(value as f64),
         Cell::Float(value) => Some(value),
         _ => None,
     }
@@ -167,7 +170,8 @@ fn number(text: &str) -> Option<Cell<'static>> {
             .filter(|value: &f64| value.is_finite())
             .map(Cell::Float);
     }
-    text.parse().ok().map(Cell::Int)
+    let wide = || text.parse().ok().map(Cell::Uint);
+    text.parse().ok().map(Cell::Int).or_else(wide)
 }
 
 fn is_exponent(text: &str) -> bool {
@@ -295,7 +299,9 @@ mod tests {
     #[case("1E400", Some(Kind::Text))]
     #[case("007", Some(Kind::Text))]
     #[case("00.5", Some(Kind::Text))]
-    #[case("99999999999999999999", Some(Kind::Text))]
+    #[case("18446744073709551615", Some(Kind::Int))]
+    #[case("18446744073709551616", Some(Kind::Text))]
+    #[case("-9223372036854775809", Some(Kind::Text))]
     #[case("1,5", Some(Kind::Text))]
     #[case("1_000", Some(Kind::Text))]
     #[case("0x10", Some(Kind::Text))]

@@ -20,6 +20,23 @@ pub struct NumberStats {
     pub quartiles: Quartiles,
     /// Most decimals that a value has.
     pub decimals: usize,
+    /// Values in each of 16 equal bins from the smallest to the largest; scaled from the sample that gives the
+    /// quartiles unless those are exact.
+    pub histogram: Vec<u64>,
+}
+
+/// How numbers are written that a reader of plain numbers takes for text.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct NumberStyle {
+    /// What stands before the decimals, `.` or `,`; `None` where no value has decimals.
+    pub decimal: Option<char>,
+    /// What groups the thousands (`,`, `.`, `'`, a blank of any width); `None` where nothing does.
+    pub thousands: Option<char>,
+    /// Whether a percent sign follows; the statistics are those of the numbers before it.
+    pub has_percent: bool,
+    /// Sign or code of the currency (`€`, `USD`).
+    pub currency: Option<String>,
 }
 
 /// Numbers as they are met.
@@ -60,8 +77,8 @@ impl Numbers {
     }
 
     /// Takes in a whole number.
-    pub fn push_int(&mut self, value: i64, text: &str) -> Extreme {
-        self.int_sum += i128::from(value);
+    pub fn push_int(&mut self, value: i128, text: &str) -> Extreme {
+        self.int_sum += value;
         self.push(value as f64, text)
     }
 
@@ -108,6 +125,7 @@ impl Numbers {
             mean: sum / self.count as f64,
             quartiles: self.reservoir.quartiles()?,
             decimals: self.decimals,
+            histogram: Vec::new(),
         })
     }
 }

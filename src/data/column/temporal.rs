@@ -16,6 +16,27 @@ pub struct TimeStats {
     pub max: String,
     /// How many of them give a zone.
     pub zoned: u64,
+    /// How they are written: directives of Python's `strptime`, `ISO 8601` where several of its spellings stand, or
+    /// `Unix seconds` and `Unix milliseconds`.
+    pub format: String,
+    /// The most frequent difference between neighbours, in the order of the file.
+    pub step: Option<TimeStep>,
+    /// Values in each of 16 equal bins from the earliest to the latest; scaled from a sample unless `is_exact`.
+    pub histogram: Vec<u64>,
+    /// Whether the histogram counts all values.
+    pub is_exact: bool,
+}
+
+/// The most frequent difference between neighbours.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct TimeStep {
+    /// The difference (`1 h`, `-1 day`, `1 month`).
+    pub step: String,
+    /// Neighbours with this difference.
+    pub count: u64,
+    /// All neighbours.
+    pub of: u64,
 }
 
 /// Dates and times as they are met.
@@ -50,6 +71,10 @@ impl Times {
             min: self.min?.1,
             max: self.max?.1,
             zoned: self.zoned,
+            format: String::new(),
+            step: None,
+            histogram: Vec::new(),
+            is_exact: true,
         })
     }
 }

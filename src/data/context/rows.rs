@@ -38,6 +38,7 @@ pub(super) fn print_rows(text: &mut String, table: &TableProfile, most: usize) {
         Layout::Delimited {
             delimiter,
             header: Some(header),
+            ..
         } => Some((header, *delimiter)),
         Layout::Parquet {
             header: Some(header), ..

@@ -68,15 +68,22 @@ pub(super) fn delimited(
     if records == 0 {
         remarks.push("it has a header and no records".into());
     }
-    let (columns, rows) = builder.finish(options.max_rows, None);
-    value_remarks(&columns, remarks);
+    let built = builder.finish(options.max_rows, None);
+    value_remarks(&built.columns, remarks);
+    remarks.extend(built.remarks);
     Ok(Some(TableProfile {
-        layout: Layout::Delimited { delimiter, header },
+        layout: Layout::Delimited {
+            delimiter,
+            decimal: char::from(dialect.decimal),
+            header,
+        },
         records,
         longer_records: shape.longer.count,
-        columns,
+        columns: built.columns,
         column_count: width as u64,
-        rows,
+        keys: built.keys,
+        duplicate_records: built.duplicate_records,
+        rows: built.rows,
     }))
 }
 

@@ -79,13 +79,16 @@ pub(super) fn json_content(
         (false, false) => Layout::JsonDocument,
     };
     let (records, column_count) = (table.records(), table.path_count());
-    let (columns, rows) = table.finish(options.max_rows);
+    let built = table.finish(options.max_rows);
+    remarks.extend(built.remarks);
     Ok(Content::Table(TableProfile {
         layout,
         records,
         longer_records: 0,
-        columns,
+        columns: built.columns,
         column_count,
-        rows,
+        keys: built.keys,
+        duplicate_records: built.duplicate_records,
+        rows: built.rows,
     }))
 }

@@ -14,6 +14,8 @@ const LONGEST_NAME: usize = 64;
 pub struct Dialect {
     /// What separates fields.
     pub delimiter: u8,
+    /// What stands before the decimals of a number, `.` or `,`.
+    pub decimal: u8,
     /// Whether the first record names the columns.
     pub has_header: bool,
 }
@@ -34,6 +36,7 @@ pub fn of_table(head: &str, is_tsv: bool) -> Dialect {
     let fit = best.unwrap_or_else(|| fit(head, fallback));
     Dialect {
         delimiter: fit.delimiter,
+        decimal: b'.',
         has_header: has_header(&fit.records),
     }
 }
@@ -44,6 +47,7 @@ pub fn of_text(head: &str) -> Option<Dialect> {
     let is_table = fit.records.len() > 1 && fit.share >= TABLE_SHARE && names_columns(&fit.records[0]);
     is_table.then_some(Dialect {
         delimiter: fit.delimiter,
+        decimal: b'.',
         has_header: true,
     })
 }

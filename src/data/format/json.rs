@@ -10,8 +10,7 @@ use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::data::column::cell::{Cell, Kind};
-use crate::data::profile::{ColumnProfile, SampleRow};
-use crate::data::rows::{DESCRIBED_COLUMNS, TableBuilder};
+use crate::data::rows::{Built, DESCRIBED_COLUMNS, TableBuilder};
 
 /// Longest line of JSON Lines that is read, bytes.
 pub const LONGEST_LINE: usize = 4 * 1024 * 1024;
@@ -168,6 +167,7 @@ fn classify<'a>(value: &Value, text: &'a str) -> Cell<'a> {
         Value::Number(number) => number
             .as_i64()
             .map(Cell::Int)
+            .or_else(|| number.as_u64().map(Cell::Uint))
             .or_else(|| number.as_f64().map(Cell::Float))
             .unwrap_or(Cell::Text(text)),
         _ => match Cell::of(text) {
@@ -249,7 +249,7 @@ impl JsonTable {
 
     /// The columns and at most `most` records.
     #[must_use]
-    pub fn finish(self, most: usize) -> (Vec<ColumnProfile>, Vec<SampleRow>) {
+    pub fn finish(self, most: usize) -> Built {
         self.builder.finish(most, Some(&self.present))
     }
 }

@@ -4,8 +4,7 @@
 mod leaf;
 mod value;
 
-use std::fs::File;
-use std::io;
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
 
 use bytes::Bytes;
 use parquet::column::reader::{ColumnReader, get_column_reader};
@@ -16,7 +15,7 @@ use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReade
 
 use crate::data::column::cell::Cell;
 use crate::data::format::catching;
-use crate::data::source::{Opened, Source};
+use crate::data::source::{Seekable, Source};
 
 pub use leaf::Leaf;
 pub use value::Logical;
@@ -42,28 +41,21 @@ pub enum Found<'a> {
 }
 
 /// Where the bytes are.
-enum Input {
-    File(File),
-    Bytes(Bytes),
-}
+struct Input(Seekable);
 
 impl Length for Input {
     fn len(&self) -> u64 {
-        match self {
-            Self::File(file) => Length::len(file),
-            Self::Bytes(bytes) => bytes.len() as u64,
-        }
+        self.0.size().unwrap_or(0)
     }
 }
 
 impl ChunkReader for Input {
-    type T = Box<dyn io::Read>;
+    type T = BufReader<Seekable>;
 
     fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
-        match self {
-            Self::File(file) => Ok(Box::new(file.get_read(start)?)),
-            Self::Bytes(bytes) => Ok(Box::new(bytes.get_read(start)?)),
-        }
+        let mut reader = self.0.clone();
+        reader.seek(SeekFrom::Start(start))?;
+        Ok(BufReader::new(reader))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
@@ -73,20 +65,18 @@ impl ChunkReader for Input {
                 "{length} bytes at {start} lie beyond the end of the file"
             )));
         }
-        match self {
-            Self::File(file) => file.get_bytes(start, length),
-            Self::Bytes(bytes) => ChunkReader::get_bytes(bytes, start, length),
-        }
+        let mut reader = self.0.clone();
+        reader.seek(SeekFrom::Start(start))?;
+        let mut bytes = vec![0; length];
+        reader.read_exact(&mut bytes)?;
+        Ok(bytes.into())
     }
 }
 
 impl ParquetFile {
     /// Reads the footer; the error says why there is none.
     pub fn open(source: &Source) -> io::Result<Result<Self, String>> {
-        let input = match source.open_seekable()? {
-            Opened::File(file) => Input::File(file),
-            Opened::Bytes(bytes) => Input::Bytes(bytes.into_inner().into()),
-        };
+        let input = Input(source.open_seekable()?);
         Ok(guarded(|| SerializedFileReader::new(input)).map(|reader| {
             let leaves = leaf::leaves(reader.metadata().file_metadata().schema_descr());
             Self { reader, leaves }

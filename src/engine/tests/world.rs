@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use crate::api::status::{ConstraintStatus, SampleStatus};
 use crate::data::DataError;
+use crate::data::context::Context;
 use crate::engine::data::{DataReader, Described};
 use crate::engine::event::{Event, Observer};
 use crate::engine::{Engine, EngineError, Step, Surroundings};
@@ -258,7 +259,10 @@ pub struct FixedData {
 impl DataReader for FixedData {
     async fn describe(&self, _task: &Task) -> Result<Described, DataError> {
         Ok(Described {
-            context: self.context.clone(),
+            context: Context {
+                text: self.context.clone(),
+                ..Context::default()
+            },
             profiles: b"[]".to_vec(),
             samples: Vec::<SampleStatus>::new(),
         })

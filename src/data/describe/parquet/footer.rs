@@ -3,9 +3,8 @@
 use parquet::file::statistics::Statistics;
 
 use crate::data::column::distinct::DistinctCount;
-use crate::data::column::temporal::TimeStats;
 use crate::data::format::parquet::{Leaf, Logical, ParquetFile};
-use crate::data::profile::{ColumnProfile, ColumnType};
+use crate::data::profile::ColumnProfile;
 
 /// Puts what the footer says of the whole file in place of what a share of its `records` showed.
 pub(super) fn lay_over(file: &ParquetFile, records: u64, columns: &mut [ColumnProfile]) {
@@ -101,27 +100,13 @@ fn extremes(chunks: &[&Statistics], leaf: &Leaf) -> Option<(String, String)> {
 }
 
 fn put_extremes(column: &mut ColumnProfile, leaf: &Leaf, min: String, max: String) {
-    match leaf.logical {
-        Logical::Date | Logical::Timestamp { .. } => {
-            let zoned = matches!(leaf.logical, Logical::Timestamp { utc: true, .. });
-            column.type_ = if leaf.logical == Logical::Date {
-                ColumnType::Date
-            } else {
-                ColumnType::Datetime
-            };
-            column.times = Some(TimeStats {
-                count: column.values,
-                min,
-                max,
-                zoned: if zoned { column.values } else { 0 },
-            });
-        }
-        Logical::Time(_) => {}
-        _ => {
-            if let Some(numbers) = &mut column.numbers {
-                numbers.min = min;
-                numbers.max = max;
-            }
-        }
+    if let (Logical::Date | Logical::Timestamp { .. }, Some(times)) = (leaf.logical, &mut column.times) {
+        times.min = min;
+        times.max = max;
+        times.histogram = Vec::new();
+    } else if let Some(numbers) = &mut column.numbers {
+        numbers.min = min;
+        numbers.max = max;
+        numbers.histogram = Vec::new();
     }
 }
