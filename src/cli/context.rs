@@ -14,7 +14,7 @@ use super::progress::Progress;
 use super::text::{count, thousands, wrap};
 use crate::api::CodeGenTask;
 use crate::data::profile::SampleProfile;
-use crate::data::schema::infer;
+use crate::data::schema::infer_all;
 use crate::data::schema::pandera::to_pandera;
 use crate::local::context::{ContextOverrides, TaskContext, context_of, task_of_files};
 use crate::local::interrupt::{self, INTERRUPTED, Stop};
@@ -141,7 +141,7 @@ impl Looker<'_> {
             ContextFormat::Yaml => self.document(Format::Yaml, found, wanted),
             ContextFormat::Pandera => {
                 let profiles = found.iter().flat_map(|one| &one.profiles);
-                let schemas: Vec<_> = profiles.filter_map(infer).collect();
+                let schemas: Vec<_> = profiles.flat_map(infer_all).collect();
                 to_pandera(&schemas)
             }
         }

@@ -1,5 +1,6 @@
 //! The schema of a sample: types and nullability, as data; `pandera` prints it.
 
+mod excel;
 pub mod pandera;
 mod parquet;
 
@@ -41,10 +42,34 @@ pub struct SchemaColumn {
     pub nullable: bool,
 }
 
-/// Infers the schema of a sample; `None` where it is no table of named columns.
+/// Infers the schema of a sample, of a workbook that of its first sheet; `None` where it is no table of named columns.
 #[must_use]
 pub fn infer(profile: &SampleProfile) -> Option<Schema> {
-    let table = profile.tables().next()?;
+    infer_all(profile).into_iter().next()
+}
+
+/// Infers the schema of every table of a sample. Those of a workbook of several sheets are named by sample and sheet.
+#[must_use]
+pub fn infer_all(profile: &SampleProfile) -> Vec<Schema> {
+    let mut taken = HashSet::new();
+    let is_only = profile.tables().nth(1).is_none();
+    let mut schemas = Vec::new();
+    for table in profile.tables() {
+        let Some(mut schema) = infer_table(profile, table) else {
+            continue;
+        };
+        if let Layout::Sheet { name, .. } = &table.layout {
+            schema.sample = excel::name(&profile.name, name, is_only);
+            while !taken.insert(schema.sample.clone()) {
+                schema.sample.push('_');
+            }
+        }
+        schemas.push(schema);
+    }
+    schemas
+}
+
+fn infer_table(profile: &SampleProfile, table: &TableProfile) -> Option<Schema> {
     if table.columns.is_empty()
         || table
             .columns
@@ -53,10 +78,12 @@ pub fn infer(profile: &SampleProfile) -> Option<Schema> {
     {
         return None;
     }
+    let place = excel_place(&table.layout);
     let columns = match &table.layout {
         Layout::Delimited { .. } => delimited_columns(table),
         Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument => json_columns(table),
         Layout::Parquet { header, index, .. } => parquet::columns(table, header.as_deref(), index),
+        Layout::Sheet { .. } => excel::columns(table, place.as_ref()?),
     };
     let reader = match &table.layout {
         Layout::Delimited {
@@ -77,11 +104,33 @@ pub fn infer(profile: &SampleProfile) -> Option<Schema> {
                 .to_owned()
         }
         Layout::Parquet { .. } => parquet::READER.to_owned(),
+        Layout::Sheet { .. } => excel::reader(&columns, place.as_ref()?),
     };
     Some(Schema {
         sample: profile.name.clone(),
         columns,
         reader,
+    })
+}
+
+fn excel_place(layout: &Layout) -> Option<excel::Place<'_>> {
+    let Layout::Sheet {
+        name,
+        header_row,
+        first_row,
+        first_column,
+        blank_rows,
+        ..
+    } = layout
+    else {
+        return None;
+    };
+    Some(excel::Place {
+        sheet: name,
+        header_row: *header_row,
+        first_row: *first_row,
+        first_column: *first_column,
+        blank_rows: *blank_rows,
     })
 }
 
@@ -93,7 +142,7 @@ const fn is_json(table: &TableProfile) -> bool {
 }
 
 fn delimited_columns(table: &TableProfile) -> Vec<SchemaColumn> {
-    let names = pandas_names(&table.columns);
+    let names = pandas_names(&table.columns, 0);
     let column = |(column, name): (&ColumnProfile, String)| SchemaColumn {
         name,
         type_: column.type_,
@@ -104,8 +153,8 @@ fn delimited_columns(table: &TableProfile) -> Vec<SchemaColumn> {
 }
 
 /// The names that `pandas.read_csv` gives: `a`, `a.1` for a repeated one, `Unnamed: 3` for an empty one.
-fn pandas_names(columns: &[ColumnProfile]) -> Vec<String> {
-    let mut names: Vec<String> = (0..)
+fn pandas_names(columns: &[ColumnProfile], first: u64) -> Vec<String> {
+    let mut names: Vec<String> = (first..)
         .zip(columns)
         .map(|(position, column)| {
             if column.name.is_empty() {

@@ -15,7 +15,7 @@ use crate::api::CodeGenTask;
 use crate::api::status::ArtifactRef;
 use crate::api::values::{FileFormat, Output};
 use crate::data::profile::SampleProfile;
-use crate::data::schema::infer;
+use crate::data::schema::infer_all;
 use crate::data::schema::pandera::to_pandera;
 use crate::engine::run::RunRecord;
 use crate::ledger::{Ledger, Store};
@@ -124,7 +124,7 @@ async fn run_record(executed: &Executed) -> Result<Option<RunRecord>, RunError> 
 
 fn schemas(profiles: &[u8]) -> Option<String> {
     let profiles: Vec<SampleProfile> = serde_json::from_slice(profiles).ok()?;
-    let schemas: Vec<_> = profiles.iter().filter_map(infer).collect();
+    let schemas: Vec<_> = profiles.iter().flat_map(infer_all).collect();
     (!schemas.is_empty()).then(|| to_pandera(&schemas))
 }
 

@@ -29,6 +29,9 @@ pub(super) fn print_rows(text: &mut String, table: &TableProfile, most: usize) {
         Layout::Delimited { .. } => {
             writeln!(text, "{} of {} rows as in the file:", rows.len(), table.records)
         }
+        Layout::Sheet { .. } => {
+            writeln!(text, "{} of {} rows, here as CSV:", rows.len(), table.records)
+        }
         Layout::Parquet { header, .. } => {
             let form = if header.is_some() { "CSV" } else { "JSON by path" };
             writeln!(text, "{} of {} rows, here as {form}:", rows.len(), table.records)
@@ -41,6 +44,9 @@ pub(super) fn print_rows(text: &mut String, table: &TableProfile, most: usize) {
             ..
         } => Some((header, *delimiter)),
         Layout::Parquet {
+            header: Some(header), ..
+        }
+        | Layout::Sheet {
             header: Some(header), ..
         } => Some((header, ',')),
         _ => None,

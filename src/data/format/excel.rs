@@ -19,6 +19,8 @@ type Input = BufReader<Seekable>;
 
 /// A workbook whose parts are known.
 pub struct Workbook {
+    /// Its kind.
+    pub package: Package,
     kind: Kind,
     sheets: Vec<Sheet>,
 }
@@ -84,10 +86,12 @@ impl Workbook {
             Package::Xls => guarded(|| Xls::new(input)).map(|book| Kind::Xls(Box::new(book))),
             Package::Ods => guarded(|| Ods::new(input)).map(|book| Kind::Ods(Box::new(book))),
         };
-        Ok(opened.map(Self::with_sheets).map_err(WorkbookError::Unreadable))
+        Ok(opened
+            .map(|kind| Self::with_sheets(package, kind))
+            .map_err(WorkbookError::Unreadable))
     }
 
-    fn with_sheets(kind: Kind) -> Self {
+    fn with_sheets(package: Package, kind: Kind) -> Self {
         let listed = match &kind {
             Kind::Xlsx(book) => book.sheets_metadata(),
             Kind::Xlsb(book) => book.sheets_metadata(),
@@ -102,7 +106,11 @@ impl Workbook {
                 has_cells: sheet.typ == SheetType::WorkSheet,
             })
             .collect();
-        Self { kind, sheets }
+        Self {
+            package,
+            kind,
+            sheets,
+        }
     }
 
     /// Its sheets, in its order.
@@ -167,6 +175,20 @@ fn first_line(text: &str) -> String {
     line[..line.floor_char_boundary(200)].to_owned()
 }
 
+fn borrowed(value: &Data) -> DataRef<'_> {
+    match value {
+        Data::Int(value) => DataRef::Int(*value),
+        Data::Float(value) => DataRef::Float(*value),
+        Data::String(text) => DataRef::SharedString(text),
+        Data::Bool(value) => DataRef::Bool(*value),
+        Data::DateTime(moment) => DataRef::DateTime(*moment),
+        Data::DateTimeIso(text) => DataRef::DateTimeIso(text.clone()),
+        Data::DurationIso(text) => DataRef::DurationIso(text.clone()),
+        Data::Error(error) => DataRef::Error(error.clone()),
+        Data::Empty => DataRef::Empty,
+    }
+}
+
 /// Gathers cells into rows.
 struct Rows<'t, F> {
     take: &'t mut F,
@@ -193,9 +215,11 @@ impl<'t, F: FnMut(&SheetRow)> Rows<'t, F> {
     fn range(&mut self, range: &calamine::Range<Data>) -> SheetNotes {
         let (first_row, first_column) = range.start().unwrap_or_default();
         for (row, column, value) in range.used_cells() {
-            let column = u32::try_from(column).unwrap_or(u32::MAX).saturating_add(first_column);
+            let column = u32::try_from(column)
+                .unwrap_or(u32::MAX)
+                .saturating_add(first_column);
             let row = u32::try_from(row).unwrap_or(u32::MAX).saturating_add(first_row);
-            if let Some(cell) = SheetCell::of(column, value.as_ref()) {
+            if let Some(cell) = SheetCell::of(column, borrowed(value)) {
                 self.push(row, cell);
             }
         }

@@ -88,7 +88,9 @@ fn parts(input: Seekable) -> zip::result::ZipResult<Parts> {
             }
             name if name.eq_ignore_ascii_case(TEXTS) => parts.texts = size,
             name if name.eq_ignore_ascii_case("[Content_Types].xml") || name.starts_with("xl/") => {
-                parts.package = parts.package.or_else(|| name.starts_with("xl/").then_some(Package::Xlsx));
+                parts.package = parts
+                    .package
+                    .or_else(|| name.starts_with("xl/").then_some(Package::Xlsx));
             }
             _ => {}
         }
