@@ -9,6 +9,7 @@ pub mod column;
 pub mod context;
 pub mod describe;
 pub mod detect;
+pub mod exposure;
 pub mod format;
 pub mod outputs;
 pub mod profile;
@@ -54,7 +55,9 @@ pub enum DataError {
         file: String,
     },
     /// The file is of a format whose values cannot be looked at.
-    #[error("cannot check columns of {file}: it is {format}, not a table; use CSV, TSV, JSON or JSONLines")]
+    #[error(
+        "cannot check columns of {file}: it is {format}, not a table; use CSV, TSV, JSON, JSONLines, Parquet or Excel"
+    )]
     NotATable {
         /// File name as the user knows it.
         file: String,

@@ -12,6 +12,7 @@ use super::profile::{ColumnProfile, ColumnType, Layout, SampleProfile, TableProf
 use super::source::Encoding;
 use crate::data::column::temporal::TimeStats;
 use crate::data::format::json::ROOT_PATH;
+use crate::pipeline::checks::{ColumnCheck, Rule};
 
 use pandera::literal;
 
@@ -45,17 +46,18 @@ pub struct SchemaColumn {
 /// Infers the schema of a sample, of a workbook that of its first sheet; `None` where it is no table of named columns.
 #[must_use]
 pub fn infer(profile: &SampleProfile) -> Option<Schema> {
-    infer_all(profile).into_iter().next()
+    infer_all(profile, &[]).into_iter().next()
 }
 
 /// Infers the schema of every table of a sample. Those of a workbook of several sheets are named by sample and sheet.
+/// A column whose spelling a check looks at is read as text where the file has a spelling: a number or date has lost it.
 #[must_use]
-pub fn infer_all(profile: &SampleProfile) -> Vec<Schema> {
+pub fn infer_all(profile: &SampleProfile, checks: &[ColumnCheck]) -> Vec<Schema> {
     let mut taken = HashSet::new();
     let is_only = profile.tables().nth(1).is_none();
     let mut schemas = Vec::new();
     for table in profile.tables() {
-        let Some(mut schema) = infer_table(profile, table) else {
+        let Some(mut schema) = infer_table(profile, table, checks) else {
             continue;
         };
         if let Layout::Sheet { name, .. } = &table.layout {
@@ -69,7 +71,7 @@ pub fn infer_all(profile: &SampleProfile) -> Vec<Schema> {
     schemas
 }
 
-fn infer_table(profile: &SampleProfile, table: &TableProfile) -> Option<Schema> {
+fn infer_table(profile: &SampleProfile, table: &TableProfile, checks: &[ColumnCheck]) -> Option<Schema> {
     if table.columns.is_empty()
         || table
             .columns
@@ -79,12 +81,19 @@ fn infer_table(profile: &SampleProfile, table: &TableProfile) -> Option<Schema> 
         return None;
     }
     let place = excel_place(&table.layout);
-    let columns = match &table.layout {
+    let mut columns = match &table.layout {
         Layout::Delimited { .. } => delimited_columns(table),
         Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument => json_columns(table),
         Layout::Parquet { header, index, .. } => parquet::columns(table, header.as_deref(), index),
         Layout::Sheet { .. } => excel::columns(table, place.as_ref()?),
     };
+    if matches!(table.layout, Layout::Delimited { .. }) {
+        for check in checks.iter().filter(|check| matches!(check.rule, Rule::Regex(_))) {
+            for column in columns.iter_mut().filter(|column| column.name == check.column) {
+                column.dtype = Some("string".to_owned());
+            }
+        }
+    }
     let reader = match &table.layout {
         Layout::Delimited {
             delimiter, header, ..

@@ -147,11 +147,14 @@ impl Source {
         })
     }
 
-    /// Opens the bytes, as they are packed, for reading at any place. Whether the file changed meanwhile shows in `settle`.
+    /// Opens the bytes as they stand there, to be read at any place.
     pub fn open_seekable(&self) -> io::Result<Seekable> {
-        let opened = Arc::clone(self.opened()?);
+        let opened = self.opened()?;
         opened.is_settled.store(false, Ordering::Relaxed);
-        Ok(Seekable { opened, position: 0 })
+        Ok(Seekable {
+            opened: Arc::clone(opened),
+            position: 0,
+        })
     }
 
     /// Opens the content decoded to UTF-8, without byte order mark and with a line feed in every line end.
@@ -273,7 +276,7 @@ impl Bytes {
     }
 }
 
-/// Bytes that are read at any place.
+/// The bytes of an open source, read at any place. It notices no change: call `Source::settle` when all is read.
 #[derive(Clone, Debug)]
 pub struct Seekable {
     opened: Arc<Opened>,
@@ -281,9 +284,18 @@ pub struct Seekable {
 }
 
 impl Seekable {
-    /// How many there are.
+    /// How many bytes there are.
     pub fn size(&self) -> io::Result<u64> {
         self.opened.bytes.size()
+    }
+
+    /// The same bytes from another place on.
+    #[must_use]
+    pub fn at(&self, position: u64) -> Self {
+        Self {
+            opened: Arc::clone(&self.opened),
+            position,
+        }
     }
 }
 
@@ -302,7 +314,8 @@ impl Seek for Seekable {
             SeekFrom::End(offset) => self.size()?.checked_add_signed(offset),
             SeekFrom::Current(offset) => self.position.checked_add_signed(offset),
         };
-        self.position = position.ok_or(io::ErrorKind::InvalidInput)?;
+        self.position = position
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a place before the start"))?;
         Ok(self.position)
     }
 }

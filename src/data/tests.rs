@@ -7,15 +7,21 @@ use crate::api::values::FileFormat;
 use crate::pipeline::checks::{ColumnCheck, Rule};
 
 use super::checks;
-use super::context::{Context, render};
+use super::context::{self, Context};
 use super::describe::{Options, describe_source};
 use super::profile::{ColumnType, Content, SampleProfile, TableProfile};
 use super::schema;
 use super::source::Source;
+use crate::api::common::Exposure;
 use crate::data::column::distinct::DistinctCount;
+use crate::data::exposure::Exposed;
 
 const SALES: &[u8] = include_bytes!("testdata/sales.csv");
 const SENSOR: &[u8] = include_bytes!("testdata/sensor.csv");
+
+fn render(profiles: &[SampleProfile], max_tokens: u64, max_rows: usize) -> Context {
+    context::render(&Exposed::all(profiles, Exposure::Rows), max_tokens, max_rows)
+}
 
 /// One line a number.
 fn lines(numbers: std::ops::Range<u64>, line: impl Fn(u64) -> String) -> String {
@@ -357,7 +363,7 @@ fn describe_everything(bytes: &[u8], file_name: &str) {
     let context = render(std::slice::from_ref(&profile), 500, 10);
     assert!(context.estimated_tokens <= 500);
     let schemas: Vec<_> = schema::infer(&profile).into_iter().collect();
-    let _ = schema::pandera::to_pandera(&schemas);
+    let _ = schema::pandera::to_pandera(&schemas, &[]);
     let source = Source::bytes(bytes);
     let names = profile
         .tables()
@@ -369,7 +375,7 @@ fn describe_everything(bytes: &[u8], file_name: &str) {
         .map(|column| ColumnCheck {
             constraint: 0,
             column,
-            rule: Rule::GreaterThan(0.0),
+            rule: Rule::GreaterThan(0.into()),
         })
         .collect::<Vec<_>>();
     let _ = checks::evaluate(&source, file_name, None, &found);

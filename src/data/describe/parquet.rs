@@ -12,7 +12,7 @@ use crate::data::column::cell::Cell;
 use crate::data::format::parquet::{Found, GroupReader, Logical, ParquetFile};
 use crate::data::format::shape::LISTED_PLACES;
 use crate::data::profile::{Content, Layout, TableProfile};
-use crate::data::rows::{Built, DESCRIBED_COLUMNS, TableBuilder};
+use crate::data::rows::{DESCRIBED_COLUMNS, TableBuilder};
 use crate::data::source::Source;
 
 use super::Options;
@@ -131,14 +131,9 @@ fn table(file: &ParquetFile, options: Options, bounds: Bounds, remarks: &mut Vec
         && parts.len() == file.metadata().num_row_groups();
     let (read_records, total) = (reading.builder.records(), reading.total);
     let present = (!is_flat).then_some(reading.present.as_slice());
-    let Built {
-        mut columns,
-        mut rows,
-        mut keys,
-        mut duplicate_records,
-        remarks: doubts,
-    } = reading.builder.finish(options.max_rows, present);
-    remarks.extend(doubts);
+    let mut built = reading.builder.finish(options.max_rows, present);
+    let (mut columns, mut rows) = (built.columns, built.rows);
+    remarks.append(&mut built.remarks);
     for (column, leaf) in columns.iter_mut().zip(leaves) {
         column.declared = Some(leaf.logical.describe());
         if leaf.logical == Logical::Binary {
@@ -150,8 +145,6 @@ fn table(file: &ParquetFile, options: Options, bounds: Bounds, remarks: &mut Vec
         empty_remark(read_records, remarks);
     } else {
         footer::lay_over(file, total, &mut columns);
-        keys.clear();
-        duplicate_records = None;
         remarks.push(share_remark(file, read_records, total, &reading.parts));
     }
     if !index.is_empty() {
@@ -172,8 +165,8 @@ fn table(file: &ParquetFile, options: Options, bounds: Bounds, remarks: &mut Vec
         longer_records: 0,
         columns,
         column_count: leaves.len() as u64,
-        keys,
-        duplicate_records,
+        keys: if is_whole { built.keys } else { Vec::new() },
+        duplicate_records: built.duplicate_records.filter(|_| is_whole),
         rows,
     }
 }

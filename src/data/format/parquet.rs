@@ -4,7 +4,7 @@
 mod leaf;
 mod value;
 
-use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
+use std::io::{self, Read as _};
 
 use bytes::Bytes;
 use parquet::column::reader::{ColumnReader, get_column_reader};
@@ -41,34 +41,33 @@ pub enum Found<'a> {
 }
 
 /// Where the bytes are.
-struct Input(Seekable);
+struct Input {
+    bytes: Seekable,
+    length: u64,
+}
 
 impl Length for Input {
     fn len(&self) -> u64 {
-        self.0.size().unwrap_or(0)
+        self.length
     }
 }
 
 impl ChunkReader for Input {
-    type T = BufReader<Seekable>;
+    type T = io::BufReader<Seekable>;
 
     fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
-        let mut reader = self.0.clone();
-        reader.seek(SeekFrom::Start(start))?;
-        Ok(BufReader::new(reader))
+        Ok(io::BufReader::new(self.bytes.at(start)))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
         // A length that a hostile header claims must not become an allocation.
-        if start.saturating_add(length as u64) > self.len() {
+        if start.saturating_add(length as u64) > self.length {
             return Err(ParquetError::EOF(format!(
                 "{length} bytes at {start} lie beyond the end of the file"
             )));
         }
-        let mut reader = self.0.clone();
-        reader.seek(SeekFrom::Start(start))?;
         let mut bytes = vec![0; length];
-        reader.read_exact(&mut bytes)?;
+        self.bytes.at(start).read_exact(&mut bytes)?;
         Ok(bytes.into())
     }
 }
@@ -76,7 +75,9 @@ impl ChunkReader for Input {
 impl ParquetFile {
     /// Reads the footer; the error says why there is none.
     pub fn open(source: &Source) -> io::Result<Result<Self, String>> {
-        let input = Input(source.open_seekable()?);
+        let bytes = source.open_seekable()?;
+        let length = bytes.size()?;
+        let input = Input { bytes, length };
         Ok(guarded(|| SerializedFileReader::new(input)).map(|reader| {
             let leaves = leaf::leaves(reader.metadata().file_metadata().schema_descr());
             Self { reader, leaves }

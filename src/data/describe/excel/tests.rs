@@ -3,12 +3,18 @@
 use rust_xlsxwriter::{ExcelDateTime, Format, Formula, Workbook as Writer};
 
 use super::*;
+use crate::api::common::Exposure;
 use crate::data::context::render;
 use crate::data::describe::describe_source;
+use crate::data::exposure::Exposed;
 use crate::data::profile::{ColumnType, SampleProfile};
 
 fn profile(bytes: &[u8], file_name: &str) -> SampleProfile {
     describe_source(&Source::bytes(bytes), "sample", file_name, &Options::default()).unwrap()
+}
+
+fn context(profile: SampleProfile) -> String {
+    render(&[Exposed::new(profile, Exposure::Rows)], 4_000, 100).text
 }
 
 /// A workbook with a sheet of titles, gaps and errors, an empty one and a hidden one.
@@ -65,5 +71,127 @@ fn sheets_are_tables_with_their_oddities_said() {
         ]
     );
     assert_eq!(sales.columns[2].nulls, [("#DIV/0!".to_owned(), 1)]);
-    insta::assert_snapshot!(render(std::slice::from_ref(&profile), 4_000, 2).text);
+    insta::assert_snapshot!(context(profile));
+}
+
+fn archive(parts: &[(&str, &[u8])]) -> Vec<u8> {
+    use std::io::Write as _;
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, bytes) in parts {
+        let options = zip::write::SimpleFileOptions::default();
+        writer.start_file(*name, options).unwrap();
+        writer.write_all(bytes).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+/// An archive whose directory says that a part has `size` bytes.
+fn claiming(part: &str, size: u32) -> Vec<u8> {
+    let mut bytes = archive(&[("xl/workbook.xml", b"<workbook/>"), (part, b"<sst/>")]);
+    let entries: Vec<_> = memchr::memmem::find_iter(&bytes, b"PK\x01\x02").collect();
+    let at = entries.last().unwrap() + 24;
+    bytes[at..at + 4].copy_from_slice(&size.to_le_bytes());
+    bytes
+}
+
+#[test]
+fn a_workbook_of_openpyxl_has_its_traps_told() {
+    let bytes = include_bytes!("../../testdata/openpyxl.xlsx");
+    insta::assert_snapshot!(context(profile(bytes, "x.xlsx")));
+}
+
+#[test]
+fn a_workbook_that_unpacks_to_gigabytes_is_refused_with_its_size() {
+    for (part, size, reason) in [
+        (
+            "xl/worksheets/sheet1.xml",
+            0xf000_0000,
+            "it unpacks to 3841 MiB, and at most 1024 MiB are read",
+        ),
+        (
+            "xl/sharedStrings.xml",
+            100 << 20,
+            "its table of texts unpacks to 100 MiB, and at most 48 MiB are read",
+        ),
+    ] {
+        let source = Source::bytes(&claiming(part, size));
+        let error = describe_source(&source, "sample", "x.xlsx", &Options::default()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("cannot read x.xlsx as Excel: {reason}")
+        );
+    }
+}
+
+#[test]
+fn content_decides_what_is_a_workbook() {
+    let workbook = odd_workbook();
+    let kinds = [
+        (
+            profile(&workbook, "x.csv"),
+            "Excel",
+            "named .csv, but its content is Excel",
+        ),
+        (
+            profile(b"a,b\n1,2\n", "x.xlsx"),
+            "CSV",
+            "named .xlsx, but its content is CSV",
+        ),
+        (
+            profile(&archive(&[("a.txt", b"words")]), "x.csv"),
+            "binary",
+            "named .csv, but its content is a ZIP archive",
+        ),
+        (
+            profile(&archive(&[("a.txt", b"words")]), "x.xlsx"),
+            "Excel",
+            "not readable as a workbook: it is no workbook",
+        ),
+        (
+            profile(&workbook[..workbook.len() / 2], "x.xlsx"),
+            "Excel",
+            "not readable as a workbook: ",
+        ),
+        (
+            profile(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "x.xls"),
+            "Excel",
+            "not readable as a workbook: ",
+        ),
+    ];
+    for (profile, format, remark) in kinds {
+        let remarks = profile.remarks.join("\n");
+        assert_eq!(super::super::format_name(profile.format), format, "{remarks}");
+        assert!(remarks.contains(remark), "{remarks}");
+    }
+}
+
+#[test]
+fn a_sheet_that_breaks_off_is_described_up_to_there() {
+    let mut rows = String::new();
+    for row in 1..=50 {
+        rows.push_str(&format!(
+            r#"<row r="{row}"><c r="A{row}" t="str"><v>v{row}</v></c></row>"#
+        ));
+    }
+    let sheet = format!(
+        r#"<worksheet><sheetData>{rows}<row r="51"><c r="A51" t="s"><v>9</v></c></row></sheetData></worksheet>"#
+    );
+    let bytes = archive(&[
+        ("[Content_Types].xml", b"<Types/>"),
+        ("xl/workbook.xml", br#"<workbook xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="S" sheetId="1" r:id="rId1"/></sheets></workbook>"#),
+        ("xl/_rels/workbook.xml.rels", br#"<Relationships><Relationship Id="rId1" Type="t/worksheet" Target="worksheets/sheet1.xml"/></Relationships>"#),
+        ("xl/worksheets/sheet1.xml", sheet.as_bytes()),
+    ]);
+    let profile = profile(&bytes, "x.xlsx");
+    assert_eq!(
+        profile.tables().next().unwrap().records,
+        49,
+        "{:?}",
+        profile.remarks
+    );
+    assert!(
+        profile.remarks[0].starts_with("sheet \"S\" is not readable beyond row 50 ("),
+        "{:?}",
+        profile.remarks
+    );
 }

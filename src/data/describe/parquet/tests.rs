@@ -9,9 +9,11 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
 use super::*;
+use crate::api::common::Exposure;
 use crate::data::column::distinct::DistinctCount;
 use crate::data::context::render;
 use crate::data::describe::describe_source;
+use crate::data::exposure::Exposed;
 use crate::data::profile::{ColumnType, SampleProfile};
 
 /// Row groups of `rows` rows each: a number that rises over all of them, and a text of three values.
@@ -76,7 +78,7 @@ fn every_row_group_counts_and_rows_stand_as_csv() {
     );
     assert_eq!(city.nulls, [("null".to_owned(), 30)]);
     assert_eq!((city.values, city.distinct), (270, DistinctCount::Exact(3)));
-    let context = render(std::slice::from_ref(&profile), 4_000, 100).text;
+    let context = render(&[Exposed::new(profile.clone(), Exposure::Rows)], 4_000, 100).text;
     assert!(
         context.starts_with("## sample (x.parquet): Parquet (SNAPPY), 300 rows, 2 columns, 3 row groups\nid int64 0..299 unique\ncity string"),
         "{context}"
@@ -163,4 +165,47 @@ fn a_cut_file_is_a_remark() {
 fn equal_bytes_give_equal_profiles() {
     let bytes = file(2, 3_000, Compression::SNAPPY);
     assert_eq!(profile(&bytes), profile(&bytes));
+}
+
+macro_rules! testdata {
+    ($name:literal) => {
+        include_bytes!(concat!("../../testdata/", $name))
+    };
+}
+
+fn context(bytes: &[u8]) -> String {
+    let exposed = Exposed::new(profile(bytes), Exposure::Rows);
+    render(&[exposed], 4_000, 100).text
+}
+
+#[test]
+fn a_file_of_pandas_has_its_index_and_missing_values_told() {
+    insta::assert_snapshot!(context(testdata!("pandas.parquet")));
+}
+
+#[test]
+fn every_type_of_pyarrow_is_read_and_named() {
+    insta::assert_snapshot!(context(testdata!("pyarrow.parquet")));
+}
+
+#[test]
+fn nested_records_of_duckdb_stand_as_json_by_path() {
+    insta::assert_snapshot!(context(testdata!("duckdb.parquet")));
+}
+
+#[test]
+fn row_groups_of_polars_are_one_table() {
+    insta::assert_snapshot!(context(testdata!("polars.parquet")));
+}
+
+#[test]
+fn a_codec_that_is_not_read_leaves_what_the_footer_says() {
+    insta::assert_snapshot!(context(testdata!("brotli.parquet")));
+}
+
+#[test]
+fn moments_in_96_bits_are_read() {
+    let profile = profile(testdata!("int96.parquet"));
+    let times = only_table(&profile).columns[0].times.as_ref().unwrap();
+    assert_eq!((times.min.as_str(), times.count), ("2026-01-01 12:30:00", 1));
 }
