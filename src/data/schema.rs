@@ -304,6 +304,9 @@ fn read_csv(
 }
 
 #[cfg(test)]
+mod columnar_tests;
+
+#[cfg(test)]
 mod tests {
     use super::super::describe::{Options, describe_source};
     use super::super::source::Source;

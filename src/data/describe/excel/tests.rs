@@ -178,6 +178,7 @@ fn a_sheet_that_breaks_off_is_described_up_to_there() {
     );
     let bytes = archive(&[
         ("[Content_Types].xml", b"<Types/>"),
+        ("_rels/.rels", br#"<Relationships><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>"#),
         ("xl/workbook.xml", br#"<workbook xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="S" sheetId="1" r:id="rId1"/></sheets></workbook>"#),
         ("xl/_rels/workbook.xml.rels", br#"<Relationships><Relationship Id="rId1" Type="t/worksheet" Target="worksheets/sheet1.xml"/></Relationships>"#),
         ("xl/worksheets/sheet1.xml", sheet.as_bytes()),

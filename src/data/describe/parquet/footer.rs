@@ -23,7 +23,10 @@ pub(super) fn lay_over(file: &ParquetFile, records: u64, columns: &mut [ColumnPr
             } else {
                 Vec::new()
             };
-            column.values = records.saturating_sub(nulls);
+            // A column of which no value was read says nothing of values.
+            if column.values > 0 {
+                column.values = records.saturating_sub(nulls);
+            }
         }
         if let Some((min, max)) = chunks.as_deref().and_then(|chunks| extremes(chunks, leaf)) {
             put_extremes(column, leaf, min, max);
