@@ -102,6 +102,7 @@ pub(super) fn excel(source: &Source, runs: &mut [Run<'_>], file_name: &str) -> R
             sheet: (!is_only).then_some(sheet.name.as_str()),
             runs: &mut *runs,
             bound: Vec::new(),
+            above: 0,
             records: 0,
         });
         let read = workbook.each_row(&sheet.name, |row| reader.row(row));
@@ -117,11 +118,14 @@ struct SheetChecks<'s, 'r, 'c> {
     runs: &'r mut [Run<'c>],
     /// Column of the sheet, counted from 0, and position of the check.
     bound: Vec<(u32, usize)>,
+    /// Rows above the records.
+    above: u64,
     records: u64,
 }
 
 impl Visit for SheetChecks<'_, '_, '_> {
     fn header(&mut self, header: &Header) {
+        self.above = header.row.unwrap_or(header.first_row.saturating_sub(1));
         for (position, run) in self.runs.iter_mut().enumerate() {
             let column = (header.first_column..)
                 .zip(&header.names)
@@ -136,7 +140,8 @@ impl Visit for SheetChecks<'_, '_, '_> {
     fn record(&mut self, row: &SheetRow) {
         self.records += 1;
         let place = Place {
-            record: self.records,
+            // pandas reads empty rows as records.
+            record: row.number.saturating_sub(self.above),
             line: row.number,
         };
         for (column, position) in &self.bound {

@@ -133,9 +133,8 @@ impl SheetTable {
         }
     }
 
-    /// The profile of the sheet; `None` where it has no value at all. Doubts read on from the name of the sheet.
-    fn finish(self, name: &str, options: Options, doubts: &mut Vec<String>) -> Option<TableProfile> {
-        let header = self.header?;
+    /// What is odd about where its cells stand.
+    fn layout_doubts(&self, header: &Header, doubts: &mut Vec<String>) {
         if header.titles > 0 {
             doubts.push(format!("has rows with values above its table: {}", header.titles));
         }
@@ -178,10 +177,16 @@ impl SheetTable {
                 self.outside.list_rows()
             ));
         }
-        let records = self.builder.records();
-        if records == 0 {
+        if self.builder.records() == 0 {
             doubts.push("has a header and no records".to_owned());
         }
+    }
+
+    /// The profile of the sheet; `None` where it has no value at all. Doubts read on from the name of the sheet.
+    fn finish(self, name: &str, options: Options, doubts: &mut Vec<String>) -> Option<TableProfile> {
+        let header = self.header.clone()?;
+        let records = self.builder.records();
+        self.layout_doubts(&header, doubts);
         let built = self.builder.finish(options.max_rows, None);
         let Built {
             columns,

@@ -31,8 +31,11 @@ pub(super) enum Names {
 impl Names {
     pub(super) fn of(table: &TableProfile) -> Self {
         match &table.layout {
-            Layout::Delimited { header: Some(_), .. } if is_doubtful(&table.columns) => Self::Numbered,
-            Layout::Sheet { header: Some(_), .. } if is_doubtful(&table.columns) => Self::Numbered,
+            Layout::Delimited { header: Some(_), .. } | Layout::Sheet { header: Some(_), .. }
+                if is_doubtful(&table.columns) =>
+            {
+                Self::Numbered
+            }
             Layout::Delimited { .. } | Layout::Parquet { .. } | Layout::Sheet { .. } => Self::All,
             Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument => {
                 let shown = table

@@ -10,6 +10,7 @@ import uuid
 
 import duckdb
 import openpyxl
+import openpyxl.chart
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -95,7 +96,9 @@ def openpyxl_file() -> None:
         sheet.append([f"0{row}", row + 0.5, row == 0, moment.date(), moment, moment.time(), f"=B{row + 2}*2", row, "NA"])
     sheet.append([])
     sheet.append(["09", None])
-    book.create_chartsheet("Chart")
+    chart = openpyxl.chart.BarChart()
+    chart.add_data(openpyxl.chart.Reference(sheet, min_col=2, min_row=1, max_row=4), titles_from_data=True)
+    book.create_chartsheet("Chart").add_chart(chart)
     book.save(HERE / "openpyxl.xlsx")
 
 

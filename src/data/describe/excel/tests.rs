@@ -167,12 +167,8 @@ fn content_decides_what_is_a_workbook() {
 
 #[test]
 fn a_sheet_that_breaks_off_is_described_up_to_there() {
-    let mut rows = String::new();
-    for row in 1..=50 {
-        rows.push_str(&format!(
-            r#"<row r="{row}"><c r="A{row}" t="str"><v>v{row}</v></c></row>"#
-        ));
-    }
+    let row = |row| format!(r#"<row r="{row}"><c r="A{row}" t="str"><v>v{row}</v></c></row>"#);
+    let rows = (1..=50).map(row).collect::<Vec<_>>().concat();
     let sheet = format!(
         r#"<worksheet><sheetData>{rows}<row r="51"><c r="A51" t="s"><v>9</v></c></row></sheetData></worksheet>"#
     );

@@ -53,7 +53,8 @@ fn null_count(chunks: &[&Statistics]) -> Option<u64> {
 fn extremes(chunks: &[&Statistics], leaf: &Leaf) -> Option<(String, String)> {
     let is_float = matches!(leaf.logical, Logical::Float | Logical::Double);
     let unsigned = matches!(leaf.logical, Logical::Uint(_));
-    let (mut least, mut greatest): (Option<(f64, String)>, Option<(f64, String)>) = (None, None);
+    let mut least: Option<(f64, String)> = None;
+    let mut greatest: Option<(f64, String)> = None;
     for chunk in chunks {
         // Old writers ordered unsigned numbers as signed ones.
         if unsigned && chunk.is_min_max_deprecated() {

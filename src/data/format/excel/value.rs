@@ -39,11 +39,10 @@ impl SheetCell {
             DataRef::Float(value) => number(value),
             DataRef::Bool(true) => (Held::Bool(true), "TRUE".to_owned()),
             DataRef::Bool(false) => (Held::Bool(false), "FALSE".to_owned()),
-            DataRef::String(text) => (Held::Text, text),
+            DataRef::String(text) | DataRef::DurationIso(text) => (Held::Text, text),
             DataRef::SharedString(text) => (Held::Text, text.to_owned()),
             DataRef::DateTime(moment) => moment_text(moment),
             DataRef::DateTimeIso(text) => (Held::Moment, iso(&text)),
-            DataRef::DurationIso(text) => (Held::Text, text),
             DataRef::Error(error) => {
                 let name = error_name(&error);
                 (Held::Error(name), name.to_owned())
