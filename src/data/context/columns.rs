@@ -50,9 +50,12 @@ fn column_line(column: &ColumnProfile, records: u64, detail: Detail) -> String {
         let kinds: Vec<_> = column
             .kinds
             .iter()
-            .map(|(kind, count)| match is_schema {
-                true => kind.as_str().to_owned(),
-                false => format!("{} {count}", kind.as_str()),
+            .map(|(kind, count)| {
+                if is_schema {
+                    kind.as_str().to_owned()
+                } else {
+                    format!("{} {count}", kind.as_str())
+                }
             })
             .collect();
         let _ = write!(line, " ({})", kinds.join(", "));
