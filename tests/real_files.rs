@@ -162,6 +162,14 @@ const BIRDSTRIKES: &[Answer] = &[
 const ACCESS: &[Answer] = &[
     ("how many lines", "120 lines"),
     (
+        "how every line is built",
+        "120x <ip> - - [<time>] \"<method> <path> <protocol>\" <int>",
+    ),
+    (
+        "from when to when",
+        "17/May/2015:10:05:00 +0000..17/May/2015:11:05:59 +0000",
+    ),
+    (
         "how a line is written",
         "83.149.9.216 - - [17/May/2015:10:05:03 +0000] \"GET /",
     ),

@@ -11,6 +11,8 @@ pub mod describe;
 pub mod detect;
 pub mod exposure;
 pub mod format;
+pub mod joins;
+mod lines;
 pub mod outputs;
 pub mod profile;
 mod rows;

@@ -159,7 +159,7 @@ pub(super) fn json_content(
     };
     if layout == Layout::JsonDocument && found.scan.bytes > json::LARGEST_DOCUMENT {
         remarks.push("one JSON value that is no array and larger than 32 MiB: not read whole".into());
-        return text(source, encoding, &found.scan);
+        return text(source, encoding);
     }
     let json = Json {
         source,
@@ -175,7 +175,7 @@ pub(super) fn json_content(
         ..
     } = read;
     if table.records() == 0 && (faults.count > 0 || syntax.is_some()) {
-        return text(source, encoding, &found.scan);
+        return text(source, encoding);
     }
     let (records, column_count) = (table.records(), table.path_count());
     let built = table.finish(options.max_rows);

@@ -93,7 +93,7 @@ async fn one_child_answers_several_requests_in_order() {
     };
     assert_eq!(
         **profile,
-        match requests[0].answer() {
+        match requests[0].answer(&mut Session::default()) {
             Ok(Response::Profile(profile)) => *profile,
             other => panic!("{other:?}"),
         }
@@ -103,6 +103,20 @@ async fn one_child_answers_several_requests_in_order() {
         "cannot check columns of x.txt: it is text, not a table; use CSV, TSV, JSON or JSONLines"
     );
     assert_eq!(values.as_slice(), [Ok(OutputValue::Int(42))]);
+}
+
+#[tokio::test]
+async fn a_child_finds_the_joins_of_the_samples_that_it_described() {
+    let orders = describe(b"order,sku\n1,a\n2,b\n3,a\n", "orders.csv");
+    let articles = describe(b"sku,name\na,x\nb,y\n", "articles.csv");
+    let replies = client().run(&[orders, articles, Request::Join]).await.unwrap();
+    let [_, _, Ok(Response::Joins(joins))] = replies.as_slice() else {
+        panic!("{replies:?}")
+    };
+    assert_eq!(
+        (joins.len(), joins[0].left.found, joins[0].right.is_unique),
+        (1, 2, true)
+    );
 }
 
 #[tokio::test]

@@ -261,14 +261,12 @@ fn is_in(column: &SchemaColumn, allowed: &[String]) -> String {
         }
         _ => None,
     };
-    match listed {
-        Some(listed) => format!("pa.Check.isin([{}])", listed.join(", ")),
-        None => {
-            let texts: Vec<String> = allowed.iter().map(|text| literal(text)).collect();
-            let texts = texts.join(", ");
-            element_wise(&format!("one_of({texts})"), &format!("isin([{texts}])"))
-        }
+    if let Some(listed) = listed {
+        return format!("pa.Check.isin([{}])", listed.join(", "));
     }
+    let texts: Vec<String> = allowed.iter().map(|text| literal(text)).collect();
+    let texts = texts.join(", ");
+    element_wise(&format!("one_of({texts})"), &format!("isin([{texts}])"))
 }
 
 fn number(value: Value<'_>, is_whole: bool) -> Option<String> {
