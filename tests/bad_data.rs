@@ -15,8 +15,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use codegen_operator::api::common::Exposure;
 use codegen_operator::data::context::render;
 use codegen_operator::data::describe::Options;
+use codegen_operator::data::exposure::Exposed;
 use codegen_operator::data::source::Source;
 use codegen_operator::data::worker::{Client, Limits, Request, Response};
 use flate2::Compression;
@@ -43,7 +45,7 @@ async fn told_by(client: &Client, source: Source, file_name: &str) -> String {
     };
     match replies {
         Ok(Response::Profile(profile)) => {
-            let context = render(&[*profile], 4_000, 100);
+            let context = render(&[Exposed::new(*profile, Exposure::Rows)], 4_000, 100);
             assert!(context.text.len() < 20_000, "{file_name}: {}", context.text.len());
             let is_told = |line: &&str| line.starts_with("## ") || line.starts_with("Remark: ");
             let lines: Vec<_> = context.text.lines().filter(is_told).collect();

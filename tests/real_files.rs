@@ -31,12 +31,27 @@ type Answer = (&'static str, &'static str);
 const PENGUINS: &[Answer] = &[
     ("how many rows", "CSV, 344 rows, 8 columns"),
     ("where the masses lie", "body_mass_g int 2700..6300"),
-    ("how many masses are missing, and how that is written", "body_mass_g int 2700..6300 mean 4201.75"),
+    (
+        "how many masses are missing, and how that is written",
+        "body_mass_g int 2700..6300 mean 4201.75",
+    ),
     ("what a missing value looks like", "2 \"NA\""),
-    ("how many penguins have no sex", "sex text: male 168, female 165; 11 \"NA\""),
-    ("which species there are", "species text: Adelie 152, Gentoo 124, Chinstrap 68"),
-    ("how a row is written", "Adelie,Torgersen,39.1,18.7,181,3750,male,2007"),
-    ("how a row without values is written", "Adelie,Torgersen,NA,NA,NA,NA,NA,2007"),
+    (
+        "how many penguins have no sex",
+        "sex text: male 168, female 165; 11 \"NA\"",
+    ),
+    (
+        "which species there are",
+        "species text: Adelie 152, Gentoo 124, Chinstrap 68",
+    ),
+    (
+        "how a row is written",
+        "Adelie,Torgersen,39.1,18.7,181,3750,male,2007",
+    ),
+    (
+        "how a row without values is written",
+        "Adelie,Torgersen,NA,NA,NA,NA,NA,2007",
+    ),
 ];
 const AIR_QUALITY: &[Answer] = &[
     ("what separates the fields", "separated by ';'"),
@@ -55,11 +70,23 @@ const MUNICIPALITIES: &[Answer] = &[
     ("how many rows", "128 rows, 23 columns"),
     ("which codes keep their zeros", "Codice Regione text"),
     ("that they begin with zeros", "leading zeros"),
-    ("what identifies a municipality", "Codice Comune formato alfanumerico text 6 characters unique"),
-    ("how many have a name in another language", "Denominazione altra lingua text 4..26 characters all different; 105 empty"),
+    (
+        "what identifies a municipality",
+        "Codice Comune formato alfanumerico text 6 characters unique",
+    ),
+    (
+        "how many have a name in another language",
+        "Denominazione altra lingua text 4..26 characters all different; 105 empty",
+    ),
     ("that Naples would be read as missing", "1 \"NA\""),
-    ("that codes have blanks around them", "values with blanks around them in: Progressivo del Comune (2)"),
-    ("the exact name of a column with a line break", "territoriale sovracomunale \\n(valida a fini statistici) text"),
+    (
+        "that codes have blanks around them",
+        "values with blanks around them in: Progressivo del Comune (2)",
+    ),
+    (
+        "the exact name of a column with a line break",
+        "territoriale sovracomunale \\n(valida a fini statistici) text",
+    ),
     ("how a row is written", "01;201;001; 001 ;001001;Agliè;Agliè;;1;"),
 ];
 const UNEMPLOYMENT: &[Answer] = &[
@@ -70,22 +97,43 @@ const UNEMPLOYMENT: &[Answer] = &[
 const EARTHQUAKES: &[Answer] = &[
     ("how it is written", "JSON Lines, 60 records"),
     ("where the magnitudes lie", "properties.mag float 0.2..5.6"),
-    ("what identifies an earthquake", "id text 10..12 characters unique"),
-    ("how many have no alert", "properties.alert text 5 characters all different; 59 \"null\""),
-    ("which kinds of event", "properties.type text: earthquake 57, explosion 3"),
+    (
+        "what identifies an earthquake",
+        "id text 10..12 characters unique",
+    ),
+    (
+        "how many have no alert",
+        "properties.alert text 5 characters all different; 59 \"null\"",
+    ),
+    (
+        "which kinds of event",
+        "properties.type text: earthquake 57, explosion 3",
+    ),
     ("where the coordinates are", "geometry.coordinates[] float"),
-    ("how a record is written", "{\"type\":\"Feature\",\"properties\":{\"mag\":"),
+    (
+        "how a record is written",
+        "{\"type\":\"Feature\",\"properties\":{\"mag\":",
+    ),
 ];
 const EXECUTIVE: &[Answer] = &[
     ("how it is written", "JSON array, 80 records"),
-    ("from when to when they were born", "bio.birthday date 1732-02-22..1984-08-02 unique"),
+    (
+        "from when to when they were born",
+        "bio.birthday date 1732-02-22..1984-08-02 unique",
+    ),
     ("which terms there are", "terms[].type text: prez 69, viceprez 62"),
     ("when terms began", "terms[].start date 1789-04-21..2025-01-20"),
     ("how many have a bioguide", "in 67 of 80 records"),
-    ("what identifies a person", "id.govtrack int 300008..456876 unique"),
+    (
+        "what identifies a person",
+        "id.govtrack int 300008..456876 unique",
+    ),
 ];
 const BIRDSTRIKES: &[Answer] = &[
-    ("how it is written", "Parquet (ZSTD), 1250 rows, 9 columns, 2 row groups"),
+    (
+        "how it is written",
+        "Parquet (ZSTD), 1250 rows, 9 columns, 2 row groups",
+    ),
     ("from when to when", "flight_date date 1990-01-08..2002-07-24"),
     ("where the costs lie", "cost_usd int32 0..7043545 mean 11013.27"),
     ("how many have no speed", "403 \"null\""),
@@ -101,7 +149,10 @@ const DEATHS: &[Answer] = &[
 ];
 const ACCESS: &[Answer] = &[
     ("how many lines", "120 lines"),
-    ("how a line is written", "83.149.9.216 - - [17/May/2015:10:05:03 +0000] \"GET /"),
+    (
+        "how a line is written",
+        "83.149.9.216 - - [17/May/2015:10:05:03 +0000] \"GET /",
+    ),
 ];
 
 #[rstest]
