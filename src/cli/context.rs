@@ -13,6 +13,7 @@ use super::paint::{Line, Mark};
 use super::progress::Progress;
 use super::text::{count, thousands, wrap};
 use crate::api::CodeGenTask;
+use crate::data::exposure::Exposed;
 use crate::data::profile::SampleProfile;
 use crate::data::schema::infer;
 use crate::data::schema::pandera::to_pandera;
@@ -180,7 +181,8 @@ impl Looker<'_> {
             estimated_tokens: found.context.estimated_tokens,
             cut: &found.context.cut,
             text: &found.context.text,
-            samples: &found.profiles,
+            exposure: found.task.exposure.as_str(),
+            samples: told(found),
             failed: found
                 .failed
                 .iter()
@@ -232,6 +234,12 @@ fn summary(found: &TaskContext, name: Option<&str>) -> Vec<Line> {
     lines
 }
 
+/// What the text says of the samples, as data: no more than may reach the model.
+fn told(found: &TaskContext) -> Vec<SampleProfile> {
+    let exposed = Exposed::all(&found.profiles, found.task.exposure);
+    exposed.into_iter().map(Exposed::into_profile).collect()
+}
+
 /// Control characters of the data, which would steer the terminal, in words.
 fn harmless(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -255,7 +263,8 @@ struct Report<'a> {
     estimated_tokens: u64,
     cut: &'a [String],
     text: &'a str,
-    samples: &'a [SampleProfile],
+    exposure: &'static str,
+    samples: Vec<SampleProfile>,
     failed: Vec<Failed<'a>>,
 }
 

@@ -9,12 +9,14 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
+use crate::api::common::Exposure;
 use crate::api::values::FileFormat;
 use crate::data::column::distinct::cut_at;
 use crate::pipeline::call::estimate_tokens;
 
 use super::describe::format_name;
 pub use super::describe::{Options, describe};
+use super::exposure::Exposed;
 use super::joins::JoinProfile;
 use super::profile::{Content, Layout, SampleProfile, TableProfile};
 use super::rows::cut_with_marker;
@@ -46,25 +48,27 @@ struct Detail {
     has_joins: bool,
     has_statistics: bool,
     columns: usize,
+    exposure: Exposure,
 }
 
 /// Prints the context of some samples in at most `max_tokens` (estimated) with at most `max_rows` rows of each.
 /// What exceeds the budget goes in this order: rows, joins, statistics of columns, columns.
 #[must_use]
-pub fn render(
-    profiles: &[SampleProfile],
-    joins: &[JoinProfile],
-    max_tokens: u64,
-    max_rows: usize,
-) -> Context {
-    let tables = || profiles.iter().flat_map(SampleProfile::tables);
-    let most_rows = profiles.iter().map(shown_rows).max().unwrap_or(0).min(max_rows);
+pub fn render(samples: &[Exposed], joins: &[JoinProfile], max_tokens: u64, max_rows: usize) -> Context {
+    let tables = || samples.iter().flat_map(|sample| sample.profile().tables());
+    let most_rows = samples
+        .iter()
+        .map(|sample| shown_rows(sample.profile()))
+        .max()
+        .unwrap_or(0)
+        .min(max_rows);
     let most_columns = tables().map(|table| table.columns.len()).max().unwrap_or(0);
     let full = Detail {
         rows: most_rows,
         has_joins: true,
         has_statistics: true,
         columns: most_columns,
+        exposure: Exposure::default(),
     };
     let apart = Detail {
         rows: 0,
@@ -75,7 +79,7 @@ pub fn render(
         has_statistics: false,
         ..apart
     };
-    let fits = |detail: &Detail| estimate_tokens(&print(profiles, joins, *detail, full).0) <= max_tokens;
+    let fits = |detail: &Detail| estimate_tokens(&print(samples, joins, *detail, full).0) <= max_tokens;
     let fewer_rows = (0..most_rows).rev().map(|rows| Detail { rows, ..full });
     let fewer_columns = (0..most_columns).rev().map(|columns| Detail { columns, ..bare });
     let smaller: Vec<_> = fewer_rows.chain([apart, bare]).chain(fewer_columns).collect();
@@ -86,7 +90,7 @@ pub fn render(
         let first = smaller.partition_point(|detail| !fits(detail));
         smaller.get(first).or(smaller.last()).copied().unwrap_or(full)
     };
-    let (text, cut) = print(profiles, joins, detail, full);
+    let (text, cut) = print(samples, joins, detail, full);
     let text = cut_to_budget(text, max_tokens);
     Context {
         estimated_tokens: estimate_tokens(&text),
@@ -117,18 +121,18 @@ fn cut_to_budget(text: String, max_tokens: u64) -> String {
     format!("{}{MARKER}", cut_at(&text, bytes))
 }
 
-fn print(
-    profiles: &[SampleProfile],
-    joins: &[JoinProfile],
-    detail: Detail,
-    full: Detail,
-) -> (String, Vec<String>) {
+fn print(samples: &[Exposed], joins: &[JoinProfile], detail: Detail, full: Detail) -> (String, Vec<String>) {
     let mut text = String::new();
     let mut cut = Vec::new();
-    for profile in profiles {
+    for sample in samples {
         if !text.is_empty() {
             text.push('\n');
         }
+        let detail = Detail {
+            exposure: sample.level(),
+            ..detail
+        };
+        let profile = sample.profile();
         let left_out = print_sample(&mut text, profile, detail, full);
         cut.extend(
             left_out
@@ -174,7 +178,7 @@ fn print_sample(text: &mut String, profile: &SampleProfile, detail: Detail, full
             let kind = lines.kind.as_deref().unwrap_or("text");
             let _ = writeln!(text, "{kind}, {}, {bytes} bytes", counted(lines.lines, "line"));
             print_remarks(text, &profile.remarks);
-            print_lines(text, lines, detail.rows);
+            print_lines(text, lines, detail);
             Vec::new()
         }
         Content::Opaque(what) => {
@@ -188,7 +192,7 @@ fn print_sample(text: &mut String, profile: &SampleProfile, detail: Detail, full
 /// Prints a table below its heading; returns what was left out.
 fn print_table(text: &mut String, table: &TableProfile, detail: Detail, full: Detail) -> Vec<String> {
     print_columns(text, table, detail);
-    print_rows(text, table, detail.rows);
+    print_rows(text, table, detail);
     let left_out = left_out(table, detail, full);
     if !left_out.is_empty() {
         let _ = writeln!(text, "Left out to keep the budget: {}.", left_out.join("; "));
@@ -256,7 +260,7 @@ fn left_out(table: &TableProfile, detail: Detail, full: Detail) -> Vec<String> {
             wanted - detail.rows
         ));
     }
-    if !detail.has_statistics {
+    if !detail.has_statistics && detail.exposure > Exposure::SchemaOnly {
         left_out.push("statistics of the columns".to_owned());
     }
     if detail.columns < table.columns.len() {

@@ -9,6 +9,7 @@ pub mod column;
 pub mod context;
 pub mod describe;
 pub mod detect;
+pub mod exposure;
 pub mod format;
 pub mod joins;
 mod lines;

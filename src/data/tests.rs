@@ -7,16 +7,27 @@ use crate::api::values::FileFormat;
 use crate::pipeline::checks::{ColumnCheck, Rule};
 
 use super::checks;
-use super::context::{Context, render};
+use super::context::{self, Context};
 use super::describe::{Options, describe_source};
-use super::joins::joins;
+use super::joins::{JoinProfile, joins};
 use super::profile::{ColumnType, Content, SampleProfile, TableProfile};
 use super::schema;
 use super::source::Source;
+use crate::api::common::Exposure;
 use crate::data::column::distinct::DistinctCount;
+use crate::data::exposure::Exposed;
 
 const SALES: &[u8] = include_bytes!("testdata/sales.csv");
 const SENSOR: &[u8] = include_bytes!("testdata/sensor.csv");
+
+fn render(profiles: &[SampleProfile], joins: &[JoinProfile], max_tokens: u64, max_rows: usize) -> Context {
+    context::render(
+        &Exposed::all(profiles, Exposure::Rows),
+        joins,
+        max_tokens,
+        max_rows,
+    )
+}
 
 /// One line a number.
 fn lines(numbers: std::ops::Range<u64>, line: impl Fn(u64) -> String) -> String {

@@ -1,5 +1,6 @@
 //! What the engine asks of data: reading samples, judging outputs.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 
 use crate::api::status::{ConstraintStatus, SampleStatus};
@@ -23,6 +24,9 @@ pub trait DataReader: Send + Sync {
         profiles: &[u8],
         reply: &ConstraintsReply,
     ) -> (Vec<ColumnCheck>, Vec<ConstraintStatus>);
+
+    /// Names of the samples' columns that the model may know.
+    fn columns(&self, task: &Task, profiles: &[u8]) -> BTreeSet<String>;
 
     /// Reads the outputs as their types and checks the constraints on their columns.
     fn judge(

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::api::common::Exposure;
 use crate::data::column::distinct::DistinctCount;
 use crate::data::column::numeric::format_number;
 use crate::data::profile::{ColumnProfile, ColumnType, TableProfile};
@@ -16,11 +17,7 @@ const SHOWN_VALUES: usize = 6;
 /// A line for each column that is shown.
 pub(super) fn print_columns(text: &mut String, table: &TableProfile, detail: Detail) {
     for column in table.columns.iter().take(detail.columns) {
-        let _ = writeln!(
-            text,
-            "{}",
-            column_line(column, table.records, detail.has_statistics)
-        );
+        let _ = writeln!(text, "{}", column_line(column, table.records, detail));
     }
     let shown = detail.columns.min(table.columns.len()) as u64;
     if detail.columns >= table.columns.len() && table.column_count > shown {
@@ -33,12 +30,13 @@ pub(super) fn print_columns(text: &mut String, table: &TableProfile, detail: Det
 }
 
 /// One line a column: `unit_price float 2.50..110.14 mean 57.31 median 55.9; 2 empty`.
-fn column_line(column: &ColumnProfile, records: u64, has_statistics: bool) -> String {
+fn column_line(column: &ColumnProfile, records: u64, detail: Detail) -> String {
     let name = if column.name.is_empty() {
         "(no name)"
     } else {
         &column.name
     };
+    let is_schema = detail.exposure == Exposure::SchemaOnly;
     let mut line = format!(
         "{} {}",
         cut_with_marker(name, LONGEST_NAME),
@@ -48,11 +46,14 @@ fn column_line(column: &ColumnProfile, records: u64, has_statistics: bool) -> St
         let kinds: Vec<_> = column
             .kinds
             .iter()
-            .map(|(kind, count)| format!("{} {count}", kind.as_str()))
+            .map(|(kind, count)| match is_schema {
+                true => kind.as_str().to_owned(),
+                false => format!("{} {count}", kind.as_str()),
+            })
             .collect();
         let _ = write!(line, " ({})", kinds.join(", "));
     }
-    if has_statistics {
+    if detail.has_statistics && !is_schema {
         line.push_str(&statistics(column));
     }
     if column.leading_zeros > 0 {
@@ -61,7 +62,9 @@ fn column_line(column: &ColumnProfile, records: u64, has_statistics: bool) -> St
     if let Some(present) = column.present.filter(|present| *present < records) {
         let _ = write!(line, "; in {present} of {records} records");
     }
-    if column.null_count() > 0 {
+    if column.null_count() > 0 && is_schema {
+        line.push_str("; has missing values");
+    } else if column.null_count() > 0 {
         let _ = write!(line, "; {}", nulls(column));
     }
     line

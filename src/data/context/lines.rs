@@ -4,32 +4,40 @@ use std::fmt::Write as _;
 
 use crate::data::profile::{LineTimes, RecordStart, TextProfile};
 
-use super::counted;
+use super::rows::masking;
+use super::{Detail, counted};
 
 const SHOWN_FORMATS: usize = 3;
 const SHOWN_LEVELS: usize = 10;
 /// Length from which the longest line is worth a word.
 const LONG_LINE: u64 = 500;
 
-/// What all lines told, and at most `most` of their patterns, or of the first lines where patterns tell little.
-pub(super) fn print_lines(text: &mut String, lines: &TextProfile, most: usize) {
+/// What all lines told, and some of their patterns, or of the first lines where patterns tell little.
+pub(super) fn print_lines(text: &mut String, lines: &TextProfile, detail: Detail) {
     print_whole(text, lines);
     if lines.patterns.is_empty() {
-        print_first(text, lines, most);
+        print_first(text, lines, detail);
         return;
     }
-    let shown = &lines.patterns[..most.min(lines.patterns.len())];
+    let shown = &lines.patterns[..detail.rows.min(lines.patterns.len())];
     if shown.is_empty() {
         return;
     }
-    let _ = writeln!(
-        text,
-        "Patterns of lines by frequency, with the first line of each:"
-    );
+    if shown.iter().any(|pattern| !pattern.example.text.is_empty()) {
+        let masked = masking(detail.exposure);
+        let _ = writeln!(
+            text,
+            "Patterns of lines by frequency, with the first line of each{masked}:"
+        );
+    } else {
+        let _ = writeln!(text, "Patterns of lines by frequency:");
+    }
     for pattern in shown {
         let example = &pattern.example;
         let _ = writeln!(text, "{}x {}", pattern.lines, pattern.pattern);
-        let _ = writeln!(text, "  line {}: {}", example.number, example.text);
+        if !example.text.is_empty() {
+            let _ = writeln!(text, "  line {}: {}", example.number, example.text);
+        }
     }
     let hidden = &lines.patterns[shown.len()..];
     let patterns = lines.further_patterns.0 + hidden.len() as u64;
@@ -88,12 +96,13 @@ fn times_line(times: &LineTimes, lines: u64) -> String {
     line
 }
 
-fn print_first(text: &mut String, lines: &TextProfile, most: usize) {
-    let shown: Vec<_> = lines.first_lines.iter().take(most).collect();
+fn print_first(text: &mut String, lines: &TextProfile, detail: Detail) {
+    let shown: Vec<_> = lines.first_lines.iter().take(detail.rows).collect();
     if shown.is_empty() {
         return;
     }
-    let _ = writeln!(text, "First {}:", counted(shown.len() as u64, "line"));
+    let first = counted(shown.len() as u64, "line");
+    let _ = writeln!(text, "First {first}{}:", masking(detail.exposure));
     for line in shown {
         let _ = writeln!(text, "{line}");
     }

@@ -50,7 +50,13 @@ impl Token {
         };
         *self = match (words(self), words(other)) {
             (Some(mut mine), Some(others)) => {
-                let is_open = mine.is_empty() || others.is_empty();
+                // The signs around alternatives: a reader, and what hides alternatives, must find their ends.
+                let is_open = mine.is_empty()
+                    || others.is_empty()
+                    || mine
+                        .iter()
+                        .chain(&others)
+                        .any(|word| word.contains(['<', '>', '|']));
                 mine.extend(others);
                 let length: usize = mine.iter().map(|word| word.len()).sum();
                 if is_open || mine.len() > MOST_ALTERNATIVES || length > LONGEST_ALTERNATIVES {

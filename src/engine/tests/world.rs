@@ -1,6 +1,6 @@
 //! A world in memory: a scripted model, a sandbox that knows the bug, a store that can stop.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -280,6 +280,10 @@ impl DataReader for FixedData {
             check: "none".into(),
         };
         (Vec::new(), task.constraints.iter().map(status).collect())
+    }
+
+    fn columns(&self, _task: &Task, _profiles: &[u8]) -> BTreeSet<String> {
+        BTreeSet::new()
     }
 
     async fn judge(

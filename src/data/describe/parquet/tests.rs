@@ -9,9 +9,11 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
 use super::*;
+use crate::api::common::Exposure;
 use crate::data::column::distinct::DistinctCount;
 use crate::data::context::render;
 use crate::data::describe::describe_source;
+use crate::data::exposure::Exposed;
 use crate::data::profile::{ColumnType, SampleProfile};
 
 /// Row groups of `rows` rows each: a number that rises over all of them, and a text of three values.
@@ -76,7 +78,7 @@ fn every_row_group_counts_and_rows_stand_as_csv() {
     );
     assert_eq!(city.nulls, [("null".to_owned(), 30)]);
     assert_eq!((city.values, city.distinct), (270, DistinctCount::Exact(3)));
-    let context = render(std::slice::from_ref(&profile), &[], 4_000, 100).text;
+    let context = render(&[Exposed::new(profile.clone(), Exposure::Rows)], &[], 4_000, 100).text;
     assert!(
         context.starts_with("## sample (x.parquet): Parquet (SNAPPY), 300 rows, 2 columns, 3 row groups\nid int64 0..299 unique\ncity string"),
         "{context}"
