@@ -16,11 +16,13 @@ use crate::pipeline::call::estimate_tokens;
 
 use super::describe::format_name;
 pub use super::describe::{Options, describe};
-use super::exposure::Exposed;
+use super::exposure::{Exposed, ExposedJoins};
 use super::joins::JoinProfile;
 use super::profile::{Content, Layout, SampleProfile, TableProfile};
 use super::rows::cut_with_marker;
+use super::source::Compression;
 
+pub use columns::column_label;
 use columns::print_columns;
 use joins::print_joins;
 use lines::print_lines;
@@ -54,7 +56,8 @@ struct Detail {
 /// Prints the context of some samples in at most `max_tokens` (estimated) with at most `max_rows` rows of each.
 /// What exceeds the budget goes in this order: rows, joins, statistics of columns, columns.
 #[must_use]
-pub fn render(samples: &[Exposed], joins: &[JoinProfile], max_tokens: u64, max_rows: usize) -> Context {
+pub fn render(samples: &[Exposed], joins: &ExposedJoins, max_tokens: u64, max_rows: usize) -> Context {
+    let joins = joins.get();
     let tables = || samples.iter().flat_map(|sample| sample.profile().tables());
     let most_rows = samples
         .iter()
@@ -154,9 +157,14 @@ fn print_sample(text: &mut String, profile: &SampleProfile, detail: Detail, full
         name,
         file_name,
         bytes,
+        compression,
         ..
     } = profile;
-    let _ = write!(text, "## {name} ({file_name}): ");
+    let packed = match compression {
+        Some(Compression::Gzip) => "gzip-compressed ",
+        None => "",
+    };
+    let _ = write!(text, "## {name} ({file_name}): {packed}");
     match &profile.content {
         Content::Table(table) => {
             let _ = writeln!(text, "{}", shape(profile.format, table));
@@ -248,6 +256,10 @@ fn shape(format: FileFormat, table: &TableProfile) -> String {
 fn print_remarks(text: &mut String, remarks: &[String]) {
     for remark in remarks.iter().take(SHOWN_REMARKS) {
         let _ = writeln!(text, "Remark: {}.", cut_with_marker(remark, LONGEST_REMARK));
+    }
+    if remarks.len() > SHOWN_REMARKS {
+        let further = counted((remarks.len() - SHOWN_REMARKS) as u64, "further remark");
+        let _ = writeln!(text, "Remark: {further} not shown.");
     }
 }
 

@@ -91,7 +91,11 @@ pub fn describe_source(
         file_name: file_name.to_owned(),
         format,
         bytes: source.file_bytes().map_err(DataError::read(file_name))?,
-        compression: source.compression().map_err(DataError::read(file_name))?,
+        // What is opaque says itself that it is packed.
+        compression: source
+            .compression()
+            .map_err(DataError::read(file_name))?
+            .filter(|_| found.encoding.is_some()),
         encoding: found.encoding,
         remarks,
         content,

@@ -3,6 +3,7 @@
 //! Only what was reduced here is printed for a model. Every profile struct is taken apart field by field, so that a field
 //! that is added later does not compile before somebody has decided about it; `docs/exposure.md` lists the decisions.
 
+mod joins;
 mod lines;
 mod mask;
 mod names;
@@ -10,13 +11,13 @@ mod names;
 use crate::api::common::Exposure;
 
 use super::column::cell::null_spelling;
-use super::column::distinct::ValueHashes;
+use super::column::distinct::{DistinctCount, ValueHashes};
 use super::column::numeric::{NumberStats, NumberStyle};
 use super::column::quantiles::Quartiles;
 use super::column::temporal::{TimeStats, TimeStep};
-use super::joins::{JoinProfile, JoinSide};
 use super::profile::{ColumnProfile, Content, Layout, LengthStats, SampleProfile, SampleRow, TableProfile};
 
+pub use joins::ExposedJoins;
 use lines::reduced_text;
 use mask::{mask, mask_json, mask_pattern};
 use names::{Names, hidden_names, without_remarks_on};
@@ -273,7 +274,7 @@ fn schema_of(column: ColumnProfile) -> ColumnProfile {
         kinds: column.kinds.into_iter().map(|(kind, _)| (kind, 1)).collect(),
         leading_zeros: column.leading_zeros.min(1),
         padded: column.padded.min(1),
-        distinct: super::column::distinct::DistinctCount::Exact(0),
+        distinct: DistinctCount::Exact(0),
         is_unique: false,
         numbers: None,
         style: None,
@@ -372,45 +373,6 @@ fn reduced_step(step: TimeStep) -> Option<TimeStep> {
 fn reduced_lengths(lengths: LengthStats) -> LengthStats {
     let LengthStats { min, max, mean } = lengths;
     LengthStats { min, max, mean }
-}
-
-/// Joins by the names under which their columns are told; below statistics without counts.
-#[must_use]
-pub fn exposed_joins(
-    joins: Vec<JoinProfile>,
-    profiles: &[SampleProfile],
-    level: Exposure,
-) -> Vec<JoinProfile> {
-    if level == Exposure::Rows {
-        return joins;
-    }
-    let shown = |side: JoinSide| {
-        let profile = profiles.iter().find(|profile| profile.name == side.sample)?;
-        let table = profile.tables().nth(side.table.map_or(0, |table| table - 1))?;
-        let column = Names::of(table).shown_of(&table.columns, &side.column)?;
-        Some(match level {
-            Exposure::SchemaOnly => JoinSide {
-                column,
-                distinct: 0,
-                found: 0,
-                is_unique: false,
-                ..side
-            },
-            _ => JoinSide { column, ..side },
-        })
-    };
-    let join = |JoinProfile {
-                    left,
-                    right,
-                    is_estimated,
-                }| {
-        Some(JoinProfile {
-            left: shown(left)?,
-            right: shown(right)?,
-            is_estimated,
-        })
-    };
-    joins.into_iter().filter_map(join).collect()
 }
 
 #[cfg(test)]

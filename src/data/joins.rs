@@ -46,7 +46,7 @@ pub struct JoinSide {
     pub table: Option<usize>,
     /// The column.
     pub column: String,
-    /// Its distinct values; 0 where counts are not told.
+    /// Its distinct values.
     pub distinct: u64,
     /// How many of them the other column has.
     pub found: u64,

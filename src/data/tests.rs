@@ -1,5 +1,7 @@
 //! Whole descriptions and contexts, of plain files and of odd ones.
 
+mod laws;
+
 use proptest::prelude::*;
 use rstest::rstest;
 
@@ -15,15 +17,16 @@ use super::schema;
 use super::source::Source;
 use crate::api::common::Exposure;
 use crate::data::column::distinct::DistinctCount;
-use crate::data::exposure::Exposed;
+use crate::data::exposure::{Exposed, ExposedJoins};
 
 const SALES: &[u8] = include_bytes!("testdata/sales.csv");
 const SENSOR: &[u8] = include_bytes!("testdata/sensor.csv");
 
 fn render(profiles: &[SampleProfile], joins: &[JoinProfile], max_tokens: u64, max_rows: usize) -> Context {
+    let joins = ExposedJoins::new(joins.to_vec(), profiles, Exposure::Rows);
     context::render(
         &Exposed::all(profiles, Exposure::Rows),
-        joins,
+        &joins,
         max_tokens,
         max_rows,
     )

@@ -321,6 +321,9 @@ impl Client {
                 limit: format!("{} s of CPU time", self.limits.seconds),
             };
         }
+        if signal == Some(Signal::KILL.as_raw()) {
+            return DataError::Killed { file };
+        }
         if stderr.contains("memory allocation of") {
             return DataError::Limit {
                 file,

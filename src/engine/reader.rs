@@ -9,7 +9,7 @@ use crate::data::DataError;
 use crate::data::checks::constraints::{Interpretation, bound_samples, checks_from_reply, in_words};
 use crate::data::checks::{CheckOutcome, CheckReport, CheckResult};
 use crate::data::context::{Context, Options, render};
-use crate::data::exposure::{Exposed, exposed_joins};
+use crate::data::exposure::{Exposed, ExposedJoins};
 use crate::data::outputs::{OutputFault, OutputValue};
 use crate::data::profile::{ColumnType, SampleProfile};
 use crate::data::source::Source;
@@ -69,7 +69,7 @@ impl DataReader for WorkerReader {
             [] => Context::default(),
             profiles => render(
                 &Exposed::all(profiles, task.exposure),
-                &exposed_joins(joins, profiles, task.exposure),
+                &ExposedJoins::new(joins, profiles, task.exposure),
                 task.limits.max_context_tokens,
                 task.max_sample_rows,
             ),

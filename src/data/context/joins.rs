@@ -15,10 +15,6 @@ pub(super) fn print_joins(text: &mut String, joins: &[JoinProfile]) {
     for join in joins {
         let about = if join.is_estimated { "≈" } else { "" };
         let (left, right) = (&join.left, &join.right);
-        if left.distinct == 0 {
-            let _ = writeln!(text, "Join: {} -> {}", name(left), name(right));
-            continue;
-        }
         let mut facts = Vec::new();
         if right.is_unique {
             facts.push("unique".to_owned());

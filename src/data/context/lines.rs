@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::api::common::Exposure;
 use crate::data::profile::{LineTimes, RecordStart, TextProfile};
 
 use super::rows::masking;
@@ -23,19 +24,19 @@ pub(super) fn print_lines(text: &mut String, lines: &TextProfile, detail: Detail
     if shown.is_empty() {
         return;
     }
-    if shown.iter().any(|pattern| !pattern.example.text.is_empty()) {
-        let masked = masking(detail.exposure);
-        let _ = writeln!(
+    let masked = masking(detail.exposure);
+    let _ = if detail.exposure < Exposure::RedactedRows {
+        writeln!(text, "Patterns of lines by frequency:")
+    } else {
+        writeln!(
             text,
             "Patterns of lines by frequency, with the first line of each{masked}:"
-        );
-    } else {
-        let _ = writeln!(text, "Patterns of lines by frequency:");
-    }
+        )
+    };
     for pattern in shown {
         let example = &pattern.example;
         let _ = writeln!(text, "{}x {}", pattern.lines, pattern.pattern);
-        if !example.text.is_empty() {
+        if detail.exposure >= Exposure::RedactedRows {
             let _ = writeln!(text, "  line {}: {}", example.number, example.text);
         }
     }

@@ -1,7 +1,7 @@
-//! What may be told of the lines of a text.
+//! Texts by their lines.
 
 use crate::api::common::Exposure;
-use crate::data::profile::{LinePattern, LineTimes, SampleRow, TextProfile};
+use crate::data::profile::{Continuations, LinePattern, LineTimes, SampleRow, TextProfile};
 
 use super::FEWEST_ROWS;
 use super::mask::mask;
@@ -14,7 +14,7 @@ pub(super) fn reduced_text(text: TextProfile, level: Exposure) -> TextProfile {
         longest_line,
         first_lines,
         patterns,
-        further_patterns,
+        further_patterns: (mut further, mut further_lines),
         times,
         levels,
         continuations,
@@ -26,49 +26,52 @@ pub(super) fn reduced_text(text: TextProfile, level: Exposure) -> TextProfile {
             ..TextProfile::default()
         };
     }
-    let has_examples = level >= Exposure::RedactedRows;
-    let (told, hidden): (Vec<_>, Vec<_>) = patterns
-        .into_iter()
-        .partition(|pattern| pattern.lines >= FEWEST_ROWS);
-    let hidden_lines: u64 = hidden.iter().map(|pattern| pattern.lines).sum();
+    let mut shared = Vec::new();
+    for pattern in patterns {
+        if pattern.lines >= FEWEST_ROWS {
+            shared.push(reduced_pattern(pattern, level));
+        } else {
+            further += 1;
+            further_lines += pattern.lines;
+        }
+    }
     TextProfile {
         kind,
         lines,
         empty_lines,
         longest_line,
-        first_lines: if has_examples {
-            first_lines.iter().map(|line| mask(line)).collect()
-        } else {
+        first_lines: if level < Exposure::RedactedRows {
             Vec::new()
+        } else {
+            first_lines.iter().map(|line| mask(line)).collect()
         },
-        patterns: told
-            .into_iter()
-            .map(|pattern| reduced_pattern(pattern, has_examples))
-            .collect(),
-        further_patterns: (
-            further_patterns.0 + hidden.len() as u64,
-            further_patterns.1 + hidden_lines,
-        ),
+        patterns: shared,
+        further_patterns: (further, further_lines),
         times: times.into_iter().filter_map(reduced_times).collect(),
-        levels,
-        continuations,
+        levels: levels
+            .into_iter()
+            .filter(|(_, count)| *count >= FEWEST_ROWS)
+            .collect(),
+        continuations: continuations.and_then(reduced_continuations),
     }
 }
 
-/// The words that all its lines share stand; one that some of them have may be of a single line.
-fn reduced_pattern(pattern: LinePattern, has_example: bool) -> LinePattern {
+/// The literal text of a pattern stands in all of its lines; alternatives may stand in one of them alone.
+fn reduced_pattern(pattern: LinePattern, level: Exposure) -> LinePattern {
     let LinePattern {
         pattern,
         lines,
         example: SampleRow { number, text },
     } = pattern;
+    let text = if level < Exposure::RedactedRows {
+        String::new()
+    } else {
+        mask(&text)
+    };
     LinePattern {
         pattern: without_alternatives(&pattern),
         lines,
-        example: SampleRow {
-            number,
-            text: if has_example { mask(&text) } else { String::new() },
-        },
+        example: SampleRow { number, text },
     }
 }
 
@@ -87,8 +90,8 @@ fn without_alternatives(pattern: &str) -> String {
         }
         rest = after;
     }
-    // What is cut may end inside of alternatives.
-    match rest.rfind('<') {
+    // What is cut may end inside alternatives.
+    match rest.rfind('<').filter(|start| rest[*start..].contains('|')) {
         Some(start) => {
             reduced.push_str(&rest[..start]);
             reduced.push_str("<word>");
@@ -115,52 +118,23 @@ fn reduced_times(times: LineTimes) -> Option<LineTimes> {
     })
 }
 
+fn reduced_continuations(continuations: Continuations) -> Option<Continuations> {
+    let Continuations { lines, first, lack } = continuations;
+    (lines >= FEWEST_ROWS).then_some(Continuations { lines, first, lack })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use rstest::rstest;
 
-    fn text() -> TextProfile {
-        let pattern = |pattern: &str, lines| LinePattern {
-            pattern: pattern.to_owned(),
-            lines,
-            example: SampleRow {
-                number: 1,
-                text: "10:00:00 alice in".to_owned(),
-            },
-        };
-        TextProfile {
-            lines: 12,
-            first_lines: vec!["10:00:00 alice in".to_owned()],
-            patterns: vec![
-                pattern("<time> <alice|bob> in", 9),
-                pattern("<time> carol out", 2),
-            ],
-            further_patterns: (1, 1),
-            levels: vec![("INFO".to_owned(), 9)],
-            ..TextProfile::default()
-        }
-    }
+    use super::without_alternatives;
 
-    #[test]
-    fn words_of_few_lines_are_not_told_below_rows() {
-        for level in [Exposure::SchemaOnly, Exposure::Statistics, Exposure::RedactedRows] {
-            let told = format!("{:?}", reduced_text(text(), level));
-            for name in ["alice", "bob", "carol"] {
-                assert!(!told.contains(name), "{level:?}: {told}");
-            }
-        }
-        let told = reduced_text(text(), Exposure::RedactedRows);
-        assert_eq!(told.patterns[0].pattern, "<time> <word> in");
-        assert_eq!(told.patterns[0].example.text, "99:99:99 xxxxx xx");
-        assert_eq!(told.further_patterns, (2, 3));
-    }
-
-    #[test]
-    fn a_cut_pattern_tells_no_alternative() {
-        assert_eq!(
-            without_alternatives("<int> a <b|c…[9 more characters]"),
-            "<int> a <word>"
-        );
-        assert_eq!(without_alternatives("a < b <int>"), "a < b <int>");
+    #[rstest]
+    #[case("<time> <alice|bob> in <c|d>", "<time> <word> in <word>")]
+    #[case("<<a|b>> <int>|<int>", "<<word>> <int>|<int>")]
+    #[case("<int> a <b|c…[9 more characters]", "<int> a <word>")]
+    #[case("a < b <int> | c", "a < b <int> | c")]
+    fn a_word_of_some_lines_is_not_told(#[case] pattern: &str, #[case] told: &str) {
+        assert_eq!(without_alternatives(pattern), told);
     }
 }

@@ -243,7 +243,7 @@ impl Masked {
     fn address(&mut self, line: &str, at: usize) -> Option<usize> {
         let bytes = line.as_bytes();
         let before = at.checked_sub(1).map(|before| bytes[before]);
-        if before.is_some_and(|before| is_word(before)) {
+        if before.is_some_and(is_word) {
             return None;
         }
         let byte = bytes[at];
