@@ -80,6 +80,7 @@ create_run_folder() {
   [ -O "$RUN" ] || fail "$RUN belongs to another user; remove it or set CODEGEN_E2E_DIR to a folder of your own"
   [ -z "$(ls -A "$RUN")" ] || fail "$RUN is not empty and no run folder of a test cluster; set CODEGEN_E2E_DIR to another one"
   touch "$RUN/run-folder-of-$NAME"
+  chmod 700 "$RUN"
   mkdir "$RUN"/{bin,logs,pids,config,certificates,kubeconfigs}
   link_programs
 }
@@ -125,7 +126,7 @@ hide_fixed_folders() {
 }
 
 connect_node() {
-  ip link add "$NAME" type veth peer name eth0 netns "$(node_pid)"
+  ip link add "$NAME" mtu "$(way_out_mtu)" type veth peer name eth0 mtu "$(way_out_mtu)" netns "$(node_pid)"
   ip link set "$NAME" alias "$RUN"
   ip address add "$HOST_IP/24" dev "$NAME"
   ip link set "$NAME" up
@@ -137,6 +138,13 @@ connect_node() {
   ip route add "$POD_CIDR" via "$NODE_IP"
   ip route add "$SERVICE_CIDR" via "$NODE_IP"
   open_way_out
+}
+
+# The largest packet of this machine's way out, so that no path needs to be probed for it.
+way_out_mtu() {
+  local device
+  device="$(ip -4 route show default | sed -n 's/.* dev \([^ ]*\).*/\1/p' | head -n 1)"
+  cat "/sys/class/net/${device:-lo}/mtu"
 }
 
 # Builds reach the package index through this machine.

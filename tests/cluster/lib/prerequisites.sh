@@ -7,7 +7,7 @@ declare -A INSTALLED=([iptables]=iptables [nft]=nftables [skopeo]=skopeo [umoci]
   [nsenter]=util-linux [ip]=iproute2 [perl]=perl-base [curl]=curl)
 
 apt() {
-  DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=5 -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 -qq "$@" >&2
+  DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=5 -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 -o APT::Sandbox::User=root -qq "$@" >&2
 }
 
 # The lists may be stale or absent; a failed update matters only when what follows fails.
@@ -46,7 +46,6 @@ unpack_debian() {
   new="$folder.new"
   rm -rf "$new" "$folder"
   mkdir -p "$new/archives"
-  # As root in a folder of root apt warns that it cannot drop its rights; that is fine here.
   # shellcheck disable=SC2086 # a list of words
   (cd "$new/archives" && retry apt download $UNPACKED)
   for archive in "$new"/archives/*.deb; do dpkg -x "$archive" "$new"; done

@@ -46,7 +46,7 @@ TOML
   "name": "$NAME",
   "plugins": [
     {
-      "type": "ptp", "ipMasq": true,
+      "type": "ptp", "ipMasq": true, "mtu": $(way_out_mtu),
       "ipam": {"type": "host-local", "ranges": [[{"subnet": "$POD_CIDR"}]], "routes": [{"dst": "0.0.0.0/0"}]}
     },
     {"type": "portmap", "capabilities": {"portMappings": true}}
