@@ -6,6 +6,7 @@ remove_cluster() {
   remove_network
   remove_cgroups
   remove_folders
+  find "$CACHE" -maxdepth 3 -name '*.new' -exec rm -rf {} +
 }
 
 # Everything in our cgroups is ours. Twice around, because a process may start another one while we look.

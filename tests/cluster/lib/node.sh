@@ -48,6 +48,14 @@ join_cgroups() {
   for root in $(cgroup_roots); do echo "$BASHPID" >"$root/$NAME/node/cgroup.procs"; done
 }
 
+# Also what only builds runs in our cgroup, so that nothing of a killed run goes on unseen.
+in_cgroups() {
+  (
+    join_cgroups
+    "$@"
+  )
+}
+
 # start COMPONENT COMMAND...: in the node, in our cgroup, with its log and process id in the run folder.
 start() {
   local component="$1"
@@ -92,7 +100,6 @@ link_programs() {
 }
 
 create_node() {
-  create_cgroups
   (
     join_cgroups
     exec setsid unshare --mount --net --propagation private sleep infinity </dev/null >/dev/null 2>&1

@@ -11,9 +11,11 @@ own_up() {
   fi
   refuse_what_is_taken
   step "programs from Debian" ensure_prerequisites
-  step "programs from the Go module proxy" ensure_tools
-  step "images" ensure_images
   step "remove what an earlier run left" remove_cluster
+  trap 'say "interrupted: removing what was started"; remove_cluster; exit 130' INT TERM
+  step "cgroup" create_cgroups
+  step "programs from the Go module proxy" in_cgroups ensure_tools
+  step "images" in_cgroups ensure_images
   own_start
 }
 

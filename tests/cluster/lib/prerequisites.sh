@@ -36,7 +36,7 @@ ensure_prerequisites() {
 
 debian_folder() {
   local key
-  key="$(. /etc/os-release && echo "$UNPACKED $ID $VERSION_ID $(uname -m)" | sha256sum | cut -c1-16)"
+  key="$(. /etc/os-release && echo "$UNPACKED $ID ${VERSION_ID:-} $(uname -m)" | sha256sum | cut -c1-16)"
   echo "$CACHE/debian/$key"
 }
 
