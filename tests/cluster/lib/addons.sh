@@ -5,7 +5,7 @@ apply_addons() {
   divert_to_network_policies
   for manifest in coredns network-policies; do
     sed -e "s|COREDNS_IMAGE|$COREDNS_IMAGE|; s|NETWORK_POLICIES_IMAGE|$NETWORK_POLICIES_IMAGE|" \
-      -e "s|DNS_SERVICE_IP|$DNS_SERVICE_IP|; s|NODE_NAME|$NAME|" "$HERE/manifests/$manifest.yaml" |
+      -e "s|DNS_SERVICE_IP|$DNS_SERVICE_IP|; s|NODE_NAME|$NAME|; s|NRI_FOLDER|$RUN/nri|" "$HERE/manifests/$manifest.yaml" |
       kubectl apply --server-side -f - >>"$RUN/logs/apply.log" 2>&1 || {
       show_log apply
       fail "$manifest could not be applied"

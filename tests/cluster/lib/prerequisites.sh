@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# Programs from Debian. Those that come with a service (containerd, a registry) or that a container engine on this machine may own are only
+# Programs from Debian. Those that come with a service (a registry) or that a container engine on this machine may own are only
 # unpacked into the cache, never installed: nothing is started, replaced or configured.
 
-UNPACKED="containerd runc docker-registry containernetworking-plugins"
+UNPACKED="runc docker-registry containernetworking-plugins"
 declare -A INSTALLED=([iptables]=iptables [nft]=nftables [skopeo]=skopeo [umoci]=umoci [debootstrap]=debootstrap [openssl]=openssl
   [nsenter]=util-linux [ip]=iproute2 [perl]=perl-base [curl]=curl)
 

@@ -12,6 +12,9 @@ pause pause codegen-operator/tests/cluster/tools/pause
 etcd etcd go.etcd.io/etcd/server/v3
 coredns coredns github.com/coredns/coredns
 kube-network-policies kube-network-policies sigs.k8s.io/kube-network-policies/cmd
+containerd containerd github.com/containerd/containerd/v2/cmd/containerd
+containerd containerd-shim-runc-v2 github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2
+containerd ctr github.com/containerd/containerd/v2/cmd/ctr
 kaniko executor github.com/GoogleContainerTools/kaniko/cmd/executor
 kubernetes kubectl k8s.io/kubernetes/cmd/kubectl
 kubernetes kube-proxy k8s.io/kubernetes/cmd/kube-proxy
@@ -41,7 +44,7 @@ tool_folder() {
 # The folders of all tools, in the order of the table: what the images and the run folder are made from.
 tool_folders() {
   local tool
-  for tool in pause etcd coredns kube-network-policies kaniko kubernetes; do tool_folder "$tool"; done
+  for tool in pause etcd coredns kube-network-policies containerd kaniko kubernetes; do tool_folder "$tool"; done
 }
 
 ensure_tools() {

@@ -4,30 +4,37 @@
 start_containerd() {
   local debian
   debian="$(debian_folder)"
-  mkdir -p "$RUN/config/cni" "$RUN/config/registries/$BASE_REGISTRY" "$RUN/config/registries/$PRIVATE_REGISTRY"
-  # Kept to what the machine allows: without CAP_SYS_RESOURCE no score may be lowered, and every Pod would fail on trying.
+  mkdir -p "$RUN/nri" "$RUN/config/cni" "$RUN/config/registries/$BASE_REGISTRY" "$RUN/config/registries/$PRIVATE_REGISTRY"
+  # restrict_oom_score_adj: without CAP_SYS_RESOURCE no score may be lowered, and every Pod would fail on trying.
+  # NRI tells kube-network-policies a Pod's address before its first process starts. Without it a policy holds only from the moment at
+  # which the kubelet has reported the address: too late for the first packets.
   cat >"$RUN/config/containerd.toml" <<TOML
-version = 2
+version = 3
 root = "$RUN/containerd/root"
 state = "$RUN/containerd/state"
 [grpc]
   address = "$RUN/containerd.sock"
 [plugins."io.containerd.internal.v1.opt"]
   path = "$RUN/containerd/opt"
-[plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "$PAUSE_IMAGE"
+[plugins."io.containerd.nri.v1.nri"]
+  socket_path = "$RUN/nri/nri.sock"
+  plugin_path = "$RUN/nri/plugins"
+  plugin_config_path = "$RUN/nri/config"
+[plugins."io.containerd.cri.v1.images".pinned_images]
+  sandbox = "$PAUSE_IMAGE"
+[plugins."io.containerd.cri.v1.images".registry]
+  config_path = "$RUN/config/registries"
+[plugins."io.containerd.cri.v1.runtime"]
   restrict_oom_score_adj = true
   netns_mounts_under_state_dir = true
-[plugins."io.containerd.grpc.v1.cri".cni]
-  bin_dir = "$debian/usr/lib/cni"
+[plugins."io.containerd.cri.v1.runtime".cni]
+  bin_dirs = ["$debian/usr/lib/cni"]
   conf_dir = "$RUN/config/cni"
-[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
   runtime_type = "io.containerd.runc.v2"
-[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
   BinaryName = "$RUN/bin/runc"
   Root = "$RUN/containerd/runc"
-[plugins."io.containerd.grpc.v1.cri".registry]
-  config_path = "$RUN/config/registries"
 TOML
   cat >"$RUN/config/registries/$BASE_REGISTRY/hosts.toml" <<TOML
 server = "http://$BASE_REGISTRY"
