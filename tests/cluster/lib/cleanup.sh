@@ -44,7 +44,7 @@ remove_folders() {
   local folder
   [ -e "$RUN" ] || return 0
   if rmdir "$RUN" 2>/dev/null; then return; fi
-  [ -e "$RUN/run-folder-of-$NAME" ] || fail "$RUN is no run folder of a test cluster: it is left as it is"
+  [ -e "$MARK" ] || fail "$RUN is no run folder of a test cluster: it is left as it is"
   if [ -s "$RUN/created-folders" ]; then
     while read -r folder; do rmdir --ignore-fail-on-non-empty "$folder" 2>/dev/null || true; done < <(sort -ru "$RUN/created-folders")
   fi

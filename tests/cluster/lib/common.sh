@@ -32,10 +32,10 @@ fail() {
 
 # step WORDS COMMAND...: runs the command and prints one line with its seconds.
 step() {
-  local what="$1" begin="${EPOCHREALTIME/./}" seconds
+  local what="$1" begin="${EPOCHREALTIME/[.,]/}" seconds
   shift
   "$@"
-  seconds=$((${EPOCHREALTIME/./} - begin))
+  seconds=$((${EPOCHREALTIME/[.,]/} - begin))
   say "$(printf '%-44s %6d.%d s' "$what" $((seconds / 1000000)) $((seconds / 100000 % 10)))"
 }
 
@@ -79,6 +79,7 @@ show_log() {
 with_lock() {
   [ -z "${CODEGEN_E2E_LOCKED:-}" ] || return 0
   mkdir -p "$CACHE"
+  flock --nonblock "$CACHE/lock" true || say "another up or down is at work: waiting for it"
   CODEGEN_E2E_LOCKED=1 exec flock --close --timeout 3600 "$CACHE/lock" "$0" "$@"
 }
 

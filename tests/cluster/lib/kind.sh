@@ -7,8 +7,7 @@ kind_up() {
   local kind
   kind="$(kind_command)"
   [ -x "$kind" ] || fail "Docker works here but kind is missing; install it (go install sigs.k8s.io/kind@latest) or set CODEGEN_E2E_CLUSTER=own"
-  mkdir -p "$RUN"
-  touch "$RUN/run-folder-of-$NAME"
+  claim_run_folder kind
   if ! "$kind" get clusters 2>/dev/null | grep -qx "$NAME"; then
     # Its own network plugin enforces NetworkPolicies (kind 0.24 and later).
     step "kind cluster" "$kind" create cluster --name "$NAME" --kubeconfig "$RUN/kubeconfig" --wait 180s
@@ -28,7 +27,6 @@ kind_down() {
 kubeconfig_up() {
   [ -n "${KUBECONFIG:-}" ] || fail "CODEGEN_E2E_CLUSTER=kubeconfig needs KUBECONFIG"
   command kubectl wait --for=condition=Ready nodes --all --timeout=60s >&2 || fail "the cluster of KUBECONFIG=$KUBECONFIG is not ready"
-  mkdir -p "$RUN"
-  touch "$RUN/run-folder-of-$NAME"
+  claim_run_folder kubeconfig
   echo "KUBECONFIG=$KUBECONFIG" >"$RUN/environment"
 }

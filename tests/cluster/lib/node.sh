@@ -84,11 +84,7 @@ refuse_what_is_taken() {
 }
 
 create_run_folder() {
-  mkdir -p "$RUN"
-  [ -O "$RUN" ] || fail "$RUN belongs to another user; remove it or set CODEGEN_E2E_DIR to a folder of your own"
-  [ -z "$(ls -A "$RUN")" ] || fail "$RUN is not empty and no run folder of a test cluster; set CODEGEN_E2E_DIR to another one"
-  touch "$RUN/run-folder-of-$NAME"
-  chmod 700 "$RUN"
+  claim_run_folder own
   mkdir "$RUN"/{bin,logs,pids,config,certificates,kubeconfigs}
   link_programs
 }

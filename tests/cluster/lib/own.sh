@@ -5,6 +5,7 @@ COMPONENTS="etcd kube-apiserver kube-controller-manager kube-scheduler container
 
 own_up() {
   require_root_and_linux
+  [ "$(chosen_cluster)" = own ] || claim_run_folder own
   if own_is_well; then
     say "the cluster is already there and well ($RUN)"
     return
