@@ -14,6 +14,9 @@ root = "$RUN/containerd/root"
 state = "$RUN/containerd/state"
 [grpc]
   address = "$RUN/containerd.sock"
+# Else the end of every container writes the whole disk's unwritten pages, those of other programs too.
+[plugins."io.containerd.snapshotter.v1.overlayfs"]
+  mount_options = ["volatile"]
 [plugins."io.containerd.internal.v1.opt"]
   path = "$RUN/containerd/opt"
 [plugins."io.containerd.nri.v1.nri"]
