@@ -68,19 +68,21 @@ wait_for() {
   done
 }
 
-is_alive() { [ -s "$RUN/pids/$1" ] && kill -0 "$(<"$RUN/pids/$1")" 2>/dev/null; }
+# A process that has ended but was not yet taken note of (a zombie) is not alive.
+is_alive() { [ -s "$RUN/pids/$1" ] && grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$(<"$RUN/pids/$1")/status"; }
 
 show_log() {
   say "the end of $RUN/logs/$1.log:"
   tail -n 20 "$RUN/logs/$1.log" >&2 || true
 }
 
-# One at a time: a second up waits for the first. The lock is not handed on to what is started.
-with_lock() {
-  [ -z "${CODEGEN_E2E_LOCKED:-}" ] || return 0
+# One at a time: a second up waits for the first. What is started or builds closes descriptor 9, so that it cannot hold the lock when we are killed.
+take_lock() {
   mkdir -p "$CACHE"
-  flock --nonblock "$CACHE/lock" true || say "another up or down is at work: waiting for it"
-  CODEGEN_E2E_LOCKED=1 exec flock --close --timeout 3600 "$CACHE/lock" "$0" "$@"
+  exec 9>>"$CACHE/lock"
+  flock --nonblock 9 && return
+  say "another up or down is at work: waiting for it"
+  flock --timeout 3600 9 || fail "it did not end within an hour; see: fuser -v $CACHE/lock"
 }
 
 require_root_and_linux() {

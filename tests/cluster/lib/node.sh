@@ -53,7 +53,7 @@ in_cgroups() {
   (
     join_cgroups
     "$@"
-  )
+  ) 9>&-
 }
 
 # start COMPONENT COMMAND...: in the node, in our cgroup, with its log and process id in the run folder.
@@ -63,8 +63,9 @@ start() {
   (
     join_cgroups
     exec setsid nsenter --target "$(node_pid)" --mount --net -- "$@" </dev/null >>"$RUN/logs/$component.log" 2>&1
-  ) &
+  ) 9>&- &
   echo $! >"$RUN/pids/$component"
+  disown $!
 }
 
 refuse_other_cluster() {
@@ -99,8 +100,9 @@ create_node() {
   (
     join_cgroups
     exec setsid unshare --mount --net --propagation private sleep infinity </dev/null >/dev/null 2>&1
-  ) &
+  ) 9>&- &
   echo $! >"$RUN/node.pid"
+  disown $!
   wait_for 30 "the namespaces of the node are there" "" has_own_namespaces
   in_node mount --make-rshared /
   hide_fixed_folders

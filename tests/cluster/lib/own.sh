@@ -77,5 +77,7 @@ own_is_well() {
     is_alive "$component" || { say "$component of the cluster in $RUN does not run: starting anew"; return 1; }
   done
   kubectl get --raw '/readyz' --request-timeout=10s >/dev/null 2>&1 || { say "the API server of $RUN is not ready: starting anew"; return 1; }
+  # The API server would take a while to notice that a kubelet is gone.
+  curl --noproxy '*' -fsS -m 10 "http://$NODE_IP:10248/healthz" >/dev/null 2>&1 || { say "the kubelet of $RUN is not well: starting anew"; return 1; }
   is_node_ready || { say "the node of $RUN is not ready: starting anew"; return 1; }
 }
