@@ -6,7 +6,7 @@ apply_addons() {
   for manifest in coredns network-policies; do
     sed -e "s|COREDNS_IMAGE|$COREDNS_IMAGE|; s|NETWORK_POLICIES_IMAGE|$NETWORK_POLICIES_IMAGE|" \
       -e "s|DNS_SERVICE_IP|$DNS_SERVICE_IP|; s|NODE_NAME|$NAME|; s|NRI_FOLDER|$RUN/nri|" "$HERE/manifests/$manifest.yaml" |
-      kubectl apply --server-side -f - >>"$RUN/logs/apply.log" 2>&1 || {
+      own_kubectl apply --server-side -f - >>"$RUN/logs/apply.log" 2>&1 || {
       show_log apply
       fail "$manifest could not be applied"
     }
@@ -23,13 +23,13 @@ divert_to_network_policies() {
 }
 
 wait_for_addons() {
-  kubectl -n kube-system rollout status daemonset/kube-network-policies --timeout=180s >>"$RUN/logs/rollout.log" 2>&1 || addon_failed kube-network-policies
-  kubectl -n kube-system rollout status deployment/coredns --timeout=180s >>"$RUN/logs/rollout.log" 2>&1 || addon_failed coredns
+  own_kubectl -n kube-system rollout status daemonset/kube-network-policies --timeout=180s >>"$RUN/logs/rollout.log" 2>&1 || addon_failed kube-network-policies
+  own_kubectl -n kube-system rollout status deployment/coredns --timeout=180s >>"$RUN/logs/rollout.log" 2>&1 || addon_failed coredns
 }
 
 addon_failed() {
-  kubectl -n kube-system get pods -o wide >&2 || true
-  kubectl -n kube-system get events --sort-by=.lastTimestamp >&2 | tail -n 20 >&2 || true
-  kubectl -n kube-system logs --tail=20 -l "k8s-app=$1" >&2 || true
+  own_kubectl -n kube-system get pods -o wide >&2 || true
+  own_kubectl -n kube-system get events --sort-by=.lastTimestamp >&2 | tail -n 20 >&2 || true
+  own_kubectl -n kube-system logs --tail=20 -l "k8s-app=$1" >&2 || true
   fail "$1 did not become ready; the logs are in $RUN/logs and $RUN/pod-logs"
 }

@@ -49,6 +49,17 @@ retry() {
   return 1
 }
 
+# logged NAME COMMAND...: what the command prints goes to a log in the cache, whose end is shown when it fails.
+logged() {
+  local log="$CACHE/logs/$1.log"
+  shift
+  mkdir -p "$CACHE/logs"
+  "$@" >"$log" 2>&1 </dev/null && return
+  say "'$*' failed; the end of $log:"
+  tail -n 20 "$log" >&2
+  return 1
+}
+
 # wait_for SECONDS WHAT COMPONENT COMMAND...: until the command succeeds; ends at once when the component has died, and shows the end of
 # its log. COMPONENT may be empty.
 wait_for() {
@@ -90,4 +101,4 @@ require_root_and_linux() {
   [ "$(id -u)" = 0 ] || fail "a cluster without Docker needs root; set KUBECONFIG, install Docker and kind, or run as root"
 }
 
-kubectl() { KUBECONFIG="$RUN/kubeconfig" "$RUN/bin/kubectl" "$@"; }
+own_kubectl() { KUBECONFIG="$RUN/kubeconfig" "$RUN/bin/kubectl" "$@"; }

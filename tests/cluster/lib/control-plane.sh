@@ -36,7 +36,7 @@ rules:
 YAML
 }
 
-wait_for_api_server() { wait_for 120 "the API server is ready" kube-apiserver kubectl get --raw /readyz; }
+wait_for_api_server() { wait_for 120 "the API server is ready" kube-apiserver own_kubectl get --raw /readyz; }
 
 start_controllers() {
   start kube-controller-manager "$RUN/bin/kube-controller-manager" --kubeconfig "$RUN/kubeconfigs/controller-manager" \

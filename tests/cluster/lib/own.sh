@@ -17,6 +17,7 @@ own_up() {
   step "cgroup" create_cgroups
   step "programs from the Go module proxy" in_cgroups ensure_tools
   step "images" in_cgroups ensure_images
+  prune_cache
   own_start
 }
 
@@ -38,7 +39,7 @@ own_start() {
   step "images of the node" wait "$pull"
   apply_addons
   step "CoreDNS, network policies" wait_for_addons
-  wait_for 60 "the default service account is there" kube-controller-manager kubectl -n default get serviceaccount default
+  wait_for 60 "the default service account is there" kube-controller-manager own_kubectl -n default get serviceaccount default
   write_environment
   say "started in $((SECONDS - begin)) s"
 }
@@ -76,7 +77,7 @@ own_is_well() {
   for component in $COMPONENTS; do
     is_alive "$component" || { say "$component of the cluster in $RUN does not run: starting anew"; return 1; }
   done
-  kubectl get --raw '/readyz' --request-timeout=10s >/dev/null 2>&1 || { say "the API server of $RUN is not ready: starting anew"; return 1; }
+  own_kubectl get --raw '/readyz' --request-timeout=10s >/dev/null 2>&1 || { say "the API server of $RUN is not ready: starting anew"; return 1; }
   # The API server would take a while to notice that a kubelet is gone.
   curl --noproxy '*' -fsS -m 10 "http://$NODE_IP:10248/healthz" >/dev/null 2>&1 || { say "the kubelet of $RUN is not well: starting anew"; return 1; }
   is_node_ready || { say "the node of $RUN is not ready: starting anew"; return 1; }

@@ -51,7 +51,7 @@ ensure_tools() {
   local tool binary package folder
   while read -r tool binary package; do
     folder="$(tool_folder "$tool")"
-    [ -x "$folder/$binary" ] || step "  build $binary" build "$tool" "$folder/$binary" "$package" </dev/null
+    [ -x "$folder/$binary" ] || step "  build $binary" build "$tool" "$folder/$binary" "$package"
   done < <(binaries)
 }
 
@@ -60,9 +60,16 @@ build() {
   go="$(go_command)"
   mkdir -p "$(dirname "$output")"
   # `go` tries a failed download again where it stopped, so the whole build can be tried again.
-  retry env -u GOROOT GOTOOLCHAIN=local GOWORK=off CGO_ENABLED=0 "$go" build -C "$HERE/tools/$tool" -buildvcs=false -mod=readonly -trimpath \
-    -ldflags "$(linker_flags "$tool")" -o "$output.new" "$package" </dev/null >&2
+  retry logged "build-${output##*/}" env -u GOROOT GOTOOLCHAIN=local GOWORK=off CGO_ENABLED=0 "$go" build -C "$HERE/tools/$tool" -buildvcs=false -mod=readonly -trimpath \
+    -ldflags "$(linker_flags "$tool")" -o "$output.new" "$package"
   mv "$output.new" "$output"
+}
+
+# What was not used for a month goes.
+prune_cache() {
+  local folder
+  for folder in $(tool_folders) "$(debian_folder)" "$(rootfs_archive)" "$(registry_store)"; do touch "$folder"; done
+  find "$CACHE"/{bin,debian,rootfs,images} -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {} +
 }
 
 # A `go` of exactly our version: the machine's own, else the toolchain that the module proxy serves (any Go can download it, checksum and

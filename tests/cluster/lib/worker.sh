@@ -136,5 +136,5 @@ YAML
 wait_for_node() { wait_for 120 "the node is Ready" kubelet is_node_ready; }
 
 is_node_ready() {
-  [ "$(kubectl get node "$NAME" -o jsonpath='{.status.conditions[?(@.type=="Ready")].status}')" = True ]
+  [ "$(own_kubectl get node "$NAME" -o jsonpath='{.status.conditions[?(@.type=="Ready")].status}')" = True ]
 }
