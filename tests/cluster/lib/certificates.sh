@@ -6,6 +6,9 @@ create_certificates() {
   pushd "$RUN/certificates" >/dev/null || return
   openssl ecparam -name prime256v1 -genkey -noout -out ca.key
   openssl req -x509 -new -key ca.key -subj "/CN=$NAME-ca" -days 365 -out ca.crt
+  # Alone in a folder: tools that take a folder of authorities take every file in it.
+  mkdir -p "$RUN/trust"
+  cp ca.crt "$RUN/trust/ca.crt"
   openssl ecparam -name prime256v1 -genkey -noout -out service-account.key
   openssl ec -in service-account.key -pubout -out service-account.pub 2>/dev/null
 

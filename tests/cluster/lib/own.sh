@@ -36,8 +36,8 @@ own_start() {
   start_kubelet
   start_kube_proxy
   step "node Ready" wait_for_node
-  step "images of the node" wait "$pull"
   apply_addons
+  step "images of the node" wait "$pull"
   step "CoreDNS, network policies" wait_for_addons
   wait_for 60 "the default service account is there" kube-controller-manager own_kubectl -n default get serviceaccount default
   write_environment
@@ -63,7 +63,7 @@ CODEGEN_E2E_BASE_REGISTRY=$BASE_REGISTRY
 CODEGEN_E2E_PYTHON_IMAGE=$PYTHON_IMAGE
 CODEGEN_E2E_KANIKO_IMAGE=$KANIKO_IMAGE
 CODEGEN_E2E_REGISTRY=$PRIVATE_REGISTRY
-CODEGEN_E2E_REGISTRY_CA=$RUN/certificates/ca.crt
+CODEGEN_E2E_REGISTRY_CA=$RUN/trust/ca.crt
 CODEGEN_E2E_REGISTRY_USER=codegen
 CODEGEN_E2E_REGISTRY_PASSWORD_FILE=$RUN/registry-password
 CODEGEN_E2E_AUDIT_LOG=$RUN/logs/audit.log
