@@ -23,13 +23,15 @@ divert_to_network_policies() {
 }
 
 wait_for_addons() {
-  own_kubectl -n kube-system rollout status daemonset/kube-network-policies --timeout=180s >>"$RUN/logs/rollout.log" 2>&1 || addon_failed kube-network-policies
-  own_kubectl -n kube-system rollout status deployment/coredns --timeout=180s >>"$RUN/logs/rollout.log" 2>&1 || addon_failed coredns
+  local addon
+  for addon in daemonset/kube-network-policies deployment/coredns; do
+    own_kubectl -n kube-system rollout status "$addon" --timeout=180s >>"$RUN/logs/rollout.log" 2>&1 || addon_failed "$addon"
+  done
 }
 
 addon_failed() {
   own_kubectl -n kube-system get pods -o wide >&2 || true
   own_kubectl -n kube-system get events --sort-by=.lastTimestamp >&2 | tail -n 20 >&2 || true
-  own_kubectl -n kube-system logs --tail=20 -l "k8s-app=$1" >&2 || true
+  own_kubectl -n kube-system logs --tail=20 "$1" >&2 || true
   fail "$1 did not become ready; the logs are in $RUN/logs and $RUN/pod-logs"
 }

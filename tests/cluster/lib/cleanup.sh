@@ -28,7 +28,7 @@ remove_network() {
     # shellcheck disable=SC2086 # a list of words
     iptables $rule
   done || true
-  if [ -s "$before" ]; then sysctl -qw net.ipv4.ip_forward="$(<"$before")"; fi
+  if [ -s "$before" ]; then cat "$before" >/proc/sys/net/ipv4/ip_forward; fi
 }
 
 # The kernel lets go of a cgroup a moment after its last process.

@@ -101,4 +101,4 @@ require_root_and_linux() {
   [ "$(id -u)" = 0 ] || fail "a cluster without Docker needs root; set KUBECONFIG, install Docker and kind, or run as root"
 }
 
-own_kubectl() { KUBECONFIG="$RUN/kubeconfig" "$RUN/bin/kubectl" "$@"; }
+own_kubectl() { KUBECONFIG="$RUN/kubeconfig" "$RUN/bin/kubectl" "$@" 9>&-; }

@@ -8,7 +8,7 @@ FIXED_FOLDERS="/run/containerd /var/lib/cni /var/lib/kubelet /var/log/containers
 
 node_pid() { cat "$RUN/node.pid"; }
 
-in_node() { nsenter --target "$(node_pid)" --mount --net -- "$@"; }
+in_node() { nsenter --target "$(node_pid)" --mount --net -- "$@" 9>&-; }
 
 cgroup_roots() { awk '$3 == "cgroup" || $3 == "cgroup2" { print $2 }' /proc/mounts | sort -u; }
 
@@ -139,7 +139,7 @@ connect_node() {
   in_node ip address add "$NODE_IP/24" dev eth0
   in_node ip link set eth0 up
   in_node ip route add default via "$HOST_IP"
-  in_node sysctl -qw net.ipv4.ip_forward=1
+  in_node sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'
   ip route add "$POD_CIDR" via "$NODE_IP"
   ip route add "$SERVICE_CIDR" via "$NODE_IP"
   open_way_out
@@ -155,7 +155,7 @@ way_out_mtu() {
 # Builds reach the package index through this machine.
 open_way_out() {
   cat /proc/sys/net/ipv4/ip_forward >"$RUN/ip-forward-before"
-  sysctl -qw net.ipv4.ip_forward=1
+  echo 1 >/proc/sys/net/ipv4/ip_forward
   nft -f - <<NFT
 table ip $NAME {
   chain postrouting {

@@ -10,8 +10,8 @@ own_up() {
     say "the cluster is already there and well ($RUN)"
     return
   fi
-  refuse_what_is_taken
   step "programs from Debian" ensure_prerequisites
+  refuse_what_is_taken
   step "remove what an earlier run left" remove_cluster
   trap 'say "interrupted: removing what was started"; remove_cluster; exit 130' INT TERM
   step "cgroup" create_cgroups
@@ -29,7 +29,7 @@ own_start() {
   start_registries
   start_containerd
   step "registries, containerd" wait_for_runtime
-  pull_images &
+  in_cgroups pull_images &
   pull=$!
   step "API server" wait_for_api_server
   start_controllers

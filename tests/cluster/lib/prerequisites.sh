@@ -7,7 +7,8 @@ declare -A INSTALLED=([iptables]=iptables [nft]=nftables [skopeo]=skopeo [umoci]
   [nsenter]=util-linux [ip]=iproute2 [perl]=perl-base [curl]=curl)
 
 apt() {
-  DEBIAN_FRONTEND=noninteractive logged apt apt-get -o Acquire::Retries=5 -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 -o APT::Sandbox::User=root -qq "$@"
+  DEBIAN_FRONTEND=noninteractive logged apt apt-get -o Acquire::Retries=5 -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 \
+    -o APT::Sandbox::User=root -qq "$@"
 }
 
 # The lists may be stale or absent; a failed update matters only when what follows fails.

@@ -60,8 +60,8 @@ build() {
   go="$(go_command)"
   mkdir -p "$(dirname "$output")"
   # `go` tries a failed download again where it stopped, so the whole build can be tried again.
-  retry logged "build-${output##*/}" env -u GOROOT GOTOOLCHAIN=local GOWORK=off CGO_ENABLED=0 "$go" build -C "$HERE/tools/$tool" -buildvcs=false -mod=readonly -trimpath \
-    -ldflags "$(linker_flags "$tool")" -o "$output.new" "$package"
+  retry logged "build-${output##*/}" env -u GOROOT GOTOOLCHAIN=local GOWORK=off CGO_ENABLED=0 \
+    "$go" build -C "$HERE/tools/$tool" -buildvcs=false -mod=readonly -trimpath -ldflags "$(linker_flags "$tool")" -o "$output.new" "$package"
   mv "$output.new" "$output"
 }
 
