@@ -31,7 +31,7 @@ wait_for_addons() {
 
 addon_failed() {
   own_kubectl -n kube-system get pods -o wide >&2 || true
-  own_kubectl -n kube-system get events --sort-by=.lastTimestamp >&2 | tail -n 20 >&2 || true
+  own_kubectl -n kube-system get events --sort-by=.lastTimestamp | tail -n 20 >&2 || true
   own_kubectl -n kube-system logs --tail=20 "$1" >&2 || true
   fail "$1 did not become ready; the logs are in $RUN/logs and $RUN/pod-logs"
 }
