@@ -60,15 +60,16 @@ logged() {
   return 1
 }
 
-# wait_for SECONDS WHAT COMPONENT COMMAND...: until the command succeeds; ends at once when the component has died, and shows the end of
-# its log. COMPONENT may be empty.
+# wait_for SECONDS WHAT COMPONENT COMMAND...: until the command succeeds. Ends at once when any component has died, and shows the end of its
+# log; at the deadline that of COMPONENT, which may be empty.
 wait_for() {
-  local deadline=$((SECONDS + $1)) what="$2" component="$3"
+  local deadline=$((SECONDS + $1)) what="$2" component="$3" dead
   shift 3
   until "$@" >/dev/null 2>&1; do
-    if [ -n "$component" ] && ! is_alive "$component"; then
-      show_log "$component"
-      fail "$component ended before $what; its whole log is in $RUN/logs"
+    dead="$(dead_component)"
+    if [ -n "$dead" ]; then
+      show_log "$dead"
+      fail "$dead ended before $what; its whole log is in $RUN/logs"
     fi
     if [ "$SECONDS" -ge "$deadline" ]; then
       [ -z "$component" ] || show_log "$component"
@@ -76,6 +77,16 @@ wait_for() {
       fail "$what: not reached in time; the logs are in $RUN/logs"
     fi
     sleep 0.1
+  done
+}
+
+dead_component() {
+  local file
+  for file in "$RUN"/pids/*; do
+    if [ -s "$file" ] && ! is_alive "${file##*/}"; then
+      echo "${file##*/}"
+      return
+    fi
   done
 }
 

@@ -27,7 +27,10 @@ hash_of() { cat "$@" | sha256sum | cut -c1-16; }
 rootfs_archive() { echo "$CACHE/rootfs/python-$(hash_of <(echo "$PYTHON_SUITE $PYTHON_PACKAGES $(uname -m)") "$HERE/lib/rootfs").tar"; }
 
 registry_store() {
-  echo "$CACHE/images/$(hash_of <(tool_folders; rootfs_archive) "$(ca_bundle)" "$HERE/lib/images.sh" "$HERE/lib/fill-registry")"
+  local parts
+  # shellcheck disable=SC2046 # one path per word
+  parts="$(basename -a $(tool_folders) "$(rootfs_archive)")"
+  echo "$CACHE/images/$(hash_of <(echo "$parts") "$(ca_bundle)" "$HERE/lib/images.sh" "$HERE/lib/fill-registry")"
 }
 
 ensure_images() {
