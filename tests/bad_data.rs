@@ -571,7 +571,7 @@ fn a_file_that_may_not_be_read_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.csv");
     fs::write(&path, "a\n1\n").unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o0)).unwrap();
     // Root may read everything.
     if File::open(&path).is_err() {
         assert_eq!(
