@@ -148,6 +148,7 @@ fn delimited(
         .filter_map(|run| {
             let position = names.iter().position(|name| *name == run.check.column)?;
             run.is_bound = true;
+            run.decimal = found.dialect.map_or(b'.', |dialect| dialect.decimal);
             Some((position, run))
         })
         .collect();
@@ -328,6 +329,13 @@ mod tests {
             lines(run("1,5\n2,6\n", "x.csv", "column_2", Rule::GreaterThan(5.0))),
             [1]
         );
+    }
+
+    #[test]
+    fn numbers_with_decimal_commas_are_compared_as_numbers() {
+        let text = "a;b\nx;1,5\ny;2,5\nz;1.9\n";
+        assert_eq!(lines(run(text, "x.csv", "b", Rule::LessThan(2.0))), [3, 4]);
+        assert_eq!(lines(run(text, "x.csv", "b", Rule::IsIn(vec!["1.5".into(), "2.5".into()]))), [4]);
     }
 
     #[test]

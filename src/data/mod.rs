@@ -10,6 +10,7 @@ pub mod context;
 pub mod describe;
 pub mod detect;
 pub mod format;
+mod keys;
 pub mod outputs;
 pub mod profile;
 mod rows;

@@ -136,6 +136,7 @@ fn csv_dtype(column: &ColumnProfile) -> &'static str {
         .as_ref()
         .is_some_and(|times| times.zoned == 0 && fits_nanoseconds(times));
     match column.type_ {
+        ColumnType::Int if is_beyond_i64(column) => "UInt64",
         ColumnType::Int => "Int64",
         ColumnType::Float => "Float64",
         ColumnType::Bool => "boolean",
@@ -148,6 +149,13 @@ fn csv_dtype(column: &ColumnProfile) -> &'static str {
     }
 }
 
+fn is_beyond_i64(column: &ColumnProfile) -> bool {
+    column
+        .numbers
+        .as_ref()
+        .is_some_and(|numbers| numbers.max.parse::<i64>().is_err() && numbers.max.parse::<u64>().is_ok())
+}
+
 /// Whether nanoseconds in 64 bits, the only resolution that Pandera coerces to, hold every value.
 fn fits_nanoseconds(times: &TimeStats) -> bool {
     let year = |text: &str| text.get(..4).and_then(|year| year.parse::<u16>().ok());
@@ -158,6 +166,7 @@ fn fits_nanoseconds(times: &TimeStats) -> bool {
 /// Only paths without `[]`: a list stays one value of a data frame. Dates stay text, as JSON has them.
 fn json_columns(table: &TableProfile) -> Vec<SchemaColumn> {
     let dtype = |column: &ColumnProfile| match column.type_ {
+        ColumnType::Int if is_beyond_i64(column) => Some("UInt64"),
         ColumnType::Int => Some("Int64"),
         ColumnType::Float => Some("Float64"),
         ColumnType::Bool => Some("boolean"),
@@ -200,6 +209,9 @@ fn read_csv(
     let mut arguments = vec!["path".to_owned(), "index_col=False".to_owned()];
     if delimiter != ',' {
         arguments.push(format!("sep={}", literal(&delimiter.to_string())));
+    }
+    if matches!(table.layout, Layout::Delimited { decimal: ',', .. }) {
+        arguments.push("decimal=\",\"".to_owned());
     }
     if encoding != Encoding::Utf8 {
         arguments.push(format!("encoding=\"{}\"", encoding.python_name()));
@@ -267,6 +279,14 @@ mod tests {
             .map(|column| column.dtype.as_deref())
             .collect();
         assert_eq!(dtypes, [Some("string"), Some("string")]);
+    }
+
+    #[test]
+    fn decimal_commas_and_numbers_beyond_i64_are_read_as_numbers() {
+        let found = schema("a;b\n1,5;18446744073709551615\n", "s.csv").unwrap();
+        assert!(found.reader.contains("decimal=\",\""), "{}", found.reader);
+        let dtypes: Vec<_> = found.columns.iter().map(|column| column.dtype.as_deref()).collect();
+        assert_eq!(dtypes, [Some("Float64"), Some("UInt64")]);
     }
 
     #[test]

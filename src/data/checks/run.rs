@@ -6,7 +6,7 @@ use crate::pipeline::checks::{ColumnCheck, Rule};
 
 use crate::data::DataError;
 use crate::data::checks::{CheckOutcome, CheckResult, Violation};
-use crate::data::column::cell::{null_spelling, parse_number};
+use crate::data::column::cell::{null_spelling, parse_decimal, parse_number};
 use crate::data::rows::cut_with_marker;
 
 const LISTED_VIOLATIONS: usize = 5;
@@ -19,6 +19,8 @@ pub struct Run<'c> {
     test: Test<'c>,
     /// Whether the file has its column.
     pub is_bound: bool,
+    /// What stands before the decimals of a number, `.` or `,`.
+    pub decimal: u8,
     values: u64,
     violations: u64,
     first: Vec<Violation>,
@@ -54,6 +56,7 @@ impl<'c> Run<'c> {
             check,
             test,
             is_bound: false,
+            decimal: b'.',
             values: 0,
             violations: 0,
             first: Vec::new(),
@@ -81,9 +84,11 @@ impl<'c> Run<'c> {
             return !matches!(self.test, Test::NotNull);
         };
         match &self.test {
-            Test::Number(holds) => parse_number(text).is_some_and(holds),
+            Test::Number(holds) => parse_decimal(text, self.decimal).is_some_and(holds),
             Test::Regex(pattern) => pattern.is_match(text),
-            Test::IsIn(allowed) => allowed.iter().any(|other| is_same(text.trim(), other.trim())),
+            Test::IsIn(allowed) => allowed
+                .iter()
+                .any(|other| is_same(text.trim(), other.trim(), self.decimal)),
             Test::NotNull => true,
         }
     }
@@ -118,10 +123,10 @@ fn number(bound: f64, holds: fn(f64, f64) -> bool) -> Test<'static> {
     Test::Number(Box::new(move |value| holds(value, bound)))
 }
 
-/// Equal as texts or as numbers (`1` and `1.0`).
-fn is_same(text: &str, other: &str) -> bool {
+/// Equal as texts or as numbers (`1` and `1.0`, in a file with decimal commas `1,0`).
+fn is_same(text: &str, other: &str, decimal: u8) -> bool {
     text == other
-        || matches!((parse_number(text), parse_number(other)), (Some(a), Some(b)) if a.total_cmp(&b).is_eq())
+        || matches!((parse_decimal(text, decimal), parse_number(other)), (Some(a), Some(b)) if a.total_cmp(&b).is_eq())
 }
 
 /// Compiles a pattern that the whole value must match; the error says what is wrong with it.

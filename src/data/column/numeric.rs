@@ -1,5 +1,7 @@
 //! Statistics of the numbers of a column, and how numbers are written so that they are true and short.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 
 use crate::data::column::quantiles::{Quartiles, Reservoir};
@@ -25,31 +27,39 @@ pub struct NumberStats {
     pub histogram: Vec<u64>,
 }
 
-/// How numbers are written that a reader of plain numbers takes for text.
-#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
-pub struct NumberStyle {
-    /// What stands before the decimals, `.` or `,`; `None` where no value has decimals.
-    pub decimal: Option<char>,
-    /// What groups the thousands (`,`, `.`, `'`, a blank of any width); `None` where nothing does.
-    pub thousands: Option<char>,
-    /// Whether a percent sign follows; the statistics are those of the numbers before it.
-    pub has_percent: bool,
-    /// Sign or code of the currency (`€`, `USD`).
-    pub currency: Option<String>,
-}
-
 /// Numbers as they are met.
 #[derive(Clone, Debug)]
 pub struct Numbers {
     count: u64,
-    min: Option<(f64, String)>,
-    max: Option<(f64, String)>,
+    min: Option<Most>,
+    max: Option<Most>,
     int_sum: i128,
     float_sum: f64,
     float_error: f64,
     decimals: usize,
     reservoir: Reservoir,
+}
+
+/// An extreme: its value, exactly where it is whole, and its spelling.
+#[derive(Clone, Debug)]
+struct Most {
+    value: f64,
+    whole: Option<i128>,
+    text: String,
+}
+
+impl Most {
+    /// Whether `value` lies beyond this one in the direction of `order`.
+    fn is_passed_by(&self, value: f64, whole: Option<i128>, order: Ordering) -> bool {
+        // Whole numbers beyond 2^53 may be equal as floats and yet differ.
+        match value.partial_cmp(&self.value) {
+            Some(Ordering::Equal) => match (whole, self.whole) {
+                (Some(whole), Some(own)) => whole.cmp(&own) == order,
+                _ => false,
+            },
+            found => found == Some(order),
+        }
+    }
 }
 
 /// Whether a value is a new extreme.
@@ -79,26 +89,35 @@ impl Numbers {
     /// Takes in a whole number.
     pub fn push_int(&mut self, value: i128, text: &str) -> Extreme {
         self.int_sum += value;
-        self.push(value as f64, text)
+        self.push(value as f64, Some(value), text)
     }
 
     /// Takes in a decimal number.
     pub fn push_float(&mut self, value: f64, text: &str) -> Extreme {
-        self.add(value);
-        self.decimals = self.decimals.max(decimals_of(text));
-        self.push(value, text)
+        self.push_written(value, decimals_of(text), text)
     }
 
-    fn push(&mut self, value: f64, text: &str) -> Extreme {
+    /// Takes in a number that has so many decimals, however it is written.
+    pub fn push_written(&mut self, value: f64, decimals: usize, text: &str) -> Extreme {
+        self.add(value);
+        self.decimals = self.decimals.max(decimals);
+        self.push(value, None, text)
+    }
+
+    fn push(&mut self, value: f64, whole: Option<i128>, text: &str) -> Extreme {
         self.count += 1;
         self.reservoir.push(value);
-        let is_min = self.min.as_ref().is_none_or(|(least, _)| value < *least);
-        let is_max = self.max.as_ref().is_none_or(|(most, _)| value > *most);
+        let is_new = |most: &Option<Most>, order| {
+            most.as_ref()
+                .is_none_or(|most| most.is_passed_by(value, whole, order))
+        };
+        let is_min = is_new(&self.min, Ordering::Less);
+        let is_max = is_new(&self.max, Ordering::Greater);
         if is_min {
-            store(&mut self.min, value, text);
+            store(&mut self.min, value, whole, text);
         }
         if is_max {
-            store(&mut self.max, value, text);
+            store(&mut self.max, value, whole, text);
         }
         Extreme { is_min, is_max }
     }
@@ -118,36 +137,64 @@ impl Numbers {
     /// The statistics; `None` when there was no number.
     pub fn finish(self) -> Option<NumberStats> {
         let sum = self.int_sum as f64 + (self.float_sum + self.float_error);
+        let (min, max) = (self.min?, self.max?);
+        let histogram = self.reservoir.histogram(min.value, max.value);
         Some(NumberStats {
             count: self.count,
-            min: self.min?.1,
-            max: self.max?.1,
+            min: min.text,
+            max: max.text,
             mean: sum / self.count as f64,
             quartiles: self.reservoir.quartiles()?,
             decimals: self.decimals,
-            histogram: Vec::new(),
+            histogram,
         })
     }
 }
 
-fn store(slot: &mut Option<(f64, String)>, value: f64, text: &str) {
+fn store(slot: &mut Option<Most>, value: f64, whole: Option<i128>, text: &str) {
     let text = text.trim_matches([' ', '\t']);
     match slot {
-        Some((kept, spelling)) => {
-            *kept = value;
-            spelling.clear();
-            spelling.push_str(text);
+        Some(most) => {
+            most.value = value;
+            most.whole = whole;
+            most.text.clear();
+            most.text.push_str(text);
         }
-        None => *slot = Some((value, text.to_owned())),
+        None => {
+            *slot = Some(Most {
+                value,
+                whole,
+                text: text.to_owned(),
+            });
+        }
     }
 }
 
 fn decimals_of(text: &str) -> usize {
     let fraction = text
         .trim_end()
-        .split_once('.')
+        .split_once(['.', ','])
         .map_or("", |(_, fraction)| fraction);
     fraction.bytes().take_while(u8::is_ascii_digit).count()
+}
+
+/// Rounds an estimated quartile to about a hundredth of the distance between the quartiles: more digits would not be true.
+#[must_use]
+pub fn round_estimate(value: f64, quartiles: &Quartiles) -> f64 {
+    let distance = quartiles.upper - quartiles.lower;
+    if quartiles.is_exact || !(distance > 0.0 && distance.is_finite()) {
+        return value;
+    }
+    let power = distance.log10().floor() - 2.0;
+    // Dividing by a whole power of ten gives the decimal that is nearest; multiplying with a fraction would not.
+    let rounded = if power < 0.0 {
+        let unit = 10f64.powf(-power);
+        (value * unit).round() / unit
+    } else {
+        let unit = 10f64.powf(power);
+        (value / unit).round() * unit
+    };
+    if rounded.is_finite() { rounded } else { value }
 }
 
 /// Writes a statistic with one decimal more than the values have (at least two) and at least three significant digits,
@@ -207,6 +254,19 @@ mod tests {
         assert_eq!(
             (stats.min.as_str(), stats.max.as_str(), stats.decimals),
             ("2.50", "110.14", 2)
+        );
+    }
+
+    #[test]
+    fn whole_numbers_that_are_equal_as_floats_are_told_apart() {
+        let mut numbers = Numbers::new(10, 0);
+        for value in [9_007_199_254_740_993_i128, 9_007_199_254_740_992, 9_007_199_254_740_994] {
+            numbers.push_int(value, &value.to_string());
+        }
+        let stats = numbers.finish().unwrap();
+        assert_eq!(
+            (stats.min.as_str(), stats.max.as_str()),
+            ("9007199254740992", "9007199254740994")
         );
     }
 

@@ -10,6 +10,8 @@ use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::data::column::cell::{Cell, Kind};
+use crate::data::column::{hash, mix};
+use crate::data::keys::RecordHash;
 use crate::data::rows::{Built, DESCRIBED_COLUMNS, TableBuilder};
 
 /// Longest line of JSON Lines that is read, bytes.
@@ -177,6 +179,19 @@ fn classify<'a>(value: &Value, text: &'a str) -> Cell<'a> {
     }
 }
 
+/// Equal values hash alike, whatever the order of their fields.
+fn value_hash(value: &Value) -> u64 {
+    match value {
+        Value::Object(fields) => fields.iter().fold(11, |sum, (name, field)| {
+            sum.wrapping_add(mix(value_hash(field), xxh3_64(name.as_bytes())))
+        }),
+        Value::Array(elements) => elements
+            .iter()
+            .fold(13, |sum, element| mix(value_hash(element), sum)),
+        scalar => hash(classify(scalar, &scalar_text(scalar))),
+    }
+}
+
 /// Paths of JSON records as columns.
 pub struct JsonTable {
     builder: TableBuilder,
@@ -215,7 +230,7 @@ impl JsonTable {
             self.builder.cell(column, classify(scalar, &text), &text);
         });
         self.too_deep += u64::from(is_deeper);
-        self.builder.end_record(raw);
+        self.builder.end_record_as(raw, RecordHash::Of(value_hash(value)));
     }
 
     fn column(&mut self, path: &str) -> Option<usize> {
