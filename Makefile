@@ -15,7 +15,8 @@ lint: ## rustfmt and clippy, as the continuous integration runs them
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
 
-test: prerequisites ## Run every test
+test: ## Run every test
+	@scripts/install-prerequisites --tests
 	cargo test --locked --no-fail-fast
 
 demo: prerequisites ## Build, then run a real task on real data with recorded replies

@@ -7,6 +7,7 @@ pub mod pipeline;
 pub mod data;
 pub mod model;
 pub mod ledger;
+pub mod registry;
 pub mod sandbox;
 pub mod engine;
 pub mod local;

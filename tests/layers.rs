@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-const ORDER: [&str; 9] = [
-    "api", "pipeline", "data", "model", "ledger", "sandbox", "engine", "local", "cli",
+const ORDER: [&str; 10] = [
+    "api", "pipeline", "data", "model", "ledger", "registry", "sandbox", "engine", "local", "cli",
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -7,7 +7,7 @@
 use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
 
-use super::common::{Backend, CacheMode, Testing};
+use super::common::{Backend, CacheMode, Exposure, Testing};
 use super::{image::Image, limits::Limits, model::Model, sandbox::Sandbox};
 
 /// Settings that many tasks share. A task names the agent in `agentRef` and overrides any field: a field that the task
@@ -60,4 +60,10 @@ pub struct CodeGenAgentSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 10000))]
     pub max_sample_rows: Option<i32>,
+    /// What of the samples may reach the model: `SchemaOnly` (names and types), `Statistics` (also counts, ranges and
+    /// values that at least five rows share), `RedactedRows` (also rows with every letter and digit masked) or `Rows`.
+    /// Below `Rows` the tests run without the samples, and of a run on them the model learns only which exception rose
+    /// where and at which column. Default `Rows`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exposure: Option<Exposure>,
 }

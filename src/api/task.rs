@@ -7,7 +7,7 @@
 use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
 
-use super::common::{Backend, CacheMode, Language, LocalRef, Testing, UNIQUE_NAMES};
+use super::common::{Backend, CacheMode, Exposure, Language, LocalRef, Testing, UNIQUE_NAMES};
 use super::status::CodeGenTaskStatus;
 use super::values::{AcceptanceTests, Input, Output, Sample};
 use super::{image::Image, limits::Limits, model::Model, sandbox::Sandbox};
@@ -85,6 +85,12 @@ pub struct CodeGenTaskSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 10000))]
     pub max_sample_rows: Option<i32>,
+    /// What of the samples may reach the model: `SchemaOnly` (names and types), `Statistics` (also counts, ranges and
+    /// values that at least five rows share), `RedactedRows` (also rows with every letter and digit masked) or `Rows`.
+    /// Below `Rows` the tests run without the samples, and of a run on them the model learns only which exception rose
+    /// where and at which column. Default `Rows`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exposure: Option<Exposure>,
     /// Rules that data must keep, one sentence each, at most 64 (`quantity is greater than 0`). The model sees them all;
     /// those that name a column and a comparison are also checked, and `status.constraints` says which.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -37,6 +37,27 @@ Examples:
   # For a script: one JSON document on stdout, everything else on stderr
   kubectl-codegen local -f task.yaml -o json | jq .status.stage";
 
+const CONTEXT_EXIT_CODES: &str = "\
+Exit codes:
+  0    every sample was read
+  1    a sample cannot be described: its content is damaged or too large
+  2    a manifest, a path or the command line is wrong
+  130  interrupted";
+
+const CONTEXT_EXAMPLES: &str = "\
+Examples:
+  # What a task would send of its samples, before anything is paid for
+  kubectl-codegen context -k examples/penguins
+
+  # Some files, with small distributions
+  kubectl-codegen context --plot examples/multi-input/orders.csv examples/multi-input/customers.csv
+
+  # As data: the profile of every column
+  kubectl-codegen context -o json orders.csv | jq '.samples[].content'
+
+  # The inferred schema as Pandera code
+  kubectl-codegen context -o pandera orders.csv > schemas.py";
+
 /// Turns a prompt, sample data and typed outputs into a tested Python program.
 #[derive(Parser, Debug)]
 #[command(name = "kubectl-codegen", version, about, after_long_help = EXIT_CODES, disable_help_subcommand = true)]
@@ -52,6 +73,9 @@ pub enum Command {
     /// Run tasks on this machine, without a cluster.
     #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
     Local(Box<LocalArgs>),
+    /// Print what the model would be told of sample data; nothing is sent.
+    #[command(after_help = CONTEXT_EXAMPLES, after_long_help = format!("{CONTEXT_EXAMPLES}\n\n{CONTEXT_EXIT_CODES}"))]
+    Context(Box<ContextArgs>),
     /// Print a completion script for a shell.
     Completion {
         /// The shell.
@@ -78,28 +102,37 @@ pub enum Page {
     ModelProtocol,
 }
 
+/// Manifests and what stands in the place of their data.
+#[derive(Args, Debug, Default, Clone)]
+#[command(next_help_heading = "Manifests")]
+pub struct ManifestArgs {
+    /// Manifests: a file, a folder (its .yaml, .yml and .json files), or - for standard input. May be repeated.
+    #[arg(short = 'f', long = "filename", value_name = "FILE|FOLDER|-", value_hint = ValueHint::AnyPath)]
+    pub files: Vec<String>,
+    /// A folder with a kustomization.yaml. May be repeated.
+    #[arg(short = 'k', long = "kustomize", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub kustomize: Vec<PathBuf>,
+    /// The one task that is meant. Default: every task of the manifests, one after another.
+    #[arg(long, value_name = "NAME")]
+    pub task: Option<String>,
+    /// A file in the place of a sample. May be repeated.
+    #[arg(long = "sample", value_name = "NAME=PATH", value_parser = name_and_path)]
+    pub samples: Vec<(String, PathBuf)>,
+    /// The content of a File or Dir input. May be repeated.
+    #[arg(long = "input", value_name = "NAME=PATH", value_parser = name_and_path)]
+    pub inputs: Vec<(String, PathBuf)>,
+    /// A folder in the place of a PersistentVolumeClaim. May be repeated.
+    #[arg(long = "claim", value_name = "NAME=FOLDER", value_parser = name_and_path)]
+    pub claims: Vec<(String, PathBuf)>,
+}
+
 /// Options of `local`.
 #[derive(Args, Debug)]
 #[group(id = "manifests", required = true, multiple = true, args = ["files", "kustomize"])]
 pub struct LocalArgs {
-    /// Manifests: a file, a folder (its .yaml, .yml and .json files), or - for standard input. May be repeated.
-    #[arg(short = 'f', long = "filename", value_name = "FILE|FOLDER|-", value_hint = ValueHint::AnyPath, help_heading = "Manifests")]
-    pub files: Vec<String>,
-    /// A folder with a kustomization.yaml. May be repeated.
-    #[arg(short = 'k', long = "kustomize", value_name = "FOLDER", value_hint = ValueHint::DirPath, help_heading = "Manifests")]
-    pub kustomize: Vec<PathBuf>,
-    /// The one task to run. Default: every task of the manifests, one after another.
-    #[arg(long, value_name = "NAME", help_heading = "Manifests")]
-    pub task: Option<String>,
-    /// A file in the place of a sample. May be repeated.
-    #[arg(long = "sample", value_name = "NAME=PATH", value_parser = name_and_path, help_heading = "Manifests")]
-    pub samples: Vec<(String, PathBuf)>,
-    /// The content of a File or Dir input. May be repeated.
-    #[arg(long = "input", value_name = "NAME=PATH", value_parser = name_and_path, help_heading = "Manifests")]
-    pub inputs: Vec<(String, PathBuf)>,
-    /// A folder in the place of a PersistentVolumeClaim. May be repeated.
-    #[arg(long = "claim", value_name = "NAME=FOLDER", value_parser = name_and_path, help_heading = "Manifests")]
-    pub claims: Vec<(String, PathBuf)>,
+    /// The tasks.
+    #[command(flatten)]
+    pub manifests: ManifestArgs,
     /// The model, what is sent to it and what is replayed instead.
     #[command(flatten)]
     pub model: ModelArgs,
@@ -122,6 +155,39 @@ pub struct LocalArgs {
     #[arg(short, long, action = clap::ArgAction::Count, help_heading = "Results")]
     pub verbose: u8,
     /// Colours on stderr. `auto`: on a terminal, unless `NO_COLOR` is set.
+    #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Results")]
+    pub color: Color,
+}
+
+/// Options of `context`.
+#[derive(Args, Debug)]
+#[group(id = "looked_at", required = true, multiple = true, args = ["data", "files", "kustomize"])]
+pub struct ContextArgs {
+    /// Data files, in the place of a task. Each is a sample named after its file.
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["files", "kustomize", "task", "samples", "inputs", "claims"])]
+    pub data: Vec<PathBuf>,
+    /// The tasks.
+    #[command(flatten)]
+    pub manifests: ManifestArgs,
+    /// Most representative rows of a sample, in the place of the task's `maxSampleRows`. Default: 100.
+    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(i32).range(0..=10_000), help_heading = "Context")]
+    pub max_sample_rows: Option<i32>,
+    /// Most tokens of the context, estimated, in the place of the task's `limits.maxContextTokens`. Default: 4000.
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(i32).range(200..=1_000_000), help_heading = "Context")]
+    pub max_context_tokens: Option<i32>,
+    /// What goes to stdout.
+    #[arg(
+        short = 'o',
+        long = "format",
+        value_name = "FORMAT",
+        default_value = "text",
+        help_heading = "Results"
+    )]
+    pub format: ContextFormat,
+    /// Draw small distributions below the columns; they are for people and never sent.
+    #[arg(long, help_heading = "Results")]
+    pub plot: bool,
+    /// Colours. `auto`: on a terminal, unless `NO_COLOR` is set.
     #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Results")]
     pub color: Color,
 }
@@ -183,6 +249,19 @@ pub enum Format {
     Json,
     /// The task with its status as one YAML document.
     Yaml,
+}
+
+/// What `context` writes to stdout.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContextFormat {
+    /// The text as it stands in prompts.
+    Text,
+    /// Text, budget and the profile of every sample as one JSON document.
+    Json,
+    /// The same as one YAML document.
+    Yaml,
+    /// The inferred schemas as Python code for Pandera.
+    Pandera,
 }
 
 /// When colours are used.

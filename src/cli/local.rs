@@ -1,53 +1,33 @@
 //! `kubectl-codegen local`: from the command line to tasks run one after another.
 
-use std::fmt::Display;
 use std::fs::{self, OpenOptions};
 use std::path::Path;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-use tokio::runtime;
-
 use super::args::{Format, LocalArgs};
+use super::command::{TASK_FAILED, USAGE, document, fail, given, read, runtime, warning};
 use super::paint::{Line, Mark};
 use super::progress::Progress;
 use super::summary::summary;
-use super::text::{MAX_COLUMNS, wrap};
 use crate::api::CodeGenTask;
 use crate::local::interrupt::{self, INTERRUPTED, Stop};
 use crate::local::objects::Objects;
 use crate::local::prepare::{ModelOverrides, RunOptions};
 use crate::local::runner::{Ended, output_folder, run_task};
-use crate::local::sources::Given;
-use crate::local::{files, kustomize};
-
-/// Exit code of a task that failed.
-const TASK_FAILED: i32 = 1;
-/// Exit code of a manifest or command line that is wrong.
-const USAGE: i32 = 2;
 
 /// Runs the command; the exit code is the worst of its tasks.
 pub(super) fn run(args: &LocalArgs) -> i32 {
     let progress = Arc::new(Progress::new(args.color));
     log(args.verbose);
-    let objects = match read(args) {
+    let objects = match read(&args.manifests, &progress) {
         Ok(objects) => objects,
         Err(message) => return fail(&progress, &message, USAGE),
     };
-    for notice in &objects.notices {
-        progress.lines(&warning(notice));
-    }
-    let tasks = match objects.pick(args.task.as_deref()) {
+    let tasks = match objects.pick(args.manifests.task.as_deref()) {
         Ok(tasks) => tasks,
         Err(error) => return fail(&progress, &error, USAGE),
     };
-    // Fails only when a provider is installed already, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let runtime = match runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-    {
+    let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
     };
@@ -77,18 +57,6 @@ fn log(verbose: u8) {
         .with_env_filter(level)
         .with_writer(std::io::stderr)
         .try_init();
-}
-
-fn read(args: &LocalArgs) -> Result<Objects, Box<dyn Display>> {
-    let mut documents = files::load(&args.files).map_err(boxed)?;
-    for folder in &args.kustomize {
-        documents.extend(kustomize::render(folder).map_err(boxed)?);
-    }
-    Objects::collect(documents).map_err(boxed)
-}
-
-fn boxed(error: impl Display + 'static) -> Box<dyn Display> {
-    Box::new(error)
 }
 
 async fn run_all(
@@ -147,11 +115,7 @@ async fn run_all(
 
 fn options(args: &LocalArgs) -> RunOptions {
     RunOptions {
-        given: Given {
-            samples: args.samples.iter().cloned().collect(),
-            inputs: args.inputs.iter().cloned().collect(),
-            claims: args.claims.iter().cloned().collect(),
-        },
+        given: given(&args.manifests),
         model: ModelOverrides {
             base_url: args.model.model_url.clone(),
             name: args.model.model.clone(),
@@ -208,63 +172,4 @@ fn report(format: Format, ended: &Ended, progress: &Progress) {
         .map(|line| super::paint::paint(line, progress.colours_stdout()) + "\n")
         .collect();
     let _ = super::print(text.as_bytes());
-}
-
-/// The one document on stdout: the task, or a list when there are several.
-fn document(format: Format, mut tasks: Vec<Value>, wanted: usize) -> Option<String> {
-    if tasks.is_empty() {
-        return None;
-    }
-    let value = match (wanted, tasks.pop()) {
-        (1, Some(task)) => task,
-        (_, last) => {
-            tasks.extend(last);
-            json!({"apiVersion": "v1", "kind": "List", "items": tasks})
-        }
-    };
-    match format {
-        Format::Text => None,
-        Format::Json => serde_json::to_string_pretty(&value).ok().map(|text| text + "\n"),
-        Format::Yaml => serde_saphyr::to_string(&value).ok(),
-    }
-}
-
-fn warning(text: &str) -> Vec<Line> {
-    wrap(text, MAX_COLUMNS - 2)
-        .into_iter()
-        .enumerate()
-        .map(|(index, text)| Line::new(if index == 0 { Mark::Warning } else { Mark::Detail }, text))
-        .collect()
-}
-
-/// Says what is wrong, one line each, and gives the exit code.
-fn fail(progress: &Progress, message: &dyn Display, code: i32) -> i32 {
-    for line in message.to_string().lines() {
-        progress.lines(&[Line::new(Mark::Heading, format!("error: {line}"))]);
-    }
-    code
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_task_is_printed_as_itself_and_several_as_a_list() {
-        let one = document(Format::Json, vec![json!({"kind": "A"})], 1).unwrap();
-        assert_eq!(serde_json::from_str::<Value>(&one).unwrap()["kind"], "A");
-        let two = document(Format::Json, vec![json!({"n": 1}), json!({"n": 2})], 2).unwrap();
-        assert_eq!(
-            serde_json::from_str::<Value>(&two).unwrap()["items"],
-            json!([{"n": 1}, {"n": 2}])
-        );
-        assert_eq!(document(Format::Text, vec![json!({})], 1), None);
-    }
-
-    #[test]
-    fn yaml_reads_back_as_the_same_task() {
-        let task = json!({"kind": "A", "spec": {"prompt": "line one\nline: two\n", "n": "1"}});
-        let text = document(Format::Yaml, vec![task.clone()], 1).unwrap();
-        assert_eq!(serde_saphyr::from_str::<Value>(&text).unwrap(), task);
-    }
 }

@@ -1,6 +1,8 @@
 //! The command line: `kubectl-codegen`, also reached as `kubectl codegen`.
 
 pub mod args;
+mod command;
+mod context;
 mod local;
 pub mod paint;
 pub mod progress;
@@ -29,6 +31,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     match cli.command {
         Command::Local(args) => exit_code(local::run(&args)),
+        Command::Context(args) => exit_code(context::run(&args)),
         Command::Docs {
             page: Page::ModelProtocol,
         } => printed(crate::pipeline::protocol::page().as_bytes()),

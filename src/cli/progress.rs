@@ -62,7 +62,8 @@ impl Progress {
         }
     }
 
-    fn run(&self, label: &str) {
+    /// Shows what runs, on a terminal.
+    pub fn run(&self, label: &str) {
         if !self.is_terminal {
             return;
         }

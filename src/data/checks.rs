@@ -2,6 +2,7 @@
 
 pub mod constraints;
 mod run;
+pub(in crate::data) mod value;
 
 use std::collections::HashMap;
 
@@ -15,7 +16,7 @@ use super::DataError;
 use super::describe::{column_names, format_name};
 use super::detect::{Detection, detect};
 use super::source::{Encoding, Source};
-use crate::data::checks::run::Run;
+use crate::data::checks::run::{Place, Run};
 use crate::data::format::delimited::RecordReader;
 use crate::data::format::json::{self, JsonRecord};
 
@@ -60,6 +61,8 @@ pub enum CheckOutcome {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Violation {
+    /// Number of the record, counted from 1: its position in a data frame is one less.
+    pub record: u64,
     /// Line of the record (of a JSON document: its number), counted from 1.
     pub line: u64,
     /// The value, cut to 80 characters; empty when missing.
@@ -80,6 +83,7 @@ pub fn evaluate(
         }
         Table::Json(encoding, found) => from_json(source, encoding, &found, &mut runs, file_name)?,
     };
+    source.settle().map_err(DataError::read(file_name))?;
     let results = runs.into_iter().map(Run::finish).collect();
     Ok(CheckReport { records, results })
 }
@@ -160,7 +164,11 @@ fn delimited(
     while let Some(record) = next {
         records += 1;
         for (position, run) in &mut bound {
-            run.look(record.line, Some(record.field(*position).unwrap_or("")));
+            let place = Place {
+                record: records,
+                line: record.line,
+            };
+            run.look_at_cell(place, record.field(*position).unwrap_or(""));
         }
         next = reader.read()?;
     }
@@ -195,18 +203,24 @@ fn from_json(
     let mut records = 0;
     each_record(source, encoding, found, file_name, |value, line| {
         records += 1;
+        let place = Place {
+            record: records,
+            line,
+        };
         json::each_value(value, &mut |path, scalar| {
             for position in by_path.get(path).into_iter().flatten() {
                 seen[*position] = records;
                 runs[*position].is_bound = true;
                 let text = json::scalar_text(scalar);
-                runs[*position].look(line, (!scalar.is_null()).then_some(text.as_str()));
+                runs[*position].look(place, (!scalar.is_null()).then_some(text.as_str()));
             }
         });
-        // A record without the path misses its value; inside a list nothing is expected.
+        // A record without the path misses its value, unless a list stands there; inside a list nothing is expected.
         for (run, last) in runs.iter_mut().zip(&seen) {
-            if *last != records && !run.check.column.contains("[]") {
-                run.look(line, None);
+            let path = &run.check.column;
+            if *last != records && !path.contains("[]") {
+                let list = json::list_at(value, path).map(ToString::to_string);
+                run.look(place, list.as_deref());
             }
         }
     })?;
@@ -254,7 +268,7 @@ fn each_record(
 mod tests {
     use rstest::rstest;
 
-    use crate::pipeline::checks::Rule;
+    use crate::pipeline::checks::{Bound, Rule};
 
     use super::*;
 
@@ -289,11 +303,11 @@ mod tests {
     }
 
     #[rstest]
-    #[case(Rule::GreaterThan(1.0), &[2, 6])]
-    #[case(Rule::GreaterOrEqual(1.0), &[6])]
-    #[case(Rule::LessThan(3.0), &[4, 6])]
-    #[case(Rule::LessOrEqual(3.0), &[6])]
-    #[case(Rule::Between(1.0, 2.0), &[4, 6])]
+    #[case(Rule::GreaterThan(1.into()), &[2, 6])]
+    #[case(Rule::GreaterOrEqual(1.into()), &[6])]
+    #[case(Rule::LessThan(3.0.into()), &[4, 6])]
+    #[case(Rule::LessOrEqual(3.0.into()), &[6])]
+    #[case(Rule::Between(1.into(), 2.into()), &[4, 6])]
     #[case(Rule::Regex("[0-9.]+".into()), &[6])]
     #[case(Rule::IsIn(vec!["1".into(), "2".into(), "3".into()]), &[6])]
     #[case(Rule::NotNull, &[5])]
@@ -320,13 +334,21 @@ mod tests {
     fn json_values_are_checked_by_path_and_missing_ones_count() {
         let text = "{\"a\":{\"b\":1},\"l\":[{\"p\":1},{\"p\":9}]}\n{\"a\":{\"b\":null}}\n{}\n";
         assert_eq!(lines(run(text, "x.jsonl", "a.b", Rule::NotNull)), [2, 3]);
-        assert_eq!(lines(run(text, "x.jsonl", "l[].p", Rule::LessThan(5.0))), [1]);
+        assert_eq!(
+            lines(run(text, "x.jsonl", "l[].p", Rule::LessThan(5.into()))),
+            [1]
+        );
     }
 
     #[test]
     fn records_without_a_header_are_checked_from_the_first() {
         assert_eq!(
-            lines(run("1,5\n2,6\n", "x.csv", "column_2", Rule::GreaterThan(5.0))),
+            lines(run(
+                "1,5\n2,6\n",
+                "x.csv",
+                "column_2",
+                Rule::GreaterThan(5.into())
+            )),
             [1]
         );
     }
@@ -334,8 +356,19 @@ mod tests {
     #[test]
     fn numbers_with_decimal_commas_are_compared_as_numbers() {
         let text = "a;b\nx;1,5\ny;2,5\nz;1.9\n";
-        assert_eq!(lines(run(text, "x.csv", "b", Rule::LessThan(2.0))), [3, 4]);
-        assert_eq!(lines(run(text, "x.csv", "b", Rule::IsIn(vec!["1.5".into(), "2.5".into()]))), [4]);
+        assert_eq!(
+            lines(run(text, "x.csv", "b", Rule::LessThan(Bound::Int(2)))),
+            [3, 4]
+        );
+        assert_eq!(
+            lines(run(
+                text,
+                "x.csv",
+                "b",
+                Rule::IsIn(vec!["1.5".into(), "2.5".into()])
+            )),
+            [4]
+        );
     }
 
     #[test]

@@ -251,8 +251,9 @@ impl Column {
     /// Whether it is a key, or part of one, after `records` records.
     #[must_use]
     pub fn candidate(&self, records: u64, present: Option<u64>) -> KeyCandidate {
-        let is_whole =
-            self.values == records && self.nulls.is_empty() && present.is_none_or(|present| present == records);
+        let is_whole = self.values == records
+            && self.nulls.is_empty()
+            && present.is_none_or(|present| present == records);
         let exact = self.distinct.exact().map(|count| count as u64);
         let (DistinctCount::Exact(distinct) | DistinctCount::About(distinct)) = self.distinct.count();
         KeyCandidate {
@@ -271,7 +272,12 @@ impl Column {
 
     /// What became of it. `decimal` is the decimal sign of the table, where that is known.
     #[must_use]
-    pub fn finish(mut self, present: Option<u64>, is_unique: bool, decimal: Option<char>) -> (ColumnProfile, Vec<String>) {
+    pub fn finish(
+        mut self,
+        present: Option<u64>,
+        is_unique: bool,
+        decimal: Option<char>,
+    ) -> (ColumnProfile, Vec<String>) {
         let distinct = if is_unique {
             DistinctCount::Exact(self.values)
         } else {
@@ -285,7 +291,12 @@ impl Column {
         let top: Vec<_> = if matches!(distinct, DistinctCount::Exact(count) if count == self.values) {
             Vec::new()
         } else {
-            self.distinct.ranked().into_iter().filter(repeated).take(CATEGORY_LIMIT).collect()
+            self.distinct
+                .ranked()
+                .into_iter()
+                .filter(repeated)
+                .take(CATEGORY_LIMIT)
+                .collect()
         };
         let (patterns, has_more_patterns) = self.distinct.patterns();
         let mut type_ = self.type_();
@@ -304,6 +315,7 @@ impl Column {
         let style = found.numbers.as_ref().map(|(style, _)| style.clone());
         let profile = ColumnProfile {
             type_,
+            declared: None,
             is_unique,
             name: self.name,
             present,
@@ -340,7 +352,9 @@ impl Column {
             _ if self.values == 0 => ColumnType::Empty,
             // Codes: the ones without leading zeros are codes too.
             [numbers, _, _, text] if self.leading_zeros > 0 && whole(numbers + text) => ColumnType::Text,
-            [numbers, ..] if whole(numbers) && float == 0 && self.has_wide && self.has_negative => ColumnType::Text,
+            [numbers, ..] if whole(numbers) && float == 0 && self.has_wide && self.has_negative => {
+                ColumnType::Text
+            }
             [numbers, ..] if whole(numbers) && float == 0 => ColumnType::Int,
             [numbers, ..] if whole(numbers) => ColumnType::Float,
             [_, bools, ..] if whole(bools) => ColumnType::Bool,

@@ -8,12 +8,14 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
+use crate::api::common::Exposure;
 use crate::api::values::FileFormat;
 use crate::data::column::distinct::cut_at;
 use crate::pipeline::call::estimate_tokens;
 
 use super::describe::format_name;
 pub use super::describe::{Options, describe};
+use super::exposure::Exposed;
 use super::profile::{Content, Layout, SampleProfile, TableProfile};
 use super::rows::cut_with_marker;
 
@@ -25,7 +27,7 @@ const SHOWN_REMARKS: usize = 12;
 const LONGEST_REMARK: usize = 300;
 
 /// The data context of a task.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Context {
     /// The text as it stands in prompts.
@@ -42,25 +44,32 @@ struct Detail {
     rows: usize,
     has_statistics: bool,
     columns: usize,
+    exposure: Exposure,
 }
 
 /// Prints the context of some samples in at most `max_tokens` (estimated) with at most `max_rows` rows of each.
 /// What exceeds the budget goes in this order: rows, statistics of columns, columns.
 #[must_use]
-pub fn render(profiles: &[SampleProfile], max_tokens: u64, max_rows: usize) -> Context {
-    let tables = || profiles.iter().flat_map(SampleProfile::tables);
-    let most_rows = profiles.iter().map(shown_rows).max().unwrap_or(0).min(max_rows);
+pub fn render(samples: &[Exposed], max_tokens: u64, max_rows: usize) -> Context {
+    let tables = || samples.iter().flat_map(|sample| sample.profile().tables());
+    let most_rows = samples
+        .iter()
+        .map(|sample| shown_rows(sample.profile()))
+        .max()
+        .unwrap_or(0)
+        .min(max_rows);
     let most_columns = tables().map(|table| table.columns.len()).max().unwrap_or(0);
     let full = Detail {
         rows: most_rows,
         has_statistics: true,
         columns: most_columns,
+        exposure: Exposure::default(),
     };
     let bare = Detail {
         has_statistics: false,
         ..full
     };
-    let fits = |detail: &Detail| estimate_tokens(&print(profiles, *detail, full).0) <= max_tokens;
+    let fits = |detail: &Detail| estimate_tokens(&print(samples, *detail, full).0) <= max_tokens;
     let fewer_rows = (0..most_rows).rev().map(|rows| Detail { rows, ..full });
     let fewer_statistics = std::iter::once(Detail { rows: 0, ..bare });
     let fewer_columns = (0..most_columns).rev().map(|columns| Detail {
@@ -76,7 +85,7 @@ pub fn render(profiles: &[SampleProfile], max_tokens: u64, max_rows: usize) -> C
         let first = smaller.partition_point(|detail| !fits(detail));
         smaller.get(first).or(smaller.last()).copied().unwrap_or(full)
     };
-    let (text, cut) = print(profiles, detail, full);
+    let (text, cut) = print(samples, detail, full);
     let text = cut_to_budget(text, max_tokens);
     Context {
         estimated_tokens: estimate_tokens(&text),
@@ -106,13 +115,18 @@ fn cut_to_budget(text: String, max_tokens: u64) -> String {
     format!("{}{MARKER}", cut_at(&text, bytes))
 }
 
-fn print(profiles: &[SampleProfile], detail: Detail, full: Detail) -> (String, Vec<String>) {
+fn print(samples: &[Exposed], detail: Detail, full: Detail) -> (String, Vec<String>) {
     let mut text = String::new();
     let mut cut = Vec::new();
-    for profile in profiles {
+    for sample in samples {
         if !text.is_empty() {
             text.push('\n');
         }
+        let detail = Detail {
+            exposure: sample.level(),
+            ..detail
+        };
+        let profile = sample.profile();
         let left_out = print_sample(&mut text, profile, detail, full);
         cut.extend(
             left_out
@@ -151,7 +165,7 @@ fn print_sample(text: &mut String, profile: &SampleProfile, detail: Detail, full
         Content::Text(lines) => {
             let _ = writeln!(text, "text, {}, {bytes} bytes", counted(lines.lines, "line"));
             print_remarks(text, &profile.remarks);
-            print_lines(text, lines, detail.rows);
+            print_lines(text, lines, detail);
             Vec::new()
         }
         Content::Opaque(what) => {
@@ -165,10 +179,10 @@ fn print_sample(text: &mut String, profile: &SampleProfile, detail: Detail, full
 /// Prints a table below its heading; returns what was left out.
 fn print_table(text: &mut String, table: &TableProfile, detail: Detail, full: Detail) -> Vec<String> {
     print_columns(text, table, detail);
-    if detail.has_statistics {
+    if detail.has_statistics && detail.exposure != Exposure::SchemaOnly {
         print_keys(text, table);
     }
-    print_rows(text, table, detail.rows);
+    print_rows(text, table, detail);
     let left_out = left_out(table, detail, full);
     if !left_out.is_empty() {
         let _ = writeln!(text, "Left out to keep the budget: {}.", left_out.join("; "));
@@ -210,6 +224,17 @@ fn shape(format: FileFormat, table: &TableProfile) -> String {
             counted(columns, "path")
         ),
         Layout::JsonDocument => format!("one JSON document, {}", counted(columns, "path")),
+        Layout::Parquet {
+            row_groups,
+            compression,
+            header,
+            ..
+        } => format!(
+            "Parquet ({compression}), {}, {}, {}",
+            counted(records, "row"),
+            counted(columns, if header.is_some() { "column" } else { "path" }),
+            counted(*row_groups, "row group")
+        ),
     }
 }
 
@@ -228,7 +253,7 @@ fn left_out(table: &TableProfile, detail: Detail, full: Detail) -> Vec<String> {
             wanted - detail.rows
         ));
     }
-    if !detail.has_statistics {
+    if !detail.has_statistics && detail.exposure > Exposure::SchemaOnly {
         left_out.push("statistics of the columns".to_owned());
     }
     if detail.columns < table.columns.len() {

@@ -2,6 +2,8 @@
 
 mod delimited;
 mod json;
+mod line;
+mod parquet;
 mod text;
 
 use std::path::Path;
@@ -19,6 +21,7 @@ use super::source::Source;
 pub use delimited::column_names;
 use delimited::delimited;
 use json::json_content;
+use parquet::parquet;
 use text::text;
 
 /// What a description shall hold.
@@ -55,7 +58,8 @@ pub fn describe_source(
     let mut found = detect(source, file_name).map_err(DataError::read(file_name))?;
     let mut remarks = std::mem::take(&mut found.remarks);
     let content = match (found.format, found.encoding) {
-        (format, None) => Content::Opaque(found.what.unwrap_or(format_name(format)).to_owned()),
+        (FileFormat::Parquet, None) => parquet(source, file_name, *options, &mut remarks)?,
+        (format, None) => Content::Opaque(found.what.unwrap_or_else(|| format_name(format).to_owned())),
         (FileFormat::CSV | FileFormat::TSV, Some(encoding)) => {
             let dialect = found.dialect.unwrap_or(Dialect {
                 delimiter: b',',
@@ -82,11 +86,14 @@ pub fn describe_source(
     } else {
         found.format
     };
+    // What was read in part, or at random places, may have changed meanwhile.
+    source.settle().map_err(DataError::read(file_name))?;
     Ok(SampleProfile {
         name: name.to_owned(),
         file_name: file_name.to_owned(),
         format,
-        bytes: found.scan.bytes,
+        bytes: source.file_bytes().map_err(DataError::read(file_name))?,
+        compression: source.compression().map_err(DataError::read(file_name))?,
         encoding: found.encoding,
         remarks,
         content,

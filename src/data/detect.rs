@@ -1,17 +1,22 @@
 //! What a file is: by its content first and its name second.
 
-use std::io::{self, Read};
+use std::io::{self, BufRead as _, Read as _};
 
 use serde_json::Value;
 use serde_json::error::Category;
 
 use crate::api::values::FileFormat;
 
-use super::source::{Encoding, HEAD_BYTES, Scan, Source};
+use super::source::{Encoding, Fault, HEAD_BYTES, LARGEST_UNPACKED, Scan, Source};
 use crate::data::format::dialect::{self, Dialect};
 
 /// Share of control characters from which bytes are no text.
 const BINARY_SHARE: usize = 10;
+/// The same where the bytes are not UTF-8 either.
+const STRAY_BINARY_SHARE: usize = 50;
+/// Longest first line that is judged, bytes.
+const LONGEST_FIRST_LINE: usize = 1024 * 1024;
+const GZIP_ENDING: &str = ".gz";
 
 /// What a file was found to be.
 #[derive(Clone, Debug)]
@@ -23,7 +28,7 @@ pub struct Detection {
     /// How its fields are written; `None` unless CSV or TSV.
     pub dialect: Option<Dialect>,
     /// What its bytes are, where they are no text.
-    pub what: Option<&'static str>,
+    pub what: Option<String>,
     /// Doubts, one sentence each.
     pub remarks: Vec<String>,
     /// The scan over all of it.
@@ -32,27 +37,31 @@ pub struct Detection {
     pub first_character: Option<char>,
 }
 
-/// What the name of a file says.
+/// What the name of a file says; the ending of packed data says nothing of what is in it.
 fn ending(file_name: &str) -> String {
+    let file_name = file_name.to_ascii_lowercase();
+    let file_name = file_name.strip_suffix(GZIP_ENDING).unwrap_or(&file_name);
     file_name
         .rsplit_once('.')
-        .map_or(String::new(), |(_, ending)| ending.to_ascii_lowercase())
+        .map_or(String::new(), |(_, ending)| ending.to_owned())
 }
 
 /// Finds out what a file is.
 pub fn detect(source: &Source, file_name: &str) -> io::Result<Detection> {
     let (scan, encoding) = Scan::of(source)?;
+    let packed = source.compression()?.is_some();
     let ending = ending(file_name);
-    if scan.bytes > 0
-        && let Some((format, what)) = binary_kind(&scan, encoding, &ending)
-    {
-        let remarks = match format {
-            FileFormat::Parquet | FileFormat::Excel => {
-                vec![format!("the content of {what} files is not read yet")]
+    let mut remarks = packing_remarks(packed, source.fault(), scan.bytes, file_name);
+    if let Some((format, what)) = opaque_kind(&scan, encoding, &ending, packed, source.fault()) {
+        match format {
+            FileFormat::Excel => {
+                remarks.push(format!("the content of {what} files is not read yet"));
             }
-            _ if is_text_ending(&ending) => vec![format!("named .{ending}, but its content is {what}")],
-            _ => Vec::new(),
-        };
+            _ if is_text_ending(&ending) => {
+                remarks.insert(0, format!("named .{ending}, but its content is {what}"));
+            }
+            _ => {}
+        }
         return Ok(Detection {
             format,
             encoding: None,
@@ -63,13 +72,8 @@ pub fn detect(source: &Source, file_name: &str) -> io::Result<Detection> {
             first_character: None,
         });
     }
-    let mut head = Vec::new();
-    source
-        .open_decoded(encoding)?
-        .take(HEAD_BYTES as u64)
-        .read_to_end(&mut head)?;
-    let head = String::from_utf8_lossy(&head).into_owned();
-    let mut remarks = text_remarks(&scan, encoding);
+    let head = head(source, encoding)?;
+    remarks.extend(text_remarks(&scan, encoding));
     let is_cut = head.len() >= HEAD_BYTES;
     let (format, dialect) = text_format(&head, is_cut, &ending, &scan, &mut remarks);
     let first_character = head.trim_start().chars().next();
@@ -84,6 +88,31 @@ pub fn detect(source: &Source, file_name: &str) -> io::Result<Detection> {
     })
 }
 
+/// The start of a text: with its first line, and what follows a long one, where that is not too long.
+fn head(source: &Source, encoding: Encoding) -> io::Result<String> {
+    let mut input = source.open_decoded(encoding)?;
+    let mut head = Vec::new();
+    input.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+    if head.len() == HEAD_BYTES && !head.contains(&b'\n') {
+        let room = (LONGEST_FIRST_LINE - HEAD_BYTES) as u64;
+        input.by_ref().take(room).read_until(b'\n', &mut head)?;
+        input.take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+    }
+    Ok(String::from_utf8_lossy(&head).into_owned())
+}
+
+fn packing_remarks(packed: bool, fault: Option<Fault>, content: u64, file_name: &str) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let is_named = file_name.to_ascii_lowercase().ends_with(GZIP_ENDING);
+    if packed && !is_named {
+        remarks.push("gzip-compressed, which its name does not say (pandas: compression=\"gzip\")".into());
+    } else if !packed && is_named && content > 0 {
+        remarks.push("named .gz, but not compressed (pandas: compression=None)".into());
+    }
+    remarks.extend(fault.map(Fault::remark));
+    remarks
+}
+
 fn is_text_ending(ending: &str) -> bool {
     matches!(
         ending,
@@ -91,7 +120,33 @@ fn is_text_ending(ending: &str) -> bool {
     )
 }
 
-/// Format and kind of bytes that are no text.
+/// Format and kind of a file whose content is no text.
+fn opaque_kind(
+    scan: &Scan,
+    encoding: Encoding,
+    ending: &str,
+    packed: bool,
+    fault: Option<Fault>,
+) -> Option<(FileFormat, String)> {
+    if fault == Some(Fault::TooLarge) {
+        let gibibytes = LARGEST_UNPACKED >> 30;
+        return Some((
+            FileFormat::Binary,
+            format!("gzip data that unpacks to more than {gibibytes} GiB"),
+        ));
+    }
+    if scan.bytes == 0 {
+        return fault.map(|_| (FileFormat::Binary, "gzip data".to_owned()));
+    }
+    let (format, what) = binary_kind(scan, encoding, ending)?;
+    // Nothing that is read at random places is unpacked.
+    Some(if packed {
+        (FileFormat::Binary, format!("gzip data that holds {what}"))
+    } else {
+        (format, what.to_owned())
+    })
+}
+
 fn binary_kind(scan: &Scan, encoding: Encoding, ending: &str) -> Option<(FileFormat, &'static str)> {
     let known = match scan.start.as_slice() {
         [b'P', b'A', b'R', b'1', ..] => (FileFormat::Parquet, "Parquet"),
@@ -99,18 +154,24 @@ fn binary_kind(scan: &Scan, encoding: Encoding, ending: &str) -> Option<(FileFor
         [b'P', b'K', 3, 4, ..] if contains(&scan.start, b"xl/") => (FileFormat::Excel, "Excel"),
         [b'P', b'K', 3, 4, ..] => (FileFormat::Binary, "a ZIP archive"),
         [0xd0, 0xcf, 0x11, 0xe0, ..] if ending == "xls" => (FileFormat::Excel, "Excel"),
-        [0x1f, 0x8b, ..] => (FileFormat::Binary, "gzip data"),
+        [0x1f, 0x8b, 8, ..] => (FileFormat::Binary, "gzip data"),
+        [b'B', b'Z', b'h', b'1'..=b'9', ..] => (FileFormat::Binary, "bzip2 data"),
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => (FileFormat::Binary, "xz data"),
         [b'%', b'P', b'D', b'F', ..] => (FileFormat::Binary, "a PDF document"),
         [0x89, b'P', b'N', b'G', ..] => (FileFormat::Binary, "a PNG image"),
         [0xff, 0xd8, 0xff, ..] => (FileFormat::Binary, "a JPEG image"),
         [b'S', b'Q', b'L', b'i', b't', b'e', ..] => (FileFormat::Binary, "an SQLite database"),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => (FileFormat::Binary, "zstd data"),
-        _ => {
+        start => {
             let is_control =
                 |byte: &&u8| **byte < 0x20 && !matches!(**byte, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b);
-            let controls = scan.start.iter().filter(is_control).count();
-            let is_utf16 = matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be);
-            let is_binary = !is_utf16 && controls * BINARY_SHARE > scan.start.len();
+            let controls = start.iter().filter(is_control).count();
+            let share = if std::str::from_utf8(start).is_err_and(|error| error.error_len().is_some()) {
+                STRAY_BINARY_SHARE
+            } else {
+                BINARY_SHARE
+            };
+            let is_binary = !encoding.is_wide() && controls * share > start.len();
             return is_binary.then_some((FileFormat::Binary, "binary data"));
         }
     };
@@ -123,39 +184,34 @@ fn contains(bytes: &[u8], needle: &[u8]) -> bool {
 
 fn text_remarks(scan: &Scan, encoding: Encoding) -> Vec<String> {
     let mut remarks = Vec::new();
-    let lines = || {
-        scan.invalid_lines
-            .iter()
-            .map(u64::to_string)
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
+    let (name, python) = (encoding.name(), encoding.python_name());
+    let (count, place) = (scan.invalid.count, scan.invalid.place());
     match encoding {
         Encoding::Utf8 => {}
         Encoding::Utf8Bom => {
-            remarks.push("starts with a UTF-8 byte order mark (Python: encoding=\"utf-8-sig\")".into());
-        }
-        Encoding::Utf16Le | Encoding::Utf16Be => {
-            remarks.push("encoded in UTF-16 (Python: encoding=\"utf-16\")".into());
+            remarks.push(format!("starts with a UTF-8 byte order mark (Python: encoding=\"{python}\")"));
         }
         Encoding::Utf8Lossy => remarks.push(format!(
-            "byte sequences that are not valid UTF-8: {} (lines {}); read as replacement characters",
-            scan.invalid,
-            lines()
+            "byte sequences that are not valid UTF-8: {count} ({place}); read as replacement characters (Python: encoding=\"{python}\", errors=\"replace\")"
         )),
         Encoding::Latin1 | Encoding::Windows1252 => remarks.push(format!(
-            "not UTF-8 (lines {}); read as {} (Python: encoding=\"{}\")",
-            lines(),
-            if encoding == Encoding::Latin1 {
-                "Latin-1"
-            } else {
-                "Windows-1252"
-            },
-            encoding.python_name()
+            "byte sequences that are not UTF-8: {count} ({place}); read as {name} (Python: encoding=\"{python}\")"
         )),
+        wide => {
+            remarks.push(format!("encoded in {name} (Python: encoding=\"{python}\")"));
+            if wide.is_wide() && count > 0 {
+                remarks.push(format!("replacement characters, or what is not valid {name}: {count} ({place})"));
+            }
+        }
     }
-    if scan.nuls > 0 {
-        remarks.push(format!("NUL bytes: {}", scan.nuls));
+    if scan.nuls.count > 0 {
+        remarks.push(format!("NUL bytes: {} ({})", scan.nuls.count, scan.nuls.place()));
+    }
+    if scan.lone_returns > 0 {
+        remarks.push(format!(
+            "line ends that are a carriage return alone: {} of {}",
+            scan.lone_returns, scan.line_breaks
+        ));
     }
     remarks
 }
@@ -202,8 +258,8 @@ fn text_format(
     if is_cut && !head.contains(['\n', '\r']) {
         if is_table {
             remarks.push(format!(
-                "its first line is {} or more bytes long: not read as a table",
-                head.len()
+                "its first line is longer than {} MiB: not read as a table",
+                LONGEST_FIRST_LINE >> 20
             ));
         }
         return (FileFormat::Text, None);
@@ -314,6 +370,6 @@ mod tests {
     fn a_few_nul_bytes_leave_a_table_with_a_remark() {
         let found = found(b"id,name\n1,a\0b\n2,cde\n3,fgh\n4,ijk\n", "x.csv");
         assert_eq!(found.format, FileFormat::CSV);
-        assert_eq!(found.remarks, ["NUL bytes: 1"]);
+        assert_eq!(found.remarks, ["NUL bytes: 1 (line 2)"]);
     }
 }

@@ -3,4 +3,21 @@
 pub mod delimited;
 pub(crate) mod dialect;
 pub mod json;
+pub mod parquet;
 pub(crate) mod shape;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Runs a step of a reader that may panic on malformed bytes; the error says what it panicked with. The step is not used
+/// again after a panic, so nothing half-changed is seen.
+fn catching<T>(step: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(step)).map_err(|panic| {
+        let message = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("no message");
+        let line = message.lines().next().unwrap_or_default();
+        format!("its reader gave up: {}", &line[..line.floor_char_boundary(200)])
+    })
+}

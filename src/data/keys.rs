@@ -192,7 +192,10 @@ impl Keys {
 
     /// Gives up what repeats or can be done without, and everything where that does not help.
     fn make_room(&mut self) {
-        let logs = self.columns.iter_mut().chain(self.pairs.iter_mut().map(|pair| &mut pair.log));
+        let logs = self
+            .columns
+            .iter_mut()
+            .chain(self.pairs.iter_mut().map(|pair| &mut pair.log));
         for log in logs {
             log.hashes.sort_unstable();
             if log.hashes.windows(2).any(|pair| pair[0] == pair[1]) {
@@ -203,7 +206,10 @@ impl Keys {
             self.kept -= self.records.forget();
         }
         if self.kept * 4 >= MOST_HASHES * 3 {
-            let logs = self.columns.iter_mut().chain(self.pairs.iter_mut().map(|pair| &mut pair.log));
+            let logs = self
+                .columns
+                .iter_mut()
+                .chain(self.pairs.iter_mut().map(|pair| &mut pair.log));
             for log in logs {
                 self.kept -= log.forget();
             }
@@ -292,19 +298,33 @@ mod tests {
     #[test]
     fn many_values_in_any_order_are_unique_only_where_they_are() {
         let once = table(1, (0..30_011).map(|row| vec![shuffled(row)]));
-        assert_eq!((once.columns[0].is_unique, once.duplicate_records), (true, Some(0)));
+        assert_eq!(
+            (once.columns[0].is_unique, once.duplicate_records),
+            (true, Some(0))
+        );
         assert_eq!(once.keys, [["c0"]]);
         let twice = table(1, (0..=30_011).map(|row| vec![shuffled(row)]));
-        assert_eq!((twice.columns[0].is_unique, twice.duplicate_records), (false, Some(1)));
+        assert_eq!(
+            (twice.columns[0].is_unique, twice.duplicate_records),
+            (false, Some(1))
+        );
         assert_eq!(twice.keys, Vec::<Vec<String>>::new());
     }
 
     #[test]
     fn a_rise_that_breaks_late_is_followed_by_a_true_claim() {
-        let rows = |last: &str| (0..30_000).map(|row| vec![row.to_string()]).chain([vec![last.to_owned()]]).collect::<Vec<_>>();
+        let rows = |last: &str| {
+            (0..30_000)
+                .map(|row| vec![row.to_string()])
+                .chain([vec![last.to_owned()]])
+                .collect::<Vec<_>>()
+        };
         assert!(table(1, rows("-1").into_iter()).columns[0].is_unique);
         let repeated = table(1, rows("5").into_iter());
-        assert_eq!((repeated.columns[0].is_unique, repeated.duplicate_records), (false, Some(1)));
+        assert_eq!(
+            (repeated.columns[0].is_unique, repeated.duplicate_records),
+            (false, Some(1))
+        );
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod column;
 pub mod context;
 pub mod describe;
 pub mod detect;
+pub mod exposure;
 pub mod format;
 mod keys;
 pub mod outputs;
@@ -24,6 +25,8 @@ mod tests;
 
 use std::io;
 
+use source::SourceError;
+
 /// Why a file could not be described or checked.
 #[derive(thiserror::Error, Debug)]
 pub enum DataError {
@@ -34,6 +37,23 @@ pub enum DataError {
         file: String,
         /// What the system said.
         source: io::Error,
+    },
+    /// The file is larger than what is read.
+    #[error(
+        "cannot read {file}: it has {bytes} bytes, and at most {} are read; give a part of it, as `head -n 100000` writes it",
+        source::LARGEST_FILE
+    )]
+    TooLarge {
+        /// File name as the user knows it.
+        file: String,
+        /// Its size, or how much of it was read.
+        bytes: u64,
+    },
+    /// Two passes over the file read different bytes.
+    #[error("{file} changed while it was read; run again when nothing writes to it, or give a copy")]
+    Changed {
+        /// File name as the user knows it.
+        file: String,
     },
     /// The file is of a format whose values cannot be looked at.
     #[error("cannot check columns of {file}: it is {format}, not a table; use CSV, TSV, JSON or JSONLines")]
@@ -87,9 +107,13 @@ pub enum DataError {
 
 impl DataError {
     fn read(file: &str) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Read {
-            file: file.to_owned(),
-            source,
+        move |source| {
+            let file = file.to_owned();
+            match SourceError::within(&source) {
+                Some(SourceError::Changed) => Self::Changed { file },
+                Some(SourceError::TooLarge(bytes)) => Self::TooLarge { file, bytes },
+                Some(SourceError::NotAFile(_)) | None => Self::Read { file, source },
+            }
         }
     }
 }

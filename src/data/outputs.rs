@@ -100,6 +100,19 @@ pub enum OutputProblem {
     },
 }
 
+impl OutputProblem {
+    /// What is wrong, without anything that the program wrote.
+    #[must_use]
+    pub fn without_values(&self) -> String {
+        match self {
+            Self::Missing | Self::WrongKind { .. } => self.to_string(),
+            Self::TooLarge(_) => "it has more bytes than may be brought back; write less".to_owned(),
+            Self::NotAValue { expected, found: _ } => format!("expected {expected}, found something else"),
+            Self::Malformed { format, reason: _ } => format!("not valid {format}"),
+        }
+    }
+}
+
 /// Reads what lies at a declared output as its type. One line break at the end of a scalar is tolerated.
 pub fn parse(output: &Output, content: &OutputContent) -> Result<OutputValue, OutputFault> {
     value(output, content).map_err(|problem| OutputFault {

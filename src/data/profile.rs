@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::values::FileFormat;
 
-use super::source::Encoding;
+use super::source::{Compression, Encoding};
 use crate::data::column::cell::Kind;
 use crate::data::column::distinct::DistinctCount;
 use crate::data::column::numeric::NumberStats;
@@ -21,8 +21,10 @@ pub struct SampleProfile {
     pub file_name: String,
     /// Format, by content first and name second.
     pub format: FileFormat,
-    /// Size in bytes.
+    /// Size of the file, packed as it is, bytes.
     pub bytes: u64,
+    /// How its bytes are packed; `None` where they are not, or cannot be unpacked.
+    pub compression: Option<Compression>,
     /// How its text is encoded; `None` where it is no text.
     pub encoding: Option<Encoding>,
     /// Every doubt and oddity, one sentence each.
@@ -97,6 +99,17 @@ pub enum Layout {
     JsonArray,
     /// One JSON value that is no array.
     JsonDocument,
+    /// Row groups of columns.
+    Parquet {
+        /// Row groups.
+        row_groups: u64,
+        /// Codecs, one after another (`SNAPPY`).
+        compression: String,
+        /// Names of the columns as a line of CSV; `None` where records nest and stand as JSON objects by path.
+        header: Option<String>,
+        /// Columns that pandas reads as the index of the data frame.
+        index: Vec<String>,
+    },
 }
 
 /// One column, or one path of JSON records (`user.city`, `items[].price`).
@@ -108,6 +121,8 @@ pub struct ColumnProfile {
     /// Type of its values.
     #[serde(rename = "type")]
     pub type_: ColumnType,
+    /// Type that the file declares (Parquet only: `decimal(10, 2)`).
+    pub declared: Option<String>,
     /// Records that have it (JSON only: a delimited record has every column).
     pub present: Option<u64>,
     /// Values, missing ones not counted.

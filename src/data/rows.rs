@@ -97,7 +97,8 @@ impl TableBuilder {
     /// Takes in a value of the current record.
     pub fn cell(&mut self, column: usize, cell: Cell<'_>, text: &str) {
         let seen = self.columns[column].push(self.records + 1, cell, text);
-        self.keys.push(column, seen.hash, self.columns[column].uniqueness());
+        self.keys
+            .push(column, seen.hash, self.columns[column].uniqueness());
         if column < TELLING_COLUMNS && self.keeps_rows {
             self.traces.push((column, seen));
         }
@@ -199,7 +200,10 @@ impl TableBuilder {
         let found = self.keys.finish(&candidates);
         // Only plain numbers of the same file prove its decimal sign; those of JSON always have points.
         let is_proven = self.delimiter.is_some() && self.columns.iter().any(Column::proves_decimal);
-        let decimal = self.decimal.filter(|sign| *sign == ',').or_else(|| is_proven.then_some('.'));
+        let decimal = self
+            .decimal
+            .filter(|sign| *sign == ',')
+            .or_else(|| is_proven.then_some('.'));
         let mut columns = Vec::new();
         let mut remarks = Vec::new();
         for (position, column) in (0..).zip(self.columns) {
@@ -213,7 +217,12 @@ impl TableBuilder {
             .filter(|(position, _)| found.unique[*position] && candidates[*position].is_discrete)
             .map(|(_, column): (usize, &ColumnProfile)| vec![column.name.clone()])
             .collect();
-        keys.extend(found.pairs.iter().map(|(one, other)| vec![columns[*one].name.clone(), columns[*other].name.clone()]));
+        keys.extend(
+            found
+                .pairs
+                .iter()
+                .map(|(one, other)| vec![columns[*one].name.clone(), columns[*other].name.clone()]),
+        );
         Built {
             columns,
             rows,
@@ -296,7 +305,11 @@ fn mixed_decimals(columns: &[ColumnProfile], plain: Option<char>) -> Option<Stri
         let more = if names.len() > LISTED_PLACES { ", ..." } else { "" };
         (!names.is_empty()).then(|| format!("{}{more}", names[..names.len().min(LISTED_PLACES)].join(", ")))
     };
-    Some(format!("decimal points in {} and decimal commas in {}", with('.')?, with(',')?))
+    Some(format!(
+        "decimal points in {} and decimal commas in {}",
+        with('.')?,
+        with(',')?
+    ))
 }
 
 /// Something that a record shows.

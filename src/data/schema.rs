@@ -1,6 +1,7 @@
 //! The schema of a sample: types and nullability, as data; `pandera` prints it.
 
 pub mod pandera;
+mod parquet;
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,6 +11,7 @@ use super::profile::{ColumnProfile, ColumnType, Layout, SampleProfile, TableProf
 use super::source::Encoding;
 use crate::data::column::temporal::TimeStats;
 use crate::data::format::json::ROOT_PATH;
+use crate::pipeline::checks::{ColumnCheck, Rule};
 
 use pandera::literal;
 
@@ -43,6 +45,13 @@ pub struct SchemaColumn {
 /// Infers the schema of a sample; `None` where it is no table of named columns.
 #[must_use]
 pub fn infer(profile: &SampleProfile) -> Option<Schema> {
+    infer_for_checks(profile, &[])
+}
+
+/// Infers the schema of a sample. A column whose spelling a check looks at is read as text where the file has a spelling:
+/// a number or date has lost it.
+#[must_use]
+pub fn infer_for_checks(profile: &SampleProfile, checks: &[ColumnCheck]) -> Option<Schema> {
     let table = profile.tables().next()?;
     if table.columns.is_empty()
         || table
@@ -52,11 +61,18 @@ pub fn infer(profile: &SampleProfile) -> Option<Schema> {
     {
         return None;
     }
-    let columns = if is_json(table) {
-        json_columns(table)
-    } else {
-        delimited_columns(table)
+    let mut columns = match &table.layout {
+        Layout::Delimited { .. } => delimited_columns(table),
+        Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument => json_columns(table),
+        Layout::Parquet { header, index, .. } => parquet::columns(table, header.as_deref(), index),
     };
+    if matches!(table.layout, Layout::Delimited { .. }) {
+        for check in checks.iter().filter(|check| matches!(check.rule, Rule::Regex(_))) {
+            for column in columns.iter_mut().filter(|column| column.name == check.column) {
+                column.dtype = Some("string".to_owned());
+            }
+        }
+    }
     let reader = match &table.layout {
         Layout::Delimited {
             delimiter, header, ..
@@ -75,6 +91,7 @@ pub fn infer(profile: &SampleProfile) -> Option<Schema> {
              return pandas.json_normalize(json.load(document))"
                 .to_owned()
         }
+        Layout::Parquet { .. } => parquet::READER.to_owned(),
     };
     Some(Schema {
         sample: profile.name.clone(),
@@ -84,7 +101,10 @@ pub fn infer(profile: &SampleProfile) -> Option<Schema> {
 }
 
 const fn is_json(table: &TableProfile) -> bool {
-    !matches!(table.layout, Layout::Delimited { .. })
+    matches!(
+        table.layout,
+        Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument
+    )
 }
 
 fn delimited_columns(table: &TableProfile) -> Vec<SchemaColumn> {
@@ -285,7 +305,11 @@ mod tests {
     fn decimal_commas_and_numbers_beyond_i64_are_read_as_numbers() {
         let found = schema("a;b\n1,5;18446744073709551615\n", "s.csv").unwrap();
         assert!(found.reader.contains("decimal=\",\""), "{}", found.reader);
-        let dtypes: Vec<_> = found.columns.iter().map(|column| column.dtype.as_deref()).collect();
+        let dtypes: Vec<_> = found
+            .columns
+            .iter()
+            .map(|column| column.dtype.as_deref())
+            .collect();
         assert_eq!(dtypes, [Some("Float64"), Some("UInt64")]);
     }
 

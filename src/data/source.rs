@@ -1,324 +1,374 @@
-//! Where bytes come from, and one scan over all of them that settles encoding, lines and stray bytes before any parser runs.
+//! Where bytes come from: opened once, read in passes that must agree, unpacked and decoded on the way.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+mod encoding;
+mod line_ends;
+mod packed;
+mod scan;
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, Read, Seek, SeekFrom};
+use std::os::unix::fs::{FileExt as _, FileTypeExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use encoding_rs_io::DecodeReaderBytesBuilder;
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
+
+pub use encoding::Encoding;
+pub use packed::{Compression, Fault, LARGEST_UNPACKED};
+pub use scan::{Scan, Spots};
+
+use line_ends::LineEnds;
+use packed::{NotedFault, Unpacked};
 
 /// Bytes kept from the start of the decoded text, for detection.
 pub const HEAD_BYTES: usize = 64 * 1024;
-const BUFFER_BYTES: usize = 64 * 1024;
-const LISTED_LINES: usize = 5;
+/// Largest file that is read, bytes.
+pub const LARGEST_FILE: u64 = 2 * 1024 * 1024 * 1024;
 
-/// Where the bytes of a file are.
+/// Where the bytes of a file are, as plain data.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-pub enum Source {
+enum Location {
     /// A file on disk.
     Path(PathBuf),
     /// The bytes themselves, in base64.
     Base64(String),
 }
 
+/// The bytes of a file. It is opened at the first use, and every pass over it reads that same file.
+#[derive(Serialize, Deserialize, Debug)]
+#[serde(from = "Location", into = "Location")]
+pub struct Source {
+    location: Location,
+    opened: OnceLock<Arc<Opened>>,
+}
+
+impl From<Location> for Source {
+    fn from(location: Location) -> Self {
+        Self {
+            location,
+            opened: OnceLock::new(),
+        }
+    }
+}
+
+impl From<Source> for Location {
+    fn from(source: Source) -> Self {
+        source.location
+    }
+}
+
+/// A copy is opened on its own.
+impl Clone for Source {
+    fn clone(&self) -> Self {
+        self.location.clone().into()
+    }
+}
+
+/// Why bytes are not read although the system would give them.
+#[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceError {
+    /// Two passes read different bytes.
+    #[error("it changed while it was read")]
+    Changed,
+    /// More bytes than `LARGEST_FILE`.
+    #[error("it has {0} bytes, and at most {LARGEST_FILE} are read")]
+    TooLarge(u64),
+    /// A folder, a device, a pipe.
+    #[error("it is {0}, not a file")]
+    NotAFile(&'static str),
+}
+
+impl SourceError {
+    /// The error that lies in what a reader returned, if it is one of these.
+    #[must_use]
+    pub fn within(error: &io::Error) -> Option<Self> {
+        error.get_ref()?.downcast_ref::<Self>().copied()
+    }
+}
+
+impl From<SourceError> for io::Error {
+    fn from(error: SourceError) -> Self {
+        Self::other(error)
+    }
+}
+
+fn is_own(error: &io::Error) -> bool {
+    SourceError::within(error).is_some()
+}
+
 impl Source {
     /// A source of bytes in memory.
     #[must_use]
     pub fn bytes(bytes: &[u8]) -> Self {
-        Self::Base64(STANDARD.encode(bytes))
+        Self::base64(STANDARD.encode(bytes))
+    }
+
+    /// A source of bytes in memory, in base64.
+    #[must_use]
+    pub fn base64(text: String) -> Self {
+        Location::Base64(text).into()
     }
 
     /// A source of a file on disk.
     #[must_use]
     pub fn path(path: &Path) -> Self {
-        Self::Path(path.to_path_buf())
+        Location::Path(path.to_path_buf()).into()
     }
 
-    /// Opens the raw bytes from the start.
+    /// Size of the file as it stands there, bytes.
+    pub fn file_bytes(&self) -> io::Result<u64> {
+        self.opened()?.bytes.size()
+    }
+
+    /// How its bytes are packed.
+    pub fn compression(&self) -> io::Result<Option<Compression>> {
+        Ok(self.opened()?.compression)
+    }
+
+    /// Why unpacking stopped early, once a pass has met it.
+    #[must_use]
+    pub fn fault(&self) -> Option<Fault> {
+        self.opened.get()?.fault.get().copied()
+    }
+
+    /// Opens the content from the start, unpacked.
     pub fn open(&self) -> io::Result<Box<dyn Read>> {
-        match self {
-            Self::Path(path) => {
-                let file = File::open(path)?;
-                if !file.metadata()?.is_file() {
-                    return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
-                }
-                Ok(Box::new(file))
-            }
-            Self::Base64(text) => {
-                let bytes = STANDARD
-                    .decode(text)
-                    .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-                Ok(Box::new(io::Cursor::new(bytes)))
-            }
-        }
+        let opened = self.opened()?;
+        let pass = Pass::new(opened);
+        Ok(match opened.compression {
+            None => Box::new(pass),
+            Some(Compression::Gzip) => Box::new(Unpacked::new(pass)),
+        })
     }
 
-    /// Opens the bytes decoded to UTF-8, without byte order mark.
+    /// Opens the bytes as they stand there, to be read at any place.
+    pub fn open_seekable(&self) -> io::Result<Seekable> {
+        let opened = self.opened()?;
+        opened.is_settled.store(false, Ordering::Relaxed);
+        Ok(Seekable {
+            opened: Arc::clone(opened),
+            position: 0,
+        })
+    }
+
+    /// Opens the content decoded to UTF-8, without byte order mark and with a line feed in every line end.
     pub fn open_decoded(&self, encoding: Encoding) -> io::Result<Box<dyn BufRead>> {
-        let mut raw = self.open()?;
-        let codec = match encoding {
-            Encoding::Utf8 => return Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, raw))),
-            Encoding::Utf8Bom => {
-                io::copy(&mut raw.by_ref().take(3), &mut io::sink())?;
-                return Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, raw)));
-            }
-            Encoding::Utf8Lossy => encoding_rs::UTF_8,
-            Encoding::Utf16Le => encoding_rs::UTF_16LE,
-            Encoding::Utf16Be => encoding_rs::UTF_16BE,
-            Encoding::Latin1 | Encoding::Windows1252 => encoding_rs::WINDOWS_1252,
-        };
-        let decoded = DecodeReaderBytesBuilder::new()
-            .encoding(Some(codec))
-            .bom_override(true)
-            .build(raw);
-        Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, decoded)))
+        Ok(Box::new(LineEnds::new(encoding.decode(self.open()?))))
     }
-}
 
-/// How the bytes of a text become characters.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
-pub enum Encoding {
-    /// UTF-8 (ASCII too).
-    Utf8,
-    /// UTF-8 with a byte order mark.
-    Utf8Bom,
-    /// UTF-8 with some invalid bytes, read as replacement characters.
-    Utf8Lossy,
-    /// UTF-16 with a little-endian byte order mark.
-    Utf16Le,
-    /// UTF-16 with a big-endian byte order mark.
-    Utf16Be,
-    /// Latin-1, by fall-back.
-    Latin1,
-    /// Windows-1252, by fall-back.
-    Windows1252,
-}
-
-impl Encoding {
-    /// The name for Python's `open` and `pandas.read_csv`.
-    #[must_use]
-    pub const fn python_name(self) -> &'static str {
-        match self {
-            Self::Utf8 | Self::Utf8Lossy => "utf-8",
-            Self::Utf8Bom => "utf-8-sig",
-            Self::Utf16Le | Self::Utf16Be => "utf-16",
-            Self::Latin1 => "latin-1",
-            Self::Windows1252 => "cp1252",
+    /// Fails where the file is not what the first whole pass read. Call it when all is read: a pass that stopped
+    /// early cannot tell.
+    pub fn settle(&self) -> io::Result<()> {
+        let opened = self.opened()?;
+        if opened.is_settled.load(Ordering::Relaxed) {
+            return Ok(());
         }
+        io::copy(&mut Pass::new(opened), &mut io::sink()).map(|_| ())
     }
-}
 
-/// What one scan over a whole file found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Scan {
-    /// Size of the file, bytes.
-    pub bytes: u64,
-    /// The first raw bytes.
-    pub start: Vec<u8>,
-    /// Line breaks (`\n`).
-    pub line_breaks: u64,
-    /// Whether bytes follow the last line break.
-    pub open_last_line: bool,
-    /// Longest line, bytes.
-    pub longest_line: u64,
-    /// NUL bytes.
-    pub nuls: u64,
-    /// Sequences that are not UTF-8.
-    pub invalid: u64,
-    /// Lines of the first invalid sequences, counted from 1.
-    pub invalid_lines: Vec<u64>,
-    /// Invalid bytes between 0x80 and 0x9f, which Latin-1 does not print.
-    pub control_bytes: u64,
-    /// Bytes that start a valid character of several bytes.
-    pub multibyte: u64,
-    current_line: u64,
-}
-
-impl Scan {
-    /// Scans all bytes of `source`; a file in UTF-16 is scanned as decoded.
-    pub fn of(source: &Source) -> io::Result<(Self, Encoding)> {
-        let mut start = Vec::new();
-        source.open()?.take(HEAD_BYTES as u64).read_to_end(&mut start)?;
-        let marked = match start.as_slice() {
-            [0xff, 0xfe, ..] => Some(Encoding::Utf16Le),
-            [0xfe, 0xff, ..] => Some(Encoding::Utf16Be),
-            [0xef, 0xbb, 0xbf, ..] => Some(Encoding::Utf8Bom),
-            _ => None,
-        };
-        let mut scan = Self {
-            start,
-            ..Self::default()
-        };
-        if let Some(encoding @ (Encoding::Utf16Le | Encoding::Utf16Be)) = marked {
-            scan.bytes = io::copy(&mut source.open()?, &mut io::sink())?;
-            scan.read(source.open_decoded(encoding)?)?;
-            return Ok((scan, encoding));
+    fn opened(&self) -> io::Result<&Arc<Opened>> {
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened);
         }
-        scan.bytes = scan.read(source.open()?)?;
-        let encoding = scan.encoding(marked);
-        Ok((scan, encoding))
+        let bytes = match &self.location {
+            Location::Path(path) => Bytes::File(open_file(path)?),
+            Location::Base64(text) => Bytes::Memory(
+                STANDARD
+                    .decode(text)
+                    .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?,
+            ),
+        };
+        let mut start = [0; 4];
+        let read = bytes.read_at(&mut start, 0)?;
+        let opened = Opened {
+            compression: Compression::of(&start[..read]),
+            bytes,
+            whole: OnceLock::new(),
+            fault: NotedFault::new(),
+            is_settled: AtomicBool::new(false),
+        };
+        Ok(self.opened.get_or_init(|| Arc::new(opened)))
     }
+}
 
-    fn encoding(&self, marked: Option<Encoding>) -> Encoding {
-        if self.invalid == 0 {
-            marked.unwrap_or(Encoding::Utf8)
-        } else if marked.is_some() || self.multibyte > self.invalid {
-            Encoding::Utf8Lossy
-        } else if self.control_bytes > 0 {
-            Encoding::Windows1252
+/// Opens what is a file, and waits for nothing: a pipe would.
+fn open_file(path: &Path) -> io::Result<File> {
+    let kind = |metadata: &std::fs::Metadata| {
+        let kind = metadata.file_type();
+        if kind.is_file() {
+            Ok(())
+        } else if kind.is_dir() {
+            Err(SourceError::NotAFile("a folder"))
+        } else if kind.is_fifo() {
+            Err(SourceError::NotAFile("a named pipe"))
+        } else if kind.is_socket() {
+            Err(SourceError::NotAFile("a socket"))
         } else {
-            Encoding::Latin1
+            Err(SourceError::NotAFile("a device"))
+        }
+    };
+    kind(&std::fs::metadata(path)?)?;
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let metadata = file.metadata()?;
+    kind(&metadata)?;
+    if metadata.len() > LARGEST_FILE {
+        return Err(SourceError::TooLarge(metadata.len()).into());
+    }
+    Ok(file)
+}
+
+/// A source that is open.
+#[derive(Debug)]
+struct Opened {
+    bytes: Bytes,
+    compression: Option<Compression>,
+    /// What the first whole pass read.
+    whole: OnceLock<Digest>,
+    fault: NotedFault,
+    /// Whether the last pass was whole.
+    is_settled: AtomicBool,
+}
+
+/// Length and hash of what a pass read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Digest {
+    bytes: u64,
+    hash: u64,
+}
+
+enum Bytes {
+    File(File),
+    Memory(Vec<u8>),
+}
+
+impl std::fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::File(file) => file.fmt(f),
+            Self::Memory(bytes) => write!(f, "{} bytes", bytes.len()),
+        }
+    }
+}
+
+impl Bytes {
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.read_at(buffer, position),
+            Self::Memory(bytes) => {
+                let start = usize::try_from(position).unwrap_or(usize::MAX).min(bytes.len());
+                (&bytes[start..]).read(buffer)
+            }
         }
     }
 
-    /// Lines of the file; a last line without line break counts.
+    fn size(&self) -> io::Result<u64> {
+        match self {
+            Self::File(file) => Ok(file.metadata()?.len()),
+            Self::Memory(bytes) => Ok(bytes.len() as u64),
+        }
+    }
+}
+
+/// The bytes of an open source, read at any place. It notices no change: call `Source::settle` when all is read.
+#[derive(Clone, Debug)]
+pub struct Seekable {
+    opened: Arc<Opened>,
+    position: u64,
+}
+
+impl Seekable {
+    /// How many bytes there are.
+    pub fn size(&self) -> io::Result<u64> {
+        self.opened.bytes.size()
+    }
+
+    /// The same bytes from another place on.
     #[must_use]
-    pub fn lines(&self) -> u64 {
-        self.line_breaks + u64::from(self.open_last_line)
-    }
-
-    fn read(&mut self, mut input: impl Read) -> io::Result<u64> {
-        let mut buffer = vec![0; BUFFER_BYTES];
-        let (mut kept, mut total) = (0, 0);
-        loop {
-            let count = input.read(&mut buffer[kept..])?;
-            total += count as u64;
-            let filled = kept + count;
-            if count == 0 {
-                if kept > 0 {
-                    self.note_invalid(&buffer[..kept], 0);
-                }
-                self.longest_line = self.longest_line.max(self.current_line);
-                self.open_last_line = self.current_line > 0;
-                return Ok(total);
-            }
-            let fresh = &buffer[kept..filled];
-            let checked = self.validate(&buffer[..filled]);
-            self.count_lines(fresh);
-            buffer.copy_within(checked..filled, 0);
-            kept = filled - checked;
+    pub fn at(&self, position: u64) -> Self {
+        Self {
+            opened: Arc::clone(&self.opened),
+            position,
         }
-    }
-
-    /// Returns how many bytes are settled; up to three of an unfinished character may be left.
-    fn validate(&mut self, bytes: &[u8]) -> usize {
-        let mut position = 0;
-        loop {
-            match std::str::from_utf8(&bytes[position..]) {
-                Ok(valid) => {
-                    self.count_multibyte(valid.as_bytes());
-                    return bytes.len();
-                }
-                Err(error) => {
-                    let valid = position + error.valid_up_to();
-                    self.count_multibyte(&bytes[position..valid]);
-                    let Some(length) = error.error_len() else {
-                        return valid;
-                    };
-                    self.note_invalid(&bytes[valid..valid + length], valid_breaks(&bytes[..valid], self));
-                    position = valid + length;
-                }
-            }
-        }
-    }
-
-    fn count_multibyte(&mut self, valid: &[u8]) {
-        if !valid.is_ascii() {
-            self.multibyte += valid.iter().filter(|byte| **byte >= 0xc0).count() as u64;
-        }
-    }
-
-    fn note_invalid(&mut self, bytes: &[u8], breaks_before: u64) {
-        self.invalid += 1;
-        self.control_bytes += bytes.iter().filter(|byte| (0x80..0xa0).contains(*byte)).count() as u64;
-        let line = self.line_breaks + breaks_before + 1;
-        if self.invalid_lines.len() < LISTED_LINES && self.invalid_lines.last() != Some(&line) {
-            self.invalid_lines.push(line);
-        }
-    }
-
-    fn count_lines(&mut self, bytes: &[u8]) {
-        self.nuls += memchr::memchr_iter(0, bytes).count() as u64;
-        let mut start = 0;
-        for end in memchr::memchr_iter(b'\n', bytes) {
-            self.line_breaks += 1;
-            self.longest_line = self.longest_line.max(self.current_line + (end - start) as u64);
-            self.current_line = 0;
-            start = end + 1;
-        }
-        self.current_line += (bytes.len() - start) as u64;
     }
 }
 
-/// Line breaks before an invalid sequence, counted only while lines are still listed.
-fn valid_breaks(before: &[u8], scan: &Scan) -> u64 {
-    if scan.invalid_lines.len() >= LISTED_LINES {
-        return 0;
+impl Read for Seekable {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.opened.bytes.read_at(buffer, self.position)?;
+        self.position += count as u64;
+        Ok(count)
     }
-    memchr::memchr_iter(b'\n', before).count() as u64
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl Seek for Seekable {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let position = match to {
+            SeekFrom::Start(position) => Some(position),
+            SeekFrom::End(offset) => self.size()?.checked_add_signed(offset),
+            SeekFrom::Current(offset) => self.position.checked_add_signed(offset),
+        };
+        self.position = position
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a place before the start"))?;
+        Ok(self.position)
+    }
+}
 
-    fn scan(bytes: &[u8]) -> (Scan, Encoding) {
-        Scan::of(&Source::bytes(bytes)).unwrap()
+/// One pass over the packed bytes. At its end it must have read what the first pass read.
+struct Pass {
+    opened: Arc<Opened>,
+    position: u64,
+    hash: Xxh3,
+}
+
+impl Pass {
+    fn new(opened: &Arc<Opened>) -> Self {
+        opened.is_settled.store(false, Ordering::Relaxed);
+        Self {
+            opened: Arc::clone(opened),
+            position: 0,
+            hash: Xxh3::new(),
+        }
     }
 
-    #[test]
-    fn lines_are_counted_with_an_open_last_one() {
-        assert_eq!(scan(b"a\nbb\nccc").0.lines(), 3);
-        assert_eq!(scan(b"a\nbb\n").0.lines(), 2);
-        assert_eq!(scan(b"").0.lines(), 0);
-        assert_eq!(scan(b"a\nbb\nccc").0.longest_line, 3);
+    fn note(&self, fault: Fault) {
+        self.opened.fault.get_or_init(|| fault);
     }
 
-    #[test]
-    fn a_byte_order_mark_names_the_encoding() {
-        assert_eq!(scan(b"\xef\xbb\xbfa,b\n").1, Encoding::Utf8Bom);
-        assert_eq!(scan(b"\xff\xfea\0\n\0").1, Encoding::Utf16Le);
-        assert_eq!(scan(b"\xfe\xff\0a\0\n").1, Encoding::Utf16Be);
-        assert_eq!(scan(b"\xff\xfea\0\n\0").0.lines(), 1);
-        assert_eq!(scan(b"\xff\xfea\0\n\0").0.nuls, 0);
+    fn end(&self) -> Result<(), SourceError> {
+        let read = Digest {
+            bytes: self.position,
+            hash: self.hash.digest(),
+        };
+        if *self.opened.whole.get_or_init(|| read) != read {
+            return Err(SourceError::Changed);
+        }
+        self.opened.is_settled.store(true, Ordering::Relaxed);
+        Ok(())
     }
+}
 
-    #[test]
-    fn bytes_that_are_not_utf8_are_latin1_or_windows_1252_with_their_lines() {
-        let (found, encoding) = scan(b"stadt\nK\xf6ln\nM\xfcnchen\n");
-        assert_eq!(encoding, Encoding::Latin1);
-        assert_eq!(found.invalid_lines, [2, 3]);
-        assert_eq!(scan(b"\x93quoted\x94\n").1, Encoding::Windows1252);
-    }
-
-    #[test]
-    fn one_bad_byte_among_many_good_ones_leaves_utf8() {
-        let (found, encoding) = scan(
-            "häuser, öl, übel\nschön \n"
-                .bytes()
-                .chain([0xff, b'\n'])
-                .collect::<Vec<_>>()
-                .as_slice(),
-        );
-        assert_eq!(encoding, Encoding::Utf8Lossy);
-        assert_eq!(found.invalid_lines, [3]);
-    }
-
-    #[test]
-    fn a_character_may_lie_across_two_buffers() {
-        let text = "a".repeat(BUFFER_BYTES - 1) + "ö" + &"b".repeat(10);
-        let (found, encoding) = scan(text.as_bytes());
-        assert_eq!((found.invalid, encoding), (0, Encoding::Utf8));
-        assert_eq!(found.longest_line, text.len() as u64);
-    }
-
-    #[test]
-    fn a_file_may_end_inside_a_character() {
-        let (found, _) = scan(b"caf\xc3");
-        assert_eq!(found.invalid, 1);
+impl Read for Pass {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.opened.bytes.read_at(buffer, self.position)?;
+        if count == 0 {
+            if !buffer.is_empty() {
+                self.end()?;
+            }
+            return Ok(0);
+        }
+        self.hash.update(&buffer[..count]);
+        self.position += count as u64;
+        // A file that grows as fast as it is read would never end.
+        if self.position > LARGEST_FILE {
+            return Err(SourceError::TooLarge(self.position).into());
+        }
+        Ok(count)
     }
 }

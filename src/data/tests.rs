@@ -7,15 +7,21 @@ use crate::api::values::FileFormat;
 use crate::pipeline::checks::{ColumnCheck, Rule};
 
 use super::checks;
-use super::context::{Context, render};
+use super::context::{self, Context};
 use super::describe::{Options, describe_source};
 use super::profile::{ColumnType, Content, SampleProfile, TableProfile};
 use super::schema;
 use super::source::Source;
+use crate::api::common::Exposure;
 use crate::data::column::distinct::DistinctCount;
+use crate::data::exposure::Exposed;
 
 const SALES: &[u8] = include_bytes!("testdata/sales.csv");
 const SENSOR: &[u8] = include_bytes!("testdata/sensor.csv");
+
+fn render(profiles: &[SampleProfile], max_tokens: u64, max_rows: usize) -> Context {
+    context::render(&Exposed::all(profiles, Exposure::Rows), max_tokens, max_rows)
+}
 
 /// One line a number.
 fn lines(numbers: std::ops::Range<u64>, line: impl Fn(u64) -> String) -> String {
@@ -199,7 +205,7 @@ fn a_sketch_is_marked_in_the_context() {
     "x.csv",
     FileFormat::CSV,
     Some(3),
-    "NUL bytes: 1"
+    "NUL bytes: 1 (line 2)"
 )]
 #[case::open_quote(
     b"a,b\n1,\"x\n2,y\n",
@@ -217,13 +223,7 @@ fn a_sketch_is_marked_in_the_context() {
     None,
     "its content is gzip data"
 )]
-#[case::parquet(
-    b"PAR1",
-    "x.parquet",
-    FileFormat::Parquet,
-    None,
-    "the content of Parquet files is not read yet"
-)]
+#[case::parquet(b"PAR1", "x.parquet", FileFormat::Parquet, None, "not readable as Parquet")]
 #[case::cut_json(b"[{\"a\":1},{\"a\":", "x.json", FileFormat::JSON, Some(1), "not valid JSON")]
 #[case::bad_line(b"{\"a\":1}\n{\"a\":\n", "x.jsonl", FileFormat::JSONLines, Some(1), "line 2")]
 #[case::no_json(b"words\n", "x.json", FileFormat::Text, None, "its content is not JSON")]
@@ -363,7 +363,7 @@ fn describe_everything(bytes: &[u8], file_name: &str) {
     let context = render(std::slice::from_ref(&profile), 500, 10);
     assert!(context.estimated_tokens <= 500);
     let schemas: Vec<_> = schema::infer(&profile).into_iter().collect();
-    let _ = schema::pandera::to_pandera(&schemas);
+    let _ = schema::pandera::to_pandera(&schemas, &[]);
     let source = Source::bytes(bytes);
     let names = profile
         .tables()
@@ -375,7 +375,7 @@ fn describe_everything(bytes: &[u8], file_name: &str) {
         .map(|column| ColumnCheck {
             constraint: 0,
             column,
-            rule: Rule::GreaterThan(0.0),
+            rule: Rule::GreaterThan(0.into()),
         })
         .collect::<Vec<_>>();
     let _ = checks::evaluate(&source, file_name, None, &found);

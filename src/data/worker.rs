@@ -30,7 +30,7 @@ const KEPT_STDERR: u64 = 4096;
 
 /// What the child is asked.
 #[derive(Serialize, Deserialize, Clone, Debug)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Request {
     /// Describe a sample.
     Describe {

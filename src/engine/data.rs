@@ -1,9 +1,11 @@
 //! What the engine asks of data: reading samples, judging outputs.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 
 use crate::api::status::{ConstraintStatus, SampleStatus};
 use crate::data::DataError;
+use crate::data::context::Context;
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::reply::ConstraintsReply;
 use crate::pipeline::sandbox::OutputReport;
@@ -23,6 +25,9 @@ pub trait DataReader: Send + Sync {
         reply: &ConstraintsReply,
     ) -> (Vec<ColumnCheck>, Vec<ConstraintStatus>);
 
+    /// Names of the samples' columns that the model may know.
+    fn columns(&self, task: &Task, profiles: &[u8]) -> BTreeSet<String>;
+
     /// Reads the outputs as their types and checks the constraints on their columns.
     fn judge(
         &self,
@@ -36,7 +41,7 @@ pub trait DataReader: Send + Sync {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Described {
     /// The data context as it goes into prompts; empty without samples.
-    pub context: String,
+    pub context: Context,
     /// The profiles as JSON, for schemas and constraints.
     pub profiles: Vec<u8>,
     /// What was read.

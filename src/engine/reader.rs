@@ -8,16 +8,17 @@ use crate::api::values::ValueType;
 use crate::data::DataError;
 use crate::data::checks::constraints::{Interpretation, bound_samples, checks_from_reply, in_words};
 use crate::data::checks::{CheckOutcome, CheckReport, CheckResult};
-use crate::data::context::{Options, render};
-use crate::data::outputs::OutputValue;
-use crate::data::profile::SampleProfile;
+use crate::data::context::{Context, Options, render};
+use crate::data::exposure::Exposed;
+use crate::data::outputs::{OutputFault, OutputValue};
+use crate::data::profile::{ColumnType, SampleProfile};
 use crate::data::source::Source;
 use crate::data::worker::{Client, Request, Response};
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::reply::ConstraintsReply;
 use crate::pipeline::sandbox::{OutputContent, OutputReport};
 use crate::pipeline::task::Task;
-use crate::pipeline::verdict::RehearsalFindings;
+use crate::pipeline::verdict::{Fault, RehearsalFindings};
 
 use super::data::{DataReader, Described};
 
@@ -61,8 +62,12 @@ impl DataReader for WorkerReader {
             }
         }
         let context = match profiles.as_slice() {
-            [] => String::new(),
-            profiles => render(profiles, task.limits.max_context_tokens, task.max_sample_rows).text,
+            [] => Context::default(),
+            profiles => render(
+                &Exposed::all(profiles, task.exposure),
+                task.limits.max_context_tokens,
+                task.max_sample_rows,
+            ),
         };
         // Plain data with string keys: writing it to memory cannot fail.
         let profiles = serde_json::to_vec_pretty(&profiles).unwrap_or_default();
@@ -80,11 +85,21 @@ impl DataReader for WorkerReader {
         reply: &ConstraintsReply,
     ) -> (Vec<ColumnCheck>, Vec<ConstraintStatus>) {
         let profiles: Vec<SampleProfile> = serde_json::from_slice(profiles).unwrap_or_default();
-        let columns: Vec<String> = profiles.iter().flat_map(columns_of).collect();
+        let columns: Vec<_> = profiles.iter().flat_map(columns_of).collect();
         let found = checks_from_reply(&reply.checks, task.constraints.len(), &columns, &task.outputs);
         let statuses = task.constraints.iter().enumerate();
         let statuses = statuses.map(|(number, text)| constraint_status(number, text, &found, &profiles));
         (found.checks.clone(), statuses.collect())
+    }
+
+    fn columns(&self, task: &Task, profiles: &[u8]) -> BTreeSet<String> {
+        let profiles: Vec<SampleProfile> = serde_json::from_slice(profiles).unwrap_or_default();
+        let exposed = Exposed::all(&profiles, task.exposure);
+        exposed
+            .iter()
+            .flat_map(Exposed::columns)
+            .map(str::to_owned)
+            .collect()
     }
 
     async fn judge(
@@ -116,7 +131,7 @@ impl DataReader for WorkerReader {
             {
                 checked.push((output.name.clone(), output.format.is_some()));
                 requests.push(Request::Check {
-                    source: Source::Base64(bytes),
+                    source: Source::base64(bytes),
                     file_name: output.name,
                     format: output.format,
                     checks: checks.to_vec(),
@@ -151,9 +166,11 @@ fn sample_status(sample: &crate::pipeline::task::FrozenFile) -> SampleStatus {
     }
 }
 
-fn columns_of(profile: &SampleProfile) -> Vec<String> {
+fn columns_of(profile: &SampleProfile) -> Vec<(String, ColumnType)> {
     let columns = profile.tables().flat_map(|table| &table.columns);
-    columns.map(|column| column.name.clone()).collect()
+    columns
+        .map(|column| (column.name.clone(), column.type_))
+        .collect()
 }
 
 fn constraint_status(
@@ -190,13 +207,15 @@ fn parsed(task: &Task, response: Option<Result<Response, DataError>>) -> Rehears
             for (output, value) in task.outputs.iter().zip(values) {
                 match value {
                     Ok(value) => findings.values.push((output.name.clone(), shown(&value))),
-                    Err(fault) => findings
-                        .faults
-                        .push((output.name.clone(), fault.problem.to_string())),
+                    Err(OutputFault { output, problem }) => findings.faults.push(Fault {
+                        output,
+                        problem: problem.to_string(),
+                        without_values: problem.without_values(),
+                    }),
                 }
             }
         }
-        Some(Err(error)) => findings.faults.push(("(all)".into(), error.to_string())),
+        Some(Err(error)) => findings.faults.push(unreadable("(all)", &error)),
         Some(Ok(Response::Profile(_) | Response::Report(_))) | None => {}
     }
     findings
@@ -212,27 +231,34 @@ fn shown(value: &OutputValue) -> String {
     }
 }
 
+fn unreadable(output: &str, error: &DataError) -> Fault {
+    Fault {
+        output: output.to_owned(),
+        problem: error.to_string(),
+        without_values: "it cannot be read as what it is declared to be".to_owned(),
+    }
+}
+
 /// Constraints that an output breaks. One that names none of its columns, or an output that is no table, breaks nothing.
 fn violations(
     name: &str,
     has_format: bool,
     response: Result<Response, DataError>,
-    known: &[(String, String)],
-) -> Vec<(String, String)> {
+    known: &[Fault],
+) -> Vec<Fault> {
     match response {
         Ok(Response::Report(CheckReport { results, .. })) => results
             .iter()
-            .filter_map(violation)
-            .map(|fault| (name.to_owned(), fault))
+            .filter_map(|result| violation(name, result))
             .collect(),
-        Err(error) if has_format && known.iter().all(|(output, _)| output != name) => {
-            vec![(name.to_owned(), error.to_string())]
+        Err(error) if has_format && known.iter().all(|fault| fault.output != name) => {
+            vec![unreadable(name, &error)]
         }
         Ok(Response::Profile(_) | Response::Outputs(_)) | Err(_) => Vec::new(),
     }
 }
 
-fn violation(result: &CheckResult) -> Option<String> {
+fn violation(output: &str, result: &CheckResult) -> Option<Fault> {
     match &result.outcome {
         CheckOutcome::ColumnMissing | CheckOutcome::Checked { violations: 0, .. } => None,
         CheckOutcome::Checked {
@@ -245,11 +271,30 @@ fn violation(result: &CheckResult) -> Option<String> {
                 .take(QUOTED)
                 .map(|one| format!("line {}: {:?}", one.line, one.value))
                 .collect();
-            Some(format!(
-                "{violations} of {values} values break the constraint {} ({})",
-                in_words(&result.check),
-                quoted.join(", ")
-            ))
+            let constraint = in_words(&result.check);
+            Some(Fault {
+                output: output.to_owned(),
+                problem: format!(
+                    "{violations} of {values} values break the constraint {constraint} ({})",
+                    quoted.join(", ")
+                ),
+                without_values: format!(
+                    "{} of {} values break the constraint {constraint}",
+                    about(*violations),
+                    about(*values)
+                ),
+            })
         }
+    }
+}
+
+/// A count to one digit: a program may write as many lines as a value says.
+fn about(count: u64) -> String {
+    let unit = 10u64.pow(count.checked_ilog10().unwrap_or(0));
+    let rounded = count / unit * unit;
+    if rounded == count {
+        count.to_string()
+    } else {
+        format!("more than {rounded}")
     }
 }

@@ -25,7 +25,11 @@ pub(super) fn report(redactor: &Redactor, report: &mut Report) {
 
 /// What was found in the outputs.
 pub(super) fn findings(redactor: &Redactor, findings: &mut RehearsalFindings) {
-    for (_, text) in findings.faults.iter_mut().chain(&mut findings.values) {
+    for fault in &mut findings.faults {
+        clean(redactor, &mut fault.problem);
+        clean(redactor, &mut fault.without_values);
+    }
+    for (_, text) in &mut findings.values {
         clean(redactor, text);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use futures::future::join;
+use futures::future::join3;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +12,7 @@ use crate::model::Model;
 use crate::pipeline::advance::Outcome;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::mounts::Rehearsal;
+use crate::pipeline::private_run::told;
 use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::python::{Module, outline::stub};
 use crate::pipeline::sandbox::{
@@ -122,24 +123,36 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 
     async fn execute(&self, image: &str, jobs: &Jobs) -> Result<Option<Reports>, SandboxError> {
-        let acceptance = async {
-            match &jobs.acceptance {
-                Some(job) => self.execute_one(image, job).await.map(Some),
-                None => Ok(None),
-            }
+        let (main, private, acceptance) = join3(
+            self.execute_one(image, &jobs.main),
+            self.execute_any(image, jobs.private.as_ref()),
+            self.execute_any(image, jobs.acceptance.as_ref()),
+        )
+        .await;
+        let (main, private, acceptance) = (main?, private?, acceptance?);
+        let (Progressing::Done(main), Progressing::Done(private), Progressing::Done(acceptance)) =
+            (main, private, acceptance)
+        else {
+            return Ok(None);
         };
-        let (main, acceptance) = join(self.execute_one(image, &jobs.main), acceptance).await;
-        let (main, acceptance) = (main?, acceptance?);
-        Ok(match (main, acceptance) {
-            (Progressing::Done(main), None) => Some(Reports {
-                main,
-                acceptance: None,
-            }),
-            (Progressing::Done(main), Some(Progressing::Done(done))) => Some(Reports {
-                main,
-                acceptance: Some(done),
-            }),
-            (Progressing::Pending, _) | (_, Some(Progressing::Pending)) => None,
+        Ok(Some(Reports {
+            main,
+            private,
+            acceptance,
+        }))
+    }
+
+    async fn execute_any(
+        &self,
+        image: &str,
+        job: Option<&Job>,
+    ) -> Result<Progressing<Option<Report>>, SandboxError> {
+        let Some(job) = job else {
+            return Ok(Progressing::Done(None));
+        };
+        Ok(match self.execute_one(image, job).await? {
+            Progressing::Done(report) => Progressing::Done(Some(report)),
+            Progressing::Pending => Progressing::Pending,
         })
     }
 
@@ -169,10 +182,15 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         started_at: Timestamp,
     ) -> Result<Result<RunRecord, String>, EngineError> {
         let redactor = &self.surroundings.redactor;
-        let mut report = reports.main;
-        let rehearsal = report
+        let Reports {
+            main,
+            private,
+            acceptance,
+        } = reports;
+        let rehearsal = main
             .phases
             .iter()
+            .chain(private.iter().flat_map(|report| &report.phases))
             .find(|phase| phase.name == PhaseName::Rehearsal);
         let mut findings = match rehearsal {
             Some(phase) if phase.end == PhaseEnd::Exited(0) => {
@@ -184,17 +202,17 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             }
             _ => RehearsalFindings::default(),
         };
-        let acceptance = jobs
-            .acceptance_sentinels
-            .as_ref()
-            .zip(reports.acceptance.as_ref());
-        let mut verdict = judge(
-            &jobs.main,
-            &report,
-            acceptance,
-            &findings,
-            jobs.skipped_rehearsal.as_deref(),
-        );
+        let acceptance = jobs.acceptance_sentinels.as_ref().zip(acceptance.as_ref());
+        let skipped = jobs.skipped_rehearsal.as_deref();
+        let mut verdict = match jobs.private.as_ref().zip(private.as_ref()) {
+            None => judge(&[(&jobs.main, &main)], acceptance, &findings, skipped),
+            Some((job, report)) => {
+                let told = self.told(progress, report).await?;
+                let runs = [(&jobs.main, &main), (job, &told)];
+                judge(&runs, acceptance, &findings.told(), skipped)
+            }
+        };
+        let mut report = joined(main, private);
         redaction::report(redactor, &mut report);
         redaction::findings(redactor, &mut findings);
         redaction::verdict(redactor, &mut verdict);
@@ -207,9 +225,21 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }))
     }
 
+    /// What a run on private samples may tell.
+    async fn told(&self, progress: &Progress, report: &Report) -> Result<Report, EngineError> {
+        let solution = self.text(progress.documents.solution.as_ref()).await?;
+        let profiles = match &progress.documents.profiles {
+            Some(document) => self.get(document).await?,
+            None => Vec::new(),
+        };
+        Ok(told(report, &solution, &self.data.columns(self.task, &profiles)))
+    }
+
     async fn jobs(&self, progress: &Progress) -> Result<Jobs, EngineError> {
         let solution = self.text(progress.documents.solution.as_ref()).await?;
+        let is_private = self.task.has_private_data();
         let mut phases = Vec::new();
+        let mut private = None;
         if self.task.testing == TestingMode::Generate {
             let tests = self.text(progress.documents.tests.as_ref()).await?;
             phases.push(test_phase(
@@ -221,18 +251,12 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }
         let skipped_rehearsal = match self.task.rehearsal() {
             Rehearsal::Run(args) => {
-                phases.push(Phase::Program(ProgramPhase {
-                    name: PhaseName::Rehearsal,
-                    solution: solution.clone(),
-                    args,
-                    outputs: self
-                        .task
-                        .outputs
-                        .iter()
-                        .map(|output| output.name.clone())
-                        .collect(),
-                    max_output_bytes: MAX_OUTPUT_BYTES,
-                }));
+                let rehearsal = self.rehearsal(&solution, args);
+                if is_private {
+                    private = Some(self.job(vec![rehearsal], true));
+                } else {
+                    phases.push(rehearsal);
+                }
                 None
             }
             Rehearsal::Skip(why) => Some(why),
@@ -258,23 +282,38 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Some(Phase::Program(_)) | None => None,
         };
         Ok(Jobs {
-            main: self.job(phases),
-            acceptance: acceptance.map(|phase| self.job(vec![phase])),
+            main: self.job(phases, !is_private),
+            private,
+            acceptance: acceptance.map(|phase| self.job(vec![phase], true)),
             acceptance_sentinels,
             skipped_rehearsal,
         })
     }
 
-    fn job(&self, phases: Vec<Phase>) -> Job {
+    fn rehearsal(&self, solution: &str, args: Vec<String>) -> Phase {
+        let outputs = self.task.outputs.iter().map(|output| output.name.clone());
+        Phase::Program(ProgramPhase {
+            name: PhaseName::Rehearsal,
+            solution: solution.to_owned(),
+            args,
+            outputs: outputs.collect(),
+            max_output_bytes: MAX_OUTPUT_BYTES,
+        })
+    }
+
+    fn job(&self, phases: Vec<Phase>, has_inputs: bool) -> Job {
         let sandbox = &self.task.sandbox;
         let sources = &self.surroundings.sources;
         let mut env = sandbox.env.clone();
         env.extend(self.surroundings.secret_env.clone());
         Job {
             phases,
-            inputs: self
-                .task
-                .mounts(|file| sources.get(&file.name).cloned().unwrap_or_default()),
+            inputs: if has_inputs {
+                self.task
+                    .mounts(|file| sources.get(&file.name).cloned().unwrap_or_default())
+            } else {
+                Vec::new()
+            },
             env,
             limits: JobLimits {
                 timeout_seconds: sandbox.timeout_seconds,
@@ -289,7 +328,10 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 }
 
 struct Jobs {
+    /// Everything but the acceptance tests, and the rehearsal where the samples are private.
     main: Job,
+    /// The rehearsal where the samples are private: what runs beside them tells less.
+    private: Option<Job>,
     acceptance: Option<Job>,
     acceptance_sentinels: Option<Sentinels>,
     skipped_rehearsal: Option<String>,
@@ -297,7 +339,17 @@ struct Jobs {
 
 struct Reports {
     main: Report,
+    private: Option<Report>,
     acceptance: Option<Report>,
+}
+
+/// Two reports as one, as if all had run in one job.
+fn joined(mut main: Report, further: Option<Report>) -> Report {
+    if let Some(further) = further {
+        main.phases.extend(further.phases);
+        main.seconds = main.seconds.max(further.seconds);
+    }
+    main
 }
 
 /// Whether the execution as such failed: a limit, a signal, a phase that never started. How the program without bodies fares

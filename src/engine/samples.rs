@@ -19,7 +19,10 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Err(error) => return Ok(self.blocked(progress, Category::Configuration, &error.to_string())),
         };
         let context = self
-            .put("documents/data-context.txt".into(), described.context.as_bytes())
+            .put(
+                "documents/data-context.txt".into(),
+                described.context.text.as_bytes(),
+            )
             .await?;
         let profiles = self
             .put("documents/profiles.json".into(), &described.profiles)

@@ -9,6 +9,7 @@ use super::folder::FolderError;
 use super::freeze::FreezeError;
 use super::interrupt::INTERRUPTED;
 use super::sources::SourceError;
+use crate::data::DataError;
 use crate::pipeline::task::ResolveError;
 use crate::sandbox::SandboxError;
 
@@ -41,6 +42,17 @@ pub enum RunError {
     /// The task asks for a sandbox that this machine does not have.
     #[error(transparent)]
     Sandbox(SandboxError),
+    /// A sample cannot be described.
+    #[error("sample {name}: {source}")]
+    Sample {
+        /// Its name.
+        name: String,
+        /// Why not.
+        source: DataError,
+    },
+    /// There is no room for a copy of the samples.
+    #[error("cannot make a folder for temporary files: {0}; set TMPDIR to one that can be written")]
+    NoTemporaryFolder(std::io::Error),
     /// This machine cannot run programs in isolation.
     #[error("{0}")]
     NoIsolation(String),
@@ -88,7 +100,7 @@ impl RunError {
             | Self::Model(_) => 2,
             Self::NoIsolation(_) => 3,
             Self::Interrupted => INTERRUPTED,
-            Self::Stopped(_) => 1,
+            Self::Sample { .. } | Self::NoTemporaryFolder(_) | Self::Stopped(_) => 1,
         }
     }
 }

@@ -230,7 +230,7 @@ fn model(
     AnyModel::new(&model).map_err(|error| RunError::Model(error.to_string()))
 }
 
-fn worker() -> Result<Client, RunError> {
+pub(super) fn worker() -> Result<Client, RunError> {
     let program = std::env::current_exe()
         .map_err(|error| RunError::Stopped(format!("cannot find this program: {error}")))?;
     Ok(Client::new(&program, [WORKER]))

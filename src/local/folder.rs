@@ -13,11 +13,11 @@ use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use super::freeze::{ACCEPTANCE, INPUTS, hex};
+use super::freeze::{ACCEPTANCE, INPUTS};
 use super::lock::{FolderLock, LockError};
+use crate::pipeline::digest::sha256_hex;
 
 /// Where results go when `--output` says nothing, relative to the working folder.
 pub const DEFAULT_OUTPUT: &str = "codegen-out";
@@ -135,7 +135,7 @@ impl TaskFolder {
         let mut digests = Published::new();
         for (name, bytes) in results {
             self.inside(name)?;
-            digests.insert(name.clone(), BTreeSet::from([hex(&Sha256::digest(bytes))]));
+            digests.insert(name.clone(), BTreeSet::from([sha256_hex(bytes)]));
         }
         let mut ours = self.published();
         for (name, digest) in &digests {
@@ -291,7 +291,7 @@ fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
 /// `None` when there is nothing; empty, which is no digest, for a folder.
 fn digest_of(path: &Path) -> Result<Option<String>, FolderError> {
     match fs::read(path) {
-        Ok(bytes) => Ok(Some(hex(&Sha256::digest(bytes)))),
+        Ok(bytes) => Ok(Some(sha256_hex(&bytes))),
         Err(error) => match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
             io::ErrorKind::IsADirectory => Ok(Some(String::new())),

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::sources::{Plan, Source, Wanted};
+use crate::pipeline::digest::hex;
 use crate::pipeline::task::{FrozenFile, FrozenFiles};
 
 /// Largest file or folder that is frozen, bytes.
@@ -296,17 +297,6 @@ fn digest_of_folder(mut parts: Vec<(String, String)>) -> String {
         digest.update(b"\n");
     }
     hex(&digest.finalize())
-}
-
-/// Lower-case hex.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    bytes
-        .iter()
-        .flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]])
-        .map(char::from)
-        .collect()
 }
 
 /// Streams `url` to `target`, which appears only when its digest is right.

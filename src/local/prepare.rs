@@ -114,7 +114,11 @@ pub async fn prepare(
     })
 }
 
-fn agent_of<'a>(task: &CodeGenTask, objects: &'a Objects) -> Result<Option<&'a CodeGenAgent>, RunError> {
+/// The agent that the task names.
+pub(super) fn agent_of<'a>(
+    task: &CodeGenTask,
+    objects: &'a Objects,
+) -> Result<Option<&'a CodeGenAgent>, RunError> {
     let Some(wanted) = &task.spec.agent_ref else {
         return Ok(None);
     };
@@ -161,7 +165,7 @@ impl ModelOverrides {
 }
 
 /// Downloads are kept by digest in the user's cache folder; without a home in the folder for temporary files.
-fn download_cache() -> PathBuf {
+pub(super) fn download_cache() -> PathBuf {
     use etcetera::BaseStrategy as _;
     etcetera::choose_base_strategy()
         .map_or_else(|_| std::env::temp_dir(), |strategy| strategy.cache_dir())

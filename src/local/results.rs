@@ -15,10 +15,11 @@ use crate::api::CodeGenTask;
 use crate::api::status::ArtifactRef;
 use crate::api::values::{FileFormat, Output};
 use crate::data::profile::SampleProfile;
-use crate::data::schema::infer;
+use crate::data::schema::infer_for_checks;
 use crate::data::schema::pandera::to_pandera;
 use crate::engine::run::RunRecord;
 use crate::ledger::{Ledger, Store};
+use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::progress::Document;
 use crate::pipeline::sandbox::{OutputContent, OutputReport, PhaseReport};
@@ -66,7 +67,10 @@ pub async fn collect(
         }
     }
     if let Some(bytes) = read(executed, documents.profiles.as_ref()).await?
-        && let Some(code) = schemas(&bytes)
+        && let Some(code) = schemas(
+            &bytes,
+            read(executed, documents.checks.as_ref()).await?.as_deref(),
+        )
     {
         keep("schemas", "schemas.py", code.into_bytes());
     }
@@ -122,10 +126,17 @@ async fn run_record(executed: &Executed) -> Result<Option<RunRecord>, RunError> 
         .map_err(|error| RunError::Stopped(error.to_string()))
 }
 
-fn schemas(profiles: &[u8]) -> Option<String> {
+/// The schemas of the samples with the constraints on their columns, as Python.
+fn schemas(profiles: &[u8], checks: Option<&[u8]>) -> Option<String> {
     let profiles: Vec<SampleProfile> = serde_json::from_slice(profiles).ok()?;
-    let schemas: Vec<_> = profiles.iter().filter_map(infer).collect();
-    (!schemas.is_empty()).then(|| to_pandera(&schemas))
+    let checks: Vec<ColumnCheck> = checks.map_or_else(Vec::new, |bytes| {
+        serde_json::from_slice(bytes).unwrap_or_default()
+    });
+    let schemas: Vec<_> = profiles
+        .iter()
+        .filter_map(|profile| infer_for_checks(profile, &checks))
+        .collect();
+    (!schemas.is_empty()).then(|| to_pandera(&schemas, &checks))
 }
 
 /// One line a message, in order (S22).

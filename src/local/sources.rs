@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use thiserror::Error;
 
+pub use self::names::sample_names;
 use self::names::{ending_of_text, last_segment, name_files, usable};
 use super::objects::{Objects, find};
 use crate::api::CodeGenTask;

@@ -1,5 +1,7 @@
 //! Constraints as checks on columns (S18).
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// A check on the values of one column. A missing value satisfies every check but `NotNull`.
@@ -19,19 +21,54 @@ pub struct ColumnCheck {
 #[serde(rename_all = "camelCase")]
 pub enum Rule {
     /// Greater than the bound.
-    GreaterThan(f64),
+    GreaterThan(Bound),
     /// Greater than or equal to the bound.
-    GreaterOrEqual(f64),
+    GreaterOrEqual(Bound),
     /// Less than the bound.
-    LessThan(f64),
+    LessThan(Bound),
     /// Less than or equal to the bound.
-    LessOrEqual(f64),
-    /// Between two bounds, both allowed.
-    Between(f64, f64),
+    LessOrEqual(Bound),
+    /// Between two bounds of one kind, both allowed.
+    Between(Bound, Bound),
     /// The whole value matches a regular expression.
     Regex(String),
     /// One of these values.
     IsIn(Vec<String>),
     /// There is a value.
     NotNull,
+}
+
+/// What a value is compared with.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(untagged)]
+pub enum Bound {
+    /// A whole number, exact.
+    Int(i64),
+    /// Any other finite number.
+    Float(f64),
+    /// An ISO date (`2026-01-31`), which stands for its whole day, or date and time.
+    Moment(String),
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Int(value) => value.fmt(f),
+            // `1e308`, not 309 digits.
+            Self::Float(value) => write!(f, "{value:?}"),
+            Self::Moment(text) => f.write_str(text),
+        }
+    }
+}
+
+impl From<i64> for Bound {
+    fn from(value: i64) -> Self {
+        Self::Int(value)
+    }
+}
+
+impl From<f64> for Bound {
+    fn from(value: f64) -> Self {
+        Self::Float(value)
+    }
 }

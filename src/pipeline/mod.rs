@@ -13,6 +13,7 @@ pub mod diagnosis;
 pub mod digest;
 pub mod mounts;
 pub mod outcome;
+pub mod private_run;
 pub mod progress;
 pub mod prompts;
 pub mod protocol;

@@ -1,5 +1,6 @@
 //! Where inputs and samples lie inside the sandbox, and how the program is called on them.
 
+use crate::api::common::Exposure;
 use crate::api::values::ValueType;
 
 use super::sandbox::InputMount;
@@ -18,6 +19,12 @@ impl Task {
     /// Everything frozen that the program can read: samples, then other inputs.
     pub fn frozen_inputs(&self) -> impl Iterator<Item = &FrozenFile> {
         self.samples.iter().chain(&self.input_files)
+    }
+
+    /// Whether what a run reads must not reach the model.
+    #[must_use]
+    pub fn has_private_data(&self) -> bool {
+        self.exposure < Exposure::Rows && self.frozen_inputs().next().is_some()
     }
 
     /// Name under `/var/inputs` of a frozen sample or input: its own name with the ending of its file, because libraries look

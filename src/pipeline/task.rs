@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::api::common::SecretKeyRef;
-use crate::api::common::{CacheMode, Language, TestingMode};
+use crate::api::common::{CacheMode, Exposure, Language, TestingMode};
 use crate::api::model::{Header, Provider};
 use crate::api::sandbox::SecretVariable;
 use crate::api::values::{Input, Output};
@@ -49,6 +49,8 @@ pub struct Task {
     pub language: Language,
     /// Upper bound of sample rows shown to the model.
     pub max_sample_rows: usize,
+    /// What of the samples may reach the model.
+    pub exposure: Exposure,
     /// The model.
     pub model: ModelSettings,
     /// The image.

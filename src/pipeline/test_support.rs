@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use crate::api::common::{CacheMode, Language, TestingMode};
+use crate::api::common::{CacheMode, Exposure, Language, TestingMode};
 use crate::api::model::Provider;
 use crate::api::status::{RehearsalResult, RehearsalStatus, TestCounts};
 
@@ -33,6 +33,7 @@ pub fn task() -> Task {
         testing: TestingMode::Generate,
         language: Language::Python,
         max_sample_rows: 100,
+        exposure: Exposure::Rows,
         model: ModelSettings {
             provider: Provider::OpenAI,
             name: "test-model".into(),

@@ -131,18 +131,44 @@ impl Verdict {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct RehearsalFindings {
-    /// Outputs that are missing, of another type, or break a constraint: output and what is wrong with it.
-    pub faults: Vec<(String, String)>,
+    /// Outputs that are missing, of another type, or break a constraint.
+    pub faults: Vec<Fault>,
     /// Values of the outputs that are what they should be: output and value, of files and folders their size.
     #[serde(default)]
     pub values: Vec<(String, String)>,
 }
 
-/// Judges a run. `skipped_rehearsal` says why there was none.
+/// What is wrong with an output.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Fault {
+    /// Name of the output.
+    pub output: String,
+    /// What is wrong, values quoted.
+    pub problem: String,
+    /// What is wrong, without any value.
+    pub without_values: String,
+}
+
+impl RehearsalFindings {
+    /// What may be told where the samples are private.
+    #[must_use]
+    pub fn told(&self) -> Self {
+        let faults = self.faults.iter().map(|fault| Fault {
+            problem: fault.without_values.clone(),
+            ..fault.clone()
+        });
+        Self {
+            faults: faults.collect(),
+            values: Vec::new(),
+        }
+    }
+}
+
+/// Judges a run, in as many jobs as it took. `skipped_rehearsal` says why there was none.
 #[must_use]
 pub fn judge(
-    job: &Job,
-    report: &Report,
+    runs: &[(&Job, &Report)],
     acceptance: Option<(&Sentinels, &Report)>,
     findings: &RehearsalFindings,
     skipped_rehearsal: Option<&str>,
@@ -152,8 +178,13 @@ pub fn judge(
     let mut proof = None;
     let mut reached = true;
     let mut exit_code = None;
-    for (index, phase) in job.phases.iter().enumerate() {
-        let done = report.phases.get(index);
+    let phases = runs.iter().flat_map(|(job, report)| {
+        job.phases
+            .iter()
+            .enumerate()
+            .map(|(index, phase)| (phase, report.phases.get(index)))
+    });
+    for (phase, done) in phases {
         if let Some(PhaseReport {
             end: PhaseEnd::Exited(code),
             ..
@@ -319,7 +350,13 @@ fn judge_program(phase: Option<&PhaseReport>, findings: &RehearsalFindings) -> V
         PhaseEnd::Exited(0) => findings
             .faults
             .iter()
-            .map(|(output, fault)| failure("", format!("output {output}: {fault}"), &phase.stderr))
+            .map(|fault| {
+                failure(
+                    "",
+                    format!("output {}: {}", fault.output, fault.problem),
+                    &phase.stderr,
+                )
+            })
             .collect(),
         PhaseEnd::Exited(code) => {
             let (exception, message) = last_exception(&phase.stderr);

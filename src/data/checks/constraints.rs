@@ -1,16 +1,17 @@
 //! Turns the model's reading of the constraints into checks, with a reason for each that becomes none.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::api::values::{FileFormat, Output, ValueType};
-use crate::pipeline::checks::{ColumnCheck, Rule};
+use crate::pipeline::checks::{Bound, ColumnCheck, Rule};
 use crate::pipeline::reply::{CheckKind, CheckRow};
 
 use crate::data::checks::run::compile;
-use crate::data::column::cell::parse_number;
-use crate::data::profile::SampleProfile;
+use crate::data::checks::value::{Limit, Number, moment};
+use crate::data::profile::{ColumnType, SampleProfile};
 
 /// The constraints as checks.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
@@ -32,14 +33,14 @@ pub struct Unchecked {
     pub reason: String,
 }
 
-/// Turns reply rows into checks. `columns` are the columns of all samples; a column that none has is accepted where an
+/// Turns reply rows into checks. `columns` are the columns of all samples with their types; a column that none has is accepted where an
 /// output may have it. Names that differ in case only are corrected. Each of the `count` constraints appears in the
 /// result as a check or with a reason.
 #[must_use]
 pub fn checks_from_reply(
     rows: &[CheckRow],
     count: usize,
-    columns: &[String],
+    columns: &[(String, ColumnType)],
     outputs: &[Output],
 ) -> Interpretation {
     let mut found = Interpretation::default();
@@ -75,9 +76,18 @@ pub fn checks_from_reply(
     found
 }
 
-fn check(row: &CheckRow, columns: &[String], outputs: &[Output]) -> Result<ColumnCheck, String> {
+fn check(
+    row: &CheckRow,
+    columns: &[(String, ColumnType)],
+    outputs: &[Output],
+) -> Result<ColumnCheck, String> {
     let rule = rule(row)?;
     let column = column(&row.column, columns, outputs)?;
+    if let Some(bound) = bound_in(&rule)
+        && let Some(reason) = other_kind(bound, &column, columns)
+    {
+        return Err(reason);
+    }
     Ok(ColumnCheck {
         constraint: row.constraint,
         column,
@@ -90,7 +100,7 @@ fn rule(row: &CheckRow) -> Result<Rule, String> {
     let one = || match arguments {
         [bound] => bound_of(bound),
         _ => Err(format!(
-            "{} takes one number, not {} arguments",
+            "{} takes one bound, not {} arguments",
             row.kind,
             arguments.len()
         )),
@@ -101,12 +111,9 @@ fn rule(row: &CheckRow) -> Result<Rule, String> {
         CheckKind::LessThan => one().map(Rule::LessThan),
         CheckKind::LessOrEqual => one().map(Rule::LessOrEqual),
         CheckKind::Between => match arguments {
-            [low, high] => match (bound_of(low)?, bound_of(high)?) {
-                (low, high) if low <= high => Ok(Rule::Between(low, high)),
-                (low, high) => Err(format!("no value lies between {low} and {high}")),
-            },
+            [low, high] => between(bound_of(low)?, bound_of(high)?),
             _ => Err(format!(
-                "between takes two numbers, not {} arguments",
+                "between takes two bounds, not {} arguments",
                 arguments.len()
             )),
         },
@@ -124,21 +131,67 @@ fn rule(row: &CheckRow) -> Result<Rule, String> {
     }
 }
 
-fn bound_of(text: &str) -> Result<f64, String> {
-    parse_number(text).ok_or_else(|| format!("the bound {text:?} is not a number"))
+fn bound_of(text: &str) -> Result<Bound, String> {
+    match Number::of(text) {
+        Some(Number::Int(value)) => Ok(Bound::Int(value)),
+        Some(Number::Float(value)) => Ok(Bound::Float(value)),
+        None if moment(text).is_some() => Ok(Bound::Moment(text.trim().to_owned())),
+        None => Err(format!("the bound {text:?} is neither a number nor an ISO date")),
+    }
 }
 
-fn column(name: &str, columns: &[String], outputs: &[Output]) -> Result<String, String> {
+fn between(low: Bound, high: Bound) -> Result<Rule, String> {
+    let order = Limit::of(&high).and_then(|limit| limit.compare(&low.to_string()));
+    match order {
+        Some(Ordering::Less | Ordering::Equal) => Ok(Rule::Between(low, high)),
+        Some(Ordering::Greater) => Err(format!("no value lies between {low} and {high}")),
+        None => Err(format!("{low} and {high} are not bounds of one kind")),
+    }
+}
+
+const fn bound_in(rule: &Rule) -> Option<&Bound> {
+    match rule {
+        Rule::GreaterThan(bound)
+        | Rule::GreaterOrEqual(bound)
+        | Rule::LessThan(bound)
+        | Rule::LessOrEqual(bound)
+        | Rule::Between(bound, _) => Some(bound),
+        Rule::Regex(_) | Rule::IsIn(_) | Rule::NotNull => None,
+    }
+}
+
+/// Why a bound says nothing about a column: every sample that has it holds dates there and the bound is a number, or the
+/// other way round. Every value would break such a rule.
+fn other_kind(bound: &Bound, column: &str, columns: &[(String, ColumnType)]) -> Option<String> {
+    let is_moment = matches!(bound, Bound::Moment(_));
+    let is_other = |type_: &ColumnType| match type_ {
+        ColumnType::Int | ColumnType::Float | ColumnType::Bool => is_moment,
+        ColumnType::Date | ColumnType::Datetime => !is_moment,
+        ColumnType::Text | ColumnType::Mixed | ColumnType::Empty => false,
+    };
+    let types = columns.iter().filter(|(name, _)| name == column);
+    let types: Vec<ColumnType> = types.map(|(_, type_)| *type_).collect();
+    let found = types.first()?.as_str();
+    let wanted = if is_moment { "a date" } else { "a number" };
+    types
+        .iter()
+        .all(is_other)
+        .then(|| format!("the bound {bound} is {wanted}, but {column} holds values of type {found}"))
+}
+
+fn column(name: &str, columns: &[(String, ColumnType)], outputs: &[Output]) -> Result<String, String> {
     if name.is_empty() {
         return Err("the model named no column".to_owned());
     }
-    if columns.iter().any(|column| column == name) {
+    if columns.iter().any(|(column, _)| column == name) {
         return Ok(name.to_owned());
     }
     let mut alike: Vec<_> = columns
         .iter()
+        .map(|(column, _)| column)
         .filter(|column| column.to_lowercase() == name.to_lowercase())
         .collect();
+    alike.sort_unstable();
     alike.dedup();
     match alike.as_slice() {
         [column] => Ok((*column).clone()),
@@ -214,11 +267,24 @@ mod tests {
     use crate::data::describe::{Options, describe_source};
     use crate::data::source::Source;
 
-    const COLUMNS: [&str; 5] = ["quantity", "price", "temperature_c", "humidity", "sensor_id"];
+    const COLUMNS: [(&str, ColumnType); 7] = [
+        ("quantity", ColumnType::Int),
+        ("price", ColumnType::Float),
+        ("temperature_c", ColumnType::Float),
+        ("humidity", ColumnType::Int),
+        ("sensor_id", ColumnType::Text),
+        ("order_date", ColumnType::Date),
+        ("ts", ColumnType::Datetime),
+    ];
 
     fn interpret(rows: &str, count: usize, outputs: &[Output]) -> Interpretation {
         let rows: Vec<CheckRow> = serde_json::from_str(rows).unwrap();
-        checks_from_reply(&rows, count, &COLUMNS.map(str::to_owned), outputs)
+        checks_from_reply(
+            &rows,
+            count,
+            &COLUMNS.map(|(name, type_)| (name.to_owned(), type_)),
+            outputs,
+        )
     }
 
     fn table_output() -> Output {
@@ -227,10 +293,10 @@ mod tests {
 
     /// The five sentences with the rows that they call for.
     #[rstest]
-    #[case::positive("quantity", "greater_than", &["0"], Some(Rule::GreaterThan(0.0)))]
-    #[case::price_range("price", "between", &["0", "10000"], Some(Rule::Between(0.0, 10_000.0)))]
-    #[case::celsius("temperature_c", "between", &["-40", "60"], Some(Rule::Between(-40.0, 60.0)))]
-    #[case::percent("humidity", "between", &["0", "100"], Some(Rule::Between(0.0, 100.0)))]
+    #[case::positive("quantity", "greater_than", &["0"], Some(Rule::GreaterThan(0.into())))]
+    #[case::price_range("price", "between", &["0", "10000"], Some(Rule::Between(0.into(), 10_000.into())))]
+    #[case::celsius("temperature_c", "between", &["-40", "60"], Some(Rule::Between((-40).into(), 60.into())))]
+    #[case::percent("humidity", "between", &["0", "100"], Some(Rule::Between(0.into(), 100.into())))]
     #[case::one_row_per_sensor("sensor_id", "none", &[], None)]
     fn the_five_sentences_become_their_checks(
         #[case] column: &str,
@@ -254,11 +320,29 @@ mod tests {
     }
 
     #[rstest]
-    #[case("between", r#"["1"]"#, "between takes two numbers, not 1 arguments")]
+    #[case("between", r#"["1"]"#, "between takes two bounds, not 1 arguments")]
     #[case("between", r#"["9", "1"]"#, "no value lies between 9 and 1")]
-    #[case("greater_than", r#"["zero"]"#, "the bound \"zero\" is not a number")]
-    #[case("greater_than", r#"["inf"]"#, "the bound \"inf\" is not a number")]
-    #[case("less_than", "[]", "less_than takes one number, not 0 arguments")]
+    #[case(
+        "greater_than",
+        r#"["zero"]"#,
+        "the bound \"zero\" is neither a number nor an ISO date"
+    )]
+    #[case(
+        "greater_than",
+        r#"["inf"]"#,
+        "the bound \"inf\" is neither a number nor an ISO date"
+    )]
+    #[case(
+        "between",
+        r#"["2026-02-01", "2026-01-31"]"#,
+        "no value lies between 2026-02-01 and 2026-01-31"
+    )]
+    #[case(
+        "between",
+        r#"["1", "2026-01-31"]"#,
+        "1 and 2026-01-31 are not bounds of one kind"
+    )]
+    #[case("less_than", "[]", "less_than takes one bound, not 0 arguments")]
     #[case("is_in", "[]", "is_in takes at least one value")]
     #[case("regex", r#"["(", "x"]"#, "regex takes one pattern, not 2 arguments")]
     fn arguments_that_do_not_fit_are_a_reason(
@@ -274,6 +358,32 @@ mod tests {
                 reason: reason.to_owned()
             }]
         );
+    }
+
+    #[rstest]
+    #[case("order_date", "2026-01-01", true)]
+    #[case("ts", "2026-01-01T12:00:00Z", true)]
+    #[case("sensor_id", "2026-01-01", true)]
+    #[case("sensor_id", "5", true)]
+    #[case("order_date", "5", false)]
+    #[case("quantity", "2026-01-01", false)]
+    fn a_bound_is_of_the_kind_of_its_column(#[case] column: &str, #[case] bound: &str, #[case] fits: bool) {
+        let row =
+            format!(r#"[{{"constraint":0,"column":"{column}","kind":"less_than","arguments":["{bound}"]}}]"#);
+        let found = interpret(&row, 1, &[]);
+        assert_eq!(
+            (found.checks.len(), found.unchecked.len()),
+            if fits { (1, 0) } else { (0, 1) }
+        );
+    }
+
+    #[test]
+    fn a_bound_that_fits_one_of_two_samples_is_checked() {
+        let rows = r#"[{"constraint":0,"column":"when","kind":"greater_than","arguments":["5"]}]"#;
+        let rows: Vec<CheckRow> = serde_json::from_str(rows).unwrap();
+        let columns = [ColumnType::Date, ColumnType::Int].map(|type_| ("when".to_owned(), type_));
+        assert_eq!(checks_from_reply(&rows, 1, &columns, &[]).checks.len(), 1);
+        assert_eq!(checks_from_reply(&rows, 1, &columns[..1], &[]).checks.len(), 0);
     }
 
     #[test]
@@ -326,7 +436,7 @@ mod tests {
         let check = ColumnCheck {
             constraint: 0,
             column: "price".into(),
-            rule: Rule::Between(0.0, 10.5),
+            rule: Rule::Between(0.into(), 10.5.into()),
         };
         assert_eq!(bound_samples(&check, &profiles), ["sales"]);
         assert_eq!(in_words(&check), "price between 0 and 10.5");

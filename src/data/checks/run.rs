@@ -1,16 +1,32 @@
 //! One check while it looks at values.
 
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
 use regex::Regex;
 
-use crate::pipeline::checks::{ColumnCheck, Rule};
+use crate::pipeline::checks::{Bound, ColumnCheck, Rule};
 
 use crate::data::DataError;
+use crate::data::checks::value::{Limit, Value};
 use crate::data::checks::{CheckOutcome, CheckResult, Violation};
-use crate::data::column::cell::{null_spelling, parse_decimal, parse_number};
+use crate::data::column::cell::{null_spelling, parse_decimal};
 use crate::data::rows::cut_with_marker;
 
 const LISTED_VIOLATIONS: usize = 5;
 const LONGEST_VALUE: usize = 80;
+
+const AT_LEAST: &[Ordering] = &[Ordering::Greater, Ordering::Equal];
+const AT_MOST: &[Ordering] = &[Ordering::Less, Ordering::Equal];
+
+/// Where a value stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Number of its record, counted from 1.
+    pub record: u64,
+    /// Line of its record (of a JSON document: its number), counted from 1.
+    pub line: u64,
+}
 
 /// A check while it looks at values.
 pub struct Run<'c> {
@@ -27,29 +43,42 @@ pub struct Run<'c> {
 }
 
 enum Test<'c> {
-    Number(Box<dyn Fn(f64) -> bool>),
+    /// Each limit with the orderings that a value may have to it.
+    Limits(Vec<(Limit, &'static [Ordering])>),
     Regex(Regex),
-    IsIn(&'c [String]),
+    IsIn(&'c [String], Vec<Value<'c>>),
     NotNull,
 }
 
 impl<'c> Run<'c> {
     /// A check that has seen nothing yet.
     pub fn new(check: &'c ColumnCheck) -> Result<Self, DataError> {
+        let fault = |reason| DataError::Check {
+            column: check.column.clone(),
+            reason,
+        };
+        let limits = |bounds: &[(&Bound, &'static [Ordering])]| {
+            let limits = bounds.iter().map(|(bound, allowed)| {
+                let limit =
+                    Limit::of(bound).ok_or_else(|| fault(format!("the bound {bound} is no ISO date")));
+                limit.map(|limit| (limit, *allowed))
+            });
+            limits.collect::<Result<_, _>>().map(Test::Limits)
+        };
         let test = match &check.rule {
-            Rule::GreaterThan(bound) => number(*bound, |value, bound| value > bound),
-            Rule::GreaterOrEqual(bound) => number(*bound, |value, bound| value >= bound),
-            Rule::LessThan(bound) => number(*bound, |value, bound| value < bound),
-            Rule::LessOrEqual(bound) => number(*bound, |value, bound| value <= bound),
-            Rule::Between(low, high) => {
-                let (low, high) = (*low, *high);
-                Test::Number(Box::new(move |value| (low..=high).contains(&value)))
+            Rule::GreaterThan(bound) => limits(&[(bound, &[Ordering::Greater])])?,
+            Rule::GreaterOrEqual(bound) => limits(&[(bound, AT_LEAST)])?,
+            Rule::LessThan(bound) => limits(&[(bound, &[Ordering::Less])])?,
+            Rule::LessOrEqual(bound) => limits(&[(bound, AT_MOST)])?,
+            Rule::Between(low, high) => limits(&[(low, AT_LEAST), (high, AT_MOST)])?,
+            Rule::Regex(pattern) => Test::Regex(compile(pattern).map_err(fault)?),
+            Rule::IsIn(allowed) => {
+                let typed = allowed.iter().map(|text| Value::of(text));
+                Test::IsIn(
+                    allowed,
+                    typed.filter(|value| !matches!(value, Value::Text(_))).collect(),
+                )
             }
-            Rule::Regex(pattern) => Test::Regex(compile(pattern).map_err(|reason| DataError::Check {
-                column: check.column.clone(),
-                reason,
-            })?),
-            Rule::IsIn(allowed) => Test::IsIn(allowed),
             Rule::NotNull => Test::NotNull,
         };
         Ok(Self {
@@ -63,32 +92,66 @@ impl<'c> Run<'c> {
         })
     }
 
+    /// Looks at a cell of a delimited file, where some spellings mean that there is no value.
+    pub fn look_at_cell(&mut self, place: Place, text: &str) {
+        if null_spelling(text).is_some() {
+            self.judge(place, text, matches!(self.test, Test::NotNull));
+        } else {
+            self.look(place, Some(text));
+        }
+    }
+
     /// Looks at the value of a record; `None` where it is missing.
-    pub fn look(&mut self, line: u64, value: Option<&str>) {
+    pub fn look(&mut self, place: Place, value: Option<&str>) {
+        let is_broken = value.map_or(matches!(self.test, Test::NotNull), |text| !self.holds(text));
+        self.judge(place, value.unwrap_or(""), is_broken);
+    }
+
+    fn judge(&mut self, place: Place, text: &str, is_broken: bool) {
         self.values += 1;
-        let present = value.filter(|text| null_spelling(text).is_none());
-        if self.holds(present) {
+        if !is_broken {
             return;
         }
         self.violations += 1;
         if self.first.len() < LISTED_VIOLATIONS {
             self.first.push(Violation {
-                line,
-                value: cut_with_marker(value.unwrap_or(""), LONGEST_VALUE),
+                record: place.record,
+                line: place.line,
+                value: cut_with_marker(text, LONGEST_VALUE),
             });
         }
     }
 
-    fn holds(&self, value: Option<&str>) -> bool {
-        let Some(text) = value else {
-            return !matches!(self.test, Test::NotNull);
-        };
+    /// A number of a file with decimal commas as one with a decimal point, and one with a point as no number.
+    fn with_point<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.decimal == b'.' {
+            Cow::Borrowed(text)
+        } else if parse_decimal(text, self.decimal).is_some() {
+            Cow::Owned(text.replace(',', "."))
+        } else if parse_decimal(text, b'.').is_some() {
+            Cow::Borrowed("")
+        } else {
+            Cow::Borrowed(text)
+        }
+    }
+
+    fn holds(&self, text: &str) -> bool {
         match &self.test {
-            Test::Number(holds) => parse_decimal(text, self.decimal).is_some_and(holds),
+            Test::Limits(limits) => {
+                let text = self.with_point(text);
+                limits.iter().all(|(limit, allowed)| {
+                    limit.compare(&text).is_some_and(|order| allowed.contains(&order))
+                })
+            }
             Test::Regex(pattern) => pattern.is_match(text),
-            Test::IsIn(allowed) => allowed
-                .iter()
-                .any(|other| is_same(text.trim(), other.trim(), self.decimal)),
+            Test::IsIn(allowed, typed) => {
+                let is_same = || {
+                    let text = self.with_point(text);
+                    let value = Value::of(&text);
+                    typed.iter().any(|other| value.is_same(*other))
+                };
+                allowed.iter().any(|other| other == text) || (!typed.is_empty() && is_same())
+            }
             Test::NotNull => true,
         }
     }
@@ -117,16 +180,6 @@ impl<'c> Run<'c> {
             outcome,
         }
     }
-}
-
-fn number(bound: f64, holds: fn(f64, f64) -> bool) -> Test<'static> {
-    Test::Number(Box::new(move |value| holds(value, bound)))
-}
-
-/// Equal as texts or as numbers (`1` and `1.0`, in a file with decimal commas `1,0`).
-fn is_same(text: &str, other: &str, decimal: u8) -> bool {
-    text == other
-        || matches!((parse_decimal(text, decimal), parse_number(other)), (Some(a), Some(b)) if a.total_cmp(&b).is_eq())
 }
 
 /// Compiles a pattern that the whole value must match; the error says what is wrong with it.

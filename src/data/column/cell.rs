@@ -100,9 +100,7 @@ impl<'a> Cell<'a> {
             return Self::Text(text);
         }
         let typed = match trimmed.as_bytes()[0] {
-            b'0'..=b'9' | b'-' | b'+' | b'.' | b',' => {
-                number(trimmed, decimal).or_else(|| moment(trimmed))
-            }
+            b'0'..=b'9' | b'-' | b'+' | b'.' | b',' => number(trimmed, decimal).or_else(|| moment(trimmed)),
             b't' | b'T' | b'f' | b'F' => truth(trimmed).map(Self::Bool),
             _ => None,
         };
@@ -140,17 +138,14 @@ pub fn has_leading_zero(text: &str) -> bool {
     digits.len() > 1
         && digits[0] == b'0'
         && digits[1].is_ascii_digit()
-        && digits.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b','))
+        && digits
+            .iter()
+            .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b','))
         && memchr::memchr_iter(b',', digits).nth(1).is_none()
 }
 
-/// A finite number written as one (`-3`, `2.50`, `.5`, `1e-3`); `NaN`, `inf`, `0x1` and codes with leading zeros are none.
-#[must_use]
-pub fn parse_number(text: &str) -> Option<f64> {
-    parse_decimal(text, b'.')
-}
-
-/// A number as in `parse_number`, with `decimal` (`.` or `,`) before its decimals.
+/// A finite number written as one (`-3`, `2.50`, `.5`, `1e-3`) with `decimal` (`.` or `,`) before its decimals; `NaN`,
+/// `inf`, `0x1` and codes with leading zeros are none.
 #[must_use]
 pub fn parse_decimal(text: &str, decimal: u8) -> Option<f64> {
     match number(text.trim_matches([' ', '\t']), decimal)? {

@@ -8,8 +8,22 @@ use crate::data::column::MICROS_PER_DAY;
 use crate::data::column::temporal::{TimeStats, Times, date_of};
 
 const DATES: [&str; 16] = [
-    "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d", "%d %b %Y", "%b %d, %Y",
-    "%d-%b-%Y", "%d %B %Y", "%B %d, %Y", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%y",
+    "%d.%m.%Y",
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "%Y/%m/%d",
+    "%d-%m-%Y",
+    "%m-%d-%Y",
+    "%Y.%m.%d",
+    "%d %b %Y",
+    "%b %d, %Y",
+    "%d-%b-%Y",
+    "%d %B %Y",
+    "%B %d, %Y",
+    "%d.%m.%y",
+    "%d/%m/%y",
+    "%m/%d/%y",
+    "%d-%b-%y",
 ];
 const CLOCKS: [&str; 5] = ["", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p"];
 const TIMES: [&str; 4] = ["%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p"];
@@ -65,13 +79,14 @@ impl TextDates {
     /// Takes in a text; false where no format fits any more.
     pub fn push(&mut self, text: &str) -> bool {
         let text = text.trim();
-        self.formats.retain_mut(|(format, times)| match parse(format, text) {
-            Some(micros) => {
-                times.push(micros, text);
-                true
-            }
-            None => false,
-        });
+        self.formats
+            .retain_mut(|(format, times)| match parse(format, text) {
+                Some(micros) => {
+                    times.push(micros, text);
+                    true
+                }
+                None => false,
+            });
         !self.formats.is_empty()
     }
 
@@ -85,7 +100,9 @@ impl TextDates {
         let other = formats.find(|(other, _)| !other.contains("%B"));
         match other {
             Some((other, _)) => Look::Either(format, other),
-            None => times.finish(format).map_or(Look::Nothing, |times| Look::Times(Box::new(times))),
+            None => times
+                .finish(format)
+                .map_or(Look::Nothing, |times| Look::Times(Box::new(times))),
         }
     }
 }
@@ -111,7 +128,8 @@ fn parse(format: &str, text: &str) -> Option<i64> {
     let parsed = strtime::parse(format, text).ok()?;
     let clock = |parsed: &strtime::BrokenDownTime| {
         let time = parsed.to_time().ok()?;
-        let seconds = i64::from(time.hour()) * 3600 + i64::from(time.minute()) * 60 + i64::from(time.second());
+        let seconds =
+            i64::from(time.hour()) * 3600 + i64::from(time.minute()) * 60 + i64::from(time.second());
         Some(seconds * 1_000_000)
     };
     if !format.contains("%d") {
@@ -160,7 +178,11 @@ impl IntDates {
     pub fn push(&mut self, value: i64, text: &str) -> bool {
         push_or_end(&mut self.compact, compact_date(value), text.trim());
         push_or_end(&mut self.seconds, moment(value), "");
-        push_or_end(&mut self.millis, moment(value / 1000).and(value.checked_mul(1000)), "");
+        push_or_end(
+            &mut self.millis,
+            moment(value / 1000).and(value.checked_mul(1000)),
+            "",
+        );
         self.compact.is_some() || self.seconds.is_some() || self.millis.is_some()
     }
 
@@ -254,7 +276,10 @@ mod tests {
         let Look::Times(times) = look(values) else {
             panic!("{:?}", look(values))
         };
-        assert_eq!((times.format.as_str(), times.min.as_str(), times.max.as_str()), (format, min, max));
+        assert_eq!(
+            (times.format.as_str(), times.min.as_str(), times.max.as_str()),
+            (format, min, max)
+        );
     }
 
     #[rstest]
@@ -295,7 +320,10 @@ mod tests {
     #[test]
     fn whole_numbers_that_are_all_dates_look_like_dates() {
         let found = ints([20_251_231, 20_260_101, 20_260_102].into_iter()).unwrap();
-        assert_eq!((found.format.as_str(), found.min.as_str()), ("%Y%m%d", "20251231"));
+        assert_eq!(
+            (found.format.as_str(), found.min.as_str()),
+            ("%Y%m%d", "20251231")
+        );
         assert_eq!(found.step.unwrap().step, "1 day");
         assert_eq!(ints([20_251_231, 20_260_101, 20_261_301].into_iter()), None);
     }

@@ -260,7 +260,11 @@ mod tests {
     #[test]
     fn whole_numbers_that_are_equal_as_floats_are_told_apart() {
         let mut numbers = Numbers::new(10, 0);
-        for value in [9_007_199_254_740_993_i128, 9_007_199_254_740_992, 9_007_199_254_740_994] {
+        for value in [
+            9_007_199_254_740_993_i128,
+            9_007_199_254_740_992,
+            9_007_199_254_740_994,
+        ] {
             numbers.push_int(value, &value.to_string());
         }
         let stats = numbers.finish().unwrap();

@@ -129,7 +129,9 @@ mod tests {
 
     #[test]
     fn many_shapes_lose_the_lengths_of_their_runs_and_no_count() {
-        let names: Vec<_> = (1..=30).map(|length| format!("{}-{}", "x".repeat(length % 20 + 1), length)).collect();
+        let names: Vec<_> = (1..=30)
+            .map(|length| format!("{}-{}", "x".repeat(length % 20 + 1), length))
+            .collect();
         let (shapes, has_more) = patterns(names.iter().map(String::as_str));
         assert_eq!(shapes, [("a+-9+".to_owned(), 30)]);
         assert!(!has_more);
@@ -146,6 +148,9 @@ mod tests {
 
     #[test]
     fn long_texts_are_told_by_their_start() {
-        assert_eq!(patterns(["x".repeat(1000).as_str()]).0, [(format!("{}…", "a".repeat(24)), 1)]);
+        assert_eq!(
+            patterns(["x".repeat(1000).as_str()]).0,
+            [(format!("{}…", "a".repeat(24)), 1)]
+        );
     }
 }

@@ -69,7 +69,11 @@ impl Reservoir {
         // Halves, because the difference of two large numbers may be infinite.
         let span = max / 2.0 - min / 2.0;
         for value in &self.kept {
-            let share = if span > 0.0 { (value / 2.0 - min / 2.0) / span } else { 0.0 };
+            let share = if span > 0.0 {
+                (value / 2.0 - min / 2.0) / span
+            } else {
+                0.0
+            };
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,

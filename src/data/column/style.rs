@@ -9,8 +9,9 @@ const SIGNS: [&str; 14] = [
     "US$", "$", "€", "£", "¥", "₹", "₽", "₩", "₺", "₪", "฿", "₫", "₴", "zł",
 ];
 const CODES: [&str; 32] = [
-    "AED", "AUD", "BRL", "CAD", "CHF", "CLP", "CNY", "COP", "CZK", "DKK", "EUR", "GBP", "HKD", "HUF", "IDR", "ILS", "INR",
-    "JPY", "KRW", "MXN", "MYR", "NOK", "NZD", "PHP", "PLN", "RON", "RUB", "SEK", "SGD", "THB", "TRY", "USD",
+    "AED", "AUD", "BRL", "CAD", "CHF", "CLP", "CNY", "COP", "CZK", "DKK", "EUR", "GBP", "HKD", "HUF", "IDR",
+    "ILS", "INR", "JPY", "KRW", "MXN", "MYR", "NOK", "NZD", "PHP", "PLN", "RON", "RUB", "SEK", "SGD", "THB",
+    "TRY", "USD",
 ];
 /// Longest text that is looked at, bytes.
 const LONGEST: usize = 48;
@@ -239,9 +240,12 @@ impl<'a> Shell<'a> {
         let (outer, rest) = sign(text);
         let (before, rest) = strip_currency(rest, |text, unit| text.strip_prefix(unit));
         let (after, rest) = strip_currency(rest, |text, unit| text.strip_suffix(unit));
-        let (has_percent, rest) = rest.strip_suffix('%').map_or((false, rest), |rest| (true, rest.trim_end()));
+        let (has_percent, rest) = rest
+            .strip_suffix('%')
+            .map_or((false, rest), |rest| (true, rest.trim_end()));
         let (inner, body) = sign(rest);
-        let has_two_units = u8::from(before.is_some()) + u8::from(after.is_some()) + u8::from(has_percent) > 1;
+        let has_two_units =
+            u8::from(before.is_some()) + u8::from(after.is_some()) + u8::from(has_percent) > 1;
         if has_two_units || (outer.is_some() && inner.is_some()) {
             return None;
         }
@@ -337,7 +341,9 @@ const fn separates(character: char, decimal: char) -> bool {
 pub fn as_thousands(text: &str) -> Option<f64> {
     let (sign, body_text) = sign(text.trim());
     let decimal = if body_text.contains(',') { '.' } else { ',' };
-    let value = body(body_text, decimal).filter(|body| body.thousands.is_some())?.value;
+    let value = body(body_text, decimal)
+        .filter(|body| body.thousands.is_some())?
+        .value;
     Some(if sign == Some('-') { -value } else { value })
 }
 

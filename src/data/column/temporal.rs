@@ -187,7 +187,11 @@ impl Spelling {
             (has_fraction, ".%f"),
             (has_zone, "%z"),
         ];
-        let clock: String = parts.into_iter().filter(|(has, _)| *has).map(|(_, part)| part).collect();
+        let clock: String = parts
+            .into_iter()
+            .filter(|(has, _)| *has)
+            .map(|(_, part)| part)
+            .collect();
         format!("%Y-%m-%d{}{clock}", char::from(separator))
     }
 }
@@ -205,7 +209,9 @@ struct Steps {
 
 impl Steps {
     fn push(&mut self, micros: i64) {
-        let Some(last) = self.last.replace(micros) else { return };
+        let Some(last) = self.last.replace(micros) else {
+            return;
+        };
         let step = micros.saturating_sub(last);
         if step == 0 {
             self.equal += 1;
@@ -285,7 +291,12 @@ fn step_text(micros: i64) -> String {
             return plural(micros / size, unit);
         }
     }
-    let units = [(3_600_000_000, "h"), (60_000_000, "min"), (1_000_000, "s"), (1_000, "ms")];
+    let units = [
+        (3_600_000_000, "h"),
+        (60_000_000, "min"),
+        (1_000_000, "s"),
+        (1_000, "ms"),
+    ];
     let (size, unit) = units
         .into_iter()
         .find(|(size, _)| micros % size == 0)
@@ -344,7 +355,9 @@ mod tests {
         #[case] expected: Option<(&str, u64, u64, u64)>,
     ) {
         let step = stats(values).step;
-        let found = step.as_ref().map(|step| (step.step.as_str(), step.count, step.of, step.equal));
+        let found = step
+            .as_ref()
+            .map(|step| (step.step.as_str(), step.count, step.of, step.equal));
         assert_eq!(found, expected);
     }
 }

@@ -101,15 +101,24 @@ fn what_is_plain_has_no_remark(#[case] values: &[&str]) {
 fn numbers_beyond_64_bits_are_text_as_they_are_to_pandas() {
     assert_eq!(profile(&["18446744073709551615", "1"]).type_, ColumnType::Int);
     assert_eq!(profile(&["18446744073709551615", "-1"]).type_, ColumnType::Text);
-    assert_eq!(profile(&["18446744073709551616", "99999999999999999999"]).type_, ColumnType::Text);
-    assert_eq!(profile(&["18446744073709551615"]).numbers.unwrap().max, "18446744073709551615");
+    assert_eq!(
+        profile(&["18446744073709551616", "99999999999999999999"]).type_,
+        ColumnType::Text
+    );
+    assert_eq!(
+        profile(&["18446744073709551615"]).numbers.unwrap().max,
+        "18446744073709551615"
+    );
 }
 
 #[test]
 fn dates_in_other_spellings_leave_the_type_text() {
     let found = profile(&["30.12.2025", "31.12.2025", "01.01.2026"]);
     let times = found.times.unwrap();
-    assert_eq!((found.type_, times.format.as_str()), (ColumnType::Text, "%d.%m.%Y"));
+    assert_eq!(
+        (found.type_, times.format.as_str()),
+        (ColumnType::Text, "%d.%m.%Y")
+    );
     assert_eq!(times.step.unwrap().step, "1 day");
 }
 

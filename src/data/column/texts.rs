@@ -158,7 +158,12 @@ impl Texts {
     /// What the whole column is. `decimal` is the decimal sign of the table, where that is known.
     pub fn finish(self, name: &str, counts: Counts, decimal: Option<char>) -> Found {
         let mut found = Found::default();
-        let Counts { int, float, text, other } = counts;
+        let Counts {
+            int,
+            float,
+            text,
+            other,
+        } = counts;
         if other > 0 {
             return found;
         }
@@ -178,9 +183,13 @@ impl Texts {
                 Verdict::NoNumbers => {}
                 Verdict::Numbers(style, numbers) => found.numbers = Some((style, numbers)),
                 Verdict::Ambiguous => {
-                    remark("its numbers have either separated thousands or three decimals each, nothing decides");
+                    remark(
+                        "its numbers have either separated thousands or three decimals each, nothing decides",
+                    );
                 }
-                Verdict::Contradicting => remark("its numbers are written in ways that contradict each other"),
+                Verdict::Contradicting => {
+                    remark("its numbers are written in ways that contradict each other")
+                }
                 Verdict::SeveralCurrencies => remark("its numbers are amounts in several currencies"),
             }
         }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::api::common::Exposure;
 use crate::data::column::distinct::DistinctCount;
 use crate::data::column::numeric::{NumberStats, format_number, round_estimate};
 use crate::data::column::style::NumberStyle;
@@ -19,11 +20,7 @@ const SHOWN_PATTERNS: usize = 3;
 /// A line for each column that is shown.
 pub(super) fn print_columns(text: &mut String, table: &TableProfile, detail: Detail) {
     for column in table.columns.iter().take(detail.columns) {
-        let _ = writeln!(
-            text,
-            "{}",
-            column_line(column, table.records, detail.has_statistics)
-        );
+        let _ = writeln!(text, "{}", column_line(column, table.records, detail));
     }
     let shown = detail.columns.min(table.columns.len()) as u64;
     if detail.columns >= table.columns.len() && table.column_count > shown {
@@ -52,26 +49,30 @@ pub(super) fn print_keys(text: &mut String, table: &TableProfile) {
 }
 
 /// One line a column: `unit_price float 2.50..110.14 mean 57.31 quartiles 30.1/55.9/84.2; 2 empty`.
-fn column_line(column: &ColumnProfile, records: u64, has_statistics: bool) -> String {
+fn column_line(column: &ColumnProfile, records: u64, detail: Detail) -> String {
     let name = if column.name.is_empty() {
         "(no name)"
     } else {
         &column.name
     };
+    let is_schema = detail.exposure == Exposure::SchemaOnly;
     let mut line = format!(
         "{} {}",
         cut_with_marker(name, LONGEST_NAME),
-        column.type_.as_str()
+        column.declared.as_deref().unwrap_or(column.type_.as_str())
     );
     if column.type_ == ColumnType::Mixed {
         let kinds: Vec<_> = column
             .kinds
             .iter()
-            .map(|(kind, count)| format!("{} {count}", kind.as_str()))
+            .map(|(kind, count)| match is_schema {
+                true => kind.as_str().to_owned(),
+                false => format!("{} {count}", kind.as_str()),
+            })
             .collect();
         let _ = write!(line, " ({})", kinds.join(", "));
     }
-    if has_statistics {
+    if detail.has_statistics && !is_schema {
         line.push_str(&statistics(column));
     }
     if column.leading_zeros > 0 {
@@ -80,7 +81,9 @@ fn column_line(column: &ColumnProfile, records: u64, has_statistics: bool) -> St
     if let Some(present) = column.present.filter(|present| *present < records) {
         let _ = write!(line, "; in {present} of {records} records");
     }
-    if column.null_count() > 0 {
+    if column.null_count() > 0 && is_schema {
+        line.push_str("; has missing values");
+    } else if column.null_count() > 0 {
         let _ = write!(line, "; {}", nulls(column));
     }
     line
@@ -114,10 +117,17 @@ fn statistics(column: &ColumnProfile) -> String {
             "{}{}{}",
             column.style.as_ref().map_or(String::new(), style_words),
             number_words(numbers, column),
-            times.as_ref().map_or(String::new(), |times| format!(" looks like {}", look_words(times))),
+            times.as_ref().map_or(String::new(), |times| format!(
+                " looks like {}",
+                look_words(times)
+            )),
         ),
         (_, Some(times)) if matches!(column.type_, ColumnType::Date | ColumnType::Datetime) => {
-            let several = if times.format == ISO { " in several spellings" } else { "" };
+            let several = if times.format == ISO {
+                " in several spellings"
+            } else {
+                ""
+            };
             format!(" {}{several}", range_words(times))
         }
         (_, Some(times)) => format!(", {}", look_words(times)),
@@ -129,18 +139,27 @@ fn statistics(column: &ColumnProfile) -> String {
 /// Range, and of numbers that are no key mean and quartiles.
 fn number_words(numbers: &NumberStats, column: &ColumnProfile) -> String {
     let range = format!(" {}..{}", numbers.min, numbers.max);
-    if column.type_ == ColumnType::Int && (column.is_unique || column.times.is_some()) {
+    let is_whole = column.type_ == ColumnType::Int;
+    if is_whole && (column.times.is_some() || (column.is_unique && is_dense(numbers))) {
         return range;
     }
     let number = |value| format_number(value, numbers.decimals);
     let quartiles = &numbers.quartiles;
     let about = if quartiles.is_exact { "" } else { "≈" };
-    let [lower, median, upper] =
-        [quartiles.lower, quartiles.median, quartiles.upper].map(|value| number(round_estimate(value, quartiles)));
+    let [lower, median, upper] = [quartiles.lower, quartiles.median, quartiles.upper]
+        .map(|value| number(round_estimate(value, quartiles)));
     format!(
         "{range} mean {} quartiles {about}{lower}/{median}/{upper}",
         number(numbers.mean)
     )
+}
+
+/// Whether whole numbers that are unique leave few gaps, as numbers of records do: then their range says all.
+fn is_dense(numbers: &NumberStats) -> bool {
+    match (numbers.min.parse::<i128>(), numbers.max.parse::<i128>()) {
+        (Ok(min), Ok(max)) => max - min < i128::from(numbers.count),
+        _ => false,
+    }
 }
 
 /// How numbers are written that are text to a reader: `, numbers with decimal comma, thousands '.', €`.
@@ -213,18 +232,28 @@ fn text_words(column: &ColumnProfile) -> String {
 /// The shapes of the texts, where they are few and tell more than that these are words, and the values do not.
 fn patterns(column: &ColumnProfile) -> String {
     let shapes = &column.patterns;
-    let is_shown_whole = matches!(column.distinct, DistinctCount::Exact(count) if count <= SHOWN_VALUES as u64);
+    let is_shown_whole =
+        matches!(column.distinct, DistinctCount::Exact(count) if count <= SHOWN_VALUES as u64);
     let is_telling = |(shape, _): &(String, u64)| {
-        shape.chars().any(|character| !matches!(character, 'A' | 'a' | '+' | ' ' | '…'))
+        shape
+            .chars()
+            .any(|character| !matches!(character, 'A' | 'a' | '+' | ' ' | '…'))
     };
-    if column.has_more_patterns || shapes.len() > SHOWN_PATTERNS || is_shown_whole || !shapes.iter().any(is_telling) {
+    if column.has_more_patterns
+        || shapes.len() > SHOWN_PATTERNS
+        || is_shown_whole
+        || !shapes.iter().any(is_telling)
+    {
         return String::new();
     }
     match shapes.as_slice() {
         [(shape, _)] => format!(" like {}", shown_value(shape)),
         _ => {
             let shape = |(shape, count): &(String, u64)| format!("{} {count}", shown_value(shape));
-            format!(" like {}", shapes.iter().map(shape).collect::<Vec<_>>().join(", "))
+            format!(
+                " like {}",
+                shapes.iter().map(shape).collect::<Vec<_>>().join(", ")
+            )
         }
     }
 }

@@ -7,7 +7,7 @@ use csv_core::ReadRecordResult;
 /// Longest record that is read whole, bytes; of a longer one the start is read and the rest skipped.
 pub const LONGEST_RECORD: usize = 4 * 1024 * 1024;
 /// Most fields of a record that are read; further ones are only counted.
-pub const MOST_FIELDS: usize = 16_384;
+pub const MOST_FIELDS: usize = 131_072;
 
 /// One record.
 #[derive(Clone, Copy, Debug)]

@@ -152,6 +152,18 @@ fn walk(value: &Value, path: &mut String, depth: usize, take: &mut impl FnMut(&s
     is_deeper
 }
 
+/// The list at a path without lists on its way (`user.tags`).
+#[must_use]
+pub fn list_at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+    let Value::Object(fields) = value else { return None };
+    fields
+        .iter()
+        .find_map(|(name, field)| match path.strip_prefix(name.as_str())? {
+            "" => field.is_array().then_some(field),
+            rest => list_at(field, rest.strip_prefix('.')?),
+        })
+}
+
 /// The text of a scalar: strings without quotes.
 #[must_use]
 pub fn scalar_text(value: &Value) -> String {

@@ -1,46 +1,84 @@
-//! Schemas as Pandera code that their files pass.
+//! Schemas and constraints as Pandera code that their files pass.
+
+mod constraints;
+mod pattern;
 
 use std::fmt::Write as _;
 
 use super::{Schema, SchemaColumn};
+use crate::pipeline::checks::ColumnCheck;
+
+const HEAD: &str = "\
+\"\"\"How the samples are read, their inferred types, and the constraints on their columns.
+
+    frame = NAME_schema.validate(read_NAME(path))
+    NAME_constraints.validate(frame, lazy=True)
+\"\"\"
+";
 
 /// A Python string literal.
 pub(super) fn literal(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Prints schemas as one Python module: for each sample `read_<name>(path)` and `<name>_schema`.
+const fn truth(value: bool) -> &'static str {
+    if value { "True" } else { "False" }
+}
+
+/// Prints schemas as one Python module: for each sample `read_<name>(path)`, `<name>_schema` with types and nullability,
+/// and, where a check names one of its columns, `<name>_constraints`.
 #[must_use]
-pub fn to_pandera(schemas: &[Schema]) -> String {
-    let mut code = String::from("import json\n\nimport pandas\nimport pandera.pandas as pa\n");
-    for Schema {
+pub fn to_pandera(schemas: &[Schema], checks: &[ColumnCheck]) -> String {
+    let mut body = String::new();
+    for schema in schemas {
+        print_schema(schema, &mut body);
+        body.push_str(&constraints::constraints(schema, checks));
+    }
+    let helpers = constraints::helpers(&body);
+    let mut code = HEAD.to_owned();
+    let has = |word: &str| body.contains(word) || helpers.contains(word);
+    for module in ["datetime", "json", "math", "re"] {
+        if has(&format!("{module}.")) {
+            let _ = write!(code, "\nimport {module}");
+        }
+    }
+    code.push_str(if has("json.") || has("re.") { "\n\n" } else { "\n" });
+    code.push_str("import pandas\nimport pandera.pandas as pa\n");
+    code.push_str(&helpers);
+    code.push_str(&body);
+    let left_out = constraints::left_out(schemas, checks);
+    if !left_out.is_empty() {
+        let _ = writeln!(code, "\n{left_out}");
+    }
+    code
+}
+
+fn print_schema(schema: &Schema, code: &mut String) {
+    let Schema {
         sample,
         columns,
         reader,
-    } in schemas
+    } = schema;
+    let _ = write!(
+        code,
+        "\n\ndef read_{sample}(path):\n    {reader}\n\n\n{sample}_schema = pa.DataFrameSchema(\n    {{\n"
+    );
+    for SchemaColumn {
+        name,
+        dtype,
+        nullable,
+        ..
+    } in columns
     {
-        let _ = write!(
+        let dtype = dtype.as_deref().map_or("None".to_owned(), literal);
+        let _ = writeln!(
             code,
-            "\n\ndef read_{sample}(path):\n    {reader}\n\n\n{sample}_schema = pa.DataFrameSchema(\n    {{\n"
+            "        {}: pa.Column({dtype}, nullable={}),",
+            literal(name),
+            truth(*nullable)
         );
-        for SchemaColumn {
-            name,
-            dtype,
-            nullable,
-            ..
-        } in columns
-        {
-            let dtype = dtype.as_deref().map_or("None".to_owned(), literal);
-            let nullable = if *nullable { "True" } else { "False" };
-            let _ = writeln!(
-                code,
-                "        {}: pa.Column({dtype}, nullable={nullable}),",
-                literal(name)
-            );
-        }
-        code.push_str("    },\n    strict=False,\n    coerce=True,\n)\n");
     }
-    code
+    code.push_str("    },\n    strict=False,\n    coerce=True,\n)\n");
 }
 
 #[cfg(test)]
@@ -56,8 +94,12 @@ mod tests {
         let source = Source::bytes(text.as_bytes());
         let profile = describe_source(&source, "s", "s.csv", &Options::default()).unwrap();
         let found = infer(&profile).unwrap();
-        insta::assert_snapshot!(to_pandera(&[found]), @r#"
-        import json
+        insta::assert_snapshot!(to_pandera(&[found], &[]), @r#"
+        """How the samples are read, their inferred types, and the constraints on their columns.
+
+            frame = NAME_schema.validate(read_NAME(path))
+            NAME_constraints.validate(frame, lazy=True)
+        """
 
         import pandas
         import pandera.pandas as pa

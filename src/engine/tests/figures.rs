@@ -9,9 +9,11 @@ use serde_json::{Value, json};
 use tiktoken_rs::{CoreBPE, cl100k_base};
 
 use super::world::{Judge, Script, World, failure};
+use crate::api::common::Exposure;
 use crate::api::values::{Output, ValueType};
 use crate::data::context::{Options, render};
 use crate::data::describe::describe_source;
+use crate::data::exposure::Exposed;
 use crate::data::source::Source;
 use crate::ledger::MemoryStore;
 use crate::pipeline::call::CallKind;
@@ -89,7 +91,7 @@ fn context(samples: &[(&str, &str)]) -> String {
             .unwrap()
         })
         .collect();
-    render(&profiles, 4_000, 100).text
+    render(&Exposed::all(&profiles, Exposure::Rows), 4_000, 100).text
 }
 
 const HEAD: &str =

@@ -1,6 +1,6 @@
 //! A world in memory: a scripted model, a sandbox that knows the bug, a store that can stop.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use crate::api::status::{ConstraintStatus, SampleStatus};
 use crate::data::DataError;
+use crate::data::context::Context;
 use crate::engine::data::{DataReader, Described};
 use crate::engine::event::{Event, Observer};
 use crate::engine::{Engine, EngineError, Step, Surroundings};
@@ -258,7 +259,10 @@ pub struct FixedData {
 impl DataReader for FixedData {
     async fn describe(&self, _task: &Task) -> Result<Described, DataError> {
         Ok(Described {
-            context: self.context.clone(),
+            context: Context {
+                text: self.context.clone(),
+                ..Context::default()
+            },
             profiles: b"[]".to_vec(),
             samples: Vec::<SampleStatus>::new(),
         })
@@ -276,6 +280,10 @@ impl DataReader for FixedData {
             check: "none".into(),
         };
         (Vec::new(), task.constraints.iter().map(status).collect())
+    }
+
+    fn columns(&self, _task: &Task, _profiles: &[u8]) -> BTreeSet<String> {
+        BTreeSet::new()
     }
 
     async fn judge(

@@ -1,8 +1,13 @@
 //! File names as the program sees them: plain, with the ending that libraries look at, and each once.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use super::{Plan, SourceError, Wanted};
+use crate::pipeline::python::Module;
+
+/// Characters of a file's name that its sample's name keeps; there is room for an ending.
+const LONGEST_STEM: usize = 50;
 
 pub(super) fn last_segment(path: &str) -> String {
     path.rsplit('/').next().unwrap_or_default().to_owned()
@@ -89,4 +94,70 @@ pub(super) fn name_files(plan: &mut Plan, explicit: &BTreeSet<String>) -> Result
         }
     }
     Ok(())
+}
+
+/// Names for samples that are files without a task: the file's name without its endings, as a manifest may write it.
+/// A second file of that name gets a number.
+#[must_use]
+pub fn sample_names(paths: &[PathBuf]) -> Vec<String> {
+    let mut taken = BTreeSet::new();
+    let name = |path: &PathBuf| {
+        let stem = identifier(&last_segment(&path.to_string_lossy()));
+        let numbered = (2..).map(|number| format!("{stem}_{number}"));
+        let mut free = std::iter::once(stem.clone()).chain(numbered);
+        let name = free.find(|name| !taken.contains(name)).unwrap_or(stem.clone());
+        taken.insert(name.clone());
+        name
+    };
+    paths.iter().map(name).collect()
+}
+
+/// A letter, then letters, digits and underscores; no word that a program cannot have as an option.
+fn identifier(file_name: &str) -> String {
+    let plain = file_name.trim_start_matches('.');
+    let plain = plain.strip_suffix(".gz").unwrap_or(plain);
+    let stem = plain.rsplit_once('.').map_or(plain, |(stem, _)| stem);
+    let words: Vec<&str> = stem
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
+    let mut name: String = words.join("_").chars().take(LONGEST_STEM).collect();
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        name.insert_str(0, if name.is_empty() { "sample" } else { "sample_" });
+    }
+    let is_taken = name == "help" || Module::parse(&format!("{name} = 0")).is_err();
+    if is_taken { format!("{name}_sample") } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_named_after_its_file() {
+        let paths = [
+            "a/Orders 2026-01.csv.gz",
+            "b/orders_2026_01.csv",
+            "1st.csv",
+            "class.csv",
+            "help.txt",
+            "\u{fc}ber-sicht.csv",
+            "..csv",
+            ".hidden.csv",
+            "b/Orders 2026-01.tsv",
+        ];
+        let names = sample_names(&paths.map(PathBuf::from));
+        let expected = [
+            "Orders_2026_01",
+            "orders_2026_01",
+            "sample_1st",
+            "class_sample",
+            "help_sample",
+            "ber_sicht",
+            "csv",
+            "hidden",
+            "Orders_2026_01_2",
+        ];
+        assert_eq!(names, expected);
+    }
 }

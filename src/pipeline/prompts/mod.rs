@@ -109,7 +109,7 @@ fn prefix(task: &Task, context: &str) -> Result<String, PromptError> {
         "prefix",
         context! {
             prompt => task.prompt.trim_end(), schema => task.schema, constraints => task.constraints,
-            inputs, outputs, context => context.trim_end(),
+            inputs, outputs, context => context.trim_end(), is_private => task.has_private_data(),
         },
     )
 }

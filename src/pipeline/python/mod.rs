@@ -5,6 +5,7 @@
 pub mod contract;
 mod fold;
 pub mod functions;
+pub mod identifiers;
 pub mod imports;
 pub mod merge;
 mod nesting;

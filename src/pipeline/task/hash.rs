@@ -6,19 +6,19 @@ use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::api::common::{Language, TestingMode};
+use crate::api::common::{Exposure, Language, TestingMode};
 use crate::api::model::Provider;
 use crate::api::values::{Input, Output};
 
 use super::{FrozenFile, Task};
 
 /// Raised when fields are added or read otherwise, so that older hashes no longer match.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The fields that decide the result.
 ///
 /// Decisive: what the model is told and which model it is; the data, the options and outputs of the program; the tests
-/// it must pass; what is in its image (base, Python, packages that are always there); the plain environment variables
+/// it must pass; how much of the samples the model may see; what is in its image (base, Python, packages that are always there); the plain environment variables
 /// that tests and program read.
 ///
 /// Operational, so that changing them goes on with the present run: name and namespace; how the model is reached (base
@@ -33,6 +33,7 @@ struct Decisive<'a> {
     constraints: &'a [String],
     samples: Vec<Content<'a>>,
     max_sample_rows: usize,
+    exposure: Exposure,
     inputs: Vec<Input>,
     outputs: &'a [Output],
     input_files: Vec<Content<'a>>,
@@ -82,6 +83,7 @@ impl Task {
             constraints: &self.constraints,
             samples: self.samples.iter().map(Content::from).collect(),
             max_sample_rows: self.max_sample_rows,
+            exposure: self.exposure,
             inputs: self.inputs.iter().map(without_source).collect(),
             outputs: &self.outputs,
             input_files: self.input_files.iter().map(Content::from).collect(),

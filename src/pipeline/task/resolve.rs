@@ -57,6 +57,7 @@ pub fn resolve(
         testing: layers.first(|layer| layer.testing?.mode).unwrap_or_default(),
         language: spec.language.unwrap_or_default(),
         max_sample_rows: settings::max_sample_rows(&layers, &mut faults),
+        exposure: layers.first(|layer| layer.exposure).unwrap_or_default(),
         model: settings::model(&layers, &mut faults),
         image: settings::image(&layers),
         sandbox: settings::sandbox(&layers, &mut faults),

@@ -7,8 +7,7 @@ const TEST: &str = "test_solution.py::test_mean";
 
 fn judged(phases: Vec<PhaseReport>) -> Verdict {
     judge(
-        &test_job(PhaseName::Tests),
-        &report(phases),
+        &[(&test_job(PhaseName::Tests), &report(phases))],
         None,
         &RehearsalFindings::default(),
         Some("no samples"),
@@ -140,8 +139,7 @@ fn with_vacuity(tests: PhaseReport, stub: PhaseReport) -> Verdict {
     let mut job = test_job(PhaseName::Tests);
     job.phases.extend(test_job(PhaseName::Vacuity).phases);
     judge(
-        &job,
-        &report(vec![tests, stub]),
+        &[(&job, &report(vec![tests, stub]))],
         None,
         &RehearsalFindings::default(),
         Some("no samples"),
@@ -193,8 +191,7 @@ fn a_check_that_was_never_reached_proves_nothing() {
     job.phases.extend(test_job(PhaseName::Vacuity).phases);
     let only = report(vec![session(&[(TEST, TestOutcome::Passed)])]);
     let verdict = judge(
-        &job,
-        &only,
+        &[(&job, &only)],
         None,
         &RehearsalFindings::default(),
         Some("no samples"),
@@ -209,8 +206,7 @@ fn a_program_that_the_tests_left_no_time_for_is_not_blamed() {
     let mut hung = phase(PhaseName::Tests, 0);
     hung.end = PhaseEnd::TimedOut;
     let verdict = judge(
-        &job,
-        &report(vec![hung]),
+        &[(&job, &report(vec![hung]))],
         None,
         &RehearsalFindings::default(),
         None,
@@ -243,8 +239,10 @@ fn of_acceptance_tests_only_the_count_is_kept() {
         ..TestFailure::default()
     });
     let verdict = judge(
-        &test_job(PhaseName::Tests),
-        &report(vec![session(&[(TEST, TestOutcome::Passed)])]),
+        &[(
+            &test_job(PhaseName::Tests),
+            &report(vec![session(&[(TEST, TestOutcome::Passed)])]),
+        )],
         Some((&crate::pipeline::test_support::sentinels(), &report(vec![secret]))),
         &RehearsalFindings::default(),
         Some("no samples"),
@@ -259,11 +257,20 @@ fn rehearsed(done: PhaseReport, faults: &[(&str, &str)]) -> Verdict {
     let findings = RehearsalFindings {
         faults: faults
             .iter()
-            .map(|(name, fault)| ((*name).to_owned(), (*fault).to_owned()))
+            .map(|(name, fault)| Fault {
+                output: (*name).to_owned(),
+                problem: (*fault).to_owned(),
+                without_values: String::new(),
+            })
             .collect(),
         ..RehearsalFindings::default()
     };
-    judge(&job(vec![program()]), &report(vec![done]), None, &findings, None)
+    judge(
+        &[(&job(vec![program()]), &report(vec![done]))],
+        None,
+        &findings,
+        None,
+    )
 }
 
 #[test]

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::super::Module;
 use super::super::syntax::{assigned, is_import, is_main_guard, shape};
+use crate::pipeline::digest::hex;
 
 /// Names of what differs: `mean`, `Table.rows`, `Table` (its head or fields), `LIMIT`, `<imports>`, `<main>`, `<module>`.
 #[must_use]
@@ -29,11 +30,7 @@ pub fn tree_hash(module: &Module) -> String {
         hash.update(shape(stmt));
         hash.update([0]);
     }
-    hash.finalize().iter().fold(String::new(), |mut hex, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    hex(&hash.finalize())
 }
 
 /// The tree of each named part.

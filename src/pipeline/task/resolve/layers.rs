@@ -1,6 +1,6 @@
 //! The task's settings above its agent's: where both give a field, the task's holds.
 
-use crate::api::common::{CacheMode, Testing};
+use crate::api::common::{CacheMode, Exposure, Testing};
 use crate::api::image::Image;
 use crate::api::limits::Limits;
 use crate::api::model::Model;
@@ -21,6 +21,7 @@ pub(super) struct Layer<'a> {
     pub(super) testing: Option<&'a Testing>,
     pub(super) cache: Option<CacheMode>,
     pub(super) max_sample_rows: Option<i32>,
+    pub(super) exposure: Option<Exposure>,
 }
 
 impl<'a> Layer<'a> {
@@ -35,6 +36,7 @@ impl<'a> Layer<'a> {
             testing: spec.testing.as_ref(),
             cache: spec.cache,
             max_sample_rows: spec.max_sample_rows,
+            exposure: spec.exposure,
         }
     }
 
@@ -50,6 +52,7 @@ impl<'a> Layer<'a> {
             testing: spec.testing.as_ref(),
             cache: spec.cache,
             max_sample_rows: spec.max_sample_rows,
+            exposure: spec.exposure,
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rstest::rstest;
 
 use super::*;
-use crate::api::common::{CacheMode, Language, TestingMode};
+use crate::api::common::{CacheMode, Exposure, Language, TestingMode};
 use crate::api::model::Provider;
 use crate::api::values::ValueType;
 use crate::pipeline::sandbox::NetworkAccess;
@@ -70,6 +70,7 @@ fn a_prompt_and_a_model_take_every_default() {
         testing: TestingMode::Generate,
         language: Language::Python,
         max_sample_rows: 100,
+        exposure: Exposure::Rows,
         model: ModelSettings {
             provider: Provider::OpenAI,
             name: "gpt-5".to_owned(),
@@ -153,6 +154,7 @@ limits: {maxIterations: 5, deadline: 30m}
 cache: Disable
 testing: {mode: Skip}
 maxSampleRows: 7
+exposure: Statistics
 ",
     );
     let task = task(
@@ -198,6 +200,7 @@ cache: Override
     assert_eq!(task.cache, CacheMode::Override);
     assert_eq!(task.testing, TestingMode::Skip);
     assert_eq!(task.max_sample_rows, 7);
+    assert_eq!(task.exposure, Exposure::Statistics);
 }
 
 #[test]
@@ -454,6 +457,7 @@ fn what_decides_the_result_changes_the_hash(
         ("prompt: count", "prompt: count\nsystemPrompt: be brief"),
         ("prompt: count", "prompt: count\ntesting: {mode: Skip}"),
         ("prompt: count", "prompt: count\nmaxSampleRows: 1"),
+        ("prompt: count", "prompt: count\nexposure: SchemaOnly"),
         ("prompt: count", "prompt: count\nsandbox: {env: {A: a}}")
     )]
     (from, to): (&str, &str),
@@ -520,6 +524,6 @@ fn the_content_of_every_source_decides_the_result() {
 fn the_hash_of_a_task_stays_the_same_over_releases() {
     assert_eq!(
         hash(FULL, |_| {}),
-        "e32f0300daa3e14950c84becf5c453030e0fb1ac59e9336ef935a376d2cb3ba4"
+        "7c0e7a7ae82039cd58f5667b6b5d40fbf7821a69a246bfb9a912ce1bd6de0833"
     );
 }

@@ -1,7 +1,10 @@
 //! The operator.
 
+mod push_layout;
+
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
@@ -23,13 +26,16 @@ enum Command {
         #[arg(long, value_name = "FOLDER")]
         output: Option<PathBuf>,
     },
+    PushLayout(push_layout::PushLayout),
 }
 
-fn main() -> anyhow::Result<()> {
+fn main() -> anyhow::Result<ExitCode> {
     match Cli::parse().command {
-        Command::Crds { output: Some(folder) } => write_crds(&folder),
-        Command::Crds { output: None } => print_crds(),
+        Command::Crds { output: Some(folder) } => write_crds(&folder)?,
+        Command::Crds { output: None } => print_crds()?,
+        Command::PushLayout(command) => return push_layout::run(&command),
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn print_crds() -> anyhow::Result<()> {

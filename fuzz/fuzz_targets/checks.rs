@@ -1,0 +1,61 @@
+//! Any rule on any bytes: records are counted alike by checks and description.
+#![no_main]
+
+use arbitrary::{Arbitrary, Unstructured};
+use codegen_operator::api::values::FileFormat;
+use codegen_operator::data::checks::{CheckOutcome, evaluate};
+use codegen_operator::data::source::Source;
+use codegen_operator::pipeline::checks::{Bound, ColumnCheck, Rule};
+
+#[derive(Arbitrary, Debug)]
+struct Case<'a> {
+    format: u8,
+    column: u8,
+    kind: u8,
+    number: i64,
+    texts: Vec<&'a str>,
+}
+
+const FORMATS: [Option<FileFormat>; 5] = [
+    None,
+    Some(FileFormat::CSV),
+    Some(FileFormat::TSV),
+    Some(FileFormat::JSON),
+    Some(FileFormat::JSONLines),
+];
+const COLUMNS: [&str; 5] = ["a", "b", "column_1", "a.b", "a[].b"];
+
+fn rule(case: &Case<'_>) -> Rule {
+    let text = case.texts.first().copied().unwrap_or_default().to_owned();
+    let number = Bound::Int(case.number);
+    match case.kind % 9 {
+        0 => Rule::GreaterThan(number),
+        1 => Rule::GreaterOrEqual(Bound::Float(case.number as f64 / 3.0)),
+        2 => Rule::LessThan(number),
+        3 => Rule::LessOrEqual(Bound::Moment(text)),
+        4 => Rule::Between(number, Bound::Float(1e10)),
+        5 => Rule::Between(Bound::Moment("2026-01-31".into()), Bound::Moment("2026-02-01T12:00Z".into())),
+        6 => Rule::Regex(text),
+        7 => Rule::IsIn(case.texts.iter().map(ToString::to_string).collect()),
+        _ => Rule::NotNull,
+    }
+}
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let mut input = Unstructured::new(bytes);
+    let Ok(case) = Case::arbitrary(&mut input) else { return };
+    let check = ColumnCheck {
+        constraint: 0,
+        column: COLUMNS[usize::from(case.column) % COLUMNS.len()].into(),
+        rule: rule(&case),
+    };
+    let source = Source::bytes(input.take_rest());
+    let format = FORMATS[usize::from(case.format) % FORMATS.len()];
+    let Ok(report) = evaluate(&source, "out", format, std::slice::from_ref(&check)) else { return };
+    let again = evaluate(&source, "out", format, std::slice::from_ref(&check));
+    assert_eq!(again.ok().as_ref(), Some(&report));
+    if let CheckOutcome::Checked { values, violations, first } = &report.results[0].outcome {
+        assert!(violations <= values && first.len() as u64 <= *violations);
+        assert!(first.iter().all(|one| 1 <= one.record && one.record <= report.records));
+    }
+});

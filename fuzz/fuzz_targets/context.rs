@@ -1,0 +1,34 @@
+//! The context of two samples stays within its budget, whatever they hold and whatever they are called.
+#![no_main]
+
+use arbitrary::{Arbitrary, Unstructured};
+use codegen_operator::data::context::render;
+use codegen_operator::pipeline::call::estimate_tokens;
+use codegen_operator_fuzz::described;
+
+#[derive(Arbitrary, Debug)]
+struct Case<'a> {
+    names: [u8; 2],
+    first: &'a [u8],
+    budget: u16,
+    rows: u8,
+}
+
+const FILES: [&str; 5] = ["x.csv", "x.json", "x.jsonl", "x.log", "x.bin"];
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let mut input = Unstructured::new(bytes);
+    let Ok(case) = Case::arbitrary(&mut input) else { return };
+    let parts = [case.first, input.take_rest()];
+    let files = case.names.map(|name| FILES[usize::from(name) % FILES.len()]);
+    let profiles: Vec<_> = parts
+        .into_iter()
+        .zip(files)
+        .filter_map(|(bytes, file)| described(bytes, file))
+        .collect();
+    // Fewer tokens than this hold no more than the marker that says so.
+    let budget = u64::from(case.budget).max(40);
+    let context = render(&profiles, budget, usize::from(case.rows));
+    assert_eq!(context.estimated_tokens, estimate_tokens(&context.text));
+    assert!(context.estimated_tokens <= budget, "{} tokens allowed\n{}", budget, context.text);
+});

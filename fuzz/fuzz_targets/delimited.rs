@@ -1,0 +1,9 @@
+//! CSV and TSV: detection, records, statistics.
+#![no_main]
+
+use codegen_operator_fuzz::whole;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let Some((kind, bytes)) = bytes.split_first() else { return };
+    whole(bytes, if kind % 2 == 0 { "x.csv" } else { "x.tsv" });
+});

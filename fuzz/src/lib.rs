@@ -1,0 +1,55 @@
+//! What every target checks, whatever the bytes.
+
+use codegen_operator::data::context::render;
+use codegen_operator::data::describe::{Options, describe_source};
+use codegen_operator::data::profile::SampleProfile;
+use codegen_operator::data::schema::infer;
+use codegen_operator::data::schema::pandera::to_pandera;
+use codegen_operator::data::source::Source;
+use codegen_operator::pipeline::call::estimate_tokens;
+
+/// Budgets to which a context is cut.
+pub const BUDGETS: [u64; 3] = [60, 700, 6_000];
+
+/// Describes bytes twice; the profiles are equal and survive serialisation. `None` where they are refused.
+pub fn described(bytes: &[u8], file_name: &str) -> Option<SampleProfile> {
+    let source = Source::bytes(bytes);
+    let describe = || describe_source(&source, "sample", file_name, &Options::default());
+    let profile = match describe() {
+        Ok(profile) => profile,
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            return None;
+        }
+    };
+    let text = serde_json::to_string(&profile).expect("a profile is plain data");
+    let again = serde_json::to_string(&describe().expect("equal bytes are read again")).expect("plain data");
+    assert_eq!(text, again, "equal bytes give equal profiles");
+    let read: SampleProfile = serde_json::from_str(&text).expect("a profile is read as it was written");
+    assert_eq!(serde_json::to_string(&read).expect("plain data"), text);
+    assert_eq!(profile.bytes, bytes.len() as u64);
+    Some(profile)
+}
+
+/// Everything that is printed of a profile keeps its bounds.
+pub fn printed(profile: &SampleProfile) {
+    let profiles = std::slice::from_ref(profile);
+    for budget in BUDGETS {
+        let context = render(profiles, budget, 20);
+        assert!(estimate_tokens(&context.text) <= budget, "{} tokens allowed\n{}", budget, context.text);
+        assert_eq!(context, render(profiles, budget, 20));
+    }
+    for remark in &profile.remarks {
+        assert!(!remark.is_empty() && !remark.contains('\n'), "{remark:?}");
+    }
+    let schemas: Vec<_> = infer(profile).into_iter().collect();
+    let code = to_pandera(&schemas, &[]);
+    assert_eq!(code, to_pandera(&schemas, &[]));
+}
+
+/// Describes bytes and prints what was found.
+pub fn whole(bytes: &[u8], file_name: &str) {
+    if let Some(profile) = described(bytes, file_name) {
+        printed(&profile);
+    }
+}

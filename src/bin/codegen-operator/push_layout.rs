@@ -1,0 +1,101 @@
+//! `push-layout`: pushes the image that a builder left on disk. The second container of a build Job runs it, alone with the credentials.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use codegen_operator::pipeline::stage::Category;
+use codegen_operator::registry::{
+    Access, Credentials, Existing, Layout, Limits, Pushed, Registry, RegistryError,
+};
+use serde_json::json;
+
+/// The registry or the layout failed in a way that a second try may mend.
+const TRY_AGAIN: u8 = 1;
+/// Nothing but a change of settings mends it.
+const CHANGE_SETTINGS: u8 = 3;
+
+/// Push an OCI image layout, unless the tag is there, and write what the registry then holds.
+///
+/// Every blob is verified before anything is uploaded. The result is one line of JSON: `digest`, `adopted`, `uploadedBytes`,
+/// or `category` and `message` of what went wrong. Exit code 1 means that another try may help, 3 that settings must change.
+#[derive(Args)]
+pub struct PushLayout {
+    /// Folder of the layout.
+    layout: PathBuf,
+    /// Where to push it (`registry.example/environments:3f2a`).
+    reference: String,
+    /// Push even if the tag is there, and move it.
+    #[arg(long)]
+    replace: bool,
+    /// Credentials, as a Secret of type kubernetes.io/dockerconfigjson holds them.
+    #[arg(long, value_name = "FILE")]
+    credentials: Option<PathBuf>,
+    /// A further certificate authority, PEM; may be repeated.
+    #[arg(long, value_name = "FILE")]
+    authority: Vec<PathBuf>,
+    /// A registry that is spoken to without TLS (`registry.example:5000`); may be repeated.
+    #[arg(long, value_name = "HOST")]
+    insecure_registry: Vec<String>,
+    /// Largest image, all blobs together.
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().bytes)]
+    max_bytes: u64,
+    /// Where the result goes, beside standard output (`/dev/termination-log`).
+    #[arg(long, value_name = "FILE")]
+    result: Option<PathBuf>,
+}
+
+/// Pushes; the exit code says whether another try may help.
+pub fn run(command: &PushLayout) -> anyhow::Result<ExitCode> {
+    // The error is that a provider is there already, which serves as well.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let (line, code) = match runtime.block_on(push(command)) {
+        Ok(pushed) => (serde_json::to_value(pushed)?, ExitCode::SUCCESS),
+        Err(error) => {
+            let code = match error.category() {
+                Category::Infrastructure => TRY_AGAIN,
+                Category::Configuration | Category::Environment | Category::Logic | Category::TestError => {
+                    CHANGE_SETTINGS
+                }
+            };
+            let line = json!({"category": error.category(), "message": error.to_string()});
+            (line, ExitCode::from(code))
+        }
+    };
+    writeln!(io::stdout().lock(), "{line}")?;
+    if let Some(file) = &command.result {
+        std::fs::write(file, line.to_string())?;
+    }
+    Ok(code)
+}
+
+async fn push(command: &PushLayout) -> Result<Pushed, RegistryError> {
+    let credentials = match &command.credentials {
+        Some(file) => {
+            let bytes = std::fs::read(file)
+                .map_err(|error| RegistryError::Setup(format!("cannot read {}: {error}", file.display())))?;
+            Credentials::from_docker_config(&bytes)
+                .map_err(|error| RegistryError::Setup(error.to_string()))?
+        }
+        None => Credentials::default(),
+    };
+    let registry = Registry::new(&Access {
+        insecure_hosts: command.insecure_registry.clone(),
+        authorities: command.authority.clone(),
+        credentials,
+    })?;
+    let limits = Limits {
+        bytes: command.max_bytes,
+    };
+    let layout = Layout::open(&command.layout, limits)?;
+    let existing = if command.replace {
+        Existing::Replace
+    } else {
+        Existing::Adopt
+    };
+    registry.push(&layout, &command.reference, existing).await
+}

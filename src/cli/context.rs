@@ -1,0 +1,286 @@
+//! `kubectl-codegen context`: what the model would be told of sample data, before anything is paid for.
+
+use std::io::IsTerminal as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::args::{ContextArgs, ContextFormat, Format};
+use super::command::{TASK_FAILED, USAGE, document, fail, given, read, runtime};
+use super::paint::{Line, Mark};
+use super::progress::Progress;
+use super::text::{count, thousands, wrap};
+use crate::api::CodeGenTask;
+use crate::data::exposure::Exposed;
+use crate::data::profile::SampleProfile;
+use crate::data::schema::infer;
+use crate::data::schema::pandera::to_pandera;
+use crate::local::context::{ContextOverrides, TaskContext, context_of, task_of_files};
+use crate::local::interrupt::{self, INTERRUPTED, Stop};
+use crate::local::objects::Objects;
+use crate::local::sources::Given;
+
+/// How long reading may take before it is said that it goes on.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Columns of a line of the summary.
+const SUMMARY_COLUMNS: usize = 96;
+
+/// Runs the command; the exit code is the worst of its samples.
+pub(super) fn run(args: &ContextArgs) -> i32 {
+    let progress = Arc::new(Progress::new(args.color));
+    if args.plot && args.format != ContextFormat::Text {
+        return fail(&progress, &"--plot draws into the text: leave out -o", USAGE);
+    }
+    let (objects, given) = match read(&args.manifests, &progress) {
+        Ok(objects) => (objects, given(&args.manifests)),
+        Err(message) => return fail(&progress, &message, USAGE),
+    };
+    let (of_files, given) = if args.data.is_empty() {
+        (None, given)
+    } else {
+        let (task, given) = task_of_files(&args.data);
+        (Some(task), given)
+    };
+    let picked = match &of_files {
+        Some(task) => Ok(vec![task]),
+        None => objects.pick(args.manifests.task.as_deref()),
+    };
+    let tasks = match picked {
+        Ok(tasks) => tasks,
+        Err(error) => return fail(&progress, &error, USAGE),
+    };
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
+    };
+    let looker = Looker {
+        args,
+        objects: &objects,
+        given: &given,
+        progress: &progress,
+    };
+    runtime.block_on(async {
+        // A file is read by a child that Ctrl-C does not reach.
+        match interrupt::listen(|| {}) {
+            Ok(stop) => Box::pin(looker.look_at_all(&tasks, stop)).await,
+            Err(error) => fail(
+                &progress,
+                &format!("cannot listen for Ctrl-C: {error}"),
+                TASK_FAILED,
+            ),
+        }
+    })
+}
+
+struct Looker<'a> {
+    args: &'a ContextArgs,
+    objects: &'a Objects,
+    given: &'a Given,
+    progress: &'a Progress,
+}
+
+impl Looker<'_> {
+    async fn look_at_all(&self, tasks: &[&CodeGenTask], mut stop: Stop) -> i32 {
+        let mut code = 0;
+        let mut found = Vec::new();
+        for task in tasks {
+            let looked = tokio::select! {
+                looked = self.look_at(task) => looked,
+                () = stop.requested() => {
+                    self.progress.stop();
+                    return INTERRUPTED;
+                }
+            };
+            self.progress.stop();
+            match looked {
+                Ok(context) => {
+                    for (_, error) in &context.failed {
+                        code = code.max(fail(self.progress, error, error.exit_code()));
+                    }
+                    found.push(context);
+                }
+                Err(error) => code = code.max(fail(self.progress, &error, error.exit_code())),
+            }
+        }
+        let text = self.text(&found, tasks.len());
+        for context in &found {
+            self.summary(context, tasks.len());
+        }
+        match super::print(text.as_bytes()) {
+            Ok(()) => code,
+            Err(error) => fail(
+                self.progress,
+                &format!("cannot write to stdout: {error}"),
+                code.max(TASK_FAILED),
+            ),
+        }
+    }
+
+    async fn look_at(&self, task: &CodeGenTask) -> Result<TaskContext, crate::local::error::RunError> {
+        let overrides = ContextOverrides {
+            max_sample_rows: self.args.max_sample_rows,
+            max_context_tokens: self.args.max_context_tokens,
+        };
+        let reading = context_of(task, self.objects, self.given, overrides);
+        tokio::pin!(reading);
+        if let Ok(done) = tokio::time::timeout(PATIENCE, &mut reading).await {
+            return done;
+        }
+        let samples = task.spec.samples.len() as u64;
+        self.progress
+            .run(&format!("reading {}", count(samples, "sample")));
+        reading.await
+    }
+
+    /// Everything that goes to stdout.
+    fn text(&self, found: &[TaskContext], wanted: usize) -> String {
+        match self.args.format {
+            ContextFormat::Text => found.iter().map(|one| Self::plain(one, wanted)).collect(),
+            ContextFormat::Json => self.document(Format::Json, found, wanted),
+            ContextFormat::Yaml => self.document(Format::Yaml, found, wanted),
+            ContextFormat::Pandera => {
+                let profiles = found.iter().flat_map(|one| &one.profiles);
+                let schemas: Vec<_> = profiles.filter_map(infer).collect();
+                to_pandera(&schemas, &[])
+            }
+        }
+    }
+
+    fn plain(found: &TaskContext, wanted: usize) -> String {
+        let heading = if wanted > 1 {
+            format!("==> {} <==\n", found.task.name)
+        } else {
+            String::new()
+        };
+        let mut text = heading + &found.context.text;
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        if std::io::stdout().is_terminal() {
+            harmless(&text)
+        } else {
+            text
+        }
+    }
+
+    fn document(&self, format: Format, found: &[TaskContext], wanted: usize) -> String {
+        let values: Vec<Value> = found
+            .iter()
+            .map(|one| serde_json::to_value(self.report(one)).unwrap_or_default())
+            .collect();
+        document(format, values, wanted).unwrap_or_default()
+    }
+
+    fn report<'b>(&self, found: &'b TaskContext) -> Report<'b> {
+        Report {
+            task: self.args.data.is_empty().then_some(found.task.name.as_str()),
+            max_sample_rows: found.task.max_sample_rows,
+            max_context_tokens: found.task.limits.max_context_tokens,
+            estimated_tokens: found.context.estimated_tokens,
+            cut: &found.context.cut,
+            text: &found.context.text,
+            exposure: found.task.exposure.as_str(),
+            samples: told(found),
+            failed: found
+                .failed
+                .iter()
+                .map(|(sample, error)| Failed {
+                    sample,
+                    message: error.to_string(),
+                })
+                .collect(),
+        }
+    }
+
+    /// What a person wants to know besides; a script reads `-o json`.
+    fn summary(&self, found: &TaskContext, wanted: usize) {
+        if std::io::stderr().is_terminal() {
+            let name = (wanted > 1).then_some(found.task.name.as_str());
+            self.progress.lines(&summary(found, name));
+        }
+    }
+}
+
+fn summary(found: &TaskContext, name: Option<&str>) -> Vec<Line> {
+    let context = &found.context;
+    let remarks: usize = found.profiles.iter().map(|profile| profile.remarks.len()).sum();
+    let text = format!(
+        "{}about {} tokens of at most {} in every call; {}, {}",
+        name.map(|name| format!("{name}: ")).unwrap_or_default(),
+        thousands(context.estimated_tokens),
+        thousands(found.task.limits.max_context_tokens),
+        count(found.profiles.len() as u64, "sample"),
+        count(remarks as u64, "remark"),
+    );
+    let mark = if context.cut.is_empty() {
+        Mark::Done
+    } else {
+        Mark::Warning
+    };
+    let mut lines = vec![Line::new(mark, text)];
+    let cut = context.cut.iter().map(|what| format!("left out of {what}"));
+    let next = (!context.cut.is_empty()).then(|| {
+        "limits.maxContextTokens (--max-context-tokens) makes room, at its price in every call".to_owned()
+    });
+    for text in cut.chain(next) {
+        lines.extend(
+            wrap(&text, SUMMARY_COLUMNS)
+                .into_iter()
+                .map(|text| Line::new(Mark::Detail, text)),
+        );
+    }
+    lines
+}
+
+/// What the text says of the samples, as data: no more than may reach the model.
+fn told(found: &TaskContext) -> Vec<SampleProfile> {
+    let exposed = Exposed::all(&found.profiles, found.task.exposure);
+    exposed.into_iter().map(Exposed::into_profile).collect()
+}
+
+/// Control characters of the data, which would steer the terminal, in words.
+fn harmless(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() && !matches!(character, '\n' | '\t') {
+            shown.extend(character.escape_unicode());
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
+/// The document of `-o json` and `-o yaml`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report<'a> {
+    task: Option<&'a str>,
+    max_sample_rows: usize,
+    max_context_tokens: u64,
+    estimated_tokens: u64,
+    cut: &'a [String],
+    text: &'a str,
+    exposure: &'static str,
+    samples: Vec<SampleProfile>,
+    failed: Vec<Failed<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Failed<'a> {
+    sample: &'a str,
+    message: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_steer_the_terminal_is_shown_in_words() {
+        assert_eq!(harmless("a\u{1b}[2Jb\tc\r\nd"), "a\\u{1b}[2Jb\tc\\u{d}\nd");
+    }
+}

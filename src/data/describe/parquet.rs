@@ -1,0 +1,401 @@
+//! Describes Parquet in one pass over its row groups; of a file that is too large for that, a share of them and the footer.
+
+mod footer;
+mod shown;
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::data::DataError;
+use crate::data::column::cell::Cell;
+use crate::data::format::parquet::{Found, GroupReader, Logical, ParquetFile};
+use crate::data::format::shape::LISTED_PLACES;
+use crate::data::profile::{Content, Layout, TableProfile};
+use crate::data::rows::{DESCRIBED_COLUMNS, TableBuilder};
+use crate::data::source::Source;
+
+use super::Options;
+
+/// Largest footer entry of pandas that is looked at, bytes.
+const LARGEST_METADATA: usize = 4 * 1024 * 1024;
+
+/// How much of a file is read.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    /// Values of all columns.
+    values: u64,
+    /// Bytes of all columns without compression.
+    bytes: u64,
+}
+
+const WHOLE: Bounds = Bounds {
+    values: 200_000_000,
+    bytes: 2 * 1024 * 1024 * 1024,
+};
+
+/// The table of a Parquet file; where it has no footer that can be read, a remark says why.
+pub(super) fn parquet(
+    source: &Source,
+    file_name: &str,
+    options: Options,
+    remarks: &mut Vec<String>,
+) -> Result<Content, DataError> {
+    match ParquetFile::open(source).map_err(DataError::read(file_name))? {
+        Ok(file) => Ok(Content::Table(table(&file, options, WHOLE, remarks))),
+        Err(reason) => {
+            remarks.push(format!("not readable as Parquet: {reason}"));
+            Ok(Content::Opaque("Parquet".to_owned()))
+        }
+    }
+}
+
+/// Records of a row group that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Part {
+    group: usize,
+    /// Number of its first record in the file, counted from 0.
+    start: u64,
+    /// Most records that are read.
+    most: u64,
+    /// Records that the footer says it has.
+    claimed: u64,
+}
+
+fn claimed_records(file: &ParquetFile, group: usize) -> u64 {
+    u64::try_from(file.group(group).num_rows()).unwrap_or(0)
+}
+
+/// All row groups, or as many spread over the file as the bounds allow.
+fn plan(file: &ParquetFile, columns: usize, bounds: Bounds) -> Vec<Part> {
+    let groups = file.metadata().num_row_groups();
+    let mut start: u64 = 0;
+    let mut parts = Vec::new();
+    let (mut values, mut bytes) = (0u64, 0u64);
+    for group in 0..groups {
+        let claimed = claimed_records(file, group);
+        let chunks = file.group(group).columns().iter().take(columns);
+        for chunk in chunks {
+            values = values.saturating_add(u64::try_from(chunk.num_values()).unwrap_or(0));
+            bytes = bytes.saturating_add(u64::try_from(chunk.uncompressed_size()).unwrap_or(0));
+        }
+        parts.push(Part {
+            group,
+            start,
+            most: u64::MAX,
+            claimed,
+        });
+        start = start.saturating_add(claimed);
+    }
+    let times = (values / bounds.values.max(1)).max(bytes / bounds.bytes.max(1));
+    if times == 0 {
+        return parts;
+    }
+    let step = usize::try_from(times + 1)
+        .unwrap_or(usize::MAX)
+        .min(groups.max(1));
+    let mut parts: Vec<_> = parts.into_iter().step_by(step).collect();
+    let share = start / (times + 1) / (parts.len() as u64).max(1);
+    for part in &mut parts {
+        part.most = share.max(1);
+    }
+    parts
+}
+
+/// What was met while records were read.
+struct Reading {
+    builder: TableBuilder,
+    present: Vec<u64>,
+    lossy: Vec<u64>,
+    missing_records: Vec<u64>,
+    finer: BTreeSet<usize>,
+    /// For each part that was read: the records before it.
+    parts: Vec<(u64, Part)>,
+    faults: Vec<String>,
+    /// Row groups with another number of records than the footer says.
+    miscounted: Vec<usize>,
+    /// Records of the whole file: counted where a row group was read to its end, as the footer says elsewhere.
+    total: u64,
+}
+
+fn table(file: &ParquetFile, options: Options, bounds: Bounds, remarks: &mut Vec<String>) -> TableProfile {
+    let leaves = file.leaves();
+    let described = leaves.len().min(DESCRIBED_COLUMNS);
+    let parts = plan(file, described, bounds);
+    let reading = read(file, described, &parts, options.max_rows > 0);
+    let index = index_columns(file);
+    let is_flat = leaves.iter().all(|leaf| leaf.is_flat);
+    fault_remarks(file, &reading, remarks);
+    let is_whole = reading.faults.is_empty()
+        && parts.iter().all(|part| part.most == u64::MAX)
+        && parts.len() == file.metadata().num_row_groups();
+    let (read_records, total) = (reading.builder.records(), reading.total);
+    let present = (!is_flat).then_some(reading.present.as_slice());
+    let mut built = reading.builder.finish(options.max_rows, present);
+    let (mut columns, mut rows) = (built.columns, built.rows);
+    remarks.append(&mut built.remarks);
+    for (column, leaf) in columns.iter_mut().zip(leaves) {
+        column.declared = Some(leaf.logical.describe());
+        if leaf.logical == Logical::Binary {
+            column.lengths = None;
+        }
+    }
+    shown::fill(file, described, &reading.parts, &mut rows, remarks);
+    if is_whole {
+        empty_remark(read_records, remarks);
+    } else {
+        footer::lay_over(file, total, &mut columns);
+        remarks.push(share_remark(file, read_records, total, &reading.parts));
+    }
+    if !index.is_empty() {
+        remarks.push(format!(
+            "pandas reads as the index of the data frame and not as a column: {}",
+            index.join(", ")
+        ));
+    }
+    TableProfile {
+        layout: Layout::Parquet {
+            row_groups: file.metadata().num_row_groups() as u64,
+            compression: compression(file),
+            header: is_flat
+                .then(|| super::line::header(leaves.iter().take(described).map(|leaf| leaf.path.as_str()))),
+            index,
+        },
+        records: if is_whole { read_records } else { total },
+        longer_records: 0,
+        columns,
+        column_count: leaves.len() as u64,
+        keys: if is_whole { built.keys } else { Vec::new() },
+        duplicate_records: built.duplicate_records.filter(|_| is_whole),
+        rows,
+    }
+}
+
+fn read(file: &ParquetFile, described: usize, parts: &[Part], keeps_rows: bool) -> Reading {
+    let mut reading = Reading {
+        builder: TableBuilder::new(Some(','), keeps_rows),
+        present: vec![0; described],
+        lossy: vec![0; described],
+        missing_records: vec![0; described],
+        finer: BTreeSet::new(),
+        parts: Vec::new(),
+        faults: Vec::new(),
+        miscounted: Vec::new(),
+        total: 0,
+    };
+    for leaf in &file.leaves()[..described] {
+        reading.builder.add_column(leaf.path.clone());
+    }
+    let all: Vec<_> = (0..described).collect();
+    for group in 0..file.metadata().num_row_groups() {
+        let claimed = claimed_records(file, group);
+        let Some(part) = parts.iter().find(|part| part.group == group) else {
+            reading.total = reading.total.saturating_add(claimed);
+            continue;
+        };
+        let before = reading.builder.records();
+        reading.parts.push((before, *part));
+        let end = file
+            .read_group(group, &all)
+            .and_then(|mut columns| reading.group(file, &mut columns, part.most));
+        let read = reading.builder.records() - before;
+        let counted = match end {
+            Ok(true) => {
+                if read != claimed {
+                    reading.miscounted.push(group + 1);
+                }
+                read
+            }
+            Ok(false) => claimed.max(read),
+            Err(reason) => {
+                reading
+                    .faults
+                    .push(format!("row group {} after {read} records: {reason}", group + 1));
+                claimed.max(read)
+            }
+        };
+        reading.total = reading.total.saturating_add(counted);
+    }
+    reading
+}
+
+impl Reading {
+    /// Reads the records of a row group; returns whether its end was reached.
+    fn group(
+        &mut self,
+        file: &ParquetFile,
+        columns: &mut GroupReader<'_>,
+        most: u64,
+    ) -> Result<bool, String> {
+        let mut read = 0;
+        loop {
+            let batch = columns.next_batch()?;
+            if batch == 0 {
+                return Ok(true);
+            }
+            for _ in 0..batch {
+                if read >= most {
+                    return Ok(false);
+                }
+                read += 1;
+                self.record(file, columns);
+            }
+        }
+    }
+
+    fn record(&mut self, file: &ParquetFile, columns: &mut GroupReader<'_>) {
+        let leaves = file.leaves();
+        for (position, leaf) in leaves.iter().enumerate().take(self.present.len()) {
+            let mut is_present = false;
+            let builder = &mut self.builder;
+            let (lossy, finer) = (&mut self.lossy[position], &mut self.finer);
+            let has_record = columns.record(position, |found| {
+                is_present = true;
+                match found {
+                    Found::Value(cell, text) => {
+                        if leaf.logical.has_nanos() && has_nanos(text) {
+                            finer.insert(position);
+                        }
+                        builder.cell(position, cell, text);
+                    }
+                    Found::Lossy(text) => {
+                        *lossy += 1;
+                        builder.cell(position, Cell::Text(text), text);
+                    }
+                    Found::Null => builder.cell(position, Cell::Null("null"), ""),
+                }
+            });
+            self.missing_records[position] += u64::from(!has_record);
+            self.present[position] += u64::from(is_present);
+        }
+        self.builder.end_record("");
+    }
+}
+
+/// Whether a moment is written with more digits than microseconds have.
+fn has_nanos(text: &str) -> bool {
+    text.split_once('.')
+        .is_some_and(|(_, fraction)| fraction.trim_end_matches("+00:00").len() > 6)
+}
+
+fn fault_remarks(file: &ParquetFile, reading: &Reading, remarks: &mut Vec<String>) {
+    let leaves = file.leaves();
+    let listed = |positions: &mut dyn Iterator<Item = usize>| {
+        let names: Vec<_> = positions
+            .take(LISTED_PLACES)
+            .map(|position| leaves[position].path.as_str())
+            .collect();
+        names.join(", ")
+    };
+    for fault in reading.faults.iter().take(LISTED_PLACES) {
+        remarks.push(format!("not readable: {fault}"));
+    }
+    if reading.faults.len() > LISTED_PLACES {
+        remarks.push(format!(
+            "row groups that are not readable: {}",
+            reading.faults.len()
+        ));
+    }
+    let footer_total = u64::try_from(file.metadata().file_metadata().num_rows()).unwrap_or(0);
+    if reading.total != footer_total || !reading.miscounted.is_empty() {
+        let groups: Vec<_> = reading
+            .miscounted
+            .iter()
+            .take(LISTED_PLACES)
+            .map(usize::to_string)
+            .collect();
+        let place = if groups.is_empty() {
+            String::new()
+        } else {
+            format!(" (row groups with another count: {})", groups.join(", "))
+        };
+        remarks.push(format!(
+            "its footer says {footer_total} rows, but it holds {}{place}",
+            reading.total
+        ));
+    }
+    let nonzero = |counts: &[u64]| -> Vec<usize> {
+        (0..counts.len())
+            .filter(|position| counts[*position] > 0)
+            .collect()
+    };
+    let short = nonzero(&reading.missing_records);
+    if !short.is_empty() {
+        remarks.push(format!(
+            "columns with fewer values than the file has rows: {}",
+            listed(&mut short.into_iter())
+        ));
+    }
+    let lossy = nonzero(&reading.lossy);
+    if !lossy.is_empty() {
+        remarks.push(format!(
+            "{} values are not valid UTF-8, in: {}; read with replacement characters",
+            reading.lossy.iter().sum::<u64>(),
+            listed(&mut lossy.into_iter())
+        ));
+    }
+    if !reading.finer.is_empty() {
+        remarks.push(format!(
+            "times with nanoseconds, which the statistics cut to microseconds, in: {}",
+            listed(&mut reading.finer.iter().copied())
+        ));
+    }
+}
+
+fn empty_remark(records: u64, remarks: &mut Vec<String>) {
+    if records == 0 {
+        remarks.push("it has columns and no rows".to_owned());
+    }
+}
+
+fn share_remark(file: &ParquetFile, read: u64, total: u64, parts: &[(u64, Part)]) -> String {
+    let groups: Vec<_> = parts
+        .iter()
+        .take(LISTED_PLACES)
+        .map(|(_, part)| (part.group + 1).to_string())
+        .collect();
+    let more = if parts.len() > LISTED_PLACES { ", ..." } else { "" };
+    format!(
+        "not read whole: missing values and extremes of columns without lists are those that the footer gives, all other statistics are of {read} of {total} rows, in row groups {}{more} of {}",
+        groups.join(", "),
+        file.metadata().num_row_groups()
+    )
+}
+
+/// The codecs of the file.
+fn compression(file: &ParquetFile) -> String {
+    let codecs: BTreeSet<String> = file
+        .metadata()
+        .row_groups()
+        .iter()
+        .flat_map(|group| group.columns())
+        .map(|chunk| chunk.compression_codec().to_string())
+        .collect();
+    match codecs.len() {
+        0 => "no compression".to_owned(),
+        _ => codecs.into_iter().collect::<Vec<_>>().join(" and "),
+    }
+}
+
+/// Columns that pandas stored as the index of the data frame.
+fn index_columns(file: &ParquetFile) -> Vec<String> {
+    let entries = file.metadata().file_metadata().key_value_metadata();
+    let text = entries
+        .into_iter()
+        .flatten()
+        .find(|entry| entry.key == "pandas")
+        .and_then(|entry| entry.value.as_deref())
+        .filter(|text| text.len() <= LARGEST_METADATA);
+    let Some(Ok(metadata)) = text.map(serde_json::from_str::<Value>) else {
+        return Vec::new();
+    };
+    let names = metadata["index_columns"].as_array().into_iter().flatten();
+    names
+        .filter_map(Value::as_str)
+        .filter(|name| file.leaves().iter().any(|leaf| leaf.path == *name))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! Whole descriptions of Parquet, of files written here and by other programs.
+
+use std::sync::Arc;
+
+use parquet::basic::Compression;
+use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+
+use super::*;
+use crate::api::common::Exposure;
+use crate::data::column::distinct::DistinctCount;
+use crate::data::context::render;
+use crate::data::describe::describe_source;
+use crate::data::exposure::Exposed;
+use crate::data::profile::{ColumnType, SampleProfile};
+
+/// Row groups of `rows` rows each: a number that rises over all of them, and a text of three values.
+fn file(row_groups: u64, rows: u64, compression: Compression) -> Vec<u8> {
+    let schema = parse_message_type("message m { required int64 id; optional binary city (UTF8); }").unwrap();
+    let properties = WriterProperties::builder().set_compression(compression).build();
+    let mut bytes = Vec::new();
+    let mut writer = SerializedFileWriter::new(&mut bytes, Arc::new(schema), Arc::new(properties)).unwrap();
+    for group in 0..row_groups {
+        let mut columns = writer.next_row_group().unwrap();
+        let ids: Vec<_> = (0..rows)
+            .map(|row| i64::try_from(group * rows + row).unwrap())
+            .collect();
+        let mut column = columns.next_column().unwrap().unwrap();
+        column.typed::<Int64Type>().write_batch(&ids, None, None).unwrap();
+        column.close().unwrap();
+        let cities: Vec<_> = (0..rows)
+            .filter(|row| row % 10 > 0)
+            .map(|row| ByteArray::from(["Köln", "Bonn", ""][usize::try_from(row % 3).unwrap()]))
+            .collect();
+        let levels: Vec<_> = (0..rows).map(|row| i16::from(row % 10 > 0)).collect();
+        let mut column = columns.next_column().unwrap().unwrap();
+        column
+            .typed::<ByteArrayType>()
+            .write_batch(&cities, Some(&levels), None)
+            .unwrap();
+        column.close().unwrap();
+        columns.close().unwrap();
+    }
+    writer.close().unwrap();
+    bytes
+}
+
+fn profile(bytes: &[u8]) -> SampleProfile {
+    describe_source(&Source::bytes(bytes), "sample", "x.parquet", &Options::default()).unwrap()
+}
+
+fn bounded(bytes: &[u8], values: u64) -> (TableProfile, Vec<String>) {
+    let file = ParquetFile::open(&Source::bytes(bytes)).unwrap().unwrap();
+    let mut remarks = Vec::new();
+    let bounds = Bounds { values, ..WHOLE };
+    (table(&file, Options::default(), bounds, &mut remarks), remarks)
+}
+
+fn only_table(profile: &SampleProfile) -> &TableProfile {
+    profile.tables().next().unwrap()
+}
+
+#[test]
+fn every_row_group_counts_and_rows_stand_as_csv() {
+    let profile = profile(&file(3, 100, Compression::SNAPPY));
+    assert_eq!(profile.remarks, Vec::<String>::new());
+    let table = only_table(&profile);
+    assert_eq!((table.records, table.column_count), (300, 2));
+    let [id, city] = table.columns.as_slice() else {
+        panic!("{:?}", table.columns)
+    };
+    let numbers = id.numbers.as_ref().unwrap();
+    assert_eq!(
+        (numbers.min.as_str(), numbers.max.as_str(), id.is_unique),
+        ("0", "299", true)
+    );
+    assert_eq!(city.nulls, [("null".to_owned(), 30)]);
+    assert_eq!((city.values, city.distinct), (270, DistinctCount::Exact(3)));
+    let context = render(&[Exposed::new(profile.clone(), Exposure::Rows)], 4_000, 100).text;
+    assert!(
+        context.starts_with("## sample (x.parquet): Parquet (SNAPPY), 300 rows, 2 columns, 3 row groups\nid int64 0..299 unique\ncity string"),
+        "{context}"
+    );
+    assert!(context.contains("\nid,city\n0,\n"), "{context}");
+    assert!(
+        context.contains(",\"\"\n") && context.contains(",Bonn\n"),
+        "{context}"
+    );
+}
+
+#[test]
+fn a_file_beyond_the_bounds_is_described_from_its_footer_and_a_share() {
+    let bytes = file(10, 100, Compression::UNCOMPRESSED);
+    let (table, remarks) = bounded(&bytes, 500);
+    assert_eq!(table.records, 1_000);
+    let [id, city] = table.columns.as_slice() else {
+        panic!("{:?}", table.columns)
+    };
+    let numbers = id.numbers.as_ref().unwrap();
+    assert_eq!((numbers.min.as_str(), numbers.max.as_str()), ("0", "999"));
+    assert!(numbers.count < 300 && !id.is_unique);
+    assert_eq!((city.values, city.null_count()), (900, 100));
+    assert!(
+        remarks[0].starts_with("not read whole: ") && remarks[0].contains("of 1000 rows, in row groups 1, 6"),
+        "{remarks:?}"
+    );
+    assert!(table.rows.iter().any(|row| row.number > 500), "{:?}", table.rows);
+    for row in &table.rows {
+        assert!(row.text.starts_with(&format!("{},", row.number - 1)), "{row:?}");
+    }
+}
+
+#[test]
+fn one_row_group_beyond_the_bounds_is_read_in_part() {
+    let (table, remarks) = bounded(&file(1, 1_000, Compression::UNCOMPRESSED), 500);
+    assert_eq!(table.records, 1_000);
+    assert!(
+        remarks[0].contains("of 200 of 1000 rows, in row groups 1 of 1"),
+        "{remarks:?}"
+    );
+}
+
+#[test]
+fn a_table_without_rows_keeps_its_declared_types() {
+    let profile = profile(&file(0, 0, Compression::UNCOMPRESSED));
+    let table = only_table(&profile);
+    assert_eq!((table.records, table.columns[0].type_), (0, ColumnType::Empty));
+    assert_eq!(table.columns[0].declared.as_deref(), Some("int64"));
+    assert_eq!(profile.remarks, ["it has columns and no rows"]);
+}
+
+#[test]
+fn a_page_that_cannot_be_read_is_a_remark_with_its_row_group() {
+    let mut bytes = file(2, 100, Compression::UNCOMPRESSED);
+    let footer = u32::from_le_bytes(*bytes[..bytes.len() - 4].last_chunk().unwrap());
+    let data = bytes.len() - 8 - usize::try_from(footer).unwrap();
+    bytes[data / 2..data].fill(0xff);
+    let profile = profile(&bytes);
+    let remarks = profile.remarks.join("\n");
+    assert!(
+        remarks.contains("not readable: row group 2 after 0 records: column "),
+        "{remarks}"
+    );
+    assert!(
+        remarks.contains("100 of 200 rows, in row groups 1, 2 of 2"),
+        "{remarks}"
+    );
+}
+
+#[test]
+fn a_cut_file_is_a_remark() {
+    let bytes = file(1, 10, Compression::UNCOMPRESSED);
+    let profile = profile(&bytes[..bytes.len() / 2]);
+    assert_eq!(profile.content, Content::Opaque("Parquet".to_owned()));
+    assert!(
+        profile.remarks[0].starts_with("not readable as Parquet: "),
+        "{:?}",
+        profile.remarks
+    );
+}
+
+#[test]
+fn equal_bytes_give_equal_profiles() {
+    let bytes = file(2, 3_000, Compression::SNAPPY);
+    assert_eq!(profile(&bytes), profile(&bytes));
+}

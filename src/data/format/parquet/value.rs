@@ -1,0 +1,544 @@
+//! Values of Parquet columns by their logical type: a classified cell and its text.
+
+use std::fmt::Write as _;
+
+use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
+use parquet::data_type::Int96;
+use parquet::schema::types::ColumnDescriptor;
+
+use super::{Found, Values};
+use crate::data::column::cell::{Cell, Kind};
+
+const MICROS_PER_SECOND: i64 = 1_000_000;
+const SECONDS_PER_DAY: i64 = 86_400;
+const NANOS_PER_DAY: i64 = SECONDS_PER_DAY * 1_000_000_000;
+const JULIAN_DAY_OF_1970: i64 = 2_440_588;
+/// Digits of the widest decimal that is read as a number.
+const WIDEST_DECIMAL: usize = 16;
+const LARGEST_SCALE: i32 = 76;
+
+/// What the values of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Logical {
+    /// Truth values.
+    Bool,
+    /// Whole numbers of this many bits.
+    Int(u8),
+    /// Whole numbers from 0 of this many bits.
+    Uint(u8),
+    /// Floating point numbers of 16 bits.
+    Half,
+    /// Floating point numbers of 32 bits.
+    Float,
+    /// Floating point numbers of 64 bits.
+    Double,
+    /// Exact decimal numbers.
+    Decimal {
+        /// Digits.
+        precision: i32,
+        /// Digits after the point.
+        scale: i32,
+    },
+    /// Days.
+    Date,
+    /// Times of day.
+    Time(Unit),
+    /// Moments.
+    Timestamp {
+        /// Their resolution.
+        unit: Unit,
+        /// Whether they are moments in UTC and no local times.
+        utc: bool,
+    },
+    /// Moments in the old form of 96 bits.
+    Int96,
+    /// Text in UTF-8.
+    Text,
+    /// JSON in UTF-8.
+    Json,
+    /// UUIDs.
+    Uuid,
+    /// Bytes.
+    Binary,
+}
+
+/// Resolution of times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Thousandths of a second.
+    Millis,
+    /// Millionths.
+    Micros,
+    /// Billionths.
+    Nanos,
+}
+
+impl Unit {
+    const fn of(unit: TimeUnit) -> Self {
+        match unit {
+            TimeUnit::MILLIS => Self::Millis,
+            TimeUnit::MICROS => Self::Micros,
+            TimeUnit::NANOS => Self::Nanos,
+        }
+    }
+
+    const fn per_second(self) -> i64 {
+        match self {
+            Self::Millis => 1_000,
+            Self::Micros => MICROS_PER_SECOND,
+            Self::Nanos => 1_000_000_000,
+        }
+    }
+
+    const fn digits(self) -> usize {
+        match self {
+            Self::Millis => 3,
+            Self::Micros => 6,
+            Self::Nanos => 9,
+        }
+    }
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Millis => "ms",
+            Self::Micros => "us",
+            Self::Nanos => "ns",
+        }
+    }
+}
+
+impl Logical {
+    pub(super) fn of(column: &ColumnDescriptor) -> Self {
+        let physical = column.physical_type();
+        let annotated = column
+            .logical_type_ref()
+            .and_then(|logical| Self::of_logical(logical, column))
+            .or_else(|| Self::of_converted(column));
+        annotated
+            .filter(|logical| logical.fits(physical, column.type_length()))
+            .unwrap_or(match physical {
+                Physical::BOOLEAN => Self::Bool,
+                Physical::INT32 => Self::Int(32),
+                Physical::INT64 => Self::Int(64),
+                Physical::INT96 => Self::Int96,
+                Physical::FLOAT => Self::Float,
+                Physical::DOUBLE => Self::Double,
+                Physical::BYTE_ARRAY | Physical::FIXED_LEN_BYTE_ARRAY => Self::Binary,
+            })
+    }
+
+    fn of_logical(logical: &LogicalType, column: &ColumnDescriptor) -> Option<Self> {
+        Some(match logical {
+            LogicalType::String | LogicalType::Enum => Self::Text,
+            LogicalType::Json => Self::Json,
+            LogicalType::Uuid => Self::Uuid,
+            LogicalType::Float16 => Self::Half,
+            LogicalType::Date => Self::Date,
+            LogicalType::Decimal(_) => Self::decimal(column)?,
+            LogicalType::Time(time) => Self::Time(Unit::of(time.unit)),
+            LogicalType::Timestamp(timestamp) => Self::Timestamp {
+                unit: Unit::of(timestamp.unit),
+                utc: timestamp.is_adjusted_to_u_t_c,
+            },
+            LogicalType::Integer(int) => {
+                let bits = u8::try_from(int.bit_width).ok()?;
+                if int.is_signed {
+                    Self::Int(bits)
+                } else {
+                    Self::Uint(bits)
+                }
+            }
+            _ => return None,
+        })
+    }
+
+    fn of_converted(column: &ColumnDescriptor) -> Option<Self> {
+        let timestamp = |unit| Self::Timestamp { unit, utc: true };
+        Some(match column.converted_type() {
+            ConvertedType::UTF8 | ConvertedType::ENUM => Self::Text,
+            ConvertedType::JSON => Self::Json,
+            ConvertedType::DECIMAL => Self::decimal(column)?,
+            ConvertedType::DATE => Self::Date,
+            ConvertedType::TIME_MILLIS => Self::Time(Unit::Millis),
+            ConvertedType::TIME_MICROS => Self::Time(Unit::Micros),
+            ConvertedType::TIMESTAMP_MILLIS => timestamp(Unit::Millis),
+            ConvertedType::TIMESTAMP_MICROS => timestamp(Unit::Micros),
+            ConvertedType::UINT_8 => Self::Uint(8),
+            ConvertedType::UINT_16 => Self::Uint(16),
+            ConvertedType::UINT_32 => Self::Uint(32),
+            ConvertedType::UINT_64 => Self::Uint(64),
+            ConvertedType::INT_8 => Self::Int(8),
+            ConvertedType::INT_16 => Self::Int(16),
+            ConvertedType::INT_32 => Self::Int(32),
+            ConvertedType::INT_64 => Self::Int(64),
+            _ => return None,
+        })
+    }
+
+    fn decimal(column: &ColumnDescriptor) -> Option<Self> {
+        let (precision, scale) = (column.type_precision(), column.type_scale());
+        (0..=LARGEST_SCALE)
+            .contains(&scale)
+            .then_some(Self::Decimal { precision, scale })
+    }
+
+    /// Whether values of this type can stand in the physical one; a hostile schema may say otherwise.
+    fn fits(self, physical: Physical, length: i32) -> bool {
+        match self {
+            Self::Bool => physical == Physical::BOOLEAN,
+            Self::Int(_) | Self::Uint(_) => matches!(physical, Physical::INT32 | Physical::INT64),
+            Self::Half => physical == Physical::FIXED_LEN_BYTE_ARRAY && length == 2,
+            Self::Uuid => physical == Physical::FIXED_LEN_BYTE_ARRAY && length == 16,
+            Self::Float => physical == Physical::FLOAT,
+            Self::Double => physical == Physical::DOUBLE,
+            Self::Int96 => physical == Physical::INT96,
+            Self::Date => physical == Physical::INT32,
+            Self::Time(Unit::Millis) => physical == Physical::INT32,
+            Self::Time(_) | Self::Timestamp { .. } => physical == Physical::INT64,
+            Self::Text | Self::Json => physical == Physical::BYTE_ARRAY,
+            Self::Decimal { .. } => !matches!(
+                physical,
+                Physical::BOOLEAN | Physical::INT96 | Physical::FLOAT | Physical::DOUBLE
+            ),
+            Self::Binary => true,
+        }
+    }
+
+    /// Whether its times may differ by less than a microsecond.
+    #[must_use]
+    pub const fn has_nanos(self) -> bool {
+        matches!(
+            self,
+            Self::Int96
+                | Self::Timestamp {
+                    unit: Unit::Nanos,
+                    ..
+                }
+        )
+    }
+
+    /// The type in words (`decimal(10, 2)`, `timestamp[us, UTC]`).
+    #[must_use]
+    pub fn describe(self) -> String {
+        match self {
+            Self::Bool => "bool".to_owned(),
+            Self::Int(bits) => format!("int{bits}"),
+            Self::Uint(bits) => format!("uint{bits}"),
+            Self::Half => "float16".to_owned(),
+            Self::Float => "float32".to_owned(),
+            Self::Double => "float64".to_owned(),
+            Self::Decimal { precision, scale } => format!("decimal({precision}, {scale})"),
+            Self::Date => "date".to_owned(),
+            Self::Time(unit) => format!("time[{}]", unit.as_str()),
+            Self::Timestamp { unit, utc: true } => format!("timestamp[{}, UTC]", unit.as_str()),
+            Self::Timestamp { unit, utc: false } => format!("timestamp[{}]", unit.as_str()),
+            Self::Int96 => "timestamp[ns]".to_owned(),
+            Self::Text => "string".to_owned(),
+            Self::Json => "json".to_owned(),
+            Self::Uuid => "uuid".to_owned(),
+            Self::Binary => "binary".to_owned(),
+        }
+    }
+
+    /// The value at a position, its text in `scratch` where it has none of its own.
+    pub(super) fn value<'a>(self, values: &'a Values, position: usize, scratch: &'a mut String) -> Found<'a> {
+        scratch.clear();
+        let found = match values {
+            Values::Bool(values) => values.get(position).map(|value| truth(*value)),
+            Values::Int32(values) => values.get(position).map(|value| match self {
+                #[expect(clippy::cast_sign_loss, reason = "the schema says that there is no sign")]
+                Self::Uint(_) => int(i64::from(*value as u32), scratch),
+                other => other.whole(i64::from(*value), scratch),
+            }),
+            Values::Int64(values) => values.get(position).map(|value| self.whole(*value, scratch)),
+            Values::Int96(values) => values.get(position).map(|value| int96(value, scratch)),
+            Values::Float(values) => values.get(position).map(|value| {
+                let _ = write!(scratch, "{value}");
+                float(f64::from(*value), scratch)
+            }),
+            Values::Double(values) => values.get(position).map(|value| {
+                let _ = write!(scratch, "{value}");
+                float(*value, scratch)
+            }),
+            Values::Bytes(values) => values
+                .get(position)
+                .map(|value| self.bytes(value.data(), scratch)),
+            Values::Fixed(values) => values
+                .get(position)
+                .map(|value| self.bytes(value.data(), scratch)),
+        };
+        found.unwrap_or(Found::Null)
+    }
+
+    /// A value of 32 bits outside of a page: its place among the others, and its text.
+    #[must_use]
+    pub fn int32(self, value: i32) -> (f64, String) {
+        self.alone(&Values::Int32(vec![value]))
+    }
+
+    /// A value of 64 bits outside of a page: its place among the others, and its text.
+    #[must_use]
+    pub fn int64(self, value: i64) -> (f64, String) {
+        self.alone(&Values::Int64(vec![value]))
+    }
+
+    fn alone(self, values: &Values) -> (f64, String) {
+        match self.value(values, 0, &mut String::new()) {
+            Found::Value(cell, text) => {
+                let place = match cell {
+                    Cell::Int(value) => value as f64,
+                    Cell::Float(value) => value,
+                    Cell::Date(days) => days as f64,
+                    Cell::Datetime { micros, .. } => micros as f64,
+                    _ => f64::NAN,
+                };
+                (place, text.to_owned())
+            }
+            Found::Lossy(_) | Found::Null => (f64::NAN, String::new()),
+        }
+    }
+
+    fn whole(self, value: i64, scratch: &mut String) -> Found<'_> {
+        match self {
+            #[expect(clippy::cast_sign_loss, reason = "the schema says that there is no sign")]
+            Self::Uint(_) if value < 0 => {
+                let value = value as u64;
+                let _ = write!(scratch, "{value}");
+                Found::Value(Cell::Float(value as f64), scratch)
+            }
+            Self::Decimal { scale, .. } => decimal(i128::from(value), scale, scratch),
+            Self::Date => {
+                push_date(value, scratch);
+                Found::Value(Cell::Date(value), scratch)
+            }
+            Self::Time(unit) => {
+                push_clock(value, unit, scratch);
+                Found::Value(Cell::Text(scratch), scratch)
+            }
+            Self::Timestamp { unit, utc } => timestamp(value, unit, utc, scratch),
+            _ => int(value, scratch),
+        }
+    }
+
+    fn bytes<'a>(self, bytes: &'a [u8], scratch: &'a mut String) -> Found<'a> {
+        match self {
+            Self::Text | Self::Json => match std::str::from_utf8(bytes) {
+                Ok(text) => Found::Value(typed(text), text),
+                Err(_) => {
+                    scratch.push_str(&String::from_utf8_lossy(bytes));
+                    Found::Lossy(scratch)
+                }
+            },
+            Self::Decimal { scale, .. } if bytes.len() <= WIDEST_DECIMAL => {
+                decimal(big_endian(bytes), scale, scratch)
+            }
+            Self::Half => {
+                let value = half(bytes);
+                let _ = write!(scratch, "{value}");
+                float(value, scratch)
+            }
+            Self::Uuid => {
+                for (position, byte) in bytes.iter().enumerate() {
+                    if matches!(position, 4 | 6 | 8 | 10) {
+                        scratch.push('-');
+                    }
+                    let _ = write!(scratch, "{byte:02x}");
+                }
+                Found::Value(Cell::Text(scratch), scratch)
+            }
+            _ => {
+                push_bytes(bytes, scratch);
+                Found::Value(Cell::Text(scratch), scratch)
+            }
+        }
+    }
+}
+
+const fn truth(value: bool) -> Found<'static> {
+    Found::Value(Cell::Bool(value), if value { "True" } else { "False" })
+}
+
+/// The schema says what is a number, so of texts only dates are told apart.
+fn typed(text: &str) -> Cell<'_> {
+    let is_dated = text.len() >= 10 && text.as_bytes()[4] == b'-' && text.as_bytes()[0].is_ascii_digit();
+    match is_dated.then(|| Cell::of(text)) {
+        Some(cell) if matches!(cell.kind(), Some(Kind::Date | Kind::Datetime)) => cell,
+        _ => Cell::Text(text),
+    }
+}
+
+fn int(value: i64, scratch: &mut String) -> Found<'_> {
+    push_int(value, scratch);
+    Found::Value(Cell::Int(value), scratch)
+}
+
+/// `NaN` is a missing value, as pandas has it; infinities are texts, for no mean exists with them.
+fn float(value: f64, scratch: &str) -> Found<'_> {
+    let cell = if value.is_nan() {
+        Cell::Null("NaN")
+    } else if value.is_finite() {
+        Cell::Float(value)
+    } else {
+        Cell::Text(scratch)
+    };
+    Found::Value(cell, scratch)
+}
+
+fn decimal(unscaled: i128, scale: i32, scratch: &mut String) -> Found<'_> {
+    let scale = usize::try_from(scale).unwrap_or(0);
+    if unscaled < 0 {
+        scratch.push('-');
+    }
+    let digits = unscaled.unsigned_abs().to_string();
+    let whole = digits.len().saturating_sub(scale);
+    scratch.push_str(if whole == 0 { "0" } else { &digits[..whole] });
+    if scale > 0 {
+        let _ = write!(scratch, ".{:0>scale$}", &digits[whole..]);
+    }
+    let cell = match i64::try_from(unscaled) {
+        Ok(value) if scale == 0 => Cell::Int(value),
+        _ => scratch.parse().map_or(Cell::Text(scratch), Cell::Float),
+    };
+    Found::Value(cell, scratch)
+}
+
+fn big_endian(bytes: &[u8]) -> i128 {
+    let sign = if bytes.first().is_some_and(|first| *first >= 0x80) {
+        -1
+    } else {
+        0
+    };
+    bytes
+        .iter()
+        .fold(sign, |value, byte| (value << 8) | i128::from(*byte))
+}
+
+/// A floating point number of 16 bits, little-endian.
+fn half(bytes: &[u8]) -> f64 {
+    let bits = bytes.first_chunk().map_or(0, |bytes| u16::from_le_bytes(*bytes));
+    let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff) / 1024.0);
+    let magnitude = match exponent {
+        0 => fraction * 2f64.powi(-14),
+        0x1f if fraction > 0.0 => f64::NAN,
+        0x1f => f64::INFINITY,
+        _ => (1.0 + fraction) * 2f64.powi(exponent - 15),
+    };
+    if bits & 0x8000 == 0 { magnitude } else { -magnitude }
+}
+
+fn int96<'a>(value: &Int96, scratch: &'a mut String) -> Found<'a> {
+    let [low, high, day] = value.data() else {
+        return Found::Null;
+    };
+    let days = i64::from(*day) - JULIAN_DAY_OF_1970;
+    let nanos = (u64::from(*high) << 32 | u64::from(*low)) % NANOS_PER_DAY.unsigned_abs();
+    let nanos = i64::try_from(nanos).unwrap_or(0);
+    moment(days, nanos, false, scratch)
+}
+
+fn timestamp(value: i64, unit: Unit, utc: bool, scratch: &mut String) -> Found<'_> {
+    let per_day = unit.per_second() * SECONDS_PER_DAY;
+    let nanos = value.rem_euclid(per_day) * (1_000_000_000 / unit.per_second());
+    moment(value.div_euclid(per_day), nanos, utc, scratch)
+}
+
+fn moment(days: i64, nanos: i64, utc: bool, scratch: &mut String) -> Found<'_> {
+    push_date(days, scratch);
+    scratch.push(' ');
+    push_clock(nanos, Unit::Nanos, scratch);
+    if utc {
+        scratch.push_str("+00:00");
+    }
+    let micros = days
+        .checked_mul(SECONDS_PER_DAY * MICROS_PER_SECOND)
+        .and_then(|micros| micros.checked_add(nanos / 1_000));
+    let cell = micros.map_or(Cell::Text(scratch), |micros| Cell::Datetime {
+        micros,
+        zoned: utc,
+    });
+    Found::Value(cell, scratch)
+}
+
+fn push_int(value: i64, text: &mut String) {
+    let mut digits = [0; 20];
+    let mut start = digits.len();
+    let mut rest = value.unsigned_abs();
+    loop {
+        start -= 1;
+        digits[start] = b'0' + u8::try_from(rest % 10).unwrap_or(0);
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if value < 0 {
+        text.push('-');
+    }
+    text.push_str(std::str::from_utf8(&digits[start..]).unwrap_or(""));
+}
+
+fn push_padded(value: i64, width: usize, text: &mut String) {
+    let start = text.len();
+    push_int(value, text);
+    for _ in text.len() - start..width {
+        text.insert(start, '0');
+    }
+}
+
+/// Writes a day counted from 1970 (`2026-01-31`), by the civil calendar before 1582 too.
+fn push_date(days: i64, text: &mut String) {
+    let shifted = days.saturating_add(719_468);
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 {
+        month_from_march + 3
+    } else {
+        month_from_march - 9
+    };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    if year < 0 {
+        text.push('-');
+    }
+    push_padded(year.abs(), 4, text);
+    text.push('-');
+    push_padded(month, 2, text);
+    text.push('-');
+    push_padded(day, 2, text);
+}
+
+/// Writes a time of day (`12:30:00.5`), its fraction without trailing zeros.
+fn push_clock(value: i64, unit: Unit, text: &mut String) {
+    let (seconds, fraction) = (
+        value.div_euclid(unit.per_second()),
+        value.rem_euclid(unit.per_second()),
+    );
+    push_padded(seconds / 3_600, 2, text);
+    text.push(':');
+    push_padded(seconds / 60 % 60, 2, text);
+    text.push(':');
+    push_padded(seconds % 60, 2, text);
+    if fraction > 0 {
+        text.push('.');
+        push_padded(fraction, unit.digits(), text);
+        text.truncate(text.trim_end_matches('0').len());
+    }
+}
+
+/// Writes bytes as Python does (`b'\x00a'`).
+fn push_bytes(bytes: &[u8], text: &mut String) {
+    text.push_str("b'");
+    for byte in bytes {
+        match byte {
+            b'\'' | b'\\' => text.extend(['\\', char::from(*byte)]),
+            b' '..=b'~' => text.push(char::from(*byte)),
+            _ => {
+                let _ = write!(text, "\\x{byte:02x}");
+            }
+        }
+    }
+    text.push('\'');
+}

@@ -1,0 +1,51 @@
+//! The schema of Parquet: the types that `pandas.read_parquet` gives.
+
+use crate::data::profile::{ColumnProfile, TableProfile};
+
+use super::{SchemaColumn, fits_nanoseconds};
+
+pub(super) const READER: &str = "return pandas.read_parquet(path)";
+
+/// The columns of the data frame; a nested field is one column of objects, which is left out, as is what pandas reads as
+/// the index.
+pub(super) fn columns(table: &TableProfile, header: Option<&str>, index: &[String]) -> Vec<SchemaColumn> {
+    let is_inner = |name: &str| header.is_none() && (name.contains('.') || name.contains("[]"));
+    table
+        .columns
+        .iter()
+        .filter(|column| !is_inner(&column.name) && !index.contains(&column.name))
+        .map(|column| {
+            let nullable = column.null_count() > 0;
+            SchemaColumn {
+                name: column.name.clone(),
+                type_: column.type_,
+                dtype: dtype(column, nullable),
+                nullable,
+            }
+        })
+        .collect()
+}
+
+/// Decimals, days, times of day and bytes are Python objects in a data frame, and so of no type of pandas.
+fn dtype(column: &ColumnProfile, nullable: bool) -> Option<String> {
+    let declared = column.declared.as_deref()?;
+    if column.values == 0 {
+        return None;
+    }
+    let in_nanoseconds = || column.times.as_ref().is_some_and(fits_nanoseconds);
+    match declared {
+        "string" | "json" => Some("string".to_owned()),
+        "bool" => Some(if nullable { "boolean" } else { "bool" }.to_owned()),
+        "float16" | "float32" | "float64" => Some(declared.to_owned()),
+        _ if declared.starts_with("timestamp[") && in_nanoseconds() => {
+            let zone = if declared.ends_with("UTC]") { ", UTC" } else { "" };
+            Some(format!("datetime64[ns{zone}]"))
+        }
+        _ => match (declared.strip_prefix("uint"), declared.strip_prefix("int")) {
+            (Some(bits), _) if nullable => Some(format!("UInt{bits}")),
+            (_, Some(bits)) if nullable => Some(format!("Int{bits}")),
+            (None, None) => None,
+            _ => Some(declared.to_owned()),
+        },
+    }
+}

@@ -1,0 +1,182 @@
+//! The data context of a task, without running it: its samples are frozen in a folder that is gone afterwards.
+
+use std::path::PathBuf;
+
+use super::error::RunError;
+use super::execute::worker;
+use super::freeze::{INPUTS, freeze};
+use super::objects::Objects;
+use super::prepare::{agent_of, download_cache};
+use super::sources::{Given, Plan, plan, sample_names};
+use crate::api::limits::Limits;
+use crate::api::model::Model;
+use crate::api::values::Sample;
+use crate::api::{CodeGenTask, CodeGenTaskSpec};
+use crate::data::context::Context;
+use crate::data::profile::SampleProfile;
+use crate::engine::data::{DataReader as _, Described};
+use crate::engine::reader::WorkerReader;
+use crate::pipeline::task::{Task, resolve};
+
+/// What a task would send of its samples.
+#[derive(Debug)]
+pub struct TaskContext {
+    /// The task, whose settings hold.
+    pub task: Task,
+    /// The text and its budget; empty without samples.
+    pub context: Context,
+    /// What is known of each sample.
+    pub profiles: Vec<SampleProfile>,
+    /// Samples that cannot be had or described, by name. The context is that of the others.
+    pub failed: Vec<(String, RunError)>,
+}
+
+/// Settings in the place of those that the task has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ContextOverrides {
+    /// Representative rows of a sample.
+    pub max_sample_rows: Option<i32>,
+    /// Tokens of the context.
+    pub max_context_tokens: Option<i32>,
+}
+
+impl ContextOverrides {
+    fn apply(self, spec: &mut CodeGenTaskSpec) {
+        if self.max_sample_rows.is_some() {
+            spec.max_sample_rows = self.max_sample_rows;
+        }
+        if self.max_context_tokens.is_some() {
+            spec.limits.get_or_insert_with(Limits::default).max_context_tokens = self.max_context_tokens;
+        }
+    }
+}
+
+/// A task whose samples are these files, and where they lie.
+#[must_use]
+pub fn task_of_files(paths: &[PathBuf]) -> (CodeGenTask, Given) {
+    let names = sample_names(paths);
+    let sample = |name: &String| Sample {
+        name: name.clone(),
+        ..Sample::default()
+    };
+    let spec = CodeGenTaskSpec {
+        samples: names.iter().map(sample).collect(),
+        // It is never called; a task has one.
+        model: Some(Model {
+            name: Some("none".to_owned()),
+            ..Model::default()
+        }),
+        ..CodeGenTaskSpec::default()
+    };
+    let given = Given {
+        samples: names.into_iter().zip(paths.iter().cloned()).collect(),
+        ..Given::default()
+    };
+    (CodeGenTask::new("files", spec), given)
+}
+
+/// Freezes the sources of a task and describes its samples as a run would. One that cannot be read does not hide the
+/// others.
+pub async fn context_of(
+    object: &CodeGenTask,
+    objects: &Objects,
+    given: &Given,
+    overrides: ContextOverrides,
+) -> Result<TaskContext, RunError> {
+    let mut object = object.clone();
+    overrides.apply(&mut object.spec);
+    let agent = agent_of(&object, objects)?;
+    let mut sources = plan(&object, objects, given)?;
+    let folder = tempfile::tempdir().map_err(RunError::NoTemporaryFolder)?;
+    let samples = std::mem::take(&mut sources.samples);
+    let mut frozen = freeze(&sources, folder.path(), &download_cache()).await?;
+    let mut failed = Vec::new();
+    for sample in samples {
+        let name = sample.name.clone();
+        let alone = Plan {
+            samples: vec![sample],
+            ..Plan::default()
+        };
+        match freeze(&alone, folder.path(), &download_cache()).await {
+            Ok(one) => frozen.samples.extend(one.samples),
+            Err(error) => {
+                object.spec.samples.retain(|sample| sample.name != name);
+                failed.push((name, error.into()));
+            }
+        }
+    }
+    let task = resolve(&object, agent, frozen).map_err(RunError::Unresolved)?;
+    let sources = task.samples.iter().map(|sample| {
+        (
+            sample.name.clone(),
+            folder.path().join(INPUTS).join(&sample.file_name),
+        )
+    });
+    let reader = WorkerReader {
+        client: worker()?,
+        sources: sources.collect(),
+    };
+    let (task, described) = describe(&reader, task, &mut failed).await;
+    Ok(TaskContext {
+        task,
+        context: described.context,
+        profiles: serde_json::from_slice(&described.profiles).unwrap_or_default(),
+        failed,
+    })
+}
+
+/// Describes all samples at once, as a run does. When that fails, those that cannot be described alone are left out.
+async fn describe(
+    reader: &WorkerReader,
+    mut task: Task,
+    failed: &mut Vec<(String, RunError)>,
+) -> (Task, Described) {
+    let error = match reader.describe(&task).await {
+        Ok(described) => return (task, described),
+        Err(error) => error,
+    };
+    let all = std::mem::take(&mut task.samples);
+    let before = failed.len();
+    for sample in &all {
+        task.samples = vec![sample.clone()];
+        match reader.describe(&task).await {
+            Ok(_) => {}
+            Err(source) => {
+                let name = sample.name.clone();
+                failed.push((name.clone(), RunError::Sample { name, source }));
+            }
+        }
+    }
+    let is_readable = |name: &str| failed.iter().all(|(other, _)| other != name);
+    task.samples = all;
+    task.samples.retain(|sample| is_readable(&sample.name));
+    match reader.describe(&task).await {
+        Ok(described) if failed.len() > before => (task, described),
+        // Each can be described alone and all together cannot, as in a run.
+        Ok(_) | Err(_) => {
+            let names: Vec<_> = task.samples.iter().map(|sample| sample.name.as_str()).collect();
+            let name = names.join(", ");
+            failed.push((name.clone(), RunError::Sample { name, source: error }));
+            task.samples.clear();
+            (task, Described::default())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_the_samples_of_a_task_that_is_named_after_them() {
+        let (task, given) = task_of_files(&["b/orders.csv".into(), "a/orders.tsv".into()]);
+        let names: Vec<_> = task
+            .spec
+            .samples
+            .iter()
+            .map(|sample| sample.name.as_str())
+            .collect();
+        assert_eq!(names, ["orders", "orders_2"]);
+        assert_eq!(given.samples["orders_2"], PathBuf::from("a/orders.tsv"));
+    }
+}

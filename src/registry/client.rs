@@ -1,0 +1,236 @@
+//! Speaks to registries.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use backon::{ExponentialBuilder, Retryable as _};
+use futures::{StreamExt as _, TryStreamExt as _};
+use http::HeaderValue;
+use oci_client::client::{Certificate, CertificateEncoding, ClientConfig, ClientProtocol};
+use oci_client::errors::OciDistributionError;
+use oci_client::secrets::RegistryAuth;
+use oci_client::{Client, Reference};
+use tokio_util::io::ReaderStream;
+
+use super::credentials::Credentials;
+use super::error::{RegistryError, is_not_found};
+use super::layout::{Blob, Layout};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const READ_TIMEOUT: Duration = Duration::from_mins(1);
+const UPLOADS_AT_ONCE: usize = 3;
+const TRIES: usize = 4;
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+
+/// How registries are reached.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    /// Hosts (`registry.example:5000`) that are spoken to without TLS.
+    pub insecure_hosts: Vec<String>,
+    /// Further certificate authorities, PEM files.
+    pub authorities: Vec<PathBuf>,
+    /// What is shown to whom.
+    pub credentials: Credentials,
+}
+
+/// What to do with a tag that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// Take its digest and push nothing.
+    Adopt,
+    /// Push, and move the tag.
+    Replace,
+}
+
+/// What a push came to.
+#[derive(serde::Serialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Pushed {
+    /// Digest of the manifest that the tag has now, as the registry tells it.
+    pub digest: String,
+    /// Whether it was there before.
+    pub adopted: bool,
+    /// Bytes of the blobs that were uploaded; the registry had the others.
+    pub uploaded_bytes: u64,
+}
+
+/// A client of registries.
+pub struct Registry {
+    client: Client,
+    credentials: Credentials,
+}
+
+impl Registry {
+    /// A client; fails when a certificate authority cannot be read.
+    pub fn new(access: &Access) -> Result<Self, RegistryError> {
+        let mut extra_root_certificates = Vec::new();
+        for path in &access.authorities {
+            let data = std::fs::read(path)
+                .map_err(|error| RegistryError::Setup(format!("cannot read {}: {error}", path.display())))?;
+            extra_root_certificates.push(Certificate {
+                encoding: CertificateEncoding::Pem,
+                data,
+            });
+        }
+        let config = ClientConfig {
+            protocol: ClientProtocol::HttpsExcept(access.insecure_hosts.clone()),
+            extra_root_certificates,
+            connect_timeout: Some(CONNECT_TIMEOUT),
+            read_timeout: Some(READ_TIMEOUT),
+            use_monolithic_push: true,
+            user_agent: concat!("codegen-operator/", env!("CARGO_PKG_VERSION")),
+            ..ClientConfig::default()
+        };
+        let client = Client::try_from(config).map_err(|error| RegistryError::Setup(error.to_string()))?;
+        Ok(Self {
+            client,
+            credentials: access.credentials.clone(),
+        })
+    }
+
+    /// The digest that a reference has; `None` where it is not there.
+    pub async fn digest(&self, reference: &str) -> Result<Option<String>, RegistryError> {
+        let target = Target::of(reference, &self.credentials)?;
+        self.find(&target).await
+    }
+
+    /// Pushes `layout` and returns what the registry holds afterwards under `reference`.
+    pub async fn push(
+        &self,
+        layout: &Layout,
+        reference: &str,
+        existing: Existing,
+    ) -> Result<Pushed, RegistryError> {
+        let target = Target::of(reference, &self.credentials)?;
+        if existing == Existing::Adopt
+            && let Some(digest) = self.find(&target).await?
+        {
+            return Ok(Pushed {
+                digest,
+                adopted: true,
+                uploaded_bytes: 0,
+            });
+        }
+        self.authenticate_for_push(&target).await?;
+        let uploads = futures::stream::iter(&layout.blobs).map(|blob| self.upload(&target, blob));
+        let uploaded: Vec<u64> = uploads.buffer_unordered(UPLOADS_AT_ONCE).try_collect().await?;
+        self.put_manifest(&target, layout).await?;
+        let found = self.find(&target).await?.unwrap_or_default();
+        if found != layout.manifest.digest {
+            return Err(RegistryError::Overtaken {
+                reference: reference.to_owned(),
+                pushed: layout.manifest.digest.clone(),
+                found,
+            });
+        }
+        Ok(Pushed {
+            digest: found,
+            adopted: false,
+            uploaded_bytes: uploaded.iter().sum(),
+        })
+    }
+
+    async fn find(&self, target: &Target) -> Result<Option<String>, RegistryError> {
+        retried(|| async {
+            match self
+                .client
+                .fetch_manifest_digest(&target.reference, &target.auth)
+                .await
+            {
+                Ok(digest) => Ok(Some(digest)),
+                Err(error) if is_not_found(&error) => Ok(None),
+                Err(error) => Err(target.failed("to say which digest the tag has", &error)),
+            }
+        })
+        .await
+    }
+
+    async fn authenticate_for_push(&self, target: &Target) -> Result<(), RegistryError> {
+        retried(|| async {
+            let operation = oci_client::RegistryOperation::Push;
+            let authenticated = self.client.auth(&target.reference, &target.auth, operation).await;
+            authenticated
+                .map(drop)
+                .map_err(|error| target.failed("the login", &error))
+        })
+        .await
+    }
+
+    /// Uploads a blob unless it is there; returns the bytes that it took.
+    async fn upload(&self, target: &Target, blob: &Blob) -> Result<u64, RegistryError> {
+        let digest = &blob.descriptor.digest;
+        let what = format!("the upload of the blob {digest}");
+        retried(|| async {
+            let exists = self.client.blob_exists(&target.reference, digest).await;
+            if exists.map_err(|error| target.failed(&what, &error))? {
+                return Ok(0);
+            }
+            let unreadable = |error: std::io::Error| target.failed(&what, &error.into());
+            let mut file = blob.file.try_clone().map_err(unreadable)?;
+            // Clones share their position, and a try before this one may have read a part.
+            std::io::Seek::rewind(&mut file).map_err(unreadable)?;
+            let content = ReaderStream::new(tokio::fs::File::from_std(file)).map_err(Into::into);
+            let size = blob.descriptor.size;
+            let pushed = self
+                .client
+                .push_blob_stream(&target.reference, content, digest, Some(size))
+                .await;
+            pushed.map(|_| size).map_err(|error| target.failed(&what, &error))
+        })
+        .await
+    }
+
+    async fn put_manifest(&self, target: &Target, layout: &Layout) -> Result<(), RegistryError> {
+        let media_type = HeaderValue::from_str(&layout.manifest.media_type)
+            .map_err(|error| RegistryError::Setup(error.to_string()))?;
+        retried(|| async {
+            let bytes = layout.manifest_bytes.clone();
+            let pushed = self
+                .client
+                .push_manifest_raw(&target.reference, bytes, media_type.clone())
+                .await;
+            pushed
+                .map(drop)
+                .map_err(|error| target.failed("the upload of the manifest", &error))
+        })
+        .await
+    }
+}
+
+/// Where to push, and as whom.
+struct Target {
+    reference: Reference,
+    auth: RegistryAuth,
+}
+
+impl Target {
+    fn of(reference: &str, credentials: &Credentials) -> Result<Self, RegistryError> {
+        let parsed: Reference =
+            reference
+                .parse()
+                .map_err(|error: oci_client::ParseError| RegistryError::Reference {
+                    reference: reference.to_owned(),
+                    reason: error.to_string(),
+                })?;
+        Ok(Self {
+            auth: credentials.for_host(parsed.resolve_registry()),
+            reference: parsed,
+        })
+    }
+
+    fn failed(&self, what: &str, error: &OciDistributionError) -> RegistryError {
+        RegistryError::of(self.reference.resolve_registry(), what, error)
+    }
+}
+
+/// Again after about a half, one and two seconds while the registry does not answer or fails.
+async fn retried<T, F>(request: impl FnMut() -> F) -> Result<T, RegistryError>
+where
+    F: Future<Output = Result<T, RegistryError>>,
+{
+    let pauses = ExponentialBuilder::default()
+        .with_min_delay(FIRST_PAUSE)
+        .with_max_times(TRIES - 1)
+        .with_jitter();
+    request.retry(pauses).when(RegistryError::is_transient).await
+}

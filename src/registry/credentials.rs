@@ -1,0 +1,177 @@
+//! Credentials from a `.dockerconfigjson`, as Kubernetes keeps them in Secrets of type `kubernetes.io/dockerconfigjson`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use oci_client::secrets::RegistryAuth;
+use serde::Deserialize;
+
+/// Why a file with credentials cannot be used. No message quotes the file.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum CredentialsError {
+    /// It is no JSON of that shape.
+    #[error("the registry credentials are no .dockerconfigjson: line {line}, column {column}")]
+    Json {
+        /// Where.
+        line: usize,
+        /// Where in the line.
+        column: usize,
+    },
+    /// `auth` is not `user:password` in base64.
+    #[error("the registry credentials for {0}: `auth` is not `user:password` in base64")]
+    Auth(String),
+}
+
+/// Credentials by registry.
+#[derive(Clone, Default)]
+pub struct Credentials {
+    by_host: BTreeMap<String, Login>,
+}
+
+#[derive(Clone)]
+struct Login {
+    user: String,
+    password: String,
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_set().entries(self.by_host.keys()).finish()
+    }
+}
+
+#[derive(Deserialize)]
+struct ConfigFile {
+    #[serde(default)]
+    auths: BTreeMap<String, AuthEntry>,
+}
+
+#[derive(Deserialize)]
+struct AuthEntry {
+    #[serde(default)]
+    auth: String,
+    #[serde(default)]
+    username: String,
+    #[serde(default)]
+    password: String,
+}
+
+impl Credentials {
+    /// Reads the content of a `.dockerconfigjson`.
+    pub fn from_docker_config(json: &[u8]) -> Result<Self, CredentialsError> {
+        let file: ConfigFile = serde_json::from_slice(json).map_err(|error| CredentialsError::Json {
+            line: error.line(),
+            column: error.column(),
+        })?;
+        let mut by_host = BTreeMap::new();
+        for (key, entry) in file.auths {
+            let host = host_of(&key).to_owned();
+            if let Some(login) = login(&host, entry)? {
+                by_host.insert(host, login);
+            }
+        }
+        Ok(Self { by_host })
+    }
+
+    /// What to show to the registry of this host; anonymous where nothing is known.
+    #[must_use]
+    pub fn for_host(&self, host: &str) -> RegistryAuth {
+        self.by_host
+            .get(host_of(host))
+            .map_or(RegistryAuth::Anonymous, |login| {
+                RegistryAuth::Basic(login.user.clone(), login.password.clone())
+            })
+    }
+}
+
+fn login(host: &str, entry: AuthEntry) -> Result<Option<Login>, CredentialsError> {
+    if !entry.username.is_empty() {
+        return Ok(Some(Login {
+            user: entry.username,
+            password: entry.password,
+        }));
+    }
+    if entry.auth.is_empty() {
+        return Ok(None);
+    }
+    let invalid = || CredentialsError::Auth(host.to_owned());
+    let bytes = STANDARD.decode(entry.auth.trim()).map_err(|_| invalid())?;
+    let text = String::from_utf8(bytes).map_err(|_| invalid())?;
+    let (user, password) = text.split_once(':').ok_or_else(invalid)?;
+    Ok(Some(Login {
+        user: user.to_owned(),
+        password: password.to_owned(),
+    }))
+}
+
+/// The host of a key: `https://registry.example:5000/v1/` is `registry.example:5000`; all names of Docker Hub are one.
+fn host_of(key: &str) -> &str {
+    let key = key
+        .strip_prefix("https://")
+        .or_else(|| key.strip_prefix("http://"))
+        .unwrap_or(key);
+    let host = key.split('/').next().unwrap_or(key);
+    match host {
+        "docker.io" | "registry-1.docker.io" | "registry.hub.docker.com" => "index.docker.io",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn credentials(json: &str) -> Credentials {
+        Credentials::from_docker_config(json.as_bytes()).unwrap()
+    }
+
+    #[rstest]
+    #[case("registry.example:5000", "registry.example:5000")]
+    #[case("https://registry.example:5000/v1/", "registry.example:5000")]
+    #[case("https://index.docker.io/v1/", "docker.io")]
+    fn a_key_names_its_host(#[case] key: &str, #[case] host: &str) {
+        let found = credentials(&format!(
+            r#"{{"auths": {{"{key}": {{"auth": "{}"}}}}}}"#,
+            STANDARD.encode("a:b:c")
+        ));
+        assert_eq!(
+            found.for_host(host),
+            RegistryAuth::Basic("a".into(), "b:c".into())
+        );
+        assert_eq!(found.for_host("other.example"), RegistryAuth::Anonymous);
+    }
+
+    #[test]
+    fn user_and_password_may_stand_apart() {
+        let found = credentials(r#"{"auths": {"r": {"username": "a", "password": "b"}, "empty": {}}}"#);
+        assert_eq!(found.for_host("r"), RegistryAuth::Basic("a".into(), "b".into()));
+        assert_eq!(found.for_host("empty"), RegistryAuth::Anonymous);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named_and_never_quoted() {
+        let of = |json: &str| {
+            Credentials::from_docker_config(json.as_bytes())
+                .unwrap_err()
+                .to_string()
+        };
+        assert_eq!(
+            of(r#"{"auths": {"r": {"auth": "hunter2"#),
+            "the registry credentials are no .dockerconfigjson: line 1, column 33"
+        );
+        assert_eq!(
+            of(r#"{"auths": {"r": {"auth": "hunter2!"}}}"#),
+            "the registry credentials for r: `auth` is not `user:password` in base64"
+        );
+    }
+
+    #[test]
+    fn debug_shows_hosts_and_no_password() {
+        let found = credentials(r#"{"auths": {"r": {"username": "a", "password": "hunter2"}}}"#);
+        assert_eq!(format!("{found:?}"), r#"{"r"}"#);
+    }
+}

@@ -1,0 +1,171 @@
+//! Why a registry did not do what it was asked, and whether asking again may help.
+
+use oci_client::errors::{OciDistributionError, OciErrorCode};
+
+use crate::pipeline::stage::Category;
+
+use super::layout::LayoutError;
+
+/// A request to a registry that failed.
+#[derive(Debug, thiserror::Error)]
+pub enum RegistryError {
+    /// The reference is not one.
+    #[error("{reference:?} is no image reference ({reason}); write registry/repository:tag")]
+    Reference {
+        /// As it was given.
+        reference: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The settings of the client cannot be used.
+    #[error("cannot set up the client for registries: {0}")]
+    Setup(String),
+    /// The layout is not what it says.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// No address is known for the host of the registry.
+    #[error(
+        "no address is known for the registry {registry}; check its name, and that the cluster's DNS knows it"
+    )]
+    UnknownHost {
+        /// Host of the registry.
+        registry: String,
+    },
+    /// The registry refused the credentials, or asks for some.
+    #[error("{registry} refused {what}: {reason}; check the credentials for it and what they may do")]
+    Refused {
+        /// Host of the registry.
+        registry: String,
+        /// What was asked.
+        what: String,
+        /// What it said.
+        reason: String,
+    },
+    /// The registry cannot take the request as it is.
+    #[error("{registry} rejected {what}: {reason}")]
+    Rejected {
+        /// Host of the registry.
+        registry: String,
+        /// What was asked.
+        what: String,
+        /// What it said.
+        reason: String,
+    },
+    /// The registry did not answer, or failed.
+    #[error("{registry} did not do {what}: {reason}")]
+    Unavailable {
+        /// Host of the registry.
+        registry: String,
+        /// What was asked.
+        what: String,
+        /// What happened.
+        reason: String,
+    },
+    /// What the registry holds afterwards is not what was pushed.
+    #[error(
+        "{reference} has the digest {found} after {pushed} was pushed: someone else pushed it at the same time"
+    )]
+    Overtaken {
+        /// The reference.
+        reference: String,
+        /// Digest of what was pushed.
+        pushed: String,
+        /// Digest that is there.
+        found: String,
+    },
+}
+
+impl RegistryError {
+    /// What kind of failure it is: trying again helps against `Infrastructure` alone.
+    #[must_use]
+    pub const fn category(&self) -> Category {
+        match self {
+            Self::Reference { .. }
+            | Self::UnknownHost { .. }
+            | Self::Setup(_)
+            | Self::Refused { .. }
+            | Self::Rejected { .. } => Category::Configuration,
+            Self::Layout(_) | Self::Unavailable { .. } | Self::Overtaken { .. } => Category::Infrastructure,
+        }
+    }
+
+    /// Whether the same request may succeed in a moment.
+    pub(super) const fn is_transient(&self) -> bool {
+        matches!(self, Self::Unavailable { .. })
+    }
+
+    /// Sorts an answer of `registry` to `what`.
+    pub(super) fn of(registry: &str, what: &str, error: &OciDistributionError) -> Self {
+        let (registry, what) = (registry.to_owned(), what.to_owned());
+        let reason = reason(error);
+        if reason.contains("dns error") {
+            return Self::UnknownHost { registry };
+        }
+        match status(error) {
+            Some(401 | 403) => Self::Refused {
+                registry,
+                what,
+                reason,
+            },
+            Some(code) if code < 500 && !matches!(code, 408 | 425 | 429) => Self::Rejected {
+                registry,
+                what,
+                reason,
+            },
+            Some(_) | None => Self::Unavailable {
+                registry,
+                what,
+                reason,
+            },
+        }
+    }
+}
+
+/// The HTTP status that stands behind an error, where it tells one.
+fn status(error: &OciDistributionError) -> Option<u16> {
+    match error {
+        OciDistributionError::AuthenticationFailure(_) | OciDistributionError::UnauthorizedError { .. } => {
+            Some(401)
+        }
+        OciDistributionError::ServerError { code, .. } => Some(*code),
+        OciDistributionError::ImageManifestNotFoundError(_) => Some(404),
+        OciDistributionError::RequestError(error) => error.status().map(|status| status.as_u16()),
+        OciDistributionError::RegistryError { envelope, .. } => {
+            let code = envelope.errors.first().map(|error| &error.code)?;
+            Some(match code {
+                OciErrorCode::Unauthorized => 401,
+                OciErrorCode::Denied => 403,
+                OciErrorCode::Toomanyrequests => 429,
+                _ => 400,
+            })
+        }
+        _ => None,
+    }
+}
+
+/// The error with its causes: a client names the URL only, the cause behind it says what happened.
+fn reason(error: &OciDistributionError) -> String {
+    let mut reason = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        let text = inner.to_string();
+        if !reason.contains(&text) {
+            reason = format!("{reason}: {text}");
+        }
+        cause = inner.source();
+    }
+    reason
+}
+
+/// Whether the registry says that there is no such thing.
+pub(super) fn is_not_found(error: &OciDistributionError) -> bool {
+    match error {
+        OciDistributionError::RegistryError { envelope, .. } => envelope.errors.iter().any(|error| {
+            matches!(
+                error.code,
+                OciErrorCode::ManifestUnknown | OciErrorCode::NameUnknown | OciErrorCode::NotFound
+            )
+        }),
+        other => status(other) == Some(404),
+    }
+}

@@ -1,0 +1,11 @@
+//! OCI registries: which digest a tag has, and pushing an image that lies on disk as an OCI image layout.
+
+mod client;
+mod credentials;
+mod error;
+mod layout;
+
+pub use client::{Access, Existing, Pushed, Registry};
+pub use credentials::{Credentials, CredentialsError};
+pub use error::RegistryError;
+pub use layout::{Layout, LayoutError, Limits};

@@ -1,0 +1,248 @@
+//! `kubectl-codegen context` from outside: what it prints is what a task sends.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests say what they expect"
+)]
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::{contains, starts_with};
+use serde_json::Value;
+use support::{examples, expect_code, manifest, program};
+
+fn context(folder: &Path) -> Command {
+    let mut command = Command::cargo_bin("kubectl-codegen").unwrap();
+    command
+        .current_dir(folder)
+        .arg("context")
+        .env_remove("OPENAI_API_KEY")
+        .env_remove("ANTHROPIC_API_KEY")
+        .env_remove("NO_COLOR");
+    command
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
+}
+
+const TASK: &str = "\
+apiVersion: codegen-operator.dev/v1alpha1
+kind: CodeGenTask
+metadata: {name: sum}
+spec:
+  prompt: add the numbers
+  model: {name: some-model, apiKeySecretRef: {name: absent, key: api-key}}
+  maxSampleRows: 1
+  samples: [{name: a, inline: \"x,y\\n1,2\\n3,4\\n5,\\n\"}]
+";
+
+#[test]
+fn the_text_is_byte_for_byte_what_a_run_puts_into_its_prompts() {
+    let example = examples().join("penguins");
+    let run = tempfile::tempdir().unwrap();
+    let done = program(run.path())
+        .args(manifest(&example))
+        .arg("--replay")
+        .arg(example.join("replies.jsonl"))
+        .output()
+        .unwrap();
+    expect_code(&done, 0);
+    let elsewhere = folder(&[]);
+    let printed = context(elsewhere.path())
+        .args(manifest(&example))
+        .output()
+        .unwrap();
+    expect_code(&printed, 0);
+    let sent = fs::read_to_string(run.path().join("data-context.txt")).unwrap();
+    assert_eq!(stdout(&printed), sent);
+    let conversation = fs::read_to_string(run.path().join("conversation.jsonl")).unwrap();
+    let quoted = Value::from(sent.trim_end()).to_string();
+    assert!(conversation.contains(quoted.trim_matches('"')));
+}
+
+#[test]
+fn it_needs_no_key_says_nothing_else_and_leaves_nothing_behind() {
+    let folder = folder(&[("task.yaml", TASK)]);
+    let scratch = tempfile::tempdir().unwrap();
+    context(folder.path())
+        .env("TMPDIR", scratch.path())
+        .args(["-f", "task.yaml"])
+        .assert()
+        .success()
+        .stdout(starts_with("## a (a.csv): CSV, 3 rows, 2 columns\n"))
+        .stderr("");
+    let left: Vec<_> = fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(left, ["task.yaml"]);
+    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn rows_and_tokens_are_those_of_the_task_unless_the_command_line_says_others() {
+    let folder = folder(&[("task.yaml", TASK)]);
+    let rows = |arguments: &[&str]| {
+        let output = context(folder.path())
+            .args(["-f", "task.yaml", "-o", "json"])
+            .args(arguments)
+            .output()
+            .unwrap();
+        expect_code(&output, 0);
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let shown = document["samples"][0]["content"]["table"]["rows"]
+            .as_array()
+            .unwrap()
+            .len();
+        (document["maxSampleRows"].clone(), shown)
+    };
+    assert_eq!(rows(&[]), (1.into(), 1));
+    assert_eq!(rows(&["--max-sample-rows", "0"]), (0.into(), 0));
+    assert!(rows(&["--max-sample-rows", "3"]).1 > 1);
+}
+
+#[test]
+fn what_does_not_fit_the_tokens_is_named() {
+    let penguins = examples().join("penguins/penguins.csv");
+    let folder = folder(&[]);
+    let output = context(folder.path())
+        .args(["-o", "json", "--max-context-tokens", "200"])
+        .arg(penguins)
+        .output()
+        .unwrap();
+    expect_code(&output, 0);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(document["estimatedTokens"].as_u64().unwrap() <= 200);
+    assert!(
+        document["cut"][0].as_str().unwrap().starts_with("penguins: "),
+        "{document:#}"
+    );
+    assert_eq!(document["samples"][0]["content"]["table"]["records"], 344);
+}
+
+#[test]
+fn one_bad_file_does_not_hide_the_others() {
+    let folder = folder(&[("good.csv", "a,b\n1,2\n")]);
+    context(folder.path())
+        .args(["good.csv", "absent.csv", "."])
+        .assert()
+        .code(2)
+        .stdout(starts_with("## good (good.csv): CSV, 1 row, 2 columns\n").and(contains("absent").not()))
+        .stderr(
+            contains("error: absent: cannot read absent.csv: ")
+                .and(contains("correct the path"))
+                .and(contains(". is not a file")),
+        );
+    let output = context(folder.path())
+        .args(["-o", "json", "absent.csv", "good.csv"])
+        .output()
+        .unwrap();
+    expect_code(&output, 2);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["failed"][0]["sample"], "absent");
+    assert_eq!(document["samples"][0]["name"], "good");
+}
+
+#[test]
+fn several_tasks_are_told_apart() {
+    let folder = folder(&[]);
+    context(folder.path())
+        .arg("-k")
+        .arg(examples().join("csv-batch"))
+        .assert()
+        .success()
+        .stdout(
+            starts_with("==> sales-marketplace <==\n## sales (sales.csv): ")
+                .and(contains("==> sales-webshop <==\n")),
+        );
+    let output = context(folder.path())
+        .args(["-o", "yaml", "-k"])
+        .arg(examples().join("csv-batch"))
+        .output()
+        .unwrap();
+    expect_code(&output, 0);
+    let document: Value = serde_saphyr::from_str(&stdout(&output)).unwrap();
+    assert_eq!(document["items"][2]["task"], "sales-webshop");
+}
+
+#[test]
+fn the_schema_is_printed_as_one_module() {
+    let folder = folder(&[]);
+    context(folder.path())
+        .args(["-o", "pandera"])
+        .arg(examples().join("multi-input/orders.csv"))
+        .arg(examples().join("multi-input/customers.csv"))
+        .assert()
+        .success()
+        .stdout(contains("orders_schema = ").and(contains("def read_customers(path):")));
+}
+
+#[test]
+fn a_task_without_samples_sends_nothing() {
+    let folder = folder(&[]);
+    context(folder.path())
+        .arg("-f")
+        .arg(examples().join("prompt-only"))
+        .assert()
+        .success()
+        .stdout("")
+        .stderr("");
+}
+
+#[test]
+fn a_wrong_command_line_says_what_to_write() {
+    let folder = folder(&[("a.csv", "a\n1\n"), ("task.yaml", TASK)]);
+    let wrong: [(&[&str], &str); 5] = [
+        (&[], "<FILE|--filename"),
+        (&["a.csv", "-f", "task.yaml"], "cannot be used with"),
+        (&["a.csv", "--max-sample-rows", "10001"], "--max-sample-rows"),
+        (&["a.csv", "--max-context-tokens", "199"], "200..=1000000"),
+        (&["a.csv", "--plot", "-o", "json"], "leave out -o"),
+    ];
+    for (arguments, said) in wrong {
+        context(folder.path())
+            .args(arguments)
+            .assert()
+            .code(2)
+            .stdout("")
+            .stderr(contains(said));
+    }
+    context(folder.path())
+        .args(["-f", "task.yaml", "--sample", "b=a.csv"])
+        .assert()
+        .code(2)
+        .stderr(contains("the task has no sample of that name; it has a"));
+}
+
+#[test]
+fn completion_and_help_know_the_command() {
+    let folder = folder(&[]);
+    let mut command = Command::cargo_bin("kubectl-codegen").unwrap();
+    command
+        .current_dir(folder.path())
+        .args(["completion", "bash"])
+        .assert()
+        .success()
+        .stdout(contains("--max-context-tokens"));
+    context(folder.path())
+        .arg("--help")
+        .assert()
+        .success()
+        .stdout(contains("Examples:").and(contains("130  interrupted")));
+}

@@ -1,0 +1,339 @@
+//! `push-layout` against a real registry with htpasswd.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests say what they expect"
+)]
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+const USER: &str = "builder";
+const PASSWORD: &str = "hunter-22-builder";
+const HTPASSWD: &str = "builder:$2y$04$f3.9yIwK1ciRXjEYTiOmAehOOU2k4KBQ281QlBg8/BAs9ugDWr3rW\n";
+const START: Duration = Duration::from_mins(1);
+
+/// A registry of its own on a free port of the loopback; ends with the test.
+struct Registry {
+    host: String,
+    folder: tempfile::TempDir,
+    process: Child,
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Registry {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let port = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
+        let host = format!("127.0.0.1:{port}");
+        fs::write(folder.path().join("htpasswd"), HTPASSWD).unwrap();
+        let storage = folder.path().join("storage");
+        let config = json!({
+            "version": "0.1",
+            "log": {"level": "error"},
+            "storage": {"filesystem": {"rootdirectory": storage}},
+            "http": {"addr": host},
+            "auth": {"htpasswd": {"realm": "tests", "path": folder.path().join("htpasswd")}},
+        });
+        let config_file = folder.path().join("config.yml");
+        fs::write(&config_file, config.to_string()).unwrap();
+        let process = Command::new("docker-registry")
+            .arg("serve")
+            .arg(&config_file)
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(folder.path().join("log")).unwrap())
+            .spawn()
+            .expect("docker-registry cannot be started: run `make test`, which installs it, or `apt-get install docker-registry`");
+        let mut registry = Self {
+            host,
+            folder,
+            process,
+        };
+        registry.wait();
+        registry
+    }
+
+    fn wait(&mut self) {
+        let deadline = Instant::now() + START;
+        while TcpStream::connect(&self.host).is_err() {
+            let ended = self.process.try_wait().unwrap();
+            assert!(
+                ended.is_none() && Instant::now() < deadline,
+                "the registry did not start: {}",
+                fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+            );
+            std::thread::yield_now();
+        }
+    }
+
+    fn reference(&self, tag: &str) -> String {
+        format!("{}/environments:{tag}", self.host)
+    }
+
+    fn credentials(&self, password: &str) -> tempfile::NamedTempFile {
+        let auth = base64::engine::general_purpose::STANDARD.encode(format!("{USER}:{password}"));
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(
+            file.path(),
+            json!({"auths": {&self.host: {"auth": auth}}}).to_string(),
+        )
+        .unwrap();
+        file
+    }
+
+    fn push(&self, layout: &Path, tag: &str, arguments: &[&str]) -> Output {
+        self.push_as(PASSWORD, layout, tag, arguments)
+    }
+
+    fn push_as(&self, password: &str, layout: &Path, tag: &str, arguments: &[&str]) -> Output {
+        let credentials = self.credentials(password);
+        push_layout(layout, &self.reference(tag))
+            .arg("--credentials")
+            .arg(credentials.path())
+            .args(["--insecure-registry", &self.host])
+            .args(arguments)
+            .output()
+            .unwrap()
+    }
+
+    /// Names of the blobs that it stores.
+    fn stored(&self) -> Vec<String> {
+        let blobs = self.folder.path().join("storage/docker/registry/v2/blobs/sha256");
+        let Ok(prefixes) = fs::read_dir(blobs) else {
+            return Vec::new();
+        };
+        let inside = |prefix: fs::DirEntry| fs::read_dir(prefix.path()).unwrap();
+        let names = prefixes.map(Result::unwrap).flat_map(inside);
+        names
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect()
+    }
+}
+
+fn push_layout(layout: &Path, reference: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_codegen-operator"));
+    command.arg("push-layout").arg(layout).arg(reference);
+    // The registry is on the loopback: a proxy of the machine has no part in it.
+    command.env("NO_PROXY", "127.0.0.1");
+    command
+}
+
+fn blob(folder: &Path, bytes: &[u8]) -> Value {
+    let hex: String = Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    fs::write(folder.join("blobs/sha256").join(&hex), bytes).unwrap();
+    json!({"digest": format!("sha256:{hex}"), "size": bytes.len()})
+}
+
+fn typed(mut descriptor: Value, media_type: &str) -> Value {
+    descriptor["mediaType"] = media_type.into();
+    descriptor
+}
+
+/// An image of two layers, one of them larger than what is read at once; its digest.
+fn layout(folder: &Path, first_layer: &[u8]) -> String {
+    fs::create_dir_all(folder.join("blobs/sha256")).unwrap();
+    let layer_type = "application/vnd.oci.image.layer.v1.tar";
+    let manifest = json!({
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.manifest.v1+json",
+        "config": typed(blob(folder, b"{}"), "application/vnd.oci.image.config.v1+json"),
+        "layers": [
+            typed(blob(folder, first_layer), layer_type),
+            typed(blob(folder, &vec![7; 3_000_000]), layer_type),
+        ],
+    });
+    let manifest = typed(
+        blob(folder, manifest.to_string().as_bytes()),
+        "application/vnd.oci.image.manifest.v1+json",
+    );
+    let digest = manifest["digest"].as_str().unwrap().to_owned();
+    fs::write(
+        folder.join("index.json"),
+        json!({"manifests": [manifest]}).to_string(),
+    )
+    .unwrap();
+    digest
+}
+
+fn result(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+#[test]
+fn an_image_is_pushed_once_and_then_adopted() {
+    let registry = Registry::start();
+    let folder = tempfile::tempdir().unwrap();
+    let digest = layout(folder.path(), b"a layer");
+    let first = registry.push(folder.path(), "3f2a", &[]);
+    assert_eq!(
+        result(&first),
+        json!({"digest": digest, "adopted": false, "uploadedBytes": 3_000_009})
+    );
+    let again = registry.push(folder.path(), "3f2a", &[]);
+    assert_eq!(
+        result(&again),
+        json!({"digest": digest, "adopted": true, "uploadedBytes": 0})
+    );
+    let under_another_tag = registry.push(folder.path(), "77aa", &[]);
+    assert_eq!(
+        result(&under_another_tag),
+        json!({"digest": digest, "adopted": false, "uploadedBytes": 0})
+    );
+    assert!(again.status.success() && under_another_tag.status.success());
+}
+
+#[test]
+fn a_tag_that_is_there_keeps_its_image_unless_it_is_to_be_replaced() {
+    let registry = Registry::start();
+    let (old, new) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let old_digest = layout(old.path(), b"old");
+    let new_digest = layout(new.path(), b"new");
+    registry.push(old.path(), "3f2a", &[]);
+    assert_eq!(
+        result(&registry.push(new.path(), "3f2a", &[]))["digest"],
+        old_digest
+    );
+    let replaced = registry.push(new.path(), "3f2a", &["--replace"]);
+    assert_eq!(
+        result(&replaced),
+        json!({"digest": new_digest, "adopted": false, "uploadedBytes": 3})
+    );
+}
+
+#[test]
+fn the_result_also_lies_in_a_file_for_the_termination_message() {
+    let registry = Registry::start();
+    let folder = tempfile::tempdir().unwrap();
+    layout(folder.path(), b"a layer");
+    let message = folder.path().join("message");
+    let output = registry.push(folder.path(), "3f2a", &["--result", message.to_str().unwrap()]);
+    let written: Value = serde_json::from_slice(&fs::read(message).unwrap()).unwrap();
+    assert_eq!(written, result(&output));
+}
+
+#[test]
+fn a_wrong_password_is_a_configuration_error_that_does_not_quote_it() {
+    let registry = Registry::start();
+    let folder = tempfile::tempdir().unwrap();
+    layout(folder.path(), b"a layer");
+    let output = registry.push_as("wrong-hunter", folder.path(), "3f2a", &[]);
+    assert_eq!(output.status.code(), Some(3));
+    let found = result(&output);
+    assert_eq!(found["category"], "configuration");
+    let message = found["message"].as_str().unwrap();
+    assert!(
+        message.starts_with(&format!("{} refused", registry.host)),
+        "{message}"
+    );
+    let said = format!("{output:?}");
+    let encoded = base64::engine::general_purpose::STANDARD.encode(format!("{USER}:wrong-hunter"));
+    assert!(
+        !said.contains("wrong-hunter") && !said.contains(&encoded),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_layout_with_one_forged_blob_uploads_nothing() {
+    let registry = Registry::start();
+    let folder = tempfile::tempdir().unwrap();
+    layout(folder.path(), b"a layer");
+    let hex: String = Sha256::digest(b"a layer")
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    fs::write(folder.path().join("blobs/sha256").join(hex), b"A LAYER").unwrap();
+    let output = registry.push(folder.path(), "3f2a", &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        result(&output)["message"]
+            .as_str()
+            .unwrap()
+            .contains("another content than its digest")
+    );
+    assert_eq!(registry.stored(), Vec::<String>::new());
+}
+
+#[test]
+fn two_pushes_at_once_both_end_with_the_digest_that_is_there() {
+    let registry = Registry::start();
+    let folder = tempfile::tempdir().unwrap();
+    let digest = layout(folder.path(), b"a layer");
+    let (one, other) = std::thread::scope(|scope| {
+        let one = scope.spawn(|| registry.push(folder.path(), "3f2a", &[]));
+        let other = scope.spawn(|| registry.push(folder.path(), "3f2a", &[]));
+        (one.join().unwrap(), other.join().unwrap())
+    });
+    assert_eq!(
+        (&result(&one)["digest"], &result(&other)["digest"]),
+        (&json!(digest), &json!(digest))
+    );
+}
+
+#[test]
+fn a_registry_that_nobody_knows_is_a_configuration_error_that_names_it() {
+    let folder = tempfile::tempdir().unwrap();
+    layout(folder.path(), b"a layer");
+    let mut command = push_layout(folder.path(), "registry.invalid/environments:3f2a");
+    for name in ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
+        command.env_remove(name);
+    }
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(
+        result(&output),
+        json!({
+            "category": "configuration",
+            "message": "no address is known for the registry registry.invalid; check its name, and that the cluster's DNS knows it"
+        })
+    );
+}
+
+#[test]
+fn a_registry_that_does_not_answer_is_tried_again_and_then_an_infrastructure_error() {
+    let folder = tempfile::tempdir().unwrap();
+    layout(folder.path(), b"a layer");
+    // Nobody listens on a port that was given out and taken back.
+    let port = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let host = format!("127.0.0.1:{port}");
+    let output = push_layout(folder.path(), &format!("{host}/environments:3f2a"))
+        .args(["--insecure-registry", &host])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let found = result(&output);
+    assert_eq!(found["category"], "infrastructure");
+    assert!(
+        found["message"]
+            .as_str()
+            .unwrap()
+            .starts_with(&format!("{host} did not do")),
+        "{found}"
+    );
+}
