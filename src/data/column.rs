@@ -9,6 +9,8 @@ pub(crate) mod quantiles;
 pub(crate) mod style;
 pub(crate) mod temporal;
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;
 mod texts;
 

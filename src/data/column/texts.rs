@@ -188,7 +188,7 @@ impl Texts {
                     );
                 }
                 Verdict::Contradicting => {
-                    remark("its numbers are written in ways that contradict each other")
+                    remark("its numbers are written in ways that contradict each other");
                 }
                 Verdict::SeveralCurrencies => remark("its numbers are amounts in several currencies"),
             }

@@ -246,16 +246,14 @@ fn patterns(column: &ColumnProfile) -> String {
     {
         return String::new();
     }
-    match shapes.as_slice() {
-        [(shape, _)] => format!(" like {}", shown_value(shape)),
-        _ => {
-            let shape = |(shape, count): &(String, u64)| format!("{} {count}", shown_value(shape));
-            format!(
-                " like {}",
-                shapes.iter().map(shape).collect::<Vec<_>>().join(", ")
-            )
-        }
+    if let [(shape, _)] = shapes.as_slice() {
+        return format!(" like {}", shown_value(shape));
     }
+    let shape = |(shape, count): &(String, u64)| format!("{} {count}", shown_value(shape));
+    format!(
+        " like {}",
+        shapes.iter().map(shape).collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// The value of a column that has one value only.

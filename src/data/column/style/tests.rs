@@ -14,31 +14,29 @@ fn verdict(values: &[&str], decimal: Option<char>) -> Verdict {
     styled.verdict(0, decimal)
 }
 
-/// Values, decimal sign, separator, percent, currency, smallest, largest and mean.
+/// Values, decimal sign, separator, percent, currency, and smallest, largest and mean.
 #[rstest]
-#[case::english(&["1,234.50", "2.5", "1,000,000"], Some('.'), Some(','), false, None, "2.5", "1,000,000", 333_745.666_666)]
-#[case::german(&["1.234,50", "2,5", "-1.000.000,25"], Some(','), Some('.'), false, None, "-1.000.000,25", "1.234,50", -332_921.083_333)]
-#[case::french(&["1 234,50", "12,5"], Some(','), Some(' '), false, None, "12,5", "1 234,50", 623.5)]
-#[case::narrow_blank(&["1\u{202f}234,50", "12,5"], Some(','), Some('\u{202f}'), false, None, "12,5", "1\u{202f}234,50", 623.5)]
-#[case::swiss(&["1'234.50", "0.5"], Some('.'), Some('\''), false, None, "0.5", "1'234.50", 617.5)]
-#[case::comma_only(&["1,5", "0,25"], Some(','), None, false, None, "0,25", "1,5", 0.875)]
-#[case::percent(&["5%", "12.5 %", "-1%"], Some('.'), None, true, None, "-1%", "12.5 %", 5.5)]
-#[case::percent_comma(&["5,5 %", "12%"], Some(','), None, true, None, "5,5 %", "12%", 8.75)]
-#[case::dollars(&["$1,234.50", "-$5.00", "$ 7"], Some('.'), Some(','), false, Some("$"), "-$5.00", "$1,234.50", 412.166_666)]
-#[case::euros(&["5,00 €", "1.000,00 €"], Some(','), Some('.'), false, Some("€"), "5,00 €", "1.000,00 €", 502.5)]
-#[case::code(&["USD 5", "USD -7.5"], Some('.'), None, false, Some("USD"), "USD -7.5", "USD 5", -1.25)]
-#[case::decided_later(&["1,234", "2,345.5"], Some('.'), Some(','), false, None, "1,234", "2,345.5", 1_789.75)]
-#[case::decided_by_two(&["1,234", "1,234,567"], None, Some(','), false, None, "1,234", "1,234,567", 617_900.5)]
-#[case::decided_by_width(&["1,234", "2,34"], Some(','), None, false, None, "1,234", "2,34", 1.787)]
+#[case::english(&["1,234.50", "2.5", "1,000,000"], Some('.'), Some(','), false, None, ("2.5", "1,000,000", 333_745.666_666))]
+#[case::german(&["1.234,50", "2,5", "-1.000.000,25"], Some(','), Some('.'), false, None, ("-1.000.000,25", "1.234,50", -332_921.083_333))]
+#[case::french(&["1 234,50", "12,5"], Some(','), Some(' '), false, None, ("12,5", "1 234,50", 623.5))]
+#[case::narrow_blank(&["1\u{202f}234,50", "12,5"], Some(','), Some('\u{202f}'), false, None, ("12,5", "1\u{202f}234,50", 623.5))]
+#[case::swiss(&["1'234.50", "0.5"], Some('.'), Some('\''), false, None, ("0.5", "1'234.50", 617.5))]
+#[case::comma_only(&["1,5", "0,25"], Some(','), None, false, None, ("0,25", "1,5", 0.875))]
+#[case::percent(&["5%", "12.5 %", "-1%"], Some('.'), None, true, None, ("-1%", "12.5 %", 5.5))]
+#[case::percent_comma(&["5,5 %", "12%"], Some(','), None, true, None, ("5,5 %", "12%", 8.75))]
+#[case::dollars(&["$1,234.50", "-$5.00", "$ 7"], Some('.'), Some(','), false, Some("$"), ("-$5.00", "$1,234.50", 412.166_666))]
+#[case::euros(&["5,00 €", "1.000,00 €"], Some(','), Some('.'), false, Some("€"), ("5,00 €", "1.000,00 €", 502.5))]
+#[case::code(&["USD 5", "USD -7.5"], Some('.'), None, false, Some("USD"), ("USD -7.5", "USD 5", -1.25))]
+#[case::decided_later(&["1,234", "2,345.5"], Some('.'), Some(','), false, None, ("1,234", "2,345.5", 1_789.75))]
+#[case::decided_by_two(&["1,234", "1,234,567"], None, Some(','), false, None, ("1,234", "1,234,567", 617_900.5))]
+#[case::decided_by_width(&["1,234", "2,34"], Some(','), None, false, None, ("1,234", "2,34", 1.787))]
 fn the_whole_column_decides_how_numbers_are_written(
     #[case] values: &[&str],
     #[case] decimal: Option<char>,
     #[case] thousands: Option<char>,
     #[case] has_percent: bool,
     #[case] currency: Option<&str>,
-    #[case] min: &str,
-    #[case] max: &str,
-    #[case] mean: f64,
+    #[case] (min, max, mean): (&str, &str, f64),
 ) {
     let Verdict::Numbers(style, numbers) = verdict(values, None) else {
         panic!("no numbers: {:?}", verdict(values, None))
