@@ -266,9 +266,9 @@ impl Column {
         }
     }
 
-    /// The decimal sign that its numbers prove: no separator of thousands stands before other than three digits.
+    /// The only decimal sign with which its numbers can be read: a separator of thousands stands before three digits.
     #[must_use]
-    pub const fn proves_decimal(&self) -> bool {
+    pub const fn proves_decimal(&self) -> Option<char> {
         self.texts.proves_decimal()
     }
 
@@ -300,6 +300,7 @@ impl Column {
                 .take(CATEGORY_LIMIT)
                 .collect()
         };
+        let value_hashes = self.distinct.hashes();
         let (patterns, has_more_patterns) = self.distinct.patterns();
         let mut type_ = self.type_();
         let [int, float, bool, date, datetime, text] = self.kinds;
@@ -316,6 +317,7 @@ impl Column {
         }
         let style = found.numbers.as_ref().map(|(style, _)| style.clone());
         let profile = ColumnProfile {
+            value_hashes,
             type_,
             declared: None,
             is_unique,

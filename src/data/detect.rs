@@ -16,6 +16,8 @@ const BINARY_SHARE: usize = 10;
 const STRAY_BINARY_SHARE: usize = 50;
 /// Longest first line that is judged, bytes.
 const LONGEST_FIRST_LINE: usize = 1024 * 1024;
+/// Lines of which one must be JSON in what is named JSON Lines.
+const JUDGED_LINES: usize = 20;
 const GZIP_ENDING: &str = ".gz";
 
 /// What a file was found to be.
@@ -57,7 +59,7 @@ pub fn detect(source: &Source, file_name: &str) -> io::Result<Detection> {
             FileFormat::Excel => {
                 remarks.push(format!("the content of {what} files is not read yet"));
             }
-            _ if is_text_ending(&ending) => {
+            _ if is_text_ending(&ending) && source.fault() != Some(Fault::TooLarge) => {
                 remarks.insert(0, format!("named .{ending}, but its content is {what}"));
             }
             _ => {}
@@ -245,6 +247,10 @@ fn text_format(
     if let Some(format) = json_format(head, is_cut, ending) {
         if format == FileFormat::JSONLines && ending == "json" {
             remarks.push("named .json, but it is JSON Lines: one JSON value a line".into());
+        } else if format == FileFormat::JSON && matches!(ending, "jsonl" | "ndjson") {
+            remarks.push(format!(
+                "named .{ending}, but it is one JSON document on several lines"
+            ));
         }
         return (format, None);
     }
@@ -294,11 +300,13 @@ fn markup(start: &str) -> Option<&'static str> {
 
 /// Whether a text is one JSON document or a value a line, judged by its first values.
 fn json_format(head: &str, is_cut: bool, ending: &str) -> Option<FileFormat> {
-    if !head.trim_start().starts_with(['{', '[']) {
-        return None;
-    }
     if matches!(ending, "jsonl" | "ndjson") {
-        return Some(FileFormat::JSONLines);
+        return json_lines_format(head, is_cut);
+    }
+    if !head.trim_start().starts_with(['{', '[']) {
+        // Only a name makes a number or a word JSON.
+        let is_scalar = ending == "json" && serde_json::from_str::<Value>(head).is_ok();
+        return is_scalar.then_some(FileFormat::JSON);
     }
     let mut values = serde_json::Deserializer::from_str(head).into_iter::<Value>();
     let first = values.next()?;
@@ -325,6 +333,21 @@ fn json_format(head: &str, is_cut: bool, ending: &str) -> Option<FileFormat> {
         return Some(FileFormat::JSONLines);
     }
     (ending == "json").then_some(FileFormat::JSON)
+}
+
+/// What is named JSON Lines: that, unless it is one document on several lines.
+fn json_lines_format(head: &str, is_cut: bool) -> Option<FileFormat> {
+    let mut lines = head.lines().filter(|line| !line.trim().is_empty());
+    let is_json = |line: &str| serde_json::from_str::<serde::de::IgnoredAny>(line).is_ok();
+    if lines.by_ref().take(JUDGED_LINES).any(is_json) {
+        return Some(FileFormat::JSONLines);
+    }
+    if !is_cut && serde_json::from_str::<Value>(head).is_ok() {
+        return Some(FileFormat::JSON);
+    }
+    head.trim_start()
+        .starts_with(['{', '['])
+        .then_some(FileFormat::JSONLines)
 }
 
 #[cfg(test)]

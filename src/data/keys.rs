@@ -1,4 +1,4 @@
-//! KeyCandidate keys and records equal to an earlier one: hashes of all values and records, kept while memory allows.
+//! Candidate keys and records equal to an earlier one: hashes of all values and records, kept while memory allows.
 
 use crate::data::column::mix;
 

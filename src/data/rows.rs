@@ -191,6 +191,7 @@ impl TableBuilder {
     /// The columns, and at most `most` records, the most telling first. `present` counts the records that have a column.
     pub fn finish(mut self, most: usize, present: Option<&[u64]>) -> Built {
         let rows = self.choose(most);
+        let decimal = self.decimal();
         let records = self.records;
         let present_in = |position: usize| present.map(|counts| counts[position]);
         let candidates: Vec<KeyCandidate> = (0..)
@@ -198,12 +199,6 @@ impl TableBuilder {
             .map(|(position, column)| column.candidate(records, present_in(position)))
             .collect();
         let found = self.keys.finish(&candidates);
-        // Only plain numbers of the same file prove its decimal sign; those of JSON always have points.
-        let is_proven = self.delimiter.is_some() && self.columns.iter().any(Column::proves_decimal);
-        let decimal = self
-            .decimal
-            .filter(|sign| *sign == ',')
-            .or_else(|| is_proven.then_some('.'));
         let mut columns = Vec::new();
         let mut remarks = Vec::new();
         for (position, column) in (0..).zip(self.columns) {
@@ -230,6 +225,17 @@ impl TableBuilder {
             duplicate_records: found.duplicates,
             remarks,
         }
+    }
+
+    /// The decimal sign of numbers that could have either: that of the file, or the one that its columns agree on.
+    fn decimal(&self) -> Option<char> {
+        // The plain numbers of formats other than delimited text always have points.
+        if self.delimiter.is_none() || self.decimal == Some(',') {
+            return self.decimal;
+        }
+        let mut signs = self.columns.iter().filter_map(Column::proves_decimal);
+        let first = signs.next()?;
+        signs.all(|sign| sign == first).then_some(first)
     }
 
     fn choose(&mut self, most: usize) -> Vec<SampleRow> {

@@ -141,7 +141,7 @@ pub fn has_leading_zero(text: &str) -> bool {
         && digits
             .iter()
             .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b','))
-        && memchr::memchr_iter(b',', digits).nth(1).is_none()
+        && digits.iter().filter(|byte| !byte.is_ascii_digit()).count() <= 1
 }
 
 /// A finite number written as one (`-3`, `2.50`, `.5`, `1e-3`) with `decimal` (`.` or `,`) before its decimals; `NaN`,
@@ -371,5 +371,6 @@ mod tests {
         assert!(!has_leading_zero("0.5"));
         assert!(!has_leading_zero("0"));
         assert!(!has_leading_zero("0a"));
+        assert!(!has_leading_zero("01.02.2026"));
     }
 }

@@ -30,8 +30,8 @@ const TIMES: [&str; 4] = ["%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p"];
 const LONGEST: usize = 32;
 /// Years that whole numbers may mean.
 const YEARS: std::ops::RangeInclusive<i64> = 1900..=2100;
-/// 1990 to 2100 as Unix seconds.
-const SECONDS: std::ops::RangeInclusive<i64> = 631_152_000..=4_102_444_800;
+/// 1990 to 2032 as Unix seconds; above lie the telephone numbers of ten digits.
+const SECONDS: std::ops::RangeInclusive<i64> = 631_152_000..=1_988_150_399;
 /// Whole numbers from which a column is long enough to be taken for dates, and for Unix time.
 const FEWEST_DATES: u64 = 3;
 const FEWEST_MOMENTS: u64 = 10;
@@ -341,5 +341,10 @@ mod tests {
         assert_eq!(ints(hours(1).take(5)), None, "too few");
         assert_eq!(ints(1_000_000_001..1_000_000_100), None, "numbers in sequence");
         assert_eq!(ints((0..20).map(|number| 100 + number)), None);
+        assert_eq!(
+            ints((0..20).map(|number| 2_025_550_100 + number * 31)),
+            None,
+            "telephone numbers"
+        );
     }
 }

@@ -1,7 +1,5 @@
 //! Statistics of the numbers of a column, and how numbers are written so that they are true and short.
 
-use std::cmp::Ordering;
-
 use serde::{Deserialize, Serialize};
 
 use crate::data::column::quantiles::{Quartiles, Reservoir};
@@ -27,37 +25,45 @@ pub struct NumberStats {
     pub histogram: Vec<u64>,
 }
 
+/// 2^-64: as many of the largest number as a file can hold do not overflow.
+const SUM_SCALE: f64 = 1.0 / 18_446_744_073_709_551_616.0;
+
 /// Numbers as they are met.
 #[derive(Clone, Debug)]
 pub struct Numbers {
     count: u64,
-    min: Option<Most>,
-    max: Option<Most>,
+    min: Option<Bounding>,
+    max: Option<Bounding>,
     int_sum: i128,
     float_sum: f64,
     float_error: f64,
+    /// The sum in units that numbers near the largest one do not overflow.
+    scaled_sum: f64,
     decimals: usize,
     reservoir: Reservoir,
 }
 
-/// An extreme: its value, exactly where it is whole, and its spelling.
+/// The smallest or largest number so far.
 #[derive(Clone, Debug)]
-struct Most {
+struct Bounding {
     value: f64,
+    /// Its exact value: whole numbers beyond 2^53 are told apart.
     whole: Option<i128>,
     text: String,
 }
 
-impl Most {
-    /// Whether `value` lies beyond this one in the direction of `order`.
-    fn is_passed_by(&self, value: f64, whole: Option<i128>, order: Ordering) -> bool {
-        // Whole numbers beyond 2^53 may be equal as floats and yet differ.
-        match value.partial_cmp(&self.value) {
-            Some(Ordering::Equal) => match (whole, self.whole) {
-                (Some(whole), Some(own)) => whole.cmp(&own) == order,
-                _ => false,
-            },
-            found => found == Some(order),
+impl Bounding {
+    fn is_below(&self, value: f64, whole: Option<i128>) -> bool {
+        match (self.whole, whole) {
+            (Some(own), Some(other)) => own < other,
+            _ => self.value < value,
+        }
+    }
+
+    fn is_above(&self, value: f64, whole: Option<i128>) -> bool {
+        match (self.whole, whole) {
+            (Some(own), Some(other)) => own > other,
+            _ => self.value > value,
         }
     }
 }
@@ -81,6 +87,7 @@ impl Numbers {
             int_sum: 0,
             float_sum: 0.0,
             float_error: 0.0,
+            scaled_sum: 0.0,
             decimals: 0,
             reservoir: Reservoir::new(limit, seed),
         }
@@ -106,13 +113,10 @@ impl Numbers {
 
     fn push(&mut self, value: f64, whole: Option<i128>, text: &str) -> Extreme {
         self.count += 1;
+        self.scaled_sum += value * SUM_SCALE;
         self.reservoir.push(value);
-        let is_new = |most: &Option<Most>, order| {
-            most.as_ref()
-                .is_none_or(|most| most.is_passed_by(value, whole, order))
-        };
-        let is_min = is_new(&self.min, Ordering::Less);
-        let is_max = is_new(&self.max, Ordering::Greater);
+        let is_min = self.min.as_ref().is_none_or(|least| least.is_above(value, whole));
+        let is_max = self.max.as_ref().is_none_or(|most| most.is_below(value, whole));
         if is_min {
             store(&mut self.min, value, whole, text);
         }
@@ -137,13 +141,18 @@ impl Numbers {
     /// The statistics; `None` when there was no number.
     pub fn finish(self) -> Option<NumberStats> {
         let sum = self.int_sum as f64 + (self.float_sum + self.float_error);
+        let mean = if sum.is_finite() {
+            sum / self.count as f64
+        } else {
+            (self.scaled_sum / self.count as f64 / SUM_SCALE).clamp(f64::MIN, f64::MAX)
+        };
         let (min, max) = (self.min?, self.max?);
         let histogram = self.reservoir.histogram(min.value, max.value);
         Some(NumberStats {
             count: self.count,
             min: min.text,
             max: max.text,
-            mean: sum / self.count as f64,
+            mean,
             quartiles: self.reservoir.quartiles()?,
             decimals: self.decimals,
             histogram,
@@ -151,20 +160,19 @@ impl Numbers {
     }
 }
 
-fn store(slot: &mut Option<Most>, value: f64, whole: Option<i128>, text: &str) {
-    let text = text.trim_matches([' ', '\t']);
+fn store(slot: &mut Option<Bounding>, value: f64, whole: Option<i128>, text: &str) {
+    let spelled = text.trim_matches([' ', '\t']);
     match slot {
-        Some(most) => {
-            most.value = value;
-            most.whole = whole;
-            most.text.clear();
-            most.text.push_str(text);
+        Some(kept) => {
+            (kept.value, kept.whole) = (value, whole);
+            kept.text.clear();
+            kept.text.push_str(spelled);
         }
         None => {
-            *slot = Some(Most {
+            *slot = Some(Bounding {
                 value,
                 whole,
-                text: text.to_owned(),
+                text: spelled.to_owned(),
             });
         }
     }
@@ -242,6 +250,33 @@ mod tests {
         #[case] text: &str,
     ) {
         assert_eq!(format_number(value, decimals), text);
+    }
+
+    #[test]
+    fn extremes_of_whole_numbers_are_exact() {
+        let mut numbers = Numbers::new(10, 0);
+        for value in [
+            i128::from(i64::MAX),
+            i128::from(i64::MAX) + 1,
+            i128::from(i64::MAX) - 1,
+        ] {
+            numbers.push_int(value, &value.to_string());
+        }
+        let found = numbers.finish().unwrap();
+        assert_eq!(
+            (found.min.as_str(), found.max.as_str()),
+            ("9223372036854775806", "9223372036854775808")
+        );
+    }
+
+    #[test]
+    fn the_mean_of_numbers_whose_sum_overflows_is_true() {
+        let mut numbers = Numbers::new(10, 0);
+        for value in [1.5e308, 1e308, 0.5e308] {
+            numbers.push_float(value, "x");
+        }
+        let mean = numbers.finish().unwrap().mean;
+        assert!((mean / 1e308 - 1.0).abs() < 1e-12, "{mean}");
     }
 
     #[test]

@@ -182,6 +182,15 @@ impl Styled {
         push_reading(other, body, text);
     }
 
+    /// The only decimal sign with which all numbers so far can be read.
+    pub const fn proves(&self) -> Option<char> {
+        match (&self.point, &self.comma) {
+            (Some(_), None) => Some('.'),
+            (None, Some(_)) => Some(','),
+            _ => None,
+        }
+    }
+
     /// What the whole column is; `decimal` is the sign that the rest of the file uses, where that is known.
     pub fn verdict(self, plain: u64, decimal: Option<char>) -> Verdict {
         if self.texts == 0 || (self.percents > 0 && (self.percents < self.texts || plain > 0)) {

@@ -127,3 +127,26 @@ fn shapes_count_every_value_and_not_only_the_distinct_ones() {
     let found = profile(&["DE-12", "DE-12", "FR-99", "x"]);
     assert_eq!(found.patterns, [("AA-99".to_owned(), 3), ("a".to_owned(), 1)]);
 }
+
+#[test]
+fn another_column_of_the_file_tells_how_to_read_what_could_be_read_two_ways() {
+    let decimal = |other: &[&str]| {
+        let mut builder = TableBuilder::new(Some(';'), false);
+        builder.add_column("either".into());
+        builder.add_column("other".into());
+        for (value, other) in ["1,234", "5,678"].into_iter().zip(other) {
+            builder.cell(0, Cell::of(value), value);
+            builder.cell(1, Cell::of(other), other);
+            builder.end_record("");
+        }
+        let built = builder.finish(0, None);
+        (
+            built.columns[0].numbers.as_ref().map(|numbers| numbers.mean),
+            built.remarks.len(),
+        )
+    };
+    assert_eq!(decimal(&["0.5", "2.25"]), (Some(3456.0), 0));
+    assert_eq!(decimal(&["$1,234.50", "$7.00"]), (Some(3456.0), 0));
+    assert_eq!(decimal(&["0,5", "2,25"]), (Some(3.456), 0));
+    assert_eq!(decimal(&["1", "2"]), (None, 1));
+}

@@ -150,9 +150,13 @@ impl Texts {
             .test(|| TextDates::of(text, limit, seed), |dates| dates.push(text));
     }
 
-    /// Whether there are numbers with decimals that cannot be thousands.
-    pub const fn proves_decimal(&self) -> bool {
-        matches!(self.as_thousands, Guess::Failed)
+    /// The only decimal sign with which its numbers can be read.
+    pub const fn proves_decimal(&self) -> Option<char> {
+        match (&self.styled, &self.as_thousands) {
+            (Guess::Holds(styled), _) => styled.proves(),
+            (_, Guess::Failed) => Some(self.sign),
+            _ => None,
+        }
     }
 
     /// What the whole column is. `decimal` is the decimal sign of the table, where that is known.
