@@ -245,6 +245,18 @@ fn shape(format: FileFormat, table: &TableProfile) -> String {
             counted(columns, "path")
         ),
         Layout::JsonDocument => format!("one JSON document, {}", counted(columns, "path")),
+        Layout::Sheet { name, header_row, .. } => {
+            let header = match header_row {
+                Some(1) => String::new(),
+                Some(row) => format!(", header in row {row}"),
+                None => ", no header".to_owned(),
+            };
+            format!(
+                "sheet {name:?}, {}, {}{header}",
+                counted(records, "row"),
+                counted(columns, "column")
+            )
+        }
         Layout::Parquet {
             row_groups,
             compression,

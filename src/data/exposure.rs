@@ -182,6 +182,21 @@ fn reduced_layout(layout: Layout, names: &Names) -> Layout {
             header,
             index,
         },
+        Layout::Sheet {
+            name,
+            header_row,
+            first_row,
+            first_column,
+            header,
+            blank_rows,
+        } => Layout::Sheet {
+            name,
+            header_row,
+            first_row,
+            first_column,
+            header: header.filter(|_| !names.are_numbered()),
+            blank_rows,
+        },
         Layout::JsonLines => Layout::JsonLines,
         Layout::JsonArray => Layout::JsonArray,
         Layout::JsonDocument => Layout::JsonDocument,
@@ -191,7 +206,9 @@ fn reduced_layout(layout: Layout, names: &Names) -> Layout {
 fn masked_row(row: SampleRow, layout: &Layout, names: &Names) -> SampleRow {
     let SampleRow { number, text } = row;
     let text = match layout {
-        Layout::Delimited { .. } | Layout::Parquet { header: Some(_), .. } => mask(&text),
+        Layout::Delimited { .. } | Layout::Sheet { .. } | Layout::Parquet { header: Some(_), .. } => {
+            mask(&text)
+        }
         Layout::Parquet { header: None, .. }
         | Layout::JsonLines
         | Layout::JsonArray

@@ -121,6 +121,21 @@ pub enum Layout {
         /// Columns that pandas reads as the index of the data frame.
         index: Vec<String>,
     },
+    /// Rows of a sheet of a workbook.
+    Sheet {
+        /// Name of the sheet.
+        name: String,
+        /// Row of the header as the sheet counts; `None` where there is none.
+        header_row: Option<u64>,
+        /// Row of the header, or of the first record.
+        first_row: u64,
+        /// The leftmost column, counted from 0.
+        first_column: u64,
+        /// Names of the columns as a line of CSV; `None` where there is no header.
+        header: Option<String>,
+        /// Empty rows between the records.
+        blank_rows: u64,
+    },
 }
 
 /// One column, or one path of JSON records (`user.city`, `items[].price`).

@@ -107,6 +107,15 @@ impl<'c> Run<'c> {
         self.judge(place, value.unwrap_or(""), is_broken);
     }
 
+    /// Looks at the value of a row of a sheet, which is named beside the value where it is not the only one.
+    pub fn look_in(&mut self, sheet: Option<&str>, place: Place, value: Option<&str>) {
+        let before = self.first.len();
+        self.look(place, value);
+        if let (Some(sheet), Some(violation)) = (sheet, self.first.get_mut(before)) {
+            violation.sheet = Some(sheet.to_owned());
+        }
+    }
+
     fn judge(&mut self, place: Place, text: &str, is_broken: bool) {
         self.values += 1;
         if !is_broken {
@@ -118,6 +127,7 @@ impl<'c> Run<'c> {
                 record: place.record,
                 line: place.line,
                 value: cut_with_marker(text, LONGEST_VALUE),
+                sheet: None,
             });
         }
     }

@@ -396,7 +396,7 @@ mod tests {
         let value = serde_json::json!({"user": {"city": "Köln"}, "items": [{"price": 1}, {"price": 2.5}], "tags": []});
         let mut found = Vec::new();
         each_value(&value, &DataKeys::default(), &mut |path, value| {
-            found.push(format!("{path}={value}"))
+            found.push(format!("{path}={value}"));
         });
         assert_eq!(
             found,
