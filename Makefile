@@ -1,6 +1,6 @@
 # `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help prerequisites check test demo bench generate lint deny install
+.PHONY: help prerequisites check test demo bench generate lint deny install fuzz
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -34,6 +34,17 @@ generate: ## Write again what is generated: crds/, docs/model-protocol.md
 
 deny: ## Licences, advisories and sources of the dependencies (needs cargo-deny)
 	cargo deny check
+
+FUZZ_TARGETS ?= delimited json text parquet excel gzip checks outputs manifest context schema
+FUZZ_SECONDS ?= 600
+
+# The compiler is the pinned stable one; RUSTC_BOOTSTRAP lets it take the flags that fuzzing needs.
+fuzz: ## Fuzz every parser for FUZZ_SECONDS each (needs cargo-fuzz and g++; see CONTRIBUTING.md)
+	@set -e; for target in $(FUZZ_TARGETS); do \
+	  mkdir -p fuzz/corpus/$$target; \
+	  RUSTC_BOOTSTRAP=1 cargo fuzz run $$target fuzz/corpus/$$target fuzz/seeds/$$target -- \
+	    -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -timeout=10 -malloc_limit_mb=256 -rss_limit_mb=2048; \
+	done
 
 install: ## Put kubectl-codegen and codegen-operator into ~/.cargo/bin
 	cargo install --locked --path .

@@ -182,6 +182,27 @@ fn several_tasks_are_told_apart() {
 }
 
 #[test]
+fn no_cell_is_printed_at_the_level_of_schemas() {
+    let folder = folder(&[("a.csv", "city,n\nOslo,41\nOslo,42\nRoma,43\n")]);
+    for (format, level, is_told) in [
+        ("text", "SchemaOnly", false),
+        ("json", "SchemaOnly", false),
+        ("yaml", "schemaonly", false),
+        ("json", "Rows", true),
+    ] {
+        let output = context(folder.path())
+            .args(["a.csv", "-o", format, "--exposure", level])
+            .output()
+            .unwrap();
+        expect_code(&output, 0);
+        let text = stdout(&output);
+        assert!(text.contains("city"), "{text}");
+        assert_eq!(text.contains("Oslo"), is_told, "{format} {level}: {text}");
+        assert_eq!(text.contains("43"), is_told, "{format} {level}: {text}");
+    }
+}
+
+#[test]
 fn the_schema_is_printed_as_one_module() {
     let folder = folder(&[]);
     context(folder.path())
@@ -245,4 +266,120 @@ fn completion_and_help_know_the_command() {
         .assert()
         .success()
         .stdout(contains("Examples:").and(contains("130  interrupted")));
+}
+
+/// What the program writes to a terminal of this many columns.
+fn on_a_terminal(folder: &Path, columns: u16, environment: &[(&str, &str)], arguments: &[&str]) -> String {
+    const PTY: &str = "
+import fcntl, os, pty, struct, sys, termios
+columns, program, *arguments = sys.argv[1:]
+pid, screen = pty.fork()
+if pid == 0:
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', 50, int(columns), 0, 0))
+    os.execv(program, [program, *arguments])
+while True:
+    try:
+        written = os.read(screen, 65536)
+    except OSError:
+        break
+    if not written:
+        break
+    sys.stdout.buffer.write(written)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+";
+    let output = std::process::Command::new("python3")
+        .current_dir(folder)
+        .args([
+            "-c",
+            PTY,
+            &columns.to_string(),
+            env!("CARGO_BIN_EXE_kubectl-codegen"),
+            "context",
+        ])
+        .args(arguments)
+        .env_remove("NO_COLOR")
+        .env_remove("LC_ALL")
+        .env_remove("LC_CTYPE")
+        .env("LANG", "C.UTF-8")
+        // Python would hand on another locale than C.
+        .env("PYTHONCOERCECLOCALE", "0")
+        .env("TERM", "xterm-256color")
+        .envs(environment.iter().copied())
+        .output()
+        .unwrap();
+    expect_code(&output, 0);
+    stdout(&output)
+}
+
+#[test]
+fn a_terminal_is_told_the_price_and_gets_plots_that_fit_it() {
+    let folder = folder(&[]);
+    let penguins = examples().join("penguins/penguins.csv");
+    let penguins = penguins.to_str().unwrap();
+    let screen = on_a_terminal(folder.path(), 60, &[], &["--plot", "--color", "never", penguins]);
+    assert!(
+        screen.contains("tokens of at most 4,000 in every call; 1 sample, 0 remarks"),
+        "{screen}"
+    );
+    let plots: Vec<_> = screen.lines().filter(|line| line.starts_with("    ")).collect();
+    assert!(
+        plots
+            .iter()
+            .any(|line| line.contains("Adelie") && line.contains('█')),
+        "{screen}"
+    );
+    assert!(
+        plots
+            .iter()
+            .any(|line| line.contains("missing") && line.contains("2 of 344 (0.6 %)")),
+        "{screen}"
+    );
+    assert!(
+        plots.iter().all(|line| line.trim_end().chars().count() <= 60),
+        "{screen}"
+    );
+    let plain = on_a_terminal(
+        folder.path(),
+        80,
+        &[("LANG", "C"), ("NO_COLOR", "1")],
+        &["--plot", penguins],
+    );
+    assert!(!plain.contains('█') && !plain.contains('\u{1b}'), "{plain}");
+    let coloured = on_a_terminal(folder.path(), 80, &[], &["--plot", penguins]);
+    assert!(coloured.contains("\u{1b}[36m"), "{coloured}");
+}
+
+#[test]
+fn data_cannot_steer_the_terminal_and_goes_unchanged_into_a_pipe() {
+    let folder = folder(&[("a.csv", "a,b\n\u{1b}[2Jx,1\ny,2\n")]);
+    let screen = on_a_terminal(folder.path(), 80, &[], &["--color", "never", "a.csv"]);
+    assert!(
+        screen.contains("\\u{1b}[2Jx,1") && !screen.contains('\u{1b}'),
+        "{screen}"
+    );
+    context(folder.path())
+        .arg("a.csv")
+        .assert()
+        .success()
+        .stdout(contains("\u{1b}[2Jx,1"));
+}
+
+#[test]
+fn plots_go_below_their_columns_and_change_nothing_else() {
+    let folder = folder(&[]);
+    let penguins = examples().join("penguins/penguins.csv");
+    let plain = stdout(&context(folder.path()).arg(&penguins).output().unwrap());
+    let drawn = stdout(
+        &context(folder.path())
+            .arg("--plot")
+            .arg(&penguins)
+            .output()
+            .unwrap(),
+    );
+    assert_ne!(plain, drawn);
+    let rest: String = drawn
+        .split_inclusive('\n')
+        .filter(|line| !line.starts_with("    "))
+        .collect();
+    assert_eq!(rest, plain);
 }

@@ -10,8 +10,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Parser as _;
+use codegen_operator::api::common::Exposure;
 use codegen_operator::api::validate;
 use codegen_operator::cli::args::Cli;
+use codegen_operator::data::exposure::FEWEST_ROWS;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
@@ -48,6 +50,15 @@ fn commands(page: &str) -> Vec<Vec<String>> {
                 .then(|| words[start..].iter().map(ToString::to_string).collect())
         })
         .collect()
+}
+
+#[test]
+fn the_page_on_exposure_has_every_level_the_one_that_shows_the_least_first() {
+    let page = fs::read_to_string(root().join("docs/exposure.md")).unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
+    let levels: Vec<&str> = rows.filter_map(|row| row.split('`').next()).collect();
+    assert_eq!(levels, Exposure::ALL.map(Exposure::as_str));
+    assert_eq!(FEWEST_ROWS, 5, "the page says five");
 }
 
 #[test]

@@ -106,6 +106,11 @@ fn the_demo_fails_a_test_first_and_says_why_and_what_it_fixed() {
         .or_else(|_| std::fs::read_to_string(output.path().join("outputs/summary")))
         .unwrap();
     assert!(summary.contains("Adelie,151,3700.7"), "{summary}");
+    let schemas = std::fs::read_to_string(output.path().join("schemas.py")).unwrap();
+    assert!(
+        schemas.contains("penguins_constraints = pa.DataFrameSchema("),
+        "{schemas}"
+    );
     assert!(output.path().join("solution.py").exists());
     assert!(output.path().join("test_solution.py").exists());
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
+use crate::api::common::Exposure;
 use crate::api::duration;
 use crate::api::model::Provider;
 
@@ -175,6 +176,9 @@ pub struct ContextArgs {
     /// Most tokens of the context, estimated, in the place of the task's `limits.maxContextTokens`. Default: 4000.
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(i32).range(200..=1_000_000), help_heading = "Context")]
     pub max_context_tokens: Option<i32>,
+    /// What of the samples may be told, in the place of the task's `exposure`. Default: `Rows`.
+    #[arg(long, value_name = "LEVEL", ignore_case = true, help_heading = "Context")]
+    pub exposure: Option<ExposureArg>,
     /// What goes to stdout.
     #[arg(
         short = 'o',
@@ -249,6 +253,31 @@ pub enum Format {
     Json,
     /// The task with its status as one YAML document.
     Yaml,
+}
+
+/// What of the samples may be told, in the words of a manifest.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+#[value(rename_all = "PascalCase")]
+pub enum ExposureArg {
+    /// Names, types and counts.
+    SchemaOnly,
+    /// Also ranges, averages and frequent values.
+    Statistics,
+    /// Also rows with letters and digits masked.
+    RedactedRows,
+    /// Also rows as they are.
+    Rows,
+}
+
+impl From<ExposureArg> for Exposure {
+    fn from(exposure: ExposureArg) -> Self {
+        match exposure {
+            ExposureArg::SchemaOnly => Self::SchemaOnly,
+            ExposureArg::Statistics => Self::Statistics,
+            ExposureArg::RedactedRows => Self::RedactedRows,
+            ExposureArg::Rows => Self::Rows,
+        }
+    }
 }
 
 /// What `context` writes to stdout.

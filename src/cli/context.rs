@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::args::{ContextArgs, ContextFormat, Format};
 use super::command::{TASK_FAILED, USAGE, document, fail, given, read, runtime};
 use super::paint::{Line, Mark};
+use super::plot::{self, Screen};
 use super::progress::Progress;
 use super::text::{count, thousands, wrap};
 use crate::api::CodeGenTask;
@@ -122,6 +123,7 @@ impl Looker<'_> {
         let overrides = ContextOverrides {
             max_sample_rows: self.args.max_sample_rows,
             max_context_tokens: self.args.max_context_tokens,
+            exposure: self.args.exposure.map(Into::into),
         };
         let reading = context_of(task, self.objects, self.given, overrides);
         tokio::pin!(reading);
@@ -137,7 +139,7 @@ impl Looker<'_> {
     /// Everything that goes to stdout.
     fn text(&self, found: &[TaskContext], wanted: usize) -> String {
         match self.args.format {
-            ContextFormat::Text => found.iter().map(|one| Self::plain(one, wanted)).collect(),
+            ContextFormat::Text => found.iter().map(|one| self.plain(one, wanted)).collect(),
             ContextFormat::Json => self.document(Format::Json, found, wanted),
             ContextFormat::Yaml => self.document(Format::Yaml, found, wanted),
             ContextFormat::Pandera => {
@@ -148,7 +150,7 @@ impl Looker<'_> {
         }
     }
 
-    fn plain(found: &TaskContext, wanted: usize) -> String {
+    fn plain(&self, found: &TaskContext, wanted: usize) -> String {
         let heading = if wanted > 1 {
             format!("==> {} <==\n", found.task.name)
         } else {
@@ -159,10 +161,13 @@ impl Looker<'_> {
             text.push('\n');
         }
         if std::io::stdout().is_terminal() {
-            harmless(&text)
-        } else {
-            text
+            text = harmless(&text);
         }
+        if self.args.plot {
+            let screen = Screen::of_stdout(self.progress.colours_stdout());
+            text = plot::annotate(&text, &found.profiles, screen);
+        }
+        text
     }
 
     fn document(&self, format: Format, found: &[TaskContext], wanted: usize) -> String {

@@ -5,6 +5,7 @@ mod command;
 mod context;
 mod local;
 pub mod paint;
+mod plot;
 pub mod progress;
 pub mod render;
 pub mod summary;

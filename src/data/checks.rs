@@ -19,6 +19,7 @@ use super::detect::{Detection, detect};
 use super::source::{Encoding, Source};
 use crate::data::checks::run::{Place, Run};
 use crate::data::format::delimited::RecordReader;
+use crate::data::format::json::keys::{ANY_KEY, DataKeys};
 use crate::data::format::json::{self, JsonRecord};
 
 /// What checks found in one file.
@@ -208,6 +209,7 @@ fn from_json(
             .or_default()
             .push(position);
     }
+    let keys = DataKeys::of_paths(by_path.keys().copied());
     let mut seen = vec![0; runs.len()];
     let mut records = 0;
     each_record(source, encoding, found, file_name, |value, line| {
@@ -216,7 +218,7 @@ fn from_json(
             record: records,
             line,
         };
-        json::each_value(value, &mut |path, scalar| {
+        json::each_value(value, &keys, &mut |path, scalar| {
             for position in by_path.get(path).into_iter().flatten() {
                 seen[*position] = records;
                 runs[*position].is_bound = true;
@@ -224,10 +226,11 @@ fn from_json(
                 runs[*position].look(place, (!scalar.is_null()).then_some(text.as_str()));
             }
         });
-        // A record without the path misses its value, unless a list stands there; inside a list nothing is expected.
+        // A record without the path misses its value, unless a list stands there; inside a list or under any key
+        // nothing is expected.
         for (run, last) in runs.iter_mut().zip(&seen) {
             let path = &run.check.column;
-            if *last != records && !path.contains("[]") {
+            if *last != records && !path.contains("[]") && !path.contains(ANY_KEY) {
                 let list = json::list_at(value, path).map(ToString::to_string);
                 run.look(place, list.as_deref());
             }
@@ -262,6 +265,7 @@ fn each_record(
             .map_err(DataError::read(file_name))?
     } else {
         json::each_element(input, found.first_character == Some('['), &mut unpack)
+            .map_err(DataError::read(file_name))?
     };
     match syntax.or(fault) {
         None => Ok(()),

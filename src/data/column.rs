@@ -226,6 +226,7 @@ impl Column {
             Vec::new()
         };
         ColumnProfile {
+            value_hashes: self.distinct.hashes(),
             type_: self.type_(),
             declared: None,
             is_unique: is_whole && (exact == Some(self.values) || self.is_rising()),

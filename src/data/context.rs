@@ -1,6 +1,7 @@
 //! The data context: what prompts say of the samples, cut to a token budget.
 
 mod columns;
+mod joins;
 mod lines;
 mod rows;
 
@@ -15,11 +16,15 @@ use crate::pipeline::call::estimate_tokens;
 
 use super::describe::format_name;
 pub use super::describe::{Options, describe};
-use super::exposure::Exposed;
+use super::exposure::{Exposed, ExposedJoins};
+use super::joins::JoinProfile;
 use super::profile::{Content, Layout, SampleProfile, TableProfile};
 use super::rows::cut_with_marker;
+use super::source::Compression;
 
+pub use columns::column_label;
 use columns::print_columns;
+use joins::print_joins;
 use lines::print_lines;
 use rows::print_rows;
 
@@ -42,15 +47,17 @@ pub struct Context {
 #[derive(Clone, Copy, Debug)]
 struct Detail {
     rows: usize,
+    has_joins: bool,
     has_statistics: bool,
     columns: usize,
     exposure: Exposure,
 }
 
 /// Prints the context of some samples in at most `max_tokens` (estimated) with at most `max_rows` rows of each.
-/// What exceeds the budget goes in this order: rows, statistics of columns, columns.
+/// What exceeds the budget goes in this order: rows, joins, statistics of columns, columns.
 #[must_use]
-pub fn render(samples: &[Exposed], max_tokens: u64, max_rows: usize) -> Context {
+pub fn render(samples: &[Exposed], joins: &ExposedJoins, max_tokens: u64, max_rows: usize) -> Context {
+    let joins = joins.get();
     let tables = || samples.iter().flat_map(|sample| sample.profile().tables());
     let most_rows = samples
         .iter()
@@ -61,23 +68,24 @@ pub fn render(samples: &[Exposed], max_tokens: u64, max_rows: usize) -> Context 
     let most_columns = tables().map(|table| table.columns.len()).max().unwrap_or(0);
     let full = Detail {
         rows: most_rows,
+        has_joins: true,
         has_statistics: true,
         columns: most_columns,
         exposure: Exposure::default(),
     };
-    let bare = Detail {
-        has_statistics: false,
+    let apart = Detail {
+        rows: 0,
+        has_joins: joins.is_empty(),
         ..full
     };
-    let fits = |detail: &Detail| estimate_tokens(&print(samples, *detail, full).0) <= max_tokens;
+    let bare = Detail {
+        has_statistics: false,
+        ..apart
+    };
+    let fits = |detail: &Detail| estimate_tokens(&print(samples, joins, *detail, full).0) <= max_tokens;
     let fewer_rows = (0..most_rows).rev().map(|rows| Detail { rows, ..full });
-    let fewer_statistics = std::iter::once(Detail { rows: 0, ..bare });
-    let fewer_columns = (0..most_columns).rev().map(|columns| Detail {
-        rows: 0,
-        columns,
-        ..bare
-    });
-    let smaller: Vec<_> = fewer_rows.chain(fewer_statistics).chain(fewer_columns).collect();
+    let fewer_columns = (0..most_columns).rev().map(|columns| Detail { columns, ..bare });
+    let smaller: Vec<_> = fewer_rows.chain([apart, bare]).chain(fewer_columns).collect();
     // Among these each is shorter than the one before it; the full text lacks the line that says what was left out.
     let detail = if fits(&full) {
         full
@@ -85,7 +93,7 @@ pub fn render(samples: &[Exposed], max_tokens: u64, max_rows: usize) -> Context 
         let first = smaller.partition_point(|detail| !fits(detail));
         smaller.get(first).or(smaller.last()).copied().unwrap_or(full)
     };
-    let (text, cut) = print(samples, detail, full);
+    let (text, cut) = print(samples, joins, detail, full);
     let text = cut_to_budget(text, max_tokens);
     Context {
         estimated_tokens: estimate_tokens(&text),
@@ -96,7 +104,8 @@ pub fn render(samples: &[Exposed], max_tokens: u64, max_rows: usize) -> Context 
 
 fn shown_rows(profile: &SampleProfile) -> usize {
     match &profile.content {
-        Content::Text(text) => text.first_lines.len(),
+        Content::Text(text) if text.patterns.is_empty() => text.first_lines.len(),
+        Content::Text(text) => text.patterns.len(),
         Content::Table(_) | Content::Sheets(_) | Content::Opaque(_) => {
             profile.tables().map(|table| table.rows.len()).max().unwrap_or(0)
         }
@@ -115,7 +124,7 @@ fn cut_to_budget(text: String, max_tokens: u64) -> String {
     format!("{}{MARKER}", cut_at(&text, bytes))
 }
 
-fn print(samples: &[Exposed], detail: Detail, full: Detail) -> (String, Vec<String>) {
+fn print(samples: &[Exposed], joins: &[JoinProfile], detail: Detail, full: Detail) -> (String, Vec<String>) {
     let mut text = String::new();
     let mut cut = Vec::new();
     for sample in samples {
@@ -134,6 +143,12 @@ fn print(samples: &[Exposed], detail: Detail, full: Detail) -> (String, Vec<Stri
                 .map(|what| format!("{}: {what}", profile.name)),
         );
     }
+    if detail.has_joins {
+        print_joins(&mut text, joins);
+    } else {
+        text.push_str("Left out to keep the budget: joins.\n");
+        cut.push("joins".to_owned());
+    }
     (text, cut)
 }
 
@@ -142,9 +157,14 @@ fn print_sample(text: &mut String, profile: &SampleProfile, detail: Detail, full
         name,
         file_name,
         bytes,
+        compression,
         ..
     } = profile;
-    let _ = write!(text, "## {name} ({file_name}): ");
+    let packed = match compression {
+        Some(Compression::Gzip) => "gzip-compressed ",
+        None => "",
+    };
+    let _ = write!(text, "## {name} ({file_name}): {packed}");
     match &profile.content {
         Content::Table(table) => {
             let _ = writeln!(text, "{}", shape(profile.format, table));
@@ -163,7 +183,8 @@ fn print_sample(text: &mut String, profile: &SampleProfile, detail: Detail, full
             left_out
         }
         Content::Text(lines) => {
-            let _ = writeln!(text, "text, {}, {bytes} bytes", counted(lines.lines, "line"));
+            let kind = lines.kind.as_deref().unwrap_or("text");
+            let _ = writeln!(text, "{kind}, {}, {bytes} bytes", counted(lines.lines, "line"));
             print_remarks(text, &profile.remarks);
             print_lines(text, lines, detail);
             Vec::new()
@@ -247,6 +268,10 @@ fn shape(format: FileFormat, table: &TableProfile) -> String {
 fn print_remarks(text: &mut String, remarks: &[String]) {
     for remark in remarks.iter().take(SHOWN_REMARKS) {
         let _ = writeln!(text, "Remark: {}.", cut_with_marker(remark, LONGEST_REMARK));
+    }
+    if remarks.len() > SHOWN_REMARKS {
+        let further = counted((remarks.len() - SHOWN_REMARKS) as u64, "further remark");
+        let _ = writeln!(text, "Remark: {further} not shown.");
     }
 }
 

@@ -70,11 +70,9 @@ pub fn describe_source(
                 has_header: true,
             });
             delimited(source, encoding, dialect, *options, &mut remarks)
-                .and_then(|table| {
-                    table.map_or_else(
-                        || text(source, encoding, &found.scan),
-                        |table| Ok(Content::Table(table)),
-                    )
+                .and_then(|table| match table {
+                    Some(table) => Ok(Content::Table(table)),
+                    None => text(source, encoding),
                 })
                 .map_err(DataError::read(file_name))?
         }
@@ -82,7 +80,7 @@ pub fn describe_source(
             json_content(source, encoding, &found, *options, &mut remarks)
                 .map_err(DataError::read(file_name))?
         }
-        (_, Some(encoding)) => text(source, encoding, &found.scan).map_err(DataError::read(file_name))?,
+        (_, Some(encoding)) => text(source, encoding).map_err(DataError::read(file_name))?,
     };
     let format = if matches!(content, Content::Text(_)) {
         FileFormat::Text
@@ -96,7 +94,11 @@ pub fn describe_source(
         file_name: file_name.to_owned(),
         format,
         bytes: source.file_bytes().map_err(DataError::read(file_name))?,
-        compression: source.compression().map_err(DataError::read(file_name))?,
+        // What is opaque says itself that it is packed.
+        compression: source
+            .compression()
+            .map_err(DataError::read(file_name))?
+            .filter(|_| found.encoding.is_some()),
         encoding: found.encoding,
         remarks,
         content,

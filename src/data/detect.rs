@@ -18,6 +18,8 @@ const BINARY_SHARE: usize = 10;
 const STRAY_BINARY_SHARE: usize = 50;
 /// Longest first line that is judged, bytes.
 const LONGEST_FIRST_LINE: usize = 1024 * 1024;
+/// Lines of which one must be JSON in what is named JSON Lines.
+const JUDGED_LINES: usize = 20;
 const GZIP_ENDING: &str = ".gz";
 
 /// Names of streams in the directory of a workbook of Excel before 2007, or of an encrypted one, in UTF-16.
@@ -62,7 +64,7 @@ pub fn detect(source: &Source, file_name: &str) -> io::Result<Detection> {
     let mut remarks = packing_remarks(packed, source.fault(), scan.bytes, file_name);
     let is_workbook = !packed && is_workbook(source, &scan)?;
     if let Some((format, what)) = opaque_kind(&scan, encoding, &ending, is_workbook, packed, source.fault()) {
-        let is_misnamed = is_text_ending(&ending)
+        let is_misnamed = (is_text_ending(&ending) && source.fault() != Some(Fault::TooLarge))
             || (is_workbook_ending(&ending) && format != FileFormat::Excel)
             || (ending == "parquet" && format != FileFormat::Parquet);
         if is_misnamed {
@@ -276,6 +278,10 @@ fn text_format(
     if let Some(format) = json_format(head, is_cut, ending) {
         if format == FileFormat::JSONLines && ending == "json" {
             remarks.push("named .json, but it is JSON Lines: one JSON value a line".into());
+        } else if format == FileFormat::JSON && matches!(ending, "jsonl" | "ndjson") {
+            remarks.push(format!(
+                "named .{ending}, but it is one JSON document on several lines"
+            ));
         }
         return (format, None);
     }
@@ -325,11 +331,13 @@ fn markup(start: &str) -> Option<&'static str> {
 
 /// Whether a text is one JSON document or a value a line, judged by its first values.
 fn json_format(head: &str, is_cut: bool, ending: &str) -> Option<FileFormat> {
-    if !head.trim_start().starts_with(['{', '[']) {
-        return None;
-    }
     if matches!(ending, "jsonl" | "ndjson") {
-        return Some(FileFormat::JSONLines);
+        return json_lines_format(head, is_cut);
+    }
+    if !head.trim_start().starts_with(['{', '[']) {
+        // Only a name makes a number or a word JSON.
+        let is_scalar = ending == "json" && serde_json::from_str::<Value>(head).is_ok();
+        return is_scalar.then_some(FileFormat::JSON);
     }
     let mut values = serde_json::Deserializer::from_str(head).into_iter::<Value>();
     let first = values.next()?;
@@ -356,6 +364,21 @@ fn json_format(head: &str, is_cut: bool, ending: &str) -> Option<FileFormat> {
         return Some(FileFormat::JSONLines);
     }
     (ending == "json").then_some(FileFormat::JSON)
+}
+
+/// What is named JSON Lines: that, unless it is one document on several lines.
+fn json_lines_format(head: &str, is_cut: bool) -> Option<FileFormat> {
+    let mut lines = head.lines().filter(|line| !line.trim().is_empty());
+    let is_json = |line: &str| serde_json::from_str::<serde::de::IgnoredAny>(line).is_ok();
+    if lines.by_ref().take(JUDGED_LINES).any(is_json) {
+        return Some(FileFormat::JSONLines);
+    }
+    if !is_cut && serde_json::from_str::<Value>(head).is_ok() {
+        return Some(FileFormat::JSON);
+    }
+    head.trim_start()
+        .starts_with(['{', '['])
+        .then_some(FileFormat::JSONLines)
 }
 
 #[cfg(test)]

@@ -3,19 +3,22 @@
 //! Only what was reduced here is printed for a model. Every profile struct is taken apart field by field, so that a field
 //! that is added later does not compile before somebody has decided about it; `docs/exposure.md` lists the decisions.
 
+mod joins;
+mod lines;
 mod mask;
 mod names;
 
 use crate::api::common::Exposure;
 
 use super::column::cell::null_spelling;
+use super::column::distinct::{DistinctCount, ValueHashes};
 use super::column::numeric::{NumberStats, NumberStyle};
 use super::column::quantiles::Quartiles;
 use super::column::temporal::{TimeStats, TimeStep};
-use super::profile::{
-    ColumnProfile, Content, Layout, LengthStats, SampleProfile, SampleRow, TableProfile, TextProfile,
-};
+use super::profile::{ColumnProfile, Content, Layout, LengthStats, SampleProfile, SampleRow, TableProfile};
 
+pub use joins::ExposedJoins;
+use lines::reduced_text;
 use mask::{mask, mask_json, mask_pattern};
 use names::{Names, hidden_names, without_remarks_on};
 
@@ -233,6 +236,7 @@ fn reduced_column(column: ColumnProfile, level: Exposure) -> ColumnProfile {
         has_more_patterns,
         lengths,
         top,
+        value_hashes: _,
     } = column;
     let is_shared = |(_, count): &(String, u64)| *count >= FEWEST_ROWS;
     let told = patterns.iter().filter(|pattern| is_shared(pattern)).count();
@@ -261,6 +265,7 @@ fn reduced_column(column: ColumnProfile, level: Exposure) -> ColumnProfile {
         has_more_patterns,
         lengths: lengths.filter(|_| values >= FEWEST_ROWS).map(reduced_lengths),
         top: top.into_iter().filter(is_shared).collect(),
+        value_hashes: ValueHashes::default(),
     };
     if level == Exposure::SchemaOnly {
         schema_of(reduced)
@@ -286,7 +291,7 @@ fn schema_of(column: ColumnProfile) -> ColumnProfile {
         kinds: column.kinds.into_iter().map(|(kind, _)| (kind, 1)).collect(),
         leading_zeros: column.leading_zeros.min(1),
         padded: column.padded.min(1),
-        distinct: super::column::distinct::DistinctCount::Exact(0),
+        distinct: DistinctCount::Exact(0),
         is_unique: false,
         numbers: None,
         style: None,
@@ -295,6 +300,7 @@ fn schema_of(column: ColumnProfile) -> ColumnProfile {
         has_more_patterns: false,
         lengths: None,
         top: Vec::new(),
+        value_hashes: ValueHashes::default(),
     }
 }
 
@@ -384,27 +390,6 @@ fn reduced_step(step: TimeStep) -> Option<TimeStep> {
 fn reduced_lengths(lengths: LengthStats) -> LengthStats {
     let LengthStats { min, max, mean } = lengths;
     LengthStats { min, max, mean }
-}
-
-fn reduced_text(text: TextProfile, level: Exposure) -> TextProfile {
-    let TextProfile {
-        lines,
-        longest_line,
-        first_lines,
-    } = text;
-    TextProfile {
-        lines,
-        longest_line: if level == Exposure::SchemaOnly {
-            0
-        } else {
-            longest_line
-        },
-        first_lines: if level < Exposure::RedactedRows {
-            Vec::new()
-        } else {
-            first_lines.iter().map(|line| mask(line)).collect()
-        },
-    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@ pub mod describe;
 pub mod detect;
 pub mod exposure;
 pub mod format;
+pub mod joins;
+mod lines;
 pub mod outputs;
 pub mod profile;
 mod rows;
@@ -83,15 +85,25 @@ pub enum DataError {
         reason: String,
     },
     /// The child process met a limit.
-    #[error("reading {file} met the limit of {limit}; use a smaller file")]
+    #[error("reading {file} met the limit of {limit}; give a part of it as the sample")]
     Limit {
         /// File name as the user knows it.
         file: String,
         /// The limit, in words (`256 MiB of memory`).
         limit: String,
     },
+    /// The child process was killed from outside: by the system for want of memory, or by a person.
+    #[error(
+        "the process that read {file} was killed from outside, as the system does when memory runs out; free some and run again"
+    )]
+    Killed {
+        /// File name as the user knows it.
+        file: String,
+    },
     /// The child process ended without an answer.
-    #[error("the process that read {file} ended without an answer ({reason})")]
+    #[error(
+        "the process that read {file} ended without an answer ({reason}); give another form of the file, and report this one"
+    )]
     Crashed {
         /// File name as the user knows it.
         file: String,
@@ -107,6 +119,12 @@ pub enum DataError {
 }
 
 impl DataError {
+    /// Whether the file has no part in it: the same may work at another time.
+    #[must_use]
+    pub const fn is_passing(&self) -> bool {
+        matches!(self, Self::Killed { .. } | Self::Worker(_))
+    }
+
     fn read(file: &str) -> impl FnOnce(io::Error) -> Self {
         move |source| {
             let file = file.to_owned();

@@ -6,7 +6,7 @@ use crate::api::values::FileFormat;
 
 use super::source::{Compression, Encoding};
 use crate::data::column::cell::Kind;
-use crate::data::column::distinct::DistinctCount;
+use crate::data::column::distinct::{DistinctCount, ValueHashes};
 use crate::data::column::numeric::{NumberStats, NumberStyle};
 use crate::data::column::temporal::TimeStats;
 
@@ -39,6 +39,17 @@ impl SampleProfile {
             Content::Table(table) => std::slice::from_ref(table).iter(),
             Content::Sheets(sheets) => sheets.iter(),
             Content::Text(_) | Content::Opaque(_) => [].iter(),
+        }
+    }
+}
+
+impl SampleProfile {
+    /// Its tables, to change them.
+    pub fn tables_mut(&mut self) -> impl Iterator<Item = &mut TableProfile> {
+        match &mut self.content {
+            Content::Table(table) => std::slice::from_mut(table).iter_mut(),
+            Content::Sheets(sheets) => sheets.iter_mut(),
+            Content::Text(_) | Content::Opaque(_) => [].iter_mut(),
         }
     }
 }
@@ -167,6 +178,9 @@ pub struct ColumnProfile {
     pub lengths: Option<LengthStats>,
     /// Most frequent values with their counts, at most 12; empty where none repeats.
     pub top: Vec<(String, u64)>,
+    /// Hashes of its values, to compare it with columns of other samples; they never leave the process that read them.
+    #[serde(skip)]
+    pub value_hashes: ValueHashes,
 }
 
 impl ColumnProfile {
@@ -239,13 +253,77 @@ pub struct SampleRow {
 }
 
 /// Lines of a text.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct TextProfile {
+    /// What the text is (`Markdown`), where its content leaves no doubt.
+    pub kind: Option<String>,
     /// Lines of the whole file.
     pub lines: u64,
+    /// Lines that hold blanks only, or nothing.
+    pub empty_lines: u64,
     /// Longest line, bytes.
     pub longest_line: u64,
     /// The first lines; long ones are cut with a marker.
     pub first_lines: Vec<String>,
+    /// How most lines are written, the most frequent pattern first; empty where patterns tell little.
+    pub patterns: Vec<LinePattern>,
+    /// Patterns that are not listed, and the lines that have them.
+    pub further_patterns: (u64, u64),
+    /// Timestamps of the lines, by format, the most frequent first.
+    pub times: Vec<LineTimes>,
+    /// Levels of the lines (`INFO`) with counts, the most frequent first.
+    pub levels: Vec<(String, u64)>,
+    /// Lines that go on with the record before them, as stack traces do.
+    pub continuations: Option<Continuations>,
+}
+
+/// Lines that are written alike.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct LinePattern {
+    /// How they are written, variable parts masked (`<time> INFO api[<int>]`).
+    pub pattern: String,
+    /// How many lines have it.
+    pub lines: u64,
+    /// The first of them; a long one is cut with a marker.
+    pub example: SampleRow,
+}
+
+/// Timestamps of one format, the first one of each line.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct LineTimes {
+    /// Their format in the words of `strptime`.
+    pub format: String,
+    /// Lines that have one.
+    pub lines: u64,
+    /// The earliest as it stands in the file; the first where day and month are in doubt.
+    pub first: String,
+    /// The latest as it stands in the file; the last where day and month are in doubt.
+    pub last: String,
+    /// Lines whose timestamp is earlier than the one before.
+    pub steps_back: u64,
+}
+
+/// Lines that go on with the record before them.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Continuations {
+    /// How many there are.
+    pub lines: u64,
+    /// The first of them, counted from 1.
+    pub first: u64,
+    /// What the first line of a record has and these lack.
+    pub lack: RecordStart,
+}
+
+/// What the first line of a record has.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum RecordStart {
+    /// A timestamp.
+    Time,
+    /// A level.
+    Level,
 }

@@ -6,15 +6,21 @@ mod parquet;
 
 use std::collections::{HashMap, HashSet};
 
+use std::fmt::Write as _;
+
 use serde::{Deserialize, Serialize};
 
 use super::profile::{ColumnProfile, ColumnType, Layout, SampleProfile, TableProfile};
-use super::source::Encoding;
+use super::source::{Compression, Encoding};
 use crate::data::column::temporal::TimeStats;
 use crate::data::format::json::ROOT_PATH;
+use crate::data::format::json::keys::ANY_KEY;
 use crate::pipeline::checks::{ColumnCheck, Rule};
 
 use pandera::literal;
+
+/// Endings from which pandas infers that a file is packed.
+const PACKED_ENDINGS: [&str; 6] = [".gz", ".bz2", ".zip", ".xz", ".zst", ".tar"];
 
 /// The schema of one sample.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
@@ -97,21 +103,9 @@ fn infer_table(profile: &SampleProfile, table: &TableProfile, checks: &[ColumnCh
     let reader = match &table.layout {
         Layout::Delimited {
             delimiter, header, ..
-        } => read_csv(
-            *delimiter,
-            header.is_some(),
-            profile.encoding.unwrap_or(Encoding::Utf8),
-            table,
-            &columns,
-        ),
-        Layout::JsonLines => "with open(path, encoding=\"utf-8-sig\") as lines:\n        \
-             return pandas.json_normalize([json.loads(line) for line in lines if line.strip()])"
-            .to_owned(),
-        Layout::JsonArray | Layout::JsonDocument => {
-            "with open(path, encoding=\"utf-8-sig\") as document:\n        \
-             return pandas.json_normalize(json.load(document))"
-                .to_owned()
-        }
+        } => read_csv(profile, *delimiter, header.is_some(), table, &columns),
+        Layout::JsonLines => read_json(profile, "[json.loads(line) for line in text if line.strip()]"),
+        Layout::JsonArray | Layout::JsonDocument => read_json(profile, "json.load(text)"),
         Layout::Parquet { .. } => parquet::READER.to_owned(),
         Layout::Sheet { .. } => excel::reader(&columns, place.as_ref()?),
     };
@@ -199,7 +193,7 @@ fn csv_dtype(column: &ColumnProfile) -> &'static str {
         .as_ref()
         .is_some_and(|times| times.zoned == 0 && fits_nanoseconds(times));
     match column.type_ {
-        ColumnType::Int => "Int64",
+        ColumnType::Int => whole_dtype(column).unwrap_or("string"),
         ColumnType::Float => "Float64",
         ColumnType::Bool => "boolean",
         ColumnType::Date | ColumnType::Datetime if is_timestamp => "datetime64[ns]",
@@ -211,6 +205,15 @@ fn csv_dtype(column: &ColumnProfile) -> &'static str {
     }
 }
 
+/// The type that holds every whole number of a column, if there is one.
+fn whole_dtype(column: &ColumnProfile) -> Option<&'static str> {
+    let numbers = column.numbers.as_ref()?;
+    if numbers.max.parse::<i64>().is_ok() {
+        return Some("Int64");
+    }
+    numbers.min.parse::<u64>().is_ok().then_some("UInt64")
+}
+
 /// Whether nanoseconds in 64 bits, the only resolution that Pandera coerces to, hold every value.
 fn fits_nanoseconds(times: &TimeStats) -> bool {
     let year = |text: &str| text.get(..4).and_then(|year| year.parse::<u16>().ok());
@@ -218,10 +221,10 @@ fn fits_nanoseconds(times: &TimeStats) -> bool {
     fits(&times.min) && fits(&times.max)
 }
 
-/// Only paths without `[]`: a list stays one value of a data frame. Dates stay text, as JSON has them.
+/// Only paths without `[]` and `{key}`: a list stays one value of a data frame, and keys that are data are not known. Dates stay text, as JSON has them.
 fn json_columns(table: &TableProfile) -> Vec<SchemaColumn> {
     let dtype = |column: &ColumnProfile| match column.type_ {
-        ColumnType::Int => Some("Int64"),
+        ColumnType::Int => whole_dtype(column),
         ColumnType::Float => Some("Float64"),
         ColumnType::Bool => Some("boolean"),
         ColumnType::Date | ColumnType::Datetime | ColumnType::Text => Some("string"),
@@ -247,15 +250,46 @@ fn json_columns(table: &TableProfile) -> Vec<SchemaColumn> {
     table
         .columns
         .iter()
-        .filter(|column| !column.name.contains("[]"))
+        .filter(|column| !column.name.contains("[]") && !column.name.contains(ANY_KEY))
         .map(column)
         .collect()
 }
 
+/// Python's own reader: pandas guesses dates and types.
+fn read_json(profile: &SampleProfile, records: &str) -> String {
+    let mut arguments = "path".to_owned();
+    let encoding = match profile.encoding.unwrap_or(Encoding::Utf8) {
+        Encoding::Utf8 => Encoding::Utf8Bom.python_name(),
+        other => other.python_name(),
+    };
+    let (import, open) = match profile.compression {
+        Some(Compression::Gzip) => {
+            arguments.push_str(", \"rt\"");
+            ("import gzip\n\n    ", "gzip.open")
+        }
+        None => ("", "open"),
+    };
+    let _ = write!(arguments, ", encoding=\"{encoding}\"");
+    if profile.encoding == Some(Encoding::Utf8Lossy) {
+        arguments.push_str(", errors=\"replace\"");
+    }
+    format!("{import}with {open}({arguments}) as text:\n        return pandas.json_normalize({records})")
+}
+
+/// What pandas must be told of the packing; it judges by the name alone.
+fn compression_argument(profile: &SampleProfile) -> Option<&'static str> {
+    let file_name = profile.file_name.to_ascii_lowercase();
+    match profile.compression {
+        Some(Compression::Gzip) => Some("compression=\"gzip\""),
+        None if PACKED_ENDINGS.iter().any(|ending| file_name.ends_with(ending)) => Some("compression=None"),
+        None => None,
+    }
+}
+
 fn read_csv(
+    profile: &SampleProfile,
     delimiter: char,
     has_header: bool,
-    encoding: Encoding,
     table: &TableProfile,
     columns: &[SchemaColumn],
 ) -> String {
@@ -264,6 +298,8 @@ fn read_csv(
     if delimiter != ',' {
         arguments.push(format!("sep={}", literal(&delimiter.to_string())));
     }
+    arguments.extend(compression_argument(profile).map(str::to_owned));
+    let encoding = profile.encoding.unwrap_or(Encoding::Utf8);
     if encoding != Encoding::Utf8 {
         arguments.push(format!("encoding=\"{}\"", encoding.python_name()));
     }
@@ -271,11 +307,21 @@ fn read_csv(
         arguments.push("encoding_errors=\"replace\"".to_owned());
     }
     if !has_header {
-        let names: Vec<_> = columns.iter().map(|column| literal(&column.name)).collect();
-        arguments.push(format!("header=None, names=[{}]", names.join(", ")));
+        // Fewer names than fields would shift the columns: those that are not described are named too.
+        let names = if table.column_count > columns.len() as u64 {
+            format!("f\"column_{{n}}\" for n in range(1, {})", table.column_count + 1)
+        } else {
+            let names: Vec<_> = columns.iter().map(|column| literal(&column.name)).collect();
+            names.join(", ")
+        };
+        arguments.push(format!("header=None, names=[{names}]"));
     }
     if table.longer_records > 0 {
-        arguments.push("on_bad_lines=\"skip\"".to_owned());
+        // What is more than the header has is cut off; pandas itself could only leave such a record out.
+        let width = table.column_count;
+        arguments.push(format!(
+            "on_bad_lines=lambda fields: fields[:{width}], engine=\"python\""
+        ));
     }
     let dtypes: Vec<_> = columns
         .iter()

@@ -1,5 +1,7 @@
 //! Whole descriptions and contexts, of plain files and of odd ones.
 
+mod laws;
+
 use proptest::prelude::*;
 use rstest::rstest;
 
@@ -9,18 +11,25 @@ use crate::pipeline::checks::{ColumnCheck, Rule};
 use super::checks;
 use super::context::{self, Context};
 use super::describe::{Options, describe_source};
+use super::joins::{JoinProfile, joins};
 use super::profile::{ColumnType, Content, SampleProfile, TableProfile};
 use super::schema;
 use super::source::Source;
 use crate::api::common::Exposure;
 use crate::data::column::distinct::DistinctCount;
-use crate::data::exposure::Exposed;
+use crate::data::exposure::{Exposed, ExposedJoins};
 
 const SALES: &[u8] = include_bytes!("testdata/sales.csv");
 const SENSOR: &[u8] = include_bytes!("testdata/sensor.csv");
 
-fn render(profiles: &[SampleProfile], max_tokens: u64, max_rows: usize) -> Context {
-    context::render(&Exposed::all(profiles, Exposure::Rows), max_tokens, max_rows)
+fn render(profiles: &[SampleProfile], joins: &[JoinProfile], max_tokens: u64, max_rows: usize) -> Context {
+    let joins = ExposedJoins::new(joins.to_vec(), profiles, Exposure::Rows);
+    context::render(
+        &Exposed::all(profiles, Exposure::Rows),
+        &joins,
+        max_tokens,
+        max_rows,
+    )
 }
 
 /// One line a number.
@@ -44,7 +53,7 @@ fn table(bytes: &[u8], file_name: &str) -> TableProfile {
 }
 
 fn context(bytes: &[u8], file_name: &str) -> Context {
-    render(&[profile(bytes, file_name)], 4_000, 100)
+    render(&[profile(bytes, file_name)], &[], 4_000, 100)
 }
 
 #[test]
@@ -86,22 +95,22 @@ fn twenty_plain_rows_need_six_to_eight(#[case] bytes: &[u8], #[case] file_name: 
 fn the_upper_bound_of_rows_is_kept(#[case] most: usize) {
     let profile = profile_with(SALES, "sales.csv", most);
     assert_eq!(profile.tables().next().unwrap().rows.len(), most);
-    assert_eq!(render(&[profile], 4_000, most).cut, Vec::<String>::new());
+    assert_eq!(render(&[profile], &[], 4_000, most).cut, Vec::<String>::new());
 }
 
 #[test]
 fn the_bound_of_the_context_holds_for_a_profile_with_more_rows() {
-    let text = render(&[profile(SALES, "sales.csv")], 4_000, 1).text;
+    let text = render(&[profile(SALES, "sales.csv")], &[], 4_000, 1).text;
     assert!(text.contains("1 of 20 rows as in the file"), "{text}");
 }
 
 #[test]
 fn a_smaller_budget_drops_rows_then_statistics_then_columns_and_says_so() {
     let profiles = [profile(SALES, "sales.csv")];
-    let full = render(&profiles, 4_000, 100);
+    let full = render(&profiles, &[], 4_000, 100);
     let mut seen = Vec::new();
     for budget in (20..=full.estimated_tokens).rev().step_by(10) {
-        let context = render(&profiles, budget, 100);
+        let context = render(&profiles, &[], budget, 100);
         assert!(context.estimated_tokens <= budget, "{budget}: {}", context.text);
         let left_out = context.cut.join("; ");
         assert!(
@@ -324,7 +333,7 @@ fn json_nested_beyond_the_bound_is_a_remark() {
 }
 
 #[test]
-fn a_log_has_its_true_line_count_and_first_lines() {
+fn a_log_has_its_true_line_count_and_pattern() {
     let text = lines(0..20, |line| {
         format!("2026-01-01T00:{line:02}:00Z INFO api[{line}] GET /v1 200")
     });
@@ -334,9 +343,46 @@ fn a_log_has_its_true_line_count_and_first_lines() {
         "{context}"
     );
     assert!(
-        context.contains("First 5 lines:\n2026-01-01T00:00:00Z INFO api[0]"),
+        context.contains(
+            "20x <time> INFO api[<int>] GET <path> <int>\n  line 1: 2026-01-01T00:00:00Z INFO api[0]"
+        ),
         "{context}"
     );
+}
+
+#[test]
+fn joins_stand_at_the_end_and_go_after_the_rows() {
+    let sample = |name: &str, bytes: &[u8]| {
+        let file_name = format!("{name}.csv");
+        describe_source(&Source::bytes(bytes), name, &file_name, &Options::default()).unwrap()
+    };
+    let note = "long ".repeat(20);
+    let orders =
+        format!("order,customer_id,note\n901,a,{note}\n902,b,x{note}\n903,a,y{note}\n904,c,z{note}\n");
+    let profiles = [
+        sample("orders", orders.as_bytes()),
+        sample("customers", b"id,city\na,Oslo\nb,Rome\nd,Rome\n"),
+    ];
+    let joins = joins(&profiles);
+    let line = "\nJoin: orders.customer_id (2 of 3 distinct values) -> customers.id (unique, 2 of 3)\n";
+    let full = render(&profiles, &joins, 4_000, 100);
+    assert!(full.text.ends_with(line), "{}", full.text);
+    let mut seen = Vec::new();
+    for budget in (30..=full.estimated_tokens).rev() {
+        let context = render(&profiles, &joins, budget, 100);
+        assert!(context.estimated_tokens <= budget);
+        let has = |what: &str| context.cut.iter().any(|cut| cut.contains(what));
+        assert_eq!(has("joins"), !context.text.contains("Join: "), "{}", context.text);
+        seen.push((has("representative rows"), has("joins"), has("statistics")));
+    }
+    seen.dedup();
+    let (whole, rows, joins, all) = (
+        (false, false, false),
+        (true, false, false),
+        (true, true, false),
+        (true, true, true),
+    );
+    assert_eq!(seen, [whole, rows, joins, all]);
 }
 
 #[test]
@@ -360,7 +406,7 @@ fn a_wide_table_describes_200_columns_and_counts_the_rest() {
 
 fn describe_everything(bytes: &[u8], file_name: &str) {
     let profile = profile(bytes, file_name);
-    let context = render(std::slice::from_ref(&profile), 500, 10);
+    let context = render(std::slice::from_ref(&profile), &[], 500, 10);
     assert!(context.estimated_tokens <= 500);
     let schemas: Vec<_> = schema::infer(&profile).into_iter().collect();
     let _ = schema::pandera::to_pandera(&schemas, &[]);

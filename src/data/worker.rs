@@ -20,13 +20,17 @@ use crate::pipeline::sandbox::OutputContent;
 
 use super::DataError;
 use super::checks::{self, CheckReport};
+use super::column::distinct::ValueHashes;
 use super::describe::{Options, describe_source};
+use super::joins::{JoinProfile, joins};
 use super::outputs::{self, OutputFault, OutputValue};
-use super::profile::SampleProfile;
+use super::profile::{Content, SampleProfile, TextProfile};
 use super::source::Source;
 
 const MIB: u64 = 1024 * 1024;
 const KEPT_STDERR: u64 = 4096;
+/// Hashes of values kept for joins (16 MiB); of further columns those that an estimate takes.
+const MOST_HASHES: usize = 2 * 1024 * 1024;
 
 /// What the child is asked.
 #[derive(Serialize, Deserialize, Clone, Debug)]
@@ -43,6 +47,8 @@ pub enum Request {
         /// What the description shall hold.
         options: Options,
     },
+    /// Find the columns on which the samples described before may be joined.
+    Join,
     /// Check the values of a file.
     Check {
         /// Where it is.
@@ -67,6 +73,8 @@ pub enum Request {
 pub enum Response {
     /// The description of a sample.
     Profile(Box<SampleProfile>),
+    /// Columns on which samples may be joined.
+    Joins(Vec<JoinProfile>),
     /// What the checks found.
     Report(CheckReport),
     /// One result an output, in order.
@@ -78,6 +86,7 @@ impl Request {
     fn file(&self) -> String {
         match self {
             Self::Describe { file_name, .. } | Self::Check { file_name, .. } => file_name.clone(),
+            Self::Join => "the samples".to_owned(),
             Self::ParseOutputs { outputs } => {
                 let names: Vec<_> = outputs.iter().map(|(output, _)| output.name.as_str()).collect();
                 format!("the outputs {}", names.join(", "))
@@ -85,16 +94,16 @@ impl Request {
         }
     }
 
-    /// Answers in this process.
-    pub fn answer(&self) -> Result<Response, DataError> {
+    /// Answers in this process, which has answered others before.
+    pub fn answer(&self, session: &mut Session) -> Result<Response, DataError> {
         match self {
             Self::Describe {
                 source,
                 name,
                 file_name,
                 options,
-            } => describe_source(source, name, file_name, options)
-                .map(|profile| Response::Profile(Box::new(profile))),
+            } => describe_source(source, name, file_name, options).map(|profile| session.keep(profile)),
+            Self::Join => Ok(Response::Joins(joins(&session.profiles))),
             Self::Check {
                 source,
                 file_name,
@@ -109,6 +118,40 @@ impl Request {
                 Ok(Response::Outputs(values))
             }
         }
+    }
+}
+
+/// What a child knows of the samples that it described.
+#[derive(Debug, Default)]
+pub struct Session {
+    profiles: Vec<SampleProfile>,
+    hashes: usize,
+}
+
+impl Session {
+    /// Keeps what joins are found by, and answers with the rest.
+    fn keep(&mut self, mut profile: SampleProfile) -> Response {
+        let mut kept = profile.clone();
+        for table in kept.tables_mut() {
+            table.rows.clear();
+            for column in &mut table.columns {
+                column.top.clear();
+                if self.hashes > MOST_HASHES {
+                    column.value_hashes.shrink();
+                }
+                self.hashes += column.value_hashes.len();
+            }
+        }
+        if let Content::Text(text) = &mut kept.content {
+            *text = TextProfile::default();
+        }
+        self.profiles.push(kept);
+        for table in profile.tables_mut() {
+            for column in &mut table.columns {
+                column.value_hashes = ValueHashes::default();
+            }
+        }
+        Response::Profile(Box::new(profile))
     }
 }
 
@@ -159,13 +202,14 @@ pub fn serve(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> 
     let mut line = String::new();
     input.read_line(&mut line)?;
     serde_json::from_str::<Limits>(&line)?.apply()?;
+    let mut session = Session::default();
     loop {
         line.clear();
         if input.read_line(&mut line)? == 0 {
             return Ok(());
         }
         let request: Request = serde_json::from_str(&line)?;
-        let reply = request.answer().map_err(|error| error.to_string());
+        let reply = request.answer(&mut session).map_err(|error| error.to_string());
         serde_json::to_writer(&mut output, &reply)?;
         output.write_all(b"\n")?;
         output.flush()?;
@@ -276,6 +320,9 @@ impl Client {
                 file,
                 limit: format!("{} s of CPU time", self.limits.seconds),
             };
+        }
+        if signal == Some(Signal::KILL.as_raw()) {
+            return DataError::Killed { file };
         }
         if stderr.contains("memory allocation of") {
             return DataError::Limit {

@@ -9,7 +9,7 @@ use crate::data::DataError;
 use crate::data::checks::constraints::{Interpretation, bound_samples, checks_from_reply, in_words};
 use crate::data::checks::{CheckOutcome, CheckReport, CheckResult};
 use crate::data::context::{Context, Options, render};
-use crate::data::exposure::Exposed;
+use crate::data::exposure::{Exposed, ExposedJoins};
 use crate::data::outputs::{OutputFault, OutputValue};
 use crate::data::profile::{ColumnType, SampleProfile};
 use crate::data::source::Source;
@@ -39,7 +39,7 @@ impl DataReader for WorkerReader {
         let options = Options {
             max_rows: task.max_sample_rows,
         };
-        let requests: Vec<Request> = task
+        let requests = task
             .samples
             .iter()
             .map(|sample| Request::Describe {
@@ -54,17 +54,22 @@ impl DataReader for WorkerReader {
                 file_name: task.mount_name(&sample.name).unwrap_or_default(),
                 options,
             })
-            .collect();
+            .chain((!task.samples.is_empty()).then_some(Request::Join));
+        let requests: Vec<Request> = requests.collect();
         let mut profiles = Vec::with_capacity(requests.len());
+        let mut joins = Vec::new();
         for response in self.ask(&requests).await? {
-            if let Response::Profile(profile) = response? {
-                profiles.push(*profile);
+            match response? {
+                Response::Profile(profile) => profiles.push(*profile),
+                Response::Joins(found) => joins = found,
+                Response::Report(_) | Response::Outputs(_) => {}
             }
         }
         let context = match profiles.as_slice() {
             [] => Context::default(),
             profiles => render(
                 &Exposed::all(profiles, task.exposure),
+                &ExposedJoins::new(joins, profiles, task.exposure),
                 task.limits.max_context_tokens,
                 task.max_sample_rows,
             ),
@@ -216,7 +221,7 @@ fn parsed(task: &Task, response: Option<Result<Response, DataError>>) -> Rehears
             }
         }
         Some(Err(error)) => findings.faults.push(unreadable("(all)", &error)),
-        Some(Ok(Response::Profile(_) | Response::Report(_))) | None => {}
+        Some(Ok(Response::Profile(_) | Response::Joins(_) | Response::Report(_))) | None => {}
     }
     findings
 }
@@ -254,7 +259,7 @@ fn violations(
         Err(error) if has_format && known.iter().all(|fault| fault.output != name) => {
             vec![unreadable(name, &error)]
         }
-        Ok(Response::Profile(_) | Response::Outputs(_)) | Err(_) => Vec::new(),
+        Ok(Response::Profile(_) | Response::Joins(_) | Response::Outputs(_)) | Err(_) => Vec::new(),
     }
 }
 

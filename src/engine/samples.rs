@@ -16,7 +16,14 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     pub(super) async fn read_samples(&self, progress: &Progress) -> Result<Outcome, EngineError> {
         let described = match self.data.describe(self.task).await {
             Ok(described) => described,
-            Err(error) => return Ok(self.blocked(progress, Category::Configuration, &error.to_string())),
+            Err(error) => {
+                let category = if error.is_passing() {
+                    Category::Infrastructure
+                } else {
+                    Category::Configuration
+                };
+                return Ok(self.blocked(progress, category, &error.to_string()));
+            }
         };
         let context = self
             .put(

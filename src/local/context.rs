@@ -8,6 +8,7 @@ use super::freeze::{INPUTS, freeze};
 use super::objects::Objects;
 use super::prepare::{agent_of, download_cache};
 use super::sources::{Given, Plan, plan, sample_names};
+use crate::api::common::Exposure;
 use crate::api::limits::Limits;
 use crate::api::model::Model;
 use crate::api::values::Sample;
@@ -38,12 +39,17 @@ pub struct ContextOverrides {
     pub max_sample_rows: Option<i32>,
     /// Tokens of the context.
     pub max_context_tokens: Option<i32>,
+    /// What may be told.
+    pub exposure: Option<Exposure>,
 }
 
 impl ContextOverrides {
     fn apply(self, spec: &mut CodeGenTaskSpec) {
         if self.max_sample_rows.is_some() {
             spec.max_sample_rows = self.max_sample_rows;
+        }
+        if self.exposure.is_some() {
+            spec.exposure = self.exposure;
         }
         if self.max_context_tokens.is_some() {
             spec.limits.get_or_insert_with(Limits::default).max_context_tokens = self.max_context_tokens;

@@ -80,8 +80,19 @@ fn mount_name(file: &FrozenFile) -> String {
     if file.is_dir {
         return file.name.clone();
     }
-    match file.file_name.rsplit_once('.') {
-        Some((stem, ending)) if !stem.is_empty() && ending != file.name => format!("{}.{ending}", file.name),
+    match plain_ending(&file.file_name) {
+        Some((stem, ending)) if ending.eq_ignore_ascii_case("gz") => match plain_ending(stem) {
+            Some((_, inner)) => format!("{}.{inner}.{ending}", file.name),
+            None => format!("{}.{ending}", file.name),
+        },
+        Some((_, ending)) if ending != file.name => format!("{}.{ending}", file.name),
         _ => file.name.clone(),
     }
+}
+
+/// Splits off an ending of letters and digits; what else follows a dot says nothing of a format.
+fn plain_ending(file_name: &str) -> Option<(&str, &str)> {
+    file_name.rsplit_once('.').filter(|(stem, ending)| {
+        !stem.is_empty() && !ending.is_empty() && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
 }

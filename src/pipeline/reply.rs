@@ -61,7 +61,7 @@ pub struct CheckRow {
     pub column: String,
     /// What must hold.
     pub kind: CheckKind,
-    /// Bounds, values or pattern as text; empty for `not_null` and none.
+    /// Bounds (numbers or ISO dates), values or pattern as text; empty for `not_null` and none.
     pub arguments: Vec<String>,
 }
 

@@ -181,6 +181,18 @@ fn tables() -> Vec<Case> {
             number_rules("say \"a\""),
         ),
         Case::new(
+            "rows that end with a delimiter",
+            "x.csv",
+            b"a,b\n1,x,\n-1,y,\n",
+            number_rules("a"),
+        ),
+        Case::new(
+            "a range without values",
+            "x.csv",
+            b"a,b\n1,x\n-1,y\n",
+            vec![("a", Rule::Between(2.into(), 1.into()))],
+        ),
+        Case::new(
             "rows that are too long",
             "x.csv",
             b"a,b\n1,x\n-1,y,z\n2,x\n-3,x\n",

@@ -133,7 +133,7 @@ fn rule(row: &CheckRow) -> Result<Rule, String> {
 
 fn bound_of(text: &str) -> Result<Bound, String> {
     match Number::of(text) {
-        Some(Number::Int(value)) => Ok(Bound::Int(value)),
+        Some(Number::Int(value)) => Ok(i64::try_from(value).map_or(Bound::Float(value as f64), Bound::Int)),
         Some(Number::Float(value)) => Ok(Bound::Float(value)),
         None if moment(text).is_some() => Ok(Bound::Moment(text.trim().to_owned())),
         None => Err(format!("the bound {text:?} is neither a number nor an ISO date")),
@@ -426,6 +426,31 @@ mod tests {
             .map(|unchecked| unchecked.constraint)
             .collect();
         assert_eq!(unchecked, [0, 7]);
+    }
+
+    #[test]
+    fn five_sentences_in_one_reply_bind_to_every_sample_that_has_their_column() {
+        let rows = r#"[{"constraint":0,"column":"quantity","kind":"greater_than","arguments":["0"]},
+            {"constraint":1,"column":"price","kind":"between","arguments":["0","10000"]},
+            {"constraint":2,"column":"temperature_c","kind":"between","arguments":["-40","60"]},
+            {"constraint":3,"column":"humidity","kind":"between","arguments":["0","100"]},
+            {"constraint":4,"column":"","kind":"none","arguments":[]}]"#;
+        let found = interpret(rows, 5, &[]);
+        let profile = |name: &str, text: &str| {
+            let source = Source::bytes(text.as_bytes());
+            describe_source(&source, name, "x.csv", &Options::default()).unwrap()
+        };
+        let profiles = [
+            profile("orders", "quantity,price\n1,2\n"),
+            profile("sensor", "temperature_c,humidity,quantity\n1,2,3\n"),
+        ];
+        let bound: Vec<_> = found
+            .checks
+            .iter()
+            .map(|check| bound_samples(check, &profiles).join(" "))
+            .collect();
+        assert_eq!(bound, ["orders sensor", "orders", "sensor", "sensor"]);
+        assert_eq!(found.unchecked.len(), 1);
     }
 
     #[test]

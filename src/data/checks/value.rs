@@ -6,6 +6,8 @@ use std::cmp::Ordering;
 use crate::data::column::cell::Cell;
 use crate::pipeline::checks::Bound;
 
+/// Longest whole number that is compared exactly, characters.
+const LONGEST_WHOLE: usize = 38;
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 
 /// What a value says. Blanks around it do not count, unless it is text.
@@ -24,8 +26,8 @@ pub enum Value<'a> {
 /// A finite number.
 #[derive(Clone, Copy, Debug)]
 pub enum Number {
-    /// A whole number.
-    Int(i64),
+    /// A whole number of at most 38 characters.
+    Int(i128),
     /// Any other.
     Float(f64),
 }
@@ -60,7 +62,10 @@ impl Number {
         let text = text.trim_matches([' ', '\t']);
         let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
         let is_whole = !unsigned.is_empty() && unsigned.bytes().all(|byte| byte.is_ascii_digit());
-        if is_whole && let Ok(value) = text.parse() {
+        if is_whole
+            && text.len() <= LONGEST_WHOLE
+            && let Ok(value) = text.parse()
+        {
             return Some(Self::Int(value));
         }
         let is_written_out = unsigned.starts_with(|first: char| first.is_ascii_digit() || first == '.');
@@ -80,12 +85,14 @@ impl Number {
     }
 }
 
-fn compare_mixed(whole: i64, float: f64) -> Ordering {
+fn compare_mixed(whole: i128, float: f64) -> Ordering {
     let rounded = whole as f64;
     match rounded.partial_cmp(&float).unwrap_or(Ordering::Equal) {
-        // Both are whole numbers here, and `float` is one of 64 bits or 2^63 itself.
-        #[expect(clippy::cast_possible_truncation, reason = "i128 holds every i64 and 2^63")]
-        Ordering::Equal => i128::from(whole).cmp(&(float as i128)),
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "it is a whole number of at most 38 digits here"
+        )]
+        Ordering::Equal => whole.cmp(&(float as i128)),
         unequal => unequal,
     }
 }
@@ -115,7 +122,7 @@ impl Limit {
     /// Reads a bound; `None` for a text that is no ISO date.
     pub fn of(bound: &Bound) -> Option<Self> {
         match bound {
-            Bound::Int(value) => Some(Self::Number(Number::Int(*value))),
+            Bound::Int(value) => Some(Self::Number(Number::Int(i128::from(*value)))),
             Bound::Float(value) => Some(Self::Number(Number::Float(*value))),
             Bound::Moment(text) => {
                 let micros = moment(text)?;
@@ -149,7 +156,8 @@ mod tests {
     #[case(" 5", "5", true)]
     #[case("-0", "0.0", true)]
     #[case("9007199254740993", "9007199254740992.0", false)]
-    #[case("99999999999999999999", "1e20", true)]
+    #[case("99999999999999999999", "1e20", false)]
+    #[case("100000000000000000000", "1e20", true)]
     #[case("true", "TRUE", true)]
     #[case("2026-01-01", "2026-01-01T00:00:00Z", true)]
     #[case("a", " a", false)]
@@ -167,6 +175,7 @@ mod tests {
         "9223372036854775807",
         Some(Ordering::Less)
     )]
+    #[case(Bound::Int(0), "99999999999999999999", Some(Ordering::Greater))]
     #[case(Bound::Float(2.5), "3", Some(Ordering::Greater))]
     #[case(Bound::Int(3), "many", None)]
     #[case(Bound::Int(3), "1E400", None)]

@@ -102,6 +102,22 @@ impl Distinct {
         DistinctCount::About(round_to_two_digits(estimate).max(self.limit as u64))
     }
 
+    /// Hashes of the values, for the comparison with another column.
+    pub fn hashes(&self) -> ValueHashes {
+        if self.overflowed {
+            return ValueHashes {
+                sorted: self.smallest.iter().copied().collect(),
+                is_cut: true,
+            };
+        }
+        let mut sorted: Vec<u64> = self.counted.keys().copied().collect();
+        sorted.sort_unstable();
+        ValueHashes {
+            sorted,
+            is_cut: false,
+        }
+    }
+
     /// The exact number of distinct values; `None` beyond the limit.
     pub fn exact(&self) -> Option<usize> {
         (!self.overflowed).then_some(self.counted.len())
@@ -121,6 +137,48 @@ impl Distinct {
             .collect();
         values.sort_by(|(text, count), (other, others)| others.cmp(count).then_with(|| text.cmp(other)));
         values
+    }
+}
+
+/// Hashes of the distinct values of a column: all of them, or the smallest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ValueHashes {
+    sorted: Vec<u64>,
+    is_cut: bool,
+}
+
+impl ValueHashes {
+    /// Whether every value is there.
+    pub const fn is_whole(&self) -> bool {
+        !self.is_cut
+    }
+
+    /// Up to which hash every value is there.
+    pub fn reach(&self) -> u64 {
+        self.sorted
+            .last()
+            .filter(|_| self.is_cut)
+            .copied()
+            .unwrap_or(u64::MAX)
+    }
+
+    /// The hashes up to one, sorted.
+    pub fn up_to(&self, reach: u64) -> &[u64] {
+        &self.sorted[..self.sorted.partition_point(|hash| *hash <= reach)]
+    }
+
+    /// Keeps the smallest hashes only, as many as an estimate takes.
+    pub fn shrink(&mut self) {
+        if self.sorted.len() > KEPT_HASHES {
+            self.sorted.truncate(KEPT_HASHES);
+            self.sorted.shrink_to_fit();
+            self.is_cut = true;
+        }
+    }
+
+    /// How many there are.
+    pub const fn len(&self) -> usize {
+        self.sorted.len()
     }
 }
 

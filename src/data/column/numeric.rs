@@ -39,17 +39,47 @@ pub struct NumberStyle {
     pub currency: Option<String>,
 }
 
+/// 2^-64: as many of the largest number as a file can hold do not overflow.
+const SUM_SCALE: f64 = 1.0 / 18_446_744_073_709_551_616.0;
+
 /// Numbers as they are met.
 #[derive(Clone, Debug)]
 pub struct Numbers {
     count: u64,
-    min: Option<(f64, String)>,
-    max: Option<(f64, String)>,
+    min: Option<Bounding>,
+    max: Option<Bounding>,
     int_sum: i128,
     float_sum: f64,
     float_error: f64,
+    /// The sum in units that numbers near the largest one do not overflow.
+    scaled_sum: f64,
     decimals: usize,
     reservoir: Reservoir,
+}
+
+/// The smallest or largest number so far.
+#[derive(Clone, Debug)]
+struct Bounding {
+    value: f64,
+    /// Its exact value: whole numbers beyond 2^53 are told apart.
+    whole: Option<i128>,
+    text: String,
+}
+
+impl Bounding {
+    fn is_below(&self, value: f64, whole: Option<i128>) -> bool {
+        match (self.whole, whole) {
+            (Some(own), Some(other)) => own < other,
+            _ => self.value < value,
+        }
+    }
+
+    fn is_above(&self, value: f64, whole: Option<i128>) -> bool {
+        match (self.whole, whole) {
+            (Some(own), Some(other)) => own > other,
+            _ => self.value > value,
+        }
+    }
 }
 
 /// Whether a value is a new extreme.
@@ -71,6 +101,7 @@ impl Numbers {
             int_sum: 0,
             float_sum: 0.0,
             float_error: 0.0,
+            scaled_sum: 0.0,
             decimals: 0,
             reservoir: Reservoir::new(limit, seed),
         }
@@ -79,26 +110,27 @@ impl Numbers {
     /// Takes in a whole number.
     pub fn push_int(&mut self, value: i128, text: &str) -> Extreme {
         self.int_sum += value;
-        self.push(value as f64, text)
+        self.push(value as f64, Some(value), text)
     }
 
     /// Takes in a decimal number.
     pub fn push_float(&mut self, value: f64, text: &str) -> Extreme {
         self.add(value);
         self.decimals = self.decimals.max(decimals_of(text));
-        self.push(value, text)
+        self.push(value, None, text)
     }
 
-    fn push(&mut self, value: f64, text: &str) -> Extreme {
+    fn push(&mut self, value: f64, whole: Option<i128>, text: &str) -> Extreme {
         self.count += 1;
+        self.scaled_sum += value * SUM_SCALE;
         self.reservoir.push(value);
-        let is_min = self.min.as_ref().is_none_or(|(least, _)| value < *least);
-        let is_max = self.max.as_ref().is_none_or(|(most, _)| value > *most);
+        let is_min = self.min.as_ref().is_none_or(|least| least.is_above(value, whole));
+        let is_max = self.max.as_ref().is_none_or(|most| most.is_below(value, whole));
         if is_min {
-            store(&mut self.min, value, text);
+            store(&mut self.min, value, whole, text);
         }
         if is_max {
-            store(&mut self.max, value, text);
+            store(&mut self.max, value, whole, text);
         }
         Extreme { is_min, is_max }
     }
@@ -118,11 +150,16 @@ impl Numbers {
     /// The statistics; `None` when there was no number.
     pub fn finish(self) -> Option<NumberStats> {
         let sum = self.int_sum as f64 + (self.float_sum + self.float_error);
+        let mean = if sum.is_finite() {
+            sum / self.count as f64
+        } else {
+            (self.scaled_sum / self.count as f64 / SUM_SCALE).clamp(f64::MIN, f64::MAX)
+        };
         Some(NumberStats {
             count: self.count,
-            min: self.min?.1,
-            max: self.max?.1,
-            mean: sum / self.count as f64,
+            min: self.min?.text,
+            max: self.max?.text,
+            mean,
             quartiles: self.reservoir.quartiles()?,
             decimals: self.decimals,
             histogram: Vec::new(),
@@ -130,15 +167,21 @@ impl Numbers {
     }
 }
 
-fn store(slot: &mut Option<(f64, String)>, value: f64, text: &str) {
-    let text = text.trim_matches([' ', '\t']);
+fn store(slot: &mut Option<Bounding>, value: f64, whole: Option<i128>, text: &str) {
+    let spelled = text.trim_matches([' ', '\t']);
     match slot {
-        Some((kept, spelling)) => {
-            *kept = value;
-            spelling.clear();
-            spelling.push_str(text);
+        Some(kept) => {
+            (kept.value, kept.whole) = (value, whole);
+            kept.text.clear();
+            kept.text.push_str(spelled);
         }
-        None => *slot = Some((value, text.to_owned())),
+        None => {
+            *slot = Some(Bounding {
+                value,
+                whole,
+                text: spelled.to_owned(),
+            });
+        }
     }
 }
 
@@ -195,6 +238,33 @@ mod tests {
         #[case] text: &str,
     ) {
         assert_eq!(format_number(value, decimals), text);
+    }
+
+    #[test]
+    fn extremes_of_whole_numbers_are_exact() {
+        let mut numbers = Numbers::new(10, 0);
+        for value in [
+            i128::from(i64::MAX),
+            i128::from(i64::MAX) + 1,
+            i128::from(i64::MAX) - 1,
+        ] {
+            numbers.push_int(value, &value.to_string());
+        }
+        let found = numbers.finish().unwrap();
+        assert_eq!(
+            (found.min.as_str(), found.max.as_str()),
+            ("9223372036854775806", "9223372036854775808")
+        );
+    }
+
+    #[test]
+    fn the_mean_of_numbers_whose_sum_overflows_is_true() {
+        let mut numbers = Numbers::new(10, 0);
+        for value in [1.5e308, 1e308, 0.5e308] {
+            numbers.push_float(value, "x");
+        }
+        let mean = numbers.finish().unwrap().mean;
+        assert!((mean / 1e308 - 1.0).abs() < 1e-12, "{mean}");
     }
 
     #[test]

@@ -29,26 +29,33 @@ pub(super) fn print_columns(text: &mut String, table: &TableProfile, detail: Det
     }
 }
 
+/// How the line of a column begins: its name, in one line, and its type.
+#[must_use]
+pub fn column_label(column: &ColumnProfile) -> String {
+    let name = match column.name.as_str() {
+        "" => "(no name)".to_owned(),
+        name => cut_with_marker(name, LONGEST_NAME)
+            .replace('\n', "\\n")
+            .replace('\r', "\\r"),
+    };
+    let type_ = column.declared.as_deref().unwrap_or(column.type_.as_str());
+    format!("{name} {type_}")
+}
+
 /// One line a column: `unit_price float 2.50..110.14 mean 57.31 median 55.9; 2 empty`.
 fn column_line(column: &ColumnProfile, records: u64, detail: Detail) -> String {
-    let name = if column.name.is_empty() {
-        "(no name)"
-    } else {
-        &column.name
-    };
     let is_schema = detail.exposure == Exposure::SchemaOnly;
-    let mut line = format!(
-        "{} {}",
-        cut_with_marker(name, LONGEST_NAME),
-        column.declared.as_deref().unwrap_or(column.type_.as_str())
-    );
+    let mut line = column_label(column);
     if column.type_ == ColumnType::Mixed {
         let kinds: Vec<_> = column
             .kinds
             .iter()
-            .map(|(kind, count)| match is_schema {
-                true => kind.as_str().to_owned(),
-                false => format!("{} {count}", kind.as_str()),
+            .map(|(kind, count)| {
+                if is_schema {
+                    kind.as_str().to_owned()
+                } else {
+                    format!("{} {count}", kind.as_str())
+                }
             })
             .collect();
         let _ = write!(line, " ({})", kinds.join(", "));

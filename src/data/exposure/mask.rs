@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::data::format::json::keys::ANY_KEY;
+
 use super::names::Names;
 
 /// What says in a row that something of it is cut.
@@ -73,6 +75,7 @@ pub(super) fn mask_json(text: &str, names: &Names) -> String {
                     masked.push_str(token);
                 } else {
                     masked.push_str(&mask(token));
+                    path.is_any_key();
                 }
             }
             _ if token.trim() == "null" => masked.push_str(token),
@@ -130,6 +133,13 @@ impl Path {
         }
     }
 
+    /// Below a key that is not told lies what lies below any key.
+    fn is_any_key(&mut self) {
+        if let Some(Level::Object(Some(key))) = self.0.last_mut() {
+            ANY_KEY.clone_into(key);
+        }
+    }
+
     /// As columns are named: `user.city`, `items[].price`.
     fn text(&self) -> String {
         let mut text = String::new();
@@ -169,6 +179,15 @@ mod tests {
                 &names
             ),
             r#"{"user":{"city":"Xxxx: \"{x}\"","xxx@x.xxx":9},"items":[{"price":9.99,"xxx":null}],"xx":xxxx}"#
+        );
+    }
+
+    #[test]
+    fn keys_below_one_that_is_data_stay() {
+        let names = Names::of_paths(&["users.{key}.age"]);
+        assert_eq!(
+            mask_json(r#"{"users":{"u17":{"age":31,"name":"Ann"}}}"#, &names),
+            r#"{"users":{"x99":{"age":99,"xxxx":"Xxx"}}}"#
         );
     }
 

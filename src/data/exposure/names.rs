@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::data::column::cell::{Cell, Kind};
 use crate::data::column::distinct::DistinctCount;
+use crate::data::format::json::keys::ANY_KEY;
 use crate::data::profile::{ColumnProfile, ColumnType, Layout, TableProfile};
 
 use super::FEWEST_ROWS;
@@ -36,22 +37,27 @@ impl Names {
             {
                 Self::Numbered
             }
-            Layout::Delimited { .. } | Layout::Parquet { .. } | Layout::Sheet { .. } => Self::All,
+            Layout::Delimited { .. } | Layout::Parquet { header: Some(_), .. } | Layout::Sheet { .. } => {
+                Self::All
+            }
+            // The schema names the columns; only what is no path of it can be the key of a map.
+            Layout::Parquet { header: None, .. } => Self::of_columns(&table.columns, |_| true),
             Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument => {
-                let shown = table
-                    .columns
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, column)| is_plain(&column.name) && !is_rare(column, table.records));
-                let mut positions = BTreeSet::new();
-                let mut paths = BTreeSet::new();
-                for (position, column) in shown {
-                    positions.insert(position);
-                    paths.extend(ways_to(&column.name));
-                }
-                Self::Paths { positions, paths }
+                Self::of_columns(&table.columns, |column| {
+                    is_plain(&column.name) && !is_rare(column, table.records)
+                })
             }
         }
+    }
+
+    fn of_columns(columns: &[ColumnProfile], is_shown: impl Fn(&ColumnProfile) -> bool) -> Self {
+        let mut positions = BTreeSet::new();
+        let mut paths = BTreeSet::new();
+        for (position, column) in columns.iter().enumerate().filter(|(_, column)| is_shown(column)) {
+            positions.insert(position);
+            paths.extend(ways_to(&column.name));
+        }
+        Self::Paths { positions, paths }
     }
 
     #[cfg(test)]
@@ -155,6 +161,9 @@ fn is_set_apart(column: &ColumnProfile) -> bool {
 fn is_plain(path: &str) -> bool {
     path.split('.').all(|part| {
         let part = part.trim_end_matches("[]");
+        if part == ANY_KEY {
+            return true;
+        }
         let letters = part.strip_prefix(['@', '$', '#']).unwrap_or(part);
         let is_name =
             |character: char| character.is_alphanumeric() || matches!(character, '_' | '-' | ' ' | ':');

@@ -5,12 +5,14 @@ use rstest::rstest;
 use super::*;
 use crate::data::context::{Options, render};
 use crate::data::describe::describe_source;
+use crate::data::joins::joins;
 use crate::data::source::Source;
 
 fn text(bytes: &str, file_name: &str, level: Exposure) -> String {
     let source = Source::bytes(bytes.as_bytes());
     let profile = describe_source(&source, "s", file_name, &Options::default()).unwrap();
-    render(&[Exposed::new(profile, level)], 4_000, 100).text
+    let exposed = [Exposed::new(profile, level)];
+    render(&exposed, &ExposedJoins::default(), 4_000, 100).text
 }
 
 /// Twelve rows: `who` is different in each, `city` is shared by all but one.
@@ -23,7 +25,10 @@ fn people() -> String {
             number + 1
         )
     };
-    format!("who,city,mass,day\n{}", (1..=12).map(row).collect::<String>())
+    format!(
+        "who,city,mass,day\n{}",
+        (1..=12).map(row).collect::<Vec<_>>().concat()
+    )
 }
 
 #[test]
@@ -113,9 +118,8 @@ fn a_remark_that_tells_a_hidden_name_is_left_out() {
 
 #[test]
 fn keys_that_may_be_values_are_not_told() {
-    let mut lines: String = (0..20)
-        .map(|number| format!("{{\"id\":{number},\"user\":{{\"city\":\"Basel\"}}}}\n"))
-        .collect();
+    let line = |number: u32| format!("{{\"id\":{number},\"user\":{{\"city\":\"Basel\"}}}}\n");
+    let mut lines: String = (0..20).map(line).collect::<Vec<_>>().concat();
     lines.push_str("{\"id\":20,\"ann@example.org\":1,\"rare\":2,\"user\":{\"2026-01-05\":3}}\n");
     for level in [Exposure::SchemaOnly, Exposure::Statistics, Exposure::RedactedRows] {
         let shown = text(&lines, "s.jsonl", level);
@@ -140,4 +144,58 @@ fn lines_of_a_text_are_masked_or_not_told() {
         shown.contains("9999-99-99 XXXXX xxxx xx xxx xx xxxx\nxxxxxx"),
         "{shown}"
     );
+}
+
+#[test]
+fn patterns_of_lines_are_told_where_five_lines_share_them() {
+    let shared = |number: u32| format!("2026-01-05T10:00:{number:02}Z INFO worker {number} started\n");
+    let mut lines: Vec<String> = (10..30).map(shared).collect();
+    lines.push("2026-01-05T10:00:31Z FATAL osprey is gone\n".into());
+    let log = lines.concat();
+    let shown = text(&log, "s.log", Exposure::SchemaOnly);
+    assert!(shown.contains("21 lines"), "{shown}");
+    assert!(!shown.contains("worker") && !shown.contains("2026"), "{shown}");
+    for level in [Exposure::Statistics, Exposure::RedactedRows] {
+        let shown = text(&log, "s.log", level);
+        assert!(shown.contains("INFO worker <int> started"), "{shown}");
+        assert!(shown.contains("1 further pattern in 1 line"), "{shown}");
+        assert!(!shown.contains("osprey") && !shown.contains("FATAL"), "{shown}");
+        let has_lines = shown.contains("9999-99-99X99:99:99X XXXX xxxxxx 99 xxxxxxx");
+        assert_eq!(has_lines, level == Exposure::RedactedRows, "{shown}");
+    }
+}
+
+#[test]
+fn joins_are_told_where_five_values_are_shared() {
+    let profile = |name: &str, text: &str| {
+        let file_name = format!("{name}.csv");
+        describe_source(
+            &Source::bytes(text.as_bytes()),
+            name,
+            &file_name,
+            &Options::default(),
+        )
+        .unwrap()
+    };
+    let table = |header: &str, count: u32| {
+        let row = |number: u32| format!("C{number:04},{number}\n");
+        let rows: Vec<String> = (0..count).map(row).collect();
+        format!("{header}\n{}", rows.concat())
+    };
+    for (count, are_told) in [(4, false), (20, true)] {
+        let profiles = [
+            profile("customers", &table("customer_id,age", 20)),
+            profile("orders", &table("customer_id,total", count)),
+        ];
+        let joins = joins(&profiles);
+        assert!(!joins.is_empty());
+        let told = |level| {
+            !ExposedJoins::new(joins.clone(), &profiles, level)
+                .get()
+                .is_empty()
+        };
+        assert!(!told(Exposure::SchemaOnly));
+        assert_eq!(told(Exposure::Statistics), are_told);
+        assert!(told(Exposure::Rows));
+    }
 }

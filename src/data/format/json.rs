@@ -1,5 +1,8 @@
 //! Records of JSON and JSON Lines, one at a time, and their values by path (`user.city`, `items[].price`).
 
+pub mod keys;
+mod tree;
+
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io::{self, BufRead, Read};
@@ -10,7 +13,11 @@ use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::data::column::cell::{Cell, Kind};
+use crate::data::format::shape::LISTED_PLACES;
 use crate::data::rows::{Built, DESCRIBED_COLUMNS, TableBuilder};
+
+use keys::{ANY_KEY, DataKeys};
+use tree::{Tree, parse};
 
 /// Longest line of JSON Lines that is read, bytes.
 pub const LONGEST_LINE: usize = 4 * 1024 * 1024;
@@ -19,7 +26,7 @@ pub const LARGEST_DOCUMENT: u64 = 32 * 1024 * 1024;
 /// Deepest nesting that is followed.
 pub const DEEPEST: usize = 64;
 /// Path of values that have none: scalars at the top.
-pub const ROOT_PATH: &str = "value";
+pub const ROOT_PATH: &str = "$";
 const COUNTED_PATHS: usize = 10_000;
 
 /// One record, or why there is none.
@@ -30,6 +37,27 @@ pub struct JsonRecord<'a> {
     pub raw: &'a str,
     /// Its value; the error says what is wrong.
     pub value: Result<Value, String>,
+    /// Whether some object in it has a key more than once.
+    pub has_repeated_key: bool,
+}
+
+impl<'a> JsonRecord<'a> {
+    fn new(place: u64, raw: &'a str, read: Result<Tree, String>) -> Self {
+        let has_repeated_key = read.as_ref().is_ok_and(|tree| tree.has_repeated_key);
+        Self {
+            place,
+            raw,
+            value: read.map(|tree| tree.value),
+            has_repeated_key,
+        }
+    }
+}
+
+/// What is wrong with a value, without the place of its text in the file, which is not known here.
+fn fault(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split_once(" at line ")
+        .map_or(text.clone(), |(what, _)| what.to_owned())
 }
 
 /// Hands every line of JSON Lines to `take`; blank lines are skipped.
@@ -56,9 +84,9 @@ pub fn each_line(mut input: impl BufRead, mut take: impl FnMut(JsonRecord<'_>)) 
         let value = if is_cut {
             Err(format!("longer than {} MiB", LONGEST_LINE / 1024 / 1024))
         } else {
-            serde_json::from_str(raw).map_err(|error| error.to_string())
+            parse(raw).map_err(|error| format!("{} at column {}", fault(&error), error.column()))
         };
-        take(JsonRecord { place, raw, value });
+        take(JsonRecord::new(place, raw, value));
     }
     Ok(())
 }
@@ -69,24 +97,22 @@ pub fn each_element(
     input: impl BufRead,
     is_array: bool,
     mut take: impl FnMut(JsonRecord<'_>),
-) -> Option<String> {
+) -> io::Result<Option<String>> {
     let mut json = serde_json::Deserializer::from_reader(input);
     let read = if is_array {
         Elements(&mut take).deserialize(&mut json)
     } else {
         <Box<RawValue> as serde::Deserialize>::deserialize(&mut json).map(|raw| take(element(1, &raw)))
     };
-    read.and_then(|()| json.end())
-        .err()
-        .map(|error| error.to_string())
+    match read.and_then(|()| json.end()) {
+        Ok(()) => Ok(None),
+        Err(error) if error.is_io() => Err(error.into()),
+        Err(error) => Ok(Some(error.to_string())),
+    }
 }
 
 fn element(place: u64, raw: &RawValue) -> JsonRecord<'_> {
-    JsonRecord {
-        place,
-        raw: raw.get(),
-        value: serde_json::from_str(raw.get()).map_err(|error| error.to_string()),
-    }
+    JsonRecord::new(place, raw.get(), parse(raw.get()).map_err(|error| fault(&error)))
 }
 
 struct Elements<'f, F>(&'f mut F);
@@ -116,38 +142,61 @@ impl<'de, F: FnMut(JsonRecord<'_>)> Visitor<'de> for Elements<'_, F> {
     }
 }
 
-/// Hands every scalar of a value to `take` with its path. Returns whether something lies deeper than `DEEPEST`.
-pub fn each_value(value: &Value, take: &mut impl FnMut(&str, &Value)) -> bool {
-    walk(value, &mut String::new(), 0, take)
+/// What a walk through a value met besides its scalars.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Walked {
+    /// Something lies deeper than `DEEPEST`.
+    pub is_deeper: bool,
+    /// A key holds a dot, so that its path reads like that of a nested value.
+    pub has_dotted_key: bool,
 }
 
-fn walk(value: &Value, path: &mut String, depth: usize, take: &mut impl FnMut(&str, &Value)) -> bool {
+/// Hands every scalar of a value to `take` with its path; keys that are data are one path.
+pub fn each_value(value: &Value, keys: &DataKeys, take: &mut impl FnMut(&str, &Value)) -> Walked {
+    let mut walked = Walked::default();
+    walk(value, keys, &mut String::new(), 0, take, &mut walked);
+    walked
+}
+
+fn walk(
+    value: &Value,
+    keys: &DataKeys,
+    path: &mut String,
+    depth: usize,
+    take: &mut impl FnMut(&str, &Value),
+    walked: &mut Walked,
+) {
     if depth > DEEPEST {
-        return true;
+        walked.is_deeper = true;
+        return;
     }
     let length = path.len();
-    let mut is_deeper = false;
     match value {
         Value::Object(fields) => {
+            let are_data = keys.has(path);
             for (name, field) in fields {
                 if length > 0 {
                     path.push('.');
                 }
-                path.push_str(name);
-                is_deeper |= walk(field, path, depth + 1, take);
+                if are_data {
+                    path.push_str(ANY_KEY);
+                } else {
+                    walked.has_dotted_key |= name.contains('.');
+                    path.push_str(name);
+                }
+                walk(field, keys, path, depth + 1, take, walked);
                 path.truncate(length);
             }
         }
         Value::Array(elements) => {
             path.push_str("[]");
             for element in elements {
-                is_deeper |= walk(element, path, depth + 1, take);
+                walk(element, keys, path, depth + 1, take, walked);
             }
             path.truncate(length);
         }
-        scalar => take(if path.is_empty() { ROOT_PATH } else { path }, scalar),
+        scalar => take(if depth == 0 { ROOT_PATH } else { path }, scalar),
     }
-    is_deeper
 }
 
 /// The list at a path without lists on its way (`user.tags`).
@@ -196,37 +245,52 @@ pub struct JsonTable {
     present: Vec<u64>,
     last_seen: Vec<u64>,
     further_paths: HashSet<u64>,
+    numeric_texts: Vec<u64>,
+    keys: DataKeys,
     /// Records that nest deeper than `DEEPEST`.
     pub too_deep: u64,
+    /// Records with a key that holds a dot.
+    pub dotted: u64,
+    /// Numbers beyond 64 bits, of which 17 digits are kept.
+    pub beyond_64_bits: u64,
 }
 
 impl JsonTable {
-    /// A table without columns.
+    /// A table without columns; keys that are data are one path.
     #[must_use]
-    pub fn new(keeps_rows: bool) -> Self {
+    pub fn new(keeps_rows: bool, keys: DataKeys) -> Self {
         Self {
             builder: TableBuilder::new(None, keeps_rows),
             paths: HashMap::new(),
             present: Vec::new(),
             last_seen: Vec::new(),
             further_paths: HashSet::new(),
+            numeric_texts: Vec::new(),
+            keys,
             too_deep: 0,
+            dotted: 0,
+            beyond_64_bits: 0,
         }
     }
 
     /// Takes in a record.
     pub fn push(&mut self, value: &Value, raw: &str) {
         let record = self.builder.records() + 1;
-        let is_deeper = each_value(value, &mut |path, scalar| {
+        let keys = std::mem::take(&mut self.keys);
+        let walked = each_value(value, &keys, &mut |path, scalar| {
             let Some(column) = self.column(path) else { return };
             if self.last_seen[column] != record {
                 self.last_seen[column] = record;
                 self.present[column] += 1;
             }
             let text = scalar_text(scalar);
+            self.beyond_64_bits += u64::from(is_beyond_64_bits(scalar));
+            self.numeric_texts[column] += u64::from(scalar.is_string() && is_numeric(&text));
             self.builder.cell(column, classify(scalar, &text), &text);
         });
-        self.too_deep += u64::from(is_deeper);
+        self.keys = keys;
+        self.too_deep += u64::from(walked.is_deeper);
+        self.dotted += u64::from(walked.has_dotted_key);
         self.builder.end_record(raw);
     }
 
@@ -243,6 +307,7 @@ impl JsonTable {
         let column = self.builder.add_column(path.to_owned());
         self.paths.insert(path.to_owned(), column);
         self.present.push(0);
+        self.numeric_texts.push(0);
         self.last_seen.push(0);
         Some(column)
     }
@@ -259,11 +324,33 @@ impl JsonTable {
         (self.paths.len() + self.further_paths.len()) as u64
     }
 
-    /// The columns and at most `most` records.
+    /// The columns and at most `most` records; a remark names the columns whose values are all numbers in quotes.
     #[must_use]
     pub fn finish(self, most: usize) -> Built {
-        self.builder.finish(most, Some(&self.present))
+        let mut built = self.builder.finish(most, Some(&self.present));
+        let mut quoted = built.columns.iter().zip(self.numeric_texts);
+        let quoted: Vec<_> = quoted
+            .by_ref()
+            .filter(|(column, numeric)| *numeric > 0 && *numeric == column.values)
+            .map(|(column, _)| column.name.as_str())
+            .collect();
+        if !quoted.is_empty() {
+            let more = if quoted.len() > LISTED_PLACES { ", ..." } else { "" };
+            let names = quoted[..quoted.len().min(LISTED_PLACES)].join(", ");
+            let remark = format!("numbers written as strings in: {names}{more}");
+            built.remarks.push(remark);
+        }
+        built
     }
+}
+
+fn is_numeric(text: &str) -> bool {
+    matches!(Cell::of(text).kind(), Some(Kind::Int | Kind::Float))
+}
+
+fn is_beyond_64_bits(value: &Value) -> bool {
+    const BOUND: f64 = 18_446_744_073_709_551_616.0;
+    value.is_f64() && value.as_f64().is_some_and(|number| number.abs() >= BOUND)
 }
 
 /// A JSON text without the blanks between its tokens; numbers and strings keep their spelling.
@@ -293,7 +380,9 @@ mod tests {
     fn values_are_found_by_path() {
         let value = serde_json::json!({"user": {"city": "Köln"}, "items": [{"price": 1}, {"price": 2.5}], "tags": []});
         let mut found = Vec::new();
-        each_value(&value, &mut |path, value| found.push(format!("{path}={value}")));
+        each_value(&value, &DataKeys::default(), &mut |path, value| {
+            found.push(format!("{path}={value}"))
+        });
         assert_eq!(
             found,
             ["user.city=\"Köln\"", "items[].price=1", "items[].price=2.5"]
@@ -303,7 +392,7 @@ mod tests {
     #[test]
     fn nesting_beyond_the_bound_is_told() {
         let deep = (0..70).fold(serde_json::json!(1), |inner, _| serde_json::json!([inner]));
-        assert!(each_value(&deep, &mut |_, _| ()));
+        assert!(each_value(&deep, &DataKeys::default(), &mut |_, _| ()).is_deeper);
     }
 
     #[test]
@@ -319,7 +408,8 @@ mod tests {
         let mut places = Vec::new();
         let fault = each_element("[1, 2, oops]".as_bytes(), true, |record| {
             places.push(record.place);
-        });
+        })
+        .unwrap();
         assert_eq!(places, [1, 2]);
         assert!(fault.unwrap().contains("line 1"));
     }

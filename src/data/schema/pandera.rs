@@ -87,6 +87,7 @@ mod tests {
     use crate::data::describe::{Options, describe_source};
     use crate::data::schema::infer;
     use crate::data::source::Source;
+    use crate::pipeline::checks::Rule;
 
     #[test]
     fn types_and_nullability_are_printed_and_no_values() {
@@ -120,5 +121,71 @@ mod tests {
             coerce=True,
         )
         "#);
+    }
+
+    fn schema(name: &str, text: &str) -> Schema {
+        let source = Source::bytes(text.as_bytes());
+        infer(&describe_source(&source, name, "x.csv", &Options::default()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn constraints_stand_beside_the_schemas_of_the_samples_that_have_their_column() {
+        let schemas = [
+            schema("orders", "quantity,zip\n1,007\n"),
+            schema("stock", "quantity\nmany\n"),
+        ];
+        let check = |column: &str, rule: Rule| ColumnCheck {
+            constraint: 0,
+            column: column.into(),
+            rule,
+        };
+        let checks = [
+            check("quantity", Rule::GreaterThan(0.into())),
+            check("quantity", Rule::NotNull),
+            check("zip", Rule::Regex("[0-9]{3}".into())),
+            check("zip", Rule::Regex(r"a\b{start}".into())),
+            check("total\n", Rule::LessThan(9.into())),
+        ];
+        let code = to_pandera(&schemas, &checks);
+        let constraints: Vec<&str> = code
+            .split("\n\n\n")
+            .filter(|part| part.contains("_constraints ="))
+            .collect();
+        insta::assert_snapshot!(constraints.join("\n\n"), @r##"
+        orders_constraints = pa.DataFrameSchema(
+            {
+                "quantity": pa.Column(
+                    checks=[
+                        pa.Check.greater_than(0),
+                    ],
+                    nullable=False,
+                ),
+                "zip": pa.Column(
+                    checks=[
+                        pa.Check(matches(r"[0-9]{3}"), element_wise=True, name="matches([0-9]{3})"),
+                        # Left out: zip matches a\b{start}: the pattern "a\\b{start}": it uses an assertion that Python does not have
+                    ],
+                    nullable=True,
+                ),
+            },
+            strict=False,
+        )
+
+        stock_constraints = pa.DataFrameSchema(
+            {
+                "quantity": pa.Column(
+                    checks=[
+                        pa.Check(each("number", lambda value: value > 0), element_wise=True, name="greater_than(0)"),
+                    ],
+                    nullable=False,
+                ),
+            },
+            strict=False,
+        )
+        "##);
+        assert!(
+            code.ends_with("\n# Of no column above: total  less than 9\n"),
+            "{code}"
+        );
     }
 }

@@ -48,7 +48,7 @@ impl Fault {
     pub fn remark(self) -> String {
         let stops = |how: &str, at: u64| {
             format!(
-                "its gzip data {how} after {at} unpacked bytes: only these are described, and a program that unpacks it fails there"
+                "its gzip data {how}: only the {at} bytes unpacked before are described, and a program that unpacks all fails"
             )
         };
         match self {

@@ -55,6 +55,13 @@ fn check_of(path: &Path) -> Request {
 }
 
 #[tokio::test]
+async fn a_request_is_camel_case_on_the_wire() {
+    let wire = serde_json::to_value(describe(b"", "x.csv")).unwrap();
+    assert_eq!(wire["describe"]["fileName"], "x.csv");
+    assert_eq!(wire["describe"]["source"], serde_json::json!({"base64": ""}));
+}
+
+#[tokio::test]
 async fn one_child_answers_several_requests_in_order() {
     let output: Output = Output {
         name: "n".into(),
@@ -86,7 +93,7 @@ async fn one_child_answers_several_requests_in_order() {
     };
     assert_eq!(
         **profile,
-        match requests[0].answer() {
+        match requests[0].answer(&mut Session::default()) {
             Ok(Response::Profile(profile)) => *profile,
             other => panic!("{other:?}"),
         }
@@ -96,6 +103,20 @@ async fn one_child_answers_several_requests_in_order() {
         "cannot check columns of x.txt: it is text, not a table; use CSV, TSV, JSON, JSONLines, Parquet or Excel"
     );
     assert_eq!(values.as_slice(), [Ok(OutputValue::Int(42))]);
+}
+
+#[tokio::test]
+async fn a_child_finds_the_joins_of_the_samples_that_it_described() {
+    let orders = describe(b"order,sku\n1,a\n2,b\n3,a\n", "orders.csv");
+    let articles = describe(b"sku,name\na,x\nb,y\n", "articles.csv");
+    let replies = client().run(&[orders, articles, Request::Join]).await.unwrap();
+    let [_, _, Ok(Response::Joins(joins))] = replies.as_slice() else {
+        panic!("{replies:?}")
+    };
+    assert_eq!(
+        (joins.len(), joins[0].left.found, joins[0].right.is_unique),
+        (1, 2, true)
+    );
 }
 
 #[tokio::test]
@@ -110,7 +131,7 @@ async fn a_file_that_needs_too_much_memory_is_named_with_the_limit() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "reading huge.json met the limit of 512 MiB of memory; use a smaller file"
+        "reading huge.json met the limit of 512 MiB of memory; give a part of it as the sample"
     );
 }
 
@@ -123,7 +144,7 @@ async fn a_child_that_takes_too_long_is_killed_and_its_file_named() {
     let error = client.run(&[describe(b"", "slow.csv")]).await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "reading slow.csv met the limit of 1 s; use a smaller file"
+        "reading slow.csv met the limit of 1 s; give a part of it as the sample"
     );
 }
 
@@ -135,25 +156,39 @@ async fn a_child_that_spins_meets_the_limit_of_cpu_time() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "reading spin.csv met the limit of 60 s of CPU time; use a smaller file"
+        "reading spin.csv met the limit of 60 s of CPU time; give a part of it as the sample"
     );
 }
 
 #[tokio::test]
 async fn a_child_that_dies_is_an_error_with_its_last_words() {
-    let script = "read -r limits; echo unlucky >&2; kill -9 $$";
+    let script = "read -r limits; echo unlucky >&2; kill -SEGV $$";
     let error = shell(script, PathBuf::from("x"))
         .run(&[describe(b"", "bad.csv")])
         .await
-        .unwrap_err()
-        .to_string();
+        .unwrap_err();
+    assert!(!error.is_passing());
+    let error = error.to_string();
     assert!(
         error.starts_with("the process that read bad.csv ended without an answer"),
         "{error}"
     );
     assert!(
-        error.contains("signal: 9") && error.contains("unlucky"),
+        error.contains("signal: 11") && error.contains("unlucky"),
         "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_child_that_the_system_kills_is_no_fault_of_its_file() {
+    let error = shell("read -r limits; kill -9 $$", PathBuf::from("x"))
+        .run(&[describe(b"", "big.csv")])
+        .await
+        .unwrap_err();
+    assert!(error.is_passing());
+    assert_eq!(
+        error.to_string(),
+        "the process that read big.csv was killed from outside, as the system does when memory runs out; free some and run again"
     );
 }
 

@@ -13,7 +13,7 @@ use crate::api::common::Exposure;
 use crate::api::values::{Output, ValueType};
 use crate::data::context::{Options, render};
 use crate::data::describe::describe_source;
-use crate::data::exposure::Exposed;
+use crate::data::exposure::{Exposed, ExposedJoins};
 use crate::data::source::Source;
 use crate::ledger::MemoryStore;
 use crate::pipeline::call::CallKind;
@@ -91,7 +91,8 @@ fn context(samples: &[(&str, &str)]) -> String {
             .unwrap()
         })
         .collect();
-    render(&Exposed::all(&profiles, Exposure::Rows), 4_000, 100).text
+    let exposed = Exposed::all(&profiles, Exposure::Rows);
+    render(&exposed, &ExposedJoins::default(), 4_000, 100).text
 }
 
 const HEAD: &str =

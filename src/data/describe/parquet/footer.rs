@@ -2,7 +2,7 @@
 
 use parquet::file::statistics::Statistics;
 
-use crate::data::column::distinct::DistinctCount;
+use crate::data::column::distinct::{DistinctCount, ValueHashes};
 use crate::data::format::parquet::{Leaf, Logical, ParquetFile};
 use crate::data::profile::ColumnProfile;
 
@@ -10,6 +10,7 @@ use crate::data::profile::ColumnProfile;
 pub(super) fn lay_over(file: &ParquetFile, records: u64, columns: &mut [ColumnProfile]) {
     for (position, (column, leaf)) in columns.iter_mut().zip(file.leaves()).enumerate() {
         column.is_unique = false;
+        column.value_hashes = ValueHashes::default();
         if let DistinctCount::Exact(count) = column.distinct {
             column.distinct = DistinctCount::About(count);
         }

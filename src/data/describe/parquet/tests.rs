@@ -13,7 +13,7 @@ use crate::api::common::Exposure;
 use crate::data::column::distinct::DistinctCount;
 use crate::data::context::render;
 use crate::data::describe::describe_source;
-use crate::data::exposure::Exposed;
+use crate::data::exposure::{Exposed, ExposedJoins};
 use crate::data::profile::{ColumnType, SampleProfile};
 
 /// Row groups of `rows` rows each: a number that rises over all of them, and a text of three values.
@@ -78,7 +78,8 @@ fn every_row_group_counts_and_rows_stand_as_csv() {
     );
     assert_eq!(city.nulls, [("null".to_owned(), 30)]);
     assert_eq!((city.values, city.distinct), (270, DistinctCount::Exact(3)));
-    let context = render(&[Exposed::new(profile.clone(), Exposure::Rows)], 4_000, 100).text;
+    let exposed = [Exposed::new(profile.clone(), Exposure::Rows)];
+    let context = render(&exposed, &ExposedJoins::default(), 4_000, 100).text;
     assert!(
         context.starts_with("## sample (x.parquet): Parquet (SNAPPY), 300 rows, 2 columns, 3 row groups\nid int64 0..299 unique\ncity string"),
         "{context}"

@@ -3,6 +3,7 @@
 //! A column that pandas reads as numbers or dates gets Pandera's own checks. In any other column the printed module looks at
 //! each value as the checks here do: `007` is a number, `many` breaks every rule about numbers.
 
+use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 use crate::data::checks::constraints::in_words;
@@ -46,7 +47,7 @@ def typed(cell):
     text = spelled.strip(" \t")
     if NUMBER.fullmatch(text):
         number = float(text)
-        if abs(number) < 2**63 and text.lstrip("+-").isdigit():
+        if len(text) <= 38 and text.lstrip("+-").isdigit():
             return "number", int(text)
         return ("number", number) if math.isfinite(number) else ("text", spelled)
     if text in TRUTHS:
@@ -202,13 +203,18 @@ fn compare(column: &SchemaColumn, name: &str, bounds: &[(&str, &Bound)]) -> Resu
         .iter()
         .zip(&texts)
         .map(|(limit, text)| match limit {
-            Limit::Number(_) => matches!(dtype, "Int64" | "Float64").then(|| text.clone()),
+            Limit::Number(_) => matches!(dtype, "Int64" | "UInt64" | "Float64").then(|| text.clone()),
             // Other columns of times may hold more than the start of a day.
             Limit::Day(_) if column.type_ == ColumnType::Date => is_timestamp.then(|| timestamp(text)),
             Limit::Day(_) | Limit::Moment(_) => None,
         })
         .collect();
-    if let Some(arguments) = arguments {
+    // Pandera refuses to be asked for what lies in no range.
+    let is_empty = match (limits.as_slice(), texts.as_slice()) {
+        ([_, high], [low, _]) => high.compare(low).is_none_or(Ordering::is_gt),
+        _ => false,
+    };
+    if let Some(arguments) = arguments.filter(|_| !is_empty) {
         return Ok(format!("pa.Check.{name}({})", arguments.join(", ")));
     }
     let kind = if matches!(limits[0], Limit::Number(_)) {
@@ -241,7 +247,7 @@ fn is_in(column: &SchemaColumn, allowed: &[String]) -> String {
     let dtype = column.dtype.as_deref().unwrap_or_default();
     let values: Vec<Value<'_>> = allowed.iter().map(|text| Value::of(text)).collect();
     let listed: Option<Vec<String>> = match dtype {
-        "Int64" => Some(values.iter().filter_map(|value| number(*value, true)).collect()),
+        "Int64" | "UInt64" => Some(values.iter().filter_map(|value| number(*value, true)).collect()),
         "Float64" => Some(values.iter().filter_map(|value| number(*value, false)).collect()),
         "boolean" => {
             let truths = values.iter().filter_map(|value| match value {
@@ -255,19 +261,17 @@ fn is_in(column: &SchemaColumn, allowed: &[String]) -> String {
         }
         _ => None,
     };
-    match listed {
-        Some(listed) => format!("pa.Check.isin([{}])", listed.join(", ")),
-        None => {
-            let texts: Vec<String> = allowed.iter().map(|text| literal(text)).collect();
-            let texts = texts.join(", ");
-            element_wise(&format!("one_of({texts})"), &format!("isin([{texts}])"))
-        }
+    if let Some(listed) = listed {
+        return format!("pa.Check.isin([{}])", listed.join(", "));
     }
+    let texts: Vec<String> = allowed.iter().map(|text| literal(text)).collect();
+    let texts = texts.join(", ");
+    element_wise(&format!("one_of({texts})"), &format!("isin([{texts}])"))
 }
 
 fn number(value: Value<'_>, is_whole: bool) -> Option<String> {
     match value {
-        Value::Number(Number::Int(value)) => Some(value.to_string()),
+        Value::Number(Number::Int(value)) => i64::try_from(value).ok().map(|value| value.to_string()),
         Value::Number(Number::Float(value)) if !is_whole => Some(format!("{value:?}")),
         Value::Number(Number::Float(value))
             if value.fract() == 0.0 && value.abs() < 9_223_372_036_854_775_808.0 =>

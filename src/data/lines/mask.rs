@@ -1,0 +1,544 @@
+//! A line as parts, its variable ones masked: `api[400] took 3ms` becomes `api[<int>] took <int>ms`.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::ops::Range;
+
+use super::stamp::{self, Stamp};
+
+/// Parts of a line that are looked at; what follows is one part more.
+pub const MOST_PARTS: usize = 64;
+/// Longest text that can be a fixed part, bytes.
+const LONGEST_FIXED: usize = 48;
+/// Longest quoted text that can be a fixed part, bytes.
+const LONGEST_FIXED_QUOTED: usize = 32;
+/// Parts among which the level of a line is looked for.
+const LEVEL_PARTS: usize = 16;
+
+/// Kinds of variable parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A timestamp.
+    Time,
+    /// A whole number.
+    Int,
+    /// A number with decimals.
+    Float,
+    /// Hexadecimal digits.
+    Hex,
+    /// A UUID.
+    Uuid,
+    /// An address of IPv4 or IPv6.
+    Ip,
+    /// An e-mail address.
+    Email,
+    /// A URL.
+    Url,
+    /// An absolute path.
+    Path,
+    /// A quoted text.
+    Text,
+    /// The request line of HTTP.
+    Request,
+    /// Letters and digits mixed.
+    Id,
+    /// What follows the last part that is looked at.
+    Rest,
+}
+
+impl Kind {
+    /// How it is shown in a pattern.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Time => "<time>",
+            Self::Int => "<int>",
+            Self::Float => "<float>",
+            Self::Hex => "<hex>",
+            Self::Uuid => "<uuid>",
+            Self::Ip => "<ip>",
+            Self::Email => "<email>",
+            Self::Url => "<url>",
+            Self::Path => "<path>",
+            Self::Text => "<text>",
+            Self::Request => "<method> <path> <protocol>",
+            Self::Id => "<id>",
+            Self::Rest => "<rest>",
+        }
+    }
+}
+
+/// One part of a masked line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A sign between values; blanks are one sign.
+    Mark,
+    /// A word that may be fixed; numbers inside it are masked.
+    Word,
+    /// A variable part.
+    Masked(Kind),
+}
+
+/// A line as parts. One is used for all lines, so that its memory is.
+#[derive(Debug, Default)]
+pub struct Masked {
+    /// The line with its variable parts masked.
+    pub text: String,
+    /// Parts with their place in `text`.
+    pub parts: Vec<(Part, Range<usize>)>,
+    /// The first timestamp, and where it stands in the line.
+    pub time: Option<(Range<usize>, Stamp)>,
+    /// Place of the level (`INFO`) in `text`.
+    pub level: Option<Range<usize>>,
+}
+
+impl Masked {
+    /// Takes in another line.
+    pub fn mask(&mut self, line: &str) {
+        self.text.clear();
+        self.parts.clear();
+        self.time = None;
+        self.level = None;
+        let bytes = line.as_bytes();
+        let mut at = self.glog(bytes);
+        while at < bytes.len() {
+            if self.parts.len() >= MOST_PARTS {
+                self.masked(Kind::Rest);
+                return;
+            }
+            at = self.part(line, at);
+        }
+    }
+
+    /// The start of a line of glog (`E0102 15:04:05.1`): its level is a letter that touches its date.
+    fn glog(&mut self, bytes: &[u8]) -> usize {
+        let [level @ (b'I' | b'W' | b'E' | b'F'), month @ .., b' '] = bytes.get(..6).unwrap_or(&[]) else {
+            return 0;
+        };
+        let Some(clock) = stamp::stamp(&bytes[6..]).filter(|_| month.iter().all(u8::is_ascii_digit)) else {
+            return 0;
+        };
+        let start = self.text.len();
+        self.push(Part::Word, std::str::from_utf8(&[*level]).unwrap_or_default());
+        self.level = Some(start..self.text.len());
+        self.masked(Kind::Int);
+        self.push(Part::Mark, " ");
+        self.masked(Kind::Time);
+        let end = 6 + clock.length;
+        self.time = Some((6..end, clock));
+        end
+    }
+
+    fn push(&mut self, part: Part, text: &str) {
+        let start = self.text.len();
+        self.text.push_str(text);
+        self.parts.push((part, start..self.text.len()));
+    }
+
+    fn masked(&mut self, kind: Kind) {
+        self.push(Part::Masked(kind), kind.as_str());
+    }
+
+    /// Takes in the part that starts at `at`; returns where the next one starts.
+    fn part(&mut self, line: &str, at: usize) -> usize {
+        let bytes = line.as_bytes();
+        let byte = bytes[at];
+        if byte.is_ascii_whitespace() || byte.is_ascii_control() {
+            let end = run(bytes, at, |byte| {
+                byte.is_ascii_whitespace() || byte.is_ascii_control()
+            });
+            let has_tab = bytes[at..end].contains(&b'\t');
+            self.push(Part::Mark, if has_tab { "\\t" } else { " " });
+            return end;
+        }
+        if let Some(end) = self.time(bytes, at) {
+            return end;
+        }
+        if matches!(byte, b'"' | b'\'')
+            && let Some(end) = self.quoted(line, at)
+        {
+            return end;
+        }
+        if let Some(end) = self.address(line, at) {
+            return end;
+        }
+        if is_word(byte) {
+            let end = run(bytes, at, is_word);
+            // A full stop ends a sentence, unless there is nothing else.
+            let stops = bytes[at..end]
+                .iter()
+                .rev()
+                .take_while(|byte| **byte == b'.')
+                .count();
+            let end = if at + stops < end { end - stops } else { end };
+            self.word(line, at..end);
+            return end;
+        }
+        if byte == b'.' {
+            let end = run(bytes, at, |byte| byte == b'.');
+            self.push(Part::Mark, &line[at..end]);
+            return end;
+        }
+        self.push(Part::Mark, &line[at..=at]);
+        at + 1
+    }
+
+    fn time(&mut self, bytes: &[u8], at: usize) -> Option<usize> {
+        let may_start = match bytes[at] {
+            b'0'..=b'9' => true,
+            // The first letters of months and weekdays.
+            byte => b"JFMASONDTW".contains(&byte),
+        };
+        if !may_start || at.checked_sub(1).is_some_and(|before| is_word(bytes[before])) {
+            return None;
+        }
+        let found = stamp::stamp(&bytes[at..]).or_else(|| {
+            let is_first = self.parts.iter().all(|(part, _)| *part == Part::Mark);
+            is_first.then(|| stamp::epoch(&bytes[at..])).flatten()
+        })?;
+        let end = at + found.length;
+        if self.time.is_none() {
+            self.time = Some((at..end, found));
+        }
+        self.masked(Kind::Time);
+        Some(end)
+    }
+
+    /// A quoted text with its quotes; returns where it ends.
+    fn quoted(&mut self, line: &str, at: usize) -> Option<usize> {
+        let bytes = line.as_bytes();
+        let quote = bytes[at];
+        // An apostrophe stands inside or after a word.
+        if at.checked_sub(1).is_some_and(|before| is_word(bytes[before])) {
+            return None;
+        }
+        let mut end = at + 1;
+        loop {
+            match bytes.get(end)? {
+                b'\\' => end += 2,
+                byte if *byte == quote => break,
+                _ => end += 1,
+            }
+        }
+        if bytes.get(end + 1).is_some_and(|after| is_word(*after)) {
+            return None;
+        }
+        let mark = &line[at..=at];
+        let inner = line.get(at + 1..end)?;
+        self.push(Part::Mark, mark);
+        let is_fixed =
+            inner.len() <= LONGEST_FIXED_QUOTED && !inner.bytes().any(|byte| byte.is_ascii_digit());
+        if is_request(inner) {
+            self.masked(Kind::Request);
+        } else if is_fixed || bytes.get(end + 1) == Some(&b':') && inner.len() <= LONGEST_FIXED_QUOTED {
+            if !inner.is_empty() {
+                self.fixed(inner, bytes.get(end + 1).copied());
+            }
+        } else {
+            self.masked(Kind::Text);
+        }
+        self.push(Part::Mark, mark);
+        Some(end + 1)
+    }
+
+    /// An address that holds signs which would end a word: URL, path, IPv6.
+    fn address(&mut self, line: &str, at: usize) -> Option<usize> {
+        let bytes = line.as_bytes();
+        let before = at.checked_sub(1).map(|before| bytes[before]);
+        if before.is_some_and(|before| is_word(before)) {
+            return None;
+        }
+        let byte = bytes[at];
+        let is_after = |at: usize, test: fn(u8) -> bool| bytes.get(at).is_some_and(|byte| test(*byte));
+        let is_drive =
+            byte.is_ascii_uppercase() && bytes.get(at + 1..at + 3) == Some(b":\\") && before != Some(b'\\');
+        if is_drive || (byte == b'/' && is_after(at + 1, |byte| is_word(byte) && byte != b'/')) {
+            let skipped = if is_drive { at + 3 } else { at };
+            let end = run(bytes, skipped, |byte| is_word(byte) || b"?=&".contains(&byte));
+            self.masked(Kind::Path);
+            return Some(end);
+        }
+        if byte == b'/' && !is_after(at + 1, is_word) {
+            self.masked(Kind::Path);
+            return Some(at + 1);
+        }
+        if byte.is_ascii_hexdigit() || byte == b':' {
+            let end = run(bytes, at, |byte| {
+                byte.is_ascii_hexdigit() || b":.".contains(&byte)
+            });
+            let text = &line[at..end];
+            let colons = text.bytes().filter(|byte| *byte == b':').count();
+            if colons >= 2 && !is_after(end, is_word) && text.parse::<Ipv6Addr>().is_ok() {
+                self.masked(Kind::Ip);
+                return Some(end);
+            }
+        }
+        if byte.is_ascii_alphabetic() {
+            let end = run(bytes, at, |byte| byte.is_ascii_alphanumeric() || byte == b'+');
+            if bytes[end..].starts_with(b"://") {
+                let end = run(bytes, end, |byte| {
+                    !byte.is_ascii_whitespace() && !b"\"'<>()[]{},;|".contains(&byte)
+                });
+                self.masked(Kind::Url);
+                return Some(end);
+            }
+        }
+        None
+    }
+
+    fn word(&mut self, line: &str, range: Range<usize>) {
+        let text = &line[range.clone()];
+        let after = line.as_bytes().get(range.end).copied();
+        if !text.bytes().any(|byte| byte.is_ascii_digit()) {
+            if is_email(text) {
+                self.masked(Kind::Email);
+            } else {
+                self.fixed(text, after);
+            }
+            return;
+        }
+        let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+        if let Some((kind, unit)) = number(unsigned) {
+            self.masked(kind);
+            if !unit.is_empty() {
+                self.push(Part::Word, unit);
+            }
+            return;
+        }
+        if let Some(kind) = special(text) {
+            self.masked(kind);
+        } else if text.len() > LONGEST_FIXED {
+            self.masked(Kind::Id);
+        } else {
+            self.mixed(text);
+        }
+    }
+
+    /// A word without digits.
+    fn fixed(&mut self, text: &str, after: Option<u8>) {
+        if text.len() > LONGEST_FIXED {
+            self.masked(Kind::Text);
+            return;
+        }
+        if self.level.is_none() && self.parts.len() < LEVEL_PARTS && is_level(text) {
+            let before = self.text.bytes().last().unwrap_or(b'[');
+            let is_set_off =
+                b"[=|(<\"".contains(&before) || after.is_some_and(|after| b"]:|)>".contains(&after));
+            let is_shouted = text.bytes().all(|byte| byte.is_ascii_uppercase());
+            if is_shouted || is_set_off {
+                self.level = Some(self.text.len()..self.text.len() + text.len());
+            }
+        }
+        self.push(Part::Word, text);
+    }
+
+    /// A word with letters and digits: numbers inside it are masked, segments of both mixed are too.
+    fn mixed(&mut self, text: &str) {
+        let start = self.text.len();
+        for (position, segment) in text
+            .split_inclusive(['-', '_', '.', '/', '@', '#', '%', '\\', '+'])
+            .enumerate()
+        {
+            let end = segment.trim_end_matches(['-', '_', '.', '/', '@', '#', '%', '\\', '+']);
+            if is_jumbled(end) {
+                self.text.push_str(Kind::Id.as_str());
+            } else if position > 0 && text.starts_with("HTTP/") {
+                self.text.push_str(end);
+            } else {
+                let mut in_number = false;
+                for character in end.chars() {
+                    let is_digit = character.is_ascii_digit();
+                    if !is_digit {
+                        self.text.push(character);
+                    } else if !in_number {
+                        self.text.push_str(Kind::Int.as_str());
+                    }
+                    in_number = is_digit;
+                }
+            }
+            self.text.push_str(&segment[end.len()..]);
+        }
+        self.parts.push((Part::Word, start..self.text.len()));
+    }
+}
+
+fn run(bytes: &[u8], at: usize, is_in: impl Fn(u8) -> bool) -> usize {
+    let length = bytes[at..].iter().position(|byte| !is_in(*byte));
+    length.map_or(bytes.len(), |length| at + length)
+}
+
+const fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || !byte.is_ascii()
+        || matches!(
+            byte,
+            b'_' | b'-' | b'.' | b'/' | b'%' | b'+' | b'@' | b'#' | b'$' | b'&' | b'*' | b'~' | b'\\'
+        )
+}
+
+/// The kind of number that a text without sign is or starts with, and the unit after it.
+fn number(text: &str) -> Option<(Kind, &str)> {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let whole = digits(text);
+    if whole == 0 {
+        return None;
+    }
+    let decimals = text[whole..].strip_prefix('.').map_or(0, digits);
+    let (kind, end) = if decimals > 0 {
+        (Kind::Float, whole + 1 + decimals)
+    } else {
+        (Kind::Int, whole)
+    };
+    let unit = &text[end..];
+    let is_unit = unit.len() <= 5
+        && unit
+            .chars()
+            .all(|character| character.is_alphabetic() || character == '%');
+    (is_unit && !(unit.len() == 1 && unit.starts_with('x'))).then_some((kind, unit))
+}
+
+/// The kind of a word with digits that is written in a way of its own.
+fn special(text: &str) -> Option<Kind> {
+    let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if text.parse::<Ipv4Addr>().is_ok() {
+        return Some(Kind::Ip);
+    }
+    if is_email(text) {
+        return Some(Kind::Email);
+    }
+    if text
+        .strip_prefix("0x")
+        .is_some_and(|digits| !digits.is_empty() && is_hex(digits))
+    {
+        return Some(Kind::Hex);
+    }
+    let bytes = text.as_bytes();
+    if bytes.len() == 36 && [8, 13, 18, 23].iter().all(|place| bytes[*place] == b'-') {
+        let is_uuid = text.split('-').all(is_hex);
+        return is_uuid.then_some(Kind::Uuid);
+    }
+    (bytes.len() >= 8 && is_hex(text)).then_some(Kind::Hex)
+}
+
+fn is_email(text: &str) -> bool {
+    text.split_once('@').is_some_and(|(name, host)| {
+        !name.is_empty() && !host.contains(['@', '/']) && host.trim_matches('.').contains('.')
+    })
+}
+
+/// Whether letters and digits alternate more than once.
+fn is_jumbled(segment: &str) -> bool {
+    let bytes = segment.as_bytes();
+    let changes = bytes
+        .windows(2)
+        .filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit());
+    changes.count() > 1
+}
+
+fn is_request(text: &str) -> bool {
+    let mut words = text.split(' ');
+    let method = words.next().unwrap_or_default();
+    (3..=7).contains(&method.len())
+        && method.bytes().all(|byte| byte.is_ascii_uppercase())
+        && words.next().is_some_and(|target| !target.is_empty())
+        && words.next().is_some_and(|protocol| protocol.starts_with("HTTP/"))
+        && words.next().is_none()
+}
+
+fn is_level(text: &str) -> bool {
+    const LEVELS: [&str; 16] = [
+        "trace", "debug", "info", "notice", "warn", "warning", "error", "err", "critical", "crit", "fatal",
+        "severe", "alert", "emerg", "panic", "verbose",
+    ];
+    (3..=8).contains(&text.len()) && LEVELS.iter().any(|level| text.eq_ignore_ascii_case(level))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn masked(line: &str) -> Masked {
+        let mut masked = Masked::default();
+        masked.mask(line);
+        masked
+    }
+
+    #[rstest]
+    #[case(
+        "2026-01-01T00:00:00Z INFO api[400] GET /v1/items/0 200 3ms",
+        "<time> INFO api[<int>] GET <path> <int> <int>ms"
+    )]
+    #[case(
+        "10.0.0.1 - - [10/Oct/2000:13:55:36 -0700] \"GET /a?b=1 HTTP/1.0\" 200 2326 \"-\" \"Mozilla/5.0 (X11)\"",
+        "<ip> - - [<time>] \"<method> <path> <protocol>\" <int> <int> \"-\" \"<text>\""
+    )]
+    #[case("from ::1 and fe80::1 to 10.1.2.3:8080", "from <ip> and <ip> to <ip>:<int>")]
+    #[case("user a.b+c@example.com at https://x.org/a?b=c.", "user <email> at <url>")]
+    #[case(
+        "id=550e8400-e29b-41d4-a716-446655440000 at 0x7ffe and deadbeef01",
+        "id=<uuid> at <hex> and <hex>"
+    )]
+    #[case(
+        "took 1.5s, 50% of -3 tries. Done...",
+        "took <float>s, <int>% of <int> tries. Done..."
+    )]
+    #[case(
+        "pod api-7f9c8d6b5-x2k4z of blk_-1608999687919862906",
+        "pod api-<id>-<id> of blk_-<int>"
+    )]
+    #[case("\tat Foo.bar(Foo.java:42)", "\\tat Foo.bar(Foo.java:<int>)")]
+    #[case(
+        "level=info msg=\"user logged in\" n=3 to=\"x 9\"",
+        "level=info msg=\"user logged in\" n=<int> to=\"<text>\""
+    )]
+    #[case("it's Bob's 'turn'", "it's Bob's 'turn'")]
+    #[case("C:\\Temp\\a.txt:3 and / and a/b", "<path>:<int> and <path> and a/b")]
+    #[case(
+        "E0102 15:04:05.678901   12 x.go:7] boom",
+        "E<int> <time> <int> x.go:<int>] boom"
+    )]
+    #[case("naïve café 3 €", "naïve café <int> €")]
+    fn variable_parts_are_masked(#[case] line: &str, #[case] pattern: &str) {
+        assert_eq!(masked(line).text, pattern);
+    }
+
+    #[rstest]
+    #[case("2026-01-01 INFO x", Some("INFO"))]
+    #[case("[error] x", Some("error"))]
+    #[case("time=1 level=warn msg=x", Some("warn"))]
+    #[case("error: it broke", Some("error"))]
+    #[case("no error was found", None)]
+    #[case("E0102 15:04:05.678901 12 x.go:7] boom", Some("E"))]
+    fn a_level_is_shouted_or_set_off(#[case] line: &str, #[case] level: Option<&str>) {
+        let masked = masked(line);
+        assert_eq!(masked.level.map(|range| &masked.text[range]), level);
+    }
+
+    #[test]
+    fn a_line_of_many_parts_ends_with_the_rest() {
+        let masked = masked(&"a ".repeat(1_000));
+        assert_eq!(masked.parts.len(), MOST_PARTS + 1);
+        assert!(masked.text.ends_with("<rest>"));
+    }
+
+    #[test]
+    fn any_text_can_be_masked() {
+        for line in [
+            "\"",
+            "'",
+            "\"\\",
+            "é\"é\\é\"",
+            ":",
+            "::",
+            "/",
+            "C:\\",
+            "0x",
+            "+",
+            "1x",
+            "\u{0}\u{1b}[31m",
+            "I0102 ",
+        ] {
+            masked(line);
+        }
+    }
+}
