@@ -46,7 +46,6 @@ const PENGUINS: &[Answer] = &[
     ("where the masses lie", "body_mass_g int 2700..6300"),
     (
         "how many masses are missing, and how that is written",
-<<<<<<< HEAD
         "body_mass_g int … 2 \"NA\"",
     ),
     (
@@ -56,18 +55,6 @@ const PENGUINS: &[Answer] = &[
     (
         "which species there are",
         "species text … Adelie 152, Gentoo 124, Chinstrap 68",
-=======
-        "body_mass_g int 2700..6300 mean 4201.75",
-    ),
-    ("what a missing value looks like", "2 \"NA\""),
-    (
-        "how many penguins have no sex",
-        "sex text: male 168, female 165; 11 \"NA\"",
-    ),
-    (
-        "which species there are",
-        "species text: Adelie 152, Gentoo 124, Chinstrap 68",
->>>>>>> safety
     ),
     (
         "how a row is written",
@@ -94,7 +81,6 @@ const MUNICIPALITIES: &[Answer] = &[
     ("how it is encoded", "encoding=\"latin-1\""),
     ("what separates the fields", "separated by ';'"),
     ("how many rows", "128 rows, 23 columns"),
-<<<<<<< HEAD
     (
         "which codes begin with zeros",
         "Codice Regione text … leading zeros",
@@ -111,19 +97,6 @@ const MUNICIPALITIES: &[Answer] = &[
         "that Naples would be read as missing",
         "Sigla automobilistica text … 1 \"NA\"",
     ),
-=======
-    ("which codes keep their zeros", "Codice Regione text"),
-    ("that they begin with zeros", "leading zeros"),
-    (
-        "what identifies a municipality",
-        "Codice Comune formato alfanumerico text 6 characters unique",
-    ),
-    (
-        "how many have a name in another language",
-        "Denominazione altra lingua text 4..26 characters all different; 105 empty",
-    ),
-    ("that Naples would be read as missing", "1 \"NA\""),
->>>>>>> safety
     (
         "that codes have blanks around them",
         "values with blanks around them in: Progressivo del Comune (2)",
@@ -142,25 +115,11 @@ const UNEMPLOYMENT: &[Answer] = &[
 const EARTHQUAKES: &[Answer] = &[
     ("how it is written", "JSON Lines, 60 records"),
     ("where the magnitudes lie", "properties.mag float 0.2..5.6"),
-<<<<<<< HEAD
     ("what identifies an earthquake", "id text … unique"),
     ("how many have no alert", "properties.alert text … 59 \"null\""),
     (
         "which kinds of event",
         "properties.type text … earthquake 57, explosion 3",
-=======
-    (
-        "what identifies an earthquake",
-        "id text 10..12 characters unique",
-    ),
-    (
-        "how many have no alert",
-        "properties.alert text 5 characters all different; 59 \"null\"",
-    ),
-    (
-        "which kinds of event",
-        "properties.type text: earthquake 57, explosion 3",
->>>>>>> safety
     ),
     ("where the coordinates are", "geometry.coordinates[] float"),
     (
@@ -172,7 +131,6 @@ const EXECUTIVE: &[Answer] = &[
     ("how it is written", "JSON array, 80 records"),
     (
         "from when to when they were born",
-<<<<<<< HEAD
         "bio.birthday date 1732-02-22..1984-08-02 … unique",
     ),
     (
@@ -187,16 +145,6 @@ const EXECUTIVE: &[Answer] = &[
     (
         "what identifies a person",
         "id.govtrack int 300008..456876 … unique",
-=======
-        "bio.birthday date 1732-02-22..1984-08-02 unique",
-    ),
-    ("which terms there are", "terms[].type text: prez 69, viceprez 62"),
-    ("when terms began", "terms[].start date 1789-04-21..2025-01-20"),
-    ("how many have a bioguide", "in 67 of 80 records"),
-    (
-        "what identifies a person",
-        "id.govtrack int 300008..456876 unique",
->>>>>>> safety
     ),
 ];
 const BIRDSTRIKES: &[Answer] = &[
@@ -214,7 +162,6 @@ const BIRDSTRIKES: &[Answer] = &[
 const ACCESS: &[Answer] = &[
     ("how many lines", "120 lines"),
     (
-<<<<<<< HEAD
         "how every line is built",
         "120x <ip> - - [<time>] \"<method> <path> <protocol>\" <int>",
     ),
@@ -223,8 +170,6 @@ const ACCESS: &[Answer] = &[
         "17/May/2015:10:05:00 +0000..17/May/2015:11:05:59 +0000",
     ),
     (
-=======
->>>>>>> safety
         "how a line is written",
         "83.149.9.216 - - [17/May/2015:10:05:03 +0000] \"GET /",
     ),
