@@ -76,6 +76,13 @@ const AIR_QUALITY: &[Answer] = &[
     ("whether rows are empty", "Time text … 6 empty"),
     ("which columns have no name", "(no name) empty … 270 empty"),
     ("how a row is written", "10/03/2004;18.00.00;2,6;1360;150;11,9;"),
+    ("what stands before the decimals", "decimal comma"),
+    ("where the temperatures lie", "T float -200..38,3"),
+    (
+        "from which day on, to which",
+        "Date text … 10/03/2004..26/08/2004",
+    ),
+    ("whether rows repeat", "5 records equal to an earlier one"),
 ];
 const MUNICIPALITIES: &[Answer] = &[
     ("how it is encoded", "encoding=\"latin-1\""),
@@ -106,6 +113,10 @@ const MUNICIPALITIES: &[Answer] = &[
         "territoriale sovracomunale \\n(valida a fini statistici) text",
     ),
     ("how a row is written", "01;201;001; 001 ;001001;Agliè;Agliè;;1;"),
+    (
+        "that points in the population may stand between thousands",
+        "Popolazione legale 2011 … thousands",
+    ),
 ];
 const UNEMPLOYMENT: &[Answer] = &[
     ("how it is written", "TSV, 3218 rows, 2 columns"),
@@ -126,6 +137,7 @@ const EARTHQUAKES: &[Answer] = &[
         "how a record is written",
         "{\"type\":\"Feature\",\"properties\":{\"mag\":",
     ),
+    ("when they were", "properties.time int … 2018-02-06"),
 ];
 const EXECUTIVE: &[Answer] = &[
     ("how it is written", "JSON array, 80 records"),
@@ -159,6 +171,22 @@ const BIRDSTRIKES: &[Answer] = &[
     ("how many were damaged", "damage bool … False 1128, True 122"),
     ("which sizes", "size string … Small 613, Medium 542, Large 95"),
 ];
+const DEATHS: &[Answer] = &[
+    ("which sheets", "sheet \"arts\""),
+    (
+        "where the other table begins",
+        "sheet \"other\" … header in row 5",
+    ),
+    (
+        "that something stands above it",
+        "sheet \"other\" has rows with values above its table: 4",
+    ),
+    ("where the ages lie", "Age mixed … 41..95"),
+    (
+        "how a row stands in the sheet",
+        "Vera Rubin,scientist,88,TRUE,1928-07-23,2016-12-25",
+    ),
+];
 const ACCESS: &[Answer] = &[
     ("how many lines", "120 lines"),
     (
@@ -183,6 +211,7 @@ const ACCESS: &[Answer] = &[
 #[case::json_lines("data/earthquakes.jsonl", EARTHQUAKES)]
 #[case::nested_json("data/executive.json", EXECUTIVE)]
 #[case::parquet("data/birdstrikes.parquet", BIRDSTRIKES)]
+#[case::workbook("data/deaths.xlsx", DEATHS)]
 #[case::log("data/access.log", ACCESS)]
 fn a_reader_of_the_context_alone_finds_the_answers(#[case] file: &str, #[case] answers: &[Answer]) {
     let document = look(file);
@@ -193,4 +222,6 @@ fn a_reader_of_the_context_alone_finds_the_answers(#[case] file: &str, #[case] a
         .collect();
     assert!(missing.is_empty(), "not answered: {missing:#?}\n{text}");
     assert!(document["estimatedTokens"].as_u64().unwrap() <= 4000, "{text}");
+    let name = file.rsplit('/').next().unwrap().replace(['.', '-'], "_");
+    insta::assert_snapshot!(name, text);
 }
