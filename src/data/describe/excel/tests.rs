@@ -6,7 +6,7 @@ use super::*;
 use crate::api::common::Exposure;
 use crate::data::context::render;
 use crate::data::describe::describe_source;
-use crate::data::exposure::Exposed;
+use crate::data::exposure::{Exposed, ExposedJoins};
 use crate::data::profile::{ColumnType, SampleProfile};
 
 fn profile(bytes: &[u8], file_name: &str) -> SampleProfile {
@@ -14,7 +14,13 @@ fn profile(bytes: &[u8], file_name: &str) -> SampleProfile {
 }
 
 fn context(profile: SampleProfile) -> String {
-    render(&[Exposed::new(profile, Exposure::Rows)], 4_000, 100).text
+    render(
+        &[Exposed::new(profile, Exposure::Rows)],
+        &ExposedJoins::default(),
+        4_000,
+        100,
+    )
+    .text
 }
 
 /// A workbook with a sheet of titles, gaps and errors, an empty one and a hidden one.

@@ -176,7 +176,7 @@ macro_rules! testdata {
 
 fn context(bytes: &[u8]) -> String {
     let exposed = Exposed::new(profile(bytes), Exposure::Rows);
-    render(&[exposed], 4_000, 100).text
+    render(&[exposed], &ExposedJoins::default(), 4_000, 100).text
 }
 
 #[test]
