@@ -163,6 +163,7 @@ fn delimited(
         .filter_map(|run| {
             let position = names.iter().position(|name| *name == run.check.column)?;
             run.is_bound = true;
+            run.decimal = found.dialect.map_or(b'.', |dialect| dialect.decimal);
             Some((position, run))
         })
         .collect();
@@ -425,6 +426,24 @@ mod tests {
                 Rule::GreaterThan(5.into())
             )),
             [1]
+        );
+    }
+
+    #[test]
+    fn numbers_with_decimal_commas_are_compared_as_numbers() {
+        let text = "a;b\nx;1,5\ny;2,5\nz;1.9\n";
+        assert_eq!(
+            lines(run(text, "x.csv", "b", Rule::LessThan(Bound::Int(2)))),
+            [3, 4]
+        );
+        assert_eq!(
+            lines(run(
+                text,
+                "x.csv",
+                "b",
+                Rule::IsIn(vec!["1.5".into(), "2.5".into()])
+            )),
+            [4]
         );
     }
 

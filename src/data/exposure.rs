@@ -12,8 +12,9 @@ use crate::api::common::Exposure;
 
 use super::column::cell::null_spelling;
 use super::column::distinct::{DistinctCount, ValueHashes};
-use super::column::numeric::{NumberStats, NumberStyle};
+use super::column::numeric::NumberStats;
 use super::column::quantiles::Quartiles;
+use super::column::style::NumberStyle;
 use super::column::temporal::{TimeStats, TimeStep};
 use super::profile::{ColumnProfile, Content, Layout, LengthStats, SampleProfile, SampleRow, TableProfile};
 
@@ -383,8 +384,18 @@ fn reduced_times(times: TimeStats) -> Option<TimeStats> {
 }
 
 fn reduced_step(step: TimeStep) -> Option<TimeStep> {
-    let TimeStep { step, count, of } = step;
-    (count >= FEWEST_ROWS).then_some(TimeStep { step, count, of })
+    let TimeStep {
+        step,
+        count,
+        of,
+        equal,
+    } = step;
+    (count >= FEWEST_ROWS).then_some(TimeStep {
+        step,
+        count,
+        of,
+        equal,
+    })
 }
 
 fn reduced_lengths(lengths: LengthStats) -> LengthStats {

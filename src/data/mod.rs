@@ -12,6 +12,7 @@ pub mod detect;
 pub mod exposure;
 pub mod format;
 pub mod joins;
+mod keys;
 mod lines;
 pub mod outputs;
 pub mod profile;

@@ -7,7 +7,8 @@ use crate::api::values::FileFormat;
 use super::source::{Compression, Encoding};
 use crate::data::column::cell::Kind;
 use crate::data::column::distinct::{DistinctCount, ValueHashes};
-use crate::data::column::numeric::{NumberStats, NumberStyle};
+use crate::data::column::numeric::NumberStats;
+use crate::data::column::style::NumberStyle;
 use crate::data::column::temporal::TimeStats;
 
 /// What is known of one sample.

@@ -298,6 +298,9 @@ fn read_csv(
     if delimiter != ',' {
         arguments.push(format!("sep={}", literal(&delimiter.to_string())));
     }
+    if matches!(table.layout, Layout::Delimited { decimal: ',', .. }) {
+        arguments.push("decimal=\",\"".to_owned());
+    }
     arguments.extend(compression_argument(profile).map(str::to_owned));
     let encoding = profile.encoding.unwrap_or(Encoding::Utf8);
     if encoding != Encoding::Utf8 {
@@ -379,6 +382,18 @@ mod tests {
             .map(|column| column.dtype.as_deref())
             .collect();
         assert_eq!(dtypes, [Some("string"), Some("string")]);
+    }
+
+    #[test]
+    fn decimal_commas_and_numbers_beyond_i64_are_read_as_numbers() {
+        let found = schema("a;b\n1,5;18446744073709551615\n", "s.csv").unwrap();
+        assert!(found.reader.contains("decimal=\",\""), "{}", found.reader);
+        let dtypes: Vec<_> = found
+            .columns
+            .iter()
+            .map(|column| column.dtype.as_deref())
+            .collect();
+        assert_eq!(dtypes, [Some("Float64"), Some("UInt64")]);
     }
 
     #[test]
