@@ -1,9 +1,9 @@
 # `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help prerequisites check test demo bench generate lint deny install fuzz
+.PHONY: help prerequisites check test demo bench generate lint deny install fuzz e2e-up e2e-smoke e2e-down
 
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
 
 prerequisites: ## Install bubblewrap and python3-venv where that is allowed, else say what to run
 	@scripts/install-prerequisites
@@ -27,6 +27,15 @@ demo: prerequisites ## Build, then run a real task on real data with recorded re
 bench: prerequisites ## Measure the figures of docs/benchmarks.md
 	cargo build --locked --release --bin kubectl-codegen
 	scripts/bench
+
+e2e-up: ## A cluster for the end-to-end tests: KUBECONFIG's, else kind, else our own
+	@tests/cluster/up
+
+e2e-smoke: ## Look whether that cluster does what the tests need
+	@tests/cluster/smoke
+
+e2e-down: ## Remove the cluster and all that it left
+	@tests/cluster/down
 
 generate: ## Write again what is generated: crds/, docs/model-protocol.md
 	cargo run --locked --quiet --bin codegen-operator -- crds --output crds

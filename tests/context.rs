@@ -137,6 +137,33 @@ fn what_does_not_fit_the_tokens_is_named() {
 }
 
 #[test]
+fn every_field_of_the_document_stands_on_the_page_on_data() {
+    let page = include_str!("../docs/data.md");
+    let folder = folder(&[("a.csv", "a,b\n1,2\n")]);
+    let output = context(folder.path())
+        .args(["a.csv", "-o", "json"])
+        .output()
+        .unwrap();
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let sample = &document["samples"][0];
+    let column = &sample["content"]["table"]["columns"][0];
+    for field in document
+        .as_object()
+        .unwrap()
+        .keys()
+        .chain(sample.as_object().unwrap().keys())
+    {
+        assert!(page.contains(&format!("`{field}`")), "{field}");
+    }
+    for field in [
+        "name", "type", "values", "nulls", "distinct", "isUnique", "numbers", "times", "top",
+    ] {
+        assert!(column.get(field).is_some(), "{field}: {column:#}");
+    }
+    assert!(column["numbers"]["histogram"].is_array(), "{column:#}");
+}
+
+#[test]
 fn one_bad_file_does_not_hide_the_others() {
     let folder = folder(&[("good.csv", "a,b\n1,2\n")]);
     context(folder.path())

@@ -33,7 +33,7 @@ fn pages() -> Vec<(String, String)> {
         .collect()
 }
 
-/// The command lines of a page that call this program: words, without variables before and comments behind.
+/// The command lines of a page that call this program: words, without variables before and comments behind, up to a pipe.
 fn commands(page: &str) -> Vec<Vec<String>> {
     page.replace("\\\n", " ")
         .lines()
@@ -41,6 +41,9 @@ fn commands(page: &str) -> Vec<Vec<String>> {
         .filter_map(|line| {
             let words: Vec<&str> = line
                 .split(" #")
+                .next()
+                .unwrap_or_default()
+                .split(" | ")
                 .next()
                 .unwrap_or_default()
                 .split_whitespace()

@@ -25,24 +25,36 @@ fn look(file: &str) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// A question that the text must answer, and the words in which it does.
+/// A question that the text must answer, and the words in which one of its lines does; `…` stands for further words.
 type Answer = (&'static str, &'static str);
+
+fn is_answered(text: &str, words: &str) -> bool {
+    text.lines().any(|line| {
+        let mut rest = line;
+        words.split(" … ").all(|part| match rest.split_once(part) {
+            Some((_, behind)) => {
+                rest = behind;
+                true
+            }
+            None => false,
+        })
+    })
+}
 
 const PENGUINS: &[Answer] = &[
     ("how many rows", "CSV, 344 rows, 8 columns"),
     ("where the masses lie", "body_mass_g int 2700..6300"),
     (
         "how many masses are missing, and how that is written",
-        "body_mass_g int 2700..6300 mean 4201.75",
+        "body_mass_g int … 2 \"NA\"",
     ),
-    ("what a missing value looks like", "2 \"NA\""),
     (
         "how many penguins have no sex",
-        "sex text: male 168, female 165; 11 \"NA\"",
+        "sex text … male 168, female 165 … 11 \"NA\"",
     ),
     (
         "which species there are",
-        "species text: Adelie 152, Gentoo 124, Chinstrap 68",
+        "species text … Adelie 152, Gentoo 124, Chinstrap 68",
     ),
     (
         "how a row is written",
@@ -56,29 +68,42 @@ const PENGUINS: &[Answer] = &[
 const AIR_QUALITY: &[Answer] = &[
     ("what separates the fields", "separated by ';'"),
     ("how many rows", "270 rows, 17 columns"),
+    ("where a sensor's values lie", "PT08.S1(CO) int -200..2040"),
+    (
+        "what stands for a value that was not measured",
+        "NO2(GT) int -200..194",
+    ),
+    ("whether rows are empty", "Time text … 6 empty"),
+    ("which columns have no name", "(no name) empty … 270 empty"),
+    ("how a row is written", "10/03/2004;18.00.00;2,6;1360;150;11,9;"),
     ("what stands before the decimals", "decimal comma"),
     ("where the temperatures lie", "T float -200..38,3"),
-    ("whether rows are empty", "6 empty"),
-    ("how days are written", "Date text"),
-    ("from which day on, to which", "10/03/2004..26/08/2004"),
-    ("which columns have no name", "(no name) empty"),
-    ("how a row is written", "10/03/2004;18.00.00;2,6;1360;150;11,9;"),
+    (
+        "from which day on, to which",
+        "Date text … 10/03/2004..26/08/2004",
+    ),
+    ("whether rows repeat", "5 records equal to an earlier one"),
 ];
 const MUNICIPALITIES: &[Answer] = &[
     ("how it is encoded", "encoding=\"latin-1\""),
     ("what separates the fields", "separated by ';'"),
     ("how many rows", "128 rows, 23 columns"),
-    ("which codes keep their zeros", "Codice Regione text"),
-    ("that they begin with zeros", "leading zeros"),
+    (
+        "which codes begin with zeros",
+        "Codice Regione text … leading zeros",
+    ),
     (
         "what identifies a municipality",
-        "Codice Comune formato alfanumerico text 6 characters unique",
+        "Codice Comune formato alfanumerico text … unique … leading zeros",
     ),
     (
-        "how many have a name in another language",
-        "Denominazione altra lingua text 4..26 characters all different; 105 empty",
+        "how many have no name in another language",
+        "Denominazione altra lingua text … 105 empty",
     ),
-    ("that Naples would be read as missing", "1 \"NA\""),
+    (
+        "that Naples would be read as missing",
+        "Sigla automobilistica text … 1 \"NA\"",
+    ),
     (
         "that codes have blanks around them",
         "values with blanks around them in: Progressivo del Comune (2)",
@@ -88,45 +113,50 @@ const MUNICIPALITIES: &[Answer] = &[
         "territoriale sovracomunale \\n(valida a fini statistici) text",
     ),
     ("how a row is written", "01;201;001; 001 ;001001;Agliè;Agliè;;1;"),
+    (
+        "that points in the population may stand between thousands",
+        "Popolazione legale 2011 … thousands",
+    ),
 ];
 const UNEMPLOYMENT: &[Answer] = &[
     ("how it is written", "TSV, 3218 rows, 2 columns"),
-    ("what identifies a county", "id int 1001..72153 unique"),
+    ("what identifies a county", "id int 1001..72153 … unique"),
     ("how rates are written", "1001\t.097"),
 ];
 const EARTHQUAKES: &[Answer] = &[
     ("how it is written", "JSON Lines, 60 records"),
     ("where the magnitudes lie", "properties.mag float 0.2..5.6"),
-    (
-        "what identifies an earthquake",
-        "id text 10..12 characters unique",
-    ),
-    (
-        "how many have no alert",
-        "properties.alert text 5 characters all different; 59 \"null\"",
-    ),
+    ("what identifies an earthquake", "id text … unique"),
+    ("how many have no alert", "properties.alert text … 59 \"null\""),
     (
         "which kinds of event",
-        "properties.type text: earthquake 57, explosion 3",
+        "properties.type text … earthquake 57, explosion 3",
     ),
     ("where the coordinates are", "geometry.coordinates[] float"),
     (
         "how a record is written",
         "{\"type\":\"Feature\",\"properties\":{\"mag\":",
     ),
+    ("when they were", "properties.time int … 2018-02-06"),
 ];
 const EXECUTIVE: &[Answer] = &[
     ("how it is written", "JSON array, 80 records"),
     (
         "from when to when they were born",
-        "bio.birthday date 1732-02-22..1984-08-02 unique",
+        "bio.birthday date 1732-02-22..1984-08-02 … unique",
     ),
-    ("which terms there are", "terms[].type text: prez 69, viceprez 62"),
+    (
+        "which terms there are",
+        "terms[].type text … prez 69, viceprez 62",
+    ),
     ("when terms began", "terms[].start date 1789-04-21..2025-01-20"),
-    ("how many have a bioguide", "in 67 of 80 records"),
+    (
+        "how many have a bioguide",
+        "id.bioguide text … in 67 of 80 records",
+    ),
     (
         "what identifies a person",
-        "id.govtrack int 300008..456876 unique",
+        "id.govtrack int 300008..456876 … unique",
     ),
 ];
 const BIRDSTRIKES: &[Answer] = &[
@@ -136,19 +166,37 @@ const BIRDSTRIKES: &[Answer] = &[
     ),
     ("from when to when", "flight_date date 1990-01-08..2002-07-24"),
     ("where the costs lie", "cost_usd int32 0..7043545 mean 11013.27"),
-    ("how many have no speed", "403 \"null\""),
     ("where the speeds lie", "speed_knots float64 0..320 mean 154.04"),
-    ("how many were damaged", "damage bool: False 1128, True 122"),
-    ("which sizes", "size string: Small 613, Medium 542, Large 95"),
+    ("how many have no speed", "speed_knots float64 … 403 \"null\""),
+    ("how many were damaged", "damage bool … False 1128, True 122"),
+    ("which sizes", "size string … Small 613, Medium 542, Large 95"),
 ];
 const DEATHS: &[Answer] = &[
-    ("which sheets", "arts"),
-    ("the other one", "other"),
-    ("where the names stand", "Name"),
-    ("how days are written", "1947-01-08"),
+    ("which sheets", "sheet \"arts\""),
+    (
+        "where the other table begins",
+        "sheet \"other\" … header in row 5",
+    ),
+    (
+        "that something stands above it",
+        "sheet \"other\" has rows with values above its table: 4",
+    ),
+    ("where the ages lie", "Age mixed … 41..95"),
+    (
+        "how a row stands in the sheet",
+        "Vera Rubin,scientist,88,TRUE,1928-07-23,2016-12-25",
+    ),
 ];
 const ACCESS: &[Answer] = &[
     ("how many lines", "120 lines"),
+    (
+        "how every line is built",
+        "120x <ip> - - [<time>] \"<method> <path> <protocol>\" <int>",
+    ),
+    (
+        "from when to when",
+        "17/May/2015:10:05:00 +0000..17/May/2015:11:05:59 +0000",
+    ),
     (
         "how a line is written",
         "83.149.9.216 - - [17/May/2015:10:05:03 +0000] \"GET /",
@@ -170,7 +218,7 @@ fn a_reader_of_the_context_alone_finds_the_answers(#[case] file: &str, #[case] a
     let text = document["text"].as_str().unwrap();
     let missing: Vec<_> = answers
         .iter()
-        .filter(|(_, words)| !text.contains(words))
+        .filter(|(_, words)| !is_answered(text, words))
         .collect();
     assert!(missing.is_empty(), "not answered: {missing:#?}\n{text}");
     assert!(document["estimatedTokens"].as_u64().unwrap() <= 4000, "{text}");

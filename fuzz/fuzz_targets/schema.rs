@@ -2,7 +2,7 @@
 #![no_main]
 
 use arbitrary::{Arbitrary, Unstructured};
-use codegen_operator::data::schema::infer_for_checks;
+use codegen_operator::data::schema::infer_all;
 use codegen_operator::data::schema::pandera::to_pandera;
 use codegen_operator::pipeline::checks::{Bound, ColumnCheck, Rule};
 use codegen_operator::pipeline::python::{MAX_SOURCE_BYTES, Module};
@@ -47,7 +47,7 @@ codegen_operator_fuzz::target!(|bytes| {
         })
         .take(60)
         .collect();
-    let schemas: Vec<_> = infer_for_checks(&profile, &checks).into_iter().collect();
+    let schemas: Vec<_> = infer_all(&profile, &checks);
     let code = to_pandera(&schemas, &checks);
     if code.len() <= MAX_SOURCE_BYTES
         && let Err(fault) = Module::parse(&code)

@@ -16,7 +16,7 @@ use super::text::{count, thousands, wrap};
 use crate::api::CodeGenTask;
 use crate::data::exposure::Exposed;
 use crate::data::profile::SampleProfile;
-use crate::data::schema::infer;
+use crate::data::schema::infer_all;
 use crate::data::schema::pandera::to_pandera;
 use crate::local::context::{ContextOverrides, TaskContext, context_of, task_of_files};
 use crate::local::interrupt::{self, INTERRUPTED, Stop};
@@ -144,7 +144,7 @@ impl Looker<'_> {
             ContextFormat::Yaml => self.document(Format::Yaml, found, wanted),
             ContextFormat::Pandera => {
                 let profiles = found.iter().flat_map(|one| &one.profiles);
-                let schemas: Vec<_> = profiles.filter_map(infer).collect();
+                let schemas: Vec<_> = profiles.flat_map(|profile| infer_all(profile, &[])).collect();
                 to_pandera(&schemas, &[])
             }
         }

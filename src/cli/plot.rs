@@ -66,7 +66,7 @@ fn is_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
 /// Puts the plots of each column below its line in the text of a context.
 pub(super) fn annotate(text: &str, profiles: &[SampleProfile], screen: Screen) -> String {
     let mut drawn = String::with_capacity(2 * text.len());
-    let mut tables = Tables::default();
+    let mut walk = Walk::default();
     for line in text.lines() {
         drawn.push_str(line);
         drawn.push('\n');
@@ -74,10 +74,10 @@ pub(super) fn annotate(text: &str, profiles: &[SampleProfile], screen: Screen) -
             .iter()
             .find(|profile| line.starts_with(&format!("## {} (", profile.name)))
         {
-            tables = Tables::of(sample);
+            walk = Walk::of(sample);
         } else if line.starts_with("### ") {
-            tables.next_sheet();
-        } else if let Some((column, table)) = tables.column_of(line) {
+            walk.next_sheet();
+        } else if let Some((column, table)) = walk.column_of(line) {
             for plot in plots(column, table.records, screen) {
                 drawn.push_str(&plot);
                 drawn.push('\n');
@@ -89,13 +89,13 @@ pub(super) fn annotate(text: &str, profiles: &[SampleProfile], screen: Screen) -
 
 /// The columns of a sample whose lines are still to come.
 #[derive(Default)]
-struct Tables<'a> {
+struct Walk<'a> {
     tables: Vec<&'a TableProfile>,
-    table: usize,
+    headings: usize,
     column: usize,
 }
 
-impl<'a> Tables<'a> {
+impl<'a> Walk<'a> {
     fn of(sample: &'a SampleProfile) -> Self {
         Self {
             tables: sample.tables().collect(),
@@ -104,15 +104,13 @@ impl<'a> Tables<'a> {
     }
 
     fn next_sheet(&mut self) {
-        // The first heading belongs to the table that is looked at already.
-        if self.column > 0 {
-            self.table += 1;
-        }
+        self.headings += 1;
         self.column = 0;
     }
 
     fn column_of(&mut self, line: &str) -> Option<(&'a ColumnProfile, &'a TableProfile)> {
-        let table = *self.tables.get(self.table)?;
+        // A sample of one table has no headings of sheets.
+        let table = *self.tables.get(self.headings.saturating_sub(1))?;
         let column = table.columns.get(self.column)?;
         line.starts_with(&column_label(column)).then(|| {
             self.column += 1;

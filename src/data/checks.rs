@@ -1,5 +1,6 @@
 //! Constraints checked on the values of a file, streaming.
 
+mod columnar;
 pub mod constraints;
 mod run;
 pub(in crate::data) mod value;
@@ -64,10 +65,13 @@ pub enum CheckOutcome {
 pub struct Violation {
     /// Number of the record, counted from 1: its position in a data frame is one less.
     pub record: u64,
-    /// Line of the record (of a JSON document: its number), counted from 1.
+    /// Line of the record (of JSON and Parquet: its number; of a workbook: the row of its sheet), counted from 1.
     pub line: u64,
     /// The value, cut to 80 characters; empty when missing.
     pub value: String,
+    /// Its sheet, where the file is a workbook of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sheet: Option<String>,
 }
 
 /// Checks every value of a file. `format` is the declared one; otherwise the content decides.
@@ -83,6 +87,8 @@ pub fn evaluate(
             delimited(source, encoding, &found, &mut runs).map_err(DataError::read(file_name))?
         }
         Table::Json(encoding, found) => from_json(source, encoding, &found, &mut runs, file_name)?,
+        Table::Parquet => columnar::parquet(source, &mut runs, file_name)?,
+        Table::Excel => columnar::excel(source, &mut runs, file_name)?,
     };
     source.settle().map_err(DataError::read(file_name))?;
     let results = runs.into_iter().map(Run::finish).collect();
@@ -93,6 +99,8 @@ pub fn evaluate(
 enum Table {
     Delimited(Encoding, Detection),
     Json(Encoding, Detection),
+    Parquet,
+    Excel,
 }
 
 fn open(source: &Source, file_name: &str, format: Option<FileFormat>) -> Result<Table, DataError> {
@@ -108,6 +116,8 @@ fn open(source: &Source, file_name: &str, format: Option<FileFormat>) -> Result<
     match (found.format, found.encoding) {
         (FileFormat::CSV | FileFormat::TSV, Some(encoding)) => Ok(Table::Delimited(encoding, found)),
         (FileFormat::JSON | FileFormat::JSONLines, Some(encoding)) => Ok(Table::Json(encoding, found)),
+        (FileFormat::Parquet, None) => Ok(Table::Parquet),
+        (FileFormat::Excel, None) => Ok(Table::Excel),
         (FileFormat::Text, Some(encoding))
             if found.scan.bytes == 0 && format == Some(FileFormat::JSONLines) =>
         {
@@ -153,6 +163,7 @@ fn delimited(
         .filter_map(|run| {
             let position = names.iter().position(|name| *name == run.check.column)?;
             run.is_bound = true;
+            run.decimal = found.dialect.map_or(b'.', |dialect| dialect.decimal);
             Some((position, run))
         })
         .collect();
@@ -271,7 +282,7 @@ fn each_record(
 mod tests {
     use rstest::rstest;
 
-    use crate::pipeline::checks::Rule;
+    use crate::pipeline::checks::{Bound, Rule};
 
     use super::*;
 
@@ -321,6 +332,68 @@ mod tests {
         );
     }
 
+    fn found(bytes: &[u8], file_name: &str, column: &str, rule: Rule) -> Vec<(u64, String)> {
+        let checks = [check(column, rule)];
+        let report = evaluate(&Source::bytes(bytes), file_name, None, &checks).unwrap();
+        match &report.results[0].outcome {
+            CheckOutcome::Checked { first, .. } => first
+                .iter()
+                .map(|broken| (broken.line, broken.value.clone()))
+                .collect(),
+            CheckOutcome::ColumnMissing => panic!("no such column"),
+        }
+    }
+
+    #[test]
+    fn values_of_parquet_are_checked_by_their_type() {
+        let pandas = include_bytes!("testdata/pandas.parquet");
+        let pyarrow = include_bytes!("testdata/pyarrow.parquet");
+        let broken = |bytes: &[u8], column, rule| found(bytes, "x", column, rule);
+        assert_eq!(
+            broken(pandas, "n", Rule::GreaterThan(Bound::Int(1))),
+            [(1, "1".to_owned())]
+        );
+        // A text is a value whatever it says; NaN is none.
+        assert_eq!(broken(pandas, "city", Rule::NotNull), [(3, String::new())]);
+        assert_eq!(broken(pandas, "price", Rule::NotNull).len(), 2);
+        assert_eq!(broken(pyarrow, "tags[]", Rule::NotNull), [(1, String::new())]);
+        assert_eq!(
+            broken(pyarrow, "items[].price", Rule::LessThan(Bound::Int(2))),
+            [(1, "2".to_owned())]
+        );
+        assert_eq!(broken(pyarrow, "user.city", Rule::NotNull), [(2, String::new())]);
+        let largest = Rule::LessThan(Bound::Float(1e19));
+        assert_eq!(broken(pyarrow, "u64", largest), [(1, u64::MAX.to_string())]);
+    }
+
+    #[test]
+    fn values_of_a_workbook_are_checked_by_the_rows_of_their_sheet() {
+        let book = include_bytes!("testdata/openpyxl.xlsx");
+        let broken = |column, rule| found(book, "x.xlsx", column, rule);
+        assert_eq!(broken("n", Rule::NotNull), [(6, String::new())]);
+        assert_eq!(
+            broken("n", Rule::LessThan(Bound::Int(2))),
+            [(4, "2.5".to_owned())]
+        );
+        assert_eq!(
+            broken("2026", Rule::GreaterThan(Bound::Int(0))),
+            [(2, "0".to_owned())]
+        );
+    }
+
+    #[test]
+    fn a_parquet_file_that_is_cut_is_an_error() {
+        let bytes = include_bytes!("testdata/pandas.parquet");
+        let source = Source::bytes(&bytes[..bytes.len() / 2]);
+        let error = evaluate(&source, "out.parquet", Some(FileFormat::Parquet), &[]).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("cannot read out.parquet as Parquet: "),
+            "{error}"
+        );
+    }
+
     #[test]
     fn a_column_that_is_not_there_is_said() {
         assert_eq!(
@@ -353,6 +426,24 @@ mod tests {
                 Rule::GreaterThan(5.into())
             )),
             [1]
+        );
+    }
+
+    #[test]
+    fn numbers_with_decimal_commas_are_compared_as_numbers() {
+        let text = "a;b\nx;1,5\ny;2,5\nz;1.9\n";
+        assert_eq!(
+            lines(run(text, "x.csv", "b", Rule::LessThan(Bound::Int(2)))),
+            [3, 4]
+        );
+        assert_eq!(
+            lines(run(
+                text,
+                "x.csv",
+                "b",
+                Rule::IsIn(vec!["1.5".into(), "2.5".into()])
+            )),
+            [4]
         );
     }
 

@@ -1,26 +1,38 @@
 //! One column as its values are met: kinds, missing values, distinct values, numbers, dates, lengths.
 
 pub mod cell;
+mod dates;
 pub(crate) mod distinct;
 pub(crate) mod numeric;
+mod patterns;
 pub(crate) mod quantiles;
+pub(crate) mod style;
 pub(crate) mod temporal;
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;
+mod texts;
 
 use std::collections::{BTreeMap, HashSet};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use super::keys::{KeyCandidate, Uniqueness};
 use super::profile::{ColumnProfile, ColumnType, LengthStats};
 use crate::data::column::cell::{Cell, Kind, has_leading_zero};
-use crate::data::column::distinct::Distinct;
+use crate::data::column::distinct::{Distinct, DistinctCount};
 use crate::data::column::numeric::{Extreme, Numbers};
 use crate::data::column::temporal::Times;
+use crate::data::column::texts::{Counts, Texts};
 
 /// Distinct values up to which a repeating column counts as a category.
 pub const CATEGORY_LIMIT: usize = 12;
+/// Beyond the limit of exact counts a value is told when at least one of so many is that value.
+const FREQUENT_SHARE: u64 = 100;
 const PATTERN_LIMIT: usize = 8;
 const PATTERN_CHARACTERS: usize = 64;
-const MICROS_PER_DAY: i64 = 86_400_000_000;
+pub(crate) const MICROS_PER_DAY: i64 = 86_400_000_000;
 
 /// What one value told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,6 +64,10 @@ pub struct Column {
     lengths: Lengths,
     shapes: HashSet<u64>,
     rise: Rise,
+    texts: Texts,
+    /// Whether a number is beyond `i64`, and whether one is negative: no integer of pandas holds both.
+    has_wide: bool,
+    has_negative: bool,
     /// Record of the smallest number or date.
     pub min_record: Option<u64>,
     /// Record of the largest number or date.
@@ -75,9 +91,9 @@ enum Rise {
 }
 
 impl Column {
-    /// A column that counts distinct values exactly up to `distinct_limit`.
+    /// A column that counts distinct values exactly up to `limit`, and keeps as many numbers for its quartiles.
     #[must_use]
-    pub fn new(name: String, distinct_limit: usize, seed: u64) -> Self {
+    pub fn new(name: String, limit: usize, seed: u64) -> Self {
         Self {
             name,
             values: 0,
@@ -85,12 +101,15 @@ impl Column {
             kinds: [0; Kind::ALL.len()],
             leading_zeros: 0,
             padded: 0,
-            distinct: Distinct::new(distinct_limit),
-            numbers: Numbers::new(usize::MAX, seed),
-            times: Times::default(),
+            distinct: Distinct::new(limit),
+            numbers: Numbers::new(limit, seed),
+            times: Times::new(limit, seed),
             lengths: Lengths::default(),
             shapes: HashSet::new(),
             rise: Rise::Untested,
+            texts: Texts::new(limit, seed),
+            has_wide: false,
+            has_negative: false,
             min_record: None,
             max_record: None,
         }
@@ -106,7 +125,7 @@ impl Column {
         self.kinds[kind as usize] += 1;
         self.padded += u64::from(text.len() != text.trim_ascii().len());
         let hash = hash(cell);
-        let is_new_value = self.distinct.push(hash, text);
+        let is_new_value = self.distinct.push(hash, text, kind == Kind::Text);
         let mut seen = Seen {
             hash,
             is_new: is_new_kind,
@@ -115,23 +134,28 @@ impl Column {
         seen.is_new |= is_new_value && self.distinct.exact().is_some_and(|count| count <= CATEGORY_LIMIT);
         match cell {
             Cell::Int(value) => {
+                self.has_negative |= value < 0;
+                self.texts.push_int(value.into(), text);
                 seen.extreme = self.numbers.push_int(value.into(), text);
                 seen.broke_rise = self.follow(value as f64);
             }
             Cell::Uint(value) => {
+                self.has_wide = true;
+                self.texts.push_int(value.into(), text);
                 seen.extreme = self.numbers.push_int(value.into(), text);
                 seen.broke_rise = self.follow(value as f64);
             }
             Cell::Float(value) => {
+                self.texts.push_float(value, text, &self.numbers);
                 seen.extreme = self.numbers.push_float(value, text);
                 seen.broke_rise = self.follow(value);
             }
             Cell::Date(days) => {
-                seen.extreme = self.times.push(days * MICROS_PER_DAY, false, text);
+                seen.extreme = self.times.push_iso(days * MICROS_PER_DAY, false, text);
                 seen.broke_rise = self.follow((days * MICROS_PER_DAY) as f64);
             }
             Cell::Datetime { micros, zoned } => {
-                seen.extreme = self.times.push(micros, zoned, text);
+                seen.extreme = self.times.push_iso(micros, zoned, text);
                 seen.broke_rise = self.follow(micros as f64);
             }
             Cell::Text(text) => self.push_text(text, is_new_value, &mut seen),
@@ -164,6 +188,8 @@ impl Column {
         seen.broke_rise = self.end_rise();
         self.leading_zeros += u64::from(has_leading_zero(text.trim_ascii()));
         self.lengths.push(text);
+        let float = self.kinds[Kind::Float as usize];
+        self.texts.push_text(text, &self.numbers, float > 0);
         if is_new_value && self.shapes.len() <= PATTERN_LIMIT {
             seen.shape = shape(text);
             seen.is_new |= self.shapes.insert(seen.shape);
@@ -214,22 +240,87 @@ impl Column {
         &self.name
     }
 
-    /// What became of it after `records` records.
+    /// What it knows of its own uniqueness.
     #[must_use]
-    pub fn finish(self, records: u64, present: Option<u64>) -> ColumnProfile {
-        let distinct = self.distinct.count();
+    pub fn uniqueness(&self) -> Uniqueness {
+        Uniqueness {
+            may_be_unique: self.nulls.is_empty() && !self.distinct.has_repetition(),
+            is_proven: self.is_rising(),
+            is_decimal: self.kinds[Kind::Float as usize] > 0,
+        }
+    }
+
+    /// Whether it is a key, or part of one, after `records` records.
+    #[must_use]
+    pub fn candidate(&self, records: u64, present: Option<u64>) -> KeyCandidate {
+        let is_whole = self.values == records
+            && self.nulls.is_empty()
+            && present.is_none_or(|present| present == records);
         let exact = self.distinct.exact().map(|count| count as u64);
-        let is_whole = self.values == records && self.values > 1;
-        let top = if exact.is_some_and(|count| count < self.values) {
-            self.distinct.ranked()
+        let (DistinctCount::Exact(distinct) | DistinctCount::About(distinct)) = self.distinct.count();
+        KeyCandidate {
+            is_unique: is_whole && records > 1 && (exact == Some(self.values) || self.is_rising()),
+            is_whole,
+            is_discrete: self.kinds[Kind::Float as usize] == 0,
+            distinct,
+        }
+    }
+
+    /// The only decimal sign with which its numbers can be read: a separator of thousands stands before three digits.
+    #[must_use]
+    pub const fn proves_decimal(&self) -> Option<char> {
+        self.texts.proves_decimal()
+    }
+
+    /// What became of it. `decimal` is the decimal sign of the table, where that is known.
+    #[must_use]
+    pub fn finish(
+        mut self,
+        present: Option<u64>,
+        is_unique: bool,
+        decimal: Option<char>,
+    ) -> (ColumnProfile, Vec<String>) {
+        let distinct = if is_unique {
+            DistinctCount::Exact(self.values)
         } else {
-            Vec::new()
+            self.distinct.count()
         };
-        ColumnProfile {
-            value_hashes: self.distinct.hashes(),
-            type_: self.type_(),
+        let is_exact = self.distinct.exact().is_some();
+        let repeated = |(_, count): &(String, u64)| {
+            // Beyond the limit there may be values that are as frequent as the rarer ones of those that are counted.
+            is_exact || *count * FREQUENT_SHARE >= self.values
+        };
+        let top: Vec<_> = if matches!(distinct, DistinctCount::Exact(count) if count == self.values) {
+            Vec::new()
+        } else {
+            self.distinct
+                .ranked()
+                .into_iter()
+                .filter(repeated)
+                .take(CATEGORY_LIMIT)
+                .collect()
+        };
+        let value_hashes = self.distinct.hashes();
+        let (patterns, has_more_patterns) = self.distinct.patterns();
+        let mut type_ = self.type_();
+        let [int, float, bool, date, datetime, text] = self.kinds;
+        let counts = Counts {
+            int,
+            float,
+            text,
+            other: bool + date + datetime,
+        };
+        let numbers = self.numbers.finish();
+        let mut found = self.texts.finish(&self.name, counts, decimal);
+        if found.numbers.is_some() {
+            type_ = ColumnType::Text;
+        }
+        let style = found.numbers.as_ref().map(|(style, _)| style.clone());
+        let profile = ColumnProfile {
+            value_hashes,
+            type_,
             declared: None,
-            is_unique: is_whole && (exact == Some(self.values) || self.is_rising()),
+            is_unique,
             name: self.name,
             present,
             values: self.values,
@@ -246,14 +337,15 @@ impl Column {
             leading_zeros: self.leading_zeros,
             padded: self.padded,
             distinct,
-            numbers: self.numbers.finish(),
-            style: None,
-            times: self.times.finish(),
-            patterns: Vec::new(),
-            has_more_patterns: false,
+            numbers: found.numbers.take().map(|(_, numbers)| *numbers).or(numbers),
+            style,
+            times: self.times.finish_iso().or(found.times),
+            patterns,
+            has_more_patterns,
             lengths: self.lengths.finish(),
-            top: top.into_iter().take(CATEGORY_LIMIT).collect(),
-        }
+            top,
+        };
+        (profile, found.remarks)
     }
 
     fn type_(&self) -> ColumnType {
@@ -264,6 +356,9 @@ impl Column {
             _ if self.values == 0 => ColumnType::Empty,
             // Codes: the ones without leading zeros are codes too.
             [numbers, _, _, text] if self.leading_zeros > 0 && whole(numbers + text) => ColumnType::Text,
+            [numbers, ..] if whole(numbers) && float == 0 && self.has_wide && self.has_negative => {
+                ColumnType::Text
+            }
             [numbers, ..] if whole(numbers) && float == 0 => ColumnType::Int,
             [numbers, ..] if whole(numbers) => ColumnType::Float,
             [_, bools, ..] if whole(bools) => ColumnType::Bool,
@@ -297,8 +392,14 @@ impl Lengths {
     }
 }
 
+/// Spreads a hash anew for each `place`.
+pub(crate) const fn mix(hash: u64, place: u64) -> u64 {
+    let mixed = (hash ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (mixed ^ (mixed >> 29)).wrapping_mul(0x94d0_49bb_1331_11eb) ^ (mixed >> 32)
+}
+
 /// Equal values hash alike whatever their spelling (`1`, `1.0`, `TRUE`, `true`); 0 is kept for missing ones.
-fn hash(cell: Cell<'_>) -> u64 {
+pub(crate) fn hash(cell: Cell<'_>) -> u64 {
     let hash = match cell {
         Cell::Null(_) => 0,
         Cell::Int(value) => xxh3_64_with_seed(&value.to_le_bytes(), 1),
@@ -331,58 +432,4 @@ fn shape(text: &str) -> u64 {
         }
     }
     xxh3_64_with_seed(shape.as_bytes(), 6).max(1)
-}
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::*;
-
-    fn profile(values: &[&str]) -> ColumnProfile {
-        let mut column = Column::new("c".into(), 10_000, 0);
-        for (record, value) in (1..).zip(values) {
-            column.push(record, Cell::of(value), value);
-        }
-        column.finish(values.len() as u64, None)
-    }
-
-    #[rstest]
-    #[case(&["1", "2", ""], ColumnType::Int)]
-    #[case(&["1", "2.5"], ColumnType::Float)]
-    #[case(&["true", "FALSE"], ColumnType::Bool)]
-    #[case(&["2026-01-01"], ColumnType::Date)]
-    #[case(&["2026-01-01", "2026-01-01T10:00:00"], ColumnType::Datetime)]
-    #[case(&["a", "b"], ColumnType::Text)]
-    #[case(&["007", "12"], ColumnType::Text)]
-    #[case(&["1", "x"], ColumnType::Mixed)]
-    #[case(&["", "NA"], ColumnType::Empty)]
-    fn a_column_has_one_type(#[case] values: &[&str], #[case] type_: ColumnType) {
-        assert_eq!(profile(values).type_, type_);
-    }
-
-    #[test]
-    fn missing_values_are_listed_by_spelling() {
-        assert_eq!(
-            profile(&["", "NA", "", "1"]).nulls,
-            [(String::new(), 2), ("NA".to_owned(), 1)]
-        );
-    }
-
-    #[test]
-    fn one_number_in_two_spellings_is_one_distinct_value() {
-        let found = profile(&["1", "1.0", "1.00"]);
-        assert_eq!(
-            found.distinct,
-            crate::data::column::distinct::DistinctCount::Exact(1)
-        );
-        assert!(!found.is_unique);
-    }
-
-    #[test]
-    fn a_column_with_a_missing_value_is_no_key() {
-        assert!(profile(&["1", "2"]).is_unique);
-        assert!(!profile(&["1", ""]).is_unique);
-        assert!(!profile(&["1", "1"]).is_unique);
-    }
 }

@@ -23,7 +23,7 @@ use super::rows::cut_with_marker;
 use super::source::Compression;
 
 pub use columns::column_label;
-use columns::print_columns;
+use columns::{print_columns, print_keys};
 use joins::print_joins;
 use lines::print_lines;
 use rows::print_rows;
@@ -200,6 +200,9 @@ fn print_sample(text: &mut String, profile: &SampleProfile, detail: Detail, full
 /// Prints a table below its heading; returns what was left out.
 fn print_table(text: &mut String, table: &TableProfile, detail: Detail, full: Detail) -> Vec<String> {
     print_columns(text, table, detail);
+    if detail.has_statistics && detail.exposure != Exposure::SchemaOnly {
+        print_keys(text, table);
+    }
     print_rows(text, table, detail);
     let left_out = left_out(table, detail, full);
     if !left_out.is_empty() {
@@ -216,13 +219,16 @@ fn counted(count: u64, noun: &str) -> String {
 fn shape(format: FileFormat, table: &TableProfile) -> String {
     let (records, columns) = (table.records, table.column_count);
     match &table.layout {
-        Layout::Delimited { delimiter, .. } => {
+        Layout::Delimited {
+            delimiter, decimal, ..
+        } => {
             let delimiter = match delimiter {
                 ',' | '\t' => String::new(),
                 other => format!(" separated by '{other}'"),
             };
+            let decimal = if *decimal == ',' { ", decimal comma" } else { "" };
             format!(
-                "{}{delimiter}, {}, {}",
+                "{}{delimiter}{decimal}, {}, {}",
                 format_name(format),
                 counted(records, "row"),
                 counted(columns, "column")
@@ -239,6 +245,18 @@ fn shape(format: FileFormat, table: &TableProfile) -> String {
             counted(columns, "path")
         ),
         Layout::JsonDocument => format!("one JSON document, {}", counted(columns, "path")),
+        Layout::Sheet { name, header_row, .. } => {
+            let header = match header_row {
+                Some(1) => String::new(),
+                Some(row) => format!(", header in row {row}"),
+                None => ", no header".to_owned(),
+            };
+            format!(
+                "sheet {name:?}, {}, {}{header}",
+                counted(records, "row"),
+                counted(columns, "column")
+            )
+        }
         Layout::Parquet {
             row_groups,
             compression,

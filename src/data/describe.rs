@@ -1,6 +1,7 @@
 //! One pass over a file gives its profile.
 
 mod delimited;
+mod excel;
 mod json;
 mod line;
 mod parquet;
@@ -20,6 +21,7 @@ use super::source::Source;
 
 pub use delimited::column_names;
 use delimited::delimited;
+use excel::excel;
 use json::json_content;
 use parquet::parquet;
 use text::text;
@@ -59,6 +61,7 @@ pub fn describe_source(
     let mut remarks = std::mem::take(&mut found.remarks);
     let content = match (found.format, found.encoding) {
         (FileFormat::Parquet, None) => parquet(source, file_name, *options, &mut remarks)?,
+        (FileFormat::Excel, None) => excel(source, file_name, *options, &mut remarks)?,
         (format, None) => Content::Opaque(found.what.unwrap_or_else(|| format_name(format).to_owned())),
         (FileFormat::CSV | FileFormat::TSV, Some(encoding)) => {
             let dialect = found.dialect.unwrap_or(Dialect {

@@ -7,8 +7,10 @@ use serde_json::error::Category;
 
 use crate::api::values::FileFormat;
 
+use super::describe::format_name;
 use super::source::{Encoding, Fault, HEAD_BYTES, LARGEST_UNPACKED, Scan, Source};
 use crate::data::format::dialect::{self, Dialect};
+use crate::data::format::excel::{self, WorkbookError};
 
 /// Share of control characters from which bytes are no text.
 const BINARY_SHARE: usize = 10;
@@ -19,6 +21,12 @@ const LONGEST_FIRST_LINE: usize = 1024 * 1024;
 /// Lines of which one must be JSON in what is named JSON Lines.
 const JUDGED_LINES: usize = 20;
 const GZIP_ENDING: &str = ".gz";
+
+/// Names of streams in the directory of a workbook of Excel before 2007, or of an encrypted one, in UTF-16.
+const OLD_WORKBOOK: [&[u8]; 2] = [
+    b"W\0o\0r\0k\0b\0o\0o\0k\0",
+    b"E\0n\0c\0r\0y\0p\0t\0e\0d\0P\0a\0c\0k\0a\0g\0e\0",
+];
 
 /// What a file was found to be.
 #[derive(Clone, Debug)]
@@ -54,15 +62,13 @@ pub fn detect(source: &Source, file_name: &str) -> io::Result<Detection> {
     let packed = source.compression()?.is_some();
     let ending = ending(file_name);
     let mut remarks = packing_remarks(packed, source.fault(), scan.bytes, file_name);
-    if let Some((format, what)) = opaque_kind(&scan, encoding, &ending, packed, source.fault()) {
-        match format {
-            FileFormat::Excel => {
-                remarks.push(format!("the content of {what} files is not read yet"));
-            }
-            _ if is_text_ending(&ending) && source.fault() != Some(Fault::TooLarge) => {
-                remarks.insert(0, format!("named .{ending}, but its content is {what}"));
-            }
-            _ => {}
+    let is_workbook = !packed && is_workbook(source, &scan)?;
+    if let Some((format, what)) = opaque_kind(&scan, encoding, &ending, is_workbook, packed, source.fault()) {
+        let is_misnamed = (is_text_ending(&ending) && source.fault() != Some(Fault::TooLarge))
+            || (is_workbook_ending(&ending) && format != FileFormat::Excel)
+            || (ending == "parquet" && format != FileFormat::Parquet);
+        if is_misnamed {
+            remarks.insert(0, format!("named .{ending}, but its content is {what}"));
         }
         return Ok(Detection {
             format,
@@ -78,6 +84,12 @@ pub fn detect(source: &Source, file_name: &str) -> io::Result<Detection> {
     remarks.extend(text_remarks(&scan, encoding));
     let is_cut = head.len() >= HEAD_BYTES;
     let (format, dialect) = text_format(&head, is_cut, &ending, &scan, &mut remarks);
+    if (is_workbook_ending(&ending) || ending == "parquet") && format != FileFormat::Text {
+        remarks.push(format!(
+            "named .{ending}, but its content is {}",
+            format_name(format)
+        ));
+    }
     let first_character = head.trim_start().chars().next();
     Ok(Detection {
         format,
@@ -115,6 +127,16 @@ fn packing_remarks(packed: bool, fault: Option<Fault>, content: u64, file_name: 
     remarks
 }
 
+fn is_workbook_ending(ending: &str) -> bool {
+    matches!(ending, "xlsx" | "xlsm" | "xlsb" | "xls" | "ods")
+}
+
+/// Whether an archive is a workbook by its parts.
+fn is_workbook(source: &Source, scan: &Scan) -> io::Result<bool> {
+    Ok(scan.start.starts_with(b"PK\x03\x04")
+        && !matches!(excel::package(source)?, Err(WorkbookError::Unreadable(_))))
+}
+
 fn is_text_ending(ending: &str) -> bool {
     matches!(
         ending,
@@ -127,6 +149,7 @@ fn opaque_kind(
     scan: &Scan,
     encoding: Encoding,
     ending: &str,
+    is_workbook: bool,
     packed: bool,
     fault: Option<Fault>,
 ) -> Option<(FileFormat, String)> {
@@ -140,7 +163,7 @@ fn opaque_kind(
     if scan.bytes == 0 {
         return fault.map(|_| (FileFormat::Binary, "gzip data".to_owned()));
     }
-    let (format, what) = binary_kind(scan, encoding, ending)?;
+    let (format, what) = binary_kind(scan, encoding, ending, is_workbook)?;
     // Nothing that is read at random places is unpacked.
     Some(if packed {
         (FileFormat::Binary, format!("gzip data that holds {what}"))
@@ -149,13 +172,21 @@ fn opaque_kind(
     })
 }
 
-fn binary_kind(scan: &Scan, encoding: Encoding, ending: &str) -> Option<(FileFormat, &'static str)> {
+fn binary_kind(
+    scan: &Scan,
+    encoding: Encoding,
+    ending: &str,
+    is_workbook: bool,
+) -> Option<(FileFormat, &'static str)> {
     let known = match scan.start.as_slice() {
         [b'P', b'A', b'R', b'1', ..] => (FileFormat::Parquet, "Parquet"),
-        [b'P', b'K', 3, 4, ..] if ending == "xlsx" || ending == "xlsm" => (FileFormat::Excel, "Excel"),
-        [b'P', b'K', 3, 4, ..] if contains(&scan.start, b"xl/") => (FileFormat::Excel, "Excel"),
+        [b'P', b'K', 3, 4, ..] if is_workbook || is_workbook_ending(ending) => (FileFormat::Excel, "Excel"),
         [b'P', b'K', 3, 4, ..] => (FileFormat::Binary, "a ZIP archive"),
-        [0xd0, 0xcf, 0x11, 0xe0, ..] if ending == "xls" => (FileFormat::Excel, "Excel"),
+        [0xd0, 0xcf, 0x11, 0xe0, ..] if is_workbook_ending(ending) => (FileFormat::Excel, "Excel"),
+        [0xd0, 0xcf, 0x11, 0xe0, ..] if OLD_WORKBOOK.iter().any(|name| contains(&scan.start, name)) => {
+            (FileFormat::Excel, "Excel")
+        }
+        [0xd0, 0xcf, 0x11, 0xe0, ..] => (FileFormat::Binary, "an OLE document"),
         [0x1f, 0x8b, 8, ..] => (FileFormat::Binary, "gzip data"),
         [b'B', b'Z', b'h', b'1'..=b'9', ..] => (FileFormat::Binary, "bzip2 data"),
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => (FileFormat::Binary, "xz data"),

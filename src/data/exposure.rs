@@ -12,8 +12,9 @@ use crate::api::common::Exposure;
 
 use super::column::cell::null_spelling;
 use super::column::distinct::{DistinctCount, ValueHashes};
-use super::column::numeric::{NumberStats, NumberStyle};
+use super::column::numeric::NumberStats;
 use super::column::quantiles::Quartiles;
+use super::column::style::NumberStyle;
 use super::column::temporal::{TimeStats, TimeStep};
 use super::profile::{ColumnProfile, Content, Layout, LengthStats, SampleProfile, SampleRow, TableProfile};
 
@@ -181,6 +182,21 @@ fn reduced_layout(layout: Layout, names: &Names) -> Layout {
             header,
             index,
         },
+        Layout::Sheet {
+            name,
+            header_row,
+            first_row,
+            first_column,
+            header,
+            blank_rows,
+        } => Layout::Sheet {
+            name,
+            header_row,
+            first_row,
+            first_column,
+            header: header.filter(|_| !names.are_numbered()),
+            blank_rows,
+        },
         Layout::JsonLines => Layout::JsonLines,
         Layout::JsonArray => Layout::JsonArray,
         Layout::JsonDocument => Layout::JsonDocument,
@@ -190,7 +206,9 @@ fn reduced_layout(layout: Layout, names: &Names) -> Layout {
 fn masked_row(row: SampleRow, layout: &Layout, names: &Names) -> SampleRow {
     let SampleRow { number, text } = row;
     let text = match layout {
-        Layout::Delimited { .. } | Layout::Parquet { header: Some(_), .. } => mask(&text),
+        Layout::Delimited { .. } | Layout::Sheet { .. } | Layout::Parquet { header: Some(_), .. } => {
+            mask(&text)
+        }
         Layout::Parquet { header: None, .. }
         | Layout::JsonLines
         | Layout::JsonArray
@@ -366,8 +384,18 @@ fn reduced_times(times: TimeStats) -> Option<TimeStats> {
 }
 
 fn reduced_step(step: TimeStep) -> Option<TimeStep> {
-    let TimeStep { step, count, of } = step;
-    (count >= FEWEST_ROWS).then_some(TimeStep { step, count, of })
+    let TimeStep {
+        step,
+        count,
+        of,
+        equal,
+    } = step;
+    (count >= FEWEST_ROWS).then_some(TimeStep {
+        step,
+        count,
+        of,
+        equal,
+    })
 }
 
 fn reduced_lengths(lengths: LengthStats) -> LengthStats {

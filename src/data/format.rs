@@ -2,6 +2,7 @@
 
 pub mod delimited;
 pub(crate) mod dialect;
+pub mod excel;
 pub mod json;
 pub mod parquet;
 pub(crate) mod shape;

@@ -12,6 +12,7 @@ pub mod detect;
 pub mod exposure;
 pub mod format;
 pub mod joins;
+mod keys;
 mod lines;
 pub mod outputs;
 pub mod profile;
@@ -57,7 +58,9 @@ pub enum DataError {
         file: String,
     },
     /// The file is of a format whose values cannot be looked at.
-    #[error("cannot check columns of {file}: it is {format}, not a table; use CSV, TSV, JSON or JSONLines")]
+    #[error(
+        "cannot check columns of {file}: it is {format}, not a table; use CSV, TSV, JSON, JSONLines, Parquet or Excel"
+    )]
     NotATable {
         /// File name as the user knows it.
         file: String,

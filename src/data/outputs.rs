@@ -13,7 +13,9 @@ use super::rows::cut_with_marker;
 use super::scalar::{datetime, float, timedelta};
 use super::source::Source;
 use crate::data::format::delimited::RecordReader;
+use crate::data::format::excel::Workbook;
 use crate::data::format::json;
+use crate::data::format::parquet::ParquetFile;
 
 const LONGEST_VALUE: usize = 80;
 
@@ -203,14 +205,10 @@ fn check_format(format: Option<FileFormat>, bytes: &[u8]) -> Result<(), OutputPr
             .err()
             .map(|error| error.to_string()),
         FileFormat::JSONLines => json_lines_fault(bytes),
-        FileFormat::Parquet if !bytes.starts_with(b"PAR1") || !bytes.ends_with(b"PAR1") => {
-            Some("it does not start and end with PAR1".to_owned())
-        }
-        FileFormat::Excel if !bytes.starts_with(b"PK\x03\x04") && !bytes.starts_with(b"\xd0\xcf\x11\xe0") => {
-            Some("it is no workbook".to_owned())
-        }
+        FileFormat::Parquet => parquet_fault(bytes),
+        FileFormat::Excel => excel_fault(bytes),
         FileFormat::Text => std::str::from_utf8(bytes).err().map(|error| error.to_string()),
-        FileFormat::Parquet | FileFormat::Excel | FileFormat::Binary => None,
+        FileFormat::Binary => None,
     };
     fault.map_or(Ok(()), |reason| {
         Err(OutputProblem::Malformed {
@@ -251,6 +249,56 @@ fn delimited_fault(bytes: &[u8], judged_name: &str) -> Option<String> {
             Err(error) => return Some(error.to_string()),
         }
     }
+}
+
+/// Every page of a Parquet file can be read, and each row group has the rows that the footer says.
+fn parquet_fault(bytes: &[u8]) -> Option<String> {
+    let file = match ParquetFile::open(&Source::bytes(bytes)) {
+        Ok(Ok(file)) => file,
+        Ok(Err(reason)) => return Some(reason),
+        Err(error) => return Some(error.to_string()),
+    };
+    for group in 0..file.metadata().num_row_groups() {
+        for column in 0..file.leaves().len() {
+            let read = file.read_group(group, &[column]).and_then(|mut reader| {
+                let mut records = 0;
+                loop {
+                    match reader.next_batch()? {
+                        0 => return Ok(records),
+                        batch => records += batch as u64,
+                    }
+                }
+            });
+            let claimed = u64::try_from(file.group(group).num_rows()).unwrap_or(0);
+            match read {
+                Ok(records) if records == claimed => {}
+                Ok(records) => {
+                    let path = &file.leaves()[column].path;
+                    return Some(format!(
+                        "column {path} of row group {} has {records} rows, the footer says {claimed}",
+                        group + 1
+                    ));
+                }
+                Err(reason) => return Some(format!("row group {}: {reason}", group + 1)),
+            }
+        }
+    }
+    None
+}
+
+/// Every sheet of a workbook can be read.
+fn excel_fault(bytes: &[u8]) -> Option<String> {
+    let mut workbook = match Workbook::open(&Source::bytes(bytes)) {
+        Ok(Ok(workbook)) => workbook,
+        Ok(Err(error)) => return Some(error.to_string()),
+        Err(error) => return Some(error.to_string()),
+    };
+    let sheets = workbook.sheets().to_vec();
+    sheets.iter().filter(|sheet| sheet.has_cells).find_map(|sheet| {
+        let read = workbook.each_row(&sheet.name, |_| ());
+        read.err()
+            .map(|reason| format!("sheet {:?}: {reason}", sheet.name))
+    })
 }
 
 fn json_lines_fault(bytes: &[u8]) -> Option<String> {
@@ -362,9 +410,11 @@ mod tests {
     #[case(FileFormat::Text, b"words", true)]
     #[case(FileFormat::Text, b"\xff\xfe\xff", false)]
     #[case(FileFormat::Binary, b"\xff\0", true)]
-    #[case(FileFormat::Parquet, b"PAR1....PAR1", true)]
+    #[case(FileFormat::Parquet, b"PAR1....PAR1", false)]
     #[case(FileFormat::Parquet, b"a,b\n", false)]
-    #[case(FileFormat::Excel, b"PK\x03\x04", true)]
+    #[case(FileFormat::Excel, b"PK\x03\x04", false)]
+    #[case(FileFormat::Parquet, include_bytes!("testdata/pandas.parquet"), true)]
+    #[case(FileFormat::Excel, include_bytes!("testdata/openpyxl.xlsx"), true)]
     #[case(FileFormat::Excel, b"a,b\n", false)]
     fn files_have_their_declared_format(
         #[case] format: FileFormat,

@@ -7,7 +7,8 @@ use crate::api::values::FileFormat;
 use super::source::{Compression, Encoding};
 use crate::data::column::cell::Kind;
 use crate::data::column::distinct::{DistinctCount, ValueHashes};
-use crate::data::column::numeric::{NumberStats, NumberStyle};
+use crate::data::column::numeric::NumberStats;
+use crate::data::column::style::NumberStyle;
 use crate::data::column::temporal::TimeStats;
 
 /// What is known of one sample.
@@ -119,6 +120,21 @@ pub enum Layout {
         header: Option<String>,
         /// Columns that pandas reads as the index of the data frame.
         index: Vec<String>,
+    },
+    /// Rows of a sheet of a workbook.
+    Sheet {
+        /// Name of the sheet.
+        name: String,
+        /// Row of the header as the sheet counts; `None` where there is none.
+        header_row: Option<u64>,
+        /// Row of the header, or of the first record.
+        first_row: u64,
+        /// The leftmost column, counted from 0.
+        first_column: u64,
+        /// Names of the columns as a line of CSV; `None` where there is no header.
+        header: Option<String>,
+        /// Empty rows between the records.
+        blank_rows: u64,
     },
 }
 

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
 use super::column::{Column, Seen};
-use super::profile::{ColumnProfile, SampleRow};
+use super::keys::{KeyCandidate, Keys, RecordHash};
+use super::profile::{ColumnProfile, ColumnType, SampleRow};
 use crate::data::column::cell::Cell;
 use crate::data::column::distinct::{EXACT_LIMIT, cut_at};
+use crate::data::format::shape::LISTED_PLACES;
 
 /// Columns that are described; further ones are counted.
 pub const DESCRIBED_COLUMNS: usize = 200;
@@ -30,7 +32,9 @@ pub struct TableBuilder {
     extremes: BTreeMap<(usize, bool), Rc<Candidate>>,
     last: Candidate,
     delimiter: Option<char>,
+    decimal: Option<char>,
     keeps_rows: bool,
+    keys: Keys,
 }
 
 /// What became of the records.
@@ -66,8 +70,16 @@ impl TableBuilder {
             extremes: BTreeMap::new(),
             last: Candidate::default(),
             delimiter,
+            decimal: None,
             keeps_rows,
+            keys: Keys::default(),
         }
+    }
+
+    /// The same with a decimal sign that is known; otherwise its columns tell.
+    pub const fn with_decimal(mut self, decimal: char) -> Self {
+        self.decimal = Some(decimal);
+        self
     }
 
     /// Adds a column; its position counts from 0.
@@ -85,6 +97,8 @@ impl TableBuilder {
     /// Takes in a value of the current record.
     pub fn cell(&mut self, column: usize, cell: Cell<'_>, text: &str) {
         let seen = self.columns[column].push(self.records + 1, cell, text);
+        self.keys
+            .push(column, seen.hash, self.columns[column].uniqueness());
         if column < TELLING_COLUMNS && self.keeps_rows {
             self.traces.push((column, seen));
         }
@@ -92,7 +106,13 @@ impl TableBuilder {
 
     /// Ends the current record, which stands in the file as `raw`.
     pub fn end_record(&mut self, raw: &str) {
+        self.end_record_as(raw, RecordHash::OfValues);
+    }
+
+    /// Ends the current record; `hash` tells it from others.
+    pub fn end_record_as(&mut self, raw: &str, hash: RecordHash) {
         self.records += 1;
+        self.keys.end_record(hash);
         if !self.keeps_rows {
             return;
         }
@@ -171,20 +191,51 @@ impl TableBuilder {
     /// The columns, and at most `most` records, the most telling first. `present` counts the records that have a column.
     pub fn finish(mut self, most: usize, present: Option<&[u64]>) -> Built {
         let rows = self.choose(most);
+        let decimal = self.decimal();
         let records = self.records;
-        let columns = self
-            .columns
-            .into_iter()
-            .enumerate()
-            .map(|(position, column)| column.finish(records, present.map(|counts| counts[position])))
+        let present_in = |position: usize| present.map(|counts| counts[position]);
+        let candidates: Vec<KeyCandidate> = (0..)
+            .zip(&self.columns)
+            .map(|(position, column)| column.candidate(records, present_in(position)))
             .collect();
+        let found = self.keys.finish(&candidates);
+        let mut columns = Vec::new();
+        let mut remarks = Vec::new();
+        for (position, column) in (0..).zip(self.columns) {
+            let (column, doubts) = column.finish(present_in(position), found.unique[position], decimal);
+            columns.push(column);
+            remarks.extend(doubts);
+        }
+        remarks.extend(mixed_decimals(&columns, self.decimal));
+        let mut keys: Vec<Vec<String>> = (0..)
+            .zip(&columns)
+            .filter(|(position, _)| found.unique[*position] && candidates[*position].is_discrete)
+            .map(|(_, column): (usize, &ColumnProfile)| vec![column.name.clone()])
+            .collect();
+        keys.extend(
+            found
+                .pairs
+                .iter()
+                .map(|(one, other)| vec![columns[*one].name.clone(), columns[*other].name.clone()]),
+        );
         Built {
             columns,
             rows,
-            keys: Vec::new(),
-            duplicate_records: None,
-            remarks: Vec::new(),
+            keys,
+            duplicate_records: found.duplicates,
+            remarks,
         }
+    }
+
+    /// The decimal sign of numbers that could have either: that of the file, or the one that its columns agree on.
+    fn decimal(&self) -> Option<char> {
+        // The plain numbers of formats other than delimited text always have points.
+        if self.delimiter.is_none() || self.decimal == Some(',') {
+            return self.decimal;
+        }
+        let mut signs = self.columns.iter().filter_map(Column::proves_decimal);
+        let first = signs.next()?;
+        signs.all(|sign| sign == first).then_some(first)
     }
 
     fn choose(&mut self, most: usize) -> Vec<SampleRow> {
@@ -243,6 +294,28 @@ impl TableBuilder {
         }
         features
     }
+}
+
+/// A remark where some columns have decimal points and others decimal commas.
+fn mixed_decimals(columns: &[ColumnProfile], plain: Option<char>) -> Option<String> {
+    let sign = |column: &ColumnProfile| match &column.style {
+        Some(style) => style.decimal,
+        None => plain.filter(|_| column.type_ == ColumnType::Float),
+    };
+    let with = |wanted: char| {
+        let names: Vec<_> = columns
+            .iter()
+            .filter(|column| sign(column) == Some(wanted))
+            .map(|column| column.name.as_str())
+            .collect();
+        let more = if names.len() > LISTED_PLACES { ", ..." } else { "" };
+        (!names.is_empty()).then(|| format!("{}{more}", names[..names.len().min(LISTED_PLACES)].join(", ")))
+    };
+    Some(format!(
+        "decimal points in {} and decimal commas in {}",
+        with('.')?,
+        with(',')?
+    ))
 }
 
 /// Something that a record shows.

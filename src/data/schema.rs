@@ -1,5 +1,6 @@
 //! The schema of a sample: types and nullability, as data; `pandera` prints it.
 
+mod excel;
 pub mod pandera;
 mod parquet;
 
@@ -48,17 +49,35 @@ pub struct SchemaColumn {
     pub nullable: bool,
 }
 
-/// Infers the schema of a sample; `None` where it is no table of named columns.
+/// Infers the schema of a sample, of a workbook that of its first sheet; `None` where it is no table of named columns.
 #[must_use]
 pub fn infer(profile: &SampleProfile) -> Option<Schema> {
-    infer_for_checks(profile, &[])
+    infer_all(profile, &[]).into_iter().next()
 }
 
-/// Infers the schema of a sample. A column whose spelling a check looks at is read as text where the file has a spelling:
-/// a number or date has lost it.
+/// Infers the schema of every table of a sample. Those of a workbook of several sheets are named by sample and sheet.
+/// A column whose spelling a check looks at is read as text where the file has a spelling: a number or date has lost it.
 #[must_use]
-pub fn infer_for_checks(profile: &SampleProfile, checks: &[ColumnCheck]) -> Option<Schema> {
-    let table = profile.tables().next()?;
+pub fn infer_all(profile: &SampleProfile, checks: &[ColumnCheck]) -> Vec<Schema> {
+    let mut taken = HashSet::new();
+    let is_only = profile.tables().nth(1).is_none();
+    let mut schemas = Vec::new();
+    for table in profile.tables() {
+        let Some(mut schema) = infer_table(profile, table, checks) else {
+            continue;
+        };
+        if let Layout::Sheet { name, .. } = &table.layout {
+            schema.sample = excel::name(&profile.name, name, is_only);
+            while !taken.insert(schema.sample.clone()) {
+                schema.sample.push('_');
+            }
+        }
+        schemas.push(schema);
+    }
+    schemas
+}
+
+fn infer_table(profile: &SampleProfile, table: &TableProfile, checks: &[ColumnCheck]) -> Option<Schema> {
     if table.columns.is_empty()
         || table
             .columns
@@ -67,10 +86,12 @@ pub fn infer_for_checks(profile: &SampleProfile, checks: &[ColumnCheck]) -> Opti
     {
         return None;
     }
+    let place = excel_place(&table.layout);
     let mut columns = match &table.layout {
         Layout::Delimited { .. } => delimited_columns(table),
         Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument => json_columns(table),
         Layout::Parquet { header, index, .. } => parquet::columns(table, header.as_deref(), index),
+        Layout::Sheet { .. } => excel::columns(table, place.as_ref()?),
     };
     if matches!(table.layout, Layout::Delimited { .. }) {
         for check in checks.iter().filter(|check| matches!(check.rule, Rule::Regex(_))) {
@@ -86,11 +107,33 @@ pub fn infer_for_checks(profile: &SampleProfile, checks: &[ColumnCheck]) -> Opti
         Layout::JsonLines => read_json(profile, "[json.loads(line) for line in text if line.strip()]"),
         Layout::JsonArray | Layout::JsonDocument => read_json(profile, "json.load(text)"),
         Layout::Parquet { .. } => parquet::READER.to_owned(),
+        Layout::Sheet { .. } => excel::reader(&columns, place.as_ref()?),
     };
     Some(Schema {
         sample: profile.name.clone(),
         columns,
         reader,
+    })
+}
+
+fn excel_place(layout: &Layout) -> Option<excel::Place<'_>> {
+    let Layout::Sheet {
+        name,
+        header_row,
+        first_row,
+        first_column,
+        blank_rows,
+        ..
+    } = layout
+    else {
+        return None;
+    };
+    Some(excel::Place {
+        sheet: name,
+        header_row: *header_row,
+        first_row: *first_row,
+        first_column: *first_column,
+        blank_rows: *blank_rows,
     })
 }
 
@@ -102,7 +145,7 @@ const fn is_json(table: &TableProfile) -> bool {
 }
 
 fn delimited_columns(table: &TableProfile) -> Vec<SchemaColumn> {
-    let names = pandas_names(&table.columns);
+    let names = pandas_names(&table.columns, 0);
     let column = |(column, name): (&ColumnProfile, String)| SchemaColumn {
         name,
         type_: column.type_,
@@ -113,8 +156,8 @@ fn delimited_columns(table: &TableProfile) -> Vec<SchemaColumn> {
 }
 
 /// The names that `pandas.read_csv` gives: `a`, `a.1` for a repeated one, `Unnamed: 3` for an empty one.
-fn pandas_names(columns: &[ColumnProfile]) -> Vec<String> {
-    let mut names: Vec<String> = (0..)
+fn pandas_names(columns: &[ColumnProfile], first: u64) -> Vec<String> {
+    let mut names: Vec<String> = (first..)
         .zip(columns)
         .map(|(position, column)| {
             if column.name.is_empty() {
@@ -255,6 +298,9 @@ fn read_csv(
     if delimiter != ',' {
         arguments.push(format!("sep={}", literal(&delimiter.to_string())));
     }
+    if matches!(table.layout, Layout::Delimited { decimal: ',', .. }) {
+        arguments.push("decimal=\",\"".to_owned());
+    }
     arguments.extend(compression_argument(profile).map(str::to_owned));
     let encoding = profile.encoding.unwrap_or(Encoding::Utf8);
     if encoding != Encoding::Utf8 {
@@ -307,6 +353,9 @@ fn read_csv(
 }
 
 #[cfg(test)]
+mod columnar_tests;
+
+#[cfg(test)]
 mod tests {
     use super::super::describe::{Options, describe_source};
     use super::super::source::Source;
@@ -333,6 +382,18 @@ mod tests {
             .map(|column| column.dtype.as_deref())
             .collect();
         assert_eq!(dtypes, [Some("string"), Some("string")]);
+    }
+
+    #[test]
+    fn decimal_commas_and_numbers_beyond_i64_are_read_as_numbers() {
+        let found = schema("a;b\n1,5;18446744073709551615\n", "s.csv").unwrap();
+        assert!(found.reader.contains("decimal=\",\""), "{}", found.reader);
+        let dtypes: Vec<_> = found
+            .columns
+            .iter()
+            .map(|column| column.dtype.as_deref())
+            .collect();
+        assert_eq!(dtypes, [Some("Float64"), Some("UInt64")]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::api::CodeGenTask;
 use crate::api::status::ArtifactRef;
 use crate::api::values::{FileFormat, Output};
 use crate::data::profile::SampleProfile;
-use crate::data::schema::infer_for_checks;
+use crate::data::schema::infer_all;
 use crate::data::schema::pandera::to_pandera;
 use crate::engine::run::RunRecord;
 use crate::ledger::{Ledger, Store};
@@ -134,7 +134,7 @@ fn schemas(profiles: &[u8], checks: Option<&[u8]>) -> Option<String> {
     });
     let schemas: Vec<_> = profiles
         .iter()
-        .filter_map(|profile| infer_for_checks(profile, &checks))
+        .flat_map(|profile| infer_all(profile, &checks))
         .collect();
     (!schemas.is_empty()).then(|| to_pandera(&schemas, &checks))
 }

@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use codegen_operator::data::checks::{CheckOutcome, CheckReport};
 use codegen_operator::data::describe::Options;
-use codegen_operator::data::schema::infer_for_checks;
+use codegen_operator::data::schema::infer_all;
 use codegen_operator::data::schema::pandera::to_pandera;
 use codegen_operator::data::source::Source;
 use codegen_operator::data::worker::{Client, Request, Response};
@@ -135,7 +135,7 @@ async fn by_worker(cases: &[Case]) -> Vec<(CheckReport, String)> {
         else {
             panic!("{}: other answers", case.name)
         };
-        let schema = infer_for_checks(&profile, &case.checks);
+        let schema = infer_all(&profile, &case.checks).into_iter().next();
         let schema = schema.unwrap_or_else(|| panic!("{}: no schema: {profile:?}", case.name));
         judged.push((report, to_pandera(&[schema], &case.checks)));
     }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::data::describe::{Options, describe_source};
+use crate::data::profile::Content;
 use crate::data::source::Source;
 
 const WIDE: Screen = Screen {
@@ -112,6 +113,20 @@ fn plots_stand_below_the_line_of_their_column() {
     assert_eq!(lines[1], "a text only x");
     assert!(lines[2].starts_with("    x █"), "{drawn}");
     assert!(drawn.ends_with("rows as in the file:\na,b\nx,1\n"), "{drawn}");
+}
+
+#[test]
+fn an_empty_sheet_does_not_shift_the_plots_of_the_next() {
+    let mut sheets = profile("a,b\nx,1\nx,2\n", "s.csv");
+    let Content::Table(full) = &sheets.content else {
+        panic!("no table")
+    };
+    let mut empty = full.clone();
+    empty.columns.clear();
+    sheets.content = Content::Sheets(vec![empty, full.clone()]);
+    let text = "## s (s.xlsx): Excel, 2 sheets\n### no rows\n### 2 rows\na text only x\nb int 1..2 unique\n";
+    let drawn = annotate(text, &[sheets], WIDE);
+    assert!(drawn.contains("a text only x\n    x █"), "{drawn}");
 }
 
 #[test]

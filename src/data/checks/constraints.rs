@@ -206,7 +206,12 @@ fn may_have_columns(output: &Output) -> bool {
     let is_table = |format| {
         matches!(
             format,
-            FileFormat::CSV | FileFormat::TSV | FileFormat::JSON | FileFormat::JSONLines
+            FileFormat::CSV
+                | FileFormat::TSV
+                | FileFormat::JSON
+                | FileFormat::JSONLines
+                | FileFormat::Parquet
+                | FileFormat::Excel
         )
     };
     output.type_ == ValueType::File && output.format.is_some_and(is_table)

@@ -1,5 +1,6 @@
 //! One check while it looks at values.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use regex::Regex;
@@ -9,7 +10,7 @@ use crate::pipeline::checks::{Bound, ColumnCheck, Rule};
 use crate::data::DataError;
 use crate::data::checks::value::{Limit, Value};
 use crate::data::checks::{CheckOutcome, CheckResult, Violation};
-use crate::data::column::cell::null_spelling;
+use crate::data::column::cell::{null_spelling, parse_decimal};
 use crate::data::rows::cut_with_marker;
 
 const LISTED_VIOLATIONS: usize = 5;
@@ -34,6 +35,8 @@ pub struct Run<'c> {
     test: Test<'c>,
     /// Whether the file has its column.
     pub is_bound: bool,
+    /// What stands before the decimals of a number, `.` or `,`.
+    pub decimal: u8,
     values: u64,
     violations: u64,
     first: Vec<Violation>,
@@ -82,6 +85,7 @@ impl<'c> Run<'c> {
             check,
             test,
             is_bound: false,
+            decimal: b'.',
             values: 0,
             violations: 0,
             first: Vec::new(),
@@ -103,6 +107,15 @@ impl<'c> Run<'c> {
         self.judge(place, value.unwrap_or(""), is_broken);
     }
 
+    /// Looks at the value of a row of a sheet, which is named beside the value where it is not the only one.
+    pub fn look_in(&mut self, sheet: Option<&str>, place: Place, value: Option<&str>) {
+        let before = self.first.len();
+        self.look(place, value);
+        if let (Some(sheet), Some(violation)) = (sheet, self.first.get_mut(before)) {
+            violation.sheet = Some(sheet.to_owned());
+        }
+    }
+
     fn judge(&mut self, place: Place, text: &str, is_broken: bool) {
         self.values += 1;
         if !is_broken {
@@ -114,19 +127,37 @@ impl<'c> Run<'c> {
                 record: place.record,
                 line: place.line,
                 value: cut_with_marker(text, LONGEST_VALUE),
+                sheet: None,
             });
+        }
+    }
+
+    /// A number of a file with decimal commas as one with a decimal point, and one with a point as no number.
+    fn with_point<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.decimal == b'.' {
+            Cow::Borrowed(text)
+        } else if parse_decimal(text, self.decimal).is_some() {
+            Cow::Owned(text.replace(',', "."))
+        } else if parse_decimal(text, b'.').is_some() {
+            Cow::Borrowed("")
+        } else {
+            Cow::Borrowed(text)
         }
     }
 
     fn holds(&self, text: &str) -> bool {
         match &self.test {
-            Test::Limits(limits) => limits
-                .iter()
-                .all(|(limit, allowed)| limit.compare(text).is_some_and(|order| allowed.contains(&order))),
+            Test::Limits(limits) => {
+                let text = self.with_point(text);
+                limits.iter().all(|(limit, allowed)| {
+                    limit.compare(&text).is_some_and(|order| allowed.contains(&order))
+                })
+            }
             Test::Regex(pattern) => pattern.is_match(text),
             Test::IsIn(allowed, typed) => {
                 let is_same = || {
-                    let value = Value::of(text);
+                    let text = self.with_point(text);
+                    let value = Value::of(&text);
                     typed.iter().any(|other| value.is_same(*other))
                 };
                 allowed.iter().any(|other| other == text) || (!typed.is_empty() && is_same())

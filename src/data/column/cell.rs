@@ -82,9 +82,16 @@ pub enum Cell<'a> {
 }
 
 impl<'a> Cell<'a> {
-    /// Classifies a cell of a delimited file. Blanks around numbers and dates do not count.
+    /// Classifies a cell of a delimited file whose numbers have decimal points. Blanks around numbers and dates do
+    /// not count.
     #[must_use]
     pub fn of(text: &'a str) -> Self {
+        Self::with_decimal(text, b'.')
+    }
+
+    /// Classifies a cell of a delimited file with `decimal` (`.` or `,`) before the decimals of its numbers.
+    #[must_use]
+    pub fn with_decimal(text: &'a str, decimal: u8) -> Self {
         if let Some(spelling) = null_spelling(text) {
             return Self::Null(spelling);
         }
@@ -93,7 +100,7 @@ impl<'a> Cell<'a> {
             return Self::Text(text);
         }
         let typed = match trimmed.as_bytes()[0] {
-            b'0'..=b'9' | b'-' | b'+' | b'.' => number(trimmed).or_else(|| moment(trimmed)),
+            b'0'..=b'9' | b'-' | b'+' | b'.' | b',' => number(trimmed, decimal).or_else(|| moment(trimmed)),
             b't' | b'T' | b'f' | b'F' => truth(trimmed).map(Self::Bool),
             _ => None,
         };
@@ -131,13 +138,17 @@ pub fn has_leading_zero(text: &str) -> bool {
     digits.len() > 1
         && digits[0] == b'0'
         && digits[1].is_ascii_digit()
-        && digits.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')
+        && digits
+            .iter()
+            .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b','))
+        && digits.iter().filter(|byte| !byte.is_ascii_digit()).count() <= 1
 }
 
-/// A finite number written as one (`-3`, `2.50`, `.5`, `1e-3`); `NaN`, `inf`, `0x1` and codes with leading zeros are none.
+/// A finite number written as one (`-3`, `2.50`, `.5`, `1e-3`) with `decimal` (`.` or `,`) before its decimals; `NaN`,
+/// `inf`, `0x1` and codes with leading zeros are none.
 #[must_use]
-pub fn parse_number(text: &str) -> Option<f64> {
-    match number(text.trim_matches([' ', '\t']))? {
+pub fn parse_decimal(text: &str, decimal: u8) -> Option<f64> {
+    match number(text.trim_matches([' ', '\t']), decimal)? {
         Cell::Int(value) => Some(value as f64),
         Cell::Uint(value) => Some(value as f64),
         Cell::Float(value) => Some(value),
@@ -145,14 +156,14 @@ pub fn parse_number(text: &str) -> Option<f64> {
     }
 }
 
-fn number(text: &str) -> Option<Cell<'static>> {
+fn number(text: &str, decimal: u8) -> Option<Cell<'static>> {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     let mut digits = 0;
     let mut is_float = false;
     for (position, byte) in unsigned.bytes().enumerate() {
         match byte {
             b'0'..=b'9' => digits += 1,
-            b'.' if !is_float => is_float = true,
+            _ if byte == decimal && !is_float => is_float = true,
             b'e' | b'E' if digits > 0 && is_exponent(&unsigned[position + 1..]) => {
                 is_float = true;
                 break;
@@ -164,11 +175,12 @@ fn number(text: &str) -> Option<Cell<'static>> {
         return None;
     }
     if is_float {
-        return text
-            .parse()
-            .ok()
-            .filter(|value: &f64| value.is_finite())
-            .map(Cell::Float);
+        let parsed: Option<f64> = if decimal == b'.' {
+            text.parse().ok()
+        } else {
+            text.replacen(char::from(decimal), ".", 1).parse().ok()
+        };
+        return parsed.filter(|value| value.is_finite()).map(Cell::Float);
     }
     let wide = || text.parse().ok().map(Cell::Uint);
     text.parse().ok().map(Cell::Int).or_else(wide)
@@ -359,5 +371,6 @@ mod tests {
         assert!(!has_leading_zero("0.5"));
         assert!(!has_leading_zero("0"));
         assert!(!has_leading_zero("0a"));
+        assert!(!has_leading_zero("01.02.2026"));
     }
 }

@@ -1,15 +1,21 @@
 //! Distinct values of a column: exact with counts up to a bound, beyond it an estimate from the smallest hashes.
 
 use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
 
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::data::column::patterns::Patterns;
 
 /// Distinct values counted exactly in one column, where memory allows.
 pub const EXACT_LIMIT: usize = 10_000;
 /// Smallest hashes kept for the estimate; its standard error is about `1 / sqrt(1024)`, three per cent.
 const KEPT_HASHES: usize = 1_024;
+/// Values whose counts go on beyond the limit.
+const KEPT_VALUES: usize = 1_000;
 /// Longest value kept as text, bytes.
-const KEPT_TEXT: usize = 64;
+pub const KEPT_TEXT: usize = 64;
 
 /// How many distinct values there are.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,13 +27,16 @@ pub enum DistinctCount {
     About(u64),
 }
 
-/// Distinct values as they are met.
+/// Distinct values as they are met, and the shapes of those that are texts.
 #[derive(Clone, Debug)]
 pub struct Distinct {
     limit: usize,
-    counted: HashMap<u64, Counted>,
+    counted: HashMap<u64, Counted, BuildHasherDefault<HashOfHash>>,
     overflowed: bool,
+    has_repetition: bool,
     smallest: BTreeSet<u64>,
+    largest_kept: u64,
+    patterns: Patterns,
 }
 
 #[derive(Clone, Debug)]
@@ -35,6 +44,25 @@ struct Counted {
     text: Box<str>,
     count: u64,
     is_cut: bool,
+    is_text: bool,
+}
+
+/// The keys are hashes already.
+#[derive(Clone, Debug, Default)]
+struct HashOfHash(u64);
+
+impl Hasher for HashOfHash {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = xxh3_64(bytes);
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
 }
 
 impl Distinct {
@@ -42,25 +70,33 @@ impl Distinct {
     pub fn new(limit: usize) -> Self {
         Self {
             limit: limit.min(EXACT_LIMIT),
-            counted: HashMap::new(),
+            counted: HashMap::default(),
             overflowed: false,
+            has_repetition: false,
             smallest: BTreeSet::new(),
+            largest_kept: u64::MAX,
+            patterns: Patterns::default(),
         }
     }
 
-    /// Takes in a value by its hash; says whether it is new (never true once counting gave up).
-    pub fn push(&mut self, hash: u64, text: &str) -> bool {
-        self.keep_smallest(hash);
-        if self.overflowed {
-            return false;
-        }
+    /// Takes in a value by its hash; says whether it is new (never true beyond the limit). Shapes are those of texts.
+    pub fn push(&mut self, hash: u64, text: &str, is_text: bool) -> bool {
         if let Some(counted) = self.counted.get_mut(&hash) {
             counted.count += 1;
+            self.has_repetition = true;
+            if self.overflowed && is_text {
+                self.patterns.push(text, 1);
+            }
             return false;
         }
-        if self.counted.len() >= self.limit {
-            self.overflowed = true;
-            self.counted = HashMap::new();
+        self.keep_smallest(hash);
+        if !self.overflowed && self.counted.len() >= self.limit {
+            self.overflow();
+        }
+        if self.overflowed {
+            if is_text {
+                self.patterns.push(text, 1);
+            }
             return false;
         }
         let kept = cut_at(text, KEPT_TEXT);
@@ -71,17 +107,65 @@ impl Distinct {
                 text: kept.into(),
                 count: 1,
                 is_cut,
+                is_text,
             },
         );
         true
     }
 
+    /// From here on only the values that are frequent so far are counted; these counts stay those of the whole file.
+    fn overflow(&mut self) {
+        self.overflowed = true;
+        self.shape_counted();
+        let mut counts: Vec<(u64, u64)> = self
+            .counted
+            .iter()
+            .map(|(hash, value)| (value.count, *hash))
+            .collect();
+        counts.sort_unstable_by(|one, other| other.cmp(one));
+        let frequent: Vec<u64> = counts
+            .into_iter()
+            .take(KEPT_VALUES)
+            .filter(|(count, _)| *count > 1)
+            .map(|(_, hash)| hash)
+            .collect();
+        let mut all = std::mem::take(&mut self.counted);
+        for hash in frequent {
+            if let Some(value) = all.remove(&hash) {
+                self.counted.insert(hash, value);
+            }
+        }
+    }
+
+    /// Counts the shapes of all texts so far, in an order that is the same on every machine.
+    fn shape_counted(&mut self) {
+        let mut texts: Vec<_> = self.counted.iter().filter(|(_, value)| value.is_text).collect();
+        texts.sort_unstable_by_key(|(hash, _)| **hash);
+        for (_, value) in texts {
+            self.patterns.push_start(&value.text, value.is_cut, value.count);
+        }
+    }
+
     fn keep_smallest(&mut self, hash: u64) {
         if self.smallest.len() < KEPT_HASHES {
             self.smallest.insert(hash);
-        } else if self.smallest.last().is_some_and(|last| hash < *last) && self.smallest.insert(hash) {
+        } else if hash < self.largest_kept && self.smallest.insert(hash) {
             self.smallest.pop_last();
+            self.largest_kept = self.smallest.last().copied().unwrap_or(u64::MAX);
         }
+    }
+
+    /// Whether a value was met twice; not known for all of them beyond the limit.
+    pub const fn has_repetition(&self) -> bool {
+        self.has_repetition
+    }
+
+    /// The shapes of the texts, and whether there are more.
+    pub fn patterns(&mut self) -> (Vec<(String, u64)>, bool) {
+        if !self.overflowed {
+            self.shape_counted();
+        }
+        std::mem::take(&mut self.patterns).finish()
     }
 
     /// How many distinct values were met.
@@ -123,7 +207,8 @@ impl Distinct {
         (!self.overflowed).then_some(self.counted.len())
     }
 
-    /// Values with their counts, most frequent first, then by text; nothing beyond the limit.
+    /// Values with their counts, most frequent first, then by text; beyond the limit only values whose counts are those of
+    /// the whole file.
     pub fn ranked(&self) -> Vec<(String, u64)> {
         let mut values: Vec<_> = self
             .counted
@@ -194,14 +279,12 @@ fn round_to_two_digits(value: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use xxhash_rust::xxh3::xxh3_64;
-
     use super::*;
 
     fn of(values: impl Iterator<Item = u64>) -> Distinct {
         let mut distinct = Distinct::new(EXACT_LIMIT);
         for value in values {
-            distinct.push(xxh3_64(&value.to_le_bytes()), &value.to_string());
+            distinct.push(xxh3_64(&value.to_le_bytes()), &value.to_string(), false);
         }
         distinct
     }
@@ -223,10 +306,19 @@ mod tests {
     }
 
     #[test]
+    fn counts_beyond_the_limit_are_those_of_the_whole_file() {
+        let distinct = of((0..20_000).flat_map(|value| [value, 7, if value < 5_000 { 8 } else { 7 }]));
+        let ranked = distinct.ranked();
+        assert_eq!(ranked[0], ("7".to_owned(), 20_000 + 15_000 + 1));
+        assert_eq!(ranked[1], ("8".to_owned(), 5_001));
+        assert_eq!(ranked.len(), 2);
+    }
+
+    #[test]
     fn values_rank_by_count_then_text() {
         let mut distinct = Distinct::new(10);
         for (hash, text) in [(1, "b"), (2, "a"), (3, "c"), (3, "c")] {
-            distinct.push(hash, text);
+            distinct.push(hash, text, true);
         }
         assert_eq!(
             distinct.ranked(),

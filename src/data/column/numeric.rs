@@ -25,20 +25,6 @@ pub struct NumberStats {
     pub histogram: Vec<u64>,
 }
 
-/// How numbers are written that a reader of plain numbers takes for text.
-#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
-pub struct NumberStyle {
-    /// What stands before the decimals, `.` or `,`; `None` where no value has decimals.
-    pub decimal: Option<char>,
-    /// What groups the thousands (`,`, `.`, `'`, a blank of any width); `None` where nothing does.
-    pub thousands: Option<char>,
-    /// Whether a percent sign follows; the statistics are those of the numbers before it.
-    pub has_percent: bool,
-    /// Sign or code of the currency (`€`, `USD`).
-    pub currency: Option<String>,
-}
-
 /// 2^-64: as many of the largest number as a file can hold do not overflow.
 const SUM_SCALE: f64 = 1.0 / 18_446_744_073_709_551_616.0;
 
@@ -115,8 +101,13 @@ impl Numbers {
 
     /// Takes in a decimal number.
     pub fn push_float(&mut self, value: f64, text: &str) -> Extreme {
+        self.push_written(value, decimals_of(text), text)
+    }
+
+    /// Takes in a number that has so many decimals, however it is written.
+    pub fn push_written(&mut self, value: f64, decimals: usize, text: &str) -> Extreme {
         self.add(value);
-        self.decimals = self.decimals.max(decimals_of(text));
+        self.decimals = self.decimals.max(decimals);
         self.push(value, None, text)
     }
 
@@ -155,14 +146,16 @@ impl Numbers {
         } else {
             (self.scaled_sum / self.count as f64 / SUM_SCALE).clamp(f64::MIN, f64::MAX)
         };
+        let (min, max) = (self.min?, self.max?);
+        let histogram = self.reservoir.histogram(min.value, max.value);
         Some(NumberStats {
             count: self.count,
-            min: self.min?.text,
-            max: self.max?.text,
+            min: min.text,
+            max: max.text,
             mean,
             quartiles: self.reservoir.quartiles()?,
             decimals: self.decimals,
-            histogram: Vec::new(),
+            histogram,
         })
     }
 }
@@ -188,9 +181,28 @@ fn store(slot: &mut Option<Bounding>, value: f64, whole: Option<i128>, text: &st
 fn decimals_of(text: &str) -> usize {
     let fraction = text
         .trim_end()
-        .split_once('.')
+        .split_once(['.', ','])
         .map_or("", |(_, fraction)| fraction);
     fraction.bytes().take_while(u8::is_ascii_digit).count()
+}
+
+/// Rounds an estimated quartile to about a hundredth of the distance between the quartiles: more digits would not be true.
+#[must_use]
+pub fn round_estimate(value: f64, quartiles: &Quartiles) -> f64 {
+    let distance = quartiles.upper - quartiles.lower;
+    if quartiles.is_exact || !(distance > 0.0 && distance.is_finite()) {
+        return value;
+    }
+    let power = distance.log10().floor() - 2.0;
+    // Dividing by a whole power of ten gives the decimal that is nearest; multiplying with a fraction would not.
+    let rounded = if power < 0.0 {
+        let unit = 10f64.powf(-power);
+        (value * unit).round() / unit
+    } else {
+        let unit = 10f64.powf(power);
+        (value / unit).round() * unit
+    };
+    if rounded.is_finite() { rounded } else { value }
 }
 
 /// Writes a statistic with one decimal more than the values have (at least two) and at least three significant digits,
@@ -277,6 +289,23 @@ mod tests {
         assert_eq!(
             (stats.min.as_str(), stats.max.as_str(), stats.decimals),
             ("2.50", "110.14", 2)
+        );
+    }
+
+    #[test]
+    fn whole_numbers_that_are_equal_as_floats_are_told_apart() {
+        let mut numbers = Numbers::new(10, 0);
+        for value in [
+            9_007_199_254_740_993_i128,
+            9_007_199_254_740_992,
+            9_007_199_254_740_994,
+        ] {
+            numbers.push_int(value, &value.to_string());
+        }
+        let stats = numbers.finish().unwrap();
+        assert_eq!(
+            (stats.min.as_str(), stats.max.as_str()),
+            ("9007199254740992", "9007199254740994")
         );
     }
 

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// Numbers kept of one column, at most.
 pub const KEPT_NUMBERS: usize = 10_000;
 
+/// Bins of a histogram.
+pub const BINS: usize = 16;
+
 /// The three quartiles; the middle one is the median.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
@@ -55,6 +58,38 @@ impl Reservoir {
         }
     }
 
+    /// Whether every number that was met is kept.
+    pub const fn is_exact(&self) -> bool {
+        self.seen == self.kept.len() as u64
+    }
+
+    /// How many numbers lie in each of 16 equal bins from `min` to `max`; scaled up where not every number is kept.
+    pub fn histogram(&self, min: f64, max: f64) -> Vec<u64> {
+        let mut bins = vec![0u64; BINS];
+        // Halves, because the difference of two large numbers may be infinite.
+        let span = max / 2.0 - min / 2.0;
+        for value in &self.kept {
+            let share = if span > 0.0 {
+                (value / 2.0 - min / 2.0) / span
+            } else {
+                0.0
+            };
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a share from 0 to 1; the cast saturates"
+            )]
+            let bin = ((share * BINS as f64) as usize).min(BINS - 1);
+            bins[bin] += 1;
+        }
+        let kept = u128::from(self.kept.len().max(1) as u64);
+        for count in &mut bins {
+            let scaled = (u128::from(*count) * u128::from(self.seen) + kept / 2) / kept;
+            *count = u64::try_from(scaled).unwrap_or(u64::MAX);
+        }
+        bins
+    }
+
     /// Quartiles of what was met, linearly interpolated; `None` when there was nothing.
     pub fn quartiles(mut self) -> Option<Quartiles> {
         if self.kept.is_empty() {
@@ -73,7 +108,7 @@ impl Reservoir {
             let weight = position - below as f64;
             self.kept[below] * (1.0 - weight) + self.kept[above] * weight
         };
-        let is_exact = self.seen == self.kept.len() as u64;
+        let is_exact = self.is_exact();
         Some(Quartiles {
             lower: at(0.25),
             median: at(0.5),
@@ -113,6 +148,19 @@ mod tests {
         assert!(!found.is_exact);
         assert!((found.median - 50_000.0).abs() < 2_000.0, "{}", found.median);
         assert_eq!(found, quartiles(0..100_000));
+    }
+
+    #[test]
+    fn a_histogram_counts_every_number_once() {
+        let mut reservoir = Reservoir::new(KEPT_NUMBERS, 7);
+        (0..=160).for_each(|value| reservoir.push(f64::from(value)));
+        let bins = reservoir.histogram(0.0, 160.0);
+        assert_eq!((bins[0], bins[15], bins.iter().sum::<u64>()), (10, 11, 161));
+        let mut one = Reservoir::new(KEPT_NUMBERS, 7);
+        one.push(-1e308);
+        one.push(1e308);
+        assert_eq!(one.histogram(-1e308, 1e308).iter().sum::<u64>(), 2);
+        assert_eq!(one.histogram(-1e308, 1e308)[15], 1);
     }
 
     #[test]

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use crate::api::common::Exposure;
 use crate::data::column::distinct::DistinctCount;
-use crate::data::column::numeric::format_number;
+use crate::data::column::numeric::{NumberStats, format_number, round_estimate};
+use crate::data::column::style::NumberStyle;
+use crate::data::column::temporal::{ISO, TimeStats};
 use crate::data::profile::{ColumnProfile, ColumnType, TableProfile};
 use crate::data::rows::cut_with_marker;
 
@@ -13,6 +15,7 @@ use super::{Detail, counted};
 const LONGEST_NAME: usize = 80;
 const LONGEST_VALUE: usize = 40;
 const SHOWN_VALUES: usize = 6;
+const SHOWN_PATTERNS: usize = 3;
 
 /// A line for each column that is shown.
 pub(super) fn print_columns(text: &mut String, table: &TableProfile, detail: Detail) {
@@ -29,6 +32,22 @@ pub(super) fn print_columns(text: &mut String, table: &TableProfile, detail: Det
     }
 }
 
+/// What is known of whole records: pairs of columns that are a key where no column alone is, and repetitions.
+pub(super) fn print_keys(text: &mut String, table: &TableProfile) {
+    let pairs: Vec<_> = table
+        .keys
+        .iter()
+        .filter(|key| key.len() > 1)
+        .map(|key| key.join(" + "))
+        .collect();
+    if !pairs.is_empty() {
+        let _ = writeln!(text, "Unique together: {}.", pairs.join("; "));
+    }
+    if let Some(count) = table.duplicate_records.filter(|count| *count > 0) {
+        let _ = writeln!(text, "{} equal to an earlier one.", counted(count, "record"));
+    }
+}
+
 /// How the line of a column begins: its name, in one line, and its type.
 #[must_use]
 pub fn column_label(column: &ColumnProfile) -> String {
@@ -42,7 +61,7 @@ pub fn column_label(column: &ColumnProfile) -> String {
     format!("{name} {type_}")
 }
 
-/// One line a column: `unit_price float 2.50..110.14 mean 57.31 median 55.9; 2 empty`.
+/// One line a column: `unit_price float 2.50..110.14 mean 57.31 quartiles 30.1/55.9/84.2; 2 empty`.
 fn column_line(column: &ColumnProfile, records: u64, detail: Detail) -> String {
     let is_schema = detail.exposure == Exposure::SchemaOnly;
     let mut line = column_label(column);
@@ -89,41 +108,121 @@ fn nulls(column: &ColumnProfile) -> String {
 }
 
 fn statistics(column: &ColumnProfile) -> String {
-    let unique = if column.is_unique { " unique" } else { "" };
-    let is_code = column.type_ == ColumnType::Text && column.leading_zeros > 0;
+    if column.values == 0 {
+        return String::new();
+    }
     if let Some(constant) = constant(column) {
         return format!(" only {constant}");
     }
-    if let Some(numbers) = column.numbers.as_ref().filter(|_| !is_code) {
-        if column.type_ == ColumnType::Mixed {
+    let unique = if column.is_unique { " unique" } else { "" };
+    let is_code = column.type_ == ColumnType::Text && column.leading_zeros > 0;
+    let text = match (&column.numbers, &column.times) {
+        (Some(numbers), _) if column.type_ == ColumnType::Mixed => {
             return format!(" numbers {}..{}", numbers.min, numbers.max);
         }
-        if column.is_unique && column.type_ == ColumnType::Int {
-            return format!(" {}..{} unique", numbers.min, numbers.max);
+        (Some(numbers), times) if !is_code => format!(
+            "{}{}{}",
+            column.style.as_ref().map_or(String::new(), style_words),
+            number_words(numbers, column),
+            times.as_ref().map_or(String::new(), |times| format!(
+                " looks like {}",
+                look_words(times)
+            )),
+        ),
+        (_, Some(times)) if matches!(column.type_, ColumnType::Date | ColumnType::Datetime) => {
+            let several = if times.format == ISO {
+                " in several spellings"
+            } else {
+                ""
+            };
+            format!(" {}{several}", range_words(times))
         }
-        let number = |value| format_number(value, numbers.decimals);
-        let about = if numbers.quartiles.is_exact { "" } else { "≈" };
-        return format!(
-            " {}..{} mean {} median {about}{}",
-            numbers.min,
-            numbers.max,
-            number(numbers.mean),
-            number(numbers.quartiles.median)
-        );
+        (_, Some(times)) => format!(", {}", look_words(times)),
+        _ => return text_words(column),
+    };
+    text + unique
+}
+
+/// Range, and of numbers that are no key mean and quartiles.
+fn number_words(numbers: &NumberStats, column: &ColumnProfile) -> String {
+    let range = format!(" {}..{}", numbers.min, numbers.max);
+    let is_whole = column.type_ == ColumnType::Int;
+    if is_whole && (column.times.is_some() || (column.is_unique && is_dense(numbers))) {
+        return range;
     }
-    if let Some(times) = &column.times {
-        let zones = if times.zoned > 0 && times.zoned < times.count {
-            ", some without zone"
+    let number = |value| format_number(value, numbers.decimals);
+    let quartiles = &numbers.quartiles;
+    let about = if quartiles.is_exact { "" } else { "≈" };
+    let [lower, median, upper] = [quartiles.lower, quartiles.median, quartiles.upper]
+        .map(|value| number(round_estimate(value, quartiles)));
+    format!(
+        "{range} mean {} quartiles {about}{lower}/{median}/{upper}",
+        number(numbers.mean)
+    )
+}
+
+/// Whether whole numbers that are unique leave few gaps, as numbers of records do: then their range says all.
+fn is_dense(numbers: &NumberStats) -> bool {
+    match (numbers.min.parse::<i128>(), numbers.max.parse::<i128>()) {
+        (Ok(min), Ok(max)) => max - min < i128::from(numbers.count),
+        _ => false,
+    }
+}
+
+/// How numbers are written that are text to a reader: `, numbers with decimal comma, thousands '.', €`.
+fn style_words(style: &NumberStyle) -> String {
+    let mut words = Vec::new();
+    if style.decimal == Some(',') {
+        words.push("decimal comma".to_owned());
+    }
+    if let Some(separator) = style.thousands {
+        words.push(format!("thousands '{separator}'"));
+    }
+    if style.has_percent {
+        words.push("%".to_owned());
+    }
+    words.extend(style.currency.clone());
+    if words.is_empty() {
+        words.push("decimal point".to_owned());
+    }
+    format!(", numbers with {}", words.join(", "))
+}
+
+fn range_words(times: &TimeStats) -> String {
+    let zones = if times.zoned > 0 && times.zoned < times.count {
+        ", some without zone"
+    } else {
+        ""
+    };
+    let step = times.step.as_ref().map_or(String::new(), |step| {
+        let zero = if step.equal > 0 { "0 or " } else { "" };
+        let share = if step.count < step.of {
+            format!(" in {} of {}", step.count, step.of)
         } else {
-            ""
+            String::new()
         };
-        return format!(" {}..{}{zones}{unique}", times.min, times.max);
-    }
+        format!(" step {zero}{}{share}", step.step)
+    });
+    format!("{}..{}{zones}{step}", times.min, times.max)
+}
+
+fn look_words(times: &TimeStats) -> String {
+    let noun = match times.format.as_str() {
+        format if !format.starts_with('%') => "",
+        format if !format.contains("%d") => "times ",
+        _ => "dates ",
+    };
+    format!("{noun}{} {}", times.format, range_words(times))
+}
+
+fn text_words(column: &ColumnProfile) -> String {
+    let patterns = patterns(column);
     if !column.top.is_empty() {
-        return top_values(column);
+        return format!("{patterns}{}", top_values(column));
     }
     let lengths = column
         .lengths
+        .filter(|_| patterns.is_empty())
         .map_or(String::new(), |lengths| match (lengths.min, lengths.max) {
             (min, max) if min == max => format!(" {min} characters"),
             (min, max) => format!(" {min}..{max} characters"),
@@ -132,13 +231,36 @@ fn statistics(column: &ColumnProfile) -> String {
         _ if column.is_unique => " unique".to_owned(),
         DistinctCount::Exact(count) if count == column.values => " all different".to_owned(),
         DistinctCount::Exact(count) => format!(" {count} distinct"),
-        DistinctCount::About(count) => format!(" ≈{count} distinct"),
+        DistinctCount::About(count) => format!(" ≈{count} ±3% distinct"),
     };
-    if column.values == 0 {
-        String::new()
-    } else {
-        format!("{lengths}{distinct}")
+    format!("{lengths}{patterns}{distinct}")
+}
+
+/// The shapes of the texts, where they are few and tell more than that these are words, and the values do not.
+fn patterns(column: &ColumnProfile) -> String {
+    let shapes = &column.patterns;
+    let is_shown_whole =
+        matches!(column.distinct, DistinctCount::Exact(count) if count <= SHOWN_VALUES as u64);
+    let is_telling = |(shape, _): &(String, u64)| {
+        shape
+            .chars()
+            .any(|character| !matches!(character, 'A' | 'a' | '+' | ' ' | '…'))
+    };
+    if column.has_more_patterns
+        || shapes.len() > SHOWN_PATTERNS
+        || is_shown_whole
+        || !shapes.iter().any(is_telling)
+    {
+        return String::new();
     }
+    if let [(shape, _)] = shapes.as_slice() {
+        return format!(" like {}", shown_value(shape));
+    }
+    let shape = |(shape, count): &(String, u64)| format!("{} {count}", shown_value(shape));
+    format!(
+        " like {}",
+        shapes.iter().map(shape).collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// The value of a column that has one value only.
@@ -168,7 +290,8 @@ fn top_values(column: &ColumnProfile) -> String {
     let shown: Vec<_> = column.top.iter().take(SHOWN_VALUES).map(value).collect();
     let distinct = match column.distinct {
         DistinctCount::Exact(count) if count > shown.len() as u64 => format!(" {count} distinct, most often"),
-        DistinctCount::Exact(_) | DistinctCount::About(_) => String::new(),
+        DistinctCount::Exact(_) => String::new(),
+        DistinctCount::About(count) => format!(" ≈{count} ±3% distinct, often"),
     };
     format!("{distinct}: {}", shown.join(", "))
 }

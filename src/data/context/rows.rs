@@ -22,6 +22,7 @@ pub(super) fn print_rows(text: &mut String, table: &TableProfile, detail: Detail
         Layout::JsonArray => writeln!(text, "{shown} of {all} records without blanks{masked}:"),
         Layout::JsonLines => writeln!(text, "{shown} of {all} records as in the file{masked}:"),
         Layout::Delimited { .. } => writeln!(text, "{shown} of {all} rows as in the file{masked}:"),
+        Layout::Sheet { .. } => writeln!(text, "{shown} of {all} rows, here as CSV{masked}:"),
         Layout::Parquet { header, .. } => {
             let form = if header.is_some() { "CSV" } else { "JSON by path" };
             writeln!(text, "{shown} of {all} rows, here as {form}{masked}:")
@@ -34,6 +35,9 @@ pub(super) fn print_rows(text: &mut String, table: &TableProfile, detail: Detail
             ..
         } => Some((header, *delimiter)),
         Layout::Parquet {
+            header: Some(header), ..
+        }
+        | Layout::Sheet {
             header: Some(header), ..
         } => Some((header, ',')),
         _ => None,

@@ -1,9 +1,12 @@
 //! Describes a delimited file in one pass over its records.
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use crate::data::column::cell::{Cell, null_spelling};
 use crate::data::format::delimited::{MOST_FIELDS, Record, RecordReader};
 use crate::data::format::dialect::Dialect;
 use crate::data::format::shape::{LISTED_PLACES, Shape};
+use crate::data::keys::RecordHash;
 use crate::data::profile::{ColumnProfile, Layout, TableProfile};
 use crate::data::rows::{DESCRIBED_COLUMNS, TableBuilder};
 use crate::data::source::{Encoding, Source};
@@ -46,7 +49,8 @@ pub(super) fn delimited(
     let width = first.width;
     let names = column_names(&first, dialect.has_header);
     let header = dialect.has_header.then(|| first.raw.to_owned());
-    let mut builder = TableBuilder::new(Some(delimiter), options.max_rows > 0);
+    let mut builder =
+        TableBuilder::new(Some(delimiter), options.max_rows > 0).with_decimal(char::from(dialect.decimal));
     for name in names.iter().take(DESCRIBED_COLUMNS) {
         builder.add_column(name.clone());
     }
@@ -58,10 +62,10 @@ pub(super) fn delimited(
             "no header: the first record looks like data; columns are named column_1, column_2 and so on"
                 .into(),
         );
-        push_record(&mut builder, &first, &mut shape);
+        push_record(&mut builder, &first, &mut shape, dialect.decimal);
     }
     while let Some(record) = reader.read()? {
-        push_record(&mut builder, &record, &mut shape);
+        push_record(&mut builder, &record, &mut shape, dialect.decimal);
     }
     let records = builder.records();
     shape.remarks(records, remarks);
@@ -87,13 +91,21 @@ pub(super) fn delimited(
     }))
 }
 
-fn push_record(builder: &mut TableBuilder, record: &Record<'_>, shape: &mut Shape) {
+fn push_record(builder: &mut TableBuilder, record: &Record<'_>, shape: &mut Shape, decimal: u8) {
     shape.push(record);
     for column in 0..shape.width.min(DESCRIBED_COLUMNS) {
         let text = record.field(column).unwrap_or("");
-        builder.cell(column, Cell::of(text), text);
+        builder.cell(column, Cell::with_decimal(text, decimal), text);
     }
-    builder.end_record(record.raw);
+    let hash = if record.is_cut {
+        RecordHash::Unknown
+    } else if record.width > shape.width.min(DESCRIBED_COLUMNS) {
+        // Fields that are in no column tell records apart too.
+        RecordHash::Of(xxh3_64(record.raw.as_bytes()))
+    } else {
+        RecordHash::OfValues
+    };
+    builder.end_record_as(record.raw, hash);
 }
 
 fn header_remarks(names: &[String], remarks: &mut Vec<String>) {

@@ -5,6 +5,7 @@ mod shown;
 
 use std::collections::BTreeSet;
 
+use parquet::file::metadata::RowGroupMetaData;
 use serde_json::Value;
 
 use crate::data::DataError;
@@ -368,7 +369,7 @@ fn compression(file: &ParquetFile) -> String {
         .metadata()
         .row_groups()
         .iter()
-        .flat_map(|group| group.columns())
+        .flat_map(RowGroupMetaData::columns)
         .map(|chunk| chunk.compression_codec().to_string())
         .collect();
     match codecs.len() {

@@ -224,7 +224,7 @@ fn line_pattern(template: &Template) -> LinePattern {
 /// A line of a text; of a long one only the start is there.
 fn shown_line(start: &str, length: u64) -> String {
     if length > start.len() as u64 && start.len() > LONGEST_SHOWN_LINE {
-        return format!("{}…[cut, {length} bytes]", cut_at(start, LONGEST_SHOWN_LINE));
+        return format!("{}…[cut]", cut_at(start, LONGEST_SHOWN_LINE));
     }
     cut_with_marker(start, LONGEST_SHOWN_LINE)
 }

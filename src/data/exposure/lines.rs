@@ -56,7 +56,7 @@ pub(super) fn reduced_text(text: TextProfile, level: Exposure) -> TextProfile {
     }
 }
 
-/// A pattern that several lines share holds no more literal text than they do.
+/// The literal text of a pattern stands in all of its lines; alternatives may stand in one of them alone.
 fn reduced_pattern(pattern: LinePattern, level: Exposure) -> LinePattern {
     let LinePattern {
         pattern,
@@ -69,10 +69,36 @@ fn reduced_pattern(pattern: LinePattern, level: Exposure) -> LinePattern {
         mask(&text)
     };
     LinePattern {
-        pattern,
+        pattern: without_alternatives(&pattern),
         lines,
         example: SampleRow { number, text },
     }
+}
+
+/// `<word>` in the place of `<alice|bob>`; no alternative holds one of these signs.
+fn without_alternatives(pattern: &str) -> String {
+    let mut reduced = String::with_capacity(pattern.len());
+    let mut rest = pattern;
+    while let Some(end) = rest.find('>') {
+        let (before, after) = rest.split_at(end + 1);
+        match before.rfind('<') {
+            Some(start) if before[start..].contains('|') => {
+                reduced.push_str(&before[..start]);
+                reduced.push_str("<word>");
+            }
+            _ => reduced.push_str(before),
+        }
+        rest = after;
+    }
+    // What is cut may end inside alternatives.
+    match rest.rfind('<').filter(|start| rest[*start..].contains('|')) {
+        Some(start) => {
+            reduced.push_str(&rest[..start]);
+            reduced.push_str("<word>");
+        }
+        None => reduced.push_str(rest),
+    }
+    reduced
 }
 
 fn reduced_times(times: LineTimes) -> Option<LineTimes> {
@@ -95,4 +121,20 @@ fn reduced_times(times: LineTimes) -> Option<LineTimes> {
 fn reduced_continuations(continuations: Continuations) -> Option<Continuations> {
     let Continuations { lines, first, lack } = continuations;
     (lines >= FEWEST_ROWS).then_some(Continuations { lines, first, lack })
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::without_alternatives;
+
+    #[rstest]
+    #[case("<time> <alice|bob> in <c|d>", "<time> <word> in <word>")]
+    #[case("<<a|b>> <int>|<int>", "<<word>> <int>|<int>")]
+    #[case("<int> a <b|c…[9 more characters]", "<int> a <word>")]
+    #[case("a < b <int> | c", "a < b <int> | c")]
+    fn a_word_of_some_lines_is_not_told(#[case] pattern: &str, #[case] told: &str) {
+        assert_eq!(without_alternatives(pattern), told);
+    }
 }

@@ -32,8 +32,14 @@ pub(super) enum Names {
 impl Names {
     pub(super) fn of(table: &TableProfile) -> Self {
         match &table.layout {
-            Layout::Delimited { header: Some(_), .. } if is_doubtful(&table.columns) => Self::Numbered,
-            Layout::Delimited { .. } | Layout::Parquet { header: Some(_), .. } => Self::All,
+            Layout::Delimited { header: Some(_), .. } | Layout::Sheet { header: Some(_), .. }
+                if is_doubtful(&table.columns) =>
+            {
+                Self::Numbered
+            }
+            Layout::Delimited { .. } | Layout::Parquet { header: Some(_), .. } | Layout::Sheet { .. } => {
+                Self::All
+            }
             // The schema names the columns; only what is no path of it can be the key of a map.
             Layout::Parquet { header: None, .. } => Self::of_columns(&table.columns, |_| true),
             Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument => {

@@ -1,6 +1,7 @@
 //! Delimiter and header of a delimited text, judged by its first records.
 
 use crate::data::column::cell::{Cell, Kind};
+use crate::data::column::style::as_thousands;
 use crate::data::format::delimited::RecordReader;
 
 const DELIMITERS: [u8; 4] = [b',', b'\t', b';', b'|'];
@@ -36,8 +37,8 @@ pub fn of_table(head: &str, is_tsv: bool) -> Dialect {
     let fit = best.unwrap_or_else(|| fit(head, fallback));
     Dialect {
         delimiter: fit.delimiter,
-        decimal: b'.',
-        has_header: has_header(&fit.records),
+        decimal: decimal(&fit),
+        has_header: has_header(&fit.records, decimal(&fit)),
     }
 }
 
@@ -47,7 +48,7 @@ pub fn of_text(head: &str) -> Option<Dialect> {
     let is_table = fit.records.len() > 1 && fit.share >= TABLE_SHARE && names_columns(&fit.records[0]);
     is_table.then_some(Dialect {
         delimiter: fit.delimiter,
-        decimal: b'.',
+        decimal: decimal(&fit),
         has_header: true,
     })
 }
@@ -87,28 +88,46 @@ fn fit(head: &str, delimiter: u8) -> Fit {
     }
 }
 
+/// What stands before the decimals: a comma where more of the first numbers have one than have a point. A comma before
+/// three digits may as well separate thousands, so there must be one that cannot.
+fn decimal(fit: &Fit) -> u8 {
+    if fit.delimiter == b',' {
+        return b'.';
+    }
+    let (mut points, mut commas, mut has_clear) = (0, 0, false);
+    for value in fit.records.iter().flatten() {
+        if let Cell::Float(_) = Cell::of(value) {
+            points += usize::from(value.contains('.'));
+        } else if let Cell::Float(_) = Cell::with_decimal(value, b',') {
+            commas += usize::from(value.contains(','));
+            has_clear |= as_thousands(value).is_none();
+        }
+    }
+    if commas > points && has_clear { b',' } else { b'.' }
+}
+
 /// Votes of the columns: text over typed values speaks for a header, a typed value over its like against one.
-fn has_header(records: &[Vec<String>]) -> bool {
+fn has_header(records: &[Vec<String>], decimal: u8) -> bool {
     let Some((first, rest)) = records.split_first() else {
         return false;
     };
     let votes: i32 = first
         .iter()
         .enumerate()
-        .map(|(column, name)| vote(name, rest, column))
+        .map(|(column, name)| vote(name, rest, column, decimal))
         .sum();
     votes > 0 || (votes == 0 && !(first.iter().all(String::is_empty)))
 }
 
-fn vote(name: &str, rest: &[Vec<String>], column: usize) -> i32 {
+fn vote(name: &str, rest: &[Vec<String>], column: usize, decimal: u8) -> i32 {
     let kinds: Vec<Kind> = rest
         .iter()
         .filter_map(|record| record.get(column))
-        .filter_map(|value| Cell::of(value).kind())
+        .filter_map(|value| Cell::with_decimal(value, decimal).kind())
         .collect();
     let typed = kinds.iter().filter(|kind| **kind != Kind::Text).count();
     let is_typed_column = typed * 2 > kinds.len();
-    match Cell::of(name).kind() {
+    match Cell::with_decimal(name, decimal).kind() {
         Some(Kind::Text) => i32::from(is_typed_column),
         // Years are names of columns too.
         Some(Kind::Int) if name.len() == 4 && (name.starts_with("19") || name.starts_with("20")) => 0,
@@ -157,6 +176,26 @@ mod tests {
     #[case("id,name\n", true)]
     fn a_header_is_text_over_values(#[case] head: &str, #[case] has_header: bool) {
         assert_eq!(of_table(head, false).has_header, has_header);
+    }
+
+    #[rstest]
+    #[case("a;b\nx;1,5\ny;2,25\n", b',')]
+    #[case("a\tb\nx\t1,5\n", b',')]
+    #[case("a;b\nx;1.5\ny;2.25\n", b'.')]
+    #[case("a;b\nx;1\ny;2\n", b'.')]
+    #[case("a;b\nx;1,234\ny;5,678\n", b'.')]
+    #[case("a;b\nx;1,234\ny;0,678\n", b',')]
+    #[case("a;b;c\nx;1,5;1.5\ny;2,5;2.5\n", b'.')]
+    #[case("a;b;c;d\nx;1,5;1.5;2,5\n", b',')]
+    #[case("a,b\nx,\"1,5\"\n", b'.')]
+    fn the_decimal_sign_is_that_of_most_numbers(#[case] head: &str, #[case] decimal: u8) {
+        assert_eq!(of_table(head, false).decimal, decimal);
+    }
+
+    #[test]
+    fn decimal_commas_are_values_under_a_header() {
+        assert!(of_table("a;b\n1,5;2,5\n", false).has_header);
+        assert!(!of_table("1,5;x\n2,5;y\n", false).has_header);
     }
 
     #[test]

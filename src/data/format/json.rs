@@ -13,7 +13,9 @@ use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::data::column::cell::{Cell, Kind};
+use crate::data::column::{hash, mix};
 use crate::data::format::shape::LISTED_PLACES;
+use crate::data::keys::RecordHash;
 use crate::data::rows::{Built, DESCRIBED_COLUMNS, TableBuilder};
 
 use keys::{ANY_KEY, DataKeys};
@@ -238,6 +240,19 @@ fn classify<'a>(value: &Value, text: &'a str) -> Cell<'a> {
     }
 }
 
+/// Equal values hash alike, whatever the order of their fields.
+fn value_hash(value: &Value) -> u64 {
+    match value {
+        Value::Object(fields) => fields.iter().fold(11, |sum, (name, field)| {
+            sum.wrapping_add(mix(value_hash(field), xxh3_64(name.as_bytes())))
+        }),
+        Value::Array(elements) => elements
+            .iter()
+            .fold(13, |sum, element| mix(value_hash(element), sum)),
+        scalar => hash(classify(scalar, &scalar_text(scalar))),
+    }
+}
+
 /// Paths of JSON records as columns.
 pub struct JsonTable {
     builder: TableBuilder,
@@ -291,7 +306,7 @@ impl JsonTable {
         self.keys = keys;
         self.too_deep += u64::from(walked.is_deeper);
         self.dotted += u64::from(walked.has_dotted_key);
-        self.builder.end_record(raw);
+        self.builder.end_record_as(raw, RecordHash::Of(value_hash(value)));
     }
 
     fn column(&mut self, path: &str) -> Option<usize> {
@@ -381,7 +396,7 @@ mod tests {
         let value = serde_json::json!({"user": {"city": "Köln"}, "items": [{"price": 1}, {"price": 2.5}], "tags": []});
         let mut found = Vec::new();
         each_value(&value, &DataKeys::default(), &mut |path, value| {
-            found.push(format!("{path}={value}"))
+            found.push(format!("{path}={value}"));
         });
         assert_eq!(
             found,

@@ -132,6 +132,7 @@ fn guarded<T>(step: impl FnOnce() -> ParquetResult<T>) -> Result<T, String> {
 /// What the reader says, in one short line.
 fn reason(error: &ParquetError) -> String {
     let text = error.to_string();
+    let text = text.strip_prefix("Parquet error: ").unwrap_or(&text);
     let line = text.lines().next().unwrap_or_default();
     line[..line.floor_char_boundary(LONGEST_REASON)].to_owned()
 }

@@ -50,6 +50,11 @@ impl Places {
         let noun = if self.count == 1 { "line" } else { "lines" };
         format!("{noun} {list}{more}")
     }
+
+    /// The first of them, in words, where each is the row of a sheet.
+    pub fn list_rows(&self) -> String {
+        self.list().replacen("line", "row", 1)
+    }
 }
 
 impl Shape {

@@ -243,7 +243,7 @@ impl Masked {
     fn address(&mut self, line: &str, at: usize) -> Option<usize> {
         let bytes = line.as_bytes();
         let before = at.checked_sub(1).map(|before| bytes[before]);
-        if before.is_some_and(|before| is_word(before)) {
+        if before.is_some_and(is_word) {
             return None;
         }
         let byte = bytes[at];
@@ -266,7 +266,8 @@ impl Masked {
             });
             let text = &line[at..end];
             let colons = text.bytes().filter(|byte| *byte == b':').count();
-            if colons >= 2 && !is_after(end, is_word) && text.parse::<Ipv6Addr>().is_ok() {
+            let has_digit = text.bytes().any(|byte| byte.is_ascii_digit());
+            if colons >= 2 && has_digit && !is_after(end, is_word) && text.parse::<Ipv6Addr>().is_ok() {
                 self.masked(Kind::Ip);
                 return Some(end);
             }
@@ -497,6 +498,7 @@ mod tests {
         "E0102 15:04:05.678901   12 x.go:7] boom",
         "E<int> <time> <int> x.go:<int>] boom"
     )]
+    #[case("Face::Add and ::", "Face::Add and ::")]
     #[case("naïve café 3 €", "naïve café <int> €")]
     fn variable_parts_are_masked(#[case] line: &str, #[case] pattern: &str) {
         assert_eq!(masked(line).text, pattern);

@@ -50,7 +50,13 @@ impl Token {
         };
         *self = match (words(self), words(other)) {
             (Some(mut mine), Some(others)) => {
-                let is_open = mine.is_empty() || others.is_empty();
+                // The signs around alternatives: a reader, and what hides alternatives, must find their ends.
+                let is_open = mine.is_empty()
+                    || others.is_empty()
+                    || mine
+                        .iter()
+                        .chain(&others)
+                        .any(|word| word.contains(['<', '>', '|']));
                 mine.extend(others);
                 let length: usize = mine.iter().map(|word| word.len()).sum();
                 if is_open || mine.len() > MOST_ALTERNATIVES || length > LONGEST_ALTERNATIVES {
@@ -173,7 +179,7 @@ impl Template {
 #[derive(Debug, Default)]
 pub struct Templates {
     by_text: HashMap<u64, usize>,
-    templates: Vec<Template>,
+    kept: Vec<Template>,
     /// Templates by skeleton, once similar ones were merged.
     alike: Option<HashMap<u64, Vec<usize>>>,
     /// Lines that no pattern was kept for.
@@ -185,13 +191,13 @@ impl Templates {
     pub fn push(&mut self, masked: &Masked, line: u64, example: impl Fn() -> String) {
         let hash = xxh3_64(masked.text.as_bytes());
         if let Some(place) = self.by_text.get(&hash) {
-            self.templates[*place].lines += 1;
+            self.kept[*place].lines += 1;
             return;
         }
         if self.alike.is_none() {
-            if self.templates.len() < MOST_TEMPLATES {
-                self.by_text.insert(hash, self.templates.len());
-                self.templates.push(Template::of(masked, line, example()));
+            if self.kept.len() < MOST_TEMPLATES {
+                self.by_text.insert(hash, self.kept.len());
+                self.kept.push(Template::of(masked, line, example()));
                 return;
             }
             self.merge();
@@ -209,27 +215,25 @@ impl Templates {
             .get_or_insert_default()
             .entry(template.skeleton())
             .or_default();
-        let like = alike
-            .iter()
-            .find(|place| self.templates[**place].is_like(&template));
+        let like = alike.iter().find(|place| self.kept[**place].is_like(&template));
         let last = alike.last().filter(|_| alike.len() >= MOST_ALIKE);
         if let Some(place) = like.or(last).copied() {
-            self.templates[place].absorb(template);
+            self.kept[place].absorb(template);
             return Some(place);
         }
-        if self.templates.len() >= MOST_TEMPLATES {
+        if self.kept.len() >= MOST_TEMPLATES {
             self.other_lines += 1;
             return None;
         }
-        alike.push(self.templates.len());
-        self.templates.push(template);
-        Some(self.templates.len() - 1)
+        alike.push(self.kept.len());
+        self.kept.push(template);
+        Some(self.kept.len() - 1)
     }
 
     /// Makes similar templates one.
     fn merge(&mut self) {
         let mut groups: BTreeMap<u64, Vec<Template>> = BTreeMap::new();
-        for (place, mut template) in std::mem::take(&mut self.templates).into_iter().enumerate() {
+        for (place, mut template) in std::mem::take(&mut self.kept).into_iter().enumerate() {
             template.members = vec![place];
             groups.entry(template.skeleton()).or_default().push(template);
         }
@@ -237,10 +241,10 @@ impl Templates {
         let mut moved = HashMap::new();
         for (skeleton, group) in groups {
             for mut template in merge_alike(group) {
-                let place = self.templates.len();
+                let place = self.kept.len();
                 moved.extend(template.members.drain(..).map(|before| (before, place)));
                 alike.entry(skeleton).or_default().push(place);
-                self.templates.push(template);
+                self.kept.push(template);
             }
         }
         for place in self.by_text.values_mut() {
@@ -252,7 +256,7 @@ impl Templates {
     /// The patterns, the most frequent first.
     pub fn finish(mut self) -> Vec<Template> {
         self.merge();
-        let mut templates = self.templates;
+        let mut templates = self.kept;
         templates.sort_by_cached_key(|template| (std::cmp::Reverse(template.lines), template.first_line));
         templates
     }

@@ -3,9 +3,8 @@
 use parquet::file::statistics::Statistics;
 
 use crate::data::column::distinct::{DistinctCount, ValueHashes};
-use crate::data::column::temporal::TimeStats;
 use crate::data::format::parquet::{Leaf, Logical, ParquetFile};
-use crate::data::profile::{ColumnProfile, ColumnType};
+use crate::data::profile::ColumnProfile;
 
 /// Puts what the footer says of the whole file in place of what a share of its `records` showed.
 pub(super) fn lay_over(file: &ParquetFile, records: u64, columns: &mut [ColumnProfile]) {
@@ -25,7 +24,10 @@ pub(super) fn lay_over(file: &ParquetFile, records: u64, columns: &mut [ColumnPr
             } else {
                 Vec::new()
             };
-            column.values = records.saturating_sub(nulls);
+            // A column of which no value was read says nothing of values.
+            if column.values > 0 {
+                column.values = records.saturating_sub(nulls);
+            }
         }
         if let Some((min, max)) = chunks.as_deref().and_then(|chunks| extremes(chunks, leaf)) {
             put_extremes(column, leaf, min, max);
@@ -52,7 +54,8 @@ fn null_count(chunks: &[&Statistics]) -> Option<u64> {
 fn extremes(chunks: &[&Statistics], leaf: &Leaf) -> Option<(String, String)> {
     let is_float = matches!(leaf.logical, Logical::Float | Logical::Double);
     let unsigned = matches!(leaf.logical, Logical::Uint(_));
-    let (mut least, mut greatest): (Option<(f64, String)>, Option<(f64, String)>) = (None, None);
+    let mut least: Option<(f64, String)> = None;
+    let mut greatest: Option<(f64, String)> = None;
     for chunk in chunks {
         // Old writers ordered unsigned numbers as signed ones.
         if unsigned && chunk.is_min_max_deprecated() {
@@ -102,33 +105,13 @@ fn extremes(chunks: &[&Statistics], leaf: &Leaf) -> Option<(String, String)> {
 }
 
 fn put_extremes(column: &mut ColumnProfile, leaf: &Leaf, min: String, max: String) {
-    match leaf.logical {
-        Logical::Date | Logical::Timestamp { .. } => {
-            let zoned = matches!(leaf.logical, Logical::Timestamp { utc: true, .. });
-            column.type_ = if leaf.logical == Logical::Date {
-                ColumnType::Date
-            } else {
-                ColumnType::Datetime
-            };
-            let sampled = column.times.take();
-            column.times = Some(TimeStats {
-                count: column.values,
-                min,
-                max,
-                zoned: if zoned { column.values } else { 0 },
-                format: sampled.map_or_else(String::new, |times| times.format),
-                // What part of the records shows of these says nothing of the others.
-                step: None,
-                histogram: Vec::new(),
-                is_exact: false,
-            });
-        }
-        Logical::Time(_) => {}
-        _ => {
-            if let Some(numbers) = &mut column.numbers {
-                numbers.min = min;
-                numbers.max = max;
-            }
-        }
+    if let (Logical::Date | Logical::Timestamp { .. }, Some(times)) = (leaf.logical, &mut column.times) {
+        times.min = min;
+        times.max = max;
+        times.histogram = Vec::new();
+    } else if let Some(numbers) = &mut column.numbers {
+        numbers.min = min;
+        numbers.max = max;
+        numbers.histogram = Vec::new();
     }
 }

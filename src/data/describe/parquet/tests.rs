@@ -167,3 +167,46 @@ fn equal_bytes_give_equal_profiles() {
     let bytes = file(2, 3_000, Compression::SNAPPY);
     assert_eq!(profile(&bytes), profile(&bytes));
 }
+
+macro_rules! testdata {
+    ($name:literal) => {
+        include_bytes!(concat!("../../testdata/", $name))
+    };
+}
+
+fn context(bytes: &[u8]) -> String {
+    let exposed = Exposed::new(profile(bytes), Exposure::Rows);
+    render(&[exposed], &ExposedJoins::default(), 4_000, 100).text
+}
+
+#[test]
+fn a_file_of_pandas_has_its_index_and_missing_values_told() {
+    insta::assert_snapshot!(context(testdata!("pandas.parquet")));
+}
+
+#[test]
+fn every_type_of_pyarrow_is_read_and_named() {
+    insta::assert_snapshot!(context(testdata!("pyarrow.parquet")));
+}
+
+#[test]
+fn nested_records_of_duckdb_stand_as_json_by_path() {
+    insta::assert_snapshot!(context(testdata!("duckdb.parquet")));
+}
+
+#[test]
+fn row_groups_of_polars_are_one_table() {
+    insta::assert_snapshot!(context(testdata!("polars.parquet")));
+}
+
+#[test]
+fn a_codec_that_is_not_read_leaves_what_the_footer_says() {
+    insta::assert_snapshot!(context(testdata!("brotli.parquet")));
+}
+
+#[test]
+fn moments_in_96_bits_are_read() {
+    let profile = profile(testdata!("int96.parquet"));
+    let times = only_table(&profile).columns[0].times.as_ref().unwrap();
+    assert_eq!((times.min.as_str(), times.count), ("2026-01-01 12:30:00", 1));
+}

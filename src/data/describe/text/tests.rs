@@ -1,5 +1,7 @@
 //! Texts and logs of several kinds.
 
+use std::fmt::Write as _;
+
 use super::*;
 use crate::data::source::Scan;
 
@@ -25,13 +27,15 @@ fn patterns(profile: &TextProfile) -> Vec<(&str, u64, u64)> {
 fn a_log_with_stack_traces_has_patterns_levels_times_and_continuations() {
     let mut text = String::new();
     for minute in 0..30 {
-        text.push_str(&format!(
-            "2026-01-01 10:{minute:02}:00,123 INFO web: served /a/{minute} in {minute}ms\n"
-        ));
+        let _ = writeln!(
+            text,
+            "2026-01-01 10:{minute:02}:00,123 INFO web: served /a/{minute} in {minute}ms"
+        );
         if minute % 10 == 3 {
-            text.push_str(&format!(
-                "2026-01-01 10:{minute:02}:01,000 ERROR web: failed\nTraceback (most recent call last):\n  File \"x.py\", line 3\nValueError: bad\n"
-            ));
+            let _ = writeln!(
+                text,
+                "2026-01-01 10:{minute:02}:01,000 ERROR web: failed\nTraceback (most recent call last):\n  File \"x.py\", line 3\nValueError: bad"
+            );
         }
     }
     let profile = profile(&text);
@@ -125,24 +129,24 @@ fn bytes_that_are_no_text_do_not_hide_a_pattern() {
 }
 
 #[test]
-fn a_line_of_10_mb_is_cut_and_its_length_said() {
-    let profile = profile(&"word ".repeat(2_000_000));
+fn a_line_of_10_mb_is_cut_and_its_length_known() {
+    let profile = profile("word ".repeat(2_000_000));
     assert_eq!((profile.lines, profile.longest_line), (1, 10_000_000));
-    assert!(profile.first_lines[0].ends_with("…[cut, 10000000 bytes]"));
+    assert!(profile.first_lines[0].ends_with("…[cut]"));
 }
 
 #[test]
 fn the_text_of_a_log_is_short() {
-    let log: String = (0..2_000)
-        .map(|line| {
-            format!(
-                "Jan {:2} 10:00:00 host app[{line}]: step {} of {} took {line}.5s\n",
-                line / 100 + 1,
-                line % 7,
-                ["a", "b", "c"][line % 3]
-            )
-        })
-        .collect();
+    let mut log = String::new();
+    for line in 0..2_000 {
+        let _ = writeln!(
+            log,
+            "Jan {:2} 10:00:00 host app[{line}]: step {} of {} took {line}.5s",
+            line / 100 + 1,
+            line % 7,
+            ["a", "b", "c"][line % 3]
+        );
+    }
     let profile = profile(&log);
     let mut text = String::new();
     assert_eq!(profile.patterns.len(), 1, "{:?}", profile.patterns);

@@ -192,8 +192,7 @@ impl Logical {
             Self::Float => physical == Physical::FLOAT,
             Self::Double => physical == Physical::DOUBLE,
             Self::Int96 => physical == Physical::INT96,
-            Self::Date => physical == Physical::INT32,
-            Self::Time(Unit::Millis) => physical == Physical::INT32,
+            Self::Date | Self::Time(Unit::Millis) => physical == Physical::INT32,
             Self::Time(_) | Self::Timestamp { .. } => physical == Physical::INT64,
             Self::Text | Self::Json => physical == Physical::BYTE_ARRAY,
             Self::Decimal { .. } => !matches!(
@@ -322,13 +321,13 @@ impl Logical {
 
     fn bytes<'a>(self, bytes: &'a [u8], scratch: &'a mut String) -> Found<'a> {
         match self {
-            Self::Text | Self::Json => match std::str::from_utf8(bytes) {
-                Ok(text) => Found::Value(typed(text), text),
-                Err(_) => {
-                    scratch.push_str(&String::from_utf8_lossy(bytes));
-                    Found::Lossy(scratch)
+            Self::Text | Self::Json => {
+                if let Ok(text) = std::str::from_utf8(bytes) {
+                    return Found::Value(typed(text), text);
                 }
-            },
+                scratch.push_str(&String::from_utf8_lossy(bytes));
+                Found::Lossy(scratch)
+            }
             Self::Decimal { scale, .. } if bytes.len() <= WIDEST_DECIMAL => {
                 decimal(big_endian(bytes), scale, scratch)
             }

@@ -1,0 +1,288 @@
+//! Describes a workbook: every sheet with values as a table, in one pass over its rows.
+
+use std::collections::BTreeMap;
+
+use crate::data::DataError;
+use crate::data::column::cell::{Cell, has_leading_zero, parse_decimal};
+use crate::data::format::excel::{
+    Header, Package, SheetCell, SheetNotes, SheetRow, Tabular, Visit, Workbook, WorkbookError,
+};
+use crate::data::format::shape::{LISTED_PLACES, Places};
+use crate::data::profile::{Content, Layout, TableProfile};
+use crate::data::rows::{Built, DESCRIBED_COLUMNS, TableBuilder};
+use crate::data::source::Source;
+
+use super::Options;
+use super::line::{self, push_field};
+
+/// Sheets that are described; further ones are counted.
+const DESCRIBED_SHEETS: usize = 20;
+
+/// The sheets of a workbook; a remark where it cannot be read, an error where it is too large to be.
+pub(super) fn excel(
+    source: &Source,
+    file_name: &str,
+    options: Options,
+    remarks: &mut Vec<String>,
+) -> Result<Content, DataError> {
+    let mut workbook = match Workbook::open(source).map_err(DataError::read(file_name))? {
+        Ok(workbook) => workbook,
+        Err(WorkbookError::TooLarge(reason)) => {
+            return Err(DataError::Malformed {
+                file: file_name.to_owned(),
+                format: "Excel".to_owned(),
+                reason,
+            });
+        }
+        Err(WorkbookError::Unreadable(reason)) => {
+            remarks.push(format!("not readable as a workbook: {reason}"));
+            return Ok(Content::Opaque("Excel".to_owned()));
+        }
+    };
+    let engine = match workbook.package {
+        Package::Xlsx => None,
+        Package::Xlsb => Some(("a binary workbook (.xlsb)", "pyxlsb")),
+        Package::Xls => Some(("a workbook of Excel before 2007 (.xls)", "xlrd")),
+        Package::Ods => Some(("an OpenDocument workbook (.ods)", "odfpy")),
+    };
+    remarks.extend(
+        engine.map(|(kind, package)| format!("{kind}, for which pandas needs the package {package}")),
+    );
+    let sheets = workbook.sheets().to_vec();
+    let mut tables = Vec::new();
+    for sheet in &sheets {
+        let name = format!("sheet {:?}", sheet.name);
+        if !sheet.has_cells {
+            remarks.push(format!("{name} is no sheet of cells"));
+            continue;
+        }
+        if tables.len() == DESCRIBED_SHEETS {
+            continue;
+        }
+        let mut reader = Tabular::new(SheetTable::new(options.max_rows > 0));
+        let read = workbook.each_row(&sheet.name, |row| reader.row(row));
+        let table = reader.finish();
+        if sheet.is_hidden {
+            remarks.push(format!("{name} is hidden"));
+        }
+        let mut doubts = Vec::new();
+        match read {
+            Ok(notes) => note_remarks(notes, &mut doubts),
+            Err(reason) => doubts.push(format!(
+                "is not readable beyond row {} ({reason}); only what stands before is described",
+                table.last_row
+            )),
+        }
+        match table.finish(&sheet.name, options, &mut doubts) {
+            Some(table) => tables.push(table),
+            None => doubts.push("is empty".to_owned()),
+        }
+        remarks.extend(doubts.into_iter().map(|doubt| format!("{name} {doubt}")));
+    }
+    let cells = sheets.iter().filter(|sheet| sheet.has_cells).count();
+    if cells > DESCRIBED_SHEETS && tables.len() == DESCRIBED_SHEETS {
+        remarks.push(format!(
+            "of its {cells} sheets the first {DESCRIBED_SHEETS} with values are described"
+        ));
+    }
+    Ok(Content::Sheets(tables))
+}
+
+fn note_remarks(notes: SheetNotes, remarks: &mut Vec<String>) {
+    if notes.uncomputed > 0 {
+        remarks.push(format!(
+            "has formulas without a computed value, which read as empty: {}",
+            notes.uncomputed
+        ));
+    }
+    if notes.merged > 0 {
+        remarks.push(format!(
+            "has regions of merged cells, of which only the first cell has a value: {}",
+            notes.merged
+        ));
+    }
+}
+
+/// The table of a sheet as its rows are met.
+struct SheetTable {
+    builder: TableBuilder,
+    header: Option<Header>,
+    described: usize,
+    numeric_texts: Vec<u64>,
+    errors: BTreeMap<&'static str, u64>,
+    error_rows: Places,
+    outside: Places,
+    blank_rows: u64,
+    last_row: u64,
+    line: String,
+}
+
+impl SheetTable {
+    fn new(keeps_rows: bool) -> Self {
+        Self {
+            builder: TableBuilder::new(Some(','), keeps_rows),
+            header: None,
+            described: 0,
+            numeric_texts: Vec::new(),
+            errors: BTreeMap::new(),
+            error_rows: Places::default(),
+            outside: Places::default(),
+            blank_rows: 0,
+            last_row: 0,
+            line: String::new(),
+        }
+    }
+
+    /// What is odd about where its cells stand.
+    fn layout_doubts(&self, header: &Header, doubts: &mut Vec<String>) {
+        if header.titles > 0 {
+            doubts.push(format!("has rows with values above its table: {}", header.titles));
+        }
+        match header.row {
+            Some(row) => {
+                if header.typed_names > 0 {
+                    doubts.push(format!(
+                        "has header cells (row {row}) that are no text, which pandas keeps as numbers or dates: {}",
+                        header.typed_names
+                    ));
+                }
+            }
+            None => doubts.push(
+                "has no header: its first row holds no text; columns are named column_1, column_2 and so on"
+                    .to_owned(),
+            ),
+        }
+        if self.blank_rows > 0 {
+            doubts.push(format!(
+                "has empty rows between its records, which pandas reads as records: {}",
+                self.blank_rows
+            ));
+        }
+        if !self.errors.is_empty() {
+            let kinds: Vec<_> = self
+                .errors
+                .iter()
+                .map(|(error, count)| format!("{error} {count}"))
+                .collect();
+            doubts.push(format!(
+                "has formula errors, which count as missing: {} ({})",
+                kinds.join(", "),
+                self.error_rows.list_rows()
+            ));
+        }
+        if self.outside.count > 0 {
+            doubts.push(format!(
+                "has rows with cells beside the columns of its first rows: {} ({}); those cells are not in the statistics",
+                self.outside.count,
+                self.outside.list_rows()
+            ));
+        }
+        if self.builder.records() == 0 {
+            doubts.push("has a header and no records".to_owned());
+        }
+    }
+
+    /// The profile of the sheet; `None` where it has no value at all. Doubts read on from the name of the sheet.
+    fn finish(self, name: &str, options: Options, doubts: &mut Vec<String>) -> Option<TableProfile> {
+        let header = self.header.clone()?;
+        let records = self.builder.records();
+        self.layout_doubts(&header, doubts);
+        let built = self.builder.finish(options.max_rows, None);
+        let Built {
+            columns,
+            rows,
+            keys,
+            duplicate_records,
+            remarks,
+        } = built;
+        doubts.extend(remarks.into_iter().map(|remark| format!("({remark})")));
+        let numeric: Vec<_> = columns
+            .iter()
+            .zip(&self.numeric_texts)
+            .filter(|(_, count)| **count > 0)
+            .take(LISTED_PLACES)
+            .map(|(column, _)| column.name.as_str())
+            .collect();
+        if !numeric.is_empty() {
+            doubts.push(format!(
+                "has numbers stored as text, which pandas turns into numbers where a whole column is like that, in: {}",
+                numeric.join(", ")
+            ));
+        }
+        Some(TableProfile {
+            layout: Layout::Sheet {
+                name: name.to_owned(),
+                header_row: header.row,
+                first_row: header.first_row,
+                first_column: u64::from(header.first_column),
+                header: header
+                    .row
+                    .map(|_| line::header(header.names.iter().map(String::as_str).take(DESCRIBED_COLUMNS))),
+                blank_rows: self.blank_rows,
+            },
+            records,
+            longer_records: 0,
+            columns,
+            column_count: header.names.len() as u64,
+            keys,
+            duplicate_records,
+            rows,
+        })
+    }
+}
+
+impl Visit for SheetTable {
+    fn header(&mut self, header: &Header) {
+        self.described = header.names.len().min(DESCRIBED_COLUMNS);
+        for name in header.names.iter().take(self.described) {
+            self.builder.add_column(name.clone());
+        }
+        self.numeric_texts = vec![0; self.described];
+        self.last_row = header.row.unwrap_or(header.first_row - 1);
+        self.header = Some(header.clone());
+    }
+
+    fn record(&mut self, row: &SheetRow) {
+        let Some(header) = &self.header else { return };
+        let (first, width) = (header.first_column, header.names.len());
+        self.blank_rows += row.number.saturating_sub(self.last_row + 1);
+        self.last_row = row.number;
+        let is_inside = |cell: &SheetCell| {
+            cell.column
+                .checked_sub(first)
+                .is_some_and(|column| (column as usize) < width)
+        };
+        if !row.cells.iter().all(is_inside) {
+            self.outside.push(row.number);
+        }
+        let mut cells = row.cells.iter().filter(|cell| cell.column >= first).peekable();
+        let mut has_errors = false;
+        self.line.clear();
+        for position in 0..self.described {
+            if position > 0 {
+                self.line.push(',');
+            }
+            let Some(cell) = cells.next_if(|cell| (cell.column - first) as usize == position) else {
+                self.builder.cell(position, Cell::Null(""), "");
+                continue;
+            };
+            let found = cell.cell();
+            if let (Cell::Null(error), true) = (found, cell.is_error()) {
+                *self.errors.entry(error).or_default() += 1;
+                has_errors = true;
+            }
+            let is_numeric =
+                cell.is_text() && (parse_decimal(&cell.text, b'.').is_some() || has_leading_zero(&cell.text));
+            self.numeric_texts[position] += u64::from(is_numeric);
+            push_field(&mut self.line, &cell.text);
+            self.builder.cell(position, found, &cell.text);
+        }
+        if has_errors {
+            self.error_rows.push(row.number);
+        }
+        self.builder.end_record(&self.line);
+    }
+}
+
+#[cfg(test)]
+mod tests;

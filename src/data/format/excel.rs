@@ -1,0 +1,242 @@
+//! Rows of the sheets of a workbook, one at a time: xlsx and xlsm as a stream of cells, other kinds a sheet at a time.
+
+mod package;
+mod table;
+mod value;
+
+use std::io::{self, BufReader};
+
+use calamine::{Data, DataRef, Ods, Reader, SheetType, SheetVisible, Xls, Xlsb, Xlsx};
+
+use crate::data::format::catching;
+use crate::data::source::{Seekable, Source};
+
+pub use package::{Package, package};
+pub use table::{Header, Tabular, Visit};
+pub use value::SheetCell;
+
+type Input = BufReader<Seekable>;
+
+/// A workbook whose parts are known.
+pub struct Workbook {
+    /// Its kind.
+    pub package: Package,
+    kind: Kind,
+    sheets: Vec<Sheet>,
+}
+
+enum Kind {
+    Xlsx(Box<Xlsx<Input>>),
+    Xlsb(Box<Xlsb<Input>>),
+    Xls(Box<Xls<Input>>),
+    Ods(Box<Ods<Input>>),
+}
+
+/// A sheet of a workbook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sheet {
+    /// Its name.
+    pub name: String,
+    /// Whether it is not shown.
+    pub is_hidden: bool,
+    /// Whether it holds cells; a chart does not.
+    pub has_cells: bool,
+}
+
+/// A row with its cells that are not empty, from left to right.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SheetRow {
+    /// Its number as the sheet counts, from 1.
+    pub number: u64,
+    /// Its cells.
+    pub cells: Vec<SheetCell>,
+}
+
+/// What was met in a sheet beside its values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SheetNotes {
+    /// Formulas without a computed value.
+    pub uncomputed: u64,
+    /// Regions of merged cells.
+    pub merged: u64,
+}
+
+/// Why a workbook is not read.
+#[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
+pub enum WorkbookError {
+    /// It is larger than what is read.
+    #[error("{0}")]
+    TooLarge(String),
+    /// It is malformed, or protected by a password.
+    #[error("{0}")]
+    Unreadable(String),
+}
+
+impl Workbook {
+    /// Reads the list of sheets, and what all of them share; the inner error says why there is none.
+    pub fn open(source: &Source) -> io::Result<Result<Self, WorkbookError>> {
+        let package = match package(source)? {
+            Ok(package) => package,
+            Err(error) => return Ok(Err(error)),
+        };
+        let input = BufReader::new(source.open_seekable()?);
+        let opened = match package {
+            Package::Xlsx => guarded(|| Xlsx::new(input)).map(|book| Kind::Xlsx(Box::new(book))),
+            Package::Xlsb => guarded(|| Xlsb::new(input)).map(|book| Kind::Xlsb(Box::new(book))),
+            Package::Xls => guarded(|| Xls::new(input)).map(|book| Kind::Xls(Box::new(book))),
+            Package::Ods => guarded(|| Ods::new(input)).map(|book| Kind::Ods(Box::new(book))),
+        };
+        Ok(opened
+            .map(|kind| Self::with_sheets(package, kind))
+            .map_err(WorkbookError::Unreadable))
+    }
+
+    fn with_sheets(package: Package, kind: Kind) -> Self {
+        let listed = match &kind {
+            Kind::Xlsx(book) => book.sheets_metadata(),
+            Kind::Xlsb(book) => book.sheets_metadata(),
+            Kind::Xls(book) => book.sheets_metadata(),
+            Kind::Ods(book) => book.sheets_metadata(),
+        };
+        let sheets = listed
+            .iter()
+            .map(|sheet| Sheet {
+                name: sheet.name.clone(),
+                is_hidden: sheet.visible != SheetVisible::Visible,
+                has_cells: sheet.typ == SheetType::WorkSheet,
+            })
+            .collect();
+        Self {
+            package,
+            kind,
+            sheets,
+        }
+    }
+
+    /// Its sheets, in its order.
+    #[must_use]
+    pub fn sheets(&self) -> &[Sheet] {
+        &self.sheets
+    }
+
+    /// Hands every row of a sheet that has a value to `take`. The error says what is wrong; rows before it were handed over.
+    pub fn each_row(&mut self, sheet: &str, mut take: impl FnMut(&SheetRow)) -> Result<SheetNotes, String> {
+        let mut rows = Rows::new(&mut take);
+        let notes = match &mut self.kind {
+            Kind::Xlsx(book) => xlsx_rows(book, sheet, &mut rows),
+            Kind::Xlsb(book) => guarded(|| book.worksheet_range(sheet)).map(|range| rows.range(&range)),
+            Kind::Xls(book) => guarded(|| book.worksheet_range(sheet)).map(|range| rows.range(&range)),
+            Kind::Ods(book) => guarded(|| book.worksheet_range(sheet)).map(|range| rows.range(&range)),
+        };
+        rows.end();
+        notes
+    }
+}
+
+fn xlsx_rows(
+    book: &mut Xlsx<Input>,
+    sheet: &str,
+    rows: &mut Rows<'_, impl FnMut(&SheetRow)>,
+) -> Result<SheetNotes, String> {
+    let mut notes = SheetNotes::default();
+    let read = catching(|| {
+        let mut cells = book.worksheet_cells_reader(sheet)?;
+        while let Some(record) = cells.next_cell_with_formula_metadata()? {
+            let is_empty = record.value == DataRef::Empty;
+            notes.uncomputed += u64::from(is_empty && record.formula.is_some());
+            if let Some(cell) = SheetCell::of(record.pos.1, record.value) {
+                rows.push(record.pos.0, cell);
+            }
+        }
+        drop(cells);
+        book.merge_cells_by_sheet_name(sheet)
+    });
+    match read {
+        Ok(Ok(merged)) => {
+            notes.merged = merged.len() as u64;
+            Ok(notes)
+        }
+        Ok(Err(error)) => Err(first_line(&error.to_string())),
+        Err(panic) => Err(panic),
+    }
+}
+
+/// Runs a step of the workbook reader, which panics on some malformed files.
+fn guarded<T, E: std::fmt::Display>(step: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
+    match catching(step) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(first_line(&error.to_string())),
+        Err(panic) => Err(panic),
+    }
+}
+
+fn first_line(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    line[..line.floor_char_boundary(200)].to_owned()
+}
+
+fn borrowed(value: &Data) -> DataRef<'_> {
+    match value {
+        Data::Int(value) => DataRef::Int(*value),
+        Data::Float(value) => DataRef::Float(*value),
+        Data::String(text) => DataRef::SharedString(text),
+        Data::Bool(value) => DataRef::Bool(*value),
+        Data::DateTime(moment) => DataRef::DateTime(*moment),
+        Data::DateTimeIso(text) => DataRef::DateTimeIso(text.clone()),
+        Data::DurationIso(text) => DataRef::DurationIso(text.clone()),
+        Data::Error(error) => DataRef::Error(error.clone()),
+        Data::Empty => DataRef::Empty,
+    }
+}
+
+/// Gathers cells into rows.
+struct Rows<'t, F> {
+    take: &'t mut F,
+    row: SheetRow,
+}
+
+impl<'t, F: FnMut(&SheetRow)> Rows<'t, F> {
+    fn new(take: &'t mut F) -> Self {
+        Self {
+            take,
+            row: SheetRow::default(),
+        }
+    }
+
+    fn push(&mut self, row: u32, cell: SheetCell) {
+        let number = u64::from(row) + 1;
+        if self.row.number != number {
+            self.end();
+            self.row.number = number;
+        }
+        self.row.cells.push(cell);
+    }
+
+    fn range(&mut self, range: &calamine::Range<Data>) -> SheetNotes {
+        let (first_row, first_column) = range.start().unwrap_or_default();
+        for (row, column, value) in range.used_cells() {
+            let column = u32::try_from(column)
+                .unwrap_or(u32::MAX)
+                .saturating_add(first_column);
+            let row = u32::try_from(row).unwrap_or(u32::MAX).saturating_add(first_row);
+            if let Some(cell) = SheetCell::of(column, borrowed(value)) {
+                self.push(row, cell);
+            }
+        }
+        SheetNotes::default()
+    }
+
+    /// Hands over the row that was gathered.
+    fn end(&mut self) {
+        if self.row.cells.is_empty() {
+            return;
+        }
+        self.row.cells.sort_by_key(|cell| cell.column);
+        self.row.cells.dedup_by_key(|cell| cell.column);
+        (self.take)(&self.row);
+        self.row.cells.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests;
