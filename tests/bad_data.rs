@@ -292,6 +292,7 @@ fn odd_characters() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "it is a table")]
 fn odd_json() {
     let deep = |depth: usize| format!("[{{\"a\":1}},{}1{}]", "[".repeat(depth), "]".repeat(depth));
     let by_key: Vec<_> = (0..5_000)

@@ -46,7 +46,6 @@ const PENGUINS: &[Answer] = &[
     ("where the masses lie", "body_mass_g int 2700..6300"),
     (
         "how many masses are missing, and how that is written",
-<<<<<<< HEAD
         "body_mass_g int … 2 \"NA\"",
     ),
     (
@@ -56,18 +55,6 @@ const PENGUINS: &[Answer] = &[
     (
         "which species there are",
         "species text … Adelie 152, Gentoo 124, Chinstrap 68",
-=======
-        "body_mass_g int 2700..6300 mean 4201.75",
-    ),
-    ("what a missing value looks like", "2 \"NA\""),
-    (
-        "how many penguins have no sex",
-        "sex text: male 168, female 165; 11 \"NA\"",
-    ),
-    (
-        "which species there are",
-        "species text: Adelie 152, Gentoo 124, Chinstrap 68",
->>>>>>> safety
     ),
     (
         "how a row is written",
@@ -89,12 +76,18 @@ const AIR_QUALITY: &[Answer] = &[
     ("whether rows are empty", "Time text … 6 empty"),
     ("which columns have no name", "(no name) empty … 270 empty"),
     ("how a row is written", "10/03/2004;18.00.00;2,6;1360;150;11,9;"),
+    ("what stands before the decimals", "decimal comma"),
+    ("where the temperatures lie", "T float -200..38,3"),
+    (
+        "from which day on, to which",
+        "Date text … 10/03/2004..26/08/2004",
+    ),
+    ("whether rows repeat", "5 records equal to an earlier one"),
 ];
 const MUNICIPALITIES: &[Answer] = &[
     ("how it is encoded", "encoding=\"latin-1\""),
     ("what separates the fields", "separated by ';'"),
     ("how many rows", "128 rows, 23 columns"),
-<<<<<<< HEAD
     (
         "which codes begin with zeros",
         "Codice Regione text … leading zeros",
@@ -111,19 +104,6 @@ const MUNICIPALITIES: &[Answer] = &[
         "that Naples would be read as missing",
         "Sigla automobilistica text … 1 \"NA\"",
     ),
-=======
-    ("which codes keep their zeros", "Codice Regione text"),
-    ("that they begin with zeros", "leading zeros"),
-    (
-        "what identifies a municipality",
-        "Codice Comune formato alfanumerico text 6 characters unique",
-    ),
-    (
-        "how many have a name in another language",
-        "Denominazione altra lingua text 4..26 characters all different; 105 empty",
-    ),
-    ("that Naples would be read as missing", "1 \"NA\""),
->>>>>>> safety
     (
         "that codes have blanks around them",
         "values with blanks around them in: Progressivo del Comune (2)",
@@ -133,6 +113,10 @@ const MUNICIPALITIES: &[Answer] = &[
         "territoriale sovracomunale \\n(valida a fini statistici) text",
     ),
     ("how a row is written", "01;201;001; 001 ;001001;Agliè;Agliè;;1;"),
+    (
+        "that points in the population may stand between thousands",
+        "Popolazione legale 2011 … thousands",
+    ),
 ];
 const UNEMPLOYMENT: &[Answer] = &[
     ("how it is written", "TSV, 3218 rows, 2 columns"),
@@ -142,37 +126,23 @@ const UNEMPLOYMENT: &[Answer] = &[
 const EARTHQUAKES: &[Answer] = &[
     ("how it is written", "JSON Lines, 60 records"),
     ("where the magnitudes lie", "properties.mag float 0.2..5.6"),
-<<<<<<< HEAD
     ("what identifies an earthquake", "id text … unique"),
     ("how many have no alert", "properties.alert text … 59 \"null\""),
     (
         "which kinds of event",
         "properties.type text … earthquake 57, explosion 3",
-=======
-    (
-        "what identifies an earthquake",
-        "id text 10..12 characters unique",
-    ),
-    (
-        "how many have no alert",
-        "properties.alert text 5 characters all different; 59 \"null\"",
-    ),
-    (
-        "which kinds of event",
-        "properties.type text: earthquake 57, explosion 3",
->>>>>>> safety
     ),
     ("where the coordinates are", "geometry.coordinates[] float"),
     (
         "how a record is written",
         "{\"type\":\"Feature\",\"properties\":{\"mag\":",
     ),
+    ("when they were", "properties.time int … 2018-02-06"),
 ];
 const EXECUTIVE: &[Answer] = &[
     ("how it is written", "JSON array, 80 records"),
     (
         "from when to when they were born",
-<<<<<<< HEAD
         "bio.birthday date 1732-02-22..1984-08-02 … unique",
     ),
     (
@@ -187,16 +157,6 @@ const EXECUTIVE: &[Answer] = &[
     (
         "what identifies a person",
         "id.govtrack int 300008..456876 … unique",
-=======
-        "bio.birthday date 1732-02-22..1984-08-02 unique",
-    ),
-    ("which terms there are", "terms[].type text: prez 69, viceprez 62"),
-    ("when terms began", "terms[].start date 1789-04-21..2025-01-20"),
-    ("how many have a bioguide", "in 67 of 80 records"),
-    (
-        "what identifies a person",
-        "id.govtrack int 300008..456876 unique",
->>>>>>> safety
     ),
 ];
 const BIRDSTRIKES: &[Answer] = &[
@@ -211,10 +171,25 @@ const BIRDSTRIKES: &[Answer] = &[
     ("how many were damaged", "damage bool … False 1128, True 122"),
     ("which sizes", "size string … Small 613, Medium 542, Large 95"),
 ];
+const DEATHS: &[Answer] = &[
+    ("which sheets", "sheet \"arts\""),
+    (
+        "where the other table begins",
+        "sheet \"other\" … header in row 5",
+    ),
+    (
+        "that something stands above it",
+        "sheet \"other\" has rows with values above its table: 4",
+    ),
+    ("where the ages lie", "Age mixed … 41..95"),
+    (
+        "how a row stands in the sheet",
+        "Vera Rubin,scientist,88,TRUE,1928-07-23,2016-12-25",
+    ),
+];
 const ACCESS: &[Answer] = &[
     ("how many lines", "120 lines"),
     (
-<<<<<<< HEAD
         "how every line is built",
         "120x <ip> - - [<time>] \"<method> <path> <protocol>\" <int>",
     ),
@@ -223,8 +198,6 @@ const ACCESS: &[Answer] = &[
         "17/May/2015:10:05:00 +0000..17/May/2015:11:05:59 +0000",
     ),
     (
-=======
->>>>>>> safety
         "how a line is written",
         "83.149.9.216 - - [17/May/2015:10:05:03 +0000] \"GET /",
     ),
@@ -238,6 +211,7 @@ const ACCESS: &[Answer] = &[
 #[case::json_lines("data/earthquakes.jsonl", EARTHQUAKES)]
 #[case::nested_json("data/executive.json", EXECUTIVE)]
 #[case::parquet("data/birdstrikes.parquet", BIRDSTRIKES)]
+#[case::workbook("data/deaths.xlsx", DEATHS)]
 #[case::log("data/access.log", ACCESS)]
 fn a_reader_of_the_context_alone_finds_the_answers(#[case] file: &str, #[case] answers: &[Answer]) {
     let document = look(file);
@@ -248,4 +222,6 @@ fn a_reader_of_the_context_alone_finds_the_answers(#[case] file: &str, #[case] a
         .collect();
     assert!(missing.is_empty(), "not answered: {missing:#?}\n{text}");
     assert!(document["estimatedTokens"].as_u64().unwrap() <= 4000, "{text}");
+    let name = file.rsplit('/').next().unwrap().replace(['.', '-'], "_");
+    insta::assert_snapshot!(name, text);
 }

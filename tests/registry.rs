@@ -13,8 +13,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
+use codegen_operator::pipeline::digest::sha256_hex;
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 const USER: &str = "builder";
 const PASSWORD: &str = "hunter-22-builder";
@@ -137,10 +137,7 @@ fn push_layout(layout: &Path, reference: &str) -> Command {
 }
 
 fn blob(folder: &Path, bytes: &[u8]) -> Value {
-    let hex: String = Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let hex = sha256_hex(bytes);
     fs::write(folder.join("blobs/sha256").join(&hex), bytes).unwrap();
     json!({"digest": format!("sha256:{hex}"), "size": bytes.len()})
 }
@@ -260,10 +257,7 @@ fn a_layout_with_one_forged_blob_uploads_nothing() {
     let registry = Registry::start();
     let folder = tempfile::tempdir().unwrap();
     layout(folder.path(), b"a layer");
-    let hex: String = Sha256::digest(b"a layer")
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let hex = sha256_hex(b"a layer");
     fs::write(folder.path().join("blobs/sha256").join(hex), b"A LAYER").unwrap();
     let output = registry.push(folder.path(), "3f2a", &[]);
     assert_eq!(output.status.code(), Some(1));

@@ -34,7 +34,10 @@ fn rule(case: &Case<'_>) -> Rule {
         2 => Rule::LessThan(number),
         3 => Rule::LessOrEqual(Bound::Moment(text)),
         4 => Rule::Between(number, Bound::Float(1e10)),
-        5 => Rule::Between(Bound::Moment("2026-01-31".into()), Bound::Moment("2026-02-01T12:00Z".into())),
+        5 => Rule::Between(
+            Bound::Moment("2026-01-31".into()),
+            Bound::Moment("2026-02-01T12:00Z".into()),
+        ),
         6 => Rule::Regex(text),
         7 => Rule::IsIn(case.texts.iter().map(ToString::to_string).collect()),
         _ => Rule::NotNull,
@@ -43,7 +46,9 @@ fn rule(case: &Case<'_>) -> Rule {
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut input = Unstructured::new(bytes);
-    let Ok(case) = Case::arbitrary(&mut input) else { return };
+    let Ok(case) = Case::arbitrary(&mut input) else {
+        return;
+    };
     let check = ColumnCheck {
         constraint: 0,
         column: COLUMNS[usize::from(case.column) % COLUMNS.len()].into(),
@@ -51,11 +56,22 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     };
     let source = Source::bytes(input.take_rest());
     let format = FORMATS[usize::from(case.format) % FORMATS.len()];
-    let Ok(report) = evaluate(&source, "out", format, std::slice::from_ref(&check)) else { return };
+    let Ok(report) = evaluate(&source, "out", format, std::slice::from_ref(&check)) else {
+        return;
+    };
     let again = evaluate(&source, "out", format, std::slice::from_ref(&check));
     assert_eq!(again.ok().as_ref(), Some(&report));
-    if let CheckOutcome::Checked { values, violations, first } = &report.results[0].outcome {
+    if let CheckOutcome::Checked {
+        values,
+        violations,
+        first,
+    } = &report.results[0].outcome
+    {
         assert!(violations <= values && first.len() as u64 <= *violations);
-        assert!(first.iter().all(|one| 1 <= one.record && one.record <= report.records));
+        assert!(
+            first
+                .iter()
+                .all(|one| 1 <= one.record && one.record <= report.records)
+        );
     }
 });

@@ -2,7 +2,10 @@
 #![no_main]
 
 use arbitrary::{Arbitrary, Unstructured};
+use codegen_operator::api::common::Exposure;
 use codegen_operator::data::context::render;
+use codegen_operator::data::exposure::{Exposed, ExposedJoins};
+use codegen_operator::data::joins::joins;
 use codegen_operator::pipeline::call::estimate_tokens;
 use codegen_operator_fuzz::described;
 
@@ -11,6 +14,7 @@ struct Case<'a> {
     names: [u8; 2],
     first: &'a [u8],
     budget: u16,
+    level: u8,
     rows: u8,
 }
 
@@ -18,7 +22,9 @@ const FILES: [&str; 5] = ["x.csv", "x.json", "x.jsonl", "x.log", "x.bin"];
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut input = Unstructured::new(bytes);
-    let Ok(case) = Case::arbitrary(&mut input) else { return };
+    let Ok(case) = Case::arbitrary(&mut input) else {
+        return;
+    };
     let parts = [case.first, input.take_rest()];
     let files = case.names.map(|name| FILES[usize::from(name) % FILES.len()]);
     let profiles: Vec<_> = parts
@@ -28,7 +34,18 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         .collect();
     // Fewer tokens than this hold no more than the marker that says so.
     let budget = u64::from(case.budget).max(40);
-    let context = render(&profiles, budget, usize::from(case.rows));
+    let level = Exposure::ALL[usize::from(case.level) % Exposure::ALL.len()];
+    let joins = ExposedJoins::new(joins(&profiles), &profiles, level);
+    let samples: Vec<_> = profiles
+        .into_iter()
+        .map(|profile| Exposed::new(profile, level))
+        .collect();
+    let context = render(&samples, &joins, budget, usize::from(case.rows));
     assert_eq!(context.estimated_tokens, estimate_tokens(&context.text));
-    assert!(context.estimated_tokens <= budget, "{} tokens allowed\n{}", budget, context.text);
+    assert!(
+        context.estimated_tokens <= budget,
+        "{} tokens allowed\n{}",
+        budget,
+        context.text
+    );
 });

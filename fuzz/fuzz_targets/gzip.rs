@@ -8,7 +8,9 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let Some((kind, bytes)) = bytes.split_first() else { return };
+    let Some((kind, bytes)) = bytes.split_first() else {
+        return;
+    };
     if kind % 2 == 0 {
         whole(bytes, "x.csv.gz");
         return;

@@ -27,7 +27,9 @@ const DECLARED: [&str; 16] = [
 ];
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let Some((kind, bytes)) = bytes.split_first() else { return };
+    let Some((kind, bytes)) = bytes.split_first() else {
+        return;
+    };
     let declared = DECLARED[usize::from(*kind) % DECLARED.len()];
     let output: Output = serde_json::from_str(declared).expect("a declared output");
     let content = OutputContent::File(BASE64_STANDARD.encode(bytes));

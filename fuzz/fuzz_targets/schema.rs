@@ -18,10 +18,17 @@ struct Case<'a> {
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut input = Unstructured::new(bytes);
-    let Ok(case) = Case::arbitrary(&mut input) else { return };
+    let Ok(case) = Case::arbitrary(&mut input) else {
+        return;
+    };
     let file = if case.is_json { "x.jsonl" } else { "x.csv" };
-    let Some(profile) = described(input.take_rest(), file) else { return };
-    let columns = profile.tables().flat_map(|table| &table.columns).map(|column| column.name.clone());
+    let Some(profile) = described(input.take_rest(), file) else {
+        return;
+    };
+    let columns = profile
+        .tables()
+        .flat_map(|table| &table.columns)
+        .map(|column| column.name.clone());
     let rules = [
         Rule::Regex(case.pattern.to_owned()),
         Rule::IsIn(case.values.iter().map(ToString::to_string).collect()),
@@ -31,7 +38,13 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     ];
     let checks: Vec<ColumnCheck> = columns
         .chain([case.pattern.to_owned()])
-        .flat_map(|column| rules.clone().map(|rule| ColumnCheck { constraint: 0, column: column.clone(), rule }))
+        .flat_map(|column| {
+            rules.clone().map(|rule| ColumnCheck {
+                constraint: 0,
+                column: column.clone(),
+                rule,
+            })
+        })
         .take(60)
         .collect();
     let schemas: Vec<_> = infer_all(&profile, &checks);

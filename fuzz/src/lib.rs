@@ -1,7 +1,9 @@
 //! What every target checks, whatever the bytes.
 
+use codegen_operator::api::common::Exposure;
 use codegen_operator::data::context::render;
 use codegen_operator::data::describe::{Options, describe_source};
+use codegen_operator::data::exposure::{Exposed, ExposedJoins};
 use codegen_operator::data::profile::SampleProfile;
 use codegen_operator::data::schema::infer;
 use codegen_operator::data::schema::pandera::to_pandera;
@@ -33,11 +35,18 @@ pub fn described(bytes: &[u8], file_name: &str) -> Option<SampleProfile> {
 
 /// Everything that is printed of a profile keeps its bounds.
 pub fn printed(profile: &SampleProfile) {
-    let profiles = std::slice::from_ref(profile);
-    for budget in BUDGETS {
-        let context = render(profiles, budget, 20);
-        assert!(estimate_tokens(&context.text) <= budget, "{} tokens allowed\n{}", budget, context.text);
-        assert_eq!(context, render(profiles, budget, 20));
+    for level in Exposure::ALL {
+        let samples = [Exposed::new(profile.clone(), level)];
+        for budget in BUDGETS {
+            let print = || render(&samples, &ExposedJoins::default(), budget, 20);
+            let context = print();
+            assert!(
+                estimate_tokens(&context.text) <= budget,
+                "{budget} tokens allowed\n{}",
+                context.text
+            );
+            assert_eq!(context, print());
+        }
     }
     for remark in &profile.remarks {
         assert!(!remark.is_empty() && !remark.contains('\n'), "{remark:?}");

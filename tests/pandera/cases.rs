@@ -56,6 +56,7 @@ fn text_rules(column: &str) -> Vec<(&str, Rule)> {
     ]
 }
 
+#[expect(clippy::too_many_lines, reason = "it is a table")]
 fn tables() -> Vec<Case> {
     let numbers = |name, text: &str| Case::new(name, "x.csv", text.as_bytes(), number_rules("a"));
     let dates = |name, text: &str| Case::new(name, "x.csv", text.as_bytes(), date_rules("a"));
@@ -201,6 +202,7 @@ fn tables() -> Vec<Case> {
     ]
 }
 
+#[expect(clippy::too_many_lines, reason = "it is a table")]
 fn documents() -> Vec<Case> {
     let both = |name: &str, values: &[&str], rules: fn(&'static str) -> Vec<(&'static str, Rule)>| {
         let records: Vec<String> = values

@@ -49,9 +49,7 @@ fn check_column(rows: &[Vec<String>], position: usize, built: &Built) {
     for (text, count) in &column.top {
         assert_eq!(
             Some(count),
-            worth(text)
-                .and_then(|value| counts.get(value.as_str()))
-                .as_deref()
+            worth(text).and_then(|value| counts.get(value.as_str()))
         );
     }
     if let Some((_, most)) = column.top.first() {

@@ -37,7 +37,7 @@ impl Names {
             {
                 Self::Numbered
             }
-            Layout::Delimited { .. } | Layout::Sheet { .. } | Layout::Parquet { header: Some(_), .. } => {
+            Layout::Delimited { .. } | Layout::Parquet { header: Some(_), .. } | Layout::Sheet { .. } => {
                 Self::All
             }
             // The schema names the columns; only what is no path of it can be the key of a map.

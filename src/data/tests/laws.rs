@@ -202,9 +202,10 @@ fn a_file_that_changes_between_two_passes_is_an_error() {
 
 #[test]
 fn numbers_as_keys_do_not_fill_the_memory() {
-    let text: String = (0..3_000)
-        .map(|key| format!("{{\"k{key}\":{{\"x\":{{\"y{key}\":1}}}}}}\n"))
+    let lines: Vec<_> = (0..3_000)
+        .map(|key| format!("{{\"k{key}\":{{\"x\":{{\"y{key}\":1}}}}}}"))
         .collect();
+    let text = lines.join("\n");
     let found = profile(text.as_bytes(), "x.jsonl");
     let table = found.tables().next().unwrap();
     let names: Vec<_> = table.columns.iter().map(|column| column.name.as_str()).collect();

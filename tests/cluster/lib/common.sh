@@ -3,6 +3,8 @@
 # shellcheck disable=SC2034 # the other parts use them
 
 set -euo pipefail
+# Where the programs of the system's administrator are, which not every user's path has.
+PATH="$PATH:/usr/sbin:/sbin"
 
 HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 # One name for all that is visible outside of the cluster: network interface, nft table, cgroup, kind cluster.

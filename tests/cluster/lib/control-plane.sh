@@ -41,7 +41,7 @@ wait_for_api_server() { wait_for 120 "the API server is ready" kube-apiserver ow
 start_controllers() {
   start kube-controller-manager "$RUN/bin/kube-controller-manager" --kubeconfig "$RUN/kubeconfigs/controller-manager" \
     --bind-address "$NODE_IP" --cert-dir "$RUN/certificates" --leader-elect=false --use-service-account-credentials \
-    --flex-volume-plugin-dir "$RUN/kubelet/volume-plugins" \
+    --flex-volume-plugin-dir "$RUN/disk/kubelet/volume-plugins" \
     --service-account-private-key-file "$RUN/certificates/service-account.key" --root-ca-file "$RUN/certificates/ca.crt"
   start kube-scheduler "$RUN/bin/kube-scheduler" --kubeconfig "$RUN/kubeconfigs/scheduler" \
     --bind-address "$NODE_IP" --cert-dir "$RUN/certificates" --leader-elect=false

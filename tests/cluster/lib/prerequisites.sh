@@ -4,7 +4,7 @@
 
 UNPACKED="runc docker-registry containernetworking-plugins"
 declare -A INSTALLED=([iptables]=iptables [nft]=nftables [skopeo]=skopeo [umoci]=umoci [debootstrap]=debootstrap [openssl]=openssl
-  [nsenter]=util-linux [ip]=iproute2 [perl]=perl-base [curl]=curl)
+  [nsenter]=util-linux [ip]=iproute2 [perl]=perl-base [curl]=curl [mkfs.ext4]=e2fsprogs)
 
 apt() {
   DEBIAN_FRONTEND=noninteractive logged apt apt-get -o Acquire::Retries=5 -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 \

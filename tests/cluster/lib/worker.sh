@@ -10,11 +10,11 @@ start_containerd() {
   # which the kubelet has reported the address: too late for the first packets.
   cat >"$RUN/config/containerd.toml" <<TOML
 version = 3
-root = "$RUN/containerd/root"
+root = "$RUN/disk/containerd"
 state = "$RUN/containerd/state"
 [grpc]
   address = "$RUN/containerd.sock"
-# Else the end of every container writes the whole disk's unwritten pages, those of other programs too.
+# Else the end of every container writes all pages of the disk that are not written yet.
 [plugins."io.containerd.snapshotter.v1.overlayfs"]
   mount_options = ["volatile"]
 [plugins."io.containerd.internal.v1.opt"]
@@ -104,7 +104,7 @@ cgroupRoot: /$NAME
 failCgroupV1: false
 failSwapOn: false
 podLogsDir: $RUN/pod-logs
-volumePluginDir: $RUN/kubelet/volume-plugins
+volumePluginDir: $RUN/disk/kubelet/volume-plugins
 podPidsLimit: 1024
 serializeImagePulls: false
 # The machine's disk and memory are shared: a test Pod is not evicted because others fill them.
@@ -112,7 +112,7 @@ imageGCHighThresholdPercent: 100
 evictionHard: {memory.available: 100Mi, nodefs.available: 1%, imagefs.available: 1%, nodefs.inodesFree: 1%}
 YAML
   start kubelet env "PATH=$RUN/bin:$PATH" "$RUN/bin/kubelet" --config "$RUN/config/kubelet.yaml" \
-    --kubeconfig "$RUN/kubeconfigs/kubelet" --root-dir "$RUN/kubelet" --cert-dir "$certificates" \
+    --kubeconfig "$RUN/kubeconfigs/kubelet" --root-dir "$RUN/disk/kubelet" --cert-dir "$certificates" \
     --hostname-override "$NAME" --node-ip "$NODE_IP"
 }
 

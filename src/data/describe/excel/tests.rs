@@ -14,7 +14,13 @@ fn profile(bytes: &[u8], file_name: &str) -> SampleProfile {
 }
 
 fn context(profile: SampleProfile) -> String {
-    render(&[Exposed::new(profile, Exposure::Rows)], &ExposedJoins::default(), 4_000, 100).text
+    render(
+        &[Exposed::new(profile, Exposure::Rows)],
+        &ExposedJoins::default(),
+        4_000,
+        100,
+    )
+    .text
 }
 
 /// A workbook with a sheet of titles, gaps and errors, an empty one and a hidden one.
