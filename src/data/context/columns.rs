@@ -145,7 +145,13 @@ fn statistics(column: &ColumnProfile) -> String {
 
 /// Range, and of numbers that are no key mean and quartiles.
 fn number_words(numbers: &NumberStats, column: &ColumnProfile) -> String {
-    let range = format!(" {}..{}", numbers.min, numbers.max);
+    // Two points before `.5` would be three.
+    let to = if numbers.max.starts_with('.') {
+        " to "
+    } else {
+        ".."
+    };
+    let range = format!(" {}{to}{}", numbers.min, numbers.max);
     let is_whole = column.type_ == ColumnType::Int;
     if is_whole && (column.times.is_some() || (column.is_unique && is_dense(numbers))) {
         return range;
