@@ -44,7 +44,7 @@ fn rule(case: &Case<'_>) -> Rule {
     }
 }
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+codegen_operator_fuzz::target!(|bytes| {
     let mut input = Unstructured::new(bytes);
     let Ok(case) = Case::arbitrary(&mut input) else {
         return;

@@ -20,7 +20,7 @@ struct Case<'a> {
 
 const FILES: [&str; 5] = ["x.csv", "x.json", "x.jsonl", "x.log", "x.bin"];
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+codegen_operator_fuzz::target!(|bytes| {
     let mut input = Unstructured::new(bytes);
     let Ok(case) = Case::arbitrary(&mut input) else {
         return;

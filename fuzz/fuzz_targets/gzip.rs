@@ -7,7 +7,7 @@ use codegen_operator_fuzz::whole;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+codegen_operator_fuzz::target!(|bytes| {
     let Some((kind, bytes)) = bytes.split_first() else {
         return;
     };

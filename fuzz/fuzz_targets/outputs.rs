@@ -26,7 +26,7 @@ const DECLARED: [&str; 16] = [
     r#"{"name":"o","type":"File","format":"Binary"}"#,
 ];
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+codegen_operator_fuzz::target!(|bytes| {
     let Some((kind, bytes)) = bytes.split_first() else {
         return;
     };

@@ -3,4 +3,4 @@
 
 use codegen_operator_fuzz::whole;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| whole(bytes, "x.parquet"));
+codegen_operator_fuzz::target!(|bytes| whole(bytes, "x.parquet"));

@@ -16,7 +16,7 @@ struct Case<'a> {
     is_json: bool,
 }
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+codegen_operator_fuzz::target!(|bytes| {
     let mut input = Unstructured::new(bytes);
     let Ok(case) = Case::arbitrary(&mut input) else {
         return;

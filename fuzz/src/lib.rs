@@ -1,5 +1,10 @@
 //! What every target checks, whatever the bytes.
 
+use std::cell::RefCell;
+use std::panic::{self, AssertUnwindSafe};
+use std::process;
+use std::sync::Once;
+
 use codegen_operator::api::common::Exposure;
 use codegen_operator::data::context::render;
 use codegen_operator::data::describe::{Options, describe_source};
@@ -9,6 +14,33 @@ use codegen_operator::data::schema::infer;
 use codegen_operator::data::schema::pandera::to_pandera;
 use codegen_operator::data::source::Source;
 use codegen_operator::pipeline::call::estimate_tokens;
+
+/// A target whose parsers may catch panics of the crates below them: only one that nobody catches is a fault.
+#[macro_export]
+macro_rules! target {
+    (|$bytes:ident| $body:expr) => {
+        libfuzzer_sys::fuzz_target!(|$bytes: &[u8]| $crate::surviving(|| $body));
+    };
+}
+
+thread_local! {
+    static LAST_PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Runs a target; a panic that comes out of it ends the process with its message.
+pub fn surviving(run: impl FnOnce()) {
+    // The fuzzer's own hook ends the process before anybody can catch.
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        panic::set_hook(Box::new(|panic| {
+            LAST_PANIC.with_borrow_mut(|last| *last = panic.to_string());
+        }));
+    });
+    if panic::catch_unwind(AssertUnwindSafe(run)).is_err() {
+        LAST_PANIC.with_borrow(|last| eprintln!("{last}"));
+        process::abort();
+    }
+}
 
 /// Budgets to which a context is cut.
 pub const BUDGETS: [u64; 3] = [60, 700, 6_000];
