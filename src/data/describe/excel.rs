@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::data::DataError;
-use crate::data::column::cell::{Cell, has_leading_zero, parse_number};
+use crate::data::column::cell::{Cell, has_leading_zero, parse_decimal};
 use crate::data::format::excel::{
     Header, Package, SheetCell, SheetNotes, SheetRow, Tabular, Visit, Workbook, WorkbookError,
 };
@@ -272,7 +272,7 @@ impl Visit for SheetTable {
                 has_errors = true;
             }
             let is_numeric =
-                cell.is_text() && (parse_number(&cell.text).is_some() || has_leading_zero(&cell.text));
+                cell.is_text() && (parse_decimal(&cell.text, b'.').is_some() || has_leading_zero(&cell.text));
             self.numeric_texts[position] += u64::from(is_numeric);
             push_field(&mut self.line, &cell.text);
             self.builder.cell(position, found, &cell.text);
