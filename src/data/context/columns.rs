@@ -143,8 +143,12 @@ fn statistics(column: &ColumnProfile) -> String {
     text + unique
 }
 
-/// Range, and of numbers that are no key mean and quartiles.
+/// Range, and of numbers that are no key mean and quartiles; of few whole numbers, which are often codes, how many of each.
 fn number_words(numbers: &NumberStats, column: &ColumnProfile) -> String {
+    let shown = column.top.len().min(SHOWN_VALUES) as u64;
+    if column.type_ == ColumnType::Int && column.distinct == DistinctCount::Exact(shown) {
+        return top_values(column);
+    }
     // Two points before `.5` would be three.
     let to = if numbers.max.starts_with('.') {
         " to "
@@ -295,9 +299,11 @@ fn top_values(column: &ColumnProfile) -> String {
     let value = |(value, count): &(String, u64)| format!("{} {count}", shown_value(value));
     let shown: Vec<_> = column.top.iter().take(SHOWN_VALUES).map(value).collect();
     let distinct = match column.distinct {
-        DistinctCount::Exact(count) if count > shown.len() as u64 => format!(" {count} distinct, most often"),
+        DistinctCount::Exact(count) if count > shown.len() as u64 => {
+            format!("; {count} distinct, most often")
+        }
         DistinctCount::Exact(_) => String::new(),
-        DistinctCount::About(count) => format!(" ≈{count} ±3% distinct, often"),
+        DistinctCount::About(count) => format!("; ≈{count} ±3% distinct, often"),
     };
     format!("{distinct}: {}", shown.join(", "))
 }
