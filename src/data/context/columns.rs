@@ -161,14 +161,14 @@ fn number_words(numbers: &NumberStats, column: &ColumnProfile) -> String {
         return range;
     }
     let number = |value| format_number(value, numbers.decimals);
-    let quartiles = &numbers.quartiles;
+    let mean = format!("{range} mean {}", number(numbers.mean));
+    let Some(quartiles) = &numbers.quartiles else {
+        return mean;
+    };
     let about = if quartiles.is_exact { "" } else { "≈" };
     let [lower, median, upper] = [quartiles.lower, quartiles.median, quartiles.upper]
         .map(|value| number(round_estimate(value, quartiles)));
-    format!(
-        "{range} mean {} quartiles {about}{lower}/{median}/{upper}",
-        number(numbers.mean)
-    )
+    format!("{mean} quartiles {about}{lower}/{median}/{upper}")
 }
 
 /// Whether whole numbers that are unique leave few gaps, as numbers of records do: then their range says all.
@@ -241,7 +241,7 @@ fn text_words(column: &ColumnProfile) -> String {
         _ if column.is_unique => " unique".to_owned(),
         DistinctCount::Exact(count) if count == column.values => " all different".to_owned(),
         DistinctCount::Exact(count) => format!(" {count} distinct"),
-        DistinctCount::About(count) => format!(" ≈{count} ±3% distinct"),
+        DistinctCount::About(count) => format!(" ≈{count} ±6% distinct"),
     };
     format!("{lengths}{patterns}{distinct}")
 }
@@ -303,7 +303,7 @@ fn top_values(column: &ColumnProfile) -> String {
             format!("; {count} distinct, most often")
         }
         DistinctCount::Exact(_) => String::new(),
-        DistinctCount::About(count) => format!("; ≈{count} ±3% distinct, often"),
+        DistinctCount::About(count) => format!("; ≈{count} ±6% distinct, often"),
     };
     format!("{distinct}: {}", shown.join(", "))
 }
