@@ -108,7 +108,7 @@ fn the_demo_fails_a_test_first_and_says_why_and_what_it_fixed() {
     assert!(summary.contains("Adelie,151,3700.7"), "{summary}");
     let schemas = std::fs::read_to_string(output.path().join("schemas.py")).unwrap();
     assert!(
-        schemas.contains("penguins_constraints = pa.DataFrameSchema("),
+        schemas.contains("measurements_constraints = pa.DataFrameSchema("),
         "{schemas}"
     );
     assert!(output.path().join("solution.py").exists());

@@ -7,6 +7,7 @@
 )]
 
 use std::fs;
+use std::io::{self, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -36,14 +37,18 @@ impl Drop for Registry {
 }
 
 impl Registry {
+    /// A port that is free now may be taken before the registry has it: then another one is tried.
     fn start() -> Self {
+        (0..5)
+            .find_map(|_| Self::try_start())
+            .expect("the registry does not start: its log stands above")
+    }
+
+    fn try_start() -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
-        let port = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
-        let host = format!("127.0.0.1:{port}");
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let host = listener.local_addr().unwrap().to_string();
+        drop(listener);
         fs::write(folder.path().join("htpasswd"), HTPASSWD).unwrap();
         let storage = folder.path().join("storage");
         let config = json!({
@@ -67,19 +72,27 @@ impl Registry {
             folder,
             process,
         };
-        registry.wait();
-        registry
+        registry.has_started().then_some(registry)
     }
 
-    fn wait(&mut self) {
+    /// Whether it listens; waits until it does or has ended.
+    fn has_started(&mut self) -> bool {
         let deadline = Instant::now() + START;
-        while TcpStream::connect(&self.host).is_err() {
-            let ended = self.process.try_wait().unwrap();
-            assert!(
-                ended.is_none() && Instant::now() < deadline,
-                "the registry did not start: {}",
-                fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
-            );
+        loop {
+            let is_up = TcpStream::connect(&self.host).is_ok();
+            let has_ended = self.process.try_wait().unwrap().is_some();
+            if is_up && !has_ended {
+                return true;
+            }
+            if has_ended || Instant::now() > deadline {
+                let log = fs::read_to_string(self.folder.path().join("log"));
+                let _ = writeln!(
+                    io::stderr(),
+                    "the registry at {} did not start: {log:?}",
+                    self.host
+                );
+                return false;
+            }
             std::thread::yield_now();
         }
     }
@@ -309,13 +322,10 @@ fn a_registry_that_nobody_knows_is_a_configuration_error_that_names_it() {
 fn a_registry_that_does_not_answer_is_tried_again_and_then_an_infrastructure_error() {
     let folder = tempfile::tempdir().unwrap();
     layout(folder.path(), b"a layer");
-    // Nobody listens on a port that was given out and taken back.
-    let port = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
-    let host = format!("127.0.0.1:{port}");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    // Takes every connection and says nothing; ends with the process.
+    std::thread::spawn(move || listener.incoming().for_each(drop));
     let output = push_layout(folder.path(), &format!("{host}/environments:3f2a"))
         .args(["--insecure-registry", &host])
         .output()

@@ -1,4 +1,4 @@
-//! Any rule on any bytes: records are counted alike by checks and description.
+//! Any rule on any bytes: no more violations than values, and the same report twice.
 #![no_main]
 
 use arbitrary::{Arbitrary, Unstructured};

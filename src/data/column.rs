@@ -124,7 +124,7 @@ impl Column {
         let is_new_kind = self.kinds[kind as usize] == 0;
         self.kinds[kind as usize] += 1;
         self.padded += u64::from(text.len() != text.trim_ascii().len());
-        let hash = hash(cell);
+        let hash = hash(cell, text);
         let is_new_value = self.distinct.push(hash, text, kind == Kind::Text);
         let mut seen = Seen {
             hash,
@@ -398,9 +398,13 @@ pub(crate) const fn mix(hash: u64, place: u64) -> u64 {
     (mixed ^ (mixed >> 29)).wrapping_mul(0x94d0_49bb_1331_11eb) ^ (mixed >> 32)
 }
 
-/// Equal values hash alike whatever their spelling (`1`, `1.0`, `TRUE`, `true`); 0 is kept for missing ones.
-pub(crate) fn hash(cell: Cell<'_>) -> u64 {
+/// Equal values hash alike whatever their spelling (`1`, `1.0`, `TRUE`, `true`), and values of more digits than a number holds
+/// by their spelling; 0 is kept for missing ones.
+pub(crate) fn hash(cell: Cell<'_>, text: &str) -> u64 {
     let hash = match cell {
+        Cell::Float(_) | Cell::Datetime { .. } if loses_digits(cell, text) => {
+            xxh3_64_with_seed(text.trim_ascii().as_bytes(), 8)
+        }
         Cell::Null(_) => 0,
         Cell::Int(value) => xxh3_64_with_seed(&value.to_le_bytes(), 1),
         Cell::Uint(value) => xxh3_64_with_seed(&value.to_le_bytes(), 7),
@@ -415,6 +419,26 @@ pub(crate) fn hash(cell: Cell<'_>) -> u64 {
         Cell::Text(text) => xxh3_64_with_seed(text.as_bytes(), 5),
     };
     hash.max(1)
+}
+
+/// Whether a number has more significant digits than it keeps, or a moment more than microseconds.
+fn loses_digits(cell: Cell<'_>, text: &str) -> bool {
+    // As many digits as any number keeps, and as a moment in microseconds with zone has at least.
+    if text.len() <= 16 {
+        return false;
+    }
+    let digits = |text: &str| text.bytes().filter(u8::is_ascii_digit).count();
+    match cell {
+        Cell::Float(_) => {
+            let mantissa = text.split(['e', 'E']).next().unwrap_or(text).trim_ascii();
+            let significant = mantissa.trim_start_matches(['-', '+', '0', '.', ',']);
+            digits(significant.trim_end_matches('0')) > 15
+        }
+        Cell::Datetime { .. } => text
+            .split_once(['.', ','])
+            .is_some_and(|(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count() > 6),
+        _ => false,
+    }
 }
 
 /// Hash of a text's shape: runs of letters, of digits and of blanks each count as one, other characters as they are.

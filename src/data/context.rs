@@ -93,8 +93,12 @@ pub fn render(samples: &[Exposed], joins: &ExposedJoins, max_tokens: u64, max_ro
         let first = smaller.partition_point(|detail| !fits(detail));
         smaller.get(first).or(smaller.last()).copied().unwrap_or(full)
     };
-    let (text, cut) = print(samples, joins, detail, full);
+    let (text, mut cut) = print(samples, joins, detail, full);
+    let length = text.len();
     let text = cut_to_budget(text, max_tokens);
+    if text.len() < length {
+        cut.push("the end of the text".to_owned());
+    }
     Context {
         estimated_tokens: estimate_tokens(&text),
         text,
@@ -187,7 +191,7 @@ fn print_sample(text: &mut String, profile: &SampleProfile, detail: Detail, full
             let _ = writeln!(text, "{kind}, {}, {bytes} bytes", counted(lines.lines, "line"));
             print_remarks(text, &profile.remarks);
             print_lines(text, lines, detail);
-            Vec::new()
+            lines_left_out(text, profile, detail, full)
         }
         Content::Opaque(what) => {
             let _ = writeln!(text, "{what}, {bytes} bytes");
@@ -195,6 +199,17 @@ fn print_sample(text: &mut String, profile: &SampleProfile, detail: Detail, full
             Vec::new()
         }
     }
+}
+
+/// Says how many lines or patterns were left out, and returns it.
+fn lines_left_out(text: &mut String, profile: &SampleProfile, detail: Detail, full: Detail) -> Vec<String> {
+    let wanted = full.rows.min(shown_rows(profile));
+    if detail.rows >= wanted {
+        return Vec::new();
+    }
+    let left_out = format!("{} of {wanted} example lines", wanted - detail.rows);
+    let _ = writeln!(text, "Left out to keep the budget: {left_out}.");
+    vec![left_out]
 }
 
 /// Prints a table below its heading; returns what was left out.

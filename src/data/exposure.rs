@@ -26,6 +26,9 @@ use names::{Names, hidden_names, without_remarks_on};
 /// So many rows share a value before it is told without its row, and so many values stand behind a statistic.
 pub const FEWEST_ROWS: u64 = 5;
 
+/// Of fewer values, extremes and quartiles are nearly all of them.
+const FEWEST_FOR_QUARTILES: u64 = 20;
+
 /// A sample's profile with no more in it than a level lets through.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exposed {
@@ -239,7 +242,10 @@ fn reduced_column(column: ColumnProfile, level: Exposure) -> ColumnProfile {
         top,
         value_hashes: _,
     } = column;
-    let is_shared = |(_, count): &(String, u64)| *count >= FEWEST_ROWS;
+    // A list holds many values in one row: how often one stands there says nothing of how many rows share it.
+    let is_list = name.contains("[]");
+    let is_of_rows = present.is_none_or(|present| present >= FEWEST_ROWS);
+    let is_shared = |(_, count): &(String, u64)| *count >= FEWEST_ROWS && !is_list;
     let told = patterns.iter().filter(|pattern| is_shared(pattern)).count();
     let has_more_patterns = has_more_patterns || told < patterns.len();
     let patterns = patterns
@@ -259,12 +265,16 @@ fn reduced_column(column: ColumnProfile, level: Exposure) -> ColumnProfile {
         padded,
         distinct,
         is_unique,
-        numbers: numbers.and_then(reduced_numbers),
-        style: style.filter(|_| values >= FEWEST_ROWS).map(reduced_style),
-        times: times.and_then(reduced_times),
+        numbers: numbers.filter(|_| is_of_rows).and_then(reduced_numbers),
+        style: style
+            .filter(|_| values >= FEWEST_ROWS && is_of_rows)
+            .map(reduced_style),
+        times: times.filter(|_| is_of_rows).and_then(reduced_times),
         patterns,
         has_more_patterns,
-        lengths: lengths.filter(|_| values >= FEWEST_ROWS).map(reduced_lengths),
+        lengths: lengths
+            .filter(|_| values >= FEWEST_ROWS && is_of_rows)
+            .map(reduced_lengths),
         top: top.into_iter().filter(is_shared).collect(),
         value_hashes: ValueHashes::default(),
     };
@@ -319,13 +329,7 @@ fn reduced_numbers(numbers: NumberStats) -> Option<NumberStats> {
         min,
         max,
         mean,
-        quartiles:
-            Quartiles {
-                lower,
-                median,
-                upper,
-                is_exact,
-            },
+        quartiles,
         decimals,
         histogram: _,
     } = numbers;
@@ -334,15 +338,27 @@ fn reduced_numbers(numbers: NumberStats) -> Option<NumberStats> {
         min,
         max,
         mean,
-        quartiles: Quartiles {
-            lower,
-            median,
-            upper,
-            is_exact,
-        },
+        quartiles: quartiles
+            .filter(|_| count >= FEWEST_FOR_QUARTILES)
+            .map(reduced_quartiles),
         decimals,
         histogram: Vec::new(),
     })
+}
+
+fn reduced_quartiles(quartiles: Quartiles) -> Quartiles {
+    let Quartiles {
+        lower,
+        median,
+        upper,
+        is_exact,
+    } = quartiles;
+    Quartiles {
+        lower,
+        median,
+        upper,
+        is_exact,
+    }
 }
 
 fn reduced_style(style: NumberStyle) -> NumberStyle {

@@ -162,6 +162,12 @@ fn join(one: &Candidate<'_>, other: &Candidate<'_>) -> Option<JoinProfile> {
         return None;
     }
     let same_name = has_same_name(one, other);
+    let may_be_evident = (same_name && (one.column.is_unique || other.column.is_unique))
+        || is_telling(one.column, other.column.is_unique)
+        || is_telling(other.column, one.column.is_unique);
+    if !may_be_evident {
+        return None;
+    }
     let fewest = FEWEST_SHARED[usize::from(!same_name)];
     let overlap = overlap(one.hashes, other.hashes, fewest)?;
     // The column that refers holds values of the other; of two equal ones it is the one that repeats them.

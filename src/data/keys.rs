@@ -14,8 +14,8 @@ const EXPECTED_REPETITIONS: f64 = 4.0;
 const TOLD_PAIRS: usize = 3;
 
 /// Hashes of everything that may be unique.
-#[derive(Default)]
 pub struct Keys {
+    most: usize,
     columns: Vec<Log>,
     records: Log,
     pairs: Vec<Pair>,
@@ -90,7 +90,26 @@ impl Log {
     }
 }
 
+impl Default for Keys {
+    fn default() -> Self {
+        Self::keeping(MOST_HASHES)
+    }
+}
+
 impl Keys {
+    /// Keeps at most `most` hashes.
+    fn keeping(most: usize) -> Self {
+        Self {
+            most,
+            columns: Vec::new(),
+            records: Log::default(),
+            pairs: Vec::new(),
+            current: Vec::new(),
+            ended: 0,
+            kept: 0,
+        }
+    }
+
     /// Takes in a value of the current record by its hash, 0 where it is missing.
     pub fn push(&mut self, column: usize, hash: u64, state: Uniqueness) {
         if self.columns.len() <= column {
@@ -109,7 +128,7 @@ impl Keys {
         }
         log.hashes.push(hash);
         self.kept += 1;
-        if self.kept >= MOST_HASHES {
+        if self.kept >= self.most {
             if state.is_proven {
                 self.kept -= self.columns[column].forget();
             } else {
@@ -141,7 +160,7 @@ impl Keys {
         }
         self.end_pairs();
         self.current.fill(0);
-        if self.kept >= MOST_HASHES {
+        if self.kept >= self.most {
             self.make_room();
         }
     }
@@ -159,6 +178,7 @@ impl Keys {
                 }
             }
         }
+        self.pairs.retain(|pair| !pair.log.is_lost);
         for Pair { columns, log } in &mut self.pairs {
             let (first, second) = (self.current[columns.0], self.current[columns.1]);
             if first == 0 || second == 0 {
@@ -202,10 +222,10 @@ impl Keys {
                 self.kept -= log.forget();
             }
         }
-        if self.kept * 4 >= MOST_HASHES * 3 {
+        if self.kept * 4 >= self.most * 3 {
             self.kept -= self.records.forget();
         }
-        if self.kept * 4 >= MOST_HASHES * 3 {
+        if self.kept * 4 >= self.most * 3 {
             let logs = self
                 .columns
                 .iter_mut()
@@ -274,6 +294,7 @@ pub enum RecordHash {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::data::column::cell::Cell;
     use crate::data::rows::{Built, TableBuilder};
 
@@ -338,6 +359,40 @@ mod tests {
         let by_chance = [["a", "1"], ["a", "2"], ["b", "1"], ["c", "3"]];
         let by_chance = by_chance.into_iter().map(|row| row.map(str::to_owned).to_vec());
         assert_eq!(table(2, by_chance).keys.len(), 0);
+    }
+
+    #[test]
+    fn beyond_the_bound_nothing_is_claimed_and_little_is_kept() {
+        let state = |may_be_unique| Uniqueness {
+            may_be_unique,
+            is_proven: false,
+            is_decimal: false,
+        };
+        for columns in 1..=3 {
+            let mut keys = Keys::keeping(1_000);
+            for record in 0..5_000u64 {
+                for column in 0..columns {
+                    keys.push(column, mix(record, 1) | 1, state(true));
+                }
+                keys.end_record(RecordHash::OfValues);
+                let kept = keys.columns.iter().map(|log| log.hashes.len()).sum::<usize>()
+                    + keys.records.hashes.len()
+                    + keys.pairs.iter().map(|pair| pair.log.hashes.len()).sum::<usize>();
+                assert_eq!(kept, keys.kept);
+                assert!(kept <= 1_000 + columns + 1, "{kept}");
+            }
+            let candidate = KeyCandidate {
+                is_unique: false,
+                is_whole: true,
+                is_discrete: true,
+                distinct: 5_000,
+            };
+            let found = keys.finish(&vec![candidate; columns]);
+            assert_eq!(
+                (found.unique.contains(&true), found.pairs.len(), found.duplicates),
+                (false, 0, None)
+            );
+        }
     }
 
     #[test]

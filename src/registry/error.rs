@@ -63,7 +63,7 @@ pub enum RegistryError {
     },
     /// What the registry holds afterwards is not what was pushed.
     #[error(
-        "{reference} has the digest {found} after {pushed} was pushed: someone else pushed it at the same time"
+        "{reference} has the digest {found:?} after {pushed} was pushed: someone else changed the tag at the same time"
     )]
     Overtaken {
         /// The reference.
@@ -98,7 +98,8 @@ impl RegistryError {
     pub(super) fn of(registry: &str, what: &str, error: &OciDistributionError) -> Self {
         let (registry, what) = (registry.to_owned(), what.to_owned());
         let reason = reason(error);
-        if reason.contains("dns error") {
+        // A resolver that fails for now says nothing of the name.
+        if reason.contains("dns error") && !reason.contains("Temporary failure") {
             return Self::UnknownHost { registry };
         }
         match status(error) {

@@ -144,8 +144,13 @@ pub fn has_leading_zero(text: &str) -> bool {
         && digits.iter().filter(|byte| !byte.is_ascii_digit()).count() <= 1
 }
 
-/// A finite number written as one (`-3`, `2.50`, `.5`, `1e-3`) with `decimal` (`.` or `,`) before its decimals; `NaN`,
-/// `inf`, `0x1` and codes with leading zeros are none.
+/// A finite number written as one (`-3`, `2.50`, `.5`, `1e-3`); `NaN`, `inf`, `0x1` and codes with leading zeros are none.
+#[must_use]
+pub fn parse_number(text: &str) -> Option<f64> {
+    parse_decimal(text, b'.')
+}
+
+/// A number as in `parse_number`, with `decimal` (`.` or `,`) before its decimals.
 #[must_use]
 pub fn parse_decimal(text: &str, decimal: u8) -> Option<f64> {
     match number(text.trim_matches([' ', '\t']), decimal)? {

@@ -26,7 +26,7 @@ const DATES: [&str; 16] = [
     "%d-%b-%y",
 ];
 const CLOCKS: [&str; 5] = ["", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p"];
-const TIMES: [&str; 4] = ["%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p"];
+const TIMES: [&str; 5] = ["%H:%M", "%H:%M:%S", "%H.%M.%S", "%I:%M %p", "%I:%M:%S %p"];
 const LONGEST: usize = 32;
 /// Years that whole numbers may mean.
 const YEARS: std::ops::RangeInclusive<i64> = 1900..=2100;
@@ -120,7 +120,7 @@ fn parse(format: &str, text: &str) -> Option<i64> {
     let has_width = if format.contains("%Y") {
         longest_run == 4
     } else {
-        longest_run == 2 && (!format.contains("%y") || is_padded(text, format))
+        longest_run == 2 && is_padded(text, format)
     };
     if !has_width {
         return None;
@@ -142,12 +142,14 @@ fn parse(format: &str, text: &str) -> Option<i64> {
     Some(day)
 }
 
-/// Whether the parts of a date with a year of two digits have two digits each.
+/// Whether the parts have two digits each, in formats that versions like 1.2.10 would fit otherwise.
 fn is_padded(text: &str, format: &str) -> bool {
-    let date = text.split(' ').next().unwrap_or("");
-    let date_format = format.split(' ').next().unwrap_or("");
-    let length = if date_format.contains("%b") { 9 } else { 8 };
-    date.len() == length
+    let first = |text: &str| text.split(' ').next().unwrap_or("").len();
+    match format {
+        "%H.%M.%S" => (7..=8).contains(&text.len()) && text.as_bytes()[text.len() - 6] == b'.',
+        _ if format.contains("%y") => first(text) == if format.contains("%b") { 9 } else { 8 },
+        _ => true,
+    }
 }
 
 fn days(date: civil::Date) -> i64 {
@@ -267,6 +269,7 @@ mod tests {
     #[case(&["12/31/2025 2:05 PM", "12/31/2025 2:05 AM"], "%m/%d/%Y %I:%M %p", "12/31/2025 2:05 AM", "12/31/2025 2:05 PM")]
     #[case(&["14:05", "9:30"], "%H:%M", "9:30", "14:05")]
     #[case(&["14:05:33"], "%H:%M:%S", "14:05:33", "14:05:33")]
+    #[case(&["18.00.00", "9.30.00"], "%H.%M.%S", "9.30.00", "18.00.00")]
     fn dates_are_told_by_the_format_that_fits_every_value(
         #[case] values: &[&str],
         #[case] format: &str,

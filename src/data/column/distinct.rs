@@ -183,7 +183,7 @@ impl Distinct {
             reason = "a rounded estimate of a count"
         )]
         let estimate = ((KEPT_HASHES - 1) as f64 / share).round() as u64;
-        DistinctCount::About(round_to_two_digits(estimate).max(self.limit as u64))
+        DistinctCount::About(round_to_three_digits(estimate).max(self.limit as u64))
     }
 
     /// Hashes of the values, for the comparison with another column.
@@ -272,8 +272,8 @@ pub fn cut_at(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }
 
-fn round_to_two_digits(value: u64) -> u64 {
-    let unit = 10u64.pow(value.checked_ilog10().unwrap_or(0).saturating_sub(1));
+fn round_to_three_digits(value: u64) -> u64 {
+    let unit = 10u64.pow(value.checked_ilog10().unwrap_or(0).saturating_sub(2));
     (value + unit / 2) / unit * unit
 }
 

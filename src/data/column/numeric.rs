@@ -16,8 +16,8 @@ pub struct NumberStats {
     pub max: String,
     /// Arithmetic mean.
     pub mean: f64,
-    /// Quartiles; the middle one is the median.
-    pub quartiles: Quartiles,
+    /// Quartiles; the middle one is the median. `None` where an exposure level keeps them back.
+    pub quartiles: Option<Quartiles>,
     /// Most decimals that a value has.
     pub decimals: usize,
     /// Values in each of 16 equal bins from the smallest to the largest; scaled from the sample that gives the
@@ -153,7 +153,7 @@ impl Numbers {
             min: min.text,
             max: max.text,
             mean,
-            quartiles: self.reservoir.quartiles()?,
+            quartiles: Some(self.reservoir.quartiles()?),
             decimals: self.decimals,
             histogram,
         })

@@ -143,22 +143,32 @@ fn statistics(column: &ColumnProfile) -> String {
     text + unique
 }
 
-/// Range, and of numbers that are no key mean and quartiles.
+/// Range, and of numbers that are no key mean and quartiles; of few whole numbers, which are often codes, how many of each.
 fn number_words(numbers: &NumberStats, column: &ColumnProfile) -> String {
-    let range = format!(" {}..{}", numbers.min, numbers.max);
+    let shown = column.top.len().min(SHOWN_VALUES) as u64;
+    if column.type_ == ColumnType::Int && column.distinct == DistinctCount::Exact(shown) {
+        return top_values(column);
+    }
+    // Two points before `.5` would be three.
+    let to = if numbers.max.starts_with('.') {
+        " to "
+    } else {
+        ".."
+    };
+    let range = format!(" {}{to}{}", numbers.min, numbers.max);
     let is_whole = column.type_ == ColumnType::Int;
     if is_whole && (column.times.is_some() || (column.is_unique && is_dense(numbers))) {
         return range;
     }
     let number = |value| format_number(value, numbers.decimals);
-    let quartiles = &numbers.quartiles;
+    let mean = format!("{range} mean {}", number(numbers.mean));
+    let Some(quartiles) = &numbers.quartiles else {
+        return mean;
+    };
     let about = if quartiles.is_exact { "" } else { "≈" };
     let [lower, median, upper] = [quartiles.lower, quartiles.median, quartiles.upper]
         .map(|value| number(round_estimate(value, quartiles)));
-    format!(
-        "{range} mean {} quartiles {about}{lower}/{median}/{upper}",
-        number(numbers.mean)
-    )
+    format!("{mean} quartiles {about}{lower}/{median}/{upper}")
 }
 
 /// Whether whole numbers that are unique leave few gaps, as numbers of records do: then their range says all.
@@ -231,7 +241,7 @@ fn text_words(column: &ColumnProfile) -> String {
         _ if column.is_unique => " unique".to_owned(),
         DistinctCount::Exact(count) if count == column.values => " all different".to_owned(),
         DistinctCount::Exact(count) => format!(" {count} distinct"),
-        DistinctCount::About(count) => format!(" ≈{count} ±3% distinct"),
+        DistinctCount::About(count) => format!(" ≈{count} ±6% distinct"),
     };
     format!("{lengths}{patterns}{distinct}")
 }
@@ -289,9 +299,11 @@ fn top_values(column: &ColumnProfile) -> String {
     let value = |(value, count): &(String, u64)| format!("{} {count}", shown_value(value));
     let shown: Vec<_> = column.top.iter().take(SHOWN_VALUES).map(value).collect();
     let distinct = match column.distinct {
-        DistinctCount::Exact(count) if count > shown.len() as u64 => format!(" {count} distinct, most often"),
+        DistinctCount::Exact(count) if count > shown.len() as u64 => {
+            format!("; {count} distinct, most often")
+        }
         DistinctCount::Exact(_) => String::new(),
-        DistinctCount::About(count) => format!(" ≈{count} ±3% distinct, often"),
+        DistinctCount::About(count) => format!("; ≈{count} ±6% distinct, often"),
     };
     format!("{distinct}: {}", shown.join(", "))
 }

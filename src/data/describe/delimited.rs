@@ -121,6 +121,9 @@ fn header_remarks(names: &[String], remarks: &mut Vec<String>) {
         .map(|pair| pair[0])
         .collect();
     twice.dedup();
+    // Whether a name may be told at all is decided of the columns that are described.
+    let described = &names[..names.len().min(DESCRIBED_COLUMNS)];
+    twice.retain(|name| described.iter().any(|other| other == name));
     if !twice.is_empty() {
         twice.truncate(LISTED_PLACES);
         remarks.push(format!("several columns share a name: {}", twice.join(", ")));

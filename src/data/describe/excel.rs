@@ -75,7 +75,8 @@ pub(super) fn excel(
         }
         match table.finish(&sheet.name, options, &mut doubts) {
             Some(table) => tables.push(table),
-            None => doubts.push("is empty".to_owned()),
+            None if doubts.is_empty() => doubts.push("is empty".to_owned()),
+            None => {}
         }
         remarks.extend(doubts.into_iter().map(|doubt| format!("{name} {doubt}")));
     }

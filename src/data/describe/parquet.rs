@@ -1,25 +1,32 @@
 //! Describes Parquet in one pass over its row groups; of a file that is too large for that, a share of them and the footer.
 
 mod footer;
+mod remarks;
 mod shown;
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
-use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use serde_json::Value;
 
 use crate::data::DataError;
 use crate::data::column::cell::Cell;
 use crate::data::format::parquet::{Found, GroupReader, Logical, ParquetFile};
-use crate::data::format::shape::LISTED_PLACES;
 use crate::data::profile::{Content, Layout, TableProfile};
 use crate::data::rows::{DESCRIBED_COLUMNS, TableBuilder};
 use crate::data::source::Source;
 
 use super::Options;
+use remarks::{empty_remark, fault_remarks, share_remark};
 
 /// Largest footer entry of pandas that is looked at, bytes.
 const LARGEST_METADATA: usize = 4 * 1024 * 1024;
+
+/// Most that the pages of the columns that are read at once take, bytes: a wide table is read some columns at a time.
+const OPEN_BYTES: u64 = 64 * 1024 * 1024;
+/// What the pages of one column take at most, where they are of usual size, bytes: a dictionary and a page.
+const COLUMN_BYTES: u64 = 2 * 1024 * 1024;
 
 /// How much of a file is read.
 #[derive(Clone, Copy, Debug)]
@@ -28,11 +35,14 @@ struct Bounds {
     values: u64,
     /// Bytes of all columns without compression.
     bytes: u64,
+    /// Bytes of the pages that are open at once.
+    open_bytes: u64,
 }
 
 const WHOLE: Bounds = Bounds {
     values: 200_000_000,
     bytes: 2 * 1024 * 1024 * 1024,
+    open_bytes: OPEN_BYTES,
 };
 
 /// The table of a Parquet file; where it has no footer that can be read, a remark says why.
@@ -103,8 +113,34 @@ fn plan(file: &ParquetFile, columns: usize, bounds: Bounds) -> Vec<Part> {
     parts
 }
 
+/// Columns that are read at once, one range after another.
+fn spans(file: &ParquetFile, described: usize, open_bytes: u64) -> Vec<Range<usize>> {
+    let groups = file.metadata().row_groups();
+    let cost = |column: usize| {
+        let sizes = groups.iter().filter_map(|group| group.columns().get(column));
+        let largest = sizes
+            .map(ColumnChunkMetaData::uncompressed_size)
+            .max()
+            .unwrap_or(0);
+        u64::try_from(largest).unwrap_or(0).min(COLUMN_BYTES)
+    };
+    let mut spans = Vec::new();
+    let (mut start, mut open) = (0, 0);
+    for column in 0..described {
+        let cost = cost(column);
+        if open + cost > open_bytes && column > start {
+            spans.push(start..column);
+            (start, open) = (column, 0);
+        }
+        open += cost;
+    }
+    spans.push(start..described);
+    spans
+}
+
 /// What was met while records were read.
 struct Reading {
+    columns: Range<usize>,
     builder: TableBuilder,
     present: Vec<u64>,
     lossy: Vec<u64>,
@@ -123,11 +159,13 @@ fn table(file: &ParquetFile, options: Options, bounds: Bounds, remarks: &mut Vec
     let leaves = file.leaves();
     let described = leaves.len().min(DESCRIBED_COLUMNS);
     let parts = plan(file, described, bounds);
-    let reading = read(file, described, &parts, options.max_rows > 0);
+    let mut spans = spans(file, described, bounds.open_bytes).into_iter();
+    let first = spans.next().unwrap_or_default();
+    let reading = read(file, first, &parts, options.max_rows > 0);
     let index = index_columns(file);
     let is_flat = leaves.iter().all(|leaf| leaf.is_flat);
     fault_remarks(file, &reading, remarks);
-    let is_whole = reading.faults.is_empty()
+    let mut is_whole = reading.faults.is_empty()
         && parts.iter().all(|part| part.most == u64::MAX)
         && parts.len() == file.metadata().num_row_groups();
     let (read_records, total) = (reading.builder.records(), reading.total);
@@ -135,6 +173,20 @@ fn table(file: &ParquetFile, options: Options, bounds: Bounds, remarks: &mut Vec
     let mut built = reading.builder.finish(options.max_rows, present);
     let (mut columns, mut rows) = (built.columns, built.rows);
     remarks.append(&mut built.remarks);
+    for span in spans {
+        let reading = read(file, span, &parts, false);
+        let mut further = Vec::new();
+        fault_remarks(file, &reading, &mut further);
+        is_whole &= reading.faults.is_empty();
+        let present = (!is_flat).then_some(reading.present.as_slice());
+        let mut rest = reading.builder.finish(0, present);
+        columns.append(&mut rest.columns);
+        further.append(&mut rest.remarks);
+        further.retain(|remark| !remarks.contains(remark));
+        remarks.append(&mut further);
+        // Equal in the first columns is not equal in all.
+        built.duplicate_records = None;
+    }
     for (column, leaf) in columns.iter_mut().zip(leaves) {
         column.declared = Some(leaf.logical.describe());
         if leaf.logical == Logical::Binary {
@@ -172,8 +224,10 @@ fn table(file: &ParquetFile, options: Options, bounds: Bounds, remarks: &mut Vec
     }
 }
 
-fn read(file: &ParquetFile, described: usize, parts: &[Part], keeps_rows: bool) -> Reading {
+fn read(file: &ParquetFile, columns: Range<usize>, parts: &[Part], keeps_rows: bool) -> Reading {
+    let described = columns.len();
     let mut reading = Reading {
+        columns: columns.clone(),
         builder: TableBuilder::new(Some(','), keeps_rows),
         present: vec![0; described],
         lossy: vec![0; described],
@@ -184,10 +238,10 @@ fn read(file: &ParquetFile, described: usize, parts: &[Part], keeps_rows: bool) 
         miscounted: Vec::new(),
         total: 0,
     };
-    for leaf in &file.leaves()[..described] {
+    for leaf in &file.leaves()[columns.clone()] {
         reading.builder.add_column(leaf.path.clone());
     }
-    let all: Vec<_> = (0..described).collect();
+    let all: Vec<_> = columns.collect();
     for group in 0..file.metadata().num_row_groups() {
         let claimed = claimed_records(file, group);
         let Some(part) = parts.iter().find(|part| part.group == group) else {
@@ -245,8 +299,8 @@ impl Reading {
     }
 
     fn record(&mut self, file: &ParquetFile, columns: &mut GroupReader<'_>) {
-        let leaves = file.leaves();
-        for (position, leaf) in leaves.iter().enumerate().take(self.present.len()) {
+        let leaves = &file.leaves()[self.columns.clone()];
+        for (position, leaf) in leaves.iter().enumerate() {
             let mut is_present = false;
             let builder = &mut self.builder;
             let (lossy, finer) = (&mut self.lossy[position], &mut self.finer);
@@ -277,90 +331,6 @@ impl Reading {
 fn has_nanos(text: &str) -> bool {
     text.split_once('.')
         .is_some_and(|(_, fraction)| fraction.trim_end_matches("+00:00").len() > 6)
-}
-
-fn fault_remarks(file: &ParquetFile, reading: &Reading, remarks: &mut Vec<String>) {
-    let leaves = file.leaves();
-    let listed = |positions: &mut dyn Iterator<Item = usize>| {
-        let names: Vec<_> = positions
-            .take(LISTED_PLACES)
-            .map(|position| leaves[position].path.as_str())
-            .collect();
-        names.join(", ")
-    };
-    for fault in reading.faults.iter().take(LISTED_PLACES) {
-        remarks.push(format!("not readable: {fault}"));
-    }
-    if reading.faults.len() > LISTED_PLACES {
-        remarks.push(format!(
-            "row groups that are not readable: {}",
-            reading.faults.len()
-        ));
-    }
-    let footer_total = u64::try_from(file.metadata().file_metadata().num_rows()).unwrap_or(0);
-    if reading.total != footer_total || !reading.miscounted.is_empty() {
-        let groups: Vec<_> = reading
-            .miscounted
-            .iter()
-            .take(LISTED_PLACES)
-            .map(usize::to_string)
-            .collect();
-        let place = if groups.is_empty() {
-            String::new()
-        } else {
-            format!(" (row groups with another count: {})", groups.join(", "))
-        };
-        remarks.push(format!(
-            "its footer says {footer_total} rows, but it holds {}{place}",
-            reading.total
-        ));
-    }
-    let nonzero = |counts: &[u64]| -> Vec<usize> {
-        (0..counts.len())
-            .filter(|position| counts[*position] > 0)
-            .collect()
-    };
-    let short = nonzero(&reading.missing_records);
-    if !short.is_empty() {
-        remarks.push(format!(
-            "columns with fewer values than the file has rows: {}",
-            listed(&mut short.into_iter())
-        ));
-    }
-    let lossy = nonzero(&reading.lossy);
-    if !lossy.is_empty() {
-        remarks.push(format!(
-            "{} values are not valid UTF-8, in: {}; read with replacement characters",
-            reading.lossy.iter().sum::<u64>(),
-            listed(&mut lossy.into_iter())
-        ));
-    }
-    if !reading.finer.is_empty() {
-        remarks.push(format!(
-            "times with nanoseconds, which the statistics cut to microseconds, in: {}",
-            listed(&mut reading.finer.iter().copied())
-        ));
-    }
-}
-
-fn empty_remark(records: u64, remarks: &mut Vec<String>) {
-    if records == 0 {
-        remarks.push("it has columns and no rows".to_owned());
-    }
-}
-
-fn share_remark(file: &ParquetFile, read: u64, total: u64, parts: &[(u64, Part)]) -> String {
-    let groups: Vec<_> = parts
-        .iter()
-        .take(LISTED_PLACES)
-        .map(|(_, part)| (part.group + 1).to_string())
-        .collect();
-    let more = if parts.len() > LISTED_PLACES { ", ..." } else { "" };
-    format!(
-        "not read whole: missing values and extremes of columns without lists are those that the footer gives, all other statistics are of {read} of {total} rows, in row groups {}{more} of {}",
-        groups.join(", "),
-        file.metadata().num_row_groups()
-    )
 }
 
 /// The codecs of the file.

@@ -16,7 +16,7 @@ use crate::data::rows::cut_with_marker;
 use crate::data::source::{Encoding, HEAD_BYTES, Source};
 
 const FIRST_LINES: usize = 10;
-const LONGEST_SHOWN_LINE: usize = 200;
+const LONGEST_SHOWN_LINE: usize = 360;
 const LONGEST_PATTERN: usize = 300;
 const MOST_PATTERNS: usize = 8;
 /// Lines of a log from which on its records have timestamps or levels, and further lines go on with them.

@@ -192,12 +192,20 @@ pub(super) fn hidden_names(table: &TableProfile, names: &Names) -> Vec<String> {
         .collect()
 }
 
+/// Whether a remark has a name as a word of its own, as remarks name columns.
+fn names_column(remark: &str, name: &str) -> bool {
+    let is_end = |character: Option<char>| character.is_none_or(|character| !character.is_alphanumeric());
+    remark.match_indices(name).any(|(start, found)| {
+        is_end(remark[..start].chars().next_back()) && is_end(remark[start + found.len()..].chars().next())
+    })
+}
+
 /// Remarks without those that tell one of these names.
 pub(super) fn without_remarks_on(remarks: Vec<String>, hidden: &[String]) -> Vec<String> {
     let tells = |remark: &String| {
         hidden.iter().any(|name| {
             let start: String = name.chars().take(TELLING_CHARACTERS).collect();
-            !start.trim().is_empty() && remark.contains(&start)
+            !start.trim().is_empty() && names_column(remark, &start)
         })
     };
     remarks.into_iter().filter(|remark| !tells(remark)).collect()

@@ -249,7 +249,10 @@ fn value_hash(value: &Value) -> u64 {
         Value::Array(elements) => elements
             .iter()
             .fold(13, |sum, element| mix(value_hash(element), sum)),
-        scalar => hash(classify(scalar, &scalar_text(scalar))),
+        scalar => {
+            let text = scalar_text(scalar);
+            hash(classify(scalar, &text), &text)
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! record.
 
 mod leaf;
+mod text;
 mod value;
 
 use std::io::{self, Read as _};

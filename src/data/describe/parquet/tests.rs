@@ -114,6 +114,28 @@ fn a_file_beyond_the_bounds_is_described_from_its_footer_and_a_share() {
 }
 
 #[test]
+fn columns_that_are_read_one_after_another_say_the_same() {
+    let bytes = file(3, 100, Compression::SNAPPY);
+    let file = ParquetFile::open(&Source::bytes(&bytes)).unwrap().unwrap();
+    let mut remarks = Vec::new();
+    let narrow = Bounds {
+        open_bytes: 1,
+        ..WHOLE
+    };
+    assert_eq!(spans(&file, 2, narrow.open_bytes), [0..1, 1..2]);
+    let apart = table(&file, Options::default(), narrow, &mut remarks);
+    let at_once = table(&file, Options::default(), WHOLE, &mut remarks);
+    assert_eq!(remarks, Vec::<String>::new());
+    assert_eq!(apart.duplicate_records, None);
+    for (apart, at_once) in apart.columns.iter().zip(&at_once.columns) {
+        assert_eq!(
+            (&apart.nulls, apart.values, &apart.top),
+            (&at_once.nulls, at_once.values, &at_once.top)
+        );
+    }
+}
+
+#[test]
 fn one_row_group_beyond_the_bounds_is_read_in_part() {
     let (table, remarks) = bounded(&file(1, 1_000, Compression::UNCOMPRESSED), 500);
     assert_eq!(table.records, 1_000);

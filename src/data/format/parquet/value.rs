@@ -6,6 +6,7 @@ use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
 use parquet::data_type::Int96;
 use parquet::schema::types::ColumnDescriptor;
 
+use super::text::{push_bytes, push_clock, push_date, push_int};
 use super::{Found, Values};
 use crate::data::column::cell::{Cell, Kind};
 
@@ -82,7 +83,7 @@ impl Unit {
         }
     }
 
-    const fn per_second(self) -> i64 {
+    pub(super) const fn per_second(self) -> i64 {
         match self {
             Self::Millis => 1_000,
             Self::Micros => MICROS_PER_SECOND,
@@ -90,7 +91,7 @@ impl Unit {
         }
     }
 
-    const fn digits(self) -> usize {
+    pub(super) const fn digits(self) -> usize {
         match self {
             Self::Millis => 3,
             Self::Micros => 6,
@@ -456,88 +457,4 @@ fn moment(days: i64, nanos: i64, utc: bool, scratch: &mut String) -> Found<'_> {
         zoned: utc,
     });
     Found::Value(cell, scratch)
-}
-
-fn push_int(value: i64, text: &mut String) {
-    let mut digits = [0; 20];
-    let mut start = digits.len();
-    let mut rest = value.unsigned_abs();
-    loop {
-        start -= 1;
-        digits[start] = b'0' + u8::try_from(rest % 10).unwrap_or(0);
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    if value < 0 {
-        text.push('-');
-    }
-    text.push_str(std::str::from_utf8(&digits[start..]).unwrap_or(""));
-}
-
-fn push_padded(value: i64, width: usize, text: &mut String) {
-    let start = text.len();
-    push_int(value, text);
-    for _ in text.len() - start..width {
-        text.insert(start, '0');
-    }
-}
-
-/// Writes a day counted from 1970 (`2026-01-31`), by the civil calendar before 1582 too.
-fn push_date(days: i64, text: &mut String) {
-    let shifted = days.saturating_add(719_468);
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    if year < 0 {
-        text.push('-');
-    }
-    push_padded(year.abs(), 4, text);
-    text.push('-');
-    push_padded(month, 2, text);
-    text.push('-');
-    push_padded(day, 2, text);
-}
-
-/// Writes a time of day (`12:30:00.5`), its fraction without trailing zeros.
-fn push_clock(value: i64, unit: Unit, text: &mut String) {
-    let (seconds, fraction) = (
-        value.div_euclid(unit.per_second()),
-        value.rem_euclid(unit.per_second()),
-    );
-    push_padded(seconds / 3_600, 2, text);
-    text.push(':');
-    push_padded(seconds / 60 % 60, 2, text);
-    text.push(':');
-    push_padded(seconds % 60, 2, text);
-    if fraction > 0 {
-        text.push('.');
-        push_padded(fraction, unit.digits(), text);
-        text.truncate(text.trim_end_matches('0').len());
-    }
-}
-
-/// Writes bytes as Python does (`b'\x00a'`).
-fn push_bytes(bytes: &[u8], text: &mut String) {
-    text.push_str("b'");
-    for byte in bytes {
-        match byte {
-            b'\'' | b'\\' => text.extend(['\\', char::from(*byte)]),
-            b' '..=b'~' => text.push(char::from(*byte)),
-            _ => {
-                let _ = write!(text, "\\x{byte:02x}");
-            }
-        }
-    }
-    text.push('\'');
 }

@@ -1,0 +1,93 @@
+//! What is to be said of a Parquet file that is not as its footer says, or not read whole.
+
+use crate::data::format::parquet::ParquetFile;
+use crate::data::format::shape::LISTED_PLACES;
+
+use super::{Part, Reading};
+
+/// What was wrong with the records that were read.
+pub(super) fn fault_remarks(file: &ParquetFile, reading: &Reading, remarks: &mut Vec<String>) {
+    let leaves = &file.leaves()[reading.columns.clone()];
+    let listed = |positions: &mut dyn Iterator<Item = usize>| {
+        let names: Vec<_> = positions
+            .take(LISTED_PLACES)
+            .map(|position| leaves[position].path.as_str())
+            .collect();
+        names.join(", ")
+    };
+    for fault in reading.faults.iter().take(LISTED_PLACES) {
+        remarks.push(format!("not readable: {fault}"));
+    }
+    if reading.faults.len() > LISTED_PLACES {
+        remarks.push(format!(
+            "row groups that are not readable: {}",
+            reading.faults.len()
+        ));
+    }
+    let footer_total = u64::try_from(file.metadata().file_metadata().num_rows()).unwrap_or(0);
+    if reading.total != footer_total || !reading.miscounted.is_empty() {
+        let groups: Vec<_> = reading
+            .miscounted
+            .iter()
+            .take(LISTED_PLACES)
+            .map(usize::to_string)
+            .collect();
+        let place = if groups.is_empty() {
+            String::new()
+        } else {
+            format!(" (row groups with another count: {})", groups.join(", "))
+        };
+        remarks.push(format!(
+            "its footer says {footer_total} rows, but it holds {}{place}",
+            reading.total
+        ));
+    }
+    let nonzero = |counts: &[u64]| -> Vec<usize> {
+        (0..counts.len())
+            .filter(|position| counts[*position] > 0)
+            .collect()
+    };
+    let short = nonzero(&reading.missing_records);
+    if !short.is_empty() {
+        remarks.push(format!(
+            "columns with fewer values than the file has rows: {}",
+            listed(&mut short.into_iter())
+        ));
+    }
+    let lossy = nonzero(&reading.lossy);
+    if !lossy.is_empty() {
+        remarks.push(format!(
+            "{} values are not valid UTF-8, in: {}; read with replacement characters",
+            reading.lossy.iter().sum::<u64>(),
+            listed(&mut lossy.into_iter())
+        ));
+    }
+    if !reading.finer.is_empty() {
+        remarks.push(format!(
+            "times with nanoseconds, which the statistics cut to microseconds, in: {}",
+            listed(&mut reading.finer.iter().copied())
+        ));
+    }
+}
+
+/// Says that there is no record.
+pub(super) fn empty_remark(records: u64, remarks: &mut Vec<String>) {
+    if records == 0 {
+        remarks.push("it has columns and no rows".to_owned());
+    }
+}
+
+/// What the statistics are of, where they are not of the whole file.
+pub(super) fn share_remark(file: &ParquetFile, read: u64, total: u64, parts: &[(u64, Part)]) -> String {
+    let groups: Vec<_> = parts
+        .iter()
+        .take(LISTED_PLACES)
+        .map(|(_, part)| (part.group + 1).to_string())
+        .collect();
+    let more = if parts.len() > LISTED_PLACES { ", ..." } else { "" };
+    format!(
+        "not read whole: missing values and extremes of columns without lists are those that the footer gives, all other statistics are of {read} of {total} rows, in row groups {}{more} of {}",
+        groups.join(", "),
+        file.metadata().num_row_groups()
+    )
+}

@@ -1,0 +1,90 @@
+//! Texts of numbers, days, times of day and bytes, appended to a buffer that is used again.
+
+use std::fmt::Write as _;
+
+use super::value::Unit;
+
+/// Writes a whole number.
+pub(super) fn push_int(value: i64, text: &mut String) {
+    let mut digits = [0; 20];
+    let mut start = digits.len();
+    let mut rest = value.unsigned_abs();
+    loop {
+        start -= 1;
+        digits[start] = b'0' + u8::try_from(rest % 10).unwrap_or(0);
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if value < 0 {
+        text.push('-');
+    }
+    text.push_str(std::str::from_utf8(&digits[start..]).unwrap_or(""));
+}
+
+fn push_padded(value: i64, width: usize, text: &mut String) {
+    let start = text.len();
+    push_int(value, text);
+    for _ in text.len() - start..width {
+        text.insert(start, '0');
+    }
+}
+
+/// Writes a day counted from 1970 (`2026-01-31`), by the civil calendar before 1582 too.
+pub(super) fn push_date(days: i64, text: &mut String) {
+    let shifted = days.saturating_add(719_468);
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 {
+        month_from_march + 3
+    } else {
+        month_from_march - 9
+    };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    if year < 0 {
+        text.push('-');
+    }
+    push_padded(year.abs(), 4, text);
+    text.push('-');
+    push_padded(month, 2, text);
+    text.push('-');
+    push_padded(day, 2, text);
+}
+
+/// Writes a time of day (`12:30:00.5`), its fraction without trailing zeros.
+pub(super) fn push_clock(value: i64, unit: Unit, text: &mut String) {
+    let (seconds, fraction) = (
+        value.div_euclid(unit.per_second()),
+        value.rem_euclid(unit.per_second()),
+    );
+    push_padded(seconds / 3_600, 2, text);
+    text.push(':');
+    push_padded(seconds / 60 % 60, 2, text);
+    text.push(':');
+    push_padded(seconds % 60, 2, text);
+    if fraction > 0 {
+        text.push('.');
+        push_padded(fraction, unit.digits(), text);
+        text.truncate(text.trim_end_matches('0').len());
+    }
+}
+
+/// Writes bytes as Python does (`b'\x00a'`).
+pub(super) fn push_bytes(bytes: &[u8], text: &mut String) {
+    text.push_str("b'");
+    for byte in bytes {
+        match byte {
+            b'\'' | b'\\' => text.extend(['\\', char::from(*byte)]),
+            b' '..=b'~' => text.push(char::from(*byte)),
+            _ => {
+                let _ = write!(text, "\\x{byte:02x}");
+            }
+        }
+    }
+    text.push('\'');
+}
