@@ -163,7 +163,7 @@ fn delimited(
         .filter_map(|run| {
             let position = names.iter().position(|name| *name == run.check.column)?;
             run.is_bound = true;
-            run.decimal = found.dialect.map_or(b'.', |dialect| dialect.decimal);
+            run.set_decimal(found.dialect.map_or(b'.', |dialect| dialect.decimal));
             Some((position, run))
         })
         .collect();
@@ -441,7 +441,7 @@ mod tests {
                 text,
                 "x.csv",
                 "b",
-                Rule::IsIn(vec!["1.5".into(), "2.5".into()])
+                Rule::IsIn(vec!["1.50".into(), "2,50".into()])
             )),
             [4]
         );

@@ -32,6 +32,8 @@ pub struct Schema {
     pub columns: Vec<SchemaColumn>,
     /// Body of the Python function that reads the file at `path` into a data frame.
     pub reader: String,
+    /// What stands before the decimals of numbers that are read as text, `.` or `,`.
+    pub decimal: char,
 }
 
 /// Type and nullability of one column. Values are never part of it.
@@ -113,6 +115,10 @@ fn infer_table(profile: &SampleProfile, table: &TableProfile, checks: &[ColumnCh
         sample: profile.name.clone(),
         columns,
         reader,
+        decimal: match table.layout {
+            Layout::Delimited { decimal, .. } => decimal,
+            _ => '.',
+        },
     })
 }
 
@@ -298,7 +304,8 @@ fn read_csv(
     if delimiter != ',' {
         arguments.push(format!("sep={}", literal(&delimiter.to_string())));
     }
-    if matches!(table.layout, Layout::Delimited { decimal: ',', .. }) {
+    let has_commas = matches!(table.layout, Layout::Delimited { decimal: ',', .. });
+    if has_commas {
         arguments.push("decimal=\",\"".to_owned());
     }
     arguments.extend(compression_argument(profile).map(str::to_owned));
@@ -330,11 +337,12 @@ fn read_csv(
         .iter()
         .filter(|column| !is_time(column))
         .filter_map(|column| {
-            Some(format!(
-                "{}: \"{}\"",
-                literal(&column.name),
-                column.dtype.as_deref()?
-            ))
+            let dtype = match column.dtype.as_deref()? {
+                // pandas reads decimal commas into numpy's type alone; the schema makes it nullable.
+                "Float64" if has_commas => "float64",
+                dtype => dtype,
+            };
+            Some(format!("{}: \"{dtype}\"", literal(&column.name)))
         })
         .collect();
     arguments.push(format!("dtype={{{}}}", dtypes.join(", ")));
@@ -388,6 +396,7 @@ mod tests {
     fn decimal_commas_and_numbers_beyond_i64_are_read_as_numbers() {
         let found = schema("a;b\n1,5;18446744073709551615\n", "s.csv").unwrap();
         assert!(found.reader.contains("decimal=\",\""), "{}", found.reader);
+        assert!(found.reader.contains("\"a\": \"float64\""), "{}", found.reader);
         let dtypes: Vec<_> = found
             .columns
             .iter()

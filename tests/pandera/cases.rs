@@ -29,6 +29,12 @@ fn number_rules(column: &str) -> Vec<(&str, Rule)> {
     ]
 }
 
+fn comma_rules() -> Vec<(&'static str, Rule)> {
+    let mut rules = number_rules("a");
+    rules.push(("a", is_in(&["2.5", "-3,250", "many", "1.9"])));
+    rules
+}
+
 fn date_rules(column: &str) -> Vec<(&str, Rule)> {
     vec![
         (column, Rule::GreaterThan(moment("2026-01-31"))),
@@ -159,6 +165,18 @@ fn tables() -> Vec<Case> {
             "a,b\n1,x\n1.00,x\nTRUE,x\nnorth,x\n٣,x\n",
         ),
         texts("numbers", "a,b\n1,x\n1.00,x\n2.5,x\n"),
+        Case::new(
+            "decimal commas",
+            "x.csv",
+            b"a;b\n1,0;x\n2,50;x\n-3,25;x\n;x\n1e308;x\n10;x\n",
+            comma_rules(),
+        ),
+        Case::new(
+            "decimal commas among texts",
+            "x.csv",
+            b"a;b\n1,0;1,5\n2,50;2,5\nmany;3,25\n1.9;4,5\n 7,5;5,5\n007,5;6,5\n2.50;7,5\n",
+            comma_rules(),
+        ),
         Case::new(
             "semicolons",
             "x.csv",

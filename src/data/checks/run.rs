@@ -1,6 +1,5 @@
 //! One check while it looks at values.
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use regex::Regex;
@@ -8,9 +7,9 @@ use regex::Regex;
 use crate::pipeline::checks::{Bound, ColumnCheck, Rule};
 
 use crate::data::DataError;
-use crate::data::checks::value::{Limit, Value};
+use crate::data::checks::value::{Limit, Number, Value, with_point};
 use crate::data::checks::{CheckOutcome, CheckResult, Violation};
-use crate::data::column::cell::{null_spelling, parse_decimal};
+use crate::data::column::cell::null_spelling;
 use crate::data::rows::cut_with_marker;
 
 const LISTED_VIOLATIONS: usize = 5;
@@ -35,8 +34,7 @@ pub struct Run<'c> {
     test: Test<'c>,
     /// Whether the file has its column.
     pub is_bound: bool,
-    /// What stands before the decimals of a number, `.` or `,`.
-    pub decimal: u8,
+    decimal: u8,
     values: u64,
     violations: u64,
     first: Vec<Violation>,
@@ -92,6 +90,17 @@ impl<'c> Run<'c> {
         })
     }
 
+    /// Says what stands before the decimals of a number, `.` or `,`. Allowed values may be written either way.
+    pub fn set_decimal(&mut self, decimal: u8) {
+        self.decimal = decimal;
+        if let Test::IsIn(allowed, typed) = &mut self.test {
+            let numbers = allowed
+                .iter()
+                .filter_map(|text| Number::of(&with_point(text, decimal)));
+            typed.extend(numbers.map(Value::Number));
+        }
+    }
+
     /// Looks at a cell of a delimited file, where some spellings mean that there is no value.
     pub fn look_at_cell(&mut self, place: Place, text: &str) {
         if null_spelling(text).is_some() {
@@ -132,23 +141,10 @@ impl<'c> Run<'c> {
         }
     }
 
-    /// A number of a file with decimal commas as one with a decimal point, and one with a point as no number.
-    fn with_point<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        if self.decimal == b'.' {
-            Cow::Borrowed(text)
-        } else if parse_decimal(text, self.decimal).is_some() {
-            Cow::Owned(text.replace(',', "."))
-        } else if parse_decimal(text, b'.').is_some() {
-            Cow::Borrowed("")
-        } else {
-            Cow::Borrowed(text)
-        }
-    }
-
     fn holds(&self, text: &str) -> bool {
         match &self.test {
             Test::Limits(limits) => {
-                let text = self.with_point(text);
+                let text = with_point(text, self.decimal);
                 limits.iter().all(|(limit, allowed)| {
                     limit.compare(&text).is_some_and(|order| allowed.contains(&order))
                 })
@@ -156,7 +152,7 @@ impl<'c> Run<'c> {
             Test::Regex(pattern) => pattern.is_match(text),
             Test::IsIn(allowed, typed) => {
                 let is_same = || {
-                    let text = self.with_point(text);
+                    let text = with_point(text, self.decimal);
                     let value = Value::of(&text);
                     typed.iter().any(|other| value.is_same(*other))
                 };

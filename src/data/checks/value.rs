@@ -1,6 +1,7 @@
 //! What a value says when a check looks at it: more lenient than the types of columns, because a rule about numbers is
 //! about codes with leading zeros and numbers beyond 64 bits too.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use crate::data::column::cell::Cell;
@@ -104,6 +105,26 @@ pub fn moment(text: &str) -> Option<i64> {
         Cell::Date(days) => Some(days * MICROS_PER_DAY),
         Cell::Datetime { micros, .. } => Some(micros),
         _ => None,
+    }
+}
+
+/// A text of a file with decimal commas as one with decimal points; a number with a point is none there.
+pub fn with_point(text: &str, decimal: u8) -> Cow<'_, str> {
+    if decimal == b'.' {
+        return Cow::Borrowed(text);
+    }
+    let swap = |character| match character {
+        ',' => '.',
+        '.' => ',',
+        other => other,
+    };
+    let swapped: String = text.chars().map(swap).collect();
+    if Number::of(&swapped).is_some() {
+        Cow::Owned(swapped)
+    } else if Number::of(text).is_some() {
+        Cow::Borrowed("")
+    } else {
+        Cow::Borrowed(text)
     }
 }
 

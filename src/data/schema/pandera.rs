@@ -58,6 +58,7 @@ fn print_schema(schema: &Schema, code: &mut String) {
         sample,
         columns,
         reader,
+        ..
     } = schema;
     let _ = write!(
         code,

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 use crate::data::checks::constraints::in_words;
-use crate::data::checks::value::{Limit, Number, Value};
+use crate::data::checks::value::{Limit, Number, Value, with_point};
 use crate::data::profile::ColumnType;
 use crate::data::schema::{Schema, SchemaColumn};
 use crate::pipeline::checks::{Bound, ColumnCheck, Rule};
@@ -38,17 +38,19 @@ NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 MOMENT = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?([Zz]|[-+][0-9]{2}(:?[0-9]{2})?)?)?"
 )
+SWAPPED = str.maketrans(",.", ".,")
 TRUTHS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 
 
-def typed(cell):
+def typed(cell, decimal="."):
     """What a cell says, as a pair of kind and value; blanks count in text only."""
     spelled = spelling(cell)
     text = spelled.strip(" \t")
-    if NUMBER.fullmatch(text):
-        number = float(text)
-        if len(text) <= 38 and text.lstrip("+-").isdigit():
-            return "number", int(text)
+    digits = text.translate(SWAPPED) if decimal == "," else text
+    if NUMBER.fullmatch(digits):
+        if len(digits) <= 38 and digits.lstrip("+-").isdigit():
+            return "number", int(digits)
+        number = float(digits)
         return ("number", number) if math.isfinite(number) else ("text", spelled)
     if text in TRUTHS:
         return "truth", TRUTHS[text]
@@ -62,11 +64,11 @@ def typed(cell):
 "#;
 const EACH: &str = r#"
 
-def each(kind, rule):
+def each(kind, rule, decimal="."):
     """Whether a cell is of a kind and keeps a rule; missing ones are not asked."""
 
     def holds(cell):
-        found, value = typed(cell)
+        found, value = typed(cell, decimal)
         return found == kind and rule(value)
 
     return holds
@@ -78,10 +80,10 @@ def day(moment):
 "#;
 const ONE_OF: &str = r#"
 
-def one_of(*texts):
+def one_of(texts, decimal="."):
     """Whether a cell says the same as one of some texts."""
-    allowed = [typed(text) for text in texts]
-    return lambda cell: typed(cell) in allowed
+    allowed = [typed(text, style) for text in texts for style in (".", decimal)]
+    return lambda cell: spelling(cell) in texts or typed(cell, decimal) in allowed
 "#;
 
 /// The constraints on the columns of one sample: `<name>_constraints`; empty where it has none. A check that Python cannot
@@ -102,7 +104,7 @@ pub(super) fn constraints(schema: &Schema, checks: &[ColumnCheck]) -> String {
             literal(&column.name)
         );
         for check in own.iter().filter(|check| check.rule != Rule::NotNull) {
-            let _ = match print(column, &check.rule) {
+            let _ = match print(column, &check.rule, schema.decimal) {
                 Ok(printed) => writeln!(columns, "                {printed},"),
                 Err(reason) => writeln!(
                     columns,
@@ -168,13 +170,13 @@ fn one_line(text: &str) -> String {
     text.replace(breaks, " ")
 }
 
-fn print(column: &SchemaColumn, rule: &Rule) -> Result<String, String> {
+fn print(column: &SchemaColumn, rule: &Rule, decimal: char) -> Result<String, String> {
     match rule {
-        Rule::GreaterThan(bound) => compare(column, "greater_than", &[(">", bound)]),
-        Rule::GreaterOrEqual(bound) => compare(column, "greater_than_or_equal_to", &[(">=", bound)]),
-        Rule::LessThan(bound) => compare(column, "less_than", &[("<", bound)]),
-        Rule::LessOrEqual(bound) => compare(column, "less_than_or_equal_to", &[("<=", bound)]),
-        Rule::Between(low, high) => compare(column, "in_range", &[(">=", low), ("<=", high)]),
+        Rule::GreaterThan(bound) => compare(column, "greater_than", &[(">", bound)], decimal),
+        Rule::GreaterOrEqual(bound) => compare(column, "greater_than_or_equal_to", &[(">=", bound)], decimal),
+        Rule::LessThan(bound) => compare(column, "less_than", &[("<", bound)], decimal),
+        Rule::LessOrEqual(bound) => compare(column, "less_than_or_equal_to", &[("<=", bound)], decimal),
+        Rule::Between(low, high) => compare(column, "in_range", &[(">=", low), ("<=", high)], decimal),
         Rule::Regex(pattern) => {
             let python = to_python(pattern).map_err(|reason| format!("the pattern {pattern:?}: {reason}"))?;
             Ok(element_wise(
@@ -182,7 +184,7 @@ fn print(column: &SchemaColumn, rule: &Rule) -> Result<String, String> {
                 &format!("matches({pattern})"),
             ))
         }
-        Rule::IsIn(allowed) => Ok(is_in(column, allowed)),
+        Rule::IsIn(allowed) => Ok(is_in(column, allowed, decimal)),
         Rule::NotNull => Ok(String::new()),
     }
 }
@@ -191,7 +193,12 @@ fn element_wise(function: &str, name: &str) -> String {
     format!("pa.Check({function}, element_wise=True, name={})", literal(name))
 }
 
-fn compare(column: &SchemaColumn, name: &str, bounds: &[(&str, &Bound)]) -> Result<String, String> {
+fn compare(
+    column: &SchemaColumn,
+    name: &str,
+    bounds: &[(&str, &Bound)],
+    decimal: char,
+) -> Result<String, String> {
     let limits: Vec<Limit> = bounds
         .iter()
         .map(|(_, bound)| Limit::of(bound).ok_or_else(|| format!("the bound {bound} is no ISO date")))
@@ -233,9 +240,13 @@ fn compare(column: &SchemaColumn, name: &str, bounds: &[(&str, &Bound)]) -> Resu
         .collect();
     let rule = format!("lambda value: {}", conditions.join(" and "));
     Ok(element_wise(
-        &format!("each(\"{kind}\", {rule})"),
+        &format!("each(\"{kind}\", {rule}{})", style(decimal)),
         &format!("{name}({})", texts.join(", ")),
     ))
+}
+
+const fn style(decimal: char) -> &'static str {
+    if decimal == ',' { ", decimal=\",\"" } else { "" }
 }
 
 fn timestamp(text: &str) -> String {
@@ -243,9 +254,15 @@ fn timestamp(text: &str) -> String {
 }
 
 /// Values that the column cannot hold are left out.
-fn is_in(column: &SchemaColumn, allowed: &[String]) -> String {
+fn is_in(column: &SchemaColumn, allowed: &[String], decimal: char) -> String {
     let dtype = column.dtype.as_deref().unwrap_or_default();
-    let values: Vec<Value<'_>> = allowed.iter().map(|text| Value::of(text)).collect();
+    let mut values: Vec<Value<'_>> = allowed.iter().map(|text| Value::of(text)).collect();
+    if decimal == ',' {
+        let numbers = allowed
+            .iter()
+            .filter_map(|text| Number::of(&with_point(text, b',')));
+        values.extend(numbers.map(Value::Number));
+    }
     let listed: Option<Vec<String>> = match dtype {
         "Int64" | "UInt64" => Some(values.iter().filter_map(|value| number(*value, true)).collect()),
         "Float64" => Some(values.iter().filter_map(|value| number(*value, false)).collect()),
@@ -266,7 +283,10 @@ fn is_in(column: &SchemaColumn, allowed: &[String]) -> String {
     }
     let texts: Vec<String> = allowed.iter().map(|text| literal(text)).collect();
     let texts = texts.join(", ");
-    element_wise(&format!("one_of({texts})"), &format!("isin([{texts}])"))
+    element_wise(
+        &format!("one_of([{texts}]{})", style(decimal)),
+        &format!("isin([{texts}])"),
+    )
 }
 
 fn number(value: Value<'_>, is_whole: bool) -> Option<String> {
