@@ -17,7 +17,7 @@ fn is_in(values: &[&str]) -> Rule {
 }
 
 /// Every kind of rule about one column.
-fn number_rules(column: &str) -> Vec<(&str, Rule)> {
+pub fn number_rules(column: &str) -> Vec<(&str, Rule)> {
     vec![
         (column, Rule::GreaterThan(0.into())),
         (column, Rule::GreaterOrEqual(2.5.into())),
@@ -35,7 +35,7 @@ fn comma_rules() -> Vec<(&'static str, Rule)> {
     rules
 }
 
-fn date_rules(column: &str) -> Vec<(&str, Rule)> {
+pub fn date_rules(column: &str) -> Vec<(&str, Rule)> {
     vec![
         (column, Rule::GreaterThan(moment("2026-01-31"))),
         (column, Rule::GreaterOrEqual(moment("2026-01-31"))),
@@ -50,7 +50,7 @@ fn date_rules(column: &str) -> Vec<(&str, Rule)> {
     ]
 }
 
-fn text_rules(column: &str) -> Vec<(&str, Rule)> {
+pub fn text_rules(column: &str) -> Vec<(&str, Rule)> {
     vec![
         (column, regex("[a-z]+")),
         (column, regex(r"(?i)k\w{2}n|\p{Lu}.*")),

@@ -14,17 +14,25 @@ import pandera.pandas as pa
 def judged(case, path):
     module = types.ModuleType("schemas")
     exec(case["module"], module.__dict__)
-    frame = module.s_schema.validate(module.read_s(path))
-    constraints = getattr(module, "s_constraints", None)
-    failures = []
-    if constraints is not None:
-        try:
-            constraints.validate(frame, lazy=True)
-        except pa.errors.SchemaErrors as error:
-            for row in error.failure_cases.itertuples():
-                number = None if row.check == "not_nullable" else int(row.check_number)
-                failures.append([row.column, number, int(row.index)])
-    return {"rows": len(frame), "failures": failures}
+    rows, failures = 0, []
+    for name in [name.removesuffix("_schema") for name in vars(module) if name.endswith("_schema")]:
+        frame = getattr(module, f"{name}_schema").validate(getattr(module, f"read_{name}")(path))
+        rows += len(frame)
+        constraints = getattr(module, f"{name}_constraints", None)
+        if constraints is not None:
+            failures += broken(constraints, frame)
+    return {"rows": rows, "failures": failures}
+
+
+def broken(constraints, frame):
+    try:
+        constraints.validate(frame, lazy=True)
+    except pa.errors.SchemaErrors as error:
+        return [
+            [row.column, None if row.check == "not_nullable" else int(row.check_number), int(row.index)]
+            for row in error.failure_cases.itertuples()
+        ]
+    return []
 
 
 def main():

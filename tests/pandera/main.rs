@@ -10,6 +10,7 @@
 
 mod cases;
 mod compare;
+mod files;
 mod random;
 #[expect(dead_code, reason = "the tests of the sandbox use the rest")]
 #[path = "../sandbox/support.rs"]

@@ -1,0 +1,49 @@
+//! Real files of every format: each is read by the module printed of it, and its rows are judged alike.
+
+use codegen_operator::pipeline::checks::Rule;
+use rstest::rstest;
+
+use crate::cases::{date_rules, number_rules, text_rules};
+use crate::compare::{Case, differences};
+
+macro_rules! file {
+    ($path:literal) => {
+        include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/", $path))
+    };
+}
+
+#[rstest]
+#[case::commas("x.csv", file!("examples/data/air-quality.csv"))]
+#[case::semicolons("x.csv", file!("examples/data/municipalities.csv"))]
+#[case::tabs("x.tsv", file!("examples/data/unemployment.tsv"))]
+#[case::json_lines("x.jsonl", file!("examples/data/earthquakes.jsonl"))]
+#[case::json("x.json", file!("examples/data/executive.json"))]
+#[case::parquet("x.parquet", file!("examples/data/birdstrikes.parquet"))]
+#[case::parquet_of_pandas("x.parquet", file!("src/data/testdata/pandas.parquet"))]
+#[case::parquet_of_pyarrow("x.parquet", file!("src/data/testdata/pyarrow.parquet"))]
+#[case::parquet_of_polars("x.parquet", file!("src/data/testdata/polars.parquet"))]
+#[case::workbook("x.xlsx", file!("examples/data/deaths.xlsx"))]
+#[tokio::test(flavor = "multi_thread")]
+async fn the_module_printed_of_a_file_reads_it(#[case] file_name: &'static str, #[case] bytes: &[u8]) {
+    let found = differences(&[Case::new("a file", file_name, bytes, vec![])]).await;
+    assert!(found.is_empty(), "{found}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_row_of_a_workbook_is_a_record_in_pandas_alone_as_its_remark_says() {
+    let bytes = file!("src/data/testdata/openpyxl.xlsx");
+    let found = differences(&[Case::new("a file", "x.xlsx", bytes, vec![])]).await;
+    assert!(found.contains(": Some(5) rows in pandas, 4 here"), "{found}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_of_parquet_are_judged_alike() {
+    let mut rules = number_rules("cost_usd");
+    rules.extend(number_rules("speed_knots"));
+    rules.extend(date_rules("flight_date"));
+    rules.extend(text_rules("airport"));
+    rules.push(("damage", Rule::IsIn(vec!["true".into()])));
+    let bytes = file!("examples/data/birdstrikes.parquet");
+    let found = differences(&[Case::new("birdstrikes", "x.parquet", bytes, rules)]).await;
+    assert!(found.is_empty(), "{found}");
+}
