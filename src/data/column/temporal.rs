@@ -107,8 +107,12 @@ impl Times {
         self.count += 1;
         self.steps.push(micros);
         self.reservoir.push(micros as f64);
-        let is_min = self.min.as_ref().is_none_or(|(earliest, _)| micros < *earliest);
-        let is_max = self.max.as_ref().is_none_or(|(latest, _)| micros > *latest);
+        let is_min = self.min.as_ref().is_none_or(|(earliest, kept)| {
+            micros < *earliest || (micros == *earliest && is_finer_before(text, kept))
+        });
+        let is_max = self.max.as_ref().is_none_or(|(latest, kept)| {
+            micros > *latest || (micros == *latest && is_finer_before(kept, text))
+        });
         if is_min {
             store(&mut self.min, micros, text);
         }
@@ -309,6 +313,12 @@ fn plural(count: i64, unit: &str) -> String {
     format!("{count} {unit}{plural}")
 }
 
+/// Whether one of two moments of the same microsecond is before the other by its nanoseconds; both are written alike.
+fn is_finer_before(one: &str, other: &str) -> bool {
+    const TO_MICROSECONDS: usize = "2026-01-01T00:00:00.000000".len();
+    one.len() > TO_MICROSECONDS && one.len() == other.len() && one < other
+}
+
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
@@ -326,6 +336,19 @@ mod tests {
             };
         }
         times.finish_iso().unwrap()
+    }
+
+    #[test]
+    fn the_range_of_nanoseconds_is_true_to_the_last_digit() {
+        let found = stats(&[
+            "2026-01-01T00:00:00.000000002Z",
+            "2026-01-01T00:00:00.000000009Z",
+            "2026-01-01T00:00:00.000000001Z",
+        ]);
+        assert!(
+            found.min.ends_with("1Z") && found.max.ends_with("9Z"),
+            "{found:?}"
+        );
     }
 
     #[rstest]
