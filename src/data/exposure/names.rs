@@ -192,21 +192,23 @@ pub(super) fn hidden_names(table: &TableProfile, names: &Names) -> Vec<String> {
         .collect()
 }
 
-/// Whether a remark has a name as a word of its own, as remarks name columns.
+/// Whether a remark has a name as a word of its own, or the start of a long one, which may be cut there.
 fn names_column(remark: &str, name: &str) -> bool {
+    let start: String = name.chars().take(TELLING_CHARACTERS).collect();
+    let is_long = start.len() < name.len();
     let is_end = |character: Option<char>| character.is_none_or(|character| !character.is_alphanumeric());
-    remark.match_indices(name).any(|(start, found)| {
-        is_end(remark[..start].chars().next_back()) && is_end(remark[start + found.len()..].chars().next())
+    remark.match_indices(&start).any(|(at, found)| {
+        let (before, after) = (&remark[..at], &remark[at + found.len()..]);
+        is_end(before.chars().next_back()) && (is_long || is_end(after.chars().next()))
     })
 }
 
 /// Remarks without those that tell one of these names.
 pub(super) fn without_remarks_on(remarks: Vec<String>, hidden: &[String]) -> Vec<String> {
     let tells = |remark: &String| {
-        hidden.iter().any(|name| {
-            let start: String = name.chars().take(TELLING_CHARACTERS).collect();
-            !start.trim().is_empty() && names_column(remark, &start)
-        })
+        hidden
+            .iter()
+            .any(|name| !name.trim().is_empty() && names_column(remark, name))
     };
     remarks.into_iter().filter(|remark| !tells(remark)).collect()
 }

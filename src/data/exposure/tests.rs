@@ -117,6 +117,31 @@ fn a_remark_that_tells_a_hidden_name_is_left_out() {
 }
 
 #[test]
+fn a_remark_that_tells_a_long_hidden_name_is_left_out() {
+    let name = "annamariabernadettefischer";
+    let twice = format!("{name},{name}\nbert,zug\ncarl,chur\ndora,thun\nemil,bern\n");
+    assert!(text(&twice, "s.csv", Exposure::Rows).contains(name));
+    let shown = text(&twice, "s.csv", Exposure::RedactedRows);
+    assert!(!shown.contains("annamaria"), "{shown}");
+}
+
+#[test]
+fn a_remark_with_a_hidden_name_inside_another_word_stays() {
+    let found = describe_source(
+        &Source::bytes(b"e,n\nM\xfcller,K\xf6ln\nB\xe4r,Bern\nK\xfchn,Chur\nWei\xdf,Zug\n"),
+        "s",
+        "s.csv",
+        &Options::default(),
+    );
+    let exposed = Exposed::new(found.unwrap(), Exposure::Statistics);
+    let remarks = &exposed.profile().remarks;
+    assert!(
+        remarks.iter().any(|remark| remark.contains("Latin-1")),
+        "{remarks:?}"
+    );
+}
+
+#[test]
 fn keys_that_may_be_values_are_not_told() {
     let line = |number: u32| format!("{{\"id\":{number},\"user\":{{\"city\":\"Basel\"}}}}\n");
     let mut lines: String = (0..20).map(line).collect::<Vec<_>>().concat();
