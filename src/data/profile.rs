@@ -42,9 +42,7 @@ impl SampleProfile {
             Content::Text(_) | Content::Opaque(_) => [].iter(),
         }
     }
-}
 
-impl SampleProfile {
     /// Its tables, to change them.
     pub fn tables_mut(&mut self) -> impl Iterator<Item = &mut TableProfile> {
         match &mut self.content {

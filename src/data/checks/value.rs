@@ -4,12 +4,12 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use crate::data::column::MICROS_PER_DAY;
 use crate::data::column::cell::Cell;
 use crate::pipeline::checks::Bound;
 
 /// Longest whole number that is compared exactly, characters.
 const LONGEST_WHOLE: usize = 38;
-const MICROS_PER_DAY: i64 = 86_400_000_000;
 
 /// What a value says. Blanks around it do not count, unless it is text.
 #[derive(Clone, Copy, Debug)]

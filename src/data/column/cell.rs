@@ -3,6 +3,8 @@
 use jiff::civil;
 use serde::{Deserialize, Serialize};
 
+use crate::data::column::MICROS_PER_DAY;
+
 /// Spellings of a missing value; the ones that `pandas.read_csv` takes as missing by default.
 const NULLS: [&str; 19] = [
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
@@ -233,7 +235,7 @@ fn moment(text: &str) -> Option<Cell<'static>> {
     }
     let (micros, rest) = clock(&text[11..])?;
     let offset = zone(rest)?;
-    let micros = days * 86_400_000_000 + micros - offset.unwrap_or(0) * 1_000_000;
+    let micros = days * MICROS_PER_DAY + micros - offset.unwrap_or(0) * 1_000_000;
     Some(Cell::Datetime {
         micros,
         zoned: offset.is_some(),

@@ -263,12 +263,12 @@ fn count(counts: &mut Vec<(i64, u64)>, step: i64) {
 }
 
 fn months_between(from: i64, to: i64) -> Option<i64> {
-    let is_midday_alike = from.rem_euclid(MICROS_PER_DAY) == to.rem_euclid(MICROS_PER_DAY);
+    let has_same_clock = from.rem_euclid(MICROS_PER_DAY) == to.rem_euclid(MICROS_PER_DAY);
     let (from, to) = (date_of(from)?, date_of(to)?);
     let is_end = |date: civil::Date| date.day() == date.days_in_month();
     let is_alike = from.day() == to.day() || (is_end(from) && is_end(to));
     let month = |date: civil::Date| i64::from(date.year()) * 12 + i64::from(date.month());
-    (is_midday_alike && is_alike).then(|| month(to) - month(from))
+    (has_same_clock && is_alike).then(|| month(to) - month(from))
 }
 
 /// The day of a moment.
