@@ -1,0 +1,43 @@
+# shellcheck shell=bash
+# What a running cluster says of itself to the commands that come after `up`.
+
+REPOSITORY="$(cd "$HERE/../.." && pwd)"
+
+load_environment() {
+  [ -s "$RUN/environment" ] || fail "there is no cluster: run make e2e-up first"
+  set -a
+  # shellcheck source=/dev/null
+  . "$RUN/environment"
+  set +a
+  PYTHON_IMAGE="${CODEGEN_E2E_PYTHON_IMAGE:-docker.io/library/python:3.11-slim}"
+  KANIKO_IMAGE="${CODEGEN_E2E_KANIKO_IMAGE:-gcr.io/kaniko-project/executor:v1.24.0}"
+  if [ -x "$RUN/bin/kubectl" ]; then PATH="$RUN/bin:$PATH"; else ensure_program kubectl kubernetes k8s.io/kubernetes/cmd/kubectl; fi
+}
+
+require_registry() {
+  [ -n "${CODEGEN_E2E_REGISTRY:-}" ] && [ -n "${CODEGEN_E2E_REGISTRY_PASSWORD_FILE:-}" ] ||
+    fail "this needs a registry: set CODEGEN_E2E_REGISTRY, CODEGEN_E2E_REGISTRY_USER, CODEGEN_E2E_REGISTRY_PASSWORD_FILE (and CODEGEN_E2E_REGISTRY_CA)"
+}
+
+# skopeo with the password of the private registry; it never stands in an argument.
+registry_skopeo() {
+  local command="$1" folder code=0
+  shift
+  folder="$(mktemp -d)"
+  docker_config >"$folder/auth.json"
+  skopeo "$command" --authfile "$folder/auth.json" $(registry_certificates "$command") "$@" || code=$?
+  rm -rf "$folder"
+  return "$code"
+}
+
+registry_certificates() {
+  [ -n "${CODEGEN_E2E_REGISTRY_CA:-}" ] || return 0
+  if [ "$1" = copy ]; then echo "--dest-cert-dir $(dirname "$CODEGEN_E2E_REGISTRY_CA")"; else echo "--cert-dir $(dirname "$CODEGEN_E2E_REGISTRY_CA")"; fi
+}
+
+# The credentials of the private registry, as a Secret of type kubernetes.io/dockerconfigjson holds them.
+docker_config() {
+  local auth
+  auth="$(printf '%s:%s' "$CODEGEN_E2E_REGISTRY_USER" "$(<"$CODEGEN_E2E_REGISTRY_PASSWORD_FILE")" | base64 -w0)"
+  printf '{"auths": {"%s": {"auth": "%s"}}}\n' "$CODEGEN_E2E_REGISTRY" "$auth"
+}
