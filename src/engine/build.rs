@@ -13,20 +13,21 @@ use crate::sandbox::{ImageSpec, Progressing, Sandbox};
 
 use super::data::DataReader;
 use super::event::Event;
-use super::{Engine, EngineError};
+use super::{Engine, EngineError, Performed};
 
 impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
-    /// Builds the image; `None` while a child still builds it.
-    pub(super) async fn build(&self, progress: &Progress) -> Result<Option<Outcome>, EngineError> {
+    /// Builds the image.
+    pub(super) async fn build(&self, progress: &Progress) -> Result<Performed, EngineError> {
         let wanted = progress.build.wanted.clone();
         let spec = ImageSpec::new(self.task.language, &self.task.image, &wanted);
         let packages = [spec.packages.pip.clone(), spec.packages.apt.clone()].concat();
         self.tell(&Event::BuildStarted { packages });
         let started = (self.clock)();
         let built = match self.sandbox.build(&spec).await {
-            Ok(Progressing::Pending) => return Ok(None),
+            Ok(Progressing::Pending) => return Ok(Performed::Pending),
+            Ok(Progressing::Queued(why)) => return Ok(Performed::Queued(why)),
             Ok(Progressing::Done(built)) => built,
-            Err(error) => return Ok(Some(self.build_failed(progress, wanted, &error))),
+            Err(error) => return Ok(Performed::Done(self.build_failed(progress, wanted, &error))),
         };
         self.tell(&Event::BuildFinished {
             python: built.python.clone(),
@@ -40,7 +41,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             resolved: built.resolved,
             python: built.python,
         };
-        Ok(Some(Outcome::ImageReady {
+        Ok(Performed::Done(Outcome::ImageReady {
             built: image,
             fresh: built.fresh,
         }))
@@ -52,9 +53,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         wanted: Packages,
         error: &crate::sandbox::SandboxError,
     ) -> Outcome {
-        let message = self.surroundings.redactor.redact(&error.to_string());
         match error.category() {
             Category::Environment => {
+                let message = self.surroundings.redactor.redact(&error.to_string());
                 self.tell(&Event::BuildFailed {
                     message: message.clone(),
                 });
@@ -65,10 +66,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                     },
                 }
             }
-            category @ (Category::Infrastructure
-            | Category::Configuration
-            | Category::Logic
-            | Category::TestError) => self.blocked(progress, category, &message),
+            Category::Infrastructure | Category::Configuration | Category::Logic | Category::TestError => {
+                self.sandbox_failed(progress, error)
+            }
         }
     }
 
@@ -78,7 +78,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         &self,
         progress: Progress,
         kind: CallKind,
-    ) -> Result<(Progress, Option<Outcome>), EngineError> {
+    ) -> Result<(Progress, Performed), EngineError> {
         let call = async {
             self.in_call.send_replace(true);
             let called = self.call(progress.clone(), kind).await;
@@ -88,11 +88,11 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let (called, built) = join(call, self.build(&progress)).await;
         let (progress, outcome) = called?;
         let progress = match built? {
-            Some(built @ (Outcome::ImageReady { .. } | Outcome::BuildFailed { .. })) => {
+            Performed::Done(built @ (Outcome::ImageReady { .. } | Outcome::BuildFailed { .. })) => {
                 advance(self.task, &progress, built, (self.clock)())?
             }
             _ => progress,
         };
-        Ok((progress, Some(outcome)))
+        Ok((progress, Performed::Done(outcome)))
     }
 }

@@ -23,13 +23,13 @@ use crate::model::Model;
 use crate::pipeline::advance::{IllegalTransition, Outcome, advance};
 use crate::pipeline::decide::{Decision, decide};
 use crate::pipeline::diagnosis::name;
-use crate::pipeline::digest::sha256_hex;
+use crate::pipeline::digest::{sha256_hex, sha256_hex_of_parts};
 use crate::pipeline::progress::{Document, PROGRESS_VERSION, Progress};
 use crate::pipeline::prompts::PromptError;
 use crate::pipeline::redact::Redactor;
 use crate::pipeline::stage::{Category, Stage};
 use crate::pipeline::task::Task;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Progressing, Sandbox, SandboxError};
 
 use self::data::DataReader;
 use self::event::{Event, Observer};
@@ -71,6 +71,20 @@ pub struct Surroundings {
     pub secret_env: BTreeMap<String, String>,
     /// Takes the values of Secrets out of everything that is stored or sent.
     pub redactor: Redactor,
+    /// A secret of the run, from which follows what code under test must not guess.
+    pub seed: String,
+}
+
+impl Surroundings {
+    /// The name of a test that follows from the seed and `parts`, the same at every call, and that code under test cannot guess.
+    fn unguessable(&self, parts: &[&str]) -> String {
+        let digest = sha256_hex_of_parts(&[&[self.seed.as_str()], parts].concat());
+        let letters = digest.bytes().take(20).map(|digit| match digit {
+            b'0'..=b'9' => char::from(digit - b'0' + b'g'),
+            letter => char::from(letter),
+        });
+        format!("test_{}", letters.collect::<String>())
+    }
 }
 
 /// What a step came to.
@@ -80,11 +94,16 @@ pub enum Step {
     Advanced,
     /// A child runs; its end will be noticed.
     Pending,
+    /// A child waits for room that others take: what for.
+    Queued(String),
     /// Nothing to do before this moment.
     Waiting(Timestamp),
     /// The task has ended.
     Finished,
 }
+
+/// What performing a decision came to.
+type Performed = Progressing<Outcome>;
 
 /// A step that could not be performed; the recorded state is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -151,14 +170,14 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let outcome = match decision {
             Decision::Finished => return Ok((progress, Step::Finished)),
             Decision::Wait(until) => return Ok((progress, Step::Waiting(until))),
-            Decision::Stop(stop) => (progress, Some(Outcome::Stopped(stop))),
+            Decision::Stop(stop) => (progress, Performed::Done(Outcome::Stopped(stop))),
             Decision::ReadSamples => {
                 let outcome = self.read_samples(&progress).await?;
-                (progress, Some(outcome))
+                (progress, Performed::Done(outcome))
             }
             Decision::Call(kind) => {
                 let (progress, outcome) = self.call(progress, kind).await?;
-                (progress, Some(outcome))
+                (progress, Performed::Done(outcome))
             }
             Decision::CallBesideBuild(kind) => self.call_beside_build(progress, kind).await?,
             Decision::Build => {
@@ -171,12 +190,15 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             }
             Decision::DiagnoseAcceptance => {
                 let outcome = self.diagnose_acceptance(&progress).await?;
-                (progress, Some(outcome))
+                (progress, Performed::Done(outcome))
             }
         };
         match outcome {
-            (progress, None) => Ok((progress, Step::Pending)),
-            (progress, Some(outcome)) => Ok((self.record(progress, outcome, started).await?, Step::Advanced)),
+            (progress, Performed::Pending) => Ok((progress, Step::Pending)),
+            (progress, Performed::Queued(why)) => Ok((progress, Step::Queued(why))),
+            (progress, Performed::Done(outcome)) => {
+                Ok((self.record(progress, outcome, started).await?, Step::Advanced))
+            }
         }
     }
 
@@ -240,8 +262,22 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         self.observer.event(event);
     }
 
+    /// A sandbox that could not build or run.
+    fn sandbox_failed(&self, progress: &Progress, error: &SandboxError) -> Outcome {
+        self.wait(
+            progress,
+            error.category(),
+            &with_causes(error),
+            error.needs_another_child(),
+        )
+    }
+
     /// Waits until a person acts (configuration) or a moment has passed (infrastructure).
     fn blocked(&self, progress: &Progress, category: Category, message: &str) -> Outcome {
+        self.wait(progress, category, message, false)
+    }
+
+    fn wait(&self, progress: &Progress, category: Category, message: &str, lost_child: bool) -> Outcome {
         let times = progress
             .waiting
             .as_ref()
@@ -265,6 +301,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             category,
             message,
             retry_at,
+            lost_child,
         }
     }
 
@@ -287,6 +324,12 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }
         Ok(bytes)
     }
+}
+
+/// An error with what caused it, in one line.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    std::iter::successors(error.source(), |cause| cause.source())
+        .fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 fn damaged(name: &str, why: &str) -> EngineError {

@@ -25,7 +25,7 @@ use crate::sandbox::{Progressing, Sandbox, SandboxError};
 use super::data::DataReader;
 use super::event::Event;
 use super::redaction;
-use super::{Engine, EngineError, damaged};
+use super::{Engine, EngineError, Performed, damaged};
 
 /// Largest output that is brought back from a sandbox.
 const MAX_OUTPUT_BYTES: u64 = 1 << 20;
@@ -33,6 +33,8 @@ const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 const MAX_PROCESSES: u32 = 128;
 /// Largest file that a sandboxed program may write.
 const MAX_FILE_BYTES: u64 = 1 << 30;
+/// Sandboxes in a row that may end without a report before that counts as the report.
+const MAX_LOST_CHILDREN: u32 = 3;
 
 /// Everything that one attempt's run showed, as it is stored.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -64,8 +66,8 @@ impl RunRecord {
 }
 
 impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
-    /// Runs the present attempt, or takes the run that is recorded; `None` while a child still runs it.
-    pub(super) async fn run(&self, progress: &Progress) -> Result<Option<Outcome>, EngineError> {
+    /// Runs the present attempt, or takes the run that is recorded.
+    pub(super) async fn run(&self, progress: &Progress) -> Result<Performed, EngineError> {
         let name = format!("documents/run-{:04}.json", progress.attempt);
         if let Some(bytes) = self.store.read(&name).await? {
             let record: RunRecord =
@@ -75,7 +77,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 bytes: bytes.len() as u64,
                 name,
             };
-            return Ok(Some(self.ran(document, record)));
+            return Ok(Performed::Done(self.ran(document, record)));
         }
         let started_at = (self.clock)();
         let jobs = self.jobs(progress).await?;
@@ -85,21 +87,26 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             .as_ref()
             .map(|built| built.image.clone())
             .unwrap_or_default();
-        let reports = match self.execute(&image, &jobs).await {
-            Ok(Some(reports)) => reports,
-            Ok(None) => return Ok(None),
-            Err(SandboxError::EnvironmentMissing(_)) => return Ok(Some(Outcome::ImageLost)),
-            Err(error) => return Ok(Some(self.blocked(progress, error.category(), &error.to_string()))),
+        let reports = match self.execute(progress, &image, &jobs).await {
+            Ok(Progressing::Done(reports)) => reports,
+            Ok(Progressing::Pending) => return Ok(Performed::Pending),
+            Ok(Progressing::Queued(why)) => return Ok(Performed::Queued(why)),
+            Err(SandboxError::EnvironmentMissing(_)) => return Ok(Performed::Done(Outcome::ImageLost)),
+            Err(error) => return Ok(Performed::Done(self.sandbox_failed(progress, &error))),
         };
         let record = match self.judged(progress, &jobs, reports, started_at).await? {
             Ok(record) => record,
             Err(message) => {
-                return Ok(Some(self.blocked(progress, Category::Infrastructure, &message)));
+                return Ok(Performed::Done(self.blocked(
+                    progress,
+                    Category::Infrastructure,
+                    &message,
+                )));
             }
         };
         let bytes = serde_json::to_vec(&record).map_err(|error| damaged(&name, &error.to_string()))?;
         let document = self.put(name, &bytes).await?;
-        Ok(Some(self.ran(document, record)))
+        Ok(Performed::Done(self.ran(document, record)))
     }
 
     fn ran(&self, document: Document, record: RunRecord) -> Outcome {
@@ -122,53 +129,78 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }
     }
 
-    async fn execute(&self, image: &str, jobs: &Jobs) -> Result<Option<Reports>, SandboxError> {
+    async fn execute(
+        &self,
+        progress: &Progress,
+        image: &str,
+        jobs: &Jobs,
+    ) -> Result<Progressing<Reports>, SandboxError> {
         let (main, private, acceptance) = join3(
-            self.execute_one(image, &jobs.main),
-            self.execute_any(image, jobs.private.as_ref()),
-            self.execute_any(image, jobs.acceptance.as_ref()),
+            self.execute_one(progress, image, &jobs.main),
+            self.execute_any(progress, image, jobs.private.as_ref()),
+            self.execute_any(progress, image, jobs.acceptance.as_ref()),
         )
         .await;
-        let (main, private, acceptance) = (main?, private?, acceptance?);
-        let (Progressing::Done(main), Progressing::Done(private), Progressing::Done(acceptance)) =
-            (main, private, acceptance)
-        else {
-            return Ok(None);
-        };
-        Ok(Some(Reports {
-            main,
-            private,
-            acceptance,
-        }))
+        Ok(match (main?, private?, acceptance?) {
+            (Progressing::Done(main), Progressing::Done(private), Progressing::Done(acceptance)) => {
+                Progressing::Done(Reports {
+                    main,
+                    private,
+                    acceptance,
+                })
+            }
+            (Progressing::Queued(why), _, _)
+            | (_, Progressing::Queued(why), _)
+            | (_, _, Progressing::Queued(why)) => Progressing::Queued(why),
+            (Progressing::Pending, _, _) | (_, Progressing::Pending, _) | (_, _, Progressing::Pending) => {
+                Progressing::Pending
+            }
+        })
     }
 
     async fn execute_any(
         &self,
+        progress: &Progress,
         image: &str,
         job: Option<&Job>,
     ) -> Result<Progressing<Option<Report>>, SandboxError> {
         let Some(job) = job else {
             return Ok(Progressing::Done(None));
         };
-        Ok(match self.execute_one(image, job).await? {
+        Ok(match self.execute_one(progress, image, job).await? {
             Progressing::Done(report) => Progressing::Done(Some(report)),
             Progressing::Pending => Progressing::Pending,
+            Progressing::Queued(why) => Progressing::Queued(why),
         })
     }
 
     /// One execution, repeated when it failed as an execution (S07: never for a failing test).
-    async fn execute_one(&self, image: &str, job: &Job) -> Result<Progressing<Report>, SandboxError> {
+    async fn execute_one(
+        &self,
+        progress: &Progress,
+        image: &str,
+        job: &Job,
+    ) -> Result<Progressing<Report>, SandboxError> {
         if job.phases.is_empty() {
-            return Ok(Progressing::Done(Report {
-                phases: Vec::new(),
-                seconds: 0.0,
-            }));
+            return Ok(Progressing::Done(nothing_reported()));
         }
-        let mut tries = self.task.sandbox.retries;
+        let retries = self.task.sandbox.retries;
+        let first = progress.lost_children * (retries + 1);
+        let mut repeat = first;
         loop {
-            match self.sandbox.run(image, job).await {
-                Ok(Progressing::Done(report)) if tries > 0 && failed_execution(job, &report) => tries -= 1,
-                Err(error) if tries > 0 && error.category() == Category::Infrastructure => tries -= 1,
+            match self.sandbox.run(image, job, repeat).await {
+                Ok(Progressing::Done(report))
+                    if repeat - first < retries && failed_execution(job, &report) =>
+                {
+                    repeat += 1;
+                }
+                Err(error) if repeat - first < retries && error.category() == Category::Infrastructure => {
+                    repeat += 1;
+                }
+                // Code under test can end the harness, so that must not be tried for ever.
+                Err(SandboxError::NoReport(_)) if progress.lost_children >= MAX_LOST_CHILDREN => {
+                    return Ok(Progressing::Done(nothing_reported()));
+                }
                 other => return other,
             }
         }
@@ -242,7 +274,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let mut private = None;
         if self.task.testing == TestingMode::Generate {
             let tests = self.text(progress.documents.tests.as_ref()).await?;
-            phases.push(test_phase(
+            phases.push(self.test_phase(
+                progress.attempt,
                 PhaseName::Tests,
                 &solution,
                 "test_solution.py",
@@ -265,18 +298,18 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         if self.task.testing == TestingMode::Generate {
             let tests = self.text(progress.documents.tests.as_ref()).await?;
             let module = Module::parse(&solution).map_err(crate::pipeline::prompts::PromptError::from)?;
-            phases.push(test_phase(
+            phases.push(self.test_phase(
+                progress.attempt,
                 PhaseName::Vacuity,
                 &stub(&module),
                 "test_solution.py",
                 &tests,
             ));
         }
-        let acceptance = self
-            .surroundings
-            .acceptance_tests
-            .as_ref()
-            .map(|tests| test_phase(PhaseName::Acceptance, &solution, "test_acceptance.py", tests));
+        let acceptance = self.surroundings.acceptance_tests.as_ref().map(|tests| {
+            let file = "test_acceptance.py";
+            self.test_phase(progress.attempt, PhaseName::Acceptance, &solution, file, tests)
+        });
         let acceptance_sentinels = match &acceptance {
             Some(Phase::Tests(phase)) => Some(phase.sentinels.clone()),
             Some(Phase::Program(_)) | None => None,
@@ -287,6 +320,22 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             acceptance: acceptance.map(|phase| self.job(vec![phase], true)),
             acceptance_sentinels,
             skipped_rehearsal,
+        })
+    }
+
+    fn test_phase(&self, attempt: u32, name: PhaseName, solution: &str, file: &str, tests: &str) -> Phase {
+        let sentinel = |which: &str| {
+            self.surroundings
+                .unguessable(&[&attempt.to_string(), file, which])
+        };
+        Phase::Tests(TestPhase {
+            name,
+            solution: solution.to_owned(),
+            tests: BTreeMap::from([(file.to_owned(), tests.to_owned())]),
+            sentinels: Sentinels {
+                must_pass: sentinel(&format!("{name:?} must pass")),
+                must_fail: sentinel(&format!("{name:?} must fail")),
+            },
         })
     }
 
@@ -324,6 +373,13 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             },
             network: sandbox.network.clone(),
         }
+    }
+}
+
+fn nothing_reported() -> Report {
+    Report {
+        phases: Vec::new(),
+        seconds: 0.0,
     }
 }
 
@@ -366,22 +422,4 @@ fn failed_execution(job: &Job, report: &Report) -> bool {
                 .get(index)
                 .is_some_and(|done| matches!(done.end, PhaseEnd::Exited(_)))
         })
-}
-
-fn test_phase(name: PhaseName, solution: &str, file: &str, tests: &str) -> Phase {
-    Phase::Tests(TestPhase {
-        name,
-        solution: solution.to_owned(),
-        tests: BTreeMap::from([(file.to_owned(), tests.to_owned())]),
-        sentinels: Sentinels {
-            must_pass: random_name(),
-            must_fail: random_name(),
-        },
-    })
-}
-
-/// A name that code under test cannot guess.
-fn random_name() -> String {
-    let letters: String = std::iter::repeat_with(fastrand::lowercase).take(16).collect();
-    format!("test_{letters}")
 }

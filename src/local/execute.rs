@@ -149,7 +149,7 @@ impl Drive<'_> {
             }
             match came_to {
                 Step::Advanced => {}
-                Step::Pending => tokio::task::yield_now().await,
+                Step::Pending | Step::Queued(_) => tokio::task::yield_now().await,
                 Step::Finished => return None,
                 Step::Waiting(until) => {
                     if let Some(refusal) = self.sandbox.refusal.get() {
@@ -268,6 +268,8 @@ fn surroundings(prepared: &Prepared, sources: &BTreeMap<String, PathBuf>) -> Res
         acceptance_tests,
         redactor: Redactor::new(secret_env.iter()),
         secret_env,
+        // The children of a local run end with it, so that no later one needs the same.
+        seed: std::iter::repeat_with(fastrand::alphanumeric).take(32).collect(),
     })
 }
 
@@ -331,7 +333,7 @@ impl Sandbox for Isolated {
         self.note(self.sandbox.build(spec).await)
     }
 
-    async fn run(&self, image: &str, job: &Job) -> Result<Progressing<Report>, SandboxError> {
-        self.note(self.sandbox.run(image, job).await)
+    async fn run(&self, image: &str, job: &Job, repeat: u32) -> Result<Progressing<Report>, SandboxError> {
+        self.note(self.sandbox.run(image, job, repeat).await)
     }
 }

@@ -42,6 +42,7 @@ pub fn advance(
     }
     let mut next = progress.clone();
     next.waiting = None;
+    next.lost_children = 0;
     match outcome {
         Outcome::SamplesRead {
             context,
@@ -124,7 +125,9 @@ pub fn advance(
             category,
             message,
             retry_at,
+            lost_child,
         } => {
+            next.lost_children = progress.lost_children + u32::from(lost_child);
             let times = progress.waiting.as_ref().map_or(1, |waiting| waiting.times + 1);
             next.waiting = Some(Waiting {
                 category,
@@ -133,7 +136,7 @@ pub fn advance(
                 retry_at,
             });
         }
-        Outcome::Resumed => {}
+        Outcome::Resumed => next.lost_children = progress.lost_children,
         Outcome::Stopped(stop) => next.end(stop, stage, now),
         Outcome::LimitRaised => next.go_on(),
     }

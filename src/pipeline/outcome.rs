@@ -98,6 +98,8 @@ pub enum Outcome {
         message: String,
         /// When it is tried again.
         retry_at: Timestamp,
+        /// Whether a child (a build, a sandbox) is gone, so that only another one can answer.
+        lost_child: bool,
     },
     /// A person says that the cause is gone.
     Resumed,

@@ -38,6 +38,9 @@ pub struct Progress {
     pub rejections: Vec<String>,
     /// How often the present fix came back without having been applied (S09, S11).
     pub fix_tries: u32,
+    /// Children (builds, sandboxes) of the present step that were lost in a row: the number of the next one follows.
+    #[serde(default)]
+    pub lost_children: u32,
     /// What it waits for.
     pub waiting: Option<Waiting>,
     /// Why it was stopped.
@@ -278,6 +281,7 @@ impl Progress {
             intent: None,
             rejections: Vec::new(),
             fix_tries: 0,
+            lost_children: 0,
             waiting: None,
             stop: None,
             stopped_in: None,

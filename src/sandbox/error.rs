@@ -63,6 +63,33 @@ pub enum SandboxError {
     /// The sandbox ended without a report.
     #[error("the sandbox ended without a report: {0}")]
     NoReport(String),
+    /// What ran or built is gone, through no fault of what it ran: its node, an eviction, somebody's deletion.
+    #[error("{child} is lost: {reason}; it is tried again")]
+    Lost {
+        /// The object (`Pod team-a/penguins-7d0c1`).
+        child: String,
+        /// What happened.
+        reason: String,
+    },
+    /// The cluster refuses, and goes on refusing until somebody changes something.
+    #[error("{object}: {reason}; {remedy}")]
+    Refused {
+        /// The object (`Pod team-a/penguins-7d0c1`).
+        object: String,
+        /// What the cluster says.
+        reason: String,
+        /// What to change.
+        remedy: String,
+    },
+    /// The API server or the registry does not answer as it should.
+    #[error("failed to {action}")]
+    Cluster {
+        /// What was tried, on which object.
+        action: String,
+        /// What came of it.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
 }
 
 impl SandboxError {
@@ -73,14 +100,23 @@ impl SandboxError {
             Self::IsolationUnavailable { .. }
             | Self::NetworkList
             | Self::SystemPackagesMissing { .. }
+            | Self::Refused { .. }
             | Self::Input { .. } => Category::Configuration,
             Self::Packages(_) => Category::Environment,
             Self::EnvironmentMissing(_)
             | Self::IndexUnreachable(_)
             | Self::DiskFull(_)
             | Self::Io { .. }
+            | Self::Cluster { .. }
+            | Self::Lost { .. }
             | Self::NoReport(_) => Category::Infrastructure,
         }
+    }
+
+    /// Whether the child that was asked about will never answer, so that only another one can.
+    #[must_use]
+    pub const fn needs_another_child(&self) -> bool {
+        matches!(self, Self::Lost { .. } | Self::NoReport(_))
     }
 
     /// An error of the operating system about a path.

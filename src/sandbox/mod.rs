@@ -3,6 +3,7 @@
 pub mod error;
 mod harness;
 pub mod image;
+pub mod kubernetes;
 pub mod local;
 pub mod packages;
 
@@ -10,6 +11,7 @@ use std::future::Future;
 
 pub use error::SandboxError;
 pub use image::ImageSpec;
+pub use kubernetes::KubernetesSandbox;
 pub use local::LocalSandbox;
 pub use packages::{PackageProblem, PackageProblemKind};
 
@@ -20,6 +22,8 @@ use crate::pipeline::sandbox::{Job, Report};
 pub enum Progressing<T> {
     /// It goes on; ask again when something changed.
     Pending,
+    /// It waits for room that others take: which limit, and that it goes on by itself.
+    Queued(String),
     /// It is done.
     Done(T),
 }
@@ -45,10 +49,12 @@ pub trait Sandbox {
         spec: &ImageSpec,
     ) -> impl Future<Output = Result<Progressing<Built>, SandboxError>> + Send;
 
-    /// Run a job in an environment. A local sandbox ends the job when the future is dropped.
+    /// Run a job in an environment. `repeat` counts the executions of this job before, so that a repeat is not taken for
+    /// the execution that it repeats. A local sandbox ends the job when the future is dropped.
     fn run(
         &self,
         image: &str,
         job: &Job,
+        repeat: u32,
     ) -> impl Future<Output = Result<Progressing<Report>, SandboxError>> + Send;
 }

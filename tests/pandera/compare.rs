@@ -187,7 +187,7 @@ async fn by_pandera(cases: &[Case], modules: &[&str]) -> Vec<Judged> {
     job.limits.memory_bytes = 2 << 30;
     job.limits.timeout_seconds = 300.0;
     let environment = support::build(&support::spec(&PACKAGES)).await.unwrap();
-    let Progressing::Done(mut report) = support::sandbox().run(&environment.image, &job).await.unwrap()
+    let Progressing::Done(mut report) = support::sandbox().run(&environment.image, &job, 0).await.unwrap()
     else {
         panic!("a local job is done when it answers")
     };

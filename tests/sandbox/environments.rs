@@ -89,7 +89,7 @@ async fn an_index_that_does_not_answer_is_infrastructure() {
 #[tokio::test]
 async fn an_environment_that_was_never_built_is_missing() {
     let job = crate::support::job(vec![]);
-    let error = sandbox().run("0123", &job).await.unwrap_err();
+    let error = sandbox().run("0123", &job, 0).await.unwrap_err();
     assert!(matches!(error, SandboxError::EnvironmentMissing(_)));
 }
 

@@ -67,7 +67,7 @@ async fn a_sandbox_ends_when_nobody_waits_for_it_any_more() {
 async fn a_list_of_addresses_is_refused() {
     let mut job = job(vec![program("", &[])]);
     job.network = NetworkAccess::List(vec![("192.0.2.0/24".into(), vec![443])]);
-    let error = sandbox().run(&environment().await, &job).await.unwrap_err();
+    let error = sandbox().run(&environment().await, &job, 0).await.unwrap_err();
     assert!(matches!(error, SandboxError::NetworkList));
     assert_eq!(error.category(), Category::Configuration);
 }
@@ -151,7 +151,7 @@ async fn inputs_lie_under_both_names_and_are_read_only() {
 async fn a_missing_input_is_refused_by_name() {
     let mut job = job(vec![program("", &[])]);
     job.inputs = vec![input("sales", "sales.csv", Path::new("/nowhere/sales.csv"))];
-    let error = sandbox().run(&environment().await, &job).await.unwrap_err();
+    let error = sandbox().run(&environment().await, &job, 0).await.unwrap_err();
     assert!(
         error
             .to_string()

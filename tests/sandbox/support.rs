@@ -45,7 +45,7 @@ pub fn spec(packages: &[&str]) -> ImageSpec {
 pub async fn build(spec: &ImageSpec) -> Result<Built, SandboxError> {
     match sandbox().build(spec).await? {
         Progressing::Done(built) => Ok(built),
-        Progressing::Pending => panic!("a local build is done when it answers"),
+        Progressing::Pending | Progressing::Queued(_) => panic!("a local build is done when it answers"),
     }
 }
 
@@ -96,7 +96,7 @@ pub fn program(solution: &str, outputs: &[&str]) -> Phase {
 }
 
 pub async fn run(job: &Job) -> Report {
-    match sandbox().run(&environment().await, job).await {
+    match sandbox().run(&environment().await, job, 0).await {
         Ok(Progressing::Done(report)) => report,
         other => panic!("no report: {other:?}"),
     }

@@ -217,7 +217,7 @@ impl Sandbox for Fake {
         }))
     }
 
-    async fn run(&self, image: &str, job: &Job) -> Result<Progressing<Report>, SandboxError> {
+    async fn run(&self, image: &str, job: &Job, _repeat: u32) -> Result<Progressing<Report>, SandboxError> {
         if self.loses_image.swap(false, Ordering::SeqCst) {
             self.installed.lock().unwrap().clear();
             return Err(SandboxError::EnvironmentMissing(image.to_owned()));
@@ -349,7 +349,7 @@ impl World {
             match step {
                 Step::Advanced => {}
                 Step::Finished | Step::Waiting(_) => return Ok(progress),
-                Step::Pending => panic!("nothing in this world is pending"),
+                Step::Pending | Step::Queued(_) => panic!("nothing in this world is pending"),
             }
         }
         panic!("the task neither ends nor waits: {:?}", progress.stage);

@@ -509,6 +509,7 @@ fn what_is_blocked_waits_and_goes_on_where_it_was() {
         category: Category::Infrastructure,
         message: "down".into(),
         retry_at: at(at_),
+        lost_child: false,
     };
     walk.take(blocked(10)).take(blocked(20));
     let waiting = walk.progress.waiting.clone().unwrap();
@@ -635,6 +636,7 @@ fn every_transition_is_taken_by_a_test() {
                 category: Category::Configuration,
                 message: String::new(),
                 retry_at: at(1),
+                lost_child: false,
             },
             Outcome::Stopped(Stop {
                 reason: StopReason::BudgetExceeded,
@@ -711,6 +713,7 @@ fn every_outcome() -> [Outcome; 19] {
             category: Category::Configuration,
             message: String::new(),
             retry_at: at(1),
+            lost_child: false,
         },
         Outcome::Resumed,
         Outcome::Stopped(stop),

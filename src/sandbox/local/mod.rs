@@ -64,7 +64,7 @@ impl Sandbox for LocalSandbox {
             .map(Progressing::Done)
     }
 
-    async fn run(&self, image: &str, job: &Job) -> Result<Progressing<Report>, SandboxError> {
+    async fn run(&self, image: &str, job: &Job, _repeat: u32) -> Result<Progressing<Report>, SandboxError> {
         runner::run(&self.cache, image, job).await.map(Progressing::Done)
     }
 }

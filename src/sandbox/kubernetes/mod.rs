@@ -1,0 +1,87 @@
+//! Images as Kaniko Jobs, sandboxes as Pods.
+//!
+//! A child has a name that follows from what it is made for, so that asking twice makes one. Nothing here waits: what is
+//! under way answers `Pending`, and whoever asks watches the children.
+
+mod build;
+pub mod names;
+mod pod;
+pub mod settings;
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::Client;
+
+use self::settings::Settings;
+use super::image::ImageSpec;
+use super::{Built, Progressing, Sandbox, SandboxError};
+use crate::pipeline::sandbox::{Job, Report};
+use crate::pipeline::task::Task;
+
+/// Where the code of one task runs in a cluster.
+#[derive(Clone)]
+pub struct KubernetesSandbox<'a> {
+    /// Speaks to the API server.
+    pub client: Client,
+    /// What the operator was told.
+    pub settings: &'a Settings,
+    /// The task.
+    pub task: &'a Task,
+    /// Whose children these are.
+    pub owner: &'a Owner,
+    /// Where each sample and input lies, by name.
+    pub inputs: &'a BTreeMap<String, MountedInput>,
+}
+
+/// The task that children belong to, and the run that they are made for.
+#[derive(Clone, Debug)]
+pub struct Owner {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its uid.
+    pub uid: String,
+    /// The run: the task's decisive hash.
+    pub run: String,
+    /// Number of the attempt, so that a later one never takes the child of an earlier one for its own.
+    pub attempt: u32,
+    /// As children refer to it.
+    pub reference: OwnerReference,
+}
+
+/// Where a sample or an input lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MountedInput {
+    /// In Secrets: one entry for a file (with an empty path), one for each file of a folder.
+    Secrets(Vec<MountedFile>),
+    /// On a claim, read-only.
+    Claim {
+        /// Name of the `PersistentVolumeClaim`.
+        claim: String,
+        /// File or folder on it, relative.
+        path: String,
+    },
+}
+
+/// A file in a Secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MountedFile {
+    /// Path below the folder; empty for an input that is a file.
+    pub path: String,
+    /// The Secret.
+    pub secret: String,
+    /// Its key.
+    pub key: String,
+}
+
+impl Sandbox for KubernetesSandbox<'_> {
+    async fn build(&self, spec: &ImageSpec) -> Result<Progressing<Built>, SandboxError> {
+        build::build(self, spec).await
+    }
+
+    async fn run(&self, image: &str, job: &Job, repeat: u32) -> Result<Progressing<Report>, SandboxError> {
+        pod::run(self, image, job, repeat).await
+    }
+}

@@ -1,0 +1,98 @@
+//! Names and labels of children.
+
+use std::collections::BTreeMap;
+
+use crate::pipeline::digest::sha256_hex_of_parts;
+
+/// Who made an object.
+pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+/// The value of [`MANAGED_BY`], and the name that this program has in the API server.
+pub const OPERATOR: &str = "codegen-operator";
+/// Name of the task that an object belongs to. Names of tasks may be longer than label values: then it is cut.
+pub const TASK: &str = "codegen-operator.dev/task";
+/// Uid of the task that an object belongs to.
+pub const TASK_UID: &str = "codegen-operator.dev/task-uid";
+/// What an object is for: one of [`Component`].
+pub const COMPONENT: &str = "codegen-operator.dev/component";
+
+/// Longest name that every kind may have.
+const LONGEST_NAME: usize = 63;
+/// Characters of the hash in a name.
+const HASH: usize = 10;
+
+/// What an object is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Component {
+    /// Runs tests and programs.
+    Sandbox,
+    /// Builds an image.
+    Build,
+    /// The frozen inputs of a run.
+    Snapshot,
+    /// Replies and documents of a run.
+    Record,
+    /// What is kept of a finished task.
+    Result,
+    /// The harness, shared by a namespace's sandboxes.
+    Harness,
+}
+
+impl Component {
+    /// The value of the label.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sandbox => "sandbox",
+            Self::Build => "build",
+            Self::Snapshot => "snapshot",
+            Self::Record => "record",
+            Self::Result => "result",
+            Self::Harness => "harness",
+        }
+    }
+}
+
+/// `prefix-hash`, the hash over every part: at most 63 characters, whatever the prefix is.
+#[must_use]
+pub fn name(prefix: &str, parts: &[&str]) -> String {
+    let hash = &sha256_hex_of_parts(parts)[..HASH];
+    format!("{}-{hash}", cut(prefix, LONGEST_NAME - HASH - 1))
+}
+
+/// Labels of an object that belongs to a task.
+#[must_use]
+pub fn labels(task: &str, uid: &str, component: Component) -> BTreeMap<String, String> {
+    BTreeMap::from([
+        (MANAGED_BY.to_owned(), OPERATOR.to_owned()),
+        (TASK.to_owned(), cut(task, LONGEST_NAME).to_owned()),
+        (TASK_UID.to_owned(), uid.to_owned()),
+        (COMPONENT.to_owned(), component.as_str().to_owned()),
+    ])
+}
+
+/// The first characters of a name, ending in a letter or digit.
+fn cut(name: &str, longest: usize) -> &str {
+    let end = name.floor_char_boundary(longest);
+    name[..end].trim_end_matches(['-', '.', '_'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_fits_and_tells_its_parts_apart() {
+        let long = "a".repeat(200);
+        assert_eq!(name(&long, &["x"]).len(), 63);
+        assert_ne!(name("a", &["x", "y"]), name("a", &["xy"]));
+        assert_eq!(name("penguins", &["x"]), name("penguins", &["x"]));
+    }
+
+    #[test]
+    fn a_cut_name_is_a_label_value_still() {
+        let task = format!("{}-.bcd", "a".repeat(61));
+        let labels = labels(&task, "0c1", Component::Record);
+        assert_eq!(labels[TASK], "a".repeat(61));
+        assert_eq!(labels[COMPONENT], "record");
+    }
+}
