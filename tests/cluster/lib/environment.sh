@@ -41,3 +41,9 @@ docker_config() {
   auth="$(printf '%s:%s' "$CODEGEN_E2E_REGISTRY_USER" "$(<"$CODEGEN_E2E_REGISTRY_PASSWORD_FILE")" | base64 -w0)"
   printf '{"auths": {"%s": {"auth": "%s"}}}\n' "$CODEGEN_E2E_REGISTRY" "$auth"
 }
+
+# The package of the Helm that CODEGEN_E2E_HELM names (helm3, helm4).
+helm_package() {
+  local tool="${CODEGEN_E2E_HELM:-helm3}"
+  echo "helm.sh/helm/v${tool#helm}/cmd/helm"
+}
