@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 /// Longest wait for a task that builds an image.
 pub const TO_THE_END: Duration = Duration::from_mins(10);
 /// Longest wait for something that needs no image.
-pub const SOON: Duration = Duration::from_secs(60);
+pub const SOON: Duration = Duration::from_mins(1);
 
 /// Where `make e2e-install` puts the recorded replies and the Secrets that this copies.
 const HOME: &str = "codegen-e2e";
@@ -154,18 +154,13 @@ impl Space {
         let wait = await_condition(self.api::<CodeGenTask>(), task, |task: Option<&CodeGenTask>| {
             task.is_some_and(&is)
         });
-        match tokio::time::timeout(patience, wait).await {
-            Ok(found) => found.unwrap().unwrap(),
-            Err(_) => {
-                let task = self.api::<CodeGenTask>().get(task).await.unwrap();
-                let status = serde_json::to_string_pretty(&task.status).unwrap();
-                panic!(
-                    "{} is not {what} after {} s: {status}",
-                    task.name_any(),
-                    patience.as_secs()
-                );
-            }
+        if let Ok(found) = tokio::time::timeout(patience, wait).await {
+            return found.unwrap().unwrap();
         }
+        let task = self.api::<CodeGenTask>().get(task).await.unwrap();
+        let status = serde_json::to_string_pretty(&task.status).unwrap();
+        let name = task.name_any();
+        panic!("{name} is not {what} after {} s: {status}", patience.as_secs());
     }
 
     /// The task when it has ended, well or not.

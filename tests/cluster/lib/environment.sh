@@ -1,5 +1,6 @@
 # shellcheck shell=bash
 # What a running cluster says of itself to the commands that come after `up`.
+# shellcheck disable=SC2034 # the commands use them
 
 REPOSITORY="$(cd "$HERE/../.." && pwd)"
 
@@ -15,24 +16,22 @@ load_environment() {
 }
 
 require_registry() {
-  [ -n "${CODEGEN_E2E_REGISTRY:-}" ] && [ -n "${CODEGEN_E2E_REGISTRY_PASSWORD_FILE:-}" ] ||
-    fail "this needs a registry: set CODEGEN_E2E_REGISTRY, CODEGEN_E2E_REGISTRY_USER, CODEGEN_E2E_REGISTRY_PASSWORD_FILE (and CODEGEN_E2E_REGISTRY_CA)"
+  local name
+  for name in CODEGEN_E2E_REGISTRY CODEGEN_E2E_REGISTRY_USER CODEGEN_E2E_REGISTRY_PASSWORD_FILE; do
+    [ -n "${!name:-}" ] || fail "$name is not set, and the operator needs a registry: see tests/cluster/README.md"
+  done
 }
 
-# skopeo with the password of the private registry; it never stands in an argument.
+# registry_skopeo COMMAND CERTIFICATES-OPTION ARGUMENTS...: with the password of the private registry, which stands in no argument.
 registry_skopeo() {
-  local command="$1" folder code=0
-  shift
+  local command="$1" certificates=() folder code=0
+  [ -z "${CODEGEN_E2E_REGISTRY_CA:-}" ] || certificates=("--$2" "$(dirname "$CODEGEN_E2E_REGISTRY_CA")")
+  shift 2
   folder="$(mktemp -d)"
   docker_config >"$folder/auth.json"
-  skopeo "$command" --authfile "$folder/auth.json" $(registry_certificates "$command") "$@" || code=$?
+  skopeo "$command" --authfile "$folder/auth.json" "${certificates[@]}" "$@" || code=$?
   rm -rf "$folder"
   return "$code"
-}
-
-registry_certificates() {
-  [ -n "${CODEGEN_E2E_REGISTRY_CA:-}" ] || return 0
-  if [ "$1" = copy ]; then echo "--dest-cert-dir $(dirname "$CODEGEN_E2E_REGISTRY_CA")"; else echo "--cert-dir $(dirname "$CODEGEN_E2E_REGISTRY_CA")"; fi
 }
 
 # The credentials of the private registry, as a Secret of type kubernetes.io/dockerconfigjson holds them.
