@@ -290,7 +290,7 @@ fn check_acceptance_tests(file: &str, text: &str) -> Result<(), RunError> {
     }
 }
 
-fn stopped(error: impl Into<EngineError>) -> RunError {
+pub(super) fn stopped(error: impl Into<EngineError>) -> RunError {
     let error: EngineError = error.into();
     let mut message = error.to_string();
     let mut source = std::error::Error::source(&error);
