@@ -1,10 +1,14 @@
 //! The operator: tasks in a cluster, each advanced by one decision at a time.
 
+pub mod config;
 pub mod context;
 pub mod credentials;
 pub mod documents;
 mod finish;
+pub mod health;
 pub mod hold;
+pub mod leader;
+pub mod metrics;
 mod model;
 pub mod progress;
 pub mod reconcile;

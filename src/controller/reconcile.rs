@@ -65,13 +65,14 @@ pub async fn reconcile(object: Arc<CodeGenTask>, context: Arc<Context>) -> Resul
         context: &context,
         uid,
     };
-    match look.act().await {
+    match Box::pin(look.act()).await {
         Err(ReconcileError::Blocked(Blocked(hold))) => look.hold(&hold).await,
         Err(error) if is_conflict(&error) => Ok(Action::await_change()),
         other => other,
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the controller calls it this way")]
 /// What to do after a look that failed: it is repeated, later each time.
 pub fn retry_later(object: Arc<CodeGenTask>, error: &ReconcileError, context: Arc<Context>) -> Action {
     tracing::warn!(
@@ -121,7 +122,7 @@ impl Look<'_> {
         let Some(run) = Run::present(self.context, &self.object).await? else {
             return self.start().await;
         };
-        self.step(run).await
+        Box::pin(self.step(run)).await
     }
 
     /// The status was written by an operator that knows more: hands off.
@@ -230,8 +231,7 @@ impl Look<'_> {
         (progress, came_to) = Box::pin(engine.step(progress)).await?;
         self.context.calm(&self.uid);
         let action = match came_to {
-            Step::Advanced => Action::await_change(),
-            Step::Finished => Action::await_change(),
+            Step::Advanced | Step::Finished => Action::await_change(),
             Step::Waiting(until) => Action::requeue(pause(until)),
             Step::Pending => {
                 self.clear_hold(&store, &progress).await?;
