@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Client;
+use serde::{Deserialize, Serialize};
 
 pub use self::build::RegistryCache;
 use self::settings::Settings;
@@ -55,7 +56,8 @@ pub struct Owner {
 }
 
 /// Where a sample or an input lies.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
 pub enum MountedInput {
     /// In Secrets: one entry for a file (with an empty path), one for each file of a folder.
     Secrets(Vec<MountedFile>),
@@ -69,7 +71,8 @@ pub enum MountedInput {
 }
 
 /// A file in a Secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
 pub struct MountedFile {
     /// Path below the folder; empty for an input that is a file.
     pub path: String,
