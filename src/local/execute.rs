@@ -329,8 +329,8 @@ impl Isolated {
 }
 
 impl Sandbox for Isolated {
-    async fn build(&self, spec: &ImageSpec) -> Result<Progressing<Built>, SandboxError> {
-        self.note(self.sandbox.build(spec).await)
+    async fn build(&self, spec: &ImageSpec, repeat: u32) -> Result<Progressing<Built>, SandboxError> {
+        self.note(self.sandbox.build(spec, repeat).await)
     }
 
     async fn run(&self, image: &str, job: &Job, repeat: u32) -> Result<Progressing<Report>, SandboxError> {
