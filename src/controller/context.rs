@@ -14,8 +14,8 @@ use crate::data::worker::Client as Worker;
 use crate::engine::event::{Event, Observer};
 use crate::ledger::StoreError;
 use crate::pipeline::status::Hold;
-use crate::sandbox::kubernetes::Owner;
 use crate::sandbox::kubernetes::settings::Settings;
+use crate::sandbox::kubernetes::{Owner, RegistryCache};
 
 /// First pause before something is tried again; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -27,6 +27,8 @@ pub struct Context {
     pub client: Client,
     /// What the operator was told of builds and sandboxes.
     pub settings: Settings,
+    /// What registries said.
+    pub registries: RegistryCache,
     /// Reads data in a child process.
     pub worker: Worker,
     /// No call starts after this.
@@ -52,6 +54,7 @@ impl Context {
         Self {
             client,
             settings,
+            registries: RegistryCache::default(),
             worker,
             stopping,
             tasks: Mutex::default(),

@@ -193,6 +193,7 @@ impl Look<'_> {
             task: &run.task,
             owner: &run.owner,
             inputs: &run.snapshot.inputs,
+            registries: &self.context.registries,
         };
         let observer = self.context.observer(&self.object);
         let (in_call, _) = watch::channel(false);

@@ -49,7 +49,12 @@ impl Installed {
     #[must_use]
     pub(super) fn of_manifest(manifest: &[u8]) -> Self {
         let manifest: Value = serde_json::from_slice(manifest).unwrap_or_default();
-        let text = |name: &str| manifest["annotations"][name].as_str().unwrap_or_default().to_owned();
+        let text = |name: &str| {
+            manifest["annotations"][name]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        };
         let packages = text(PACKAGES).lines().map(str::to_owned).collect();
         let installed = Self {
             python: text(PYTHON),
@@ -59,17 +64,26 @@ impl Installed {
     }
 
     pub(super) fn annotations(&self) -> [(&'static str, String); 2] {
-        [(PACKAGES, self.packages.join("\n")), (PYTHON, self.python.clone())]
+        [
+            (PACKAGES, self.packages.join("\n")),
+            (PYTHON, self.python.clone()),
+        ]
     }
 
     fn checked(mut self) -> Option<Self> {
         self.packages.sort_by_key(|package| package.to_lowercase());
         let is_package = |package: &String| {
-            package.len() <= LONGEST_PACKAGE && package.contains("==") && package.bytes().all(|byte| byte.is_ascii_graphic())
+            package.len() <= LONGEST_PACKAGE
+                && package.contains("==")
+                && package.bytes().all(|byte| byte.is_ascii_graphic())
         };
         let is_python = self.python.len() <= LONGEST_VERSION
-            && self.python.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'+'));
-        let is_valid = is_python && self.packages.len() <= MOST_PACKAGES && self.packages.iter().all(is_package);
+            && self
+                .python
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'+'));
+        let is_valid =
+            is_python && self.packages.len() <= MOST_PACKAGES && self.packages.iter().all(is_package);
         is_valid.then_some(self)
     }
 }
@@ -116,7 +130,10 @@ mod tests {
     fn a_large_file_and_a_link_say_nothing() {
         let package = format!("\"{}==1\",", "x".repeat(150));
         let packages = package.repeat(2000);
-        let content = format!(r#"{{"python": "3", "packages": [{}]}}"#, packages.trim_end_matches(','));
+        let content = format!(
+            r#"{{"python": "3", "packages": [{}]}}"#,
+            packages.trim_end_matches(',')
+        );
         assert_eq!(read(&content), None);
         let folder = tempfile::tempdir().unwrap();
         let (file, link) = (folder.path().join("file"), folder.path().join("link"));

@@ -181,7 +181,8 @@ impl Layout {
             annotations.insert(name.to_owned(), Value::String(value));
         }
         let bytes = Value::Object(manifest).to_string().into_bytes();
-        let (digest, size) = digest_of(bytes.as_slice()).map_err(|source| LayoutError::Read { part, source })?;
+        let (digest, size) =
+            digest_of(bytes.as_slice()).map_err(|source| LayoutError::Read { part, source })?;
         self.manifest.digest = format!("sha256:{digest}");
         self.manifest.size = size;
         self.manifest_bytes = bytes;

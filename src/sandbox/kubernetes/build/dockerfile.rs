@@ -139,9 +139,7 @@ impl Recipe<'_> {
 
 fn host(address: &str) -> Option<&str> {
     let authority = address.split('/').next()?;
-    let host = authority
-        .rsplit_once('@')
-        .map_or(authority, |(_, host)| host);
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     (!host.is_empty()).then_some(host)
 }
 
@@ -206,7 +204,13 @@ mod tests {
     #[case::apt_shell("", "x;evil")]
     #[case::apt_version("", "libgomp1=1$(evil)")]
     fn what_is_no_name_of_a_package_is_refused(#[case] pip: &str, #[case] apt: &str) {
-        let list = |name: &str| if name.is_empty() { vec![] } else { vec![name.to_owned()] };
+        let list = |name: &str| {
+            if name.is_empty() {
+                vec![]
+            } else {
+                vec![name.to_owned()]
+            }
+        };
         let packages = Packages {
             pip: list(pip),
             apt: list(apt),
@@ -215,13 +219,24 @@ mod tests {
             panic!("{packages:?} was taken");
         };
         assert_eq!(problem.kind, PackageProblemKind::InvalidName);
-        assert_eq!(problem.names, [pip, apt].into_iter().filter(|n| !n.is_empty()).collect::<Vec<_>>());
+        assert_eq!(
+            problem.names,
+            [pip, apt]
+                .into_iter()
+                .filter(|n| !n.is_empty())
+                .collect::<Vec<_>>()
+        );
     }
 
     #[test]
     fn names_with_versions_and_extras_are_taken() {
         check(&packages(
-            &["pandas", "requests[socks]<3,>=2.31", "numpy~=2.0", "ruamel.yaml==0.18.*"],
+            &[
+                "pandas",
+                "requests[socks]<3,>=2.31",
+                "numpy~=2.0",
+                "ruamel.yaml==0.18.*",
+            ],
             &["libgomp1", "g++", "tesseract-ocr=5.3.0-2", "libstdc++6"],
         ))
         .unwrap();

@@ -113,7 +113,10 @@ const BAD_LUCK: [&str; 6] = [
     "E: Failed to fetch",
 ];
 
-#[expect(clippy::expect_used, reason = "the patterns are constants; a test uses each of them")]
+#[expect(
+    clippy::expect_used,
+    reason = "the patterns are constants; a test uses each of them"
+)]
 fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a valid pattern")
 }

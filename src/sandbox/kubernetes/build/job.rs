@@ -205,9 +205,17 @@ fn build_container(plan: &Plan<'_>) -> Container {
             capabilities: Some(Capabilities {
                 drop: Some(vec!["ALL".to_owned()]),
                 add: Some(
-                    ["CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID", "SETFCAP", "KILL"]
-                        .map(str::to_owned)
-                        .to_vec(),
+                    [
+                        "CHOWN",
+                        "DAC_OVERRIDE",
+                        "FOWNER",
+                        "SETGID",
+                        "SETUID",
+                        "SETFCAP",
+                        "KILL",
+                    ]
+                    .map(str::to_owned)
+                    .to_vec(),
                 ),
             }),
             ..SecurityContext::default()
@@ -232,10 +240,19 @@ fn executor_arguments(plan: &Plan<'_>) -> Vec<String> {
         "--log-format=text".to_owned(),
     ];
     let registries = plan.registries;
-    arguments.extend(registries.insecure.iter().map(|host| format!("--insecure-registry={host}")));
-    if !plan.files.registry_authorities.is_empty() && !registries.insecure.iter().any(|host| host == plan.base_registry) {
+    arguments.extend(
+        registries
+            .insecure
+            .iter()
+            .map(|host| format!("--insecure-registry={host}")),
+    );
+    if !plan.files.registry_authorities.is_empty()
+        && !registries.insecure.iter().any(|host| host == plan.base_registry)
+    {
         let host = plan.base_registry;
-        arguments.push(format!("--registry-certificate={host}={FILES}/{REGISTRY_AUTHORITIES}"));
+        arguments.push(format!(
+            "--registry-certificate={host}={FILES}/{REGISTRY_AUTHORITIES}"
+        ));
     }
     for (name, value) in &plan.build.env {
         arguments.push(format!("--build-arg={name}={value}"));
@@ -268,7 +285,11 @@ fn push_container(plan: &Plan<'_>) -> Container {
     }
     let insecure = &plan.registries.insecure;
     arguments.extend(insecure.iter().map(|host| format!("--insecure-registry={host}")));
-    let proxies = plan.build.env.iter().filter(|(name, _)| name.to_ascii_lowercase().ends_with("_proxy"));
+    let proxies = plan
+        .build
+        .env
+        .iter()
+        .filter(|(name, _)| name.to_ascii_lowercase().ends_with("_proxy"));
     let env: Vec<EnvVar> = proxies.map(|(name, value)| variable(name, value)).collect();
     Container {
         name: PUSH.to_owned(),
@@ -342,7 +363,10 @@ fn volumes(plan: &Plan<'_>) -> Vec<Volume> {
             ..Volume::default()
         },
     ];
-    let secrets = [("push-credentials", plan.push_secret), ("base-credentials", plan.base_secret)];
+    let secrets = [
+        ("push-credentials", plan.push_secret),
+        ("base-credentials", plan.base_secret),
+    ];
     for (name, secret) in secrets {
         volumes.extend(secret.map(|secret| credentials(name, secret)));
     }

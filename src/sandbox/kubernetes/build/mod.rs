@@ -90,7 +90,13 @@ impl<'a> Build<'a> {
             CacheMode::Disable => (own, String::new()),
         };
         let tag = tag[..TAG].to_owned();
-        let parts = [&owner.namespace, &target.repository, &tag, &scope, &repeat.to_string()];
+        let parts = [
+            &owner.namespace,
+            &target.repository,
+            &tag,
+            &scope,
+            &repeat.to_string(),
+        ];
         let name = name("build", &parts.map(String::as_str));
         Ok(Self {
             sandbox,
@@ -193,11 +199,18 @@ impl<'a> Build<'a> {
     fn built(&self, image: Image, fresh: bool) -> Built {
         let wanted = &self.spec.python_version;
         let python = image.installed.python;
-        let is_wanted = python.is_empty() || python.strip_prefix(wanted.as_str()).is_some_and(|rest| rest.starts_with('.'));
+        let is_wanted = python.is_empty()
+            || python
+                .strip_prefix(wanted.as_str())
+                .is_some_and(|rest| rest.starts_with('.'));
         Built {
             image: format!("{}@{}", self.target.pull_repository, image.digest),
             resolved: image.installed.packages,
-            python: if is_wanted { python } else { format!("{python} ({wanted} was asked for)") },
+            python: if is_wanted {
+                python
+            } else {
+                format!("{python} ({wanted} was asked for)")
+            },
             fresh,
         }
     }
@@ -257,11 +270,14 @@ impl<'a> Build<'a> {
 
     fn plan(&self) -> Result<Plan<'_>, SandboxError> {
         let (settings, owner) = (self.sandbox.settings, self.sandbox.owner);
-        let operator_image = settings.operator_image.as_deref().ok_or_else(|| SandboxError::Refused {
-            object: "operator".to_owned(),
-            reason: "it does not know its own image, which pushes what is built".to_owned(),
-            remedy: "set operatorImage, or the variable OPERATOR_IMAGE of its Pod".to_owned(),
-        })?;
+        let operator_image = settings
+            .operator_image
+            .as_deref()
+            .ok_or_else(|| SandboxError::Refused {
+                object: "operator".to_owned(),
+                reason: "it does not know its own image, which pushes what is built".to_owned(),
+                remedy: "set operatorImage, or the variable OPERATOR_IMAGE of its Pod".to_owned(),
+            })?;
         Ok(Plan {
             name: &self.name,
             namespace: &owner.namespace,
@@ -312,7 +328,10 @@ fn kubernetes_architecture(rust: &str) -> &str {
 /// Whether a Job failed so long ago that what it lacked may be there by now.
 fn is_old(job: &Job) -> bool {
     let conditions = job.status.as_ref().and_then(|status| status.conditions.as_ref());
-    let failed = conditions.into_iter().flatten().find(|condition| condition.type_ == "Failed");
+    let failed = conditions
+        .into_iter()
+        .flatten()
+        .find(|condition| condition.type_ == "Failed");
     let since = failed.and_then(|condition| condition.last_transition_time.as_ref());
     since.is_some_and(|since| Timestamp::now().duration_since(since.0).as_secs() >= TRY_AGAIN_SECONDS)
 }

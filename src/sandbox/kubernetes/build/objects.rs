@@ -183,18 +183,26 @@ impl Objects {
             return Ok(());
         }
         let parameters = PatchParams::apply(OPERATOR).force();
-        let written = self.policies().patch(name, &parameters, &Patch::Apply(policy)).await;
+        let written = self
+            .policies()
+            .patch(name, &parameters, &Patch::Apply(policy))
+            .await;
         written.map(drop).map_err(failed)
     }
 
     fn failed(&self, what: &str, kind: &str, name: &str, error: kube::Error) -> SandboxError {
         let object = format!("{kind} {}/{name}", self.namespace);
         match error {
-            kube::Error::Api(status) if status.is_forbidden() || status.code == 422 => SandboxError::Refused {
-                object,
-                reason: format!("the API server does not let the operator {what} it: {}", status.message),
-                remedy: remedy(&status.message).to_owned(),
-            },
+            kube::Error::Api(status) if status.is_forbidden() || status.code == 422 => {
+                SandboxError::Refused {
+                    object,
+                    reason: format!(
+                        "the API server does not let the operator {what} it: {}",
+                        status.message
+                    ),
+                    remedy: remedy(&status.message).to_owned(),
+                }
+            }
             other => SandboxError::Cluster {
                 action: format!("{what} {object}"),
                 source: Box::new(other),

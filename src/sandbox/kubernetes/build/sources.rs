@@ -43,7 +43,9 @@ impl Target {
             Some(name) => Some(objects.docker_config(name, "image.pushSecretRef").await?),
             None => None,
         };
-        let client = sandbox.registries.client(registries, config.as_ref().map(DockerConfig::bytes));
+        let client = sandbox
+            .registries
+            .client(registries, config.as_ref().map(DockerConfig::bytes));
         Ok(Self {
             repository: repository.clone(),
             pull_repository: pull_repository.as_ref().unwrap_or(repository).clone(),
@@ -99,16 +101,21 @@ impl Base {
             None => {
                 let remedy = match &secret {
                     Some(secret) => format!("the Secret {secret} of image.pullSecretRef, or image.base"),
-                    None => "image.pullSecretRef, which names no Secret for this registry, or image.base".to_owned(),
+                    None => "image.pullSecretRef, which names no Secret for this registry, or image.base"
+                        .to_owned(),
                 };
                 let settings = &sandbox.settings.registries;
-                let client = sandbox.registries.client(settings, config.as_ref().map(DockerConfig::bytes));
+                let client = sandbox
+                    .registries
+                    .client(settings, config.as_ref().map(DockerConfig::bytes));
                 let client = client.map_err(|error| failed(name, &remedy, error))?;
                 let user = secret.as_ref().map_or("", |_| sandbox.owner.namespace.as_str());
                 let digest = sandbox.registries.base_digest(&client, name, user).await;
                 digest
                     .map_err(|error| failed(name, &remedy, error))?
-                    .ok_or_else(|| refused("its registry has no such image".to_owned(), "correct image.base"))?
+                    .ok_or_else(|| {
+                        refused("its registry has no such image".to_owned(), "correct image.base")
+                    })?
             }
         };
         Ok(Self {
@@ -130,6 +137,11 @@ async fn pull_secret(
         return Ok((None, None));
     };
     let config = objects.docker_config(name, "image.pullSecretRef").await?;
-    let knows = Credentials::from_docker_config(config.bytes()).is_ok_and(|credentials| credentials.knows(host));
-    Ok(if knows { (Some(name.clone()), Some(config)) } else { (None, None) })
+    let knows =
+        Credentials::from_docker_config(config.bytes()).is_ok_and(|credentials| credentials.knows(host));
+    Ok(if knows {
+        (Some(name.clone()), Some(config))
+    } else {
+        (None, None)
+    })
 }

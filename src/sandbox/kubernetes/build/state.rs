@@ -87,9 +87,9 @@ fn ended(pod: &Pod) -> Option<State> {
     let build = container(status.init_container_statuses.as_ref(), BUILD).and_then(terminated);
     match build {
         Some(end) if end.exit_code != 0 => Some(State::Failed(killed(end).unwrap_or(Failure::Builder))),
-        _ if status.phase.as_deref() == Some("Failed") => {
-            Some(State::Failed(Failure::Lost(format!("its Pod failed: {reason} {message}"))))
-        }
+        _ if status.phase.as_deref() == Some("Failed") => Some(State::Failed(Failure::Lost(format!(
+            "its Pod failed: {reason} {message}"
+        )))),
         _ => None,
     }
 }
@@ -116,7 +116,9 @@ fn killed(end: &ContainerStateTerminated) -> Option<Failure> {
         (Some("OOMKilled"), _) => Some(Failure::OutOfMemory),
         (Some("StartError" | "ContainerCannotRun" | "ContainerStatusUnknown"), _) | (_, 137 | 143) => {
             let message = end.message.clone().unwrap_or_default();
-            Some(Failure::Lost(format!("a container was killed or did not start: {message}")))
+            Some(Failure::Lost(format!(
+                "a container was killed or did not start: {message}"
+            )))
         }
         _ => None,
     }
@@ -155,7 +157,9 @@ fn waiting(pod: &Pod) -> Option<State> {
         .and_then(|status| stuck(status, executor))
         .or_else(|| push.and_then(|status| stuck(status, operator)));
     stuck.map(State::Failed).or_else(|| {
-        let started = build.and_then(|status| status.state.as_ref()).is_some_and(has_started);
+        let started = build
+            .and_then(|status| status.state.as_ref())
+            .is_some_and(has_started);
         Some(State::Running { started })
     })
 }
@@ -176,10 +180,12 @@ fn stuck(status: &ContainerStatus, image: &'static str) -> Option<Failure> {
     let waiting = status.state.as_ref()?.waiting.as_ref()?;
     let message = waiting.message.clone().unwrap_or_default();
     match waiting.reason.as_deref()? {
-        "ImagePullBackOff" | "ErrImagePull" | "InvalidImageName" | "ErrImageNeverPull" => Some(Failure::Refused(
-            format!("its image {} cannot be pulled: {message}", status.image),
-            image,
-        )),
+        "ImagePullBackOff" | "ErrImagePull" | "InvalidImageName" | "ErrImageNeverPull" => {
+            Some(Failure::Refused(
+                format!("its image {} cannot be pulled: {message}", status.image),
+                image,
+            ))
+        }
         "CreateContainerConfigError" | "CreateContainerError" => Some(Failure::Refused(
             format!("its container `{}` cannot be made: {message}", status.name),
             "mend what it names",
