@@ -23,7 +23,7 @@ use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::progress::Document;
 use crate::pipeline::sandbox::{OutputContent, OutputReport, PhaseReport};
-use crate::pipeline::status::status;
+use crate::pipeline::status::{Around, status};
 
 /// Everything that is published, and the task with its status.
 pub struct Results {
@@ -94,12 +94,16 @@ pub async fn collect(
         .map(|status| status.conditions)
         .unwrap_or_default();
     let generation = task.metadata.generation;
+    let around = Around {
+        artifacts,
+        generation,
+        before: &before,
+        hold: None,
+    };
     task.status = Some(status(
         &prepared.task,
         &executed.progress,
-        artifacts,
-        generation,
-        &before,
+        around,
         Timestamp::now(),
     ));
     let text = serde_saphyr::to_string(&task.status).map_err(|error| RunError::Stopped(error.to_string()))?;

@@ -1,6 +1,7 @@
 //! The operator.
 
 mod push_layout;
+mod serve_replies;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -27,6 +28,7 @@ enum Command {
         output: Option<PathBuf>,
     },
     PushLayout(push_layout::PushLayout),
+    ServeReplies(serve_replies::ServeReplies),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -34,6 +36,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Crds { output: Some(folder) } => write_crds(&folder)?,
         Command::Crds { output: None } => print_crds()?,
         Command::PushLayout(command) => return push_layout::run(&command),
+        Command::ServeReplies(command) => serve_replies::run(&command)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Client;
+use serde::{Deserialize, Serialize};
 
 use self::settings::Settings;
 use super::image::ImageSpec;
@@ -52,7 +53,8 @@ pub struct Owner {
 }
 
 /// Where a sample or an input lies.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
 pub enum MountedInput {
     /// In Secrets: one entry for a file (with an empty path), one for each file of a folder.
     Secrets(Vec<MountedFile>),
@@ -66,7 +68,8 @@ pub enum MountedInput {
 }
 
 /// A file in a Secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
 pub struct MountedFile {
     /// Path below the folder; empty for an input that is a file.
     pub path: String,
