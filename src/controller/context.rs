@@ -7,15 +7,17 @@ use std::time::Duration;
 use kube::{Client, ResourceExt as _};
 use tokio_util::sync::CancellationToken;
 
+use super::config::OperatorConfig;
 use super::documents::Documents;
+use super::metrics::Metrics;
 use super::snapshot::{self, Snapshot};
 use crate::api::CodeGenTask;
 use crate::data::worker::Client as Worker;
 use crate::engine::event::{Event, Observer};
 use crate::ledger::StoreError;
 use crate::pipeline::status::Hold;
-use crate::sandbox::kubernetes::Owner;
 use crate::sandbox::kubernetes::settings::Settings;
+use crate::sandbox::kubernetes::{Owner, RegistryCache};
 
 /// First pause before something is tried again; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -29,6 +31,10 @@ pub struct Context {
     pub settings: Settings,
     /// Reads data in a child process.
     pub worker: Worker,
+    /// What registries said.
+    pub registries: RegistryCache,
+    /// What is counted.
+    pub metrics: Metrics,
     /// No call starts after this.
     pub stopping: CancellationToken,
     tasks: Mutex<HashMap<String, Known>>,
@@ -48,11 +54,19 @@ struct Known {
 impl Context {
     /// Nothing is known yet.
     #[must_use]
-    pub fn new(client: Client, settings: Settings, worker: Worker, stopping: CancellationToken) -> Self {
+    pub fn new(
+        client: Client,
+        config: &OperatorConfig,
+        worker: Worker,
+        metrics: Metrics,
+        stopping: CancellationToken,
+    ) -> Self {
         Self {
             client,
-            settings,
+            settings: config.sandbox_settings(),
+            registries: RegistryCache::default(),
             worker,
+            metrics,
             stopping,
             tasks: Mutex::default(),
         }
@@ -152,6 +166,7 @@ impl Context {
         LogObserver {
             namespace: object.namespace().unwrap_or_default(),
             task: object.name_any(),
+            metrics: self.metrics.clone(),
         }
     }
 
@@ -179,10 +194,12 @@ fn version(object: &CodeGenTask) -> u64 {
 pub struct LogObserver {
     namespace: String,
     task: String,
+    metrics: Metrics,
 }
 
 impl Observer for LogObserver {
     fn event(&self, event: &Event) {
+        self.metrics.observe(event);
         tracing::info!(namespace = self.namespace, task = self.task, event = ?event, "step");
     }
 }

@@ -21,7 +21,7 @@ pub async fn model_options(client: &Client, task: &Task) -> Result<ModelOptions,
             reference.key, task.namespace, reference.name
         );
     } else {
-        options.key_source = "spec.model.apiKeySecretRef is not set".to_owned();
+        "spec.model.apiKeySecretRef is not set".clone_into(&mut options.key_source);
     }
     for (index, header) in task.model.headers.iter().enumerate() {
         if let Some(reference) = &header.value_from {

@@ -21,6 +21,14 @@ impl Documents {
             .cloned()
     }
 
+    /// Remembers `bytes`, however much it is: nothing else has them.
+    pub fn keep(&self, name: &str, bytes: Vec<u8>) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(name.to_owned(), bytes);
+    }
+
     /// Remembers `bytes`, unless that is too much.
     pub fn put(&self, name: &str, bytes: &[u8]) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -25,7 +25,7 @@ use crate::pipeline::budget;
 use crate::pipeline::decide::{Decision, decide};
 use crate::pipeline::progress::{PROGRESS_VERSION, Progress};
 use crate::pipeline::stage::Stage;
-use crate::pipeline::status::{Around, Hold, held, status};
+use crate::pipeline::status::{Hold, held};
 use crate::sandbox::KubernetesSandbox;
 
 /// Annotation that asks for another try: any value that was not acted on yet.
@@ -65,13 +65,14 @@ pub async fn reconcile(object: Arc<CodeGenTask>, context: Arc<Context>) -> Resul
         context: &context,
         uid,
     };
-    match look.act().await {
+    match Box::pin(look.act()).await {
         Err(ReconcileError::Blocked(Blocked(hold))) => look.hold(&hold).await,
         Err(error) if is_conflict(&error) => Ok(Action::await_change()),
         other => other,
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the controller calls it this way")]
 /// What to do after a look that failed: it is repeated, later each time.
 pub fn retry_later(object: Arc<CodeGenTask>, error: &ReconcileError, context: Arc<Context>) -> Action {
     tracing::warn!(
@@ -121,7 +122,7 @@ impl Look<'_> {
         let Some(run) = Run::present(self.context, &self.object).await? else {
             return self.start().await;
         };
-        self.step(run).await
+        Box::pin(self.step(run)).await
     }
 
     /// The status was written by an operator that knows more: hands off.
@@ -172,11 +173,12 @@ impl Look<'_> {
         let progress = Progress::start(run.owner.run.clone(), Timestamp::now());
         let bytes = serde_json::to_vec(&progress).unwrap_or_default();
         let mut object = self.object.clone();
-        // Nothing of an earlier run stays.
-        object.status = None;
+        if object.status.take().is_some_and(|status| status.run.is_some()) {
+            finish::clear_all(&self.context.client, &run).await;
+        }
         let store = self.store(&run, object);
         crate::ledger::Store::save(&store, &bytes).await?;
-        self.written(store).await;
+        self.written(store);
         Ok(Action::await_change())
     }
 
@@ -193,6 +195,7 @@ impl Look<'_> {
             task: &run.task,
             owner: &run.owner,
             inputs: &run.snapshot.inputs,
+            registries: &self.context.registries,
         };
         let observer = self.context.observer(&self.object);
         let (in_call, _) = watch::channel(false);
@@ -210,13 +213,13 @@ impl Look<'_> {
         let mut progress = engine.load(&run.owner.run).await?;
         if let Some(outcome) = self.what_changed(&run, &progress) {
             engine.apply(progress, outcome).await?;
-            self.written(store).await;
+            self.written(store);
             return Ok(Action::await_change());
         }
         if progress.stage.is_terminal() {
             // The spec changed and nothing follows from it: that it was seen is all there is to say.
             engine.save(&progress).await?;
-            self.written(store).await;
+            self.written(store);
             return Ok(Action::await_change());
         }
         if asks_the_model(&decide(&run.task, &progress, Timestamp::now())) {
@@ -229,19 +232,18 @@ impl Look<'_> {
         (progress, came_to) = Box::pin(engine.step(progress)).await?;
         self.context.calm(&self.uid);
         let action = match came_to {
-            Step::Advanced => Action::await_change(),
-            Step::Finished => Action::await_change(),
+            Step::Advanced | Step::Finished => Action::await_change(),
             Step::Waiting(until) => Action::requeue(pause(until)),
             Step::Pending => {
                 self.clear_hold(&store, &progress).await?;
                 Action::requeue(SAFETY_NET)
             }
             Step::Queued(why) => {
-                self.written(store).await;
+                self.written(store);
                 return self.hold(&queued(why)).await;
             }
         };
-        self.written(store).await;
+        self.written(store);
         Ok(action)
     }
 
@@ -257,29 +259,9 @@ impl Look<'_> {
         ((is_new_spec || retry) && can_go_on).then_some(Outcome::LimitRaised)
     }
 
-    fn store<'a>(&'a self, run: &'a Run, object: CodeGenTask) -> KubernetesStore<'a> {
-        let generation = self.object.metadata.generation;
-        let retry = self.object.annotations().get(RETRY).cloned();
-        let status_of = move |progress: &Progress, before: &crate::api::status::CodeGenTaskStatus| {
-            let around = Around {
-                artifacts: before.artifacts.clone(),
-                generation,
-                before: &before.conditions,
-                hold: None,
-            };
-            let mut next = status(&run.task, progress, around, Timestamp::now());
-            next.snapshot = Some(run.snapshot_status.clone());
-            next.retry_handled = retry.clone();
-            next
-        };
+    fn store<'a>(&self, run: &'a Run, object: CodeGenTask) -> KubernetesStore<'a> {
         let documents = self.context.documents(&self.uid, &run.owner.run);
-        KubernetesStore::new(
-            self.context.client.clone(),
-            &run.owner,
-            documents,
-            object,
-            Box::new(status_of),
-        )
+        KubernetesStore::new(self.context.client.clone(), run, documents, object)
     }
 
     /// A child that was queued runs now.
@@ -301,8 +283,8 @@ impl Look<'_> {
     }
 
     /// Remembers which version was written, so that no older one is acted on.
-    async fn written(&self, store: KubernetesStore<'_>) {
-        self.context.wrote(&self.uid, &store.into_object().await);
+    fn written(&self, store: KubernetesStore<'_>) {
+        self.context.wrote(&self.uid, &store.into_object());
     }
 
     /// Says in the status what holds the task, unless it says so already.

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::context::Context;
 use super::credentials;
 use super::hold::{Blocked, misconfigured, unreachable};
-use super::reconcile::{ReconcileError, unresolved};
+use super::reconcile::{RETRY, ReconcileError, unresolved};
 use super::snapshot::{self, Snapshot, decides};
 use super::sources;
 use crate::api::agent::CodeGenAgentSpec;
@@ -36,6 +36,10 @@ pub struct Run {
     pub snapshot: Arc<Snapshot>,
     /// Where these lie.
     pub snapshot_status: SnapshotStatus,
+    /// Generation of the spec that is acted on.
+    pub generation: Option<i64>,
+    /// Which wish for another try is acted on.
+    pub retry: Option<String>,
     stage: Option<String>,
 }
 
@@ -72,6 +76,8 @@ impl Run {
             owner,
             snapshot,
             snapshot_status: place.clone(),
+            generation: object.metadata.generation,
+            retry: object.annotations().get(RETRY).cloned(),
             stage: status.stage.clone(),
         }))
     }
@@ -91,6 +97,8 @@ impl Run {
             owner,
             snapshot,
             snapshot_status: SnapshotStatus { name, sha256 },
+            generation: object.metadata.generation,
+            retry: object.annotations().get(RETRY).cloned(),
             stage: None,
         })
     }

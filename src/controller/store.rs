@@ -3,13 +3,14 @@
 //! Secrets, because a document may hold rows of data, which the stock `view` role must not show. They are immutable and
 //! belong to the task. What is longer than one object may be is cut into several; the first is written last.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ObjectMeta, PostParams};
@@ -17,13 +18,14 @@ use kube::{Api, Client};
 use tokio::sync::Mutex;
 
 use super::documents::Documents;
+use super::finish;
 use super::progress;
+use super::run::Run;
 use crate::api::CodeGenTask;
-use crate::api::status::CodeGenTaskStatus;
 use crate::ledger::{Created, Store, StoreError};
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::progress::Progress;
-use crate::sandbox::kubernetes::Owner;
+use crate::pipeline::status::{Around, status};
 use crate::sandbox::kubernetes::names::{self, Component};
 
 /// Type of the Secrets that hold replies and documents.
@@ -42,48 +44,91 @@ const LARGEST_DOCUMENT: u64 = 64 * 1024 * 1024;
 const PLAIN: &str = "content";
 const PACKED: &str = "content.gz";
 
-/// Makes the status that is written with a progress.
-pub type StatusOf<'a> = dyn Fn(&Progress, &CodeGenTaskStatus) -> CodeGenTaskStatus + Send + Sync + 'a;
-
 /// The store of one task's present run.
 pub struct KubernetesStore<'a> {
     client: Client,
-    owner: &'a Owner,
+    run: &'a Run,
     documents: Arc<Documents>,
-    object: Mutex<CodeGenTask>,
-    status_of: Box<StatusOf<'a>>,
+    state: Mutex<State>,
+}
+
+/// What was written last.
+struct State {
+    object: CodeGenTask,
+    /// Names of all documents.
+    index: BTreeSet<String>,
+    /// Whether all documents were read from the result of an earlier end of the run.
+    is_unpacked: bool,
 }
 
 impl<'a> KubernetesStore<'a> {
     /// The store of `object`. What was read or written goes to `documents`, so that the next step need not ask again.
     #[must_use]
-    pub fn new(
-        client: Client,
-        owner: &'a Owner,
-        documents: Arc<Documents>,
-        object: CodeGenTask,
-        status_of: Box<StatusOf<'a>>,
-    ) -> Self {
+    pub fn new(client: Client, run: &'a Run, documents: Arc<Documents>, object: CodeGenTask) -> Self {
+        let index = object.status.as_ref().map(progress::index).unwrap_or_default();
         Self {
             client,
-            owner,
+            run,
             documents,
-            object: Mutex::new(object),
-            status_of,
+            state: Mutex::new(State {
+                object,
+                index,
+                is_unpacked: false,
+            }),
         }
     }
 
     /// The task as it was written last.
-    pub async fn into_object(self) -> CodeGenTask {
-        self.object.into_inner()
+    #[must_use]
+    pub fn into_object(self) -> CodeGenTask {
+        self.state.into_inner().object
+    }
+
+    /// Every document by name.
+    async fn all(&self, index: &BTreeSet<String>) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
+        let mut all = BTreeMap::new();
+        for document in index {
+            if let Some(bytes) = self.read_indexed(document).await? {
+                all.insert(document.clone(), bytes);
+            }
+        }
+        Ok(all)
+    }
+
+    async fn read_indexed(&self, document: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        match self.documents.get(document) {
+            Some(known) => Ok(Some(known)),
+            None => self.fetch(document).await,
+        }
+    }
+
+    /// What an earlier end of this run packed together, where it goes on after that end.
+    async fn unpack(&self) -> Result<bool, StoreError> {
+        let mut state = self.state.lock().await;
+        let result = state
+            .object
+            .status
+            .as_ref()
+            .and_then(|status| status.result.clone());
+        let Some(result) = result.filter(|_| !state.is_unpacked) else {
+            return Ok(false);
+        };
+        state.is_unpacked = true;
+        for (name, bytes) in finish::unpack(&self.client, &self.run.owner, &result).await? {
+            self.documents.keep(&name, bytes);
+        }
+        Ok(true)
     }
 
     fn secrets(&self) -> Api<Secret> {
-        Api::namespaced(self.client.clone(), &self.owner.namespace)
+        Api::namespaced(self.client.clone(), &self.run.owner.namespace)
     }
 
     fn first_name(&self, document: &str) -> String {
-        names::name(&self.owner.name, &[&self.owner.uid, &self.owner.run, document])
+        names::name(
+            &self.run.owner.name,
+            &[&self.run.owner.uid, &self.run.owner.run, document],
+        )
     }
 
     fn secret(&self, name: String, document: &str, key: &str, part: &[u8], further: &[String]) -> Secret {
@@ -94,14 +139,14 @@ impl<'a> KubernetesStore<'a> {
         Secret {
             metadata: ObjectMeta {
                 name: Some(name),
-                namespace: Some(self.owner.namespace.clone()),
+                namespace: Some(self.run.owner.namespace.clone()),
                 labels: Some(names::labels(
-                    &self.owner.name,
-                    &self.owner.uid,
+                    &self.run.owner.name,
+                    &self.run.owner.uid,
                     Component::Record,
                 )),
                 annotations: Some(annotations),
-                owner_references: Some(vec![self.owner.reference.clone()]),
+                owner_references: Some(vec![self.run.owner.reference.clone()]),
                 ..ObjectMeta::default()
             },
             type_: Some(RECORD_TYPE.to_owned()),
@@ -121,7 +166,11 @@ impl<'a> KubernetesStore<'a> {
 
     fn remote(&self, action: &str, name: Option<&str>, error: kube::Error) -> StoreError {
         StoreError::Remote {
-            action: format!("{action} {}/{}", self.owner.namespace, name.unwrap_or_default()),
+            action: format!(
+                "{action} {}/{}",
+                self.run.owner.namespace,
+                name.unwrap_or_default()
+            ),
             source: Box::new(error),
         }
     }
@@ -136,7 +185,7 @@ impl<'a> KubernetesStore<'a> {
             return Ok(None);
         };
         let damaged = |detail: &str| StoreError::Damaged {
-            name: format!("Secret {}/{name} ({document})", self.owner.namespace),
+            name: format!("Secret {}/{name} ({document})", self.run.owner.namespace),
             detail: detail.to_owned(),
         };
         if first
@@ -144,7 +193,7 @@ impl<'a> KubernetesStore<'a> {
             .labels
             .as_ref()
             .and_then(|labels| labels.get(names::TASK_UID))
-            != Some(&self.owner.uid)
+            != Some(&self.run.owner.uid)
         {
             return Err(damaged("it belongs to another task"));
         }
@@ -172,8 +221,8 @@ impl<'a> KubernetesStore<'a> {
 
 impl Store for KubernetesStore<'_> {
     async fn load(&self) -> Result<Option<Vec<u8>>, StoreError> {
-        let object = self.object.lock().await;
-        Ok(object.status.as_ref().and_then(progress::recorded))
+        let state = self.state.lock().await;
+        Ok(state.object.status.as_ref().and_then(progress::recorded))
     }
 
     async fn save(&self, bytes: &[u8]) -> Result<(), StoreError> {
@@ -181,11 +230,33 @@ impl Store for KubernetesStore<'_> {
             name: "progress".to_owned(),
             detail: error.to_string(),
         })?;
-        let mut object = self.object.lock().await;
-        let before = object.status.clone().unwrap_or_default();
-        let mut next = object.clone();
-        next.status = Some(progress::record((self.status_of)(&progress, &before), bytes));
-        *object = replace_status(&self.client, &next).await?;
+        let mut state = self.state.lock().await;
+        let before = state.object.status.clone().unwrap_or_default();
+        let mut around = Around {
+            generation: self.run.generation,
+            before: &before.conditions,
+            ..Around::default()
+        };
+        let mut result = None;
+        let mut superseded = None;
+        if progress.stage.is_terminal() {
+            let all = self.all(&state.index).await?;
+            let kept = finish::keep(&self.client, self.run, &progress, all).await?;
+            around.artifacts = kept.artifacts;
+            superseded = before.result.as_ref().map(|_| kept.name.clone());
+            result = Some(kept.name);
+        }
+        let mut shown = status(&self.run.task, &progress, around, Timestamp::now());
+        shown.snapshot = Some(self.run.snapshot_status.clone());
+        shown.retry_handled.clone_from(&self.run.retry);
+        // Where a run goes on after an end, its documents are in that end's result until the next one.
+        shown.result = result.or(before.result);
+        let mut next = state.object.clone();
+        next.status = Some(progress::record(shown, bytes, &state.index));
+        state.object = replace_status(&self.client, &next).await?;
+        if progress.stage.is_terminal() {
+            finish::clear(&self.client, self.run, &progress, superseded.as_deref()).await;
+        }
         Ok(())
     }
 
@@ -207,6 +278,7 @@ impl Store for KubernetesStore<'_> {
             .await?
         {
             self.documents.put(document, bytes);
+            self.state.lock().await.index.insert(document.to_owned());
             return Ok(Created::New);
         }
         let found = self.fetch(document).await?.ok_or_else(|| StoreError::Damaged {
@@ -214,16 +286,18 @@ impl Store for KubernetesStore<'_> {
             detail: "it was deleted while it was written".to_owned(),
         })?;
         self.documents.put(document, &found);
+        self.state.lock().await.index.insert(document.to_owned());
         Ok(Created::Existed(found))
     }
 
     async fn read(&self, document: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        if let Some(known) = self.documents.get(document) {
-            return Ok(Some(known));
+        let mut found = self.read_indexed(document).await?;
+        if found.is_none() && self.unpack().await? {
+            found = self.documents.get(document);
         }
-        let found = self.fetch(document).await?;
         if let Some(bytes) = &found {
             self.documents.put(document, bytes);
+            self.state.lock().await.index.insert(document.to_owned());
         }
         Ok(found)
     }
@@ -252,15 +326,17 @@ fn stored(bytes: &[u8]) -> (&'static str, Vec<u8>) {
     if bytes.len() <= PACKED_FROM {
         return (PLAIN, bytes.to_vec());
     }
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    // Writing to memory cannot fail.
-    match encoder.write_all(bytes).and_then(|()| encoder.finish()) {
-        Ok(packed) => (PACKED, packed),
-        Err(_) => (PLAIN, bytes.to_vec()),
-    }
+    (PACKED, pack(bytes))
 }
 
-fn unpacked(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+pub(super) fn pack(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    // Writing to memory cannot fail.
+    let _ = encoder.write_all(bytes);
+    encoder.finish().unwrap_or_default()
+}
+
+pub(super) fn unpacked(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut content = Vec::new();
     GzDecoder::new(bytes)
         .take(LARGEST_DOCUMENT)
