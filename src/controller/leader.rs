@@ -37,7 +37,7 @@ impl Leadership {
     /// The only replica.
     #[must_use]
     pub fn always() -> Self {
-        let far = Instant::now() + Duration::from_secs(100 * 365 * 24 * 3600);
+        let far = Instant::now() + Duration::from_hours(100 * 365 * 24);
         Self {
             leads_until: watch::channel(Some(far)).1,
             lost: CancellationToken::new(),
@@ -313,16 +313,14 @@ impl<L: Leases> Candidate<L> {
     async fn look(&mut self, clock: impl Fn() -> Instant) -> Result<Look, LeaseError> {
         let begun = clock();
         // What was written last is what is there unless somebody interfered, which the write finds out.
-        let lease = match self.held.take() {
-            Some(held) => held,
-            None => match self.leases.get().await? {
-                Some(lease) => lease,
-                None => {
-                    let new = taken(Lease::default(), &self.identity, self.timing);
-                    self.held = Some(self.leases.create(new.spec.unwrap_or_default()).await?);
-                    return Ok(Look::Mine(begun));
-                }
-            },
+        let known = match self.held.take() {
+            Some(held) => Some(held),
+            None => self.leases.get().await?,
+        };
+        let Some(lease) = known else {
+            let new = taken(Lease::default(), &self.identity, self.timing);
+            self.held = Some(self.leases.create(new.spec.unwrap_or_default()).await?);
+            return Ok(Look::Mine(begun));
         };
         let spec = lease.spec.clone().unwrap_or_default();
         // After the answer: the change may be as late as that.

@@ -300,8 +300,9 @@ impl Metrics {
         self.leader.set(i64::from(leads));
     }
 
-    /// A model call was sent and ended.
-    pub fn call_ended(&self, provider: Provider, outcome: &'static str) {
+    /// A model call was sent and ended; where there is no reply, by which category of failure.
+    pub fn call_ended(&self, provider: Provider, failed: Option<Category>) {
+        let outcome = failed.map_or("answered", category_name);
         let provider = match provider {
             Provider::OpenAI => "OpenAI",
             Provider::Anthropic => "Anthropic",

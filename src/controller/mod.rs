@@ -1,13 +1,17 @@
 //! The operator: tasks in a cluster, each advanced by one decision at a time.
 
+pub mod calls;
 pub mod config;
 pub mod context;
 mod credentials;
 mod documents;
+pub mod events;
 mod finish;
+pub mod gate;
 pub mod health;
 pub mod hold;
 pub mod leader;
+pub mod logging;
 pub mod metrics;
 mod model;
 pub mod operate;

@@ -104,7 +104,7 @@ fn what_happened_is_told_in_open_metrics() {
     ]);
     metrics.set_queued(4);
     metrics.set_leader(true);
-    metrics.call_ended(Provider::OpenAI, "answered");
+    metrics.call_ended(Provider::OpenAI, None);
     metrics.set_calls(2, 1);
     metrics.reconciled(Reconciled::Advanced, Duration::from_millis(4));
     metrics.event_dropped();
