@@ -7,17 +7,11 @@ use crate::space::{Space, in_space};
 const OPERATOR: &str = "system:serviceaccount:codegen-system:codegen-operator";
 
 fn may(space: &Space, who: &str, verb: &str, resource: &str) -> bool {
+    let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+    let subresource = format!("--subresource={subresource}");
     let output = Command::new("kubectl")
-        .args([
-            "--namespace",
-            &space.name,
-            "auth",
-            "can-i",
-            verb,
-            resource,
-            "--as",
-            who,
-        ])
+        .args(["--namespace", &space.name, "--as", who])
+        .args(["auth", "can-i", verb, resource, &subresource])
         .output()
         .unwrap();
     match String::from_utf8_lossy(&output.stdout).trim() {
