@@ -47,21 +47,25 @@ pub struct Around<'a> {
     pub hold: Option<&'a Hold>,
 }
 
-/// The conditions of a task that has not started, for want of what it needs.
+/// A status with what holds its task. A task that has ended holds for another run of it, which has not started.
 #[must_use]
-pub fn not_started(
+pub fn held(
     before: CodeGenTaskStatus,
     generation: Option<i64>,
     hold: &Hold,
     now: Timestamp,
 ) -> CodeGenTaskStatus {
     let state = State::held(hold);
+    let ends = [Stage::Succeeded, Stage::Failed].map(Stage::as_str);
     CodeGenTaskStatus {
         observed_generation: generation,
-        stage: Some(PENDING.to_owned()),
         reason: Some(state.reason.to_owned()),
         message: Some(state.message.clone()),
         conditions: state.conditions(generation, &before.conditions, now),
+        stage: before
+            .stage
+            .filter(|stage| !ends.contains(&stage.as_str()))
+            .or_else(|| Some(PENDING.to_owned())),
         ..before
     }
 }
@@ -342,7 +346,7 @@ mod tests {
             ..Around::default()
         };
         let running = status(&task(), &start(), around.clone(), at(5));
-        let new = not_started(CodeGenTaskStatus::default(), Some(1), &hold, at(5));
+        let new = held(CodeGenTaskStatus::default(), Some(1), &hold, at(5));
         for status in [&running, &new] {
             let found =
                 [READY, SUCCEEDED, RECONCILING, STALLED].map(|type_| condition(status, type_).to_owned());
