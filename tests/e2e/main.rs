@@ -10,5 +10,6 @@
 
 mod deletion;
 mod outcomes;
+mod permissions;
 mod space;
 mod waiting;
