@@ -5,20 +5,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use kube::{Client, ResourceExt as _};
+use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
+use super::calls::CallPool;
 use super::config::OperatorConfig;
 use super::documents::Documents;
+use super::events::Events;
+use super::gate::{Admission, Claim, Gate, Woken};
 use super::metrics::Metrics;
 use super::snapshot::{self, Snapshot};
 use crate::api::CodeGenTask;
 use crate::data::worker::Client as Worker;
-use crate::engine::event::{Event, Observer};
 use crate::ledger::StoreError;
-use crate::pipeline::status::Hold;
 use crate::sandbox::kubernetes::settings::Settings;
 use crate::sandbox::kubernetes::{Owner, RegistryCache};
 
+/// Woken tasks that may wait to be looked at; one that is lost is looked at when its pause is over.
+const MOST_WOKEN: usize = 4096;
 /// First pause before something is tried again; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -37,7 +41,13 @@ pub struct Context {
     pub metrics: Metrics,
     /// No call starts after this.
     pub stopping: CancellationToken,
+    /// Places of model calls.
+    pub calls: CallPool,
+    /// What users are told.
+    pub events: Events,
     tasks: Mutex<HashMap<String, Known>>,
+    gate: Mutex<Gate>,
+    woken: broadcast::Sender<Woken>,
 }
 
 /// What is remembered of a task that runs.
@@ -58,11 +68,17 @@ impl Context {
         client: Client,
         config: &OperatorConfig,
         worker: Worker,
+        events: Events,
         metrics: Metrics,
         stopping: CancellationToken,
     ) -> Self {
+        let calls = config.limits.max_calls_per_endpoint;
         Self {
             client,
+            calls: CallPool::new(calls, stopping.clone(), metrics.clone()),
+            events,
+            gate: Mutex::new(Gate::new(config.limits.clone())),
+            woken: broadcast::Sender::new(MOST_WOKEN),
             settings: config.sandbox_settings(),
             registries: RegistryCache::default(),
             worker,
@@ -91,6 +107,7 @@ impl Context {
     /// Forgets a task that is gone or has ended.
     pub fn forget(&self, uid: &str) {
         self.tasks().remove(uid);
+        self.leave(uid);
     }
 
     /// The documents of a run that are in memory.
@@ -149,36 +166,42 @@ impl Context {
         self.stopping.is_cancelled()
     }
 
-    /// Asks for a place among the running tasks; what limits them when there is none.
-    pub fn admit(&self, _object: &CodeGenTask) -> Option<String> {
-        None
-    }
-
-    /// Gives the task's place to another one.
-    pub fn leave(&self, _uid: &str) {}
-
-    /// Waits for a place among the calls of an endpoint.
-    pub async fn call_permit(&self, _endpoint: &str) {}
-
-    /// Is told what happens to `object`.
-    #[must_use]
-    pub fn observer(&self, object: &CodeGenTask) -> LogObserver {
-        LogObserver {
+    /// Asks for a place among the running tasks; which limit keeps it from one when there is none.
+    pub fn admit(&self, object: &CodeGenTask) -> Option<String> {
+        let claim = Claim {
+            uid: object.uid().unwrap_or_default(),
             namespace: object.namespace().unwrap_or_default(),
-            task: object.name_any(),
-            metrics: self.metrics.clone(),
+            name: object.name_any(),
+            created: object.creation_timestamp().map(|time| time.0).unwrap_or_default(),
+            has_begun: object.status.as_ref().is_some_and(|status| status.run.is_some()),
+        };
+        let mut gate = self.gate();
+        let admission = gate.ask(claim);
+        self.metrics.set_queued(gate.waiting());
+        match admission {
+            Admission::Go => None,
+            Admission::Queued { limit } => Some(limit),
         }
     }
 
-    /// The task is held.
-    pub fn held(&self, object: &CodeGenTask, hold: &Hold) {
-        tracing::info!(
-            namespace = object.namespace().unwrap_or_default(),
-            task = object.name_any(),
-            reason = hold.reason,
-            message = hold.message,
-            "the task waits"
-        );
+    /// Gives the task's place to another one, which is looked at then.
+    pub fn leave(&self, uid: &str) {
+        let mut gate = self.gate();
+        for woken in gate.done(uid) {
+            // Nobody listens only when the operator ends.
+            let _ = self.woken.send(woken);
+        }
+        self.metrics.set_queued(gate.waiting());
+    }
+
+    /// The tasks that got a place while they waited, from now on.
+    #[must_use]
+    pub fn woken(&self) -> broadcast::Receiver<Woken> {
+        self.woken.subscribe()
+    }
+
+    fn gate(&self) -> MutexGuard<'_, Gate> {
+        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -188,18 +211,4 @@ fn version(object: &CodeGenTask) -> u64 {
         .resource_version()
         .and_then(|version| version.parse().ok())
         .unwrap_or_default()
-}
-
-/// Writes what happens to the log.
-pub struct LogObserver {
-    namespace: String,
-    task: String,
-    metrics: Metrics,
-}
-
-impl Observer for LogObserver {
-    fn event(&self, event: &Event) {
-        self.metrics.observe(event);
-        tracing::info!(namespace = self.namespace, task = self.task, event = ?event, "step");
-    }
 }

@@ -25,7 +25,7 @@ pub mod store;
 use std::sync::Arc;
 
 use futures::StreamExt as _;
-use futures::future::join;
+use futures::future::{join, ready};
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
@@ -33,6 +33,7 @@ use kube::runtime::controller::Config as ControllerConfig;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::{Controller, watcher};
 use kube::{Api, Client, Resource, ResourceExt};
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 
 use self::context::Context;
@@ -45,7 +46,7 @@ use crate::sandbox::kubernetes::names::{self, Component};
 pub(crate) async fn control(
     context: Arc<Context>,
     namespace: Option<&str>,
-    ready: &watch::Sender<Readiness>,
+    readiness: &watch::Sender<Readiness>,
 ) {
     let client = &context.client;
     let ours = watcher::Config::default().labels(&format!("{}={}", names::MANAGED_BY, names::OPERATOR));
@@ -58,6 +59,7 @@ pub(crate) async fn control(
             tasks_of_pod(&pod, &known)
         })
         .watches(api::<Job>(client, namespace), ours, |job| owners(&job))
+        .reconcile_on(woken(&context, namespace))
         .with_config(ControllerConfig::default().concurrency(0))
         .graceful_shutdown_on(async move { stopping.cancelled().await })
         .run(reconcile::reconcile, reconcile::retry_later, Arc::clone(&context))
@@ -68,10 +70,30 @@ pub(crate) async fn control(
         });
     let filled = async {
         if tasks.wait_until_ready().await.is_ok() {
-            ready.send_replace(Readiness::Ready);
+            readiness.send_replace(Readiness::Ready);
         }
     };
     join(looks, filled).await;
+}
+
+/// The tasks of a namespace, or of all, that got a place while they waited.
+fn woken(
+    context: &Context,
+    namespace: Option<&str>,
+) -> impl futures::Stream<Item = ObjectRef<CodeGenTask>> + Send + 'static {
+    let namespace = namespace.map(str::to_owned);
+    futures::stream::unfold(context.woken(), |mut woken| async move {
+        loop {
+            match woken.recv().await {
+                Ok(task) => return Some((task, woken)),
+                // Those that were lost are looked at when their pause is over.
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    })
+    .filter(move |task| ready(namespace.as_ref().is_none_or(|name| *name == task.namespace)))
+    .map(|task| ObjectRef::new(&task.name).within(&task.namespace))
 }
 
 fn api<K>(client: &Client, namespace: Option<&str>) -> Api<K>

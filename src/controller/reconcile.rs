@@ -24,8 +24,8 @@ use crate::pipeline::advance::Outcome;
 use crate::pipeline::budget;
 use crate::pipeline::decide::{Decision, decide};
 use crate::pipeline::progress::{PROGRESS_VERSION, Progress};
-use crate::pipeline::stage::Stage;
-use crate::pipeline::status::{Hold, held};
+use crate::pipeline::stage::{Category, Stage};
+use crate::pipeline::status::{Hold, Until, held};
 use crate::sandbox::KubernetesSandbox;
 
 /// Annotation that asks for another try: any value that was not acted on yet.
@@ -197,7 +197,7 @@ impl Look<'_> {
             inputs: &run.snapshot.inputs,
             registries: &self.context.registries,
         };
-        let observer = self.context.observer(&self.object);
+        let observer = self.context.events.observer(&self.object);
         let (in_call, _) = watch::channel(false);
         let engine = Engine {
             task: &run.task,
@@ -222,15 +222,15 @@ impl Look<'_> {
             self.written(store);
             return Ok(Action::await_change());
         }
-        if asks_the_model(&decide(&run.task, &progress, Timestamp::now())) {
-            if self.context.is_stopping() {
-                return Ok(Action::await_change());
-            }
-            model.prepare().await?;
+        if asks_the_model(&decide(&run.task, &progress, Timestamp::now())) && !model.prepare().await? {
+            return Ok(Action::await_change());
         }
         let came_to;
         (progress, came_to) = Box::pin(engine.step(progress)).await?;
         self.context.calm(&self.uid);
+        if waits_for_a_person(&progress) {
+            self.context.leave(&self.uid);
+        }
         let action = match came_to {
             Step::Advanced | Step::Finished => Action::await_change(),
             Step::Waiting(until) => Action::requeue(pause(until)),
@@ -284,7 +284,17 @@ impl Look<'_> {
 
     /// Remembers which version was written, so that no older one is acted on.
     fn written(&self, store: KubernetesStore<'_>) {
-        self.context.wrote(&self.uid, &store.into_object());
+        let object = store.into_object();
+        self.context.wrote(&self.uid, &object);
+        let stage = |object: &CodeGenTask| object.status.as_ref().and_then(|status| status.stage.clone());
+        let is_end = |stage: &Option<String>| {
+            [Stage::Succeeded, Stage::Failed]
+                .iter()
+                .any(|end| stage.as_deref() == Some(end.as_str()))
+        };
+        if is_end(&stage(&object)) && !is_end(&stage(&self.object)) {
+            self.context.events.ended(&object);
+        }
     }
 
     /// Says in the status what holds the task, unless it says so already.
@@ -298,13 +308,23 @@ impl Look<'_> {
             object.status = Some(held(before, object.metadata.generation, hold, Timestamp::now()));
             self.context
                 .wrote(&self.uid, &replace_status(&self.context.client, &object).await?);
-            self.context.held(&self.object, hold);
+            self.context.events.held(&self.object, hold);
+        }
+        if hold.until == Until::Mended {
+            self.context.leave(&self.uid);
         }
         Ok(match hold.reason {
             crate::api::conditions::reason::SUSPENDED => Action::await_change(),
             _ => Action::requeue(self.context.pause(&self.uid).min(LONGEST_PAUSE)),
         })
     }
+}
+
+fn waits_for_a_person(progress: &Progress) -> bool {
+    progress
+        .waiting
+        .as_ref()
+        .is_some_and(|waiting| waiting.category == Category::Configuration)
 }
 
 const fn asks_the_model(decision: &Decision) -> bool {

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::Args;
 use codegen_operator::controller::config::OperatorConfig;
+use codegen_operator::controller::logging::{self, LogFormat};
 use codegen_operator::controller::operate::{Identity, operate};
 
 /// Run the operator: looks after the CodeGenTasks of a cluster until it is told to stop.
@@ -26,12 +27,19 @@ pub struct Run {
     /// The operator's own image, where the configuration file names none: build Jobs push with it.
     #[arg(long, env = "OPERATOR_IMAGE", value_name = "IMAGE")]
     operator_image: Option<String>,
+    /// What log records look like.
+    #[arg(long, value_enum, default_value_t = LogFormat::Auto)]
+    log_format: LogFormat,
+    /// How much the log says: `warn`, `info`, or by module.
+    #[arg(long, env = "RUST_LOG", value_name = "FILTER")]
+    log: Option<String>,
 }
 
 /// Runs the operator; the exit code is 1 when its leadership was lost.
 pub fn run(command: Run) -> anyhow::Result<ExitCode> {
     // The error is that a provider is there already, which serves as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
+    logging::init(command.log_format, command.log.as_deref()).map_err(anyhow::Error::msg)?;
     let mut config = match &command.config {
         Some(file) => OperatorConfig::read(file)?,
         None => OperatorConfig::default(),
