@@ -9,6 +9,8 @@
 )]
 
 mod deletion;
+mod leadership;
 mod outcomes;
 mod space;
+mod told;
 mod waiting;
