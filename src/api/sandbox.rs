@@ -55,6 +55,70 @@ pub struct Sandbox {
         validation = Rule::new(UNIQUE_NAMES).message("two entries of secrets set the same variable: give each variable once"),
     )]
     pub secrets: Vec<SecretVariable>,
+    /// RuntimeClass of the sandbox's Pod (`gvisor`); one that the operator's settings name for all sandboxes goes before.
+    /// Only in a cluster. Default: the cluster's own runtime.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253))]
+    pub runtime_class_name: Option<String>,
+    /// Labels of the nodes that the sandbox may run on (`pool: batch`), besides those of the operator's settings; at most
+    /// 32. Only in a cluster. Default: any node of the operator's architecture.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(schema_with = "node_labels")]
+    pub node_selector: BTreeMap<String, String>,
+    /// Taints of nodes that the sandbox tolerates, besides those of the operator's settings; at most 32. Only in a cluster.
+    /// Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32))]
+    pub tolerations: Vec<Toleration>,
+    /// PriorityClass of the sandbox's Pod. Only in a cluster. Default: that of the operator's settings, else the cluster's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253))]
+    pub priority_class_name: Option<String>,
+}
+
+/// A taint that the sandbox tolerates; its fields are those of a Pod.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Toleration {
+    /// Key of the taint (`dedicated`). Default: every taint, which takes `operator: Exists`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 317))]
+    pub key: Option<String>,
+    /// `Equal` (the taint has this value) or `Exists` (whatever its value). Default `Equal`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operator: Option<TolerationOperator>,
+    /// Value of the taint; empty with `Exists`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 63))]
+    pub value: Option<String>,
+    /// Effect of the taint: `NoSchedule`, `PreferNoSchedule` or `NoExecute`. Default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<TaintEffect>,
+    /// With `NoExecute`, how many seconds the taint is tolerated. Default: for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub toleration_seconds: Option<i64>,
+}
+
+/// How a toleration compares.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(description = "")]
+pub enum TolerationOperator {
+    /// The taint has this value.
+    Equal,
+    /// The taint is there.
+    Exists,
+}
+
+/// What a taint does to Pods that do not tolerate it.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(description = "")]
+pub enum TaintEffect {
+    /// They are not scheduled there.
+    NoSchedule,
+    /// They are scheduled elsewhere where that is possible.
+    PreferNoSchedule,
+    /// They are evicted.
+    NoExecute,
 }
 
 /// An environment variable whose value comes from a Secret.
@@ -141,6 +205,13 @@ pub struct EgressTarget {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16), inner(range(min = 1, max = 65535)))]
     pub ports: Vec<i32>,
+}
+
+fn node_labels(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({
+        "type": "object", "maxProperties": 32,
+        "additionalProperties": {"type": "string", "maxLength": 63}
+    })
 }
 
 fn variables(_: &mut schemars::SchemaGenerator) -> schemars::Schema {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::api::common::SecretKeyRef;
 use crate::api::common::{CacheMode, Exposure, Language, TestingMode};
 use crate::api::model::{Header, Provider};
-use crate::api::sandbox::SecretVariable;
+use crate::api::sandbox::{SecretVariable, Toleration};
 use crate::api::values::{Input, Output};
 
 use super::sandbox::NetworkAccess;
@@ -143,6 +143,23 @@ pub struct SandboxSettings {
     pub env: BTreeMap<String, String>,
     /// Environment variables from Secrets.
     pub secrets: Vec<SecretVariable>,
+    /// Where a Pod may run; nothing of it concerns a local sandbox.
+    #[serde(default)]
+    pub placement: Placement,
+}
+
+/// Where in a cluster a sandbox may run, and as what.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Placement {
+    /// Runtime class.
+    pub runtime_class_name: Option<String>,
+    /// Labels of its nodes.
+    pub node_selector: BTreeMap<String, String>,
+    /// Taints that it tolerates.
+    pub tolerations: Vec<Toleration>,
+    /// Priority class.
+    pub priority_class_name: Option<String>,
 }
 
 /// Limits with defaults applied.

@@ -13,7 +13,7 @@ use super::sandbox::{
     Job, JobLimits, NetworkAccess, Packages, Phase, PhaseEnd, PhaseName, PhaseReport, ProgramPhase, Report,
     Sentinels, TestFailure, TestOutcome, TestPhase, TestReport, TestResult,
 };
-use super::task::{ImageSettings, LimitSettings, ModelSettings, SandboxSettings, Task};
+use super::task::{ImageSettings, LimitSettings, ModelSettings, Placement, SandboxSettings, Task};
 use super::verdict::{CheckSource, FailedCheck, Verdict};
 
 /// A task of a prompt and a model, all else default.
@@ -63,6 +63,7 @@ pub fn task() -> Task {
             network: NetworkAccess::Denied,
             env: BTreeMap::new(),
             secrets: Vec::new(),
+            placement: Placement::default(),
         },
         limits: LimitSettings {
             max_iterations: 10,

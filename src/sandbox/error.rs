@@ -81,6 +81,14 @@ pub enum SandboxError {
         /// What to change.
         remedy: String,
     },
+    /// The cluster does not enforce NetworkPolicies.
+    #[error(
+        "the cluster does not enforce NetworkPolicies: {address} answers from inside a sandbox, so nothing was run; install a network plugin that enforces them, or close that address"
+    )]
+    NotIsolated {
+        /// The address that answered.
+        address: String,
+    },
     /// The API server or the registry does not answer as it should.
     #[error("failed to {action}")]
     Cluster {
@@ -101,6 +109,7 @@ impl SandboxError {
             | Self::NetworkList
             | Self::SystemPackagesMissing { .. }
             | Self::Refused { .. }
+            | Self::NotIsolated { .. }
             | Self::Input { .. } => Category::Configuration,
             Self::Packages(_) => Category::Environment,
             Self::EnvironmentMissing(_)

@@ -6,10 +6,12 @@ use super::image::sha256_hex;
 pub(crate) const FOLDER: &str = "/harness";
 
 /// Its files by name.
-pub(crate) const FILES: [(&str, &str); 8] = [
+pub(crate) const FILES: [(&str, &str); 10] = [
+    ("channel.py", include_str!("harness/channel.py")),
     ("files.py", include_str!("harness/files.py")),
     ("main.py", include_str!("harness/main.py")),
     ("phases.py", include_str!("harness/phases.py")),
+    ("probe.py", include_str!("harness/probe.py")),
     ("processes.py", include_str!("harness/processes.py")),
     ("pytest.ini", include_str!("harness/pytest.ini")),
     ("pytest_session.py", include_str!("harness/pytest_session.py")),
@@ -17,7 +19,11 @@ pub(crate) const FILES: [(&str, &str); 8] = [
     ("watch.py", include_str!("harness/watch.py")),
 ];
 
-/// The program that starts the harness, for `python -I -S -c`; `user` is the uid to become.
+/// The program that starts the harness in a Pod, for `python3 -I -S -c`.
+pub(crate) const START_IN_POD: &str =
+    "import sys; sys.path.insert(0, '/harness'); import main; main.main_in_pod()";
+
+/// The program that starts the harness here, for `python -I -S -c`; `user` is the uid to become.
 pub(crate) fn start_code(user: Option<u32>) -> String {
     let user = user.map_or_else(|| "None".to_owned(), |user| user.to_string());
     format!("import sys; sys.path.insert(0, '{FOLDER}'); import main; main.main({user})")

@@ -11,6 +11,7 @@
 mod deletion;
 mod leadership;
 mod outcomes;
+mod permissions;
 mod space;
 mod told;
 mod waiting;

@@ -1,7 +1,7 @@
-"""Entry point of the harness: reads a job, runs its phases one after another, writes the report.
+"""Entry points of the harness: read a job, run its phases one after another, hand over the report.
 
 The harness is PID 1 of the sandbox and the only process that talks to the outside. What it runs gets pipes of its own and
-never sees these two streams; this file is the one place that knows how job and report travel.
+never sees these streams; this file is the one place that knows how job and report travel.
 """
 
 from __future__ import annotations
@@ -9,32 +9,77 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from time import monotonic
 
 from phases import run_program, run_tests
-from processes import Limits, protect_self
+from processes import Limits, become, end_with_starter, protect_self
+
+_JOB = "/job/job.json"
 
 
 def main(user: int | None = None) -> None:
     """Run one job, as `user` when one is given: one line of JSON on stdin, the report as JSON on stdout."""
+    started = _start()
+    if user is not None:
+        become(user)
+    protect_self()
+    end_with_starter()
+    # The writer keeps stdin open while it lives; its end is the sign to stop (see `processes.run`).
+    job = json.loads(_read_line(0))
+    report = _run(job, started, lambda: None)
+    _write_all(1, json.dumps(report).encode())
+
+
+def main_in_pod() -> None:
+    """Run the job that is mounted; the report goes to the log, a signed message ends the container."""
+    import channel
+    from probe import Probe
+
+    started = _start()
+    nonce = bytes.fromhex(os.environ.pop("CODEGEN_NONCE"))
+    address = os.environ.pop("CODEGEN_PROBE", None) or _api_server()
+    probe = Probe(address)
+    protect_self()
+    with open(_JOB, "rb") as file:
+        job = json.load(file)
+
+    def wait_until_closed() -> None:
+        nonlocal probe
+        if probe is not None and not probe.is_closed():
+            channel.send_not_isolated(address, nonce, _write_all)
+            # As PID 1: whatever has been started is gone with it.
+            os._exit(0)
+        probe = None
+
+    report = _run(job, started, wait_until_closed)
+    channel.send_report(report, nonce, _write_all)
+
+
+def _start() -> float:
     if os.getpid() != 1:
         # Between phases every process that can be seen is killed: outside a PID namespace that is the user's session.
         sys.exit("the harness must be PID 1 of a sandbox")
-    started = monotonic()
-    protect_self(user)
-    # The writer keeps stdin open while it lives; its end is the sign to stop (see `processes.run`).
-    job = json.loads(_read_line(0))
+    return monotonic()
+
+
+def _api_server() -> str:
+    host, port = os.environ["KUBERNETES_SERVICE_HOST"], os.environ["KUBERNETES_SERVICE_PORT"]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _run(job: dict, started: float, gate: Callable[[], None]) -> dict[str, object]:
+    """The report of a job; nothing of the job runs before `gate` returns."""
     limits = Limits(job["limits"], started)
     reports: list[dict[str, object]] = []
     for phase in job["phases"]:
         (kind, body), = phase.items()
         run = run_tests if kind == "tests" else run_program
-        report, go_on = run(body, job["env"], limits)
+        report, go_on = run(body, job["env"], limits, gate)
         reports.append(report)
         if not go_on:
             break
-    report = {"phases": reports, "seconds": monotonic() - started}
-    _write_all(1, json.dumps(report).encode())
+    return {"phases": reports, "seconds": monotonic() - started}
 
 
 def _read_line(stream: int) -> bytes:

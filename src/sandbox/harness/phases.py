@@ -6,6 +6,7 @@ import os
 import socket
 import sys
 from binascii import hexlify
+from collections.abc import Callable
 
 from files import WORK, changed_sources, fresh_folders, read_outputs
 from processes import Ended, Limits, run
@@ -25,8 +26,13 @@ _DEFAULTS = {
 _RUNNER = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
 
 
-def run_tests(phase: dict, env: dict[str, str], limits: Limits) -> tuple[dict[str, object], bool]:
-    """Run a pytest session; its report, and whether further phases may follow."""
+def run_tests(
+    phase: dict, env: dict[str, str], limits: Limits, gate: Callable[[], None]
+) -> tuple[dict[str, object], bool]:
+    """Run a pytest session; its report, and whether further phases may follow.
+
+    The session starts at once, and loads nothing of the job before `gate` returns: it waits for its token.
+    """
     first, last = phase["sentinels"]["mustPass"], phase["sentinels"]["mustFail"]
     sources = {
         "solution.py": phase["solution"],
@@ -37,12 +43,19 @@ def run_tests(phase: dict, env: dict[str, str], limits: Limits) -> tuple[dict[st
     if not fresh_folders(sources):
         return _not_started(phase, tests=assemble(b"", ""))
     token = hexlify(os.urandom(16)).decode()
-    ours, theirs = socket.socketpair()
-    ours.sendall(token.encode())
+    ours, theirs = (end.detach() for end in socket.socketpair())
     files = [f"{first}.py", *sorted(phase["tests"]), f"{last}.py"]
     argv = [sys.executable, f"{_HARNESS}/pytest_session.py", first, last, *files]
-    channel = (theirs.detach(), ours.detach(), _MOST_MESSAGE_BYTES)
-    ended = run(argv, WORK, _environment(env), limits, channel)
+
+    def let_in() -> None:
+        gate()
+        try:
+            os.write(ours, token.encode())
+        except BrokenPipeError:
+            # It has ended already; its wait status tells how.
+            pass
+
+    ended = run(argv, WORK, _environment(env), limits, (theirs, ours, _MOST_MESSAGE_BYTES), let_in)
     tests = assemble(ended.messages, token)
     if changed := changed_sources(sources):
         # What pytest saw may not be what was asked for: such a session proves nothing.
@@ -51,8 +64,11 @@ def run_tests(phase: dict, env: dict[str, str], limits: Limits) -> tuple[dict[st
     return _report(phase, ended, tests=tests), _may_go_on(ended)
 
 
-def run_program(phase: dict, env: dict[str, str], limits: Limits) -> tuple[dict[str, object], bool]:
-    """Run the program; its report with the outputs, and whether further phases may follow."""
+def run_program(
+    phase: dict, env: dict[str, str], limits: Limits, gate: Callable[[], None]
+) -> tuple[dict[str, object], bool]:
+    """Run the program once `gate` returns; its report with the outputs, and whether further phases may follow."""
+    gate()
     if not fresh_folders({"solution.py": phase["solution"]}):
         return _not_started(phase)
     argv = [sys.executable, "solution.py", *phase["args"]]

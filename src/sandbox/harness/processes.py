@@ -9,6 +9,7 @@ import os
 import resource
 import select
 import signal
+from collections.abc import Callable
 from time import monotonic
 
 from watch import Watch
@@ -68,29 +69,40 @@ class Tail:
 _prctl = ctypes.CDLL(None, use_errno=True).prctl
 
 
-def protect_self(user: int | None) -> None:
-    """Become an unprivileged user, keep children away from this process, and die with the one that started the sandbox."""
-    if user is not None:
-        # A limit of processes does not bind root.
-        os.setgroups([])
-        os.setresgid(user, user, user)
-        os.setresuid(user, user, user)
+def become(user: int) -> None:
+    """Become an unprivileged user: a limit of processes does not bind root."""
+    os.setgroups([])
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)
+
+
+def protect_self() -> None:
+    """Keep children away from this process."""
     if os.getuid() == 0:
         raise PermissionError("the harness runs nothing as root")
     if _prctl(_DUMPABLE, 0, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "could not make the harness non-dumpable")
-    # The change of user has cleared the one that bubblewrap had set.
-    _prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     # PID 1 receives only signals it handles; Python's handler of SIGINT would be a way to end it from inside.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+def end_with_starter() -> None:
+    """Die with the process that started the sandbox: a change of user clears what bubblewrap has set."""
+    _prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+
+
 def run(
-    argv: list[str], cwd: str, env: dict[str, str], limits: Limits, channel: tuple[int, int, int] | None = None
+    argv: list[str],
+    cwd: str,
+    env: dict[str, str],
+    limits: Limits,
+    channel: tuple[int, int, int] | None = None,
+    let_in: Callable[[], None] | None = None,
 ) -> Ended:
     """Run a program to its end or a limit's, then end everything it left behind.
 
-    `channel` is the child's end, our end, and how many bytes we take from it at most.
+    `channel` is the child's end, our end, and how many bytes we take from it at most; `let_in` is called once the program
+    has started.
     """
     started = monotonic()
     watch = Watch(limits.memory_bytes, limits.processes, limits.file_bytes)
@@ -102,9 +114,11 @@ def run(
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
     child_ends = [out_write, err_write] + ([channel[0]] if channel else [])
-    pid = _spawn(argv, cwd, env, child_ends, limits, not watch.grouped)
+    pid = _spawn(argv, cwd, env, child_ends, limits, watch)
     for end in child_ends:
         os.close(end)
+    if let_in is not None:
+        let_in()
 
     tails = {out_read: Tail(CAPTURED_BYTES), err_read: Tail(CAPTURED_BYTES)}
     messages, room = bytearray(), channel[2] if channel else 0
@@ -182,7 +196,7 @@ def _reap(main: int) -> int | None:
 
 
 def _spawn(
-    argv: list[str], cwd: str, env: dict[str, str], streams: list[int], limits: Limits, ungrouped: bool
+    argv: list[str], cwd: str, env: dict[str, str], streams: list[int], limits: Limits, watch: Watch
 ) -> int:
     pid = os.fork()
     if pid:
@@ -198,8 +212,8 @@ def _spawn(
         for handled in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGINT):
             signal.signal(handled, signal.SIG_DFL)
         # A control group counts the processes it refuses, so it shall refuse first.
-        _limit_self(limits, limits.processes + (0 if ungrouped else _SPARE_PROCESSES))
-        if ungrouped:
+        _limit_self(limits, limits.processes + (_SPARE_PROCESSES if watch.refuses_processes else 0))
+        if not watch.grouped:
             _pin_to_cpus(limits.cpus)
         os.execve(argv[0], argv, env)
     except BaseException as error:  # noqa: BLE001 - nothing may return into the harness's own loop

@@ -48,16 +48,17 @@ def open_channel() -> Report:
 def main() -> int:
     """Run the session: arguments are the two sentinels' names, then the files in order."""
     first, last, *files = sys.argv[1:]
-    send = open_channel()
     here = os.path.dirname(os.path.abspath(__file__))
-    # The code under test imports from the work folder, not from the harness.
-    sys.path[0] = os.getcwd()
+    # Neither the harness nor yet the work folder is a place to import from.
+    del sys.path[0]
+    import pytest
+
+    # The token comes once the job may run; loading pytest takes longer than that.
+    send = open_channel()
+    sys.path.insert(0, os.getcwd())
     sys.argv = ["pytest"]
     # What reports the results is nothing that code under test can import and replace.
     sys.modules["__main__"] = ModuleType("__main__")
-
-    import pytest
-
     arguments = [
         "--quiet",
         "--color=no",

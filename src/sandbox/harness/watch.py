@@ -8,8 +8,15 @@ import signal
 SCRATCH = ("/tmp", "/sandbox", "/var/outputs", "/dev/shm")
 """Writable folders; in memory, so they count as memory of the tree."""
 
-_MEMORY_EVENTS = ("/run/limits/memory", "/sys/fs/cgroup/memory.events")
-_PROCESS_EVENTS = ("/run/limits/processes", "/sys/fs/cgroup/pids.events")
+_MEMORY_EVENTS = (
+    "/run/limits/memory",
+    "/sys/fs/cgroup/memory.events",
+    "/sys/fs/cgroup/memory/memory.oom_control",
+)
+_PROCESS_EVENTS = ("/run/limits/processes",)
+# A container's group counts processes; what it refuses is the node's limit, not the job's.
+_PROCESS_COUNTS = ("/sys/fs/cgroup/pids.current", "/sys/fs/cgroup/pids/pids.current")
+_PROCESS_PEAKS = ("/sys/fs/cgroup/pids.peak", "/sys/fs/cgroup/pids/pids.peak")
 _MOST_LOOKED_AT = 1000
 _REFUSED_FORKS = 100
 """So many refused forks are no program that copes with a few less."""
@@ -22,12 +29,17 @@ class Watch:
         self._memory_bytes = memory_bytes
         self._processes = processes
         self._file_bytes = file_bytes
-        self._memory_events = next(filter(os.path.exists, _MEMORY_EVENTS), None)
-        self._process_events = next(filter(os.path.exists, _PROCESS_EVENTS), None)
+        self._memory_events = _first(_MEMORY_EVENTS)
+        self._process_events = _first(_PROCESS_EVENTS)
+        self._process_count = _first(_PROCESS_COUNTS)
+        self._process_peak = _first(_PROCESS_PEAKS)
         self._kills = _count(self._memory_events, "oom_kill")
         self._refused = _count(self._process_events, "max")
-        self.grouped = bool(self._memory_events and self._process_events)
-        """Whether a control group holds the tree to its limits."""
+        self._peak = _number(self._process_peak)
+        self.grouped = self._memory_events is not None
+        """Whether a control group holds the tree to its limits of memory and CPU time."""
+        self.refuses_processes = self._process_events is not None
+        """Whether a control group holds the tree to its limit of processes."""
         self.interval = 0.05 if self.grouped else 0.01
         """Seconds between two looks."""
 
@@ -38,11 +50,14 @@ class Watch:
         if _count(self._memory_events, "oom_kill") > self._kills:
             # The kernel ended one process; what is left of the tree is no fair run of the program.
             return {"limitHit": "memory"}
-        if self.grouped:
-            return None
+        if self.grouped and (self.refuses_processes or self._process_count):
+            is_full = not self.refuses_processes and _number(self._process_count) >= self._processes
+            return {"limitHit": "processes"} if is_full else None
         resident, tasks = _sum_tree()
         if tasks >= self._processes - 1:
             return {"limitHit": "processes"}
+        if self.grouped:
+            return None
         if resident + _scratch_bytes() > self._memory_bytes and _shared_once() > self._memory_bytes:
             return {"limitHit": "memory"}
         return None
@@ -55,6 +70,8 @@ class Watch:
             return {"exited": 0}
         if _count(self._process_events, "max") > self._refused:
             return {"limitHit": "processes"}
+        if self._peak < self._processes <= _number(self._process_peak):
+            return {"limitHit": "processes"}
         # Python ignores the signal of this limit: the write fails at the last byte that was allowed.
         if _holds_file_of(self._file_bytes):
             return {"limitHit": "fileSize"}
@@ -66,6 +83,18 @@ class Watch:
                 return {"limitHit": "fileSize"}
             return {"signaled": number}
         return {"exited": os.WEXITSTATUS(status)}
+
+
+def _first(paths: tuple[str, ...]) -> str | None:
+    return next(filter(os.path.exists, paths), None)
+
+
+def _number(path: str | None) -> int:
+    """The number that a file of a control group holds."""
+    if path is None:
+        return 0
+    with open(path) as file:
+        return int(file.read())
 
 
 def _count(path: str | None, key: str) -> int:

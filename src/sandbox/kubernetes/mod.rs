@@ -82,6 +82,13 @@ pub struct MountedFile {
     pub key: String,
 }
 
+impl KubernetesSandbox<'_> {
+    /// Removes the Pods of the task and their jobs: for when a run is recorded, and when the task ends.
+    pub async fn clear_sandboxes(&self) -> Result<(), SandboxError> {
+        pod::clear(self).await
+    }
+}
+
 impl Sandbox for KubernetesSandbox<'_> {
     async fn build(&self, spec: &ImageSpec, repeat: u32) -> Result<Progressing<Built>, SandboxError> {
         build::build(self, spec, repeat).await

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use k8s_openapi::api::core::v1::{LocalObjectReference, ResourceRequirements, Toleration};
+use k8s_openapi::api::core::v1::{AppArmorProfile, LocalObjectReference, ResourceRequirements, Toleration};
 use k8s_openapi::api::networking::v1::NetworkPolicyEgressRule;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde::Deserialize;
@@ -137,17 +137,83 @@ pub struct AllowedTarget {
 }
 
 /// Sandbox Pods.
-#[derive(Deserialize, Clone, Debug, Default, PartialEq)]
+#[derive(Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct PodSettings {
-    /// `runtimeClassName` of every sandbox.
+    /// `runtimeClassName` of every sandbox; a task cannot name another one.
     pub runtime_class_name: Option<String>,
     /// Nodes that sandboxes may use.
     pub node_selector: BTreeMap<String, String>,
     /// Taints that sandboxes tolerate.
     pub tolerations: Vec<Toleration>,
-    /// `priorityClassName` of every sandbox.
+    /// `priorityClassName` of sandboxes whose task names none.
     pub priority_class_name: Option<String>,
     /// Credentials that nodes pull with, besides the task's own.
     pub image_pull_secrets: Vec<LocalObjectReference>,
+    /// `preemptionPolicy` of every sandbox; it must be that of the priority class.
+    pub preemption_policy: Option<String>,
+    /// `hostUsers` of every sandbox; `false` gives each its own user namespace, where nodes can.
+    pub host_users: Option<bool>,
+    /// AppArmor profile of every sandbox, where nodes have AppArmor.
+    pub app_armor_profile: Option<AppArmorProfile>,
+    /// Whether every sandbox gets a user id of its own. `false` leaves it to the platform (OpenShift); its limit of
+    /// processes then counts all sandboxes of a namespace on the same node.
+    pub unique_users: bool,
+    /// CPU time that is kept free for a sandbox, thousandths of a CPU; never more than its limit.
+    pub cpu_request_millis: u32,
+    /// Disk of a sandbox: its log and nothing else, what it writes lies in memory.
+    pub ephemeral_storage: String,
+    /// Seconds that pulling the image and starting may take.
+    pub start_allowance_seconds: u32,
+    /// Address (`host:port`) that must not answer from inside a sandbox. Default: the API server's Service.
+    pub probe: Option<String>,
+    /// What sandboxes may reach.
+    pub network: NetworkSettings,
+}
+
+impl Default for PodSettings {
+    fn default() -> Self {
+        Self {
+            runtime_class_name: None,
+            node_selector: BTreeMap::new(),
+            tolerations: Vec::new(),
+            priority_class_name: None,
+            image_pull_secrets: Vec::new(),
+            preemption_policy: None,
+            host_users: None,
+            app_armor_profile: None,
+            unique_users: true,
+            cpu_request_millis: 100,
+            ephemeral_storage: "256Mi".to_owned(),
+            start_allowance_seconds: 600,
+            probe: None,
+            network: NetworkSettings::default(),
+        }
+    }
+}
+
+/// What sandboxes with a network may reach.
+#[derive(Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct NetworkSettings {
+    /// Public ranges that belong to the cluster (Pods, Services, API server, registry) and stay closed, like every private
+    /// range.
+    pub denied_cidrs: Vec<String>,
+    /// Private ranges that tasks may list.
+    pub allowed_private_cidrs: Vec<String>,
+    /// Namespace of the cluster's DNS.
+    pub dns_namespace: String,
+    /// Labels of the DNS Pods.
+    pub dns_pod_labels: BTreeMap<String, String>,
+}
+
+impl Default for NetworkSettings {
+    fn default() -> Self {
+        Self {
+            denied_cidrs: Vec::new(),
+            allowed_private_cidrs: Vec::new(),
+            dns_namespace: "kube-system".to_owned(),
+            dns_pod_labels: BTreeMap::from([("k8s-app".to_owned(), "kube-dns".to_owned())]),
+        }
+    }
 }

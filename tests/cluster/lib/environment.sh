@@ -46,3 +46,6 @@ helm_package() {
   local tool="${CODEGEN_E2E_HELM:-helm3}"
   echo "helm.sh/helm/v${tool#helm}/cmd/helm"
 }
+
+# The package index that this machine is set up with; empty for pip's own default.
+index_url() { echo "${PIP_INDEX_URL:-$(python3 -m pip config get global.index-url 2>/dev/null || true)}"; }

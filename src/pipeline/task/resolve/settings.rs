@@ -11,7 +11,7 @@ use crate::api::limits::{
 use crate::api::sandbox::{DEFAULT_CPU, DEFAULT_MEMORY, DEFAULT_RETRIES, DEFAULT_TIMEOUT, Egress, Network};
 use crate::api::{duration, quantity};
 use crate::pipeline::sandbox::NetworkAccess;
-use crate::pipeline::task::{ImageSettings, LimitSettings, ModelSettings, SandboxSettings};
+use crate::pipeline::task::{ImageSettings, LimitSettings, ModelSettings, Placement, SandboxSettings};
 
 use super::errors::{Faults, Problem};
 use super::layers::{Layer, Layers};
@@ -154,6 +154,24 @@ pub(super) fn sandbox(layers: &Layers, faults: &mut Faults) -> SandboxSettings {
         network,
         env: env.map(|(_, env)| env.clone()).unwrap_or_default(),
         secrets: secrets.map(|(_, secrets)| secrets.clone()).unwrap_or_default(),
+        placement: placement(layers),
+    }
+}
+
+fn placement(layers: &Layers) -> Placement {
+    let node_selector = layers.first(|layer| {
+        let labels = &layer.sandbox?.node_selector;
+        (!labels.is_empty()).then(|| labels.clone())
+    });
+    let tolerations = layers.first(|layer| {
+        let list = &layer.sandbox?.tolerations;
+        (!list.is_empty()).then(|| list.clone())
+    });
+    Placement {
+        runtime_class_name: layers.first(|layer| layer.sandbox?.runtime_class_name.clone()),
+        node_selector: node_selector.unwrap_or_default(),
+        tolerations: tolerations.unwrap_or_default(),
+        priority_class_name: layers.first(|layer| layer.sandbox?.priority_class_name.clone()),
     }
 }
 

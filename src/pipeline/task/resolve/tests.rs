@@ -9,7 +9,7 @@ use crate::api::common::{CacheMode, Exposure, Language, TestingMode};
 use crate::api::model::Provider;
 use crate::api::values::ValueType;
 use crate::pipeline::sandbox::NetworkAccess;
-use crate::pipeline::task::{ImageSettings, LimitSettings, ModelSettings, SandboxSettings};
+use crate::pipeline::task::{ImageSettings, LimitSettings, ModelSettings, Placement, SandboxSettings};
 
 fn task(spec: &str) -> CodeGenTask {
     let mut task = CodeGenTask::new("penguins", serde_saphyr::from_str(spec).unwrap());
@@ -100,6 +100,7 @@ fn a_prompt_and_a_model_take_every_default() {
             network: NetworkAccess::Denied,
             env: BTreeMap::new(),
             secrets: vec![],
+            placement: Placement::default(),
         },
         limits: LimitSettings {
             max_iterations: 10,

@@ -1,0 +1,134 @@
+//! Samples and inputs as volumes. Pure.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{
+    KeyToPath, PersistentVolumeClaimVolumeSource, ProjectedVolumeSource, SecretProjection, Volume, VolumeMount,
+    VolumeProjection,
+};
+
+use super::super::{MountedFile, MountedInput};
+use crate::pipeline::sandbox::InputMount;
+use crate::sandbox::SandboxError;
+
+/// Where inputs lie in a sandbox.
+const FOLDER: &str = "/var/inputs";
+/// Name of the volume of all Secrets.
+const VOLUME: &str = "inputs";
+/// Every user may read, nobody write.
+const READABLE: i32 = 0o444;
+
+/// Volumes of a job's inputs and where they are mounted, each input under its file name and its bare name.
+pub(super) fn volumes(
+    inputs: &[InputMount],
+    places: &BTreeMap<String, MountedInput>,
+) -> Result<(Vec<Volume>, Vec<VolumeMount>), SandboxError> {
+    let mut projected = Projected::default();
+    let mut claims: BTreeMap<&str, String> = BTreeMap::new();
+    let mut mounts = Vec::new();
+    for input in inputs {
+        let place = places.get(&input.name).ok_or_else(|| SandboxError::Input {
+            name: input.name.clone(),
+            reason: "it is not among the frozen inputs".to_owned(),
+        })?;
+        let mut names = vec![input.file_name.as_str()];
+        if input.name != input.file_name {
+            names.push(&input.name);
+        }
+        match place {
+            MountedInput::Secrets(files) => names.iter().for_each(|name| projected.add(name, files)),
+            MountedInput::Claim { claim, path } => {
+                let number = claims.len();
+                let volume = claims.entry(claim).or_insert_with(|| format!("claim-{number}"));
+                mounts.extend(names.iter().map(|name| VolumeMount {
+                    name: volume.clone(),
+                    mount_path: format!("{FOLDER}/{name}"),
+                    sub_path: Some(path.clone()).filter(|path| !path.is_empty()),
+                    read_only: Some(true),
+                    ..VolumeMount::default()
+                }));
+            }
+        }
+    }
+    mounts.extend(projected.mounts(!claims.is_empty()));
+    let claims = claims.into_iter().map(|(claim, name)| Volume {
+        name,
+        persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource {
+            claim_name: claim.to_owned(),
+            read_only: None,
+        }),
+        ..Volume::default()
+    });
+    let volumes = projected.volume().into_iter().chain(claims).collect();
+    Ok((volumes, mounts))
+}
+
+/// One volume with files of many Secrets.
+#[derive(Default)]
+struct Projected<'a> {
+    /// Keys and paths of each Secret.
+    items: BTreeMap<&'a str, Vec<KeyToPath>>,
+    /// Names below `/var/inputs`.
+    names: Vec<&'a str>,
+}
+
+impl<'a> Projected<'a> {
+    fn add(&mut self, name: &'a str, files: &'a [MountedFile]) {
+        self.names.push(name);
+        for file in files {
+            let path = if file.path.is_empty() {
+                name.to_owned()
+            } else {
+                format!("{name}/{}", file.path)
+            };
+            self.items.entry(&file.secret).or_default().push(KeyToPath {
+                key: file.key.clone(),
+                path,
+                mode: None,
+            });
+        }
+    }
+
+    /// A mount inside of another one needs a place there, which a read-only one does not give: beside claims, each name is
+    /// mounted by itself.
+    fn mounts(&self, apart: bool) -> Vec<VolumeMount> {
+        let mount = |path: String, sub_path: Option<String>| VolumeMount {
+            name: VOLUME.to_owned(),
+            mount_path: path,
+            sub_path,
+            read_only: Some(true),
+            ..VolumeMount::default()
+        };
+        match (self.names.is_empty(), apart) {
+            (true, _) => Vec::new(),
+            (false, false) => vec![mount(FOLDER.to_owned(), None)],
+            (false, true) => self
+                .names
+                .iter()
+                .map(|name| mount(format!("{FOLDER}/{name}"), Some((*name).to_owned())))
+                .collect(),
+        }
+    }
+
+    fn volume(self) -> Option<Volume> {
+        if self.names.is_empty() {
+            return None;
+        }
+        let sources = self.items.into_iter().map(|(secret, items)| VolumeProjection {
+            secret: Some(SecretProjection {
+                name: secret.to_owned(),
+                items: Some(items),
+                optional: None,
+            }),
+            ..VolumeProjection::default()
+        });
+        Some(Volume {
+            name: VOLUME.to_owned(),
+            projected: Some(ProjectedVolumeSource {
+                default_mode: Some(READABLE),
+                sources: Some(sources.collect()),
+            }),
+            ..Volume::default()
+        })
+    }
+}

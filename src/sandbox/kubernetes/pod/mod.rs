@@ -1,0 +1,320 @@
+//! Runs a job in a Pod: creates what it needs, sees how far it is, takes its report.
+//!
+//! A Pod's name follows from what it runs, so that a run is started once, whoever asks and however often.
+
+mod channel;
+mod inputs;
+mod network;
+mod observe;
+mod ready;
+mod refusal;
+mod room;
+mod spec;
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::{Event, Node, Pod, Secret};
+use kube::Api;
+use kube::api::{DeleteParams, ListParams, LogParams, PostParams, Preconditions};
+
+use self::channel::{Announcement, ChannelError, Message};
+use self::observe::{Ended, PodState, observe};
+use self::refusal::{Refusal, classify};
+use self::spec::{CONTAINER, NONCE, Run};
+use super::{KubernetesSandbox, names};
+use crate::pipeline::digest::{hex, sha256_hex};
+use crate::pipeline::sandbox::{Job, Report};
+use crate::sandbox::{Progressing, SandboxError};
+
+/// Largest log that is read, bytes: no report is longer.
+const MOST_LOG_BYTES: i64 = 9 << 20;
+/// How long after a container's end its log may still be on its way.
+const LOG_SECONDS: i64 = 10;
+/// How much of a log an error repeats, bytes.
+const WORDS_BYTES: usize = 1024;
+/// How long a Pod that cannot start is left as it is. A new one is tried at once, where the old one is tried ever more seldom.
+const REFUSED_SECONDS: i64 = 120;
+
+/// Runs a job in a Pod, or sees how far the one that runs it is.
+pub(super) async fn run(
+    sandbox: &KubernetesSandbox<'_>,
+    image: &str,
+    job: &Job,
+    repeat: u32,
+) -> Result<Progressing<Report>, SandboxError> {
+    let owner = sandbox.owner;
+    let body = serde_json::to_vec(job).map_err(|error| cluster("write the job".to_owned())(error))?;
+    let (attempt, repeat, hash) = (owner.attempt.to_string(), repeat.to_string(), sha256_hex(&body));
+    let parts: [&str; 6] = [&owner.uid, &owner.run, &attempt, &repeat, &hash, image];
+    let name = names::name(&owner.name, &parts);
+    let pods = Pods::new(sandbox, name);
+    match pods.get().await? {
+        None => pods.start(image, job, body).await,
+        Some(pod) => pods.look(image, &pod).await,
+    }
+}
+
+/// Removes every Pod and job of the task, whatever run they belong to.
+pub(super) async fn clear(sandbox: &KubernetesSandbox<'_>) -> Result<(), SandboxError> {
+    let owner = sandbox.owner;
+    let selector = format!(
+        "{}={},{}={}",
+        names::TASK_UID,
+        owner.uid,
+        names::COMPONENT,
+        names::Component::Sandbox.as_str()
+    );
+    let all = ListParams::default().labels(&selector);
+    let now = DeleteParams::default();
+    let failed = || cluster(format!("delete the sandboxes of {}/{}", owner.namespace, owner.name));
+    let pods: Api<Pod> = Api::namespaced(sandbox.client.clone(), &owner.namespace);
+    let jobs: Api<Secret> = Api::namespaced(sandbox.client.clone(), &owner.namespace);
+    let (pods, jobs) = tokio::join!(pods.delete_collection(&now, &all), jobs.delete_collection(&now, &all));
+    pods.map_err(|error| failed()(error))?;
+    jobs.map_err(|error| failed()(error))?;
+    Ok(())
+}
+
+/// The Pod of one run.
+struct Pods<'a> {
+    sandbox: &'a KubernetesSandbox<'a>,
+    api: Api<Pod>,
+    name: String,
+    /// As messages name it.
+    object: String,
+}
+
+impl<'a> Pods<'a> {
+    fn new(sandbox: &'a KubernetesSandbox<'a>, name: String) -> Self {
+        let namespace = &sandbox.owner.namespace;
+        Self {
+            sandbox,
+            api: Api::namespaced(sandbox.client.clone(), namespace),
+            object: format!("Pod {namespace}/{name}"),
+            name,
+        }
+    }
+
+    async fn get(&self) -> Result<Option<Pod>, SandboxError> {
+        let found = self.api.get_opt(&self.name).await;
+        found.map_err(|error| cluster(format!("read {}", self.object))(error))
+    }
+
+    /// Creates what the Pod needs, then the Pod.
+    async fn start(&self, image: &str, job: &Job, body: Vec<u8>) -> Result<Progressing<Report>, SandboxError> {
+        let settings = &self.sandbox.settings.sandbox;
+        let policy = ready::policy(self.sandbox, &job.network).await?;
+        let nonce = nonce()?;
+        let run = Run {
+            name: &self.name,
+            image,
+            job,
+            nonce: &nonce,
+            egress: &network::label(&policy),
+            settings,
+            task: self.sandbox.task,
+            owner: self.sandbox.owner,
+            inputs: self.sandbox.inputs,
+        };
+        let pod = run.pod()?;
+        let (harness, policy, secret) = tokio::join!(
+            ready::ensure_harness(self.sandbox),
+            ready::ensure_policy(self.sandbox, policy),
+            ready::create_job(self.sandbox, run.secret(body)),
+        );
+        (harness?, policy?);
+        if let Progressing::Queued(why) = secret? {
+            return Ok(Progressing::Queued(why));
+        }
+        match self.api.create(&PostParams::default(), &pod).await {
+            Ok(_) => Ok(Progressing::Pending),
+            Err(error) => match classify(&self.object, error) {
+                Refusal::Queued(why) => Ok(Progressing::Queued(why)),
+                // Another look was faster; its Pod is this one.
+                Refusal::Exists => Ok(Progressing::Pending),
+                Refusal::Error(error) => Err(error),
+            },
+        }
+    }
+
+    /// How far the Pod is.
+    async fn look(&self, image: &str, pod: &Pod) -> Result<Progressing<Report>, SandboxError> {
+        let labels = pod.metadata.labels.as_ref();
+        if labels.and_then(|labels| labels.get(names::TASK_UID)) != Some(&self.sandbox.owner.uid) {
+            return Err(self.refused("it is there and belongs to no run of this task", "delete it"));
+        }
+        let now = Timestamp::now();
+        match observe(pod, now) {
+            PodState::Starting | PodState::Running => Ok(Progressing::Pending),
+            PodState::Stuck => self.explain_start(pod).await,
+            PodState::Queued(words) => self.queued(pod, words).await,
+            PodState::Refused { reason, remedy } => {
+                let created = pod.metadata.creation_timestamp.as_ref().map_or(now, |time| time.0);
+                if now.duration_since(created) > SignedDuration::from_secs(REFUSED_SECONDS) {
+                    self.delete(pod).await?;
+                }
+                Err(self.refused(&reason, &remedy))
+            }
+            PodState::ImageMissing(_) => {
+                self.delete(pod).await?;
+                Err(SandboxError::EnvironmentMissing(image.to_owned()))
+            }
+            PodState::Lost(reason) => Err(self.lost(reason)),
+            PodState::Ended(ended) => self.judge(pod, &ended, now).await,
+        }
+    }
+
+    /// What an ended container leaves.
+    async fn judge(&self, pod: &Pod, ended: &Ended, now: Timestamp) -> Result<Progressing<Report>, SandboxError> {
+        if ended.not_started {
+            self.delete(pod).await?;
+            return Err(self.refused(&ended.message, "the image must have `python3` on its PATH"));
+        }
+        match channel::verify(&ended.message, &nonce_of(pod)) {
+            Ok(Message::NotIsolated(address)) => {
+                // The next look tries again.
+                self.delete(pod).await?;
+                Err(SandboxError::NotIsolated { address })
+            }
+            Ok(Message::Report(announced)) => self.report(&announced, ended, now).await,
+            Err(_) if ended.disrupted.is_some() => Err(self.lost(ended.disrupted.clone().unwrap_or_default())),
+            // Even the harness had to go: no phase has anything to say.
+            Err(_) if ended.out_of_memory => Ok(Progressing::Done(Report {
+                phases: Vec::new(),
+                seconds: 0.0,
+            })),
+            Err(error) => {
+                let words = self.log(Some(20)).await.unwrap_or_default();
+                let words = words.trim();
+                let words = &words[words.ceil_char_boundary(words.len().saturating_sub(WORDS_BYTES))..];
+                let text = format!("{error}; exit code {}; {words}", ended.exit_code);
+                Err(SandboxError::NoReport(text.trim_end_matches("; ").to_owned()))
+            }
+        }
+    }
+
+    async fn report(
+        &self,
+        announced: &Announcement,
+        ended: &Ended,
+        now: Timestamp,
+    ) -> Result<Progressing<Report>, SandboxError> {
+        let log = match self.log(None).await {
+            Ok(log) => log,
+            Err(kube::Error::Api(status)) if status.is_not_found() => return Err(self.lost(status.message.clone())),
+            Err(error) => return Err(cluster(format!("read the log of {}", self.object))(error)),
+        };
+        match announced.find(&log) {
+            Ok(report) => Ok(Progressing::Done(report)),
+            Err(error @ ChannelError::Unreadable(_)) => Err(SandboxError::NoReport(error.to_string())),
+            Err(error) => {
+                let since = ended.finished_at.map(|end| now.duration_since(end));
+                if since.is_some_and(|since| since < SignedDuration::from_secs(LOG_SECONDS)) {
+                    // The Pod's phase comes a second after its container's end, and with it the next look.
+                    return Ok(Progressing::Pending);
+                }
+                Err(self.lost(error.to_string()))
+            }
+        }
+    }
+
+    async fn log(&self, last_lines: Option<i64>) -> Result<String, kube::Error> {
+        let wanted = LogParams {
+            container: Some(CONTAINER.to_owned()),
+            limit_bytes: Some(MOST_LOG_BYTES),
+            tail_lines: last_lines,
+            ..LogParams::default()
+        };
+        self.api.logs(&self.name, &wanted).await
+    }
+
+    /// A Pod that no node takes: is there a node that could?
+    async fn queued(&self, pod: &Pod, words: String) -> Result<Progressing<Report>, SandboxError> {
+        if words.contains("Insufficient ") {
+            let nodes: Api<Node> = Api::all(self.sandbox.client.clone());
+            // Who may not look at nodes waits: nothing says that it is in vain.
+            if let Ok(nodes) = nodes.list(&ListParams::default()).await
+                && !room::fits_somewhere(pod, &nodes.items)
+            {
+                return Err(self.refused(
+                    &words,
+                    "no node is as large as that: lower sandbox.resources.limits, or add a larger node",
+                ));
+            }
+        }
+        Ok(Progressing::Queued(words))
+    }
+
+    /// The node's words about a Pod that does not get under way: they are in events alone.
+    async fn explain_start(&self, pod: &Pod) -> Result<Progressing<Report>, SandboxError> {
+        let events: Api<Event> = Api::namespaced(self.sandbox.client.clone(), &self.sandbox.owner.namespace);
+        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let about = ListParams::default().fields(&format!("involvedObject.uid={uid},type=Warning"));
+        let warnings = events.list(&about).await.map(|list| list.items).unwrap_or_default();
+        match warnings.last().and_then(|event| event.message.as_ref()) {
+            Some(words) => Err(self.refused(words, "change what these words name; the Pod then starts by itself")),
+            None => Ok(Progressing::Pending),
+        }
+    }
+
+    /// Deletes this very Pod, none that took its name meanwhile.
+    async fn delete(&self, pod: &Pod) -> Result<(), SandboxError> {
+        let this = DeleteParams {
+            preconditions: Some(Preconditions {
+                uid: pod.metadata.uid.clone(),
+                resource_version: None,
+            }),
+            grace_period_seconds: Some(0),
+            ..DeleteParams::default()
+        };
+        match self.api.delete(&self.name, &this).await {
+            Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
+            deleted => deleted
+                .map(drop)
+                .map_err(|error| cluster(format!("delete {}", self.object))(error)),
+        }
+    }
+
+    fn refused(&self, reason: &str, remedy: &str) -> SandboxError {
+        SandboxError::Refused {
+            object: self.object.clone(),
+            reason: reason.to_owned(),
+            remedy: remedy.to_owned(),
+        }
+    }
+
+    fn lost(&self, reason: String) -> SandboxError {
+        SandboxError::Lost {
+            child: self.object.clone(),
+            reason,
+        }
+    }
+}
+
+/// A fresh key for the signature of one message, hex.
+fn nonce() -> Result<String, SandboxError> {
+    let random = ring::rand::generate::<[u8; 32]>(&ring::rand::SystemRandom::new());
+    let random = random.map_err(|_| SandboxError::Io {
+        action: "draw random bytes".to_owned(),
+        source: std::io::Error::other("the system gives none"),
+    })?;
+    Ok(hex(&random.expose()))
+}
+
+/// The key that a Pod was created with: the code in it cannot read its own spec.
+fn nonce_of(pod: &Pod) -> Vec<u8> {
+    let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
+    let variable = containers
+        .filter(|container| container.name == CONTAINER)
+        .flat_map(|container| container.env.iter().flatten())
+        .find(|variable| variable.name == NONCE);
+    let digits = variable.and_then(|variable| variable.value.as_deref());
+    digits.and_then(channel::from_hex).unwrap_or_default()
+}
+
+/// The API server does not answer as it should.
+fn cluster<E: Into<Box<dyn std::error::Error + Send + Sync>>>(action: String) -> impl FnOnce(E) -> SandboxError {
+    move |error| SandboxError::Cluster {
+        action,
+        source: error.into(),
+    }
+}

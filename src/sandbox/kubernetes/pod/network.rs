@@ -1,0 +1,193 @@
+//! What a sandbox may reach, as NetworkPolicies. Pure.
+
+use std::collections::BTreeMap;
+
+use ipnet::IpNet;
+use k8s_openapi::api::networking::v1::{
+    IPBlock, NetworkPolicy, NetworkPolicyEgressRule, NetworkPolicyPeer, NetworkPolicyPort, NetworkPolicySpec,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use super::super::names::{self, Component};
+use super::super::settings::NetworkSettings;
+use crate::pipeline::digest::sha256_hex;
+use crate::pipeline::sandbox::NetworkAccess;
+use crate::sandbox::SandboxError;
+
+/// Label of a sandbox: which policy holds for it.
+pub(super) const EGRESS: &str = "codegen-operator.dev/egress";
+
+/// Ranges that no sandbox reaches unless an administrator lists them: private, shared, link-local and reserved ones, among
+/// them every cloud's metadata service.
+const CLOSED: [&str; 20] = [
+    "0.0.0.0/8",
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "127.0.0.0/8",
+    "168.63.129.16/32",
+    "169.254.0.0/16",
+    "172.16.0.0/12",
+    "192.0.0.0/24",
+    "192.168.0.0/16",
+    "198.18.0.0/15",
+    "224.0.0.0/4",
+    "240.0.0.0/4",
+    "::/127",
+    "::ffff:0:0/96",
+    "64:ff9b::/96",
+    "64:ff9b:1::/48",
+    "2002::/16",
+    "fc00::/7",
+    "fe80::/10",
+    "ff00::/8",
+];
+/// Every address.
+const ALL: [&str; 2] = ["0.0.0.0/0", "::/0"];
+
+/// The policy that holds for sandboxes with this access; `servers` are the addresses of the API server, as far as known.
+pub(super) fn policy(
+    access: &NetworkAccess,
+    settings: &NetworkSettings,
+    servers: &[IpNet],
+) -> Result<NetworkPolicy, SandboxError> {
+    let closed = closed(settings, servers)?;
+    let (name, egress) = match access {
+        NetworkAccess::Denied => ("denied".to_owned(), None),
+        NetworkAccess::Internet => {
+            let all = ALL.iter().filter_map(|cidr| cidr.parse().ok());
+            let peers = all.map(|all| block(all, &closed)).collect();
+            ("internet".to_owned(), Some(vec![rule(peers, &[]), names_rule(settings)]))
+        }
+        NetworkAccess::List(targets) => {
+            let opened = parse(&settings.allowed_private_cidrs, "sandbox.network.allowedPrivateCidrs")?;
+            let mut rules = vec![names_rule(settings)];
+            for (cidr, ports) in targets {
+                rules.push(rule(target(cidr, &closed, &opened)?, ports));
+            }
+            let key = serde_json::to_string(targets).unwrap_or_default();
+            (format!("list-{}", &sha256_hex(key.as_bytes())[..10]), Some(rules))
+        }
+    };
+    let selector = BTreeMap::from([(EGRESS.to_owned(), name.clone())]);
+    Ok(NetworkPolicy {
+        metadata: ObjectMeta {
+            name: Some(format!("codegen-sandbox-{name}")),
+            labels: Some(BTreeMap::from([
+                (names::MANAGED_BY.to_owned(), names::OPERATOR.to_owned()),
+                (names::COMPONENT.to_owned(), Component::Sandbox.as_str().to_owned()),
+                (EGRESS.to_owned(), name),
+            ])),
+            ..ObjectMeta::default()
+        },
+        spec: Some(NetworkPolicySpec {
+            pod_selector: Some(LabelSelector {
+                match_labels: Some(selector),
+                ..LabelSelector::default()
+            }),
+            policy_types: Some(vec!["Ingress".to_owned(), "Egress".to_owned()]),
+            ingress: None,
+            egress,
+        }),
+    })
+}
+
+/// The value of [`EGRESS`] that a policy selects.
+pub(super) fn label(policy: &NetworkPolicy) -> String {
+    let labels = policy.metadata.labels.as_ref();
+    labels.and_then(|labels| labels.get(EGRESS)).cloned().unwrap_or_default()
+}
+
+fn closed(settings: &NetworkSettings, servers: &[IpNet]) -> Result<Vec<IpNet>, SandboxError> {
+    let mut closed: Vec<IpNet> = CLOSED.iter().filter_map(|cidr| cidr.parse().ok()).collect();
+    closed.extend(parse(&settings.denied_cidrs, "sandbox.network.deniedCidrs")?);
+    closed.extend(servers);
+    Ok(IpNet::aggregate(&closed))
+}
+
+fn parse(cidrs: &[String], setting: &str) -> Result<Vec<IpNet>, SandboxError> {
+    let parse = |cidr: &String| {
+        cidr.parse::<IpNet>().map_err(|_| SandboxError::Refused {
+            object: format!("the operator's setting {setting}"),
+            reason: format!("`{cidr}` is no range of addresses"),
+            remedy: "write ranges like 10.20.0.0/16".to_owned(),
+        })
+    };
+    cidrs.iter().map(parse).collect()
+}
+
+/// What a task lists, short of what is closed, and what of that an administrator has opened.
+fn target(cidr: &str, closed: &[IpNet], opened: &[IpNet]) -> Result<Vec<NetworkPolicyPeer>, SandboxError> {
+    let refused = |reason: &str, remedy: &str| SandboxError::Refused {
+        object: format!("sandbox.network.allow {cidr}"),
+        reason: reason.to_owned(),
+        remedy: remedy.to_owned(),
+    };
+    let listed: IpNet = cidr
+        .parse::<IpNet>()
+        .map_err(|_| refused("it is no range of addresses", "write one like 203.0.113.0/24"))?
+        .trunc();
+    let mut peers = Vec::new();
+    if !closed.iter().any(|closed| closed.contains(&listed)) {
+        peers.push(block(listed, closed));
+    }
+    peers.extend(opened.iter().filter_map(|opened| {
+        let both = if opened.contains(&listed) { listed } else { *opened };
+        (opened.contains(&listed) || listed.contains(opened)).then(|| block(both, &[]))
+    }));
+    if peers.is_empty() {
+        return Err(refused(
+            "sandboxes do not reach this range",
+            "list public addresses, or have the administrator open it in sandbox.network.allowedPrivateCidrs",
+        ));
+    }
+    Ok(peers)
+}
+
+fn block(cidr: IpNet, closed: &[IpNet]) -> NetworkPolicyPeer {
+    let inside = closed.iter().filter(|closed| cidr.contains(*closed));
+    let except: Vec<String> = inside.map(ToString::to_string).collect();
+    NetworkPolicyPeer {
+        ip_block: Some(IPBlock {
+            cidr: cidr.to_string(),
+            except: Some(except).filter(|except| !except.is_empty()),
+        }),
+        ..NetworkPolicyPeer::default()
+    }
+}
+
+fn rule(to: Vec<NetworkPolicyPeer>, ports: &[u16]) -> NetworkPolicyEgressRule {
+    let ports: Vec<_> = ports.iter().map(|number| port("TCP", *number)).collect();
+    NetworkPolicyEgressRule {
+        to: Some(to),
+        ports: Some(ports).filter(|ports| !ports.is_empty()),
+    }
+}
+
+fn port(protocol: &str, number: u16) -> NetworkPolicyPort {
+    NetworkPolicyPort {
+        protocol: Some(protocol.to_owned()),
+        port: Some(IntOrString::Int(number.into())),
+        end_port: None,
+    }
+}
+
+/// Names can be looked up at the cluster's DNS.
+fn names_rule(settings: &NetworkSettings) -> NetworkPolicyEgressRule {
+    let selector = |labels: BTreeMap<String, String>| LabelSelector {
+        match_labels: Some(labels),
+        ..LabelSelector::default()
+    };
+    let namespace = ("kubernetes.io/metadata.name".to_owned(), settings.dns_namespace.clone());
+    NetworkPolicyEgressRule {
+        to: Some(vec![NetworkPolicyPeer {
+            namespace_selector: Some(selector(BTreeMap::from([namespace]))),
+            pod_selector: Some(selector(settings.dns_pod_labels.clone())),
+            ip_block: None,
+        }]),
+        ports: Some(vec![port("UDP", 53), port("TCP", 53)]),
+    }
+}
+
+#[cfg(test)]
+mod tests;

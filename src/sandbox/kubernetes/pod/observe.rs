@@ -1,0 +1,200 @@
+//! What a Pod's status says about the job that it runs. Pure.
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::{ContainerStateTerminated, Pod, PodCondition, PodStatus};
+
+use super::spec::CONTAINER;
+
+/// How long a Pod may lie with nothing said of it before it is asked why.
+const PATIENCE: SignedDuration = SignedDuration::from_secs(15);
+
+/// How far a Pod is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum PodState {
+    /// It gets under way.
+    Starting,
+    /// It lies on a node for longer than a start takes, and its status does not say why.
+    Stuck,
+    /// Its container runs.
+    Running,
+    /// It waits for room: the scheduler's words.
+    Queued(String),
+    /// It does not start until somebody changes something.
+    Refused { reason: String, remedy: String },
+    /// Its image is not in the registry.
+    ImageMissing(String),
+    /// Its container has ended.
+    Ended(Ended),
+    /// It is gone or going, through no fault of the job.
+    Lost(String),
+}
+
+/// How a container ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Ended {
+    /// The termination message.
+    pub message: String,
+    /// The exit code.
+    pub exit_code: i32,
+    /// Whether the kernel ended it for want of memory.
+    pub out_of_memory: bool,
+    /// The node's words, where the container could not be started.
+    pub not_started: bool,
+    /// When.
+    pub finished_at: Option<Timestamp>,
+    /// What took the Pod away while or after it ran.
+    pub disrupted: Option<String>,
+}
+
+/// How far a Pod is, `now`.
+pub(super) fn observe(pod: &Pod, now: Timestamp) -> PodState {
+    let status = pod.status.clone().unwrap_or_default();
+    let disrupted = disruption(pod, &status);
+    if let Some(ended) = terminated(&status) {
+        return ended_as(ended, disrupted);
+    }
+    if let Some(reason) = disrupted {
+        return PodState::Lost(reason);
+    }
+    if status.phase.as_deref() == Some("Failed") {
+        return PodState::Lost(words(status.reason.as_deref(), status.message.as_deref()));
+    }
+    if let Some(unscheduled) = condition(&status, "PodScheduled").filter(|condition| condition.status == "False") {
+        return unscheduled_as(unscheduled);
+    }
+    let container = status.container_statuses.iter().flatten().find(|status| status.name == CONTAINER);
+    let state = container.and_then(|container| container.state.as_ref());
+    if state.is_some_and(|state| state.running.is_some()) {
+        return PodState::Running;
+    }
+    let waiting = state.and_then(|state| state.waiting.as_ref());
+    if let Some(waiting) = waiting
+        && let Some(state) = waiting_as(
+            waiting.reason.as_deref().unwrap_or_default(),
+            waiting.message.as_deref().unwrap_or_default(),
+        )
+    {
+        return state;
+    }
+    let since = condition(&status, "PodScheduled").and_then(|condition| condition.last_transition_time.as_ref());
+    if since.is_some_and(|since| now.duration_since(since.0) > PATIENCE) {
+        return PodState::Stuck;
+    }
+    PodState::Starting
+}
+
+fn terminated(status: &PodStatus) -> Option<&ContainerStateTerminated> {
+    let mut containers = status.container_statuses.iter().flatten();
+    containers
+        .find(|status| status.name == CONTAINER)?
+        .state
+        .as_ref()?
+        .terminated
+        .as_ref()
+}
+
+fn ended_as(ended: &ContainerStateTerminated, disrupted: Option<String>) -> PodState {
+    let reason = ended.reason.as_deref().unwrap_or_default();
+    if reason == "ContainerStatusUnknown" {
+        return PodState::Lost(words(Some(reason), ended.message.as_deref()));
+    }
+    PodState::Ended(Ended {
+        message: ended.message.clone().unwrap_or_default(),
+        exit_code: ended.exit_code,
+        out_of_memory: reason == "OOMKilled",
+        not_started: matches!(reason, "StartError" | "ContainerCannotRun"),
+        finished_at: ended.finished_at.as_ref().map(|time| time.0),
+        disrupted,
+    })
+}
+
+/// What takes a Pod away: an eviction, a shutdown of its node, its deadline, somebody's deletion.
+fn disruption(pod: &Pod, status: &PodStatus) -> Option<String> {
+    let target = condition(status, "DisruptionTarget").filter(|condition| condition.status == "True");
+    if let Some(target) = target {
+        return Some(words(target.reason.as_deref(), target.message.as_deref()));
+    }
+    if let Some(reason @ ("Evicted" | "DeadlineExceeded" | "NodeLost" | "Terminated" | "NodeShutdown" | "Preempting")) =
+        status.reason.as_deref()
+    {
+        return Some(words(Some(reason), status.message.as_deref()));
+    }
+    let deleted = pod.metadata.deletion_timestamp.is_some();
+    deleted.then(|| "it is being deleted".to_owned())
+}
+
+/// A Pod that has no node: does one come by itself, or must somebody change something?
+fn unscheduled_as(condition: &PodCondition) -> PodState {
+    let message = condition.message.clone().unwrap_or_default();
+    if condition.reason.as_deref() == Some("SchedulingGated") || comes_by_itself(&message) {
+        return PodState::Queued(message);
+    }
+    PodState::Refused {
+        reason: message,
+        remedy: "change nodeSelector, tolerations or the volumes of the sandbox, or add a node that fits".to_owned(),
+    }
+}
+
+/// Whether at least one node refuses for a reason that passes.
+fn comes_by_itself(message: &str) -> bool {
+    const PASSING: [&str; 6] = [
+        "Insufficient ",
+        "Too many pods",
+        "node(s) were unschedulable",
+        "node.kubernetes.io/",
+        "no nodes available",
+        "node(s) had no available volume zone",
+    ];
+    // A scheduler without words has not looked yet.
+    message.is_empty() || PASSING.iter().any(|passing| message.contains(passing))
+}
+
+/// A container that waits: `None` where it is on its way.
+fn waiting_as(reason: &str, message: &str) -> Option<PodState> {
+    let refused = |remedy: &str| {
+        Some(PodState::Refused {
+            reason: words(Some(reason), Some(message)),
+            remedy: remedy.to_owned(),
+        })
+    };
+    match reason {
+        "ErrImagePull" | "ImagePullBackOff" if is_missing(message) => {
+            Some(PodState::ImageMissing(words(Some(reason), Some(message))))
+        }
+        "ErrImagePull" | "ImagePullBackOff" | "RegistryUnavailable" => refused(
+            "look at image.pullSecretRef and image.pullRepository, and whether nodes reach the registry and trust it",
+        ),
+        "InvalidImageName" => refused("correct the name of the image"),
+        "ErrImageNeverPull" | "SignatureValidationFailed" | "ImageInspectError" => {
+            refused("have the node accept the image, or name another one")
+        }
+        "CreateContainerConfigError" | "CreateContainerError" | "RunContainerError" | "CrashLoopBackOff" => {
+            refused("change what the node's words name; the Pod then starts by itself")
+        }
+        _ => None,
+    }
+}
+
+/// Whether a registry says that an image is not there. Some say so of images that one may not see, in other words.
+fn is_missing(message: &str) -> bool {
+    let message = message.to_lowercase();
+    (message.contains("not found") || message.contains("manifest unknown"))
+        && !["unauthorized", "denied", "forbidden", "no such host", "authentication required"]
+            .iter()
+            .any(|other| message.contains(other))
+}
+
+fn condition<'a>(status: &'a PodStatus, kind: &str) -> Option<&'a PodCondition> {
+    status.conditions.iter().flatten().find(|condition| condition.type_ == kind)
+}
+
+fn words(reason: Option<&str>, message: Option<&str>) -> String {
+    match (reason.filter(|text| !text.is_empty()), message.filter(|text| !text.is_empty())) {
+        (Some(reason), Some(message)) => format!("{reason}: {message}"),
+        (Some(only), None) | (None, Some(only)) => only.to_owned(),
+        (None, None) => "its status does not say why".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! What must be there before a Pod: the namespace's harness, the policy that closes its network, its job.
+
+use std::fmt::Debug;
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use kube::api::{ListParams, PostParams};
+use kube::{Api, Resource, ResourceExt as _};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::super::{KubernetesSandbox, names};
+use super::refusal::{Refusal, classify};
+use super::{cluster, network, spec};
+use crate::pipeline::sandbox::NetworkAccess;
+use crate::sandbox::{Progressing, SandboxError};
+
+/// The policy for sandboxes with this access.
+pub(super) async fn policy(
+    sandbox: &KubernetesSandbox<'_>,
+    access: &NetworkAccess,
+) -> Result<NetworkPolicy, SandboxError> {
+    let servers = match access {
+        NetworkAccess::Denied => Vec::new(),
+        NetworkAccess::Internet | NetworkAccess::List(_) => api_servers(sandbox).await,
+    };
+    network::policy(access, &sandbox.settings.sandbox.network, &servers)
+}
+
+/// Addresses of the API server, as far as they can be learnt; the look from inside the Pod finds out when one is missing.
+async fn api_servers(sandbox: &KubernetesSandbox<'_>) -> Vec<IpNet> {
+    let slices: Api<EndpointSlice> = Api::namespaced(sandbox.client.clone(), "default");
+    let of_server = ListParams::default().labels("kubernetes.io/service-name=kubernetes");
+    let slices = slices.list(&of_server).await.map(|list| list.items).unwrap_or_default();
+    let endpoints = slices.into_iter().flat_map(|slice| slice.endpoints);
+    let addresses = endpoints.flat_map(|endpoint| endpoint.addresses);
+    let service = std::env::var("KUBERNETES_SERVICE_HOST").ok();
+    addresses
+        .chain(service)
+        .filter_map(|address| address.parse::<IpAddr>().ok().map(IpNet::from))
+        .collect()
+}
+
+/// Creates the harness of this version where it is not there.
+pub(super) async fn ensure_harness(sandbox: &KubernetesSandbox<'_>) -> Result<(), SandboxError> {
+    let namespace = &sandbox.owner.namespace;
+    let api: Api<ConfigMap> = Api::namespaced(sandbox.client.clone(), namespace);
+    let name = spec::harness_name();
+    let object = format!("ConfigMap {namespace}/{name}");
+    let found = api.get_metadata_opt(&name).await;
+    if found.map_err(|error| cluster(format!("read {object}"))(error))?.is_none() {
+        create(&api, &object, &spec::harness_config_map()).await?;
+    }
+    Ok(())
+}
+
+/// Creates the policy, or puts right what somebody has changed.
+pub(super) async fn ensure_policy(
+    sandbox: &KubernetesSandbox<'_>,
+    policy: NetworkPolicy,
+) -> Result<(), SandboxError> {
+    let namespace = &sandbox.owner.namespace;
+    let api: Api<NetworkPolicy> = Api::namespaced(sandbox.client.clone(), namespace);
+    let name = policy.name_any();
+    let object = format!("NetworkPolicy {namespace}/{name}");
+    let found = api.get_opt(&name).await;
+    match found.map_err(|error| cluster(format!("read {object}"))(error))? {
+        None => create(&api, &object, &policy).await.map(drop),
+        Some(found) if found.spec == policy.spec => Ok(()),
+        Some(found) => {
+            let corrected = NetworkPolicy {
+                spec: policy.spec,
+                ..found
+            };
+            let replaced = api.replace(&name, &PostParams::default(), &corrected).await;
+            replaced
+                .map(drop)
+                .map_err(|error| cluster(format!("replace {object}"))(error))
+        }
+    }
+}
+
+/// Creates the Secret with the job; `Queued` where a quota leaves no room.
+pub(super) async fn create_job(
+    sandbox: &KubernetesSandbox<'_>,
+    job: Secret,
+) -> Result<Progressing<()>, SandboxError> {
+    let owner = sandbox.owner;
+    let api: Api<Secret> = Api::namespaced(sandbox.client.clone(), &owner.namespace);
+    let name = job.name_any();
+    let object = format!("Secret {}/{name}", owner.namespace);
+    match create(&api, &object, &job).await? {
+        Created::New => Ok(Progressing::Done(())),
+        Created::Queued(why) => Ok(Progressing::Queued(why)),
+        Created::Exists => {
+            let found = api.get_metadata_opt(&name).await;
+            let found = found.map_err(|error| cluster(format!("read {object}"))(error))?;
+            let is_ours = found.is_none_or(|found| found.labels().get(names::TASK_UID) == Some(&owner.uid));
+            if is_ours {
+                return Ok(Progressing::Done(()));
+            }
+            Err(SandboxError::Refused {
+                object,
+                reason: "it is there and belongs to no run of this task".to_owned(),
+                remedy: "delete it".to_owned(),
+            })
+        }
+    }
+}
+
+/// What came of creating an object.
+enum Created {
+    New,
+    Exists,
+    Queued(String),
+}
+
+async fn create<K>(api: &Api<K>, object: &str, wanted: &K) -> Result<Created, SandboxError>
+where
+    K: Resource + Clone + DeserializeOwned + Serialize + Debug,
+{
+    match api.create(&PostParams::default(), wanted).await {
+        Ok(_) => Ok(Created::New),
+        Err(error) => match classify(object, error) {
+            Refusal::Exists => Ok(Created::Exists),
+            Refusal::Queued(why) => Ok(Created::Queued(why)),
+            Refusal::Error(error) => Err(error),
+        },
+    }
+}

@@ -1,0 +1,329 @@
+//! The objects of one run: its Pod, the Secret with its job, the namespace's harness. Pure.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::{
+    Capabilities, ConfigMap, ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar, LocalObjectReference,
+    Pod, PodDNSConfig, PodSecurityContext, PodSpec, ResourceRequirements, SeccompProfile, Secret, SecretVolumeSource,
+    SecurityContext, Toleration, Volume, VolumeMount,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+
+use super::super::names::{self, Component};
+use super::super::settings::PodSettings;
+use super::super::{MountedInput, Owner};
+use super::inputs;
+use super::network::EGRESS;
+use crate::api::sandbox::{TaintEffect, TolerationOperator};
+use crate::pipeline::digest::sha256_hex;
+use crate::pipeline::sandbox::{Job, JobLimits, NetworkAccess};
+use crate::pipeline::task::Task;
+use crate::sandbox::{SandboxError, harness};
+
+/// Name of the container.
+pub(super) const CONTAINER: &str = "sandbox";
+/// Variable with the key of the message's signature.
+pub(super) const NONCE: &str = "CODEGEN_NONCE";
+/// Variable with the address that must not answer.
+const PROBE: &str = "CODEGEN_PROBE";
+/// Key of the job in its Secret.
+const JOB_KEY: &str = "job.json";
+/// Type of that Secret.
+const JOB_TYPE: &str = "codegen-operator.dev/job";
+/// Folders that a job writes to; in memory, so that what lies there counts as its memory. `/dev/shm` is the runtime's.
+const SCRATCH: [(&str, &str); 3] = [("sandbox", "/sandbox"), ("tmp", "/tmp"), ("outputs", "/var/outputs")];
+/// Users of sandboxes: nobody else's, on no distribution.
+const FIRST_USER: i64 = 100_000;
+const USERS: i64 = 65_536;
+
+/// What one run is made of.
+pub(super) struct Run<'a> {
+    /// Name of the Pod and of its Secret.
+    pub name: &'a str,
+    /// The image, by digest.
+    pub image: &'a str,
+    /// The job.
+    pub job: &'a Job,
+    /// Key of the message's signature, hex.
+    pub nonce: &'a str,
+    /// Which policy holds.
+    pub egress: &'a str,
+    /// What the operator was told.
+    pub settings: &'a PodSettings,
+    /// The task.
+    pub task: &'a Task,
+    /// Whose children these are.
+    pub owner: &'a Owner,
+    /// Where inputs lie.
+    pub inputs: &'a BTreeMap<String, MountedInput>,
+}
+
+/// Name of the harness of this version.
+pub(super) fn harness_name() -> String {
+    format!("codegen-harness-{}", &harness::version()[..10])
+}
+
+/// The harness of this version, shared by a namespace's sandboxes.
+pub(super) fn harness_config_map() -> ConfigMap {
+    let files = harness::FILES.iter();
+    ConfigMap {
+        metadata: ObjectMeta {
+            name: Some(harness_name()),
+            labels: Some(BTreeMap::from([
+                (names::MANAGED_BY.to_owned(), names::OPERATOR.to_owned()),
+                (names::COMPONENT.to_owned(), Component::Harness.as_str().to_owned()),
+            ])),
+            ..ObjectMeta::default()
+        },
+        immutable: Some(true),
+        data: Some(files.map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()),
+        binary_data: None,
+    }
+}
+
+impl Run<'_> {
+    /// The Secret with the job: it holds values of the task's own Secrets.
+    pub(super) fn secret(&self, job: Vec<u8>) -> Secret {
+        Secret {
+            metadata: self.metadata(BTreeMap::new()),
+            immutable: Some(true),
+            type_: Some(JOB_TYPE.to_owned()),
+            data: Some(BTreeMap::from([(JOB_KEY.to_owned(), ByteString(job))])),
+            string_data: None,
+        }
+    }
+
+    /// The Pod: Pod Security level *restricted*, one container, nothing of the cluster's in it.
+    pub(super) fn pod(&self) -> Result<Pod, SandboxError> {
+        let (input_volumes, input_mounts) = inputs::volumes(&self.job.inputs, self.inputs)?;
+        let (volumes, mounts) = self.own_volumes();
+        let settings = self.settings;
+        let wanted = &self.task.sandbox.placement;
+        let denied = self.job.network == NetworkAccess::Denied;
+        let egress = BTreeMap::from([(EGRESS.to_owned(), self.egress.to_owned())]);
+        let secrets = settings.image_pull_secrets.clone();
+        let runtime_class = settings.runtime_class_name.as_ref().or(wanted.runtime_class_name.as_ref());
+        let priority_class = wanted.priority_class_name.as_ref().or(settings.priority_class_name.as_ref());
+        let spec = PodSpec {
+            containers: vec![self.container(mounts.into_iter().chain(input_mounts).collect())],
+            volumes: Some(volumes.into_iter().chain(input_volumes).collect()),
+            restart_policy: Some("Never".to_owned()),
+            active_deadline_seconds: Some(self.deadline_seconds()),
+            termination_grace_period_seconds: Some(1),
+            automount_service_account_token: Some(false),
+            enable_service_links: Some(false),
+            hostname: Some("sandbox".to_owned()),
+            host_users: settings.host_users,
+            dns_policy: Some(if denied { "None" } else { "ClusterFirst" }.to_owned()),
+            dns_config: denied.then(|| PodDNSConfig {
+                // Nobody listens there: a look-up fails at once instead of after every time-out of a resolver.
+                nameservers: Some(vec!["127.0.0.1".to_owned()]),
+                ..PodDNSConfig::default()
+            }),
+            security_context: Some(self.pod_security()),
+            runtime_class_name: runtime_class.cloned(),
+            priority_class_name: priority_class.cloned(),
+            preemption_policy: settings.preemption_policy.clone(),
+            node_selector: Some(self.node_selector()),
+            tolerations: Some(self.tolerations()).filter(|list| !list.is_empty()),
+            image_pull_secrets: Some(secrets).filter(|list: &Vec<LocalObjectReference>| !list.is_empty()),
+            ..PodSpec::default()
+        };
+        Ok(Pod {
+            metadata: self.metadata(egress),
+            spec: Some(spec),
+            status: None,
+        })
+    }
+
+    fn metadata(&self, further: BTreeMap<String, String>) -> ObjectMeta {
+        let mut labels = names::labels(&self.owner.name, &self.owner.uid, Component::Sandbox);
+        labels.extend(further);
+        ObjectMeta {
+            name: Some(self.name.to_owned()),
+            namespace: Some(self.owner.namespace.clone()),
+            labels: Some(labels),
+            owner_references: Some(vec![OwnerReference {
+                controller: Some(true),
+                ..self.owner.reference.clone()
+            }]),
+            ..ObjectMeta::default()
+        }
+    }
+
+    fn container(&self, mounts: Vec<VolumeMount>) -> Container {
+        let variable = |name: &str, value: &str| EnvVar {
+            name: name.to_owned(),
+            value: Some(value.to_owned()),
+            value_from: None,
+        };
+        let mut env = vec![variable(NONCE, self.nonce)];
+        env.extend(self.settings.probe.iter().map(|address| variable(PROBE, address)));
+        Container {
+            name: CONTAINER.to_owned(),
+            image: Some(self.image.to_owned()),
+            image_pull_policy: Some("IfNotPresent".to_owned()),
+            command: Some(["python3", "-I", "-S", "-c", harness::START_IN_POD].map(str::to_owned).to_vec()),
+            env: Some(env),
+            working_dir: Some("/sandbox".to_owned()),
+            resources: Some(resources(&self.job.limits, self.settings)),
+            security_context: Some(SecurityContext {
+                allow_privilege_escalation: Some(false),
+                privileged: Some(false),
+                read_only_root_filesystem: Some(true),
+                capabilities: Some(Capabilities {
+                    drop: Some(vec!["ALL".to_owned()]),
+                    add: None,
+                }),
+                ..SecurityContext::default()
+            }),
+            volume_mounts: Some(mounts),
+            termination_message_policy: Some("File".to_owned()),
+            ..Container::default()
+        }
+    }
+
+    fn pod_security(&self) -> PodSecurityContext {
+        let user = self.settings.unique_users.then(|| user_of(self.name));
+        PodSecurityContext {
+            run_as_non_root: Some(true),
+            run_as_user: user,
+            run_as_group: user,
+            seccomp_profile: Some(SeccompProfile {
+                type_: "RuntimeDefault".to_owned(),
+                localhost_profile: None,
+            }),
+            app_armor_profile: self.settings.app_armor_profile.clone(),
+            ..PodSecurityContext::default()
+        }
+    }
+
+    /// The job's own time, and what pulling the image and starting may take.
+    fn deadline_seconds(&self) -> i64 {
+        #[expect(clippy::cast_possible_truncation, reason = "the API bounds a timeout to years")]
+        let timeout = self.job.limits.timeout_seconds.ceil() as i64;
+        timeout.saturating_add(self.settings.start_allowance_seconds.into())
+    }
+
+    /// The image's architecture is the operator's, unless a node is named otherwise; the administrator's word is the last.
+    fn node_selector(&self) -> BTreeMap<String, String> {
+        let mut selector = BTreeMap::from([("kubernetes.io/arch".to_owned(), architecture().to_owned())]);
+        selector.extend(self.task.sandbox.placement.node_selector.clone());
+        selector.extend(self.settings.node_selector.clone());
+        selector
+    }
+
+    fn tolerations(&self) -> Vec<Toleration> {
+        let mut tolerations = self.settings.tolerations.clone();
+        tolerations.extend(self.task.sandbox.placement.tolerations.iter().map(toleration));
+        tolerations
+    }
+
+    /// Harness, job, and the folders that may be written.
+    fn own_volumes(&self) -> (Vec<Volume>, Vec<VolumeMount>) {
+        let mut volumes = vec![
+            Volume {
+                name: "harness".to_owned(),
+                config_map: Some(ConfigMapVolumeSource {
+                    name: harness_name(),
+                    ..ConfigMapVolumeSource::default()
+                }),
+                ..Volume::default()
+            },
+            Volume {
+                name: "job".to_owned(),
+                secret: Some(SecretVolumeSource {
+                    secret_name: Some(self.name.to_owned()),
+                    ..SecretVolumeSource::default()
+                }),
+                ..Volume::default()
+            },
+        ];
+        let mount = |name: &str, path: &str, read_only: bool| VolumeMount {
+            name: name.to_owned(),
+            mount_path: path.to_owned(),
+            read_only: read_only.then_some(true),
+            ..VolumeMount::default()
+        };
+        let mut mounts = vec![mount("harness", harness::FOLDER, true), mount("job", "/job", true)];
+        for (name, path) in SCRATCH {
+            volumes.push(Volume {
+                name: name.to_owned(),
+                empty_dir: Some(EmptyDirVolumeSource {
+                    medium: Some("Memory".to_owned()),
+                    size_limit: Some(bytes(self.job.limits.memory_bytes)),
+                }),
+                ..Volume::default()
+            });
+            mounts.push(mount(name, path, false));
+        }
+        (volumes, mounts)
+    }
+}
+
+fn toleration(wanted: &crate::api::sandbox::Toleration) -> Toleration {
+    let operator = wanted.operator.map(|operator| match operator {
+        TolerationOperator::Equal => "Equal",
+        TolerationOperator::Exists => "Exists",
+    });
+    let effect = wanted.effect.map(|effect| match effect {
+        TaintEffect::NoSchedule => "NoSchedule",
+        TaintEffect::PreferNoSchedule => "PreferNoSchedule",
+        TaintEffect::NoExecute => "NoExecute",
+    });
+    Toleration {
+        key: wanted.key.clone(),
+        operator: operator.map(str::to_owned),
+        value: wanted.value.clone(),
+        effect: effect.map(str::to_owned),
+        toleration_seconds: wanted.toleration_seconds,
+    }
+}
+
+/// A user of its own: a limit of processes counts those of a user, on the whole node.
+fn user_of(name: &str) -> i64 {
+    let digits = &sha256_hex(name.as_bytes())[..8];
+    FIRST_USER + i64::from_str_radix(digits, 16).unwrap_or_default() % USERS
+}
+
+/// Memory is kept free for a sandbox, CPU time is shared.
+fn resources(limits: &JobLimits, settings: &PodSettings) -> ResourceRequirements {
+    let memory = bytes(limits.memory_bytes);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the API bounds CPUs")]
+    let limit_millis = (limits.cpus * 1000.0).round() as u64;
+    let request_millis = u64::from(settings.cpu_request_millis).min(limit_millis);
+    let disk = Quantity(settings.ephemeral_storage.clone());
+    let list = |cpu: u64| {
+        BTreeMap::from([
+            ("cpu".to_owned(), Quantity(format!("{cpu}m"))),
+            ("memory".to_owned(), memory.clone()),
+            ("ephemeral-storage".to_owned(), disk.clone()),
+        ])
+    };
+    ResourceRequirements {
+        requests: Some(list(request_millis)),
+        limits: Some(list(limit_millis)),
+        claims: None,
+    }
+}
+
+/// A quantity of bytes, as people write it.
+fn bytes(amount: u64) -> Quantity {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki")];
+    let unit = UNITS.iter().find(|(size, _)| amount > 0 && amount.is_multiple_of(*size));
+    Quantity(unit.map_or_else(|| amount.to_string(), |(size, name)| format!("{}{name}", amount / size)))
+}
+
+/// This program's architecture, as nodes name theirs.
+fn architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests;
