@@ -128,7 +128,9 @@ fn every_metric_stands_on_the_page_for_those_who_run_the_operator() {
     assert_eq!(types.len(), 20, "{types:?}");
     for name in types {
         let endings = ["", "_total", "_info"];
-        let stands = endings.iter().any(|ending| page.contains(&format!("`{name}{ending}`")));
+        let stands = endings
+            .iter()
+            .any(|ending| page.contains(&format!("`{name}{ending}`")));
         assert!(stands, "{name} is not on the page");
     }
 }
