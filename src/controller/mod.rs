@@ -1,5 +1,6 @@
 //! The operator: tasks in a cluster, each advanced by one decision at a time.
 
+pub mod admission;
 pub mod calls;
 pub mod config;
 pub mod context;

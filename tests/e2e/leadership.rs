@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use codegen_operator::controller::config::LeaderElection;
 use codegen_operator::controller::leader::Leadership;
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::api::PostParams;
+use kube::api::{Patch, PatchParams};
+use serde_json::json;
 use tokio::runtime::Runtime;
 
 use crate::space::{SOON, Space, in_space};
@@ -87,11 +88,9 @@ async fn when_the_leader_is_killed_the_other_leads_within_the_lease_time_and_nev
 
         // Taken away by force, as an administrator might: the loser notices.
         let lost = second.leadership.lock().await.lost();
-        let mut stolen = lease;
-        stolen.spec.as_mut().unwrap().holder_identity = Some("somebody".to_owned());
-        stolen.metadata.resource_version = None;
+        let stolen = Patch::Merge(json!({"spec": {"holderIdentity": "somebody"}}));
         leases
-            .replace("codegen-operator", &PostParams::default(), &stolen)
+            .patch("codegen-operator", &PatchParams::default(), &stolen)
             .await
             .unwrap();
         tokio::time::timeout(SOON, lost.cancelled())
