@@ -1,18 +1,20 @@
 //! What all looks at tasks share. All of it can be lost: what must survive stands in the API server.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures::{Stream, StreamExt as _};
+use kube::runtime::reflector::ObjectRef;
 use kube::{Client, ResourceExt as _};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
+use super::admission::Admissions;
 use super::calls::CallPool;
 use super::config::OperatorConfig;
 use super::documents::Documents;
 use super::events::Events;
-use super::gate::{Admission, Claim, Gate, Woken};
 use super::metrics::Metrics;
 use super::snapshot::{self, Snapshot};
 use crate::api::CodeGenTask;
@@ -43,11 +45,12 @@ pub struct Context {
     pub stopping: CancellationToken,
     /// Places of model calls.
     pub calls: CallPool,
+    /// Places of tasks.
+    pub admissions: Admissions,
     /// What users are told.
     pub events: Events,
     tasks: Mutex<HashMap<String, Known>>,
-    gate: Mutex<Gate>,
-    woken: broadcast::Sender<Woken>,
+    woken: broadcast::Sender<ObjectRef<CodeGenTask>>,
 }
 
 /// What is remembered of a task that runs.
@@ -73,12 +76,15 @@ impl Context {
         stopping: CancellationToken,
     ) -> Self {
         let calls = config.limits.max_calls_per_endpoint;
+        let (admissions, admitted) = Admissions::new(config.limits.clone(), metrics.clone());
+        let woken = broadcast::Sender::new(MOST_WOKEN);
+        tokio::spawn(announce(admitted, woken.clone()));
         Self {
             client,
             calls: CallPool::new(calls, stopping.clone(), metrics.clone()),
             events,
-            gate: Mutex::new(Gate::new(config.limits.clone())),
-            woken: broadcast::Sender::new(MOST_WOKEN),
+            admissions,
+            woken,
             settings: config.sandbox_settings(),
             registries: RegistryCache::default(),
             worker,
@@ -107,7 +113,7 @@ impl Context {
     /// Forgets a task that is gone or has ended.
     pub fn forget(&self, uid: &str) {
         self.tasks().remove(uid);
-        self.leave(uid);
+        self.admissions.leave(uid);
     }
 
     /// The documents of a run that are in memory.
@@ -166,43 +172,35 @@ impl Context {
         self.stopping.is_cancelled()
     }
 
-    /// Asks for a place among the running tasks; which limit keeps it from one when there is none.
-    pub fn admit(&self, object: &CodeGenTask) -> Option<String> {
-        let claim = Claim {
-            uid: object.uid().unwrap_or_default(),
-            namespace: object.namespace().unwrap_or_default(),
-            name: object.name_any(),
-            created: object.creation_timestamp().map(|time| time.0).unwrap_or_default(),
-            has_begun: object.status.as_ref().is_some_and(|status| status.run.is_some()),
-        };
-        let mut gate = self.gate();
-        let admission = gate.ask(claim);
-        self.metrics.set_queued(gate.waiting());
-        match admission {
-            Admission::Go => None,
-            Admission::Queued { limit } => Some(limit),
-        }
-    }
-
-    /// Gives the task's place to another one, which is looked at then.
-    pub fn leave(&self, uid: &str) {
-        let mut gate = self.gate();
-        for woken in gate.done(uid) {
-            // Nobody listens only when the operator ends.
-            let _ = self.woken.send(woken);
-        }
-        self.metrics.set_queued(gate.waiting());
+    /// Forgets every task that is not there any more. A deleted one says no word.
+    pub fn keep_only(&self, tasks: &[Arc<CodeGenTask>]) {
+        let there: HashSet<&str> = tasks
+            .iter()
+            .filter_map(|task| task.metadata.uid.as_deref())
+            .collect();
+        self.tasks().retain(|uid, _| there.contains(uid.as_str()));
+        self.admissions.keep_only(tasks);
     }
 
     /// The tasks that got a place while they waited, from now on.
     #[must_use]
-    pub fn woken(&self) -> broadcast::Receiver<Woken> {
+    pub fn woken(&self) -> broadcast::Receiver<ObjectRef<CodeGenTask>> {
         self.woken.subscribe()
     }
+}
 
-    fn gate(&self) -> MutexGuard<'_, Gate> {
-        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// Tells every controller whom the gate let in.
+async fn announce(
+    admitted: impl Stream<Item = ObjectRef<CodeGenTask>> + Send + 'static,
+    woken: broadcast::Sender<ObjectRef<CodeGenTask>>,
+) {
+    admitted
+        .for_each(|task| {
+            // Nobody listens only when the operator ends.
+            let _ = woken.send(task);
+            std::future::ready(())
+        })
+        .await;
 }
 
 /// Resource versions of one object grow.

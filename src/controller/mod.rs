@@ -1,5 +1,6 @@
 //! The operator: tasks in a cluster, each advanced by one decision at a time.
 
+pub mod admission;
 pub mod calls;
 pub mod config;
 pub mod context;
@@ -29,7 +30,7 @@ use futures::future::{join, ready};
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
-use kube::runtime::controller::Config as ControllerConfig;
+use kube::runtime::controller::{Config as ControllerConfig, Error as ControllerError};
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::{Controller, watcher};
 use kube::{Api, Client, Resource, ResourceExt};
@@ -53,7 +54,7 @@ pub(crate) async fn control(
     let stopping = context.stopping.clone();
     let controller = Controller::new(api::<CodeGenTask>(client, namespace), watcher::Config::default());
     let tasks = controller.store();
-    let known = tasks.clone();
+    let (known, there) = (tasks.clone(), tasks.clone());
     let looks = controller
         .watches(api::<Pod>(client, namespace), ours.clone(), move |pod| {
             tasks_of_pod(&pod, &known)
@@ -63,10 +64,13 @@ pub(crate) async fn control(
         .with_config(ControllerConfig::default().concurrency(0))
         .graceful_shutdown_on(async move { stopping.cancelled().await })
         .run(reconcile::reconcile, reconcile::retry_later, Arc::clone(&context))
-        .for_each(|result| async move {
-            if let Err(error) = result {
-                tracing::debug!(%error, "a look did not end well");
+        .for_each(|result| {
+            match result {
+                Err(ControllerError::ObjectNotFound(_)) => context.keep_only(&there.state()),
+                Err(error) => tracing::debug!(%error, "a look did not end well"),
+                Ok(_) => {}
             }
+            ready(())
         });
     let filled = async {
         if tasks.wait_until_ready().await.is_ok() {
@@ -92,8 +96,7 @@ fn woken(
             }
         }
     })
-    .filter(move |task| ready(namespace.as_ref().is_none_or(|name| *name == task.namespace)))
-    .map(|task| ObjectRef::new(&task.name).within(&task.namespace))
+    .filter(move |task| ready(namespace.is_none() || task.namespace == namespace))
 }
 
 fn api<K>(client: &Client, namespace: Option<&str>) -> Api<K>

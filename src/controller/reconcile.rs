@@ -113,10 +113,10 @@ impl Look<'_> {
             return finish::look_after(&self.object, self.context).await;
         }
         if self.object.spec.suspend == Some(true) {
-            self.context.leave(&self.uid);
+            self.context.admissions.leave(&self.uid);
             return self.hold(&suspended()).await;
         }
-        if let Some(limit) = self.context.admit(&self.object) {
+        if let Some(limit) = self.context.admissions.admit(&self.object) {
             return self.hold(&queued(limit)).await;
         }
         let Some(run) = Run::present(self.context, &self.object).await? else {
@@ -229,7 +229,7 @@ impl Look<'_> {
         (progress, came_to) = Box::pin(engine.step(progress)).await?;
         self.context.calm(&self.uid);
         if waits_for_a_person(&progress) {
-            self.context.leave(&self.uid);
+            self.context.admissions.leave(&self.uid);
         }
         let action = match came_to {
             Step::Advanced | Step::Finished => Action::await_change(),
@@ -311,7 +311,7 @@ impl Look<'_> {
             self.context.events.held(&self.object, hold);
         }
         if hold.until == Until::Mended {
-            self.context.leave(&self.uid);
+            self.context.admissions.leave(&self.uid);
         }
         Ok(match hold.reason {
             crate::api::conditions::reason::SUSPENDED => Action::await_change(),
