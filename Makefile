@@ -1,6 +1,6 @@
 # `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help prerequisites check test demo bench generate lint deny install fuzz e2e-up e2e-smoke e2e-down
+.PHONY: help prerequisites check test demo bench generate lint deny install fuzz e2e e2e-up e2e-smoke e2e-install e2e-down
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -34,11 +34,18 @@ e2e-up: ## A cluster for the end-to-end tests: KUBECONFIG's, else kind, else our
 e2e-smoke: ## Look whether that cluster does what the tests need
 	@tests/cluster/smoke
 
+e2e-install: ## Put the operator of this source tree into that cluster, with Helm
+	@tests/cluster/install
+
+e2e: e2e-up e2e-install ## A cluster, the operator in it, and the end-to-end tests against it
+	@tests/cluster/test
+
 e2e-down: ## Remove the cluster and all that it left
 	@tests/cluster/down
 
-generate: ## Write again what is generated: crds/, docs/model-protocol.md
+generate: ## Write again what is generated: crds/ and the chart's copy, docs/model-protocol.md
 	cargo run --locked --quiet --bin codegen-operator -- crds --output crds
+	cp crds/*.yaml charts/codegen-operator/files/crds/
 	cargo run --locked --quiet --bin kubectl-codegen -- docs model-protocol > docs/model-protocol.md
 
 deny: ## Licences, advisories and sources of the dependencies (needs cargo-deny)

@@ -11,4 +11,5 @@ pub mod registry;
 pub mod sandbox;
 pub mod engine;
 pub mod local;
+pub mod controller;
 pub mod cli;

@@ -11,8 +11,18 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-const ORDER: [&str; 10] = [
-    "api", "pipeline", "data", "model", "ledger", "registry", "sandbox", "engine", "local", "cli",
+const ORDER: [&str; 11] = [
+    "api",
+    "pipeline",
+    "data",
+    "model",
+    "ledger",
+    "registry",
+    "sandbox",
+    "engine",
+    "local",
+    "controller",
+    "cli",
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

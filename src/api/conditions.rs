@@ -34,4 +34,8 @@ pub mod reason {
     pub const OUTPUT_TOO_LARGE: &str = "OutputTooLarge";
     /// `Reconciling=True`: a stage is under way.
     pub const PROGRESSING: &str = "Progressing";
+    /// It waits for room that others take; the message names the limit.
+    pub const QUEUED: &str = "Queued";
+    /// `spec.suspend` is set.
+    pub const SUSPENDED: &str = "Suspended";
 }

@@ -19,16 +19,32 @@ pub fn default_base(python_version: &str) -> String {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Image {
+    /// An image that is there already, by tag or better by digest (`registry.example.com/team/python@sha256:...`): nothing
+    /// is built, and its `python3` must have every package that the program and its tests need, pytest among them.
+    /// Default: none. Not used locally.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 512), pattern(r"^[A-Za-z0-9][A-Za-z0-9._:/@-]*$"))]
+    pub reference: Option<String>,
     /// Repository that images are pushed to (`registry.example.com/codegen`). Default: none. Not used locally.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 255))]
     #[x_kube(validation = Rule::new("!self.contains('://') && !self.endsWith('/')")
         .message("write the repository without a scheme and without a / at its end, like registry.example.com/codegen"))]
     pub repository: Option<String>,
-    /// Secret of type `kubernetes.io/dockerconfigjson` to push with. Default: none. Not used locally.
+    /// By which name nodes pull from `repository`, where they know it by another one
+    /// (`localhost:32000/codegen`). Default: `repository`. Not used locally.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 255))]
+    #[x_kube(validation = Rule::new("!self.contains('://') && !self.endsWith('/')")
+        .message("write the repository without a scheme and without a / at its end, like localhost:32000/codegen"))]
+    pub pull_repository: Option<String>,
+    /// Secret of type `kubernetes.io/dockerconfigjson` to push with. Only the step that pushes sees it, never a package
+    /// that is being installed. Default: none. Not used locally.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub push_secret_ref: Option<LocalRef>,
-    /// Secret of type `kubernetes.io/dockerconfigjson` to pull with. Default: `pushSecretRef`. Not used locally.
+    /// Secret of type `kubernetes.io/dockerconfigjson` to pull with. Where it has an entry for the registry of `base`, the
+    /// build pulls the base with it: then give it the right to pull and no other, for packages that are being installed
+    /// can read it. Default: `pushSecretRef`, with which no base is pulled. Not used locally.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull_secret_ref: Option<LocalRef>,
     /// Base image with a Python of `pythonVersion` (`registry.example.com/python:3.12`). Default: the official slim

@@ -81,12 +81,41 @@ pub struct CodeGenTaskStatus {
     /// Image builds started.
     #[serde(default)]
     pub builds: i32,
+    /// The run that this status describes: a hash of everything in the spec and its sources that decides the result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// The inputs of the run as they were when it started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<SnapshotStatus>,
+    /// Name of the `ConfigMap` with the program and its tests, and of the Secret with all else, once the task has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
+    /// Value of the annotation `codegen-operator.dev/retry` that was acted on last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_handled: Option<String>,
+    /// Version of `progress`. A version newer than the operator's is left alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress_version: Option<i32>,
+    /// State of the operator, for the operator alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "opaque")]
+    pub progress: Option<serde_json::Map<String, serde_json::Value>>,
     /// When the task started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Time>,
     /// When the task ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<Time>,
+}
+
+/// The frozen inputs of a run.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SnapshotStatus {
+    /// Name of the (first) Secret that holds them.
+    pub name: String,
+    /// SHA-256 over all of them, hex.
+    pub sha256: String,
 }
 
 /// The plan.
@@ -266,4 +295,8 @@ impl TokenStatus {
             total: input.saturating_add(output),
         }
     }
+}
+
+fn opaque(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({"type": "object", "x-kubernetes-preserve-unknown-fields": true})
 }

@@ -138,4 +138,12 @@ pub struct CodeGenTaskSpec {
     /// Language of the program; `Python` is the only one. Default `Python`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<Language>,
+    /// Whether the task pauses before its next step. What runs goes on to its end, and its result is kept; time in which the
+    /// task is suspended does not count against `limits.deadline`. Default `false`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspend: Option<bool>,
+    /// Seconds after which the task is deleted with everything that belongs to it, counted from its end. Default: it stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub ttl_seconds_after_finished: Option<i32>,
 }

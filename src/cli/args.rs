@@ -59,6 +59,32 @@ Examples:
   # The inferred schema as Pandera code
   kubectl-codegen context -o pandera orders.csv > schemas.py";
 
+const WATCH_EXIT_CODES: &str = "\
+Exit codes:
+  0    the task succeeded
+  1    it failed, was deleted, or has not ended within --timeout
+  2    there is no such task, the cluster cannot be reached, or the command line is wrong
+  130  interrupted; the task goes on";
+
+const WATCH_EXAMPLES: &str = "\
+Examples:
+  # What the task does, until it has ended
+  kubectl-codegen watch penguin-masses
+
+  # In a script: wait for at most ten minutes
+  kubectl-codegen watch penguin-masses --namespace data --timeout 10m";
+
+const CODE_EXIT_CODES: &str = "\
+Exit codes:
+  0    the program was printed, and it passed
+  1    there is no program yet, or the last one was printed and did not pass
+  2    there is no such task, the cluster cannot be reached, or the command line is wrong";
+
+const CODE_EXAMPLES: &str = "\
+Examples:
+  # The program of a task that has ended
+  kubectl-codegen code penguin-masses > solution.py";
+
 /// Turns a prompt, sample data and typed outputs into a tested Python program.
 #[derive(Parser, Debug)]
 #[command(name = "kubectl-codegen", version, about, after_long_help = EXIT_CODES, disable_help_subcommand = true)]
@@ -77,6 +103,12 @@ pub enum Command {
     /// Print what the model would be told of sample data; nothing is sent.
     #[command(after_help = CONTEXT_EXAMPLES, after_long_help = format!("{CONTEXT_EXAMPLES}\n\n{CONTEXT_EXIT_CODES}"))]
     Context(Box<ContextArgs>),
+    /// Show what a task in a cluster does, until it has ended.
+    #[command(after_help = WATCH_EXAMPLES, after_long_help = format!("{WATCH_EXAMPLES}\n\n{WATCH_EXIT_CODES}"))]
+    Watch(Box<WatchArgs>),
+    /// Print the program of a task that has ended in a cluster.
+    #[command(after_help = CODE_EXAMPLES, after_long_help = format!("{CODE_EXAMPLES}\n\n{CODE_EXIT_CODES}"))]
+    Code(Box<CodeArgs>),
     /// Print a completion script for a shell.
     Completion {
         /// The shell.
@@ -194,6 +226,49 @@ pub struct ContextArgs {
     /// Colours. `auto`: on a terminal, unless `NO_COLOR` is set.
     #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Results")]
     pub color: Color,
+}
+
+/// Which cluster and namespace, as kubectl takes them.
+#[derive(Args, Debug, Default, Clone)]
+#[command(next_help_heading = "Cluster")]
+pub struct ClusterArgs {
+    /// Namespace of the task. Default: the context's.
+    #[arg(short = 'n', long, value_name = "NAME")]
+    pub namespace: Option<String>,
+    /// Context of the kubeconfig. Default: the current one.
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+    /// The kubeconfig. Default: the files of `KUBECONFIG`, else ~/.kube/config, else the Pod's service account.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub kubeconfig: Option<PathBuf>,
+}
+
+/// Options of `watch`.
+#[derive(Args, Debug)]
+pub struct WatchArgs {
+    /// Name of the task.
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Where it is.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Stop watching after this time (30s, 5m). Default: when the task has ended.
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub timeout: Option<Duration>,
+    /// Colours. `auto`: on a terminal, unless `NO_COLOR` is set.
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+}
+
+/// Options of `code`.
+#[derive(Args, Debug)]
+pub struct CodeArgs {
+    /// Name of the task.
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Where it is.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
 }
 
 /// The model, what is sent to it and what is replayed instead.

@@ -1,6 +1,8 @@
 //! The command line: `kubectl-codegen`, also reached as `kubectl codegen`.
 
 pub mod args;
+mod cluster;
+mod code;
 mod command;
 mod context;
 mod local;
@@ -10,6 +12,7 @@ pub mod progress;
 pub mod render;
 pub mod summary;
 pub mod text;
+mod watch;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -33,6 +36,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match cli.command {
         Command::Local(args) => exit_code(local::run(&args)),
         Command::Context(args) => exit_code(context::run(&args)),
+        Command::Watch(args) => exit_code(watch::run(&args)),
+        Command::Code(args) => exit_code(code::run(&args)),
         Command::Docs {
             page: Page::ModelProtocol,
         } => printed(crate::pipeline::protocol::page().as_bytes()),

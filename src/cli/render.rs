@@ -248,7 +248,7 @@ fn iteration_finished(
 }
 
 /// A paragraph whose first line carries the step's name.
-fn named_paragraph(mark: Mark, name: &str, text: &str, max_lines: usize) -> Rendered {
+pub(super) fn named_paragraph(mark: Mark, name: &str, text: &str, max_lines: usize) -> Rendered {
     let mut paragraphs = paragraph(text, max_lines).into_iter();
     let mut lines = vec![step(mark, name, &paragraphs.next().unwrap_or_default())];
     lines.extend(paragraphs.map(|text| detail(&text)));
@@ -266,7 +266,8 @@ fn paragraph(text: &str, max_lines: usize) -> Vec<String> {
     lines
 }
 
-fn step(mark: Mark, name: &str, text: &str) -> Line {
+/// A line with the step's name.
+pub(super) fn step(mark: Mark, name: &str, text: &str) -> Line {
     // Numbers are aligned with spaces, which a cut would take out.
     let fits = text.chars().count() < TEXT_COLUMNS - NAME_COLUMNS && !text.contains(char::is_control);
     let text = if fits {
@@ -277,12 +278,14 @@ fn step(mark: Mark, name: &str, text: &str) -> Line {
     Line::new(mark, format!("{name:<NAME_COLUMNS$} {text}"))
 }
 
-fn detail(text: &str) -> Line {
+/// A line below a step.
+pub(super) fn detail(text: &str) -> Line {
     let text = cut(&single_line(text), TEXT_COLUMNS - NAME_COLUMNS - 1);
     Line::new(Mark::Detail, format!("{:<NAME_COLUMNS$} {text}", ""))
 }
 
-const fn name(kind: CallKind) -> &'static str {
+/// The step's name of a kind of call.
+pub(super) const fn name(kind: CallKind) -> &'static str {
     match kind {
         CallKind::Constraints => "constraints",
         CallKind::Plan => "plan",
@@ -295,7 +298,8 @@ const fn name(kind: CallKind) -> &'static str {
     }
 }
 
-const fn doing(kind: CallKind) -> &'static str {
+/// What the model does in a kind of call.
+pub(super) const fn doing(kind: CallKind) -> &'static str {
     match kind {
         CallKind::Constraints => "reads the constraints",
         CallKind::Plan => "plans",

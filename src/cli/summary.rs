@@ -90,7 +90,8 @@ pub fn summary(ended: &Ended) -> Vec<Line> {
     lines
 }
 
-fn field(lines: &mut Vec<Line>, name: &str, text: &str) {
+/// Adds a named text, wrapped; nothing where there is none.
+pub(super) fn field(lines: &mut Vec<Line>, name: &str, text: &str) {
     if text.is_empty() {
         return;
     }
@@ -100,7 +101,8 @@ fn field(lines: &mut Vec<Line>, name: &str, text: &str) {
     }
 }
 
-fn tests(last: Option<&AttemptStatus>) -> String {
+/// Test counts of an attempt.
+pub(super) fn tests(last: Option<&AttemptStatus>) -> String {
     let Some(last) = last else { return String::new() };
     let parts = [(last.tests, "test"), (last.acceptance_tests, "acceptance test")];
     let texts = parts
@@ -109,7 +111,8 @@ fn tests(last: Option<&AttemptStatus>) -> String {
     texts.collect::<Vec<_>>().join(", ")
 }
 
-fn spent(status: &CodeGenTaskStatus) -> String {
+/// Calls and tokens.
+pub(super) fn spent(status: &CodeGenTaskStatus) -> String {
     let number = |number: i64| u64::try_from(number).unwrap_or_default();
     let text = format!(
         "{}, {} + {} tokens",

@@ -23,7 +23,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let packages = [spec.packages.pip.clone(), spec.packages.apt.clone()].concat();
         self.tell(&Event::BuildStarted { packages });
         let started = (self.clock)();
-        let built = match self.sandbox.build(&spec).await {
+        let built = match self.sandbox.build(&spec, progress.lost_children).await {
             Ok(Progressing::Pending) => return Ok(Performed::Pending),
             Ok(Progressing::Queued(why)) => return Ok(Performed::Queued(why)),
             Ok(Progressing::Done(built)) => built,

@@ -10,6 +10,7 @@ pub mod event;
 mod material;
 pub mod reader;
 mod redaction;
+pub mod results;
 pub mod run;
 mod samples;
 

@@ -52,6 +52,18 @@ impl MemoryStore {
         Self::default()
     }
 
+    /// A store that works and holds these objects.
+    #[must_use]
+    pub fn holding(objects: BTreeMap<String, Vec<u8>>) -> Self {
+        let store = Self::default();
+        store
+            .contents
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .objects = objects;
+        store
+    }
+
     /// The same contents with a life of its own that ends at `fault`, or never.
     #[must_use]
     pub fn restarted(&self, fault: Option<Fault>) -> Self {

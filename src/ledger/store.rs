@@ -73,6 +73,21 @@ pub enum StoreError {
         /// What is wrong.
         detail: String,
     },
+    /// The API server did not do it.
+    #[error("failed to {action}")]
+    Remote {
+        /// What was tried, on which object.
+        action: String,
+        /// What came of it.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// Somebody else wrote the progress in the meantime.
+    #[error("{object} changed while it was worked on; its new state is read and worked on instead")]
+    Conflict {
+        /// Which object.
+        object: String,
+    },
     /// A name that no object may have.
     #[error(
         "`{name}` cannot be the name of an object: use letters, digits, `.`, `_`, `-`, and `/` between parts"

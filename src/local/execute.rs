@@ -290,7 +290,7 @@ fn check_acceptance_tests(file: &str, text: &str) -> Result<(), RunError> {
     }
 }
 
-fn stopped(error: impl Into<EngineError>) -> RunError {
+pub(super) fn stopped(error: impl Into<EngineError>) -> RunError {
     let error: EngineError = error.into();
     let mut message = error.to_string();
     let mut source = std::error::Error::source(&error);
@@ -329,8 +329,8 @@ impl Isolated {
 }
 
 impl Sandbox for Isolated {
-    async fn build(&self, spec: &ImageSpec) -> Result<Progressing<Built>, SandboxError> {
-        self.note(self.sandbox.build(spec).await)
+    async fn build(&self, spec: &ImageSpec, repeat: u32) -> Result<Progressing<Built>, SandboxError> {
+        self.note(self.sandbox.build(spec, repeat).await)
     }
 
     async fn run(&self, image: &str, job: &Job, repeat: u32) -> Result<Progressing<Report>, SandboxError> {

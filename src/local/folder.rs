@@ -23,12 +23,7 @@ use crate::pipeline::digest::sha256_hex;
 pub const DEFAULT_OUTPUT: &str = "codegen-out";
 /// Name of the folder with the state of runs.
 pub const RUNS: &str = ".runs";
-/// Name of the program among the results.
-pub const SOLUTION: &str = "solution.py";
-/// Name of the generated tests among the results.
-pub const TESTS: &str = "test_solution.py";
-/// Name of the folder with the program's outputs on the samples.
-pub const OUTPUTS: &str = "outputs";
+pub use crate::engine::results::{OUTPUTS, SOLUTION, TESTS};
 /// Hex digits of the decisive hash that name a run.
 const RUN_NAME_DIGITS: usize = 12;
 

@@ -1,29 +1,15 @@
-//! What a task leaves where a person looks: program, suite, outputs, status, conversation.
+//! What a task leaves where a person looks: the engine's results and the status.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 
 use super::error::RunError;
-use super::execute::Executed;
-use super::folder::{OUTPUTS, SOLUTION, TESTS};
+use super::execute::{Executed, stopped};
 use super::prepare::Prepared;
 use crate::api::CodeGenTask;
-use crate::api::status::ArtifactRef;
-use crate::api::values::{FileFormat, Output};
-use crate::data::profile::SampleProfile;
-use crate::data::schema::infer_all;
-use crate::data::schema::pandera::to_pandera;
-use crate::engine::run::RunRecord;
-use crate::ledger::{Ledger, Store};
-use crate::pipeline::checks::ColumnCheck;
-use crate::pipeline::digest::sha256_hex;
-use crate::pipeline::progress::Document;
-use crate::pipeline::sandbox::{OutputContent, OutputReport, PhaseReport};
-use crate::pipeline::status::status;
+use crate::engine::results;
+use crate::pipeline::status::{Around, status};
 
 /// Everything that is published, and the task with its status.
 pub struct Results {
@@ -41,200 +27,37 @@ pub async fn collect(
     executed: &Executed,
     object: &CodeGenTask,
 ) -> Result<Results, RunError> {
-    let documents = &executed.progress.documents;
-    let mut files = BTreeMap::new();
-    let mut artifacts = Vec::new();
-    let mut keep = |artifact: &str, path: &str, bytes: Vec<u8>| {
-        artifacts.push(ArtifactRef {
-            name: artifact.to_owned(),
-            sha256: sha256_hex(&bytes),
-            bytes: i64::try_from(bytes.len()).unwrap_or(i64::MAX),
-        });
-        files.insert(path.to_owned(), bytes);
-    };
-    let parts = [
-        ("solution", SOLUTION, &documents.solution),
-        ("tests", TESTS, &documents.tests),
-        ("data-context", "data-context.txt", &documents.context),
-        ("constraints", "constraints.json", &documents.checks),
-    ];
-    for (artifact, path, document) in parts {
-        if let Some(bytes) = read(executed, document.as_ref())
-            .await?
-            .filter(|bytes| !bytes.is_empty())
-        {
-            keep(artifact, path, bytes);
-        }
-    }
-    if let Some(bytes) = read(executed, documents.profiles.as_ref()).await?
-        && let Some(code) = schemas(
-            &bytes,
-            read(executed, documents.checks.as_ref()).await?.as_deref(),
-        )
-    {
-        keep("schemas", "schemas.py", code.into_bytes());
-    }
-    let record = run_record(executed).await?;
-    if let Some(record) = &record {
-        keep("test-output", "test-output.txt", test_output(record).into_bytes());
-    }
-    keep(
-        "conversation",
-        "conversation.jsonl",
-        conversation(executed).await?,
-    );
-    for output in record.iter().flat_map(RunRecord::outputs) {
-        publish_output(output, &prepared.task.outputs, &mut files);
-    }
-    artifacts.push(samples_artifact(prepared));
+    let results::Results {
+        mut files,
+        artifacts,
+        outputs,
+    } = results::collect(
+        &prepared.task,
+        &executed.progress,
+        &executed.store,
+        &executed.entries,
+    )
+    .await
+    .map_err(stopped)?;
     let mut task = object.clone();
     let before = task
         .status
         .take()
         .map(|status| status.conditions)
         .unwrap_or_default();
-    let generation = task.metadata.generation;
+    let around = Around {
+        artifacts,
+        generation: task.metadata.generation,
+        before: &before,
+        hold: None,
+    };
     task.status = Some(status(
         &prepared.task,
         &executed.progress,
-        artifacts,
-        generation,
-        &before,
+        around,
         Timestamp::now(),
     ));
     let text = serde_saphyr::to_string(&task.status).map_err(|error| RunError::Stopped(error.to_string()))?;
     files.insert("status.yaml".into(), text.into_bytes());
-    let outputs = record.map(|record| record.findings.values).unwrap_or_default();
     Ok(Results { files, task, outputs })
-}
-
-async fn read(executed: &Executed, document: Option<&Document>) -> Result<Option<Vec<u8>>, RunError> {
-    let Some(document) = document else { return Ok(None) };
-    executed
-        .store
-        .read(&document.name)
-        .await
-        .map_err(|error| RunError::Stopped(error.to_string()))
-}
-
-async fn run_record(executed: &Executed) -> Result<Option<RunRecord>, RunError> {
-    let Some(bytes) = read(executed, executed.progress.documents.run.as_ref()).await? else {
-        return Ok(None);
-    };
-    serde_json::from_slice(&bytes)
-        .map(Some)
-        .map_err(|error| RunError::Stopped(error.to_string()))
-}
-
-/// The schemas of the samples with the constraints on their columns, as Python.
-fn schemas(profiles: &[u8], checks: Option<&[u8]>) -> Option<String> {
-    let profiles: Vec<SampleProfile> = serde_json::from_slice(profiles).ok()?;
-    let checks: Vec<ColumnCheck> = checks.map_or_else(Vec::new, |bytes| {
-        serde_json::from_slice(bytes).unwrap_or_default()
-    });
-    let schemas: Vec<_> = profiles
-        .iter()
-        .flat_map(|profile| infer_all(profile, &checks))
-        .collect();
-    (!schemas.is_empty()).then(|| to_pandera(&schemas, &checks))
-}
-
-/// One line a message, in order (S22).
-async fn conversation(executed: &Executed) -> Result<Vec<u8>, RunError> {
-    let messages = Ledger::new(&executed.store)
-        .conversation(&executed.entries)
-        .await
-        .map_err(|error| RunError::Stopped(error.to_string()))?;
-    let mut lines = Vec::new();
-    for message in messages {
-        // Plain data with string keys: writing it to memory cannot fail.
-        lines.extend(serde_json::to_vec(&message).unwrap_or_default());
-        lines.push(b'\n');
-    }
-    Ok(lines)
-}
-
-fn samples_artifact(prepared: &Prepared) -> ArtifactRef {
-    let lines: String = prepared
-        .task
-        .samples
-        .iter()
-        .fold(String::new(), |mut text, sample| {
-            let _ = writeln!(text, "{}  {}", sample.sha256, sample.file_name);
-            text
-        });
-    let bytes: u64 = prepared.task.samples.iter().map(|sample| sample.bytes).sum();
-    ArtifactRef {
-        name: "samples".into(),
-        sha256: sha256_hex(lines.as_bytes()),
-        bytes: i64::try_from(bytes).unwrap_or(i64::MAX),
-    }
-}
-
-/// What the phases printed, and the text of every failure.
-fn test_output(record: &RunRecord) -> String {
-    let mut text = format!("attempt {}: {}\n", record.attempt, record.verdict.summary());
-    for phase in &record.report.phases {
-        let _ = write!(
-            text,
-            "\n== {:?}: {:?} after {:.2} s\n",
-            phase.name, phase.end, phase.seconds
-        );
-        write_phase(&mut text, phase);
-    }
-    text
-}
-
-fn write_phase(text: &mut String, phase: &PhaseReport) {
-    for result in phase.tests.iter().flat_map(|tests| &tests.results) {
-        let _ = writeln!(text, "{:?} {}", result.outcome, result.id);
-        if let Some(failure) = &result.failure {
-            let _ = writeln!(text, "{}", failure.text.trim_end());
-        }
-    }
-    for failure in phase.tests.iter().flat_map(|tests| &tests.collection_errors) {
-        let _ = writeln!(text, "cannot collect {}\n{}", failure.id, failure.text.trim_end());
-    }
-    for (name, output) in [("stdout", &phase.stdout), ("stderr", &phase.stderr)] {
-        if !output.trim().is_empty() {
-            let _ = writeln!(text, "-- {name}\n{}", output.trim_end());
-        }
-    }
-}
-
-/// An output under `outputs/`, a file with the ending of its format.
-fn publish_output(output: &OutputReport, declared: &[Output], files: &mut BTreeMap<String, Vec<u8>>) {
-    let format = declared
-        .iter()
-        .find(|one| one.name == output.name)
-        .and_then(|one| one.format);
-    let base = format!("{OUTPUTS}/{}{}", output.name, format.map_or("", ending));
-    match &output.content {
-        OutputContent::File(text) => {
-            if let Ok(bytes) = STANDARD.decode(text) {
-                files.insert(base, bytes);
-            }
-        }
-        OutputContent::Dir(entries) => {
-            for (path, text) in entries {
-                if let Ok(bytes) = STANDARD.decode(text) {
-                    files.insert(format!("{base}/{path}"), bytes);
-                }
-            }
-        }
-        OutputContent::Missing | OutputContent::TooLarge(_) | OutputContent::NotAFile(_) => {}
-    }
-}
-
-const fn ending(format: FileFormat) -> &'static str {
-    match format {
-        FileFormat::CSV => ".csv",
-        FileFormat::TSV => ".tsv",
-        FileFormat::JSON => ".json",
-        FileFormat::JSONLines => ".jsonl",
-        FileFormat::Parquet => ".parquet",
-        FileFormat::Excel => ".xlsx",
-        FileFormat::Text => ".txt",
-        FileFormat::Binary => ".bin",
-    }
 }

@@ -10,6 +10,7 @@ mod http;
 mod openai;
 mod options;
 mod recorded;
+mod reply_server;
 mod retry;
 mod secret;
 #[cfg(test)]
@@ -22,6 +23,7 @@ pub use error::ModelError;
 pub use openai::OpenAi;
 pub use options::{DEFAULT_CALL_DEADLINE, ModelOptions};
 pub use recorded::{Recorded, RecordedReply};
+pub use reply_server::{ReplyServer, ReplyServerError};
 pub use secret::Secret;
 
 use crate::api::model::Provider;

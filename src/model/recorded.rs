@@ -52,7 +52,8 @@ impl RecordedReply {
         }
     }
 
-    fn to_reply(&self, request: &Request) -> Reply {
+    /// The reply; `estimated_input` counts the request's tokens where the recording does not say.
+    pub(super) fn to_reply(&self, estimated_input: impl FnOnce() -> u64) -> Reply {
         let text = match (&self.reply, &self.text) {
             (Some(reply), _) => reply.to_string(),
             (None, text) => text.clone().unwrap_or_default(),
@@ -64,7 +65,7 @@ impl RecordedReply {
             Some(other) => FinishReason::Other(other.to_owned()),
         };
         let usage = self.usage.unwrap_or_else(|| Usage {
-            input: estimate_tokens(&request.system) + estimate_tokens(&request.user_message()),
+            input: estimated_input(),
             output: estimate_tokens(&text),
         });
         Reply { text, finish, usage }
@@ -85,15 +86,9 @@ pub struct Recorded {
 impl Recorded {
     /// Reads a recording. `name` stands for it in messages; empty lines are passed over.
     pub fn parse(name: &str, recording: &str) -> Result<Self, ModelError> {
-        let lines = recording
-            .lines()
-            .enumerate()
-            .filter(|(_, line)| !line.trim().is_empty())
-            .map(|(index, line)| parse_line(name, index + 1, line).map(|reply| (index + 1, reply)))
-            .collect::<Result<_, _>>()?;
         Ok(Self {
             name: name.to_owned(),
-            lines,
+            lines: parse_lines(name, recording)?,
             next: Mutex::new(0),
             changed: AtomicUsize::new(0),
             strict: false,
@@ -149,7 +144,7 @@ impl Recorded {
         }
         self.check_hash(*line, recorded, request)?;
         *next += 1;
-        Ok(recorded.to_reply(request))
+        Ok(recorded.to_reply(|| estimate_tokens(&request.system) + estimate_tokens(&request.user_message())))
     }
 
     fn check_hash(&self, line: usize, recorded: &RecordedReply, request: &Request) -> Result<(), ModelError> {
@@ -181,6 +176,16 @@ impl Model for Recorded {
     async fn call(&self, request: &Request) -> Result<Reply, ModelError> {
         self.answer(request)
     }
+}
+
+/// Every reply of a recording with its line, counted from 1.
+pub(super) fn parse_lines(name: &str, recording: &str) -> Result<Vec<(usize, RecordedReply)>, ModelError> {
+    recording
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty())
+        .map(|(index, line)| parse_line(name, index + 1, line).map(|reply| (index + 1, reply)))
+        .collect()
 }
 
 fn parse_line(recording: &str, line: usize, text: &str) -> Result<RecordedReply, ModelError> {

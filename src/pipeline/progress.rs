@@ -35,6 +35,7 @@ pub struct Progress {
     /// The model call in flight.
     pub intent: Option<Intent>,
     /// Why the last replies to the present call were refused.
+    #[serde(default)]
     pub rejections: Vec<String>,
     /// How often the present fix came back without having been applied (S09, S11).
     pub fix_tries: u32,
@@ -54,16 +55,20 @@ pub struct Progress {
     /// The plan.
     pub plan: Option<PlanStatus>,
     /// The samples as they were read.
+    #[serde(default)]
     pub samples: Vec<SampleStatus>,
     /// What became of each constraint.
+    #[serde(default)]
     pub constraints: Vec<ConstraintStatus>,
     /// Fixes of the present attempt that are still to be made, in order.
+    #[serde(default)]
     pub pending_fixes: Vec<ErrorType>,
     /// Whether any fix of the present attempt was applied.
     pub fix_applied: bool,
     /// What the loop remembers to notice that it turns in circles.
     pub memory: Memory,
     /// Every attempt so far.
+    #[serde(default)]
     pub attempts: Vec<AttemptStatus>,
     /// How the last rehearsal ended.
     pub rehearsal: Option<RehearsalStatus>,

@@ -12,18 +12,76 @@ use super::stage::{Category, Stage, StopReason};
 use super::task::Task;
 use crate::api::common::TestingMode;
 
-/// The status of a task. `generation` is the spec's; `before` the conditions as they stood, so that a transition time moves only
-/// when its condition's status changes.
+/// What holds a task that could go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hold {
+    /// One word (`Queued`).
+    pub reason: &'static str,
+    /// What it waits for, and what to do where somebody must do something.
+    pub message: String,
+    /// Who ends it.
+    pub until: Until,
+}
+
+/// Who ends a hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// It ends by itself.
+    Room,
+    /// A person must change something that is wrong.
+    Mended,
+    /// A person who wanted it so.
+    Resumed,
+}
+
+/// What is known of the object besides the state of its task.
+#[derive(Clone, Debug, Default)]
+pub struct Around<'a> {
+    /// What was kept.
+    pub artifacts: Vec<ArtifactRef>,
+    /// Generation of the spec that is acted on.
+    pub generation: Option<i64>,
+    /// The conditions as they stood: a transition time moves only when its condition's status changes.
+    pub before: &'a [Condition],
+    /// What holds the task.
+    pub hold: Option<&'a Hold>,
+}
+
+/// A status with what holds its task. A task that has ended holds for another run of it, which has not started.
 #[must_use]
-pub fn status(
-    task: &Task,
-    progress: &Progress,
-    artifacts: Vec<ArtifactRef>,
+pub fn held(
+    before: CodeGenTaskStatus,
     generation: Option<i64>,
-    before: &[Condition],
+    hold: &Hold,
     now: Timestamp,
 ) -> CodeGenTaskStatus {
-    let state = State::of(task, progress);
+    let state = State::held(hold);
+    let ends = [Stage::Succeeded, Stage::Failed].map(Stage::as_str);
+    CodeGenTaskStatus {
+        observed_generation: generation,
+        reason: Some(state.reason.to_owned()),
+        message: Some(state.message.clone()),
+        conditions: state.conditions(generation, &before.conditions, now),
+        stage: before
+            .stage
+            .filter(|stage| !ends.contains(&stage.as_str()))
+            .or_else(|| Some(PENDING.to_owned())),
+        ..before
+    }
+}
+
+/// The status of a task.
+#[must_use]
+pub fn status(task: &Task, progress: &Progress, around: Around<'_>, now: Timestamp) -> CodeGenTaskStatus {
+    let Around {
+        artifacts,
+        generation,
+        before,
+        hold,
+    } = around;
+    let state = hold
+        .filter(|_| !progress.stage.is_terminal())
+        .map_or_else(|| State::of(task, progress), State::held);
     let tests = progress.attempts.last().and_then(|attempt| attempt.tests);
     let built = progress.build.built.clone().unwrap_or_default();
     CodeGenTaskStatus {
@@ -59,8 +117,13 @@ pub fn status(
         builds: int(progress.spent.builds),
         started_at: Some(Time(progress.started_at)),
         completed_at: progress.completed_at.map(Time),
+        run: Some(progress.run.clone()),
+        ..CodeGenTaskStatus::default()
     }
 }
+
+/// Stage of a task that has not started.
+const PENDING: &str = "Pending";
 
 struct State {
     reason: &'static str,
@@ -72,11 +135,24 @@ struct State {
 enum Kind {
     Working,
     WaitingForPerson,
+    Suspended,
     Succeeded,
     Failed,
 }
 
 impl State {
+    fn held(hold: &Hold) -> Self {
+        Self {
+            reason: hold.reason,
+            message: hold.message.clone(),
+            kind: match hold.until {
+                Until::Room => Kind::Working,
+                Until::Mended => Kind::WaitingForPerson,
+                Until::Resumed => Kind::Suspended,
+            },
+        }
+    }
+
     fn of(task: &Task, progress: &Progress) -> Self {
         match (progress.stage, &progress.stop, &progress.waiting) {
             (Stage::Succeeded, _, _) => Self {
@@ -122,6 +198,7 @@ impl State {
         let (ready, succeeded, reconciling, stalled) = match self.kind {
             Kind::Working => ("False", "Unknown", "True", "False"),
             Kind::WaitingForPerson => ("False", "Unknown", "False", "True"),
+            Kind::Suspended => ("False", "Unknown", "False", "False"),
             Kind::Succeeded => ("True", "True", "False", "False"),
             Kind::Failed => ("False", "False", "False", "True"),
         };
@@ -186,7 +263,11 @@ mod tests {
     }
 
     fn shown(progress: &Progress) -> CodeGenTaskStatus {
-        status(&task(), progress, Vec::new(), Some(2), &[], at(5))
+        let around = Around {
+            generation: Some(2),
+            ..Around::default()
+        };
+        status(&task(), progress, around, at(5))
     }
 
     fn waiting(category: Category) -> Progress {
@@ -232,14 +313,11 @@ mod tests {
     #[test]
     fn a_transition_time_moves_only_when_the_status_of_its_condition_does() {
         let first = shown(&start());
-        let later = status(
-            &task(),
-            &ended(Stage::Failed),
-            Vec::new(),
-            Some(2),
-            &first.conditions,
-            at(90),
-        );
+        let around = Around {
+            before: &first.conditions,
+            ..Around::default()
+        };
+        let later = status(&task(), &ended(Stage::Failed), around, at(90));
         let time = |status: &CodeGenTaskStatus, type_: &str| {
             status
                 .conditions
@@ -251,6 +329,33 @@ mod tests {
         };
         assert_eq!(time(&later, READY), at(5), "False before and after");
         assert_eq!(time(&later, STALLED), at(90));
+    }
+
+    #[rstest]
+    #[case::queued(Until::Room, ["False", "Unknown", "True", "False"])]
+    #[case::misconfigured(Until::Mended, ["False", "Unknown", "False", "True"])]
+    #[case::suspended(Until::Resumed, ["False", "Unknown", "False", "False"])]
+    fn what_holds_a_task_stands_in_every_condition(#[case] until: Until, #[case] expected: [&str; 4]) {
+        let hold = Hold {
+            reason: "Queued",
+            message: "1 of 1 tasks run".into(),
+            until,
+        };
+        let around = Around {
+            hold: Some(&hold),
+            ..Around::default()
+        };
+        let running = status(&task(), &start(), around.clone(), at(5));
+        let new = held(CodeGenTaskStatus::default(), Some(1), &hold, at(5));
+        for status in [&running, &new] {
+            let found =
+                [READY, SUCCEEDED, RECONCILING, STALLED].map(|type_| condition(status, type_).to_owned());
+            assert_eq!(found, expected);
+            assert_eq!(status.message.as_deref(), Some("1 of 1 tasks run"));
+        }
+        assert_eq!(new.stage.as_deref(), Some("Pending"));
+        let done = status(&task(), &ended(Stage::Failed), around, at(5));
+        assert_eq!(done.reason.as_deref(), Some("NoProgress"), "an end is an end");
     }
 
     #[test]

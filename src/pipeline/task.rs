@@ -103,8 +103,16 @@ pub struct ModelSettings {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageSettings {
+    /// An image that is there: nothing is built.
+    pub reference: Option<String>,
     /// Repository to push to.
     pub repository: Option<String>,
+    /// By which name nodes know that repository, where it is another one.
+    pub pull_repository: Option<String>,
+    /// Secret to push with.
+    pub push_secret: Option<String>,
+    /// Secret to pull with; nodes also pull with `push_secret` where it is none.
+    pub pull_secret: Option<String>,
     /// Base image.
     pub base: String,
     /// pip packages that are always installed.

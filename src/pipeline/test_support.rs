@@ -44,6 +44,10 @@ pub fn task() -> Task {
             query: BTreeMap::new(),
         },
         image: ImageSettings {
+            reference: None,
+            pull_repository: None,
+            push_secret: None,
+            pull_secret: None,
             repository: None,
             base: "python:3.12-slim".into(),
             base_packages: Vec::new(),

@@ -14,7 +14,8 @@ use tokio_util::io::ReaderStream;
 
 use super::credentials::Credentials;
 use super::error::{RegistryError, is_not_found};
-use super::layout::{Blob, Layout};
+use super::installed::Installed;
+use super::layout::{Blob, Layout, MANIFEST_TYPES};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const READ_TIMEOUT: Duration = Duration::from_mins(1);
@@ -52,6 +53,15 @@ pub struct Pushed {
     pub adopted: bool,
     /// Bytes of the blobs that were uploaded; the registry had the others.
     pub uploaded_bytes: u64,
+}
+
+/// An image that a registry has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Digest of its manifest.
+    pub digest: String,
+    /// What its manifest says is installed in it.
+    pub installed: Installed,
 }
 
 /// A client of registries.
@@ -92,6 +102,27 @@ impl Registry {
     pub async fn digest(&self, reference: &str) -> Result<Option<String>, RegistryError> {
         let target = Target::of(reference, &self.credentials)?;
         self.find(&target).await
+    }
+
+    /// The image that a reference has; `None` where it is not there. One request, once the registry has been spoken to.
+    pub async fn image(&self, reference: &str) -> Result<Option<Image>, RegistryError> {
+        let target = Target::of(reference, &self.credentials)?;
+        let found = retried(|| async {
+            let pulled = self
+                .client
+                .pull_manifest_raw(&target.reference, &target.auth, &MANIFEST_TYPES)
+                .await;
+            match pulled {
+                Ok(found) => Ok(Some(found)),
+                Err(error) if is_not_found(&error) => Ok(None),
+                Err(error) => Err(target.failed("to give the manifest of the image", &error)),
+            }
+        })
+        .await?;
+        Ok(found.map(|(manifest, digest)| Image {
+            digest,
+            installed: Installed::of_manifest(&manifest),
+        }))
     }
 
     /// Pushes `layout` and returns what the registry holds afterwards under `reference`.

@@ -75,6 +75,12 @@ impl Credentials {
         Ok(Self { by_host })
     }
 
+    /// Whether there is anything to show to the registry of this host.
+    #[must_use]
+    pub fn knows(&self, host: &str) -> bool {
+        self.by_host.contains_key(host_of(host))
+    }
+
     /// What to show to the registry of this host; anonymous where nothing is known.
     #[must_use]
     pub fn for_host(&self, host: &str) -> RegistryAuth {

@@ -7,16 +7,19 @@ use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use crate::pipeline::digest::hex;
+
+use super::installed::Installed;
 
 const MIB: u64 = 1024 * 1024;
 const LARGEST_INDEX: u64 = MIB;
 const LARGEST_MANIFEST: u64 = 4 * MIB;
 const LARGEST_CONFIG: u64 = 8 * MIB;
 const MOST_LAYERS: usize = 256;
-const MANIFEST_TYPES: [&str; 2] = [
+pub(super) const MANIFEST_TYPES: [&str; 2] = [
     "application/vnd.oci.image.manifest.v1+json",
     "application/vnd.docker.distribution.manifest.v2+json",
 ];
@@ -92,7 +95,7 @@ struct Manifest {
 pub struct Layout {
     /// The manifest's descriptor.
     pub manifest: Descriptor,
-    /// The manifest as it stands in the layout.
+    /// The manifest as it stands in the layout, until it is annotated.
     pub manifest_bytes: Vec<u8>,
     /// Configuration and layers, without repetitions, each opened.
     pub blobs: Vec<Blob>,
@@ -160,6 +163,30 @@ impl Layout {
             manifest_bytes,
             blobs: verified,
         })
+    }
+}
+
+impl Layout {
+    /// Says in the manifest what is installed in the image. That gives it another digest.
+    pub fn annotate(&mut self, installed: &Installed) -> Result<(), LayoutError> {
+        let part = part_of(&self.manifest)?;
+        let mut manifest: Map<String, Value> = parse(&part, &self.manifest_bytes)?;
+        let annotations = manifest
+            .entry("annotations")
+            .or_insert_with(|| Value::Object(Map::new()));
+        let Value::Object(annotations) = annotations else {
+            return Err(invalid(&part, "has annotations that are no object"));
+        };
+        for (name, value) in installed.annotations() {
+            annotations.insert(name.to_owned(), Value::String(value));
+        }
+        let bytes = Value::Object(manifest).to_string().into_bytes();
+        let (digest, size) =
+            digest_of(bytes.as_slice()).map_err(|source| LayoutError::Read { part, source })?;
+        self.manifest.digest = format!("sha256:{digest}");
+        self.manifest.size = size;
+        self.manifest_bytes = bytes;
+        Ok(())
     }
 }
 

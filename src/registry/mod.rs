@@ -3,9 +3,11 @@
 mod client;
 mod credentials;
 mod error;
+mod installed;
 mod layout;
 
-pub use client::{Access, Existing, Pushed, Registry};
+pub use client::{Access, Existing, Image, Pushed, Registry};
 pub use credentials::{Credentials, CredentialsError};
 pub use error::RegistryError;
+pub use installed::Installed;
 pub use layout::{Layout, LayoutError, Limits};

@@ -98,6 +98,10 @@ mod tests {
 
     fn settings() -> ImageSettings {
         ImageSettings {
+            reference: None,
+            pull_repository: None,
+            push_secret: None,
+            pull_secret: None,
             repository: None,
             base: "python:3.12-slim".into(),
             base_packages: vec!["pandas".into()],

@@ -43,10 +43,12 @@ pub struct Built {
 
 /// Where untrusted code runs.
 pub trait Sandbox {
-    /// Build an environment, or find the one that is there. Asking twice builds once.
+    /// Build an environment, or find the one that is there. Asking twice builds once. `repeat` counts the builds of this
+    /// environment that were lost, so that another one is not taken for them.
     fn build(
         &self,
         spec: &ImageSpec,
+        repeat: u32,
     ) -> impl Future<Output = Result<Progressing<Built>, SandboxError>> + Send;
 
     /// Run a job in an environment. `repeat` counts the executions of this job before, so that a repeat is not taken for

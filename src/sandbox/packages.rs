@@ -191,7 +191,7 @@ fn detail(output: &str) -> String {
 }
 
 /// An index address may carry a user and a password.
-fn without_credentials(text: &str) -> String {
+pub(crate) fn without_credentials(text: &str) -> String {
     #[expect(clippy::expect_used, reason = "the pattern is a constant; a test compiles it")]
     static USER: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"(https?://)[^/\s@]+@").expect("a valid pattern"));

@@ -31,6 +31,10 @@ pub fn sandbox() -> LocalSandbox {
 
 pub fn spec(packages: &[&str]) -> ImageSpec {
     let settings = ImageSettings {
+        reference: None,
+        pull_repository: None,
+        push_secret: None,
+        pull_secret: None,
         repository: None,
         base: String::new(),
         base_packages: vec![],

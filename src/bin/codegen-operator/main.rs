@@ -1,6 +1,8 @@
 //! The operator.
 
 mod push_layout;
+mod run;
+mod serve_replies;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -9,6 +11,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Parser, Subcommand};
 use codegen_operator::api;
+use codegen_operator::data::worker;
 
 /// Turns prompts, sample data and typed outputs into tested Python programs, on Kubernetes.
 #[derive(Parser)]
@@ -26,14 +29,23 @@ enum Command {
         #[arg(long, value_name = "FOLDER")]
         output: Option<PathBuf>,
     },
+    Run(run::Run),
     PushLayout(push_layout::PushLayout),
+    ServeReplies(serve_replies::ServeReplies),
+    /// Read data for the operator: requests on standard input, answers on standard output.
+    #[command(hide = true)]
+    Worker,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
     match Cli::parse().command {
         Command::Crds { output: Some(folder) } => write_crds(&folder)?,
         Command::Crds { output: None } => print_crds()?,
+        Command::Run(command) => return run::run(command),
         Command::PushLayout(command) => return push_layout::run(&command),
+        Command::ServeReplies(command) => serve_replies::run(&command)?,
+        Command::Worker => worker::serve(io::stdin().lock(), io::stdout().lock())
+            .context("the worker lost the operator that it reads for")?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use codegen_operator::pipeline::stage::Category;
 use codegen_operator::registry::{
-    Access, Credentials, Existing, Layout, Limits, Pushed, Registry, RegistryError,
+    Access, Credentials, Existing, Installed, Layout, Limits, Pushed, Registry, RegistryError,
 };
 use serde_json::json;
 
@@ -38,6 +38,9 @@ pub struct PushLayout {
     /// A registry that is spoken to without TLS (`registry.example:5000`); may be repeated.
     #[arg(long, value_name = "HOST")]
     insecure_registry: Vec<String>,
+    /// What was installed (`{"python": "3.12.4", "packages": ["six==1.17.0"]}`): becomes annotations of the manifest.
+    #[arg(long, value_name = "FILE")]
+    installed: Option<PathBuf>,
     /// Largest image, all blobs together.
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().bytes)]
     max_bytes: u64,
@@ -91,7 +94,10 @@ async fn push(command: &PushLayout) -> Result<Pushed, RegistryError> {
     let limits = Limits {
         bytes: command.max_bytes,
     };
-    let layout = Layout::open(&command.layout, limits)?;
+    let mut layout = Layout::open(&command.layout, limits)?;
+    if let Some(installed) = command.installed.as_deref().and_then(Installed::read) {
+        layout.annotate(&installed)?;
+    }
     let existing = if command.replace {
         Existing::Replace
     } else {

@@ -195,7 +195,7 @@ pub fn failure(id: &str, exception: &str, message: &str) -> TestFailure {
 }
 
 impl Sandbox for Fake {
-    async fn build(&self, spec: &ImageSpec) -> Result<Progressing<Built>, SandboxError> {
+    async fn build(&self, spec: &ImageSpec, _repeat: u32) -> Result<Progressing<Built>, SandboxError> {
         let image = spec.content_hash();
         if let Some(name) = self.unknown.iter().find(|name| spec.packages.pip.contains(name)) {
             self.builds.fetch_add(1, Ordering::SeqCst);

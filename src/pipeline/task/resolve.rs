@@ -7,6 +7,8 @@ mod files;
 mod layers;
 mod settings;
 
+use serde::{Deserialize, Serialize};
+
 use crate::api::{CodeGenAgent, CodeGenTask};
 
 use super::{FrozenFile, Task};
@@ -15,7 +17,8 @@ pub use errors::{Problem, ResolveError};
 use layers::Layers;
 
 /// The sources of a task as they were read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
 pub struct FrozenFiles {
     /// Every sample, in any order.
     pub samples: Vec<FrozenFile>,

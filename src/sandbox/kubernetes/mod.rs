@@ -12,7 +12,9 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Client;
+use serde::{Deserialize, Serialize};
 
+pub use self::build::RegistryCache;
 use self::settings::Settings;
 use super::image::ImageSpec;
 use super::{Built, Progressing, Sandbox, SandboxError};
@@ -32,6 +34,8 @@ pub struct KubernetesSandbox<'a> {
     pub owner: &'a Owner,
     /// Where each sample and input lies, by name.
     pub inputs: &'a BTreeMap<String, MountedInput>,
+    /// What registries said; one for all tasks.
+    pub registries: &'a RegistryCache,
 }
 
 /// The task that children belong to, and the run that they are made for.
@@ -52,7 +56,8 @@ pub struct Owner {
 }
 
 /// Where a sample or an input lies.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
 pub enum MountedInput {
     /// In Secrets: one entry for a file (with an empty path), one for each file of a folder.
     Secrets(Vec<MountedFile>),
@@ -66,7 +71,8 @@ pub enum MountedInput {
 }
 
 /// A file in a Secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
 pub struct MountedFile {
     /// Path below the folder; empty for an input that is a file.
     pub path: String,
@@ -84,8 +90,8 @@ impl KubernetesSandbox<'_> {
 }
 
 impl Sandbox for KubernetesSandbox<'_> {
-    async fn build(&self, spec: &ImageSpec) -> Result<Progressing<Built>, SandboxError> {
-        build::build(self, spec).await
+    async fn build(&self, spec: &ImageSpec, repeat: u32) -> Result<Progressing<Built>, SandboxError> {
+        build::build(self, spec, repeat).await
     }
 
     async fn run(&self, image: &str, job: &Job, repeat: u32) -> Result<Progressing<Report>, SandboxError> {

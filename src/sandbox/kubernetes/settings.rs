@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use k8s_openapi::api::core::v1::{AppArmorProfile, LocalObjectReference, ResourceRequirements, Toleration};
+use k8s_openapi::api::networking::v1::NetworkPolicyEgressRule;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde::Deserialize;
 
 /// Builds, sandboxes and registries.
@@ -42,18 +44,96 @@ pub struct BuildSettings {
     pub executor_image: String,
     /// Seconds that a build has.
     pub deadline_seconds: u32,
-    /// Resources of the builder.
+    /// Resources of the builder. A build that ran out of memory gets twice the limit once.
     pub resources: ResourceRequirements,
+    /// Environment variables that switch features of the executor (`FF_KANIKO_...`).
+    pub feature_flags: BTreeMap<String, String>,
+    /// Environment variables of the executor and of what it runs: proxies, `PIP_...`. They do not become part of the
+    /// image.
+    pub env: BTreeMap<String, String>,
+    /// Certificate authorities of package indexes and proxies, PEM files in the operator's container.
+    pub index_authorities: Vec<PathBuf>,
+    /// Claim in the task's namespace that layers are cached on; no cache without one.
+    pub cache_claim: Option<String>,
+    /// What builds may reach.
+    pub network: BuildNetwork,
+    /// Nodes that builds may use.
+    pub node_selector: BTreeMap<String, String>,
+    /// Taints that builds tolerate.
+    pub tolerations: Vec<Toleration>,
+    /// `priorityClassName` of every build.
+    pub priority_class_name: Option<String>,
+    /// Credentials that nodes pull the executor and the operator's image with.
+    pub image_pull_secrets: Vec<LocalObjectReference>,
 }
 
 impl Default for BuildSettings {
     fn default() -> Self {
+        let amounts = |cpu: &str, memory: &str| {
+            let amount = |text: &str| Quantity(text.to_owned());
+            Some(BTreeMap::from([
+                ("cpu".to_owned(), amount(cpu)),
+                ("memory".to_owned(), amount(memory)),
+                ("ephemeral-storage".to_owned(), amount("10Gi")),
+            ]))
+        };
         Self {
             executor_image: "ghcr.io/osscontainertools/kaniko:v1.28.3".to_owned(),
             deadline_seconds: 900,
-            resources: ResourceRequirements::default(),
+            resources: ResourceRequirements {
+                requests: amounts("500m", "1Gi"),
+                limits: amounts("2", "4Gi"),
+                ..ResourceRequirements::default()
+            },
+            feature_flags: BTreeMap::new(),
+            env: BTreeMap::new(),
+            index_authorities: Vec::new(),
+            cache_claim: None,
+            network: BuildNetwork::default(),
+            node_selector: BTreeMap::new(),
+            tolerations: Vec::new(),
+            priority_class_name: None,
+            image_pull_secrets: Vec::new(),
         }
     }
+}
+
+/// What builds may reach: public addresses, DNS and what is listed; never private and link-local ranges, which are where
+/// Pods, Services and the cloud's metadata lie.
+#[derive(Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct BuildNetwork {
+    /// Whether a NetworkPolicy is made at all.
+    pub enabled: bool,
+    /// Registries and package indexes at private addresses (`10.1.2.3/32`).
+    pub allow: Vec<AllowedTarget>,
+    /// Public ranges that builds may not reach either: the API server's, where it has a public address; Pods and Services,
+    /// where they have.
+    pub except: Vec<String>,
+    /// Replaces all of the above.
+    pub egress: Option<Vec<NetworkPolicyEgressRule>>,
+}
+
+impl Default for BuildNetwork {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            allow: Vec::new(),
+            except: Vec::new(),
+            egress: None,
+        }
+    }
+}
+
+/// A range of addresses, and the TCP ports there.
+#[derive(Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AllowedTarget {
+    /// The range.
+    pub cidr: String,
+    /// TCP ports; none: all.
+    #[serde(default)]
+    pub ports: Vec<u16>,
 }
 
 /// Sandbox Pods.

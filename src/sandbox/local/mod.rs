@@ -57,7 +57,7 @@ impl LocalSandbox {
 }
 
 impl Sandbox for LocalSandbox {
-    async fn build(&self, spec: &ImageSpec) -> Result<Progressing<Built>, SandboxError> {
+    async fn build(&self, spec: &ImageSpec, _repeat: u32) -> Result<Progressing<Built>, SandboxError> {
         self.probe()?;
         venv::find_or_build(&self.cache, spec)
             .await

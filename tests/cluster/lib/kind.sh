@@ -29,15 +29,6 @@ kubeconfig_up() {
   use_cluster "$KUBECONFIG"
 }
 
-# ensure_program NAME TOOL PACKAGE: the machine's own, else one from the module proxy.
-ensure_program() {
-  local folder
-  command -v "$1" >/dev/null && return
-  folder="$(tool_folder "$2")"
-  [ -x "$folder/$1" ] || step "  build $1" build "$2" "$folder/$1" "$3"
-  export PATH="$folder:$PATH"
-}
-
 use_cluster() {
   env KUBECONFIG="$1" kubectl wait --for=condition=Ready nodes --all --timeout=180s >&2 ||
     fail "the cluster of KUBECONFIG=$1 is not ready; see its nodes, or unset KUBECONFIG"

@@ -5,7 +5,7 @@
 GO_VERSION=1.26.8
 KUBERNETES_VERSION=1.34.4
 
-# tool, binary, package
+# What the cluster consists of: tool, binary, package. Helm and kwok are built when they are first asked for (`ensure_program`).
 binaries() {
   cat <<'TABLE'
 pause pause codegen-operator/tests/cluster/tools/pause
@@ -27,11 +27,15 @@ TABLE
 
 linker_flags() {
   local package flags="-s -w"
-  if [ "$1" = kubernetes ]; then
-    for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
-      flags="$flags -X $package.gitVersion=v$KUBERNETES_VERSION -X $package.gitMajor=1 -X $package.gitMinor=34"
-    done
-  fi
+  case "$1" in
+    kubernetes)
+      for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
+        flags="$flags -X $package.gitVersion=v$KUBERNETES_VERSION -X $package.gitMajor=1 -X $package.gitMinor=34"
+      done
+      ;;
+    # Else it takes the cluster for one of 1.20 where it cannot ask it.
+    helm3) flags="$flags -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor=34" ;;
+  esac
   echo "$flags"
 }
 
@@ -41,7 +45,7 @@ tool_folder() {
   echo "$CACHE/bin/$1-$key"
 }
 
-# The folders of all tools, in the order of the table: what the images and the run folder are made from.
+# The folders of the tools of the table, in its order: what the images and the run folder are made from.
 tool_folders() {
   local tool
   for tool in pause etcd coredns kube-network-policies containerd kaniko kubernetes; do tool_folder "$tool"; done
@@ -53,6 +57,18 @@ ensure_tools() {
     folder="$(tool_folder "$tool")"
     [ -x "$folder/$binary" ] || step "  build $binary" build "$tool" "$folder/$binary" "$package"
   done < <(binaries)
+}
+
+# ensure_program NAME TOOL PACKAGE: the machine's own, else one from the module proxy.
+ensure_program() { command -v "$1" >/dev/null || ensure_tool "$@"; }
+
+# ensure_tool NAME TOOL PACKAGE: the one of exactly our version.
+ensure_tool() {
+  local folder
+  folder="$(tool_folder "$2")"
+  [ -x "$folder/$1" ] || step "  build $1 ($2)" build "$2" "$folder/$1" "$3"
+  touch "$folder"
+  export PATH="$folder:$PATH"
 }
 
 build() {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::api::common::LocalRef;
 use crate::api::image::{DEFAULT_PYTHON_VERSION, default_base};
 use crate::api::limits::{
     DEFAULT_DEADLINE, DEFAULT_MAX_BUILDS, DEFAULT_MAX_CONTEXT_TOKENS, DEFAULT_MAX_ITERATIONS,
@@ -72,8 +73,13 @@ pub(super) fn image(layers: &Layers) -> ImageSettings {
             .map(|image| &image.base_system_packages)
             .filter(|list| !list.is_empty())
     });
+    let secret = |reference: &LocalRef| reference.name.clone();
     ImageSettings {
+        reference: layers.first(|layer| layer.image?.reference.clone()),
         repository: layers.first(|layer| layer.image?.repository.clone()),
+        pull_repository: layers.first(|layer| layer.image?.pull_repository.clone()),
+        push_secret: layers.first(|layer| layer.image?.push_secret_ref.as_ref().map(secret)),
+        pull_secret: layers.first(|layer| layer.image?.pull_secret_ref.as_ref().map(secret)),
         base,
         base_packages: pip.cloned().unwrap_or_default(),
         base_system_packages: apt.cloned().unwrap_or_default(),

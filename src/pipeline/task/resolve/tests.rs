@@ -81,6 +81,10 @@ fn a_prompt_and_a_model_take_every_default() {
             query: BTreeMap::new(),
         },
         image: ImageSettings {
+            reference: None,
+            pull_repository: None,
+            push_secret: None,
+            pull_secret: None,
             repository: None,
             base: "docker.io/library/python:3.12-slim".to_owned(),
             base_packages: vec![],

@@ -1,0 +1,62 @@
+//! `run`: the operator itself.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Args;
+use codegen_operator::controller::config::OperatorConfig;
+use codegen_operator::controller::operate::{Identity, operate};
+
+/// Run the operator: looks after the CodeGenTasks of a cluster until it is told to stop.
+///
+/// The cluster is the one that it runs in, or that of KUBECONFIG. SIGTERM ends it in order: no further model call starts, and
+/// those in flight are finished and recorded.
+#[derive(Args)]
+pub struct Run {
+    /// Configuration file (YAML); without it every default holds.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Name of this process among several; that of its Pod.
+    #[arg(long, env = "POD_NAME", default_value = "codegen-operator")]
+    name: String,
+    /// Namespace of the lease.
+    #[arg(long, env = "POD_NAMESPACE", default_value = "default")]
+    namespace: String,
+    /// The operator's own image, where the configuration file names none: build Jobs push with it.
+    #[arg(long, env = "OPERATOR_IMAGE", value_name = "IMAGE")]
+    operator_image: Option<String>,
+}
+
+/// Runs the operator; the exit code is 1 when its leadership was lost.
+pub fn run(command: Run) -> anyhow::Result<ExitCode> {
+    // The error is that a provider is there already, which serves as well.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut config = match &command.config {
+        Some(file) => OperatorConfig::read(file)?,
+        None => OperatorConfig::default(),
+    };
+    config.operator_image = config.operator_image.or(command.operator_image);
+    let identity = Identity {
+        name: command.name,
+        namespace: command.namespace,
+        program: std::env::current_exe().context("cannot find this program")?,
+    };
+    tracing_subscriber::fmt()
+        .json()
+        .with_env_filter(
+            tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into()),
+        )
+        .with_writer(std::io::stderr)
+        .init();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    let leads = runtime.block_on(operate(config, identity))?;
+    Ok(if leads {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}

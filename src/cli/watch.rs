@@ -1,0 +1,118 @@
+//! `kubectl-codegen watch`: what a task in a cluster does, from a watch on its status, until it has ended.
+
+mod news;
+
+use std::pin::pin;
+
+use futures::{Stream, StreamExt as _};
+use kube::runtime::{WatchStreamExt as _, watcher};
+
+use self::news::{End, end, label, news, summary};
+use super::args::WatchArgs;
+use super::cluster::Cluster;
+use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
+use super::progress::Progress;
+use crate::api::CodeGenTask;
+use crate::api::status::CodeGenTaskStatus;
+use crate::local::interrupt::INTERRUPTED;
+
+/// Runs the command.
+pub(super) fn run(args: &WatchArgs) -> i32 {
+    let progress = Progress::new(args.color);
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
+    };
+    runtime.block_on(async {
+        let watching = async {
+            match args.timeout {
+                None => follow(args, &progress).await,
+                Some(limit) => tokio::time::timeout(limit, follow(args, &progress))
+                    .await
+                    .unwrap_or_else(|_| {
+                        progress.stop();
+                        let message = format!("{} has not ended within the time of --timeout", args.name);
+                        fail(&progress, &message, TASK_FAILED)
+                    }),
+            }
+        };
+        tokio::select! {
+            code = watching => code,
+            _ = tokio::signal::ctrl_c() => {
+                progress.stop();
+                INTERRUPTED
+            }
+        }
+    })
+}
+
+async fn follow(args: &WatchArgs, progress: &Progress) -> i32 {
+    let cluster = match Cluster::connect(&args.cluster).await {
+        Ok(cluster) => cluster,
+        Err(message) => return fail(progress, &message, USAGE),
+    };
+    // A watch of something that is not there would wait for it.
+    if let Err(message) = cluster.task(&args.name).await {
+        return fail(progress, &message, USAGE);
+    }
+    let one = watcher::Config::default().fields(&format!("metadata.name={}", args.name));
+    let events = watcher(cluster.tasks(), one).default_backoff();
+    match shown(events, progress).await {
+        Some(ended) => tell_end(&ended, progress),
+        None => {
+            let message = format!("{} was deleted before it had ended", args.name);
+            fail(progress, &message, TASK_FAILED)
+        }
+    }
+}
+
+/// Shows what is new until the task has ended, and gives it as it is then; `None` when it is deleted before.
+async fn shown<S>(events: S, progress: &Progress) -> Option<CodeGenTask>
+where
+    S: Stream<Item = watcher::Result<watcher::Event<CodeGenTask>>>,
+{
+    let mut events = pin!(events);
+    let mut before = CodeGenTaskStatus::default();
+    let mut is_cut_off = false;
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(watcher::Event::Apply(task) | watcher::Event::InitApply(task)) => {
+                is_cut_off = false;
+                let status = task.status.clone().unwrap_or_default();
+                progress.lines(&news(&before, &status));
+                if end(&task).is_some() {
+                    progress.stop();
+                    return Some(task);
+                }
+                progress.run(&label(&status));
+                before = status;
+            }
+            Ok(watcher::Event::Delete(_)) => break,
+            Ok(watcher::Event::Init | watcher::Event::InitDone) => {}
+            Err(error) => {
+                if !is_cut_off {
+                    progress.lines(&warning(&format!(
+                        "the cluster does not answer, trying again: {error}"
+                    )));
+                }
+                is_cut_off = true;
+            }
+        }
+    }
+    progress.stop();
+    None
+}
+
+fn tell_end(task: &CodeGenTask, progress: &Progress) -> i32 {
+    let text: String = summary(task)
+        .iter()
+        .map(|line| super::paint::paint(line, progress.colours_stdout()) + "\n")
+        .collect();
+    if let Err(error) = super::print(text.as_bytes()) {
+        return fail(progress, &format!("cannot write to stdout: {error}"), TASK_FAILED);
+    }
+    match end(task) {
+        Some(End::Succeeded) => 0,
+        Some(End::Failed) | None => TASK_FAILED,
+    }
+}

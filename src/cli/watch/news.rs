@@ -1,0 +1,242 @@
+//! What is new in a status, as lines. Pure.
+
+use crate::api::CodeGenTask;
+use crate::api::conditions::reason;
+use crate::api::status::{AttemptStatus, CodeGenTaskStatus};
+use crate::cli::paint::{Line, Mark};
+use crate::cli::render::{counts_text, detail, doing, name, named_paragraph, render, step};
+use crate::cli::summary::{field, spent, tests};
+use crate::cli::text::{count, thousands};
+use crate::engine::event::Event;
+use crate::pipeline::call::CallKind;
+use crate::pipeline::stage::Stage;
+
+/// How a task ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Succeeded,
+    Failed,
+}
+
+/// How the task ended, if it has, for the spec that it has now.
+pub(super) fn end(task: &CodeGenTask) -> Option<End> {
+    let status = task.status.as_ref()?;
+    if status.observed_generation < task.metadata.generation {
+        return None;
+    }
+    match stage(status)? {
+        Stage::Succeeded => Some(End::Succeeded),
+        Stage::Failed => Some(End::Failed),
+        _ => None,
+    }
+}
+
+fn stage(status: &CodeGenTaskStatus) -> Option<Stage> {
+    let name = status.stage.as_deref()?;
+    Stage::ALL.into_iter().find(|stage| stage.as_str() == name)
+}
+
+/// The call that a stage makes.
+const fn call(stage: Stage) -> Option<CallKind> {
+    Some(match stage {
+        Stage::ReadingConstraints => CallKind::Constraints,
+        Stage::Planning => CallKind::Plan,
+        Stage::GeneratingCode => CallKind::Code,
+        Stage::GeneratingTests => CallKind::Tests,
+        Stage::Diagnosing => CallKind::Diagnosis,
+        Stage::FixingEnvironment => CallKind::FixEnvironment,
+        Stage::FixingCode => CallKind::FixCode,
+        Stage::FixingTests => CallKind::FixTests,
+        Stage::ReadingSamples
+        | Stage::AwaitingImage
+        | Stage::RunningTests
+        | Stage::Succeeded
+        | Stage::Failed => return None,
+    })
+}
+
+/// What the task does now, for the moving line.
+pub(super) fn label(status: &CodeGenTaskStatus) -> String {
+    if let Some(reason) = held(status) {
+        return format!("waiting: {reason}");
+    }
+    let Some(stage) = stage(status) else {
+        return "waiting for the operator".to_owned();
+    };
+    match call(stage) {
+        Some(kind) => format!("the model {}", doing(kind)),
+        None => render(&Event::StageEntered {
+            stage,
+            attempt: status
+                .attempt
+                .and_then(|number| u32::try_from(number).ok())
+                .unwrap_or_default(),
+        })
+        .running
+        .unwrap_or_else(|| stage.to_string()),
+    }
+}
+
+/// The reason of a task that could go on and does not.
+fn held(status: &CodeGenTaskStatus) -> Option<&str> {
+    status.reason.as_deref().filter(|reason| {
+        [
+            reason::CONFIGURATION,
+            reason::INFRASTRUCTURE,
+            reason::OUTPUT_TOO_LARGE,
+            reason::QUEUED,
+            reason::SUSPENDED,
+        ]
+        .contains(reason)
+    })
+}
+
+/// The lines of what `now` says and `before` did not. Steps that came and went between two looks are told by what they left.
+pub(super) fn news(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Vec<Line> {
+    let is_other_run = before.run.is_some() && before.run != now.run;
+    let nothing = CodeGenTaskStatus::default();
+    let before = if is_other_run { &nothing } else { before };
+    let mut lines = Vec::new();
+    if is_other_run {
+        lines.push(step(
+            Mark::Warning,
+            "a new run",
+            "what decides the result has changed in the spec",
+        ));
+    }
+    if before.image != now.image
+        && let Some(image) = &now.image
+    {
+        let packages = count(now.packages.len() as u64, "package");
+        lines.push(step(Mark::Done, "image", &format!("{packages}   {image}")));
+    }
+    lines.extend(attempts(before, now));
+    lines.extend(finished_call(before, now));
+    lines.extend(diagnosis(before, now));
+    if let Some(reason) = held(now)
+        && (before.reason.as_deref(), &before.message) != (Some(reason), &now.message)
+    {
+        let message = now.message.as_deref().unwrap_or_default();
+        let mark = match reason {
+            reason::QUEUED | reason::SUSPENDED => Mark::Detail,
+            _ => Mark::Warning,
+        };
+        lines.extend(named_paragraph(mark, "waiting", message, usize::MAX).lines);
+    }
+    lines
+}
+
+/// The call of the stage that was left.
+fn finished_call(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Option<Line> {
+    let left = stage(before).filter(|left| Some(*left) != stage(now))?;
+    let kind = call(left)?;
+    let tokens = |now: i64, before: i64| thousands(u64::try_from(now - before).unwrap_or_default());
+    if now.model_calls == before.model_calls {
+        return None;
+    }
+    let text = format!(
+        "{:>6} + {:>5} tokens",
+        tokens(now.tokens.input, before.tokens.input),
+        tokens(now.tokens.output, before.tokens.output)
+    );
+    Some(step(Mark::Done, name(kind), &text))
+}
+
+/// Attempts whose verdict stands now and did not before.
+fn attempts(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Vec<Line> {
+    let known = |number: i32| {
+        let mut earlier = before.attempts.iter();
+        earlier.any(|attempt| attempt.number == number && has_verdict(attempt))
+    };
+    let fresh = now
+        .attempts
+        .iter()
+        .filter(|attempt| has_verdict(attempt) && !known(attempt.number));
+    fresh.flat_map(|attempt| attempt_lines(attempt, now)).collect()
+}
+
+const fn has_verdict(attempt: &AttemptStatus) -> bool {
+    attempt.completed_at.is_some() || attempt.summary.is_some()
+}
+
+fn attempt_lines(attempt: &AttemptStatus, now: &CodeGenTaskStatus) -> Vec<Line> {
+    let is_last = now
+        .attempts
+        .last()
+        .is_some_and(|last| last.number == attempt.number);
+    let passed = is_last && stage(now) == Some(Stage::Succeeded);
+    let mark = if passed { Mark::Done } else { Mark::Failed };
+    let counts = [
+        (attempt.tests, "test"),
+        (attempt.acceptance_tests, "acceptance test"),
+    ];
+    let mut parts: Vec<String> = counts
+        .into_iter()
+        .filter_map(|(counts, noun)| Some(counts_text(counts?, noun)))
+        .collect();
+    if parts.is_empty() {
+        parts.push("no tests".to_owned());
+    }
+    let mut lines = vec![step(
+        mark,
+        &format!("attempt {}", attempt.number),
+        &parts.join(", "),
+    )];
+    if !passed && let Some(summary) = &attempt.summary {
+        lines.push(detail(summary));
+    }
+    if !attempt.packages_added.is_empty() {
+        lines.push(detail(&format!(
+            "packages added: {}",
+            attempt.packages_added.join(", ")
+        )));
+    }
+    lines
+}
+
+/// The diagnosis of the last attempt, when it is new.
+fn diagnosis(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Vec<Line> {
+    let Some(last) = now.attempts.last().filter(|last| !last.diagnosis.is_empty()) else {
+        return Vec::new();
+    };
+    let mut earlier = before.attempts.iter();
+    if earlier.any(|attempt| attempt.number == last.number && attempt.diagnosis == last.diagnosis) {
+        return Vec::new();
+    }
+    render(&Event::Diagnosed {
+        attempt: u32::try_from(last.number).unwrap_or_default(),
+        failures: last.diagnosis.clone(),
+    })
+    .lines
+}
+
+/// The end of a task: what came of it, what it cost, what to do next.
+pub(super) fn summary(task: &CodeGenTask) -> Vec<Line> {
+    let none = CodeGenTaskStatus::default();
+    let status = task.status.as_ref().unwrap_or(&none);
+    let task_name = task.metadata.name.as_deref().unwrap_or_default();
+    let namespace = task.metadata.namespace.as_deref().unwrap_or_default();
+    let reason = status.reason.as_deref().unwrap_or_default();
+    let passed = end(task) == Some(End::Succeeded);
+    let (mark, verb) = if passed {
+        (Mark::Done, "succeeded")
+    } else {
+        (Mark::Failed, "failed")
+    };
+    let mut lines = vec![Line::new(mark, format!("{task_name} {verb}: {reason}"))];
+    if !passed {
+        field(&mut lines, "why", status.message.as_deref().unwrap_or_default());
+    }
+    field(&mut lines, "attempts", &status.attempts.len().to_string());
+    field(&mut lines, "tests", &tests(status.attempts.last()));
+    field(&mut lines, "model", &spent(status));
+    field(&mut lines, "image", status.image.as_deref().unwrap_or_default());
+    if status.result.is_some() {
+        let command = format!("kubectl-codegen code {task_name} --namespace {namespace}");
+        field(&mut lines, "program", &command);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,190 @@
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use rstest::rstest;
+
+use super::*;
+use crate::api::CodeGenTaskSpec;
+use crate::api::status::{ErrorType, FailureDiagnosis, TestCounts, TokenStatus};
+use crate::cli::paint::paint;
+
+fn text(lines: &[Line]) -> String {
+    lines.iter().map(|line| paint(line, false) + "\n").collect()
+}
+
+fn status(stage: &str, calls: i32) -> CodeGenTaskStatus {
+    CodeGenTaskStatus {
+        stage: Some(stage.to_owned()),
+        reason: Some("Progressing".to_owned()),
+        run: Some("r1".to_owned()),
+        observed_generation: Some(1),
+        model_calls: calls,
+        tokens: TokenStatus::new(i64::from(calls) * 1_000, i64::from(calls) * 100),
+        ..CodeGenTaskStatus::default()
+    }
+}
+
+fn attempt(number: i32, passed: i32, summary: &str) -> AttemptStatus {
+    AttemptStatus {
+        number,
+        tests: Some(TestCounts {
+            total: 6,
+            passed,
+            failed: 6 - passed,
+            skipped: 0,
+        }),
+        summary: Some(summary.to_owned()),
+        completed_at: Some(Time(jiff::Timestamp::UNIX_EPOCH)),
+        ..AttemptStatus::default()
+    }
+}
+
+fn diagnosed() -> FailureDiagnosis {
+    FailureDiagnosis {
+        test: "test_solution.py::test_mean".to_owned(),
+        error: "AssertionError".to_owned(),
+        expected: "3".to_owned(),
+        actual: "1".to_owned(),
+        root_cause: "it counts every row".to_owned(),
+        suggested_fix: "skip rows without a mass".to_owned(),
+        error_type: ErrorType::Logic,
+        reclassified_from: None,
+    }
+}
+
+/// Statuses of a task that needs one fix, in the order in which a watch brings them.
+fn story() -> Vec<CodeGenTaskStatus> {
+    let built = |status| CodeGenTaskStatus {
+        image: Some("registry.example/codegen@sha256:0c1".to_owned()),
+        packages: vec!["pandas==2.2.3".to_owned(), "pytest==8.4".to_owned()],
+        ..status
+    };
+    let failed = attempt(1, 5, "1 of 6 tests fail");
+    let with_diagnosis = AttemptStatus {
+        diagnosis: vec![diagnosed()],
+        ..failed.clone()
+    };
+    vec![
+        status("Pending", 0),
+        status("Planning", 0),
+        status("GeneratingCode", 1),
+        status("GeneratingTests", 2),
+        built(status("RunningTests", 3)),
+        CodeGenTaskStatus {
+            attempts: vec![failed.clone()],
+            attempt: Some(1),
+            ..built(status("Diagnosing", 3))
+        },
+        CodeGenTaskStatus {
+            attempts: vec![with_diagnosis],
+            attempt: Some(1),
+            ..built(status("FixingCode", 4))
+        },
+        CodeGenTaskStatus {
+            attempts: vec![
+                failed.clone(),
+                AttemptStatus {
+                    number: 2,
+                    ..AttemptStatus::default()
+                },
+            ],
+            attempt: Some(2),
+            ..built(status("RunningTests", 5))
+        },
+        CodeGenTaskStatus {
+            attempts: vec![failed, attempt(2, 6, "every test passed")],
+            attempt: Some(2),
+            reason: Some("TestsPassed".to_owned()),
+            result: Some("penguins-0c1".to_owned()),
+            ..built(status("Succeeded", 5))
+        },
+    ]
+}
+
+fn task(status: CodeGenTaskStatus, generation: i64) -> CodeGenTask {
+    let mut task = CodeGenTask::new("penguins", CodeGenTaskSpec::default());
+    task.metadata.namespace = Some("data".to_owned());
+    task.metadata.generation = Some(generation);
+    task.status = Some(status);
+    task
+}
+
+#[test]
+fn the_story_of_a_task_reads_as_that_of_a_local_run() {
+    let story = story();
+    let mut told = String::new();
+    let mut before = &CodeGenTaskStatus::default();
+    for now in &story {
+        told.push_str(&text(&news(before, now)));
+        before = now;
+    }
+    told.push_str(&text(&summary(&task(before.clone(), 1))));
+    insta::assert_snapshot!(told);
+}
+
+#[test]
+fn who_comes_late_is_told_what_the_steps_left() {
+    let story = story();
+    let told = text(&news(&CodeGenTaskStatus::default(), story.last().unwrap()));
+    insta::assert_snapshot!(told);
+}
+
+#[test]
+fn the_same_status_again_is_no_news() {
+    for status in story() {
+        assert_eq!(news(&status, &status), []);
+    }
+}
+
+#[test]
+fn what_a_task_waits_for_is_told_once_and_again_when_it_changes() {
+    let waiting = |message: &str| CodeGenTaskStatus {
+        reason: Some("Configuration".to_owned()),
+        message: Some(message.to_owned()),
+        ..status("Planning", 0)
+    };
+    let told = news(&status("Planning", 0), &waiting("no Secret openai"));
+    assert_eq!(text(&told), "! waiting       no Secret openai\n");
+    assert_eq!(
+        news(&waiting("no Secret openai"), &waiting("no Secret openai")),
+        []
+    );
+    assert_eq!(
+        news(&waiting("no Secret openai"), &waiting("no key api-key")).len(),
+        1
+    );
+    assert_eq!(label(&waiting("x")), "waiting: Configuration");
+}
+
+#[test]
+fn another_run_of_the_same_task_is_told_from_its_beginning() {
+    let story = story();
+    let again = CodeGenTaskStatus {
+        run: Some("r2".to_owned()),
+        ..story[4].clone()
+    };
+    let told = text(&news(story.last().unwrap(), &again));
+    assert!(told.starts_with("! a new run"), "{told}");
+    assert!(told.contains("✓ image"), "{told}");
+}
+
+#[rstest]
+#[case("Succeeded", 1, Some(End::Succeeded))]
+#[case("Failed", 1, Some(End::Failed))]
+#[case("RunningTests", 1, None)]
+#[case("StageOfALaterVersion", 1, None)]
+// The spec has changed since: the operator has not answered yet.
+#[case("Succeeded", 2, None)]
+fn only_an_end_of_the_present_spec_ends_the_watch(
+    #[case] stage: &str,
+    #[case] generation: i64,
+    #[case] expected: Option<End>,
+) {
+    assert_eq!(end(&task(status(stage, 0), generation)), expected);
+}
+
+#[rstest]
+#[case("Pending", "waiting for the operator")]
+#[case("Planning", "the model plans")]
+#[case("RunningTests", "attempt 0: running tests and rehearsal")]
+fn the_moving_line_says_what_runs(#[case] stage: &str, #[case] expected: &str) {
+    assert_eq!(label(&status(stage, 0)), expected);
+}

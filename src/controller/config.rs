@@ -1,0 +1,310 @@
+//! The operator's configuration file.
+//!
+//! The chart writes its values into it as they are. Nothing secret stands in it: credentials are Secrets that tasks name.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::sandbox::kubernetes::settings::{BuildSettings, PodSettings, Registries, Settings};
+
+/// Everything that whoever installs the operator can say. A field that is left out has its default.
+#[derive(Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct OperatorConfig {
+    /// Address of `/healthz`, `/readyz` and `/metrics`.
+    pub listen: SocketAddr,
+    /// Namespaces whose tasks are worked on. Empty: all.
+    pub watch_namespaces: Vec<String>,
+    /// How much is done at once.
+    pub limits: ConcurrencyLimits,
+    /// Which of several replicas works.
+    pub leader_election: LeaderElection,
+    /// How long finished tasks are kept.
+    pub history: History,
+    /// The operator's own image: pushes images. Default: the environment's `OPERATOR_IMAGE`.
+    pub operator_image: Option<String>,
+    /// How registries are reached.
+    pub registries: Registries,
+    /// Image builds.
+    pub build: BuildSettings,
+    /// Sandbox Pods.
+    pub sandbox: PodSettings,
+}
+
+impl Default for OperatorConfig {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([0, 0, 0, 0], 8080)),
+            watch_namespaces: Vec::new(),
+            limits: ConcurrencyLimits::default(),
+            leader_election: LeaderElection::default(),
+            history: History::default(),
+            operator_image: None,
+            registries: Registries::default(),
+            build: BuildSettings::default(),
+            sandbox: PodSettings::default(),
+        }
+    }
+}
+
+/// How much is done at once.
+#[derive(Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct ConcurrencyLimits {
+    /// Tasks under way at once.
+    pub max_concurrent_tasks: usize,
+    /// Tasks of one namespace under way at once. 0: no limit of its own.
+    pub max_tasks_per_namespace: usize,
+    /// Model calls in flight at once to one endpoint (scheme, host and port).
+    pub max_calls_per_endpoint: usize,
+}
+
+impl Default for ConcurrencyLimits {
+    fn default() -> Self {
+        Self {
+            max_concurrent_tasks: 100,
+            max_tasks_per_namespace: 0,
+            max_calls_per_endpoint: 16,
+        }
+    }
+}
+
+/// Which of several replicas works.
+#[derive(Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct LeaderElection {
+    /// Without it every replica works, so there must be one only.
+    pub enabled: bool,
+    /// Name of the Lease, in the operator's own namespace.
+    pub lease_name: String,
+    /// Seconds after the last renewal from which on another replica may lead.
+    pub duration_seconds: u32,
+    /// Seconds before that in which a leader that could not renew leads no more.
+    pub grace_seconds: u32,
+}
+
+impl Default for LeaderElection {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            lease_name: "codegen-operator".to_owned(),
+            duration_seconds: 15,
+            grace_seconds: 5,
+        }
+    }
+}
+
+impl LeaderElection {
+    /// How long a lease holds after its last renewal.
+    #[must_use]
+    pub fn duration(&self) -> Duration {
+        Duration::from_secs(self.duration_seconds.into())
+    }
+
+    /// How much earlier than that a leader gives up.
+    #[must_use]
+    pub fn grace(&self) -> Duration {
+        Duration::from_secs(self.grace_seconds.into())
+    }
+}
+
+/// How long finished tasks are kept. What a task says itself (`spec.ttlSecondsAfterFinished`) goes first.
+#[derive(Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct History {
+    /// Seconds after its end at which a task that says nothing of it is deleted. `null`: never.
+    pub ttl_seconds_after_finished: Option<u32>,
+    /// Succeeded tasks of a namespace that are kept, the latest. `null`: all.
+    pub succeeded_limit: Option<u32>,
+    /// Failed tasks of a namespace that are kept, the latest. `null`: all.
+    pub failed_limit: Option<u32>,
+}
+
+/// A configuration file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// It cannot be read.
+    #[error("cannot read the configuration {file}: {source}", file = file.display())]
+    Read {
+        /// Which file.
+        file: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is not what it should be.
+    #[error("{file}, {place}: {why}", file = file.display())]
+    Invalid {
+        /// Which file.
+        file: PathBuf,
+        /// The line with its text, or the field.
+        place: String,
+        /// What is wrong, and what to write.
+        why: String,
+    },
+}
+
+impl OperatorConfig {
+    /// Reads a configuration file.
+    pub fn read(file: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(file).map_err(|source| ConfigError::Read {
+            file: file.to_owned(),
+            source,
+        })?;
+        Self::parse(file, &text)
+    }
+
+    /// Reads the text of a configuration file. `file` is for messages.
+    pub fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
+        let invalid = |place: String, why: String| ConfigError::Invalid {
+            file: file.to_owned(),
+            place,
+            why,
+        };
+        let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
+        let config: Option<Self> = serde_saphyr::from_str_with_options(text, options)
+            .map_err(|error| invalid(place(&error, text), error.to_string()))?;
+        let config = config.unwrap_or_default();
+        match config.fault() {
+            Some((field, why)) => Err(invalid(field.to_owned(), why.to_owned())),
+            None => Ok(config),
+        }
+    }
+
+    /// What sandboxes and builds are told.
+    #[must_use]
+    pub fn sandbox_settings(&self) -> Settings {
+        Settings {
+            operator_image: self.operator_image.clone(),
+            registries: self.registries.clone(),
+            build: self.build.clone(),
+            sandbox: self.sandbox.clone(),
+        }
+    }
+
+    /// The first field whose value makes no sense.
+    fn fault(&self) -> Option<(&'static str, &'static str)> {
+        let election = &self.leader_election;
+        if self.limits.max_concurrent_tasks == 0 {
+            return Some((
+                "limits.maxConcurrentTasks",
+                "with 0 no task would ever run: write 1 or more",
+            ));
+        }
+        if self.limits.max_calls_per_endpoint == 0 {
+            return Some((
+                "limits.maxCallsPerEndpoint",
+                "with 0 no model would ever be called: write 1 or more",
+            ));
+        }
+        if election.lease_name.is_empty() {
+            return Some((
+                "leaderElection.leaseName",
+                "it is empty: write the name of a Lease",
+            ));
+        }
+        if election.grace_seconds == 0 || election.grace_seconds >= election.duration_seconds {
+            return Some((
+                "leaderElection.graceSeconds",
+                "write at least 1 and less than durationSeconds: two replicas might work at once otherwise",
+            ));
+        }
+        None
+    }
+}
+
+/// Where an error lies: the line and what stands in it.
+fn place(error: &serde_saphyr::Error, text: &str) -> String {
+    let Some(number) = error.location().map(|location| location.line()) else {
+        return "as a whole".to_owned();
+    };
+    let line = usize::try_from(number)
+        .ok()
+        .and_then(|number| text.lines().nth(number.checked_sub(1)?))
+        .unwrap_or_default();
+    format!("line {number} (`{}`)", line.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn parse(text: &str) -> Result<OperatorConfig, String> {
+        OperatorConfig::parse(Path::new("config.yaml"), text).map_err(|error| error.to_string())
+    }
+
+    #[rstest]
+    #[case("")]
+    #[case("{}")]
+    #[case("# nothing\n")]
+    #[case("limits: {}\nleaderElection: {}\nhistory: {ttlSecondsAfterFinished: null}\nsandbox: {}\n")]
+    fn what_is_left_out_has_its_default(#[case] text: &str) {
+        let config = parse(text).unwrap();
+        assert_eq!(config, OperatorConfig::default());
+        assert_eq!(config.listen.port(), 8080);
+        assert_eq!(config.limits.max_concurrent_tasks, 100);
+        assert_eq!(config.leader_election.duration(), Duration::from_secs(15));
+    }
+
+    #[test]
+    fn every_part_can_be_said() {
+        let config = parse(
+            "listen: 127.0.0.1:9000\n\
+             watchNamespaces: [data, science]\n\
+             limits: {maxConcurrentTasks: 5, maxTasksPerNamespace: 2, maxCallsPerEndpoint: 3}\n\
+             leaderElection: {enabled: false, leaseName: other, durationSeconds: 30, graceSeconds: 10}\n\
+             history: {ttlSecondsAfterFinished: 3600, succeededLimit: 10, failedLimit: 5}\n\
+             registries: {insecure: [registry.example:5000]}\n\
+             build: {deadlineSeconds: 60}\n\
+             sandbox: {runtimeClassName: gvisor}\n",
+        )
+        .unwrap();
+        assert_eq!(config.watch_namespaces, ["data", "science"]);
+        assert_eq!(config.limits.max_tasks_per_namespace, 2);
+        assert_eq!(config.history.ttl_seconds_after_finished, Some(3600));
+        let settings = config.sandbox_settings();
+        assert_eq!(settings.registries.insecure, ["registry.example:5000"]);
+        assert_eq!(settings.build.deadline_seconds, 60);
+        assert_eq!(settings.sandbox.runtime_class_name.as_deref(), Some("gvisor"));
+    }
+
+    #[rstest]
+    #[case("limits:\n  maxConcurentTasks: 5\n", "line 2", "maxConcurentTasks")]
+    #[case(
+        "\nlimits:\n  maxConcurrentTasks: many\n",
+        "line 3",
+        "maxConcurrentTasks: many"
+    )]
+    #[case("listen: somewhere\n", "line 1", "listen: somewhere")]
+    #[case("leaderElection:\n  enabled: yes please\n", "line 2", "enabled: yes please")]
+    #[case("a: [\n", "line", "config.yaml")]
+    fn an_error_names_file_line_and_field(#[case] text: &str, #[case] line: &str, #[case] field: &str) {
+        let message = parse(text).unwrap_err();
+        assert!(message.starts_with("config.yaml, "), "{message}");
+        assert!(message.contains(line) && message.contains(field), "{message}");
+    }
+
+    #[rstest]
+    #[case("limits: {maxConcurrentTasks: 0}", "limits.maxConcurrentTasks")]
+    #[case("limits: {maxCallsPerEndpoint: 0}", "limits.maxCallsPerEndpoint")]
+    #[case("leaderElection: {graceSeconds: 15}", "leaderElection.graceSeconds")]
+    #[case("leaderElection: {graceSeconds: 0}", "leaderElection.graceSeconds")]
+    #[case("leaderElection: {leaseName: ''}", "leaderElection.leaseName")]
+    fn a_value_that_makes_no_sense_is_refused(#[case] text: &str, #[case] field: &str) {
+        let message = parse(text).unwrap_err();
+        assert!(
+            message.starts_with(&format!("config.yaml, {field}: ")),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_named() {
+        let error = OperatorConfig::read(Path::new("absent/config.yaml")).unwrap_err();
+        assert!(error.to_string().contains("absent/config.yaml"), "{error}");
+    }
+}

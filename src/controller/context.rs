@@ -1,0 +1,207 @@
+//! What all looks at tasks share. All of it can be lost: what must survive stands in the API server.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use kube::{Client, ResourceExt as _};
+use tokio_util::sync::CancellationToken;
+
+use super::config::OperatorConfig;
+use super::documents::Documents;
+use super::metrics::Metrics;
+use super::snapshot::{self, Snapshot};
+use crate::api::CodeGenTask;
+use crate::data::worker::Client as Worker;
+use crate::engine::event::{Event, Observer};
+use crate::ledger::StoreError;
+use crate::pipeline::status::Hold;
+use crate::sandbox::kubernetes::settings::Settings;
+use crate::sandbox::kubernetes::{Owner, RegistryCache};
+
+/// First pause before something is tried again; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// What all looks share.
+pub struct Context {
+    /// Speaks to the API server.
+    pub client: Client,
+    /// What the operator was told of builds and sandboxes.
+    pub settings: Settings,
+    /// What registries said.
+    pub registries: RegistryCache,
+    /// Reads data in a child process.
+    pub worker: Worker,
+    /// What registries said.
+    pub registries: RegistryCache,
+    /// What is counted.
+    pub metrics: Metrics,
+    /// No call starts after this.
+    pub stopping: CancellationToken,
+    tasks: Mutex<HashMap<String, Known>>,
+}
+
+/// What is remembered of a task that runs.
+#[derive(Default)]
+struct Known {
+    /// Version that was written last.
+    version: u64,
+    run: String,
+    documents: Arc<Documents>,
+    snapshot: Option<(String, Arc<Snapshot>)>,
+    pauses: u32,
+}
+
+impl Context {
+    /// Nothing is known yet.
+    #[must_use]
+    pub fn new(
+        client: Client,
+        config: &OperatorConfig,
+        worker: Worker,
+        metrics: Metrics,
+        stopping: CancellationToken,
+    ) -> Self {
+        Self {
+            client,
+            settings: config.sandbox_settings(),
+            registries: RegistryCache::default(),
+            worker,
+            metrics,
+            stopping,
+            tasks: Mutex::default(),
+        }
+    }
+
+    fn tasks(&self) -> MutexGuard<'_, HashMap<String, Known>> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a newer version than this one was written by us.
+    pub fn is_stale(&self, uid: &str, object: &CodeGenTask) -> bool {
+        self.tasks()
+            .get(uid)
+            .is_some_and(|known| version(object) < known.version)
+    }
+
+    /// Remembers what was written.
+    pub fn wrote(&self, uid: &str, object: &CodeGenTask) {
+        self.tasks().entry(uid.to_owned()).or_default().version = version(object);
+    }
+
+    /// Forgets a task that is gone or has ended.
+    pub fn forget(&self, uid: &str) {
+        self.tasks().remove(uid);
+    }
+
+    /// The documents of a run that are in memory.
+    pub fn documents(&self, uid: &str, run: &str) -> Arc<Documents> {
+        let mut tasks = self.tasks();
+        let known = tasks.entry(uid.to_owned()).or_default();
+        if known.run != run {
+            run.clone_into(&mut known.run);
+            known.documents = Arc::default();
+        }
+        Arc::clone(&known.documents)
+    }
+
+    /// The snapshot `name`.
+    pub async fn snapshot(&self, owner: &Owner, name: &str) -> Result<Option<Arc<Snapshot>>, StoreError> {
+        let known = self
+            .tasks()
+            .get(&owner.uid)
+            .and_then(|known| known.snapshot.clone());
+        if let Some((known, snapshot)) = known
+            && known == name
+        {
+            return Ok(Some(snapshot));
+        }
+        let found = snapshot::read(&self.client, owner, name).await?;
+        Ok(found.map(|snapshot| self.remember_snapshot(owner, name, snapshot)))
+    }
+
+    /// Keeps a snapshot in memory.
+    pub fn remember_snapshot(&self, owner: &Owner, name: &str, snapshot: Snapshot) -> Arc<Snapshot> {
+        let snapshot = Arc::new(snapshot);
+        let mut tasks = self.tasks();
+        tasks.entry(owner.uid.clone()).or_default().snapshot = Some((name.to_owned(), Arc::clone(&snapshot)));
+        snapshot
+    }
+
+    /// The pause before the next look at a task that is held: longer each time.
+    pub fn pause(&self, uid: &str) -> Duration {
+        let mut tasks = self.tasks();
+        let known = tasks.entry(uid.to_owned()).or_default();
+        let pause = FIRST_PAUSE.saturating_mul(1 << known.pauses.min(10));
+        known.pauses += 1;
+        pause.min(LONGEST_PAUSE)
+    }
+
+    /// The task goes on: the next pause is short again.
+    pub fn calm(&self, uid: &str) {
+        if let Some(known) = self.tasks().get_mut(uid) {
+            known.pauses = 0;
+        }
+    }
+
+    /// Whether no further call may start.
+    #[must_use]
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.is_cancelled()
+    }
+
+    /// Asks for a place among the running tasks; what limits them when there is none.
+    pub fn admit(&self, _object: &CodeGenTask) -> Option<String> {
+        None
+    }
+
+    /// Gives the task's place to another one.
+    pub fn leave(&self, _uid: &str) {}
+
+    /// Waits for a place among the calls of an endpoint.
+    pub async fn call_permit(&self, _endpoint: &str) {}
+
+    /// Is told what happens to `object`.
+    #[must_use]
+    pub fn observer(&self, object: &CodeGenTask) -> LogObserver {
+        LogObserver {
+            namespace: object.namespace().unwrap_or_default(),
+            task: object.name_any(),
+            metrics: self.metrics.clone(),
+        }
+    }
+
+    /// The task is held.
+    pub fn held(&self, object: &CodeGenTask, hold: &Hold) {
+        tracing::info!(
+            namespace = object.namespace().unwrap_or_default(),
+            task = object.name_any(),
+            reason = hold.reason,
+            message = hold.message,
+            "the task waits"
+        );
+    }
+}
+
+/// Resource versions of one object grow.
+fn version(object: &CodeGenTask) -> u64 {
+    object
+        .resource_version()
+        .and_then(|version| version.parse().ok())
+        .unwrap_or_default()
+}
+
+/// Writes what happens to the log.
+pub struct LogObserver {
+    namespace: String,
+    task: String,
+    metrics: Metrics,
+}
+
+impl Observer for LogObserver {
+    fn event(&self, event: &Event) {
+        self.metrics.observe(event);
+        tracing::info!(namespace = self.namespace, task = self.task, event = ?event, "step");
+    }
+}

@@ -1,0 +1,204 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::api::CodeGenTaskSpec;
+use crate::api::status::CodeGenTaskStatus;
+use crate::pipeline::call::{CallKind, Usage};
+
+fn task() -> CodeGenTask {
+    let mut task = CodeGenTask::new("penguins", CodeGenTaskSpec::default());
+    task.metadata.namespace = Some("data".to_owned());
+    task.metadata.uid = Some("0c1".to_owned());
+    task.metadata.resource_version = Some("77".to_owned());
+    task
+}
+
+fn place() -> (Events, mpsc::Receiver<Letter>) {
+    let (letters, waiting) = mpsc::channel(4);
+    let metrics = Metrics::new();
+    (Events { letters, metrics }, waiting)
+}
+
+fn told(waiting: &mut mpsc::Receiver<Letter>) -> Vec<(&'static str, String)> {
+    std::iter::from_fn(|| waiting.try_recv().ok())
+        .map(|letter| (letter.note.reason, letter.note.text))
+        .collect()
+}
+
+fn waiting_for(category: Category, message: &str) -> Event {
+    Event::Waiting {
+        category,
+        message: message.to_owned(),
+        retry_at: Timestamp::UNIX_EPOCH,
+    }
+}
+
+fn iteration(passed: bool, error_types: &[&str], packages: &[&str]) -> Event {
+    let owned = |words: &[&str]| words.iter().map(ToString::to_string).collect();
+    Event::IterationFinished {
+        attempt: 1,
+        passed,
+        error_types: owned(error_types),
+        packages_added: owned(packages),
+    }
+}
+
+#[test]
+fn a_happy_task_is_told_in_three_events() {
+    let (events, mut waiting) = place();
+    let mut task = task();
+    let observer = events.observer(&task);
+    let kind = CallKind::Plan;
+    observer.event(&Event::CallStarted { kind, sequence: 1 });
+    observer.event(&Event::CallFinished {
+        kind,
+        sequence: 1,
+        usage: Usage::default(),
+        seconds: 1.0,
+        from_ledger: false,
+    });
+    observer.event(&Event::BuildStarted {
+        packages: vec!["pandas".to_owned()],
+    });
+    observer.event(&Event::BuildFinished {
+        python: "3.12.4".to_owned(),
+        packages: 5,
+        seconds: 12.3,
+        cached: false,
+    });
+    observer.event(&Event::StageEntered {
+        stage: Stage::RunningTests,
+        attempt: 1,
+    });
+    observer.event(&iteration(true, &[], &[]));
+    task.status = Some(CodeGenTaskStatus {
+        stage: Some("Succeeded".to_owned()),
+        reason: Some("TestsPassed".to_owned()),
+        message: Some("6 of 6 tests passed".to_owned()),
+        ..CodeGenTaskStatus::default()
+    });
+    events.ended(&task);
+    let expected = [
+        ("ImageBuilt", "Built the image in 12 s: Python 3.12.4, 5 packages"),
+        ("AttemptPassed", "Attempt 1 passed"),
+        ("Succeeded", "TestsPassed: 6 of 6 tests passed"),
+    ];
+    assert_eq!(
+        told(&mut waiting),
+        expected.map(|(reason, text)| (reason, text.to_owned()))
+    );
+}
+
+#[test]
+fn an_attempt_is_told_with_its_error_types_and_the_packages_that_it_added() {
+    let note = note(&iteration(false, &["environment", "logic"], &["lxml"])).unwrap();
+    assert_eq!(
+        note.text,
+        "Attempt 1 failed; error types: environment, logic; packages added: lxml"
+    );
+    assert!(note.is_warning);
+}
+
+#[test]
+fn the_same_cause_is_told_once_and_another_one_again() {
+    let (events, mut waiting) = place();
+    let mut task = task();
+    let no_secret = waiting_for(Category::Configuration, "no such secret");
+    events.observer(&task).event(&no_secret);
+    task.status = Some(CodeGenTaskStatus {
+        message: Some("no such secret".to_owned()),
+        ..CodeGenTaskStatus::default()
+    });
+    events.observer(&task).event(&no_secret);
+    events
+        .observer(&task)
+        .event(&waiting_for(Category::Infrastructure, "no answer"));
+    let expected = [
+        ("Configuration", "no such secret"),
+        ("Infrastructure", "no answer"),
+    ];
+    assert_eq!(
+        told(&mut waiting),
+        expected.map(|(reason, text)| (reason, text.to_owned()))
+    );
+}
+
+#[test]
+fn queueing_and_suspension_are_no_warnings_and_misconfiguration_is() {
+    let (events, mut waiting) = place();
+    let holds = [
+        (reason::QUEUED, Until::Room, false),
+        (reason::SUSPENDED, Until::Resumed, false),
+        (reason::CONFIGURATION, Until::Mended, true),
+        (reason::INFRASTRUCTURE, Until::Room, true),
+    ];
+    for (reason, until, is_warning) in holds {
+        let hold = Hold {
+            reason,
+            message: "m".to_owned(),
+            until,
+        };
+        events.held(&task(), &hold);
+        let letter = waiting.try_recv().unwrap();
+        assert_eq!((letter.note.reason, letter.note.is_warning), (reason, is_warning));
+    }
+}
+
+#[test]
+fn what_cannot_wait_to_be_sent_is_dropped_and_counted() {
+    let (events, mut waiting) = place();
+    let observer = events.observer(&task());
+    for attempt in 0..7 {
+        observer.event(&Event::BuildFailed {
+            message: format!("{attempt}"),
+        });
+    }
+    assert_eq!(told(&mut waiting).len(), 4);
+    let text = events.metrics.text().unwrap();
+    assert!(
+        text.contains("codegen_operator_events_dropped_total 3\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_event_has_a_name_that_follows_from_what_it_says() {
+    let letter = |text: &str| Letter {
+        about: reference(&task()),
+        note: Note::normal("ImageBuilt", "Build", text.to_owned()),
+    };
+    let at = |second| Timestamp::from_second(second).unwrap();
+    let first = written(&letter("a"), "pod-1", at(1));
+    let again = written(&letter("a"), "pod-2", at(2));
+    let other = written(&letter("b"), "pod-1", at(1));
+    assert_eq!(first.metadata.name, again.metadata.name);
+    assert_ne!(first.metadata.name, other.metadata.name);
+    insta::assert_json_snapshot!(first);
+}
+
+#[test]
+fn no_row_of_data_goes_to_the_log() {
+    let record = record(&Event::TestsFinished {
+        attempt: 1,
+        tests: None,
+        acceptance: None,
+        failing: vec!["assert 'Jane Doe' == ''".to_owned()],
+        rehearsal: crate::api::status::RehearsalStatus {
+            result: crate::api::status::RehearsalResult::Passed,
+            message: None,
+        },
+    });
+    assert_eq!(
+        (record.what, record.detail.as_str()),
+        ("the tests ran", "1 failures")
+    );
+}
+
+proptest! {
+    #[test]
+    fn a_note_is_never_longer_than_the_api_server_takes(text in "\\PC{0,2000}") {
+        let note = cut(&text);
+        prop_assert!(note.len() <= LONGEST_NOTE);
+        prop_assert!(note == text || note.ends_with(" ..."));
+    }
+}

@@ -1,0 +1,272 @@
+//! What becomes of a task that has ended: its results are kept in two objects, the rest is removed, and in time the task itself.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
+use k8s_openapi::{ByteString, NamespaceResourceScope};
+use kube::api::{DeleteParams, ListParams, ObjectMeta, PostParams};
+use kube::runtime::controller::Action;
+use kube::{Api, Client, ResourceExt as _};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::context::Context;
+use super::reconcile::ReconcileError;
+use super::run::Run;
+use super::store::{pack, unpacked};
+use crate::api::CodeGenTask;
+use crate::api::status::ArtifactRef;
+use crate::engine::results::{self, SOLUTION, TESTS};
+use crate::ledger::{Ledger, MemoryStore, StoreError};
+use crate::pipeline::progress::Progress;
+use crate::pipeline::stage::Stage;
+use crate::sandbox::kubernetes::Owner;
+use crate::sandbox::kubernetes::names::{self, Component};
+
+/// Type of the Secrets that hold what is kept of a finished task.
+pub const RESULT_TYPE: &str = "codegen-operator.dev/result";
+/// Key with every document and call of the run, packed JSON of names and base64.
+const RECORD: &str = "record.json.gz";
+
+/// What is kept of a task that has ended.
+pub struct Kept {
+    /// Name of the `ConfigMap` with program and suite, and of the Secret with the record.
+    pub name: String,
+    /// What the status says of the results.
+    pub artifacts: Vec<ArtifactRef>,
+}
+
+/// Keeps the results of a run: program and suite where everybody may read them, all else in a Secret.
+pub async fn keep(
+    client: &Client,
+    run: &Run,
+    progress: &Progress,
+    documents: BTreeMap<String, Vec<u8>>,
+) -> Result<Kept, StoreError> {
+    let owner = &run.owner;
+    let end = [progress.sequence.to_string(), progress.attempt.to_string()];
+    let name = names::name(&owner.name, &[&owner.uid, &owner.run, "result", &end[0], &end[1]]);
+    let record = packed(&documents);
+    let store = MemoryStore::holding(documents);
+    let entries = Ledger::new(&store).entries(progress.sequence).await?;
+    let collected = results::collect(&run.task, progress, &store, &entries).await;
+    let mut results = collected.map_err(|error| StoreError::Damaged {
+        name: format!("the record of CodeGenTask {}/{}", owner.namespace, owner.name),
+        detail: error.to_string(),
+    })?;
+    let metadata = ObjectMeta {
+        name: Some(name.clone()),
+        namespace: Some(owner.namespace.clone()),
+        labels: Some(names::labels(&owner.name, &owner.uid, Component::Result)),
+        owner_references: Some(vec![owner.reference.clone()]),
+        ..ObjectMeta::default()
+    };
+    let code = [SOLUTION, TESTS].into_iter().filter_map(|path| {
+        let text = String::from_utf8(results.files.remove(path)?).ok()?;
+        Some((path.to_owned(), text))
+    });
+    let code = ConfigMap {
+        metadata: metadata.clone(),
+        data: Some(code.collect()),
+        immutable: Some(true),
+        ..ConfigMap::default()
+    };
+    let rest = Secret {
+        metadata,
+        type_: Some(RESULT_TYPE.to_owned()),
+        data: Some(BTreeMap::from([(RECORD.to_owned(), ByteString(record))])),
+        immutable: Some(true),
+        ..Secret::default()
+    };
+    create(client, owner, &code).await?;
+    create(client, owner, &rest).await?;
+    Ok(Kept {
+        name,
+        artifacts: results.artifacts,
+    })
+}
+
+/// Every document that the result `name` holds.
+pub async fn unpack(
+    client: &Client,
+    owner: &Owner,
+    name: &str,
+) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), &owner.namespace);
+    let object = format!("Secret {}/{name}", owner.namespace);
+    let found = secrets.get_opt(name).await.map_err(|error| StoreError::Remote {
+        action: format!("read the {object}"),
+        source: Box::new(error),
+    })?;
+    let damaged = |detail: &str| StoreError::Damaged {
+        name: object.clone(),
+        detail: detail.to_owned(),
+    };
+    let bytes = found
+        .and_then(|secret| secret.data?.remove(RECORD))
+        .ok_or_else(|| damaged("the record of the run is gone"))?;
+    let json = unpacked(&bytes.0).map_err(|error| damaged(&error.to_string()))?;
+    let record: BTreeMap<String, ByteString> =
+        serde_json::from_slice(&json).map_err(|error| damaged(&error.to_string()))?;
+    Ok(record.into_iter().map(|(name, bytes)| (name, bytes.0)).collect())
+}
+
+/// Removes what the result has made superfluous. What stays for want of an answer goes with the task.
+/// `but` is the result that stays where earlier ends of the run left others.
+pub async fn clear(client: &Client, run: &Run, progress: &Progress, but: Option<&str>) {
+    let mut components = vec![Component::Record, Component::Sandbox];
+    // A failed task may go on when a limit is raised, and then needs its inputs.
+    if progress.stage == Stage::Succeeded {
+        components.push(Component::Snapshot);
+    }
+    clear_components(client, run, &components, None).await;
+    if but.is_some() {
+        clear_components(client, run, &[Component::Result], but).await;
+    }
+}
+
+/// Removes everything of the runs before this one.
+pub async fn clear_all(client: &Client, run: &Run) {
+    let all = [Component::Record, Component::Sandbox, Component::Result];
+    clear_components(client, run, &all, None).await;
+}
+
+async fn clear_components(client: &Client, run: &Run, components: &[Component], but: Option<&str>) {
+    let names: Vec<&str> = components.iter().map(|component| component.as_str()).collect();
+    let mut which = ListParams::default().labels(&format!(
+        "{}={},{} in ({})",
+        names::TASK_UID,
+        run.owner.uid,
+        names::COMPONENT,
+        names.join(",")
+    ));
+    if let Some(name) = but {
+        which = which.fields(&format!("metadata.name!={name}"));
+    }
+    let how = DeleteParams::background();
+    let namespace = &run.owner.namespace;
+    let secrets = Api::<Secret>::namespaced(client.clone(), namespace);
+    let mut failures = vec![secrets.delete_collection(&how, &which).await.err()];
+    if components.contains(&Component::Sandbox) {
+        let pods = Api::<Pod>::namespaced(client.clone(), namespace);
+        failures.push(
+            pods.delete_collection(&how.clone().grace_period(0), &which)
+                .await
+                .err(),
+        );
+    }
+    if components.contains(&Component::Result) {
+        let config_maps = Api::<ConfigMap>::namespaced(client.clone(), namespace);
+        failures.push(config_maps.delete_collection(&how, &which).await.err());
+    }
+    for error in failures.into_iter().flatten() {
+        tracing::warn!(
+            namespace,
+            task = run.owner.name,
+            error = error.to_string(),
+            "some objects of the task could not be removed; they go when it is deleted"
+        );
+    }
+}
+
+async fn create<K>(client: &Client, owner: &Owner, object: &K) -> Result<(), StoreError>
+where
+    K: kube::Resource<Scope = NamespaceResourceScope, DynamicType = ()>
+        + Serialize
+        + DeserializeOwned
+        + Clone
+        + std::fmt::Debug,
+{
+    let api: Api<K> = Api::namespaced(client.clone(), &owner.namespace);
+    match api.create(&PostParams::default(), object).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
+        Err(error) => Err(StoreError::Remote {
+            action: format!(
+                "create the {} {}/{}",
+                K::kind(&()),
+                owner.namespace,
+                object.name_any()
+            ),
+            source: Box::new(error),
+        }),
+    }
+}
+
+fn packed(documents: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
+    let record: BTreeMap<&String, ByteString> = documents
+        .iter()
+        .map(|(name, bytes)| (name, ByteString(bytes.clone())))
+        .collect();
+    // Plain data with string keys: writing it to memory cannot fail.
+    pack(&serde_json::to_vec(&record).unwrap_or_default())
+}
+
+/// Looks after a task that has ended: deletes it when its time has come.
+pub async fn look_after(object: &CodeGenTask, context: &Context) -> Result<Action, ReconcileError> {
+    context.forget(&object.uid().unwrap_or_default());
+    let Some(rest) = time_left(object, Timestamp::now()) else {
+        return Ok(Action::await_change());
+    };
+    if rest > Duration::ZERO {
+        return Ok(Action::requeue(rest));
+    }
+    let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
+    let tasks: Api<CodeGenTask> = Api::namespaced(context.client.clone(), &namespace);
+    match tasks.delete(&name, &DeleteParams::background()).await {
+        Ok(_) => Ok(Action::await_change()),
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Action::await_change()),
+        Err(error) => Err(StoreError::Remote {
+            action: format!("delete CodeGenTask {namespace}/{name}, whose time to live is over"),
+            source: Box::new(error),
+        }
+        .into()),
+    }
+}
+
+/// How long the task stays; `None` where it stays for ever.
+fn time_left(object: &CodeGenTask, now: Timestamp) -> Option<Duration> {
+    let ttl = object.spec.ttl_seconds_after_finished?;
+    let ended = object.status.as_ref()?.completed_at.as_ref()?.0;
+    let end = ended
+        .checked_add(jiff::SignedDuration::from_secs(i64::from(ttl)))
+        .ok()?;
+    Some(Duration::try_from(end.duration_since(now)).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+    use super::*;
+    use crate::api::CodeGenTaskSpec;
+    use crate::api::status::CodeGenTaskStatus;
+
+    fn ended(ttl: Option<i32>, at: i64) -> CodeGenTask {
+        let mut task = CodeGenTask::new(
+            "t",
+            CodeGenTaskSpec {
+                ttl_seconds_after_finished: ttl,
+                ..Default::default()
+            },
+        );
+        task.status = Some(CodeGenTaskStatus {
+            completed_at: Timestamp::from_second(at).ok().map(Time),
+            ..Default::default()
+        });
+        task
+    }
+
+    #[test]
+    fn a_task_with_a_time_to_live_is_deleted_when_it_is_over() {
+        let now = Timestamp::from_second(100).unwrap();
+        assert_eq!(time_left(&ended(None, 10), now), None);
+        assert_eq!(time_left(&ended(Some(60), 10), now), Some(Duration::ZERO));
+        assert_eq!(
+            time_left(&ended(Some(100), 10), now),
+            Some(Duration::from_secs(10))
+        );
+    }
+}

@@ -1,0 +1,57 @@
+//! Why a task cannot go on although nothing of it has failed.
+
+use crate::api::conditions::reason;
+use crate::pipeline::status::{Hold, Until};
+
+/// Something outside of the task's own steps keeps it from going on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.message)]
+pub struct Blocked(pub Hold);
+
+/// A person must change something.
+#[must_use]
+pub fn misconfigured(message: String) -> Blocked {
+    Blocked(Hold {
+        reason: reason::CONFIGURATION,
+        message,
+        until: Until::Mended,
+    })
+}
+
+/// The API server did not do it; it is tried again.
+#[must_use]
+pub fn unreachable(action: &str, error: &kube::Error) -> Blocked {
+    if let kube::Error::Api(status) = error
+        && status.is_forbidden()
+    {
+        return misconfigured(format!(
+            "the operator may not {action}: {}; give its service account that permission",
+            status.message
+        ));
+    }
+    Blocked(Hold {
+        reason: reason::INFRASTRUCTURE,
+        message: format!("failed to {action}: {error}; it is tried again"),
+        until: Until::Room,
+    })
+}
+
+/// Others take the room that the task needs.
+#[must_use]
+pub fn queued(message: String) -> Hold {
+    Hold {
+        reason: reason::QUEUED,
+        message,
+        until: Until::Room,
+    }
+}
+
+/// The user paused the task.
+#[must_use]
+pub fn suspended() -> Hold {
+    Hold {
+        reason: reason::SUSPENDED,
+        message: "spec.suspend is true; remove it to go on".to_owned(),
+        until: Until::Resumed,
+    }
+}

@@ -1,0 +1,357 @@
+//! What is counted and measured. Every label has a bounded set of values: no name, no text of a user.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
+
+use crate::api::model::Provider;
+use crate::engine::event::Event;
+use crate::pipeline::stage::Category;
+
+type Label = (&'static str, &'static str);
+type Counters<const N: usize> = Family<[Label; N], Counter>;
+type Gauges<const N: usize> = Family<[Label; N], Gauge>;
+type Histograms<const N: usize> = Family<[Label; N], Histogram>;
+
+/// How a reconcile ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reconciled {
+    /// The task moved on.
+    Advanced,
+    /// A child runs.
+    Pending,
+    /// It waits for room or for its turn.
+    Queued,
+    /// It waits for a person or a moment.
+    Waiting,
+    /// There was nothing to do.
+    Idle,
+    /// It failed and is repeated.
+    Error,
+}
+
+impl Reconciled {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Advanced => "advanced",
+            Self::Pending => "pending",
+            Self::Queued => "queued",
+            Self::Waiting => "waiting",
+            Self::Idle => "idle",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// Counters, gauges and histograms of the operator. Clones count together.
+#[derive(Clone, Debug)]
+pub struct Metrics {
+    registry: Arc<Registry>,
+    tasks: Gauges<2>,
+    tasks_ended: Counters<1>,
+    queued: Gauge,
+    model_requests: Counters<2>,
+    model_replies: Counters<2>,
+    rejected_replies: Counters<1>,
+    tokens: Counters<1>,
+    call_seconds: Histograms<1>,
+    calls_in_flight: Gauge,
+    calls_waiting: Gauge,
+    builds: Counters<1>,
+    build_seconds: Histogram,
+    attempts: Counters<1>,
+    failures: Counters<1>,
+    waits: Counters<1>,
+    reconcile_seconds: Histograms<1>,
+    leader: Gauge,
+    events_dropped: Counter,
+    api_writes: Counters<2>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn milliseconds() -> Histogram {
+    Histogram::new(exponential_buckets(0.001, 4.0, 8))
+}
+
+fn seconds() -> Histogram {
+    Histogram::new(exponential_buckets(0.25, 2.0, 12))
+}
+
+impl Metrics {
+    /// Metrics in which nothing has happened.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut metrics = Self {
+            registry: Arc::default(),
+            tasks: Family::default(),
+            tasks_ended: Family::default(),
+            queued: Gauge::default(),
+            model_requests: Family::default(),
+            model_replies: Family::default(),
+            rejected_replies: Family::default(),
+            tokens: Family::default(),
+            call_seconds: Family::new_with_constructor(seconds),
+            calls_in_flight: Gauge::default(),
+            calls_waiting: Gauge::default(),
+            builds: Family::default(),
+            build_seconds: seconds(),
+            attempts: Family::default(),
+            failures: Family::default(),
+            waits: Family::default(),
+            reconcile_seconds: Family::new_with_constructor(milliseconds),
+            leader: Gauge::default(),
+            events_dropped: Counter::default(),
+            api_writes: Family::default(),
+        };
+        metrics.registry = Arc::new(metrics.registered());
+        metrics
+    }
+
+    fn registered(&self) -> Registry {
+        let mut all = Registry::with_prefix("codegen_operator");
+        let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
+        all.register("build", "Version of the operator", version);
+        all.register("leader", "1 where this replica leads", self.leader.clone());
+        self.register_tasks(&mut all);
+        self.register_calls(&mut all);
+        all.register_with_unit(
+            "reconcile",
+            "Duration of reconciles by how they ended",
+            Unit::Seconds,
+            self.reconcile_seconds.clone(),
+        );
+        all.register(
+            "events_dropped",
+            "Events that were not sent because the API server did not keep up",
+            self.events_dropped.clone(),
+        );
+        all.register(
+            "api_writes",
+            "Writes to the API server by kind of object and verb",
+            self.api_writes.clone(),
+        );
+        all
+    }
+
+    fn register_tasks(&self, all: &mut Registry) {
+        all.register("tasks", "Tasks by stage and reason", self.tasks.clone());
+        all.register(
+            "tasks_ended",
+            "Tasks that ended, by stage",
+            self.tasks_ended.clone(),
+        );
+        all.register(
+            "queued_tasks",
+            "Tasks that wait for their turn under a concurrency limit",
+            self.queued.clone(),
+        );
+        all.register("builds", "Image builds by how they ended", self.builds.clone());
+        all.register_with_unit(
+            "build",
+            "Duration of builds",
+            Unit::Seconds,
+            self.build_seconds.clone(),
+        );
+        all.register("attempts", "Attempts by result", self.attempts.clone());
+        all.register(
+            "failures",
+            "Diagnosed failures by error type",
+            self.failures.clone(),
+        );
+        all.register(
+            "waits",
+            "Times that a task had to wait, by category of the cause",
+            self.waits.clone(),
+        );
+    }
+
+    fn register_calls(&self, all: &mut Registry) {
+        all.register(
+            "model_requests",
+            "Model calls that were sent, by provider and how they ended",
+            self.model_requests.clone(),
+        );
+        all.register(
+            "model_replies",
+            "Replies by kind of call and source: the model, or the record of a call made before",
+            self.model_replies.clone(),
+        );
+        all.register(
+            "model_replies_rejected",
+            "Replies that could not be used, by kind of call",
+            self.rejected_replies.clone(),
+        );
+        all.register(
+            "model_tokens",
+            "Tokens paid for, by direction",
+            self.tokens.clone(),
+        );
+        all.register_with_unit(
+            "model_call",
+            "Duration of model calls",
+            Unit::Seconds,
+            self.call_seconds.clone(),
+        );
+        all.register(
+            "model_calls_in_flight",
+            "Model calls under way",
+            self.calls_in_flight.clone(),
+        );
+        all.register(
+            "model_calls_waiting",
+            "Model calls that wait because their endpoint has as many as it may",
+            self.calls_waiting.clone(),
+        );
+    }
+
+    /// Everything in the text format of `OpenMetrics`.
+    pub fn text(&self) -> Result<String, std::fmt::Error> {
+        let mut text = String::new();
+        encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+
+    /// Counts what the engine tells.
+    pub fn observe(&self, event: &Event) {
+        match event {
+            Event::CallFinished {
+                kind,
+                usage,
+                seconds,
+                from_ledger,
+                ..
+            } => {
+                let kind = ("kind", kind.as_str());
+                let source = if *from_ledger { "record" } else { "model" };
+                count(&self.model_replies, [kind, ("source", source)], 1);
+                if !from_ledger {
+                    count(&self.tokens, [("direction", "input")], usage.input);
+                    count(&self.tokens, [("direction", "output")], usage.output);
+                    self.call_seconds.get_or_create(&[kind]).observe(*seconds);
+                }
+            }
+            Event::ReplyRejected { kind, .. } => {
+                count(&self.rejected_replies, [("kind", kind.as_str())], 1);
+            }
+            Event::BuildFinished { seconds, cached, .. } => {
+                if *cached {
+                    count(&self.builds, [("outcome", "found")], 1);
+                } else {
+                    count(&self.builds, [("outcome", "built")], 1);
+                    self.build_seconds.observe(*seconds);
+                }
+            }
+            Event::BuildFailed { .. } => count(&self.builds, [("outcome", "failed")], 1),
+            Event::Diagnosed { failures, .. } => {
+                for failure in failures {
+                    let name = crate::pipeline::diagnosis::name(failure.error_type);
+                    count(&self.failures, [("error_type", name)], 1);
+                }
+            }
+            Event::IterationFinished { passed, .. } => {
+                let result = if *passed { "passed" } else { "failed" };
+                count(&self.attempts, [("result", result)], 1);
+            }
+            Event::Waiting { category, .. } => {
+                count(&self.waits, [("category", category_name(*category))], 1);
+            }
+            Event::StageEntered { stage, .. } if stage.is_terminal() => {
+                count(&self.tasks_ended, [("stage", stage.as_str())], 1);
+            }
+            Event::StageEntered { .. }
+            | Event::Resumed { .. }
+            | Event::CallStarted { .. }
+            | Event::RequestChanged { .. }
+            | Event::BuildStarted { .. }
+            | Event::TestsFinished { .. }
+            | Event::FixApplied { .. } => {}
+        }
+    }
+
+    /// Takes over how many tasks there are of each stage and reason. What is not named is none.
+    pub fn set_tasks(&self, counts: impl IntoIterator<Item = (&'static str, &'static str, i64)>) {
+        self.tasks.clear();
+        for (stage, reason, number) in counts {
+            self.tasks
+                .get_or_create(&[("stage", stage), ("reason", reason)])
+                .set(number);
+        }
+    }
+
+    /// Takes over how many tasks wait for their turn.
+    pub fn set_queued(&self, number: usize) {
+        self.queued.set(i64::try_from(number).unwrap_or(i64::MAX));
+    }
+
+    /// Whether this replica leads.
+    pub fn set_leader(&self, leads: bool) {
+        self.leader.set(i64::from(leads));
+    }
+
+    /// A model call was sent and ended; where there is no reply, by which category of failure.
+    pub fn call_ended(&self, provider: Provider, failed: Option<Category>) {
+        let outcome = failed.map_or("answered", category_name);
+        let provider = match provider {
+            Provider::OpenAI => "OpenAI",
+            Provider::Anthropic => "Anthropic",
+        };
+        count(
+            &self.model_requests,
+            [("provider", provider), ("outcome", outcome)],
+            1,
+        );
+    }
+
+    /// Takes over how many model calls are under way and how many wait.
+    pub fn set_calls(&self, in_flight: i64, waiting: i64) {
+        self.calls_in_flight.set(in_flight);
+        self.calls_waiting.set(waiting);
+    }
+
+    /// A reconcile ended.
+    pub fn reconciled(&self, how: Reconciled, time: Duration) {
+        self.reconcile_seconds
+            .get_or_create(&[("outcome", how.as_str())])
+            .observe(time.as_secs_f64());
+    }
+
+    /// An event was not sent.
+    pub fn event_dropped(&self) {
+        self.events_dropped.inc();
+    }
+
+    /// An object was written.
+    pub fn wrote(&self, kind: &'static str, verb: &'static str) {
+        count(&self.api_writes, [("kind", kind), ("verb", verb)], 1);
+    }
+}
+
+fn count<const N: usize>(counters: &Counters<N>, labels: [Label; N], by: u64) {
+    counters.get_or_create(&labels).inc_by(by);
+}
+
+/// The category in labels, reasons of events and log records.
+const fn category_name(category: Category) -> &'static str {
+    match category {
+        Category::Infrastructure => "infrastructure",
+        Category::Configuration => "configuration",
+        Category::Environment => "environment",
+        Category::Logic => "logic",
+        Category::TestError => "test_error",
+    }
+}
+
+#[cfg(test)]
+mod tests;

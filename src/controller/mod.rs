@@ -1,0 +1,111 @@
+//! The operator: tasks in a cluster, each advanced by one decision at a time.
+
+pub mod calls;
+pub mod config;
+pub mod context;
+mod credentials;
+mod documents;
+pub mod events;
+mod finish;
+pub mod gate;
+pub mod health;
+pub mod hold;
+pub mod leader;
+pub mod logging;
+pub mod metrics;
+mod model;
+pub mod operate;
+pub mod progress;
+pub mod reconcile;
+mod run;
+pub mod snapshot;
+mod sources;
+pub mod store;
+
+use std::sync::Arc;
+
+use futures::StreamExt as _;
+use futures::future::join;
+use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::Pod;
+use kube::runtime::controller::Config as ControllerConfig;
+use kube::runtime::reflector::{ObjectRef, Store};
+use kube::runtime::{Controller, watcher};
+use kube::{Api, Client, Resource, ResourceExt};
+use tokio::sync::watch;
+
+use self::context::Context;
+use self::health::Readiness;
+use crate::api::CodeGenTask;
+use crate::pipeline::stage::Stage;
+use crate::sandbox::kubernetes::names::{self, Component};
+
+/// Looks after the tasks of one namespace, or of all, until it is told to stop and what is in flight has ended.
+pub(crate) async fn control(
+    context: Arc<Context>,
+    namespace: Option<&str>,
+    ready: &watch::Sender<Readiness>,
+) {
+    let client = &context.client;
+    let ours = watcher::Config::default().labels(&format!("{}={}", names::MANAGED_BY, names::OPERATOR));
+    let stopping = context.stopping.clone();
+    let controller = Controller::new(api::<CodeGenTask>(client, namespace), watcher::Config::default());
+    let tasks = controller.store();
+    let known = tasks.clone();
+    let looks = controller
+        .watches(api::<Pod>(client, namespace), ours.clone(), move |pod| {
+            tasks_of_pod(&pod, &known)
+        })
+        .watches(api::<Job>(client, namespace), ours, |job| owners(&job))
+        .with_config(ControllerConfig::default().concurrency(0))
+        .graceful_shutdown_on(async move { stopping.cancelled().await })
+        .run(reconcile::reconcile, reconcile::retry_later, Arc::clone(&context))
+        .for_each(|result| async move {
+            if let Err(error) = result {
+                tracing::debug!(%error, "a look did not end well");
+            }
+        });
+    let filled = async {
+        if tasks.wait_until_ready().await.is_ok() {
+            ready.send_replace(Readiness::Ready);
+        }
+    };
+    join(looks, filled).await;
+}
+
+fn api<K>(client: &Client, namespace: Option<&str>) -> Api<K>
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
+{
+    match namespace {
+        Some(namespace) => Api::namespaced(client.clone(), namespace),
+        None => Api::all(client.clone()),
+    }
+}
+
+/// The tasks that own a child.
+fn owners<K: ResourceExt>(child: &K) -> Vec<ObjectRef<CodeGenTask>> {
+    let namespace = child.namespace().unwrap_or_default();
+    let owners = child.owner_references().iter();
+    owners
+        .filter(|owner| owner.kind == "CodeGenTask")
+        .map(|owner| ObjectRef::new(&owner.name).within(&namespace))
+        .collect()
+}
+
+/// The tasks that a Pod may bring on. That of a build belongs to its Job, and to every task that waits for an image.
+fn tasks_of_pod(pod: &Pod, tasks: &Store<CodeGenTask>) -> Vec<ObjectRef<CodeGenTask>> {
+    if pod.labels().get(names::COMPONENT).map(String::as_str) != Some(Component::Build.as_str()) {
+        return owners(pod);
+    }
+    let waits = |task: &CodeGenTask| {
+        let stage = task.status.as_ref().and_then(|status| status.stage.as_deref());
+        stage == Some(Stage::AwaitingImage.as_str())
+    };
+    tasks
+        .state_filter(waits)
+        .iter()
+        .map(|task| ObjectRef::from_obj(task.as_ref()))
+        .collect()
+}

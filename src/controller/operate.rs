@@ -1,0 +1,161 @@
+//! The operator as a process: serves its health, waits until it may work, works, and ends in order.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use futures::future::join_all;
+use kube::Client;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::config::OperatorConfig;
+use super::context::Context;
+use super::control;
+use super::health::{self, Readiness};
+use super::leader::Leadership;
+use super::metrics::Metrics;
+use crate::data::worker::Client as Worker;
+
+/// Pause before the served definitions are looked at again.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+/// Who this process is.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// Name of its Pod, or of the machine.
+    pub name: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// This program: reads data as a child process.
+    pub program: PathBuf,
+}
+
+/// Runs the operator until it is told to stop or loses its leadership. `Ok(false)` means that it lost it.
+pub async fn operate(config: OperatorConfig, identity: Identity) -> anyhow::Result<bool> {
+    let client = Client::try_default()
+        .await
+        .context("no way to the API server: set KUBECONFIG, or run inside of a cluster")?;
+    let ending = CancellationToken::new();
+    let stopping = stop_signal(ending.child_token())?;
+    let metrics = Metrics::new();
+    let (ready, readiness) = watch::channel(Readiness::NotReady("the operator starts".to_owned()));
+    let listener = TcpListener::bind(config.listen)
+        .await
+        .with_context(|| format!("cannot listen on {}", config.listen))?;
+    let server = tokio::spawn(health::serve(
+        listener,
+        readiness,
+        metrics.clone(),
+        ending.clone(),
+    ));
+    let leads = work(&config, &identity, client, &ready, stopping, metrics).await;
+    ending.cancel();
+    server.await.context("the health server ended by itself")??;
+    leads
+}
+
+async fn work(
+    config: &OperatorConfig,
+    identity: &Identity,
+    client: Client,
+    ready: &watch::Sender<Readiness>,
+    stopping: CancellationToken,
+    metrics: Metrics,
+) -> anyhow::Result<bool> {
+    if stopping
+        .run_until_cancelled(definitions(&client, ready))
+        .await
+        .is_none()
+    {
+        return Ok(true);
+    }
+    let mut leadership = if config.leader_election.enabled {
+        // Whoever waits for the lease can work as soon as it has it.
+        ready.send_replace(Readiness::Ready);
+        Leadership::campaign(
+            client.clone(),
+            &identity.namespace,
+            &identity.name,
+            &config.leader_election,
+        )
+    } else {
+        Leadership::always()
+    };
+    if stopping.run_until_cancelled(leadership.won()).await.is_none() {
+        leadership.release().await;
+        return Ok(true);
+    }
+    tracing::info!(name = identity.name, "this operator leads");
+    metrics.set_leader(true);
+    let lost = leadership.lost();
+    let halt = stopping.clone();
+    tokio::spawn({
+        let lost = lost.clone();
+        async move {
+            lost.cancelled().await;
+            halt.cancel();
+        }
+    });
+    let worker = Worker::new(&identity.program, ["worker"]);
+    let context = Arc::new(Context::new(client, config, worker, metrics, stopping));
+    let namespaces = if config.watch_namespaces.is_empty() {
+        vec![None]
+    } else {
+        config
+            .watch_namespaces
+            .iter()
+            .map(|name| Some(name.as_str()))
+            .collect()
+    };
+    join_all(
+        namespaces
+            .into_iter()
+            .map(|namespace| control(Arc::clone(&context), namespace, ready)),
+    )
+    .await;
+    let has_lost = lost.is_cancelled();
+    leadership.release().await;
+    Ok(!has_lost)
+}
+
+/// Waits until the API server serves every field that this version writes.
+async fn definitions(client: &Client, ready: &watch::Sender<Readiness>) {
+    loop {
+        let why = match health::missing_fields(client).await {
+            Ok(missing) => match health::explain(&missing) {
+                None => return,
+                Some(why) => why,
+            },
+            Err(error) => format!("the definitions cannot be read: {error}"),
+        };
+        tracing::warn!(why, "not ready");
+        ready.send_replace(Readiness::NotReady(why));
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
+
+/// Cancelled by SIGTERM or Ctrl-C; what is in flight is finished then. A second one ends the process at once.
+fn stop_signal(stopping: CancellationToken) -> anyhow::Result<CancellationToken> {
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
+    let told = stopping.clone();
+    tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            if told.is_cancelled() {
+                tracing::warn!("told to stop a second time: this process ends at once");
+                std::process::exit(130);
+            }
+            tracing::info!("told to stop: what is in flight is finished and recorded");
+            told.cancel();
+        }
+    });
+    Ok(stopping)
+}

@@ -1,0 +1,322 @@
+//! One look at one task: one decision is made, done and recorded.
+//!
+//! Nothing here sleeps or polls. What changes an answer (the task, its children) is watched; a pause asks for another look
+//! only where the world outside of the cluster must be tried again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use kube::runtime::controller::Action;
+use kube::{Resource as _, ResourceExt as _};
+use tokio::sync::watch;
+
+use super::context::Context;
+use super::finish;
+use super::hold::{Blocked, misconfigured, queued, suspended};
+use super::model::PooledModel;
+use super::run::Run;
+use super::store::{KubernetesStore, replace_status};
+use crate::api::CodeGenTask;
+use crate::engine::{Engine, EngineError, Step};
+use crate::ledger::StoreError;
+use crate::pipeline::advance::Outcome;
+use crate::pipeline::budget;
+use crate::pipeline::decide::{Decision, decide};
+use crate::pipeline::progress::{PROGRESS_VERSION, Progress};
+use crate::pipeline::stage::Stage;
+use crate::pipeline::status::{Hold, held};
+use crate::sandbox::KubernetesSandbox;
+
+/// Annotation that asks for another try: any value that was not acted on yet.
+pub const RETRY: &str = "codegen-operator.dev/retry";
+/// Longest pause before what blocks a task is looked at again.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// A look without cause, should a watch have missed something.
+const SAFETY_NET: Duration = Duration::from_mins(5);
+
+/// A look that could not be finished; what is recorded is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum ReconcileError {
+    /// The task cannot go on for now; its status says why.
+    #[error(transparent)]
+    Blocked(#[from] Blocked),
+    /// A step failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A write or a read failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Looks at a task, and does what is next.
+pub async fn reconcile(object: Arc<CodeGenTask>, context: Arc<Context>) -> Result<Action, ReconcileError> {
+    let uid = object.uid().unwrap_or_default();
+    if object.meta().deletion_timestamp.is_some() {
+        context.forget(&uid);
+        return Ok(Action::await_change());
+    }
+    // What was written last is not back yet: the watch brings it.
+    if context.is_stale(&uid, &object) {
+        return Ok(Action::await_change());
+    }
+    let look = Look {
+        object: (*object).clone(),
+        context: &context,
+        uid,
+    };
+    match Box::pin(look.act()).await {
+        Err(ReconcileError::Blocked(Blocked(hold))) => look.hold(&hold).await,
+        Err(error) if is_conflict(&error) => Ok(Action::await_change()),
+        other => other,
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the controller calls it this way")]
+/// What to do after a look that failed: it is repeated, later each time.
+pub fn retry_later(object: Arc<CodeGenTask>, error: &ReconcileError, context: Arc<Context>) -> Action {
+    tracing::warn!(
+        namespace = object.namespace().unwrap_or_default(),
+        task = object.name_any(),
+        error = with_causes(error),
+        "a step could not be taken and is tried again"
+    );
+    Action::requeue(context.pause(&object.uid().unwrap_or_default()))
+}
+
+fn is_conflict(error: &ReconcileError) -> bool {
+    matches!(
+        error,
+        ReconcileError::Store(StoreError::Conflict { .. })
+            | ReconcileError::Engine(EngineError::Store(StoreError::Conflict { .. }))
+    )
+}
+
+fn with_causes(error: &dyn std::error::Error) -> String {
+    std::iter::successors(error.source(), |cause| cause.source())
+        .fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
+/// One look at one task.
+struct Look<'a> {
+    object: CodeGenTask,
+    context: &'a Context,
+    uid: String,
+}
+
+impl Look<'_> {
+    async fn act(&self) -> Result<Action, ReconcileError> {
+        if self.is_of_a_newer_version() {
+            return Ok(Action::await_change());
+        }
+        if self.has_ended() {
+            return finish::look_after(&self.object, self.context).await;
+        }
+        if self.object.spec.suspend == Some(true) {
+            self.context.leave(&self.uid);
+            return self.hold(&suspended()).await;
+        }
+        if let Some(limit) = self.context.admit(&self.object) {
+            return self.hold(&queued(limit)).await;
+        }
+        let Some(run) = Run::present(self.context, &self.object).await? else {
+            return self.start().await;
+        };
+        Box::pin(self.step(run)).await
+    }
+
+    /// The status was written by an operator that knows more: hands off.
+    fn is_of_a_newer_version(&self) -> bool {
+        let version = self
+            .object
+            .status
+            .as_ref()
+            .and_then(|status| status.progress_version);
+        let is_newer =
+            version.is_some_and(|version| version > i32::try_from(PROGRESS_VERSION).unwrap_or(i32::MAX));
+        if is_newer {
+            tracing::warn!(
+                namespace = self.object.namespace().unwrap_or_default(),
+                task = self.object.name_any(),
+                "the task was written by a newer operator and is left alone: bring that version back"
+            );
+        }
+        is_newer
+    }
+
+    /// Whether nothing is left to do for this spec.
+    fn has_ended(&self) -> bool {
+        let Some(status) = &self.object.status else {
+            return false;
+        };
+        let is_terminal = [Stage::Succeeded, Stage::Failed]
+            .iter()
+            .any(|stage| status.stage.as_deref() == Some(stage.as_str()));
+        is_terminal
+            && status.observed_generation == self.object.metadata.generation
+            && self.retry_asked().is_none()
+    }
+
+    fn retry_asked(&self) -> Option<&String> {
+        let token = self.object.annotations().get(RETRY)?;
+        let handled = self
+            .object
+            .status
+            .as_ref()
+            .and_then(|status| status.retry_handled.as_ref());
+        (handled != Some(token)).then_some(token)
+    }
+
+    /// Freezes the inputs and records the first progress.
+    async fn start(&self) -> Result<Action, ReconcileError> {
+        let run = Run::start(self.context, &self.object).await?;
+        let progress = Progress::start(run.owner.run.clone(), Timestamp::now());
+        let bytes = serde_json::to_vec(&progress).unwrap_or_default();
+        let mut object = self.object.clone();
+        if object.status.take().is_some_and(|status| status.run.is_some()) {
+            finish::clear_all(&self.context.client, &run).await;
+        }
+        let store = self.store(&run, object);
+        crate::ledger::Store::save(&store, &bytes).await?;
+        self.written(store);
+        Ok(Action::await_change())
+    }
+
+    /// Performs the next step of the run.
+    async fn step(&self, run: Run) -> Result<Action, ReconcileError> {
+        let store = self.store(&run, self.object.clone());
+        let surroundings = run.surroundings(self.context).await?;
+        let files = run.files(self.context).await?;
+        let reader = files.reader(self.context.worker.clone());
+        let model = PooledModel::new(self.context, &run.task);
+        let sandbox = KubernetesSandbox {
+            client: self.context.client.clone(),
+            settings: &self.context.settings,
+            task: &run.task,
+            owner: &run.owner,
+            inputs: &run.snapshot.inputs,
+            registries: &self.context.registries,
+        };
+        let observer = self.context.observer(&self.object);
+        let (in_call, _) = watch::channel(false);
+        let engine = Engine {
+            task: &run.task,
+            model: &model,
+            store: &store,
+            sandbox: &sandbox,
+            data: &reader,
+            surroundings: &surroundings,
+            observer: &observer,
+            clock: Timestamp::now,
+            in_call: &in_call,
+        };
+        let mut progress = engine.load(&run.owner.run).await?;
+        if let Some(outcome) = self.what_changed(&run, &progress) {
+            engine.apply(progress, outcome).await?;
+            self.written(store);
+            return Ok(Action::await_change());
+        }
+        if progress.stage.is_terminal() {
+            // The spec changed and nothing follows from it: that it was seen is all there is to say.
+            engine.save(&progress).await?;
+            self.written(store);
+            return Ok(Action::await_change());
+        }
+        if asks_the_model(&decide(&run.task, &progress, Timestamp::now())) {
+            if self.context.is_stopping() {
+                return Ok(Action::await_change());
+            }
+            model.prepare().await?;
+        }
+        let came_to;
+        (progress, came_to) = Box::pin(engine.step(progress)).await?;
+        self.context.calm(&self.uid);
+        let action = match came_to {
+            Step::Advanced | Step::Finished => Action::await_change(),
+            Step::Waiting(until) => Action::requeue(pause(until)),
+            Step::Pending => {
+                self.clear_hold(&store, &progress).await?;
+                Action::requeue(SAFETY_NET)
+            }
+            Step::Queued(why) => {
+                self.written(store);
+                return self.hold(&queued(why)).await;
+            }
+        };
+        self.written(store);
+        Ok(action)
+    }
+
+    /// What somebody asked for since the last step.
+    fn what_changed(&self, run: &Run, progress: &Progress) -> Option<Outcome> {
+        let status = self.object.status.as_ref()?;
+        let is_new_spec = status.observed_generation != self.object.metadata.generation;
+        let retry = self.retry_asked().is_some();
+        if progress.waiting.is_some() && (is_new_spec || retry) {
+            return Some(Outcome::Resumed);
+        }
+        let can_go_on = progress.stopped_in.is_some() && budget::has_room_again(&run.task, progress);
+        ((is_new_spec || retry) && can_go_on).then_some(Outcome::LimitRaised)
+    }
+
+    fn store<'a>(&self, run: &'a Run, object: CodeGenTask) -> KubernetesStore<'a> {
+        let documents = self.context.documents(&self.uid, &run.owner.run);
+        KubernetesStore::new(self.context.client.clone(), run, documents, object)
+    }
+
+    /// A child that was queued runs now.
+    async fn clear_hold(
+        &self,
+        store: &KubernetesStore<'_>,
+        progress: &Progress,
+    ) -> Result<(), ReconcileError> {
+        let reason = self
+            .object
+            .status
+            .as_ref()
+            .and_then(|status| status.reason.as_deref());
+        if reason == Some(crate::api::conditions::reason::QUEUED) {
+            let bytes = serde_json::to_vec(progress).unwrap_or_default();
+            crate::ledger::Store::save(store, &bytes).await?;
+        }
+        Ok(())
+    }
+
+    /// Remembers which version was written, so that no older one is acted on.
+    fn written(&self, store: KubernetesStore<'_>) {
+        self.context.wrote(&self.uid, &store.into_object());
+    }
+
+    /// Says in the status what holds the task, unless it says so already.
+    async fn hold(&self, hold: &Hold) -> Result<Action, ReconcileError> {
+        let before = self.object.status.clone().unwrap_or_default();
+        let says_so = before.reason.as_deref() == Some(hold.reason)
+            && before.message.as_deref() == Some(&hold.message)
+            && before.observed_generation == self.object.metadata.generation;
+        if !says_so {
+            let mut object = self.object.clone();
+            object.status = Some(held(before, object.metadata.generation, hold, Timestamp::now()));
+            self.context
+                .wrote(&self.uid, &replace_status(&self.context.client, &object).await?);
+            self.context.held(&self.object, hold);
+        }
+        Ok(match hold.reason {
+            crate::api::conditions::reason::SUSPENDED => Action::await_change(),
+            _ => Action::requeue(self.context.pause(&self.uid).min(LONGEST_PAUSE)),
+        })
+    }
+}
+
+const fn asks_the_model(decision: &Decision) -> bool {
+    matches!(decision, Decision::Call(_) | Decision::CallBesideBuild(_))
+}
+
+fn pause(until: Timestamp) -> Duration {
+    Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default()
+}
+
+/// The faults of a spec as one message.
+pub(super) fn unresolved(faults: &[crate::pipeline::task::ResolveError]) -> Blocked {
+    let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    misconfigured(lines.join("; "))
+}

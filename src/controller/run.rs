@@ -1,0 +1,209 @@
+//! The present run of a task: its frozen inputs, and the task with every question answered.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::{Api, Resource as _, ResourceExt as _};
+use tempfile::TempDir;
+
+use super::context::Context;
+use super::credentials;
+use super::hold::{Blocked, misconfigured, unreachable};
+use super::reconcile::{RETRY, ReconcileError, unresolved};
+use super::snapshot::{self, Snapshot, decides};
+use super::sources;
+use crate::api::agent::CodeGenAgentSpec;
+use crate::api::status::SnapshotStatus;
+use crate::api::{CodeGenAgent, CodeGenTask};
+use crate::data::worker::Client as Worker;
+use crate::engine::Surroundings;
+use crate::engine::reader::WorkerReader;
+use crate::ledger::StoreError;
+use crate::pipeline::redact::Redactor;
+use crate::pipeline::stage::Stage;
+use crate::pipeline::task::{FrozenFiles, Task, resolve};
+use crate::sandbox::kubernetes::{MountedInput, Owner};
+
+/// A run.
+pub struct Run {
+    /// The task without open questions.
+    pub task: Task,
+    /// Whose children its objects are.
+    pub owner: Owner,
+    /// Its inputs.
+    pub snapshot: Arc<Snapshot>,
+    /// Where these lie.
+    pub snapshot_status: SnapshotStatus,
+    /// Generation of the spec that is acted on.
+    pub generation: Option<i64>,
+    /// Which wish for another try is acted on.
+    pub retry: Option<String>,
+    stage: Option<String>,
+}
+
+/// Samples as files for as long as they are read.
+pub struct Files {
+    paths: BTreeMap<String, PathBuf>,
+    _folder: Option<TempDir>,
+}
+
+impl Run {
+    /// The run that the status names, if the spec still asks for it.
+    pub async fn present(context: &Context, object: &CodeGenTask) -> Result<Option<Self>, ReconcileError> {
+        let Some(status) = &object.status else {
+            return Ok(None);
+        };
+        let (Some(run), Some(place)) = (&status.run, &status.snapshot) else {
+            return Ok(None);
+        };
+        let attempt = status.attempt.unwrap_or_default();
+        let owner = owner(object, run.clone(), u32::try_from(attempt).unwrap_or_default());
+        let Some(snapshot) = context.snapshot(&owner, &place.name).await? else {
+            return Err(StoreError::Damaged {
+                name: format!("Secret {}/{}", owner.namespace, place.name),
+                detail: "the snapshot of the run is gone".to_owned(),
+            }
+            .into());
+        };
+        if snapshot.decides != decides(&object.spec) {
+            return Ok(None);
+        }
+        let task = resolved(object, snapshot.agent.as_ref(), snapshot.files.clone())?;
+        Ok(Some(Self {
+            task,
+            owner,
+            snapshot,
+            snapshot_status: place.clone(),
+            generation: object.metadata.generation,
+            retry: object.annotations().get(RETRY).cloned(),
+            stage: status.stage.clone(),
+        }))
+    }
+
+    /// A new run: everything that the task refers to is read and frozen.
+    pub async fn start(context: &Context, object: &CodeGenTask) -> Result<Self, ReconcileError> {
+        let agent = agent(context, object).await?;
+        let sources = sources::read(&context.client, object).await?;
+        let task = resolved(object, agent.as_ref(), sources.files.clone())?;
+        let owner = owner(object, task.decisive_hash(), 0);
+        let decides = decides(&object.spec);
+        let (snapshot, name, sha256) =
+            snapshot::create(&context.client, &owner, agent, decides, sources).await?;
+        let snapshot = context.remember_snapshot(&owner, &name, snapshot);
+        Ok(Self {
+            task,
+            owner,
+            snapshot,
+            snapshot_status: SnapshotStatus { name, sha256 },
+            generation: object.metadata.generation,
+            retry: object.annotations().get(RETRY).cloned(),
+            stage: None,
+        })
+    }
+
+    /// What the cluster adds to the task.
+    pub async fn surroundings(&self, context: &Context) -> Result<Surroundings, ReconcileError> {
+        let secret_env = credentials::sandbox_variables(&context.client, &self.task).await?;
+        let acceptance_tests = match &self.snapshot.acceptance_tests {
+            Some(file) => {
+                let bytes = snapshot::content(&context.client, &self.owner, file).await?;
+                Some(String::from_utf8(bytes).map_err(|_| {
+                    misconfigured("spec.acceptanceTests is not UTF-8 text: give Python source".to_owned())
+                })?)
+            }
+            None => None,
+        };
+        Ok(Surroundings {
+            // A sandbox finds inputs by their names.
+            sources: self
+                .snapshot
+                .inputs
+                .keys()
+                .map(|name| (name.clone(), name.clone()))
+                .collect(),
+            acceptance_tests,
+            redactor: Redactor::new(secret_env.iter()),
+            secret_env,
+            seed: self.snapshot.seed.clone(),
+        })
+    }
+
+    /// The samples as files, where the next step reads them.
+    pub async fn files(&self, context: &Context) -> Result<Files, ReconcileError> {
+        let mut paths = BTreeMap::new();
+        if self.stage.as_deref() != Some(Stage::ReadingSamples.as_str()) {
+            return Ok(Files { paths, _folder: None });
+        }
+        let io = |error: std::io::Error| StoreError::Io {
+            action: "write a sample into",
+            path: std::env::temp_dir(),
+            source: error,
+        };
+        let folder = tempfile::tempdir().map_err(io)?;
+        for sample in &self.task.samples {
+            if let Some(MountedInput::Secrets(files)) = self.snapshot.inputs.get(&sample.name)
+                && let Some(file) = files.first()
+            {
+                let bytes = snapshot::content(&context.client, &self.owner, file).await?;
+                let path = folder.path().join(&sample.name);
+                tokio::fs::write(&path, bytes).await.map_err(io)?;
+                paths.insert(sample.name.clone(), path);
+            }
+        }
+        Ok(Files {
+            paths,
+            _folder: Some(folder),
+        })
+    }
+}
+
+impl Files {
+    /// Reads them through `client`.
+    #[must_use]
+    pub fn reader(&self, client: Worker) -> WorkerReader {
+        WorkerReader {
+            client,
+            sources: self.paths.clone(),
+        }
+    }
+}
+
+fn resolved(
+    object: &CodeGenTask,
+    agent: Option<&CodeGenAgentSpec>,
+    files: FrozenFiles,
+) -> Result<Task, Blocked> {
+    let agent = agent.map(|spec| CodeGenAgent::new("", spec.clone()));
+    resolve(object, agent.as_ref(), files).map_err(|faults| unresolved(&faults))
+}
+
+async fn agent(context: &Context, object: &CodeGenTask) -> Result<Option<CodeGenAgentSpec>, Blocked> {
+    let Some(reference) = &object.spec.agent_ref else {
+        return Ok(None);
+    };
+    let namespace = object.namespace().unwrap_or_default();
+    let name = &reference.name;
+    let agents: Api<CodeGenAgent> = Api::namespaced(context.client.clone(), &namespace);
+    let found = agents.get_opt(name).await;
+    match found.map_err(|error| unreachable(&format!("read the CodeGenAgent {namespace}/{name}"), &error))? {
+        Some(agent) => Ok(Some(agent.spec)),
+        None => Err(misconfigured(format!(
+            "spec.agentRef refers to the CodeGenAgent {namespace}/{name}, which is not there: create it, or correct the name"
+        ))),
+    }
+}
+
+fn owner(object: &CodeGenTask, run: String, attempt: u32) -> Owner {
+    Owner {
+        namespace: object.namespace().unwrap_or_default(),
+        name: object.name_any(),
+        uid: object.uid().unwrap_or_default(),
+        run,
+        attempt,
+        reference: object
+            .controller_owner_ref(&())
+            .unwrap_or_else(OwnerReference::default),
+    }
+}

@@ -1,0 +1,221 @@
+//! What a task leaves: program, suite, outputs, conversation, each under its path, and how the status refers to them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::EngineError;
+use super::damaged;
+use super::run::RunRecord;
+use crate::api::status::ArtifactRef;
+use crate::api::values::{FileFormat, Output};
+use crate::data::profile::SampleProfile;
+use crate::data::schema::infer_all;
+use crate::data::schema::pandera::to_pandera;
+use crate::ledger::{Entry, Ledger, Store};
+use crate::pipeline::checks::ColumnCheck;
+use crate::pipeline::digest::sha256_hex;
+use crate::pipeline::progress::{Document, Progress};
+use crate::pipeline::sandbox::{OutputContent, OutputReport, PhaseReport};
+use crate::pipeline::task::Task;
+
+/// Path of the program.
+pub const SOLUTION: &str = "solution.py";
+/// Path of the suite.
+pub const TESTS: &str = "test_solution.py";
+/// Folder of what the program wrote on the samples.
+pub const OUTPUTS: &str = "outputs";
+
+/// Everything that a task leaves.
+#[derive(Clone, Debug, Default)]
+pub struct Results {
+    /// Files by path.
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// What the status says of them.
+    pub artifacts: Vec<ArtifactRef>,
+    /// Outputs on the samples: name and value, of files and folders their size.
+    pub outputs: Vec<(String, String)>,
+}
+
+/// Collects the results of a task that has ended, or waits. `entries` are its calls.
+pub async fn collect<S: Store>(
+    task: &Task,
+    progress: &Progress,
+    store: &S,
+    entries: &[Entry],
+) -> Result<Results, EngineError> {
+    let documents = &progress.documents;
+    let mut files = BTreeMap::new();
+    let mut artifacts = Vec::new();
+    let mut keep = |artifact: &str, path: &str, bytes: Vec<u8>| {
+        artifacts.push(ArtifactRef {
+            name: artifact.to_owned(),
+            sha256: sha256_hex(&bytes),
+            bytes: i64::try_from(bytes.len()).unwrap_or(i64::MAX),
+        });
+        files.insert(path.to_owned(), bytes);
+    };
+    let parts = [
+        ("solution", SOLUTION, &documents.solution),
+        ("tests", TESTS, &documents.tests),
+        ("data-context", "data-context.txt", &documents.context),
+        ("constraints", "constraints.json", &documents.checks),
+    ];
+    for (artifact, path, document) in parts {
+        if let Some(bytes) = read(store, document.as_ref())
+            .await?
+            .filter(|bytes| !bytes.is_empty())
+        {
+            keep(artifact, path, bytes);
+        }
+    }
+    if let Some(bytes) = read(store, documents.profiles.as_ref()).await?
+        && let Some(code) = schemas(&bytes, read(store, documents.checks.as_ref()).await?.as_deref())
+    {
+        keep("schemas", "schemas.py", code.into_bytes());
+    }
+    let record = run_record(store, progress).await?;
+    if let Some(record) = &record {
+        keep("test-output", "test-output.txt", test_output(record).into_bytes());
+    }
+    keep(
+        "conversation",
+        "conversation.jsonl",
+        conversation(store, entries).await?,
+    );
+    for output in record.iter().flat_map(RunRecord::outputs) {
+        publish_output(output, &task.outputs, &mut files);
+    }
+    artifacts.push(samples_artifact(task));
+    let outputs = record.map(|record| record.findings.values).unwrap_or_default();
+    Ok(Results {
+        files,
+        artifacts,
+        outputs,
+    })
+}
+
+async fn read<S: Store>(store: &S, document: Option<&Document>) -> Result<Option<Vec<u8>>, EngineError> {
+    match document {
+        Some(document) => Ok(store.read(&document.name).await?),
+        None => Ok(None),
+    }
+}
+
+async fn run_record<S: Store>(store: &S, progress: &Progress) -> Result<Option<RunRecord>, EngineError> {
+    let document = progress.documents.run.as_ref();
+    let Some(bytes) = read(store, document).await? else {
+        return Ok(None);
+    };
+    serde_json::from_slice(&bytes)
+        .map(Some)
+        .map_err(|error| damaged("the record of the last run", &error.to_string()))
+}
+
+/// The schemas of the samples with the constraints on their columns, as Python.
+fn schemas(profiles: &[u8], checks: Option<&[u8]>) -> Option<String> {
+    let profiles: Vec<SampleProfile> = serde_json::from_slice(profiles).ok()?;
+    let checks: Vec<ColumnCheck> = checks.map_or_else(Vec::new, |bytes| {
+        serde_json::from_slice(bytes).unwrap_or_default()
+    });
+    let schemas: Vec<_> = profiles
+        .iter()
+        .flat_map(|profile| infer_all(profile, &checks))
+        .collect();
+    (!schemas.is_empty()).then(|| to_pandera(&schemas, &checks))
+}
+
+/// One line a message, in order (S22).
+async fn conversation<S: Store>(store: &S, entries: &[Entry]) -> Result<Vec<u8>, EngineError> {
+    let messages = Ledger::new(store).conversation(entries).await?;
+    let mut lines = Vec::new();
+    for message in messages {
+        // Plain data with string keys: writing it to memory cannot fail.
+        lines.extend(serde_json::to_vec(&message).unwrap_or_default());
+        lines.push(b'\n');
+    }
+    Ok(lines)
+}
+
+fn samples_artifact(task: &Task) -> ArtifactRef {
+    let lines: String = task.samples.iter().fold(String::new(), |mut text, sample| {
+        let _ = writeln!(text, "{}  {}", sample.sha256, sample.file_name);
+        text
+    });
+    let bytes: u64 = task.samples.iter().map(|sample| sample.bytes).sum();
+    ArtifactRef {
+        name: "samples".into(),
+        sha256: sha256_hex(lines.as_bytes()),
+        bytes: i64::try_from(bytes).unwrap_or(i64::MAX),
+    }
+}
+
+/// What the phases printed, and the text of every failure.
+fn test_output(record: &RunRecord) -> String {
+    let mut text = format!("attempt {}: {}\n", record.attempt, record.verdict.summary());
+    for phase in &record.report.phases {
+        let _ = write!(
+            text,
+            "\n== {:?}: {:?} after {:.2} s\n",
+            phase.name, phase.end, phase.seconds
+        );
+        write_phase(&mut text, phase);
+    }
+    text
+}
+
+fn write_phase(text: &mut String, phase: &PhaseReport) {
+    for result in phase.tests.iter().flat_map(|tests| &tests.results) {
+        let _ = writeln!(text, "{:?} {}", result.outcome, result.id);
+        if let Some(failure) = &result.failure {
+            let _ = writeln!(text, "{}", failure.text.trim_end());
+        }
+    }
+    for failure in phase.tests.iter().flat_map(|tests| &tests.collection_errors) {
+        let _ = writeln!(text, "cannot collect {}\n{}", failure.id, failure.text.trim_end());
+    }
+    for (name, output) in [("stdout", &phase.stdout), ("stderr", &phase.stderr)] {
+        if !output.trim().is_empty() {
+            let _ = writeln!(text, "-- {name}\n{}", output.trim_end());
+        }
+    }
+}
+
+/// An output under `outputs/`, a file with the ending of its format.
+fn publish_output(output: &OutputReport, declared: &[Output], files: &mut BTreeMap<String, Vec<u8>>) {
+    let format = declared
+        .iter()
+        .find(|one| one.name == output.name)
+        .and_then(|one| one.format);
+    let base = format!("{OUTPUTS}/{}{}", output.name, format.map_or("", ending));
+    match &output.content {
+        OutputContent::File(text) => {
+            if let Ok(bytes) = STANDARD.decode(text) {
+                files.insert(base, bytes);
+            }
+        }
+        OutputContent::Dir(entries) => {
+            for (path, text) in entries {
+                if let Ok(bytes) = STANDARD.decode(text) {
+                    files.insert(format!("{base}/{path}"), bytes);
+                }
+            }
+        }
+        OutputContent::Missing | OutputContent::TooLarge(_) | OutputContent::NotAFile(_) => {}
+    }
+}
+
+const fn ending(format: FileFormat) -> &'static str {
+    match format {
+        FileFormat::CSV => ".csv",
+        FileFormat::TSV => ".tsv",
+        FileFormat::JSON => ".json",
+        FileFormat::JSONLines => ".jsonl",
+        FileFormat::Parquet => ".parquet",
+        FileFormat::Excel => ".xlsx",
+        FileFormat::Text => ".txt",
+        FileFormat::Binary => ".bin",
+    }
+}

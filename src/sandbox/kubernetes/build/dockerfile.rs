@@ -1,0 +1,244 @@
+//! The Dockerfile: a base, apt packages, pip packages in a virtual environment. Text only.
+
+use std::fmt::Write as _;
+
+use crate::pipeline::python::requirement::{Requirement, system_package};
+use crate::pipeline::sandbox::Packages;
+use crate::sandbox::{PackageProblem, PackageProblemKind, SandboxError};
+
+/// Where the environment lies in the image; its `bin` comes first on `PATH`.
+pub(super) const ENVIRONMENT: &str = "/opt/codegen";
+/// Where the files of a build lie while it runs: this Dockerfile, certificate authorities.
+pub(super) const FILES: &str = "/build";
+/// The authorities of package indexes, below [`FILES`].
+pub(super) const INDEX_AUTHORITIES: &str = "index-authorities.pem";
+/// Where the build leaves its results: a volume, so no part of the image.
+pub(super) const RESULTS: &str = "/out";
+/// What was installed, below [`RESULTS`].
+pub(super) const INSTALLED: &str = "installed.json";
+
+/// `PATH` of a base image that sets none.
+const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Prints the interpreter's version and what is installed, for `push-layout`.
+const LIST: &str = "import importlib.metadata as m, json, platform; \
+print(json.dumps({\"python\": platform.python_version(), \
+\"packages\": sorted({d.name + \"==\" + d.version for d in m.distributions()}, key=str.lower)}))";
+
+/// What an image is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Recipe<'a> {
+    /// Base image by digest.
+    pub base: &'a str,
+    /// What is installed.
+    pub packages: &'a Packages,
+    /// Package index.
+    pub index_url: Option<&'a str>,
+    /// Whether the index's authorities lie among the files of the build.
+    pub has_index_authorities: bool,
+    /// Names of the variables that the operator's settings give to the build.
+    pub variables: Vec<&'a str>,
+    /// Whether layers come from a cache: then what is installed is listed in a step of its own, which no cache answers.
+    pub cached: Option<&'a str>,
+}
+
+/// Refuses what is no name of a package: nothing else may reach a Dockerfile or an installer.
+pub(super) fn check(packages: &Packages) -> Result<(), SandboxError> {
+    let refuse = |manager: &'static str, name: &str, reason: String| {
+        SandboxError::Packages(PackageProblem {
+            manager,
+            names: vec![name.to_owned()],
+            kind: PackageProblemKind::InvalidName,
+            detail: reason,
+        })
+    };
+    for requirement in &packages.pip {
+        Requirement::parse(requirement).map_err(|fault| refuse("pip", requirement, fault.to_string()))?;
+    }
+    for package in &packages.apt {
+        let (name, version) = package.split_once('=').unwrap_or((package, "1"));
+        let is_version = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '+' | ':' | '~' | '-');
+        if version.is_empty() || !version.chars().all(is_version) {
+            return Err(refuse(
+                "apt",
+                package,
+                "its version has characters that no version has".to_owned(),
+            ));
+        }
+        if let Err(fault) = system_package(name) {
+            return Err(refuse("apt", package, fault.to_string()));
+        }
+    }
+    Ok(())
+}
+
+impl Recipe<'_> {
+    /// The text. Every package must have passed [`check`].
+    pub fn dockerfile(&self) -> String {
+        let mut text = format!("FROM {}\nUSER 0\n", self.base);
+        for name in &self.variables {
+            let _ = writeln!(text, "ARG {name}");
+        }
+        if !self.packages.apt.is_empty() {
+            let _ = writeln!(text, "RUN {}", self.apt());
+        }
+        let list = format!(
+            "{ENVIRONMENT}/bin/python3 -I -c {} > {RESULTS}/{INSTALLED}",
+            quoted(LIST)
+        );
+        match self.cached {
+            None => {
+                let _ = writeln!(text, "RUN {} && {list}", self.pip());
+            }
+            Some(build) => {
+                let _ = writeln!(text, "RUN {}\nRUN : {} && {list}", self.pip(), quoted(build));
+            }
+        }
+        let _ = writeln!(text, "ENV PATH={ENVIRONMENT}/bin:${{PATH:-{DEFAULT_PATH}}}");
+        text
+    }
+
+    fn apt(&self) -> String {
+        let authorities = if self.has_index_authorities {
+            format!(" -o Acquire::https::CAInfo={FILES}/{INDEX_AUTHORITIES}")
+        } else {
+            String::new()
+        };
+        let names: Vec<String> = self.packages.apt.iter().map(|name| quoted(name)).collect();
+        format!(
+            "apt-get update{authorities} && \
+             DEBIAN_FRONTEND=noninteractive apt-get install{authorities} -y --no-install-recommends -- {} && \
+             rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/apt /var/log/dpkg.log",
+            names.join(" ")
+        )
+    }
+
+    /// Wheels alone, as locally: what is built from source runs code of its own choice and wants compilers.
+    fn pip(&self) -> String {
+        let mut options = String::new();
+        if self.has_index_authorities {
+            let _ = write!(options, " --cert {FILES}/{INDEX_AUTHORITIES}");
+        }
+        if let Some(index) = self.index_url {
+            let _ = write!(options, " --index-url {}", quoted(index));
+            // Whoever names an index without TLS has decided to trust it; pip wants to hear it.
+            if let Some(host) = index.strip_prefix("http://").and_then(host) {
+                let _ = write!(options, " --trusted-host {}", quoted(host));
+            }
+        }
+        // After `--`, nothing is an option.
+        let names: Vec<String> = self.packages.pip.iter().map(|name| quoted(name)).collect();
+        format!(
+            "python3 -m venv --without-pip {ENVIRONMENT} && \
+             PYTHONDONTWRITEBYTECODE=1 python3 -m pip --python {ENVIRONMENT}/bin/python3 install --no-input --no-cache-dir \
+             --disable-pip-version-check --progress-bar off --retries 5 --only-binary :all:{options} -- {}",
+            names.join(" ")
+        )
+    }
+}
+
+fn host(address: &str) -> Option<&str> {
+    let authority = address.split('/').next()?;
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    (!host.is_empty()).then_some(host)
+}
+
+/// As one word of a shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn packages(pip: &[&str], apt: &[&str]) -> Packages {
+        let owned = |list: &[&str]| list.iter().map(ToString::to_string).collect();
+        Packages {
+            pip: owned(pip),
+            apt: owned(apt),
+        }
+    }
+
+    fn recipe(packages: &Packages) -> Recipe<'_> {
+        Recipe {
+            base: "registry.example/python@sha256:11",
+            packages,
+            index_url: None,
+            has_index_authorities: false,
+            variables: vec![],
+            cached: None,
+        }
+    }
+
+    #[test]
+    fn pip_packages_alone() {
+        let packages = packages(&["pandas<3,>=2", "pytest"], &[]);
+        insta::assert_snapshot!(recipe(&packages).dockerfile());
+    }
+
+    #[test]
+    fn everything_that_settings_and_tasks_can_ask_for() {
+        let packages = packages(&["pytest"], &["libgomp1", "tesseract-ocr=5.3.0-2"]);
+        let recipe = Recipe {
+            index_url: Some("http://reader:secret@index.example:8080/it's/simple"),
+            has_index_authorities: true,
+            variables: vec!["HTTPS_PROXY", "PIP_DEFAULT_TIMEOUT"],
+            cached: Some("build-3f2a"),
+            ..recipe(&packages)
+        };
+        insta::assert_snapshot!(recipe.dockerfile());
+    }
+
+    #[rstest]
+    #[case::option("--index-url=http://evil", "")]
+    #[case::address("git+https://example.com/x", "")]
+    #[case::line_break("six\nRUN evil", "")]
+    #[case::shell("six'; evil '", "")]
+    #[case::marker("six; python_version < '3'", "")]
+    #[case::path("./six", "")]
+    #[case::apt_option("", "--allow-unauthenticated")]
+    #[case::apt_removal("", "bash-")]
+    #[case::apt_shell("", "x;evil")]
+    #[case::apt_version("", "libgomp1=1$(evil)")]
+    fn what_is_no_name_of_a_package_is_refused(#[case] pip: &str, #[case] apt: &str) {
+        let list = |name: &str| {
+            if name.is_empty() {
+                vec![]
+            } else {
+                vec![name.to_owned()]
+            }
+        };
+        let packages = Packages {
+            pip: list(pip),
+            apt: list(apt),
+        };
+        let Err(SandboxError::Packages(problem)) = check(&packages) else {
+            panic!("{packages:?} was taken");
+        };
+        assert_eq!(problem.kind, PackageProblemKind::InvalidName);
+        assert_eq!(
+            problem.names,
+            [pip, apt]
+                .into_iter()
+                .filter(|n| !n.is_empty())
+                .collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn names_with_versions_and_extras_are_taken() {
+        check(&packages(
+            &[
+                "pandas",
+                "requests[socks]<3,>=2.31",
+                "numpy~=2.0",
+                "ruamel.yaml==0.18.*",
+            ],
+            &["libgomp1", "g++", "tesseract-ocr=5.3.0-2", "libstdc++6"],
+        ))
+        .unwrap();
+    }
+}

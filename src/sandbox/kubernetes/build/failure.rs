@@ -1,0 +1,208 @@
+//! What a failed build means: a package that cannot be had, something to change, or bad luck. No request is made here.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::state::Failure;
+use crate::pipeline::stage::Category;
+use crate::sandbox::packages::{classify, without_credentials};
+use crate::sandbox::{PackageProblem, PackageProblemKind, SandboxError};
+
+/// How much of the builder's log a message carries, characters.
+const DETAIL: usize = 400;
+/// How much of the log a package problem carries, bytes.
+const PACKAGE_DETAIL: usize = 2048;
+
+/// The build that failed.
+#[derive(Clone, Debug)]
+pub(super) struct Failed<'a> {
+    /// `Job team-a/build-7d0c1`.
+    pub child: String,
+    /// The base image.
+    pub base: &'a str,
+    /// Where the image goes.
+    pub reference: &'a str,
+    /// Builds of this image that were lost before.
+    pub repeat: u32,
+    /// Field and Secret that hold the credentials of the push.
+    pub push_credentials: &'a str,
+}
+
+impl Failed<'_> {
+    /// The error. `log` is the end of what the builder printed, where that is what tells.
+    pub fn error(&self, failure: Failure, log: &str) -> SandboxError {
+        match failure {
+            Failure::Builder => self.of_log(log),
+            Failure::OutOfMemory => self.once_more(
+                "it ran out of memory",
+                "raise build.resources.limits.memory of the operator",
+            ),
+            Failure::Deadline => self.once_more(
+                "it ran out of time",
+                "raise build.deadlineSeconds of the operator, or look at its log for what takes so long",
+            ),
+            Failure::Lost(reason) => self.lost(&reason),
+            Failure::Refused(reason, remedy) => self.refused(reason, remedy),
+            Failure::Push(Category::Configuration, message) => SandboxError::Refused {
+                object: format!("image {}", self.reference),
+                reason: message,
+                remedy: format!("change {}", self.push_credentials),
+            },
+            Failure::Push(_, message) => self.lost(&message),
+        }
+    }
+
+    fn of_log(&self, log: &str) -> SandboxError {
+        if let Some(problem) = apt_problem(log) {
+            return SandboxError::Packages(problem);
+        }
+        if let Some((reason, remedy)) = misconfigured(log) {
+            return self.refused(reason, remedy.replace("{base}", self.base));
+        }
+        if OUT_OF_MEMORY.iter().any(|sign| log.contains(sign)) {
+            return self.error(Failure::OutOfMemory, "");
+        }
+        if BAD_LUCK.iter().any(|sign| log.contains(sign)) {
+            return self.lost(&last_words(log));
+        }
+        match classify(log) {
+            SandboxError::Packages(problem) if problem.kind == PackageProblemKind::Other => {
+                self.once_more(&last_words(log), "read the log of its container `build`")
+            }
+            problem @ SandboxError::Packages(_) => problem,
+            other => self.lost(&other.to_string()),
+        }
+    }
+
+    /// The first time bad luck; the second time something to change.
+    fn once_more(&self, reason: &str, remedy: &str) -> SandboxError {
+        if self.repeat == 0 {
+            self.lost(reason)
+        } else {
+            self.refused(format!("{reason}, for the second time"), remedy)
+        }
+    }
+
+    fn lost(&self, reason: &str) -> SandboxError {
+        SandboxError::Lost {
+            child: self.child.clone(),
+            reason: reason.to_owned(),
+        }
+    }
+
+    fn refused(&self, reason: String, remedy: impl Into<String>) -> SandboxError {
+        SandboxError::Refused {
+            object: self.child.clone(),
+            reason,
+            remedy: remedy.into(),
+        }
+    }
+}
+
+/// Signs of an installer that was killed for its memory while the builder lived on.
+const OUT_OF_MEMORY: [&str; 3] = ["signal: killed", "exit status 137", "MemoryError"];
+
+/// Signs of a network or mirror that fails for now.
+const BAD_LUCK: [&str; 6] = [
+    "Temporary failure resolving",
+    "i/o timeout",
+    "TLS handshake timeout",
+    "Hash Sum mismatch",
+    "TOOMANYREQUESTS",
+    "E: Failed to fetch",
+];
+
+#[expect(
+    clippy::expect_used,
+    reason = "the patterns are constants; a test uses each of them"
+)]
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("a valid pattern")
+}
+
+/// What apt says of a package, and what that means.
+static APT: LazyLock<[(Regex, PackageProblemKind); 4]> = LazyLock::new(|| {
+    use PackageProblemKind::{Conflict, NoSuchVersion, NotFound};
+    [
+        (r"E: Unable to locate package (\S+)", NotFound),
+        (r"E: Package '([^']+)' has no installation candidate", NotFound),
+        (r"E: Version '[^']*' for '([^']+)' was not found", NoSuchVersion),
+        (r"(?m)^ (\S+) : (?:Depends|Conflicts|Breaks): ", Conflict),
+    ]
+    .map(|(text, kind)| (pattern(text), kind))
+});
+
+fn apt_problem(log: &str) -> Option<PackageProblem> {
+    let (kind, names) = APT.iter().find_map(|(rule, kind)| {
+        let mut names: Vec<String> = rule.captures_iter(log).map(|found| found[1].to_owned()).collect();
+        names.sort();
+        names.dedup();
+        (!names.is_empty()).then_some((*kind, names))
+    })?;
+    let start = log.ceil_char_boundary(log.len().saturating_sub(PACKAGE_DETAIL));
+    Some(PackageProblem {
+        manager: "apt",
+        names,
+        kind,
+        detail: without_credentials(&log[start..]),
+    })
+}
+
+/// What only a person can mend: the line that says so, and what to change.
+static MISCONFIGURED: LazyLock<[(Regex, &str); 8]> = LazyLock::new(|| {
+    [
+        (
+            r"(?:retrieving image|error building image|unable to complete operation).*(?:UNAUTHORIZED|DENIED|401|403|no basic auth).*",
+            "give image.pullSecretRef a Secret that may pull {base}",
+        ),
+        (
+            r"(?:retrieving image|error building image|unable to complete operation).*(?:MANIFEST_UNKNOWN|NAME_UNKNOWN).*",
+            "check image.base: {base} is not there",
+        ),
+        (
+            r"(?:retrieving image|error building image|unable to complete operation).*no such host.*",
+            "check image.base: no address is known for the registry of {base}",
+        ),
+        (
+            r"(?:retrieving image|error building image|unable to complete operation).*(?:x509|server gave HTTP response to HTTPS).*",
+            "set registries.authorities or registries.insecure of the operator for the registry of {base}",
+        ),
+        (
+            r".*(?:certificate verify failed|CERTIFICATE_VERIFY_FAILED|Certificate verification failed).*",
+            "set build.indexAuthorities of the operator to the certificate authority of the package index",
+        ),
+        (
+            r".*(?:40[13] (?:Client )?Error|HTTP error 40[13]|40[13]  (?:Unauthorized|Forbidden)).*",
+            "give image.indexURL credentials that the package index takes",
+        ),
+        (
+            r".*(?:Name or service not known|Could not resolve).*",
+            "check image.indexURL, the sources of apt in the base image, and that builds may ask the cluster's DNS",
+        ),
+        (
+            r".*(?:python3: not found|No module named (?:venv|pip)\b|ensurepip is not available|apt-get: not found).*",
+            "take an image.base with python3, venv and pip, and with apt where system packages are wanted",
+        ),
+    ]
+    .map(|(text, remedy)| (pattern(text), remedy))
+});
+
+fn misconfigured(log: &str) -> Option<(String, &'static str)> {
+    MISCONFIGURED.iter().find_map(|(rule, remedy)| {
+        let line = rule.find(log)?.as_str();
+        Some((short(line), *remedy))
+    })
+}
+
+/// The builder's last line that is no progress.
+fn last_words(log: &str) -> String {
+    let line = log.lines().rev().find(|line| !line.trim().is_empty());
+    short(line.unwrap_or("it failed without a word"))
+}
+
+fn short(line: &str) -> String {
+    let line = without_credentials(line.trim());
+    let end = line.floor_char_boundary(DETAIL);
+    line[..end].to_owned()
+}

@@ -1,0 +1,415 @@
+//! The Job that builds an image and pushes it, and the files that it reads. Objects only.
+//!
+//! Two containers, one after the other: Kaniko builds to a folder and holds no credentials (packages that are being installed
+//! run as part of it); `push-layout` holds the credentials and runs nothing of what was built.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::batch::v1::{
+    Job, JobSpec, PodFailurePolicy, PodFailurePolicyOnPodConditionsPattern, PodFailurePolicyRule,
+};
+use k8s_openapi::api::core::v1::{
+    Capabilities, ConfigMap, ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar, KeyToPath,
+    PersistentVolumeClaimVolumeSource, PodSecurityContext, PodSpec, PodTemplateSpec, ResourceRequirements,
+    SeccompProfile, SecretVolumeSource, SecurityContext, Volume, VolumeMount,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+
+use super::dockerfile::{FILES, INDEX_AUTHORITIES, INSTALLED, RESULTS};
+use crate::api::quantity;
+use crate::sandbox::kubernetes::settings::{BuildSettings, Registries};
+
+/// The container that builds.
+pub(super) const BUILD: &str = "build";
+/// The container that pushes.
+pub(super) const PUSH: &str = "push";
+
+/// The authorities of registries, below [`FILES`].
+const REGISTRY_AUTHORITIES: &str = "registry-authorities.pem";
+const DOCKERFILE: &str = "Dockerfile";
+const DOCKER_CONFIG_KEY: &str = ".dockerconfigjson";
+const CREDENTIALS: &str = "/credentials";
+const KANIKO_CREDENTIALS: &str = "/kaniko/.docker";
+const CACHE: &str = "/cache";
+const TERMINATION_LOG: &str = "/dev/termination-log";
+/// Seconds that a Job stays after its end, for whoever wants to read its log.
+const KEPT_SECONDS: i32 = 3600;
+const UNPRIVILEGED: i64 = 65532;
+
+/// What a build's objects follow from.
+#[derive(Clone, Debug)]
+pub(super) struct Plan<'a> {
+    /// Name of the Job, and of its files.
+    pub name: &'a str,
+    /// Where they are made.
+    pub namespace: &'a str,
+    /// Their labels.
+    pub labels: BTreeMap<String, String>,
+    /// Whose children they are.
+    pub owner: OwnerReference,
+    /// Where the image goes: `repository:tag`.
+    pub reference: String,
+    /// Whether it goes there even if the tag is taken.
+    pub replace: bool,
+    /// Host of the base image's registry.
+    pub base_registry: &'a str,
+    /// `amd64`.
+    pub architecture: &'a str,
+    /// Secret that pushes.
+    pub push_secret: Option<&'a str>,
+    /// Secret that pulls the base; what is installed can read it.
+    pub base_secret: Option<&'a str>,
+    /// Builds of this image that were lost.
+    pub repeat: u32,
+    /// The operator's image.
+    pub operator_image: &'a str,
+    /// What the Job reads.
+    pub files: Files,
+    /// How builds are made.
+    pub build: &'a BuildSettings,
+    /// How registries are reached.
+    pub registries: &'a Registries,
+}
+
+/// What a build reads, by content.
+#[derive(Clone, Debug)]
+pub(super) struct Files {
+    /// The Dockerfile.
+    pub dockerfile: String,
+    /// Authorities of registries, PEM.
+    pub registry_authorities: String,
+    /// Authorities of package indexes, PEM.
+    pub index_authorities: String,
+}
+
+impl Files {
+    fn data(&self) -> BTreeMap<String, String> {
+        [
+            (DOCKERFILE, &self.dockerfile),
+            (REGISTRY_AUTHORITIES, &self.registry_authorities),
+            (INDEX_AUTHORITIES, &self.index_authorities),
+        ]
+        .into_iter()
+        .filter(|(_, content)| !content.is_empty())
+        .map(|(name, content)| (name.to_owned(), content.to_owned()))
+        .collect()
+    }
+}
+
+/// The files of a build. They belong to its Job, and go with it.
+pub(super) fn config_map(plan: &Plan<'_>, job: OwnerReference) -> ConfigMap {
+    ConfigMap {
+        metadata: metadata(plan, job),
+        data: Some(plan.files.data()),
+        immutable: Some(true),
+        ..ConfigMap::default()
+    }
+}
+
+/// The Job.
+pub(super) fn job(plan: &Plan<'_>) -> Job {
+    let disruption = PodFailurePolicyRule {
+        action: "Ignore".to_owned(),
+        on_pod_conditions: Some(vec![PodFailurePolicyOnPodConditionsPattern {
+            status: "True".to_owned(),
+            type_: "DisruptionTarget".to_owned(),
+        }]),
+        ..PodFailurePolicyRule::default()
+    };
+    Job {
+        metadata: metadata(plan, plan.owner.clone()),
+        spec: Some(JobSpec {
+            // Another try is another Job, of whose cause something is known.
+            backoff_limit: Some(0),
+            pod_failure_policy: Some(PodFailurePolicy {
+                rules: vec![disruption],
+            }),
+            active_deadline_seconds: Some(i64::from(plan.build.deadline_seconds)),
+            ttl_seconds_after_finished: Some(KEPT_SECONDS),
+            template: template(plan),
+            ..JobSpec::default()
+        }),
+        status: None,
+    }
+}
+
+/// What the Job's Pod is made from.
+pub(super) fn template(plan: &Plan<'_>) -> PodTemplateSpec {
+    let settings = plan.build;
+    let mut node_selector = settings.node_selector.clone();
+    node_selector.insert("kubernetes.io/arch".to_owned(), plan.architecture.to_owned());
+    PodTemplateSpec {
+        metadata: Some(ObjectMeta {
+            labels: Some(plan.labels.clone()),
+            ..ObjectMeta::default()
+        }),
+        spec: Some(PodSpec {
+            init_containers: Some(vec![build_container(plan)]),
+            containers: vec![push_container(plan)],
+            volumes: Some(volumes(plan)),
+            restart_policy: Some("Never".to_owned()),
+            automount_service_account_token: Some(false),
+            enable_service_links: Some(false),
+            security_context: Some(PodSecurityContext {
+                seccomp_profile: Some(SeccompProfile {
+                    type_: "RuntimeDefault".to_owned(),
+                    ..SeccompProfile::default()
+                }),
+                ..PodSecurityContext::default()
+            }),
+            image_pull_secrets: Some(settings.image_pull_secrets.clone()).filter(|list| !list.is_empty()),
+            node_selector: Some(node_selector),
+            tolerations: Some(settings.tolerations.clone()).filter(|list| !list.is_empty()),
+            priority_class_name: settings.priority_class_name.clone(),
+            ..PodSpec::default()
+        }),
+    }
+}
+
+fn metadata(plan: &Plan<'_>, owner: OwnerReference) -> ObjectMeta {
+    ObjectMeta {
+        name: Some(plan.name.to_owned()),
+        namespace: Some(plan.namespace.to_owned()),
+        labels: Some(plan.labels.clone()),
+        owner_references: Some(vec![owner]),
+        ..ObjectMeta::default()
+    }
+}
+
+fn build_container(plan: &Plan<'_>) -> Container {
+    let mut mounts = vec![mount("files", FILES, true), mount("results", RESULTS, false)];
+    if plan.base_secret.is_some() {
+        mounts.push(mount("base-credentials", KANIKO_CREDENTIALS, true));
+    }
+    if plan.build.cache_claim.is_some() {
+        mounts.push(mount("cache", CACHE, false));
+    }
+    let variables = plan.build.env.iter().chain(&plan.build.feature_flags);
+    let mut env: Vec<EnvVar> = variables.map(|(name, value)| variable(name, value)).collect();
+    if plan.base_secret.is_some() {
+        env.push(variable("DOCKER_CONFIG", KANIKO_CREDENTIALS));
+    }
+    Container {
+        name: BUILD.to_owned(),
+        image: Some(plan.build.executor_image.clone()),
+        args: Some(executor_arguments(plan)),
+        env: Some(env).filter(|env| !env.is_empty()),
+        resources: Some(resources(plan.build, plan.repeat)),
+        security_context: Some(SecurityContext {
+            run_as_user: Some(0),
+            run_as_group: Some(0),
+            privileged: Some(false),
+            allow_privilege_escalation: Some(false),
+            // What unpacking images and apt need; the baseline level admits them.
+            capabilities: Some(Capabilities {
+                drop: Some(vec!["ALL".to_owned()]),
+                add: Some(
+                    [
+                        "CHOWN",
+                        "DAC_OVERRIDE",
+                        "FOWNER",
+                        "SETGID",
+                        "SETUID",
+                        "SETFCAP",
+                        "KILL",
+                    ]
+                    .map(str::to_owned)
+                    .to_vec(),
+                ),
+            }),
+            ..SecurityContext::default()
+        }),
+        volume_mounts: Some(mounts),
+        ..Container::default()
+    }
+}
+
+fn executor_arguments(plan: &Plan<'_>) -> Vec<String> {
+    let mut arguments = vec![
+        format!("--dockerfile={FILES}/{DOCKERFILE}"),
+        format!("--context=dir://{FILES}"),
+        "--no-push".to_owned(),
+        format!("--oci-layout-path={RESULTS}/image"),
+        format!("--digest-file={TERMINATION_LOG}"),
+        "--snapshot-mode=redo".to_owned(),
+        "--compressed-caching=false".to_owned(),
+        "--image-download-retry=3".to_owned(),
+        "--image-fs-extract-retry=3".to_owned(),
+        "--ignore-path=/product_uuid".to_owned(),
+        "--log-format=text".to_owned(),
+    ];
+    let registries = plan.registries;
+    arguments.extend(
+        registries
+            .insecure
+            .iter()
+            .map(|host| format!("--insecure-registry={host}")),
+    );
+    if !plan.files.registry_authorities.is_empty()
+        && !registries.insecure.iter().any(|host| host == plan.base_registry)
+    {
+        let host = plan.base_registry;
+        arguments.push(format!(
+            "--registry-certificate={host}={FILES}/{REGISTRY_AUTHORITIES}"
+        ));
+    }
+    for (name, value) in &plan.build.env {
+        arguments.push(format!("--build-arg={name}={value}"));
+    }
+    if plan.build.cache_claim.is_some() {
+        arguments.push("--cache=true".to_owned());
+        arguments.push(format!("--cache-repo=oci:{CACHE}"));
+    }
+    arguments
+}
+
+fn push_container(plan: &Plan<'_>) -> Container {
+    let mut arguments = vec![
+        "push-layout".to_owned(),
+        format!("{RESULTS}/image"),
+        plan.reference.clone(),
+        format!("--installed={RESULTS}/{INSTALLED}"),
+        format!("--result={TERMINATION_LOG}"),
+    ];
+    let mut mounts = vec![mount("files", FILES, true), mount("results", RESULTS, true)];
+    if plan.push_secret.is_some() {
+        arguments.push(format!("--credentials={CREDENTIALS}/config.json"));
+        mounts.push(mount("push-credentials", CREDENTIALS, true));
+    }
+    if plan.replace {
+        arguments.push("--replace".to_owned());
+    }
+    if !plan.files.registry_authorities.is_empty() {
+        arguments.push(format!("--authority={FILES}/{REGISTRY_AUTHORITIES}"));
+    }
+    let insecure = &plan.registries.insecure;
+    arguments.extend(insecure.iter().map(|host| format!("--insecure-registry={host}")));
+    let proxies = plan
+        .build
+        .env
+        .iter()
+        .filter(|(name, _)| name.to_ascii_lowercase().ends_with("_proxy"));
+    let env: Vec<EnvVar> = proxies.map(|(name, value)| variable(name, value)).collect();
+    Container {
+        name: PUSH.to_owned(),
+        image: Some(plan.operator_image.to_owned()),
+        args: Some(arguments),
+        env: Some(env).filter(|env| !env.is_empty()),
+        resources: Some(resources_of_push()),
+        security_context: Some(SecurityContext {
+            // The builder writes its files for root alone. Without capabilities, that is all this root can do.
+            run_as_user: Some(0),
+            run_as_group: Some(UNPRIVILEGED),
+            privileged: Some(false),
+            allow_privilege_escalation: Some(false),
+            read_only_root_filesystem: Some(true),
+            capabilities: Some(Capabilities {
+                drop: Some(vec!["ALL".to_owned()]),
+                ..Capabilities::default()
+            }),
+            ..SecurityContext::default()
+        }),
+        volume_mounts: Some(mounts),
+        ..Container::default()
+    }
+}
+
+/// The settings' resources; from the second try on with twice the memory.
+fn resources(settings: &BuildSettings, repeat: u32) -> ResourceRequirements {
+    let mut resources = settings.resources.clone();
+    if repeat > 0
+        && let Some(limits) = &mut resources.limits
+        && let Some(memory) = limits.get_mut("memory")
+        && let Ok(bytes) = quantity::bytes(&memory.0)
+    {
+        *memory = Quantity((bytes * 2).to_string());
+    }
+    resources
+}
+
+/// It streams: blobs of any size pass through some megabytes.
+fn resources_of_push() -> ResourceRequirements {
+    let amounts = |cpu: &str, memory: &str| {
+        Some(BTreeMap::from([
+            ("cpu".to_owned(), Quantity(cpu.to_owned())),
+            ("memory".to_owned(), Quantity(memory.to_owned())),
+        ]))
+    };
+    ResourceRequirements {
+        requests: amounts("50m", "64Mi"),
+        limits: amounts("1", "256Mi"),
+        ..ResourceRequirements::default()
+    }
+}
+
+fn volumes(plan: &Plan<'_>) -> Vec<Volume> {
+    let limits = plan.build.resources.limits.as_ref();
+    let mut volumes = vec![
+        Volume {
+            name: "files".to_owned(),
+            config_map: Some(ConfigMapVolumeSource {
+                name: plan.name.to_owned(),
+                ..ConfigMapVolumeSource::default()
+            }),
+            ..Volume::default()
+        },
+        Volume {
+            name: "results".to_owned(),
+            empty_dir: Some(EmptyDirVolumeSource {
+                size_limit: limits.and_then(|limits| limits.get("ephemeral-storage")).cloned(),
+                ..EmptyDirVolumeSource::default()
+            }),
+            ..Volume::default()
+        },
+    ];
+    let secrets = [
+        ("push-credentials", plan.push_secret),
+        ("base-credentials", plan.base_secret),
+    ];
+    for (name, secret) in secrets {
+        volumes.extend(secret.map(|secret| credentials(name, secret)));
+    }
+    volumes.extend(plan.build.cache_claim.as_ref().map(|claim| Volume {
+        name: "cache".to_owned(),
+        persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource {
+            claim_name: claim.clone(),
+            ..PersistentVolumeClaimVolumeSource::default()
+        }),
+        ..Volume::default()
+    }));
+    volumes
+}
+
+fn credentials(name: &str, secret: &str) -> Volume {
+    Volume {
+        name: name.to_owned(),
+        secret: Some(SecretVolumeSource {
+            secret_name: Some(secret.to_owned()),
+            items: Some(vec![KeyToPath {
+                key: DOCKER_CONFIG_KEY.to_owned(),
+                path: "config.json".to_owned(),
+                ..KeyToPath::default()
+            }]),
+            ..SecretVolumeSource::default()
+        }),
+        ..Volume::default()
+    }
+}
+
+fn mount(name: &str, path: &str, read_only: bool) -> VolumeMount {
+    VolumeMount {
+        name: name.to_owned(),
+        mount_path: path.to_owned(),
+        read_only: Some(read_only).filter(|read_only| *read_only),
+        ..VolumeMount::default()
+    }
+}
+
+fn variable(name: &str, value: &str) -> EnvVar {
+    EnvVar {
+        name: name.to_owned(),
+        value: Some(value.to_owned()),
+        ..EnvVar::default()
+    }
+}

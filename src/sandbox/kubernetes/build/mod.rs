@@ -1,0 +1,337 @@
+//! Builds an image, or finds the one that is there.
+//!
+//! The registry is asked first; only where it has no such image a Job is made. Its name follows from what it builds, so
+//! every task of the namespace that wants the image finds the same Job and becomes one of its owners.
+
+mod dockerfile;
+mod failure;
+mod job;
+mod objects;
+mod policy;
+mod registries;
+mod sources;
+mod state;
+
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use k8s_openapi::jiff::Timestamp;
+
+use self::dockerfile::Recipe;
+use self::failure::Failed;
+use self::job::{Files, Plan};
+use self::objects::Objects;
+pub use self::registries::RegistryCache;
+use self::sources::{Base, Target};
+use self::state::{Failure, State};
+use super::KubernetesSandbox;
+use super::names::{Component, labels, name};
+use crate::api::common::CacheMode;
+use crate::pipeline::digest::sha256_hex_of_parts;
+use crate::registry::Image;
+use crate::sandbox::{Built, ImageSpec, Progressing, SandboxError};
+
+/// Hexadecimal digits of a tag.
+const TAG: usize = 32;
+/// After so many seconds a build that failed for want of a setting is made again: what it lacked may be there by now.
+const TRY_AGAIN_SECONDS: i64 = 60;
+
+/// Builds an image, or finds the one that is there.
+pub(super) async fn build(
+    sandbox: &KubernetesSandbox<'_>,
+    spec: &ImageSpec,
+    repeat: u32,
+) -> Result<Progressing<Built>, SandboxError> {
+    if let Some(reference) = &sandbox.task.image.reference {
+        return Ok(Progressing::Done(Built {
+            image: reference.clone(),
+            resolved: Vec::new(),
+            python: String::new(),
+            fresh: false,
+        }));
+    }
+    dockerfile::check(&spec.packages)?;
+    Build::prepare(sandbox, spec, repeat).await?.advance().await
+}
+
+/// A build of one image for one task.
+struct Build<'a> {
+    sandbox: &'a KubernetesSandbox<'a>,
+    spec: &'a ImageSpec,
+    repeat: u32,
+    objects: Objects,
+    target: Target,
+    base: Base,
+    /// Name of the Job.
+    name: String,
+    tag: String,
+}
+
+impl<'a> Build<'a> {
+    async fn prepare(
+        sandbox: &'a KubernetesSandbox<'a>,
+        spec: &'a ImageSpec,
+        repeat: u32,
+    ) -> Result<Self, SandboxError> {
+        let owner = sandbox.owner;
+        let objects = Objects::new(sandbox.client.clone(), &owner.namespace);
+        let target = Target::of(sandbox, &objects).await?;
+        let base = Base::resolve(sandbox, &objects, &spec.base).await?;
+        let by_digest = ImageSpec {
+            base: base.digest.clone(),
+            ..spec.clone()
+        };
+        let content = by_digest.content_hash();
+        // What is not shared has a Job of its own; what is not kept has a tag of its own.
+        let own = sha256_hex_of_parts(&[&content, &owner.uid, &owner.run, &owner.attempt.to_string()]);
+        let (tag, scope) = match sandbox.task.cache {
+            CacheMode::Auto => (content, String::new()),
+            CacheMode::Override => (content, own),
+            CacheMode::Disable => (own, String::new()),
+        };
+        let tag = tag[..TAG].to_owned();
+        let parts = [
+            &owner.namespace,
+            &target.repository,
+            &tag,
+            &scope,
+            &repeat.to_string(),
+        ];
+        let name = name("build", &parts.map(String::as_str));
+        Ok(Self {
+            sandbox,
+            spec,
+            repeat,
+            objects,
+            target,
+            base,
+            name,
+            tag,
+        })
+    }
+
+    async fn advance(&self) -> Result<Progressing<Built>, SandboxError> {
+        let Some(job) = self.objects.job(&self.name).await? else {
+            return match self.found().await? {
+                Some(image) => Ok(Progressing::Done(self.built(image, false))),
+                None => self.start().await,
+            };
+        };
+        if job.metadata.deletion_timestamp.is_some() {
+            return Ok(Progressing::Pending);
+        }
+        let pod = self.objects.latest_pod(&self.name).await?;
+        match state::state(&job, pod.as_ref()) {
+            State::Done(digest) => self.pushed(&job, &digest).await,
+            State::Failed(failure) => self.failed(&job, pod.as_ref(), failure).await,
+            State::Queued(why) => {
+                self.join(&job).await?;
+                Ok(Progressing::Queued(why))
+            }
+            State::Running { started } => {
+                self.join(&job).await?;
+                if !started {
+                    self.write_files(&job).await?;
+                }
+                Ok(Progressing::Pending)
+            }
+        }
+    }
+
+    /// The image that the tag has, where the task may take it.
+    async fn found(&self) -> Result<Option<Image>, SandboxError> {
+        match self.sandbox.task.cache {
+            CacheMode::Auto => self.ask(&self.reference()).await,
+            CacheMode::Override | CacheMode::Disable => Ok(None),
+        }
+    }
+
+    async fn ask(&self, reference: &str) -> Result<Option<Image>, SandboxError> {
+        let answer = self.target.registry.image(reference).await;
+        answer.map_err(|error| registries::failed(reference, &self.target.credentials(), error))
+    }
+
+    fn reference(&self) -> String {
+        format!("{}:{}", self.target.repository, self.tag)
+    }
+
+    /// A digest counts once the registry has shown the image.
+    async fn pushed(&self, job: &Job, digest: &str) -> Result<Progressing<Built>, SandboxError> {
+        let reference = format!("{}@{digest}", self.target.repository);
+        match self.ask(&reference).await? {
+            Some(image) => Ok(Progressing::Done(self.built(image, self.owns(job)))),
+            None => Err(SandboxError::Lost {
+                child: self.child(),
+                reason: format!("the registry has no {reference} any more"),
+            }),
+        }
+    }
+
+    async fn failed(
+        &self,
+        job: &Job,
+        pod: Option<&Pod>,
+        failure: Failure,
+    ) -> Result<Progressing<Built>, SandboxError> {
+        let has_ended = failure.has_ended();
+        if has_ended && let Some(image) = self.found().await? {
+            return Ok(Progressing::Done(self.built(image, false)));
+        }
+        let log = match (&failure, pod) {
+            (Failure::Builder, Some(pod)) => self.objects.builder_log(pod).await?,
+            _ => String::new(),
+        };
+        let failed = Failed {
+            child: self.child(),
+            base: &self.sandbox.task.image.base,
+            reference: &self.reference(),
+            repeat: self.repeat,
+            push_credentials: &self.target.credentials(),
+        };
+        let error = failed.error(failure, &log);
+        if has_ended && matches!(error, SandboxError::Refused { .. }) && is_old(job) {
+            self.objects.delete_job(&self.name).await?;
+            return Ok(Progressing::Pending);
+        }
+        Err(error)
+    }
+
+    fn built(&self, image: Image, fresh: bool) -> Built {
+        let wanted = &self.spec.python_version;
+        let python = image.installed.python;
+        let is_wanted = python.is_empty()
+            || python
+                .strip_prefix(wanted.as_str())
+                .is_some_and(|rest| rest.starts_with('.'));
+        Built {
+            image: format!("{}@{}", self.target.pull_repository, image.digest),
+            resolved: image.installed.packages,
+            python: if is_wanted {
+                python
+            } else {
+                format!("{python} ({wanted} was asked for)")
+            },
+            fresh,
+        }
+    }
+
+    async fn start(&self) -> Result<Progressing<Built>, SandboxError> {
+        let plan = self.plan()?;
+        self.objects.try_pod(&self.name, job::template(&plan)).await?;
+        let network = &self.sandbox.settings.build.network;
+        if let Some(policy) = policy::policy(&self.sandbox.owner.namespace, network) {
+            self.objects.write_policy(&policy).await?;
+        }
+        match self.objects.create_job(&job::job(&plan)).await? {
+            Some(job) => {
+                let map = job::config_map(&plan, objects::reference_to(&job));
+                self.objects.write_files(&map).await?;
+            }
+            // Another task was faster.
+            None => self.objects.own(&self.name, &self.owner()).await?,
+        }
+        Ok(Progressing::Pending)
+    }
+
+    /// Whoever waits for a Job is one of its owners: it goes when the last of them does.
+    async fn join(&self, job: &Job) -> Result<(), SandboxError> {
+        if self.owns(job) {
+            return Ok(());
+        }
+        self.objects.own(&self.name, &self.owner()).await
+    }
+
+    /// The files are written after the Job, which owns them; a crash may lie between.
+    async fn write_files(&self, job: &Job) -> Result<(), SandboxError> {
+        if self.objects.has_files(&self.name).await? {
+            return Ok(());
+        }
+        let map = job::config_map(&self.plan()?, objects::reference_to(job));
+        self.objects.write_files(&map).await
+    }
+
+    fn owns(&self, job: &Job) -> bool {
+        let owners = job.metadata.owner_references.as_deref().unwrap_or_default();
+        owners.iter().any(|owner| owner.uid == self.sandbox.owner.uid)
+    }
+
+    fn owner(&self) -> OwnerReference {
+        OwnerReference {
+            // There may be several owners, and only one could be the controller.
+            controller: None,
+            block_owner_deletion: None,
+            ..self.sandbox.owner.reference.clone()
+        }
+    }
+
+    fn child(&self) -> String {
+        format!("Job {}/{}", self.sandbox.owner.namespace, self.name)
+    }
+
+    fn plan(&self) -> Result<Plan<'_>, SandboxError> {
+        let (settings, owner) = (self.sandbox.settings, self.sandbox.owner);
+        let operator_image = settings
+            .operator_image
+            .as_deref()
+            .ok_or_else(|| SandboxError::Refused {
+                object: "operator".to_owned(),
+                reason: "it does not know its own image, which pushes what is built".to_owned(),
+                remedy: "set operatorImage, or the variable OPERATOR_IMAGE of its Pod".to_owned(),
+            })?;
+        Ok(Plan {
+            name: &self.name,
+            namespace: &owner.namespace,
+            labels: labels(&owner.name, &owner.uid, Component::Build),
+            owner: self.owner(),
+            reference: self.reference(),
+            replace: self.sandbox.task.cache != CacheMode::Auto,
+            base_registry: &self.base.registry,
+            architecture: kubernetes_architecture(&self.spec.architecture),
+            push_secret: self.target.secret.as_deref(),
+            base_secret: self.base.secret.as_deref(),
+            repeat: self.repeat,
+            operator_image,
+            files: self.files()?,
+            build: &settings.build,
+            registries: &settings.registries,
+        })
+    }
+
+    fn files(&self) -> Result<Files, SandboxError> {
+        let settings = self.sandbox.settings;
+        let index_authorities = objects::concatenated(&settings.build.index_authorities)?;
+        let recipe = Recipe {
+            base: &self.base.reference,
+            packages: &self.spec.packages,
+            index_url: self.spec.index_url.as_deref(),
+            has_index_authorities: !index_authorities.is_empty(),
+            variables: settings.build.env.keys().map(String::as_str).collect(),
+            cached: settings.build.cache_claim.as_ref().map(|_| self.name.as_str()),
+        };
+        Ok(Files {
+            dockerfile: recipe.dockerfile(),
+            registry_authorities: objects::concatenated(&settings.registries.authorities)?,
+            index_authorities,
+        })
+    }
+}
+
+/// An architecture as the label `kubernetes.io/arch` of nodes has it.
+fn kubernetes_architecture(rust: &str) -> &str {
+    match rust {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}
+
+/// Whether a Job failed so long ago that what it lacked may be there by now.
+fn is_old(job: &Job) -> bool {
+    let conditions = job.status.as_ref().and_then(|status| status.conditions.as_ref());
+    let failed = conditions
+        .into_iter()
+        .flatten()
+        .find(|condition| condition.type_ == "Failed");
+    let since = failed.and_then(|condition| condition.last_transition_time.as_ref());
+    since.is_some_and(|since| Timestamp::now().duration_since(since.0).as_secs() >= TRY_AGAIN_SECONDS)
+}

@@ -1,0 +1,262 @@
+//! Reads and writes the objects of builds.
+
+use std::path::PathBuf;
+
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, PodTemplateSpec, Secret};
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use kube::api::{DeleteParams, ListParams, LogParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use serde_json::json;
+
+use super::job::BUILD;
+use crate::sandbox::SandboxError;
+use crate::sandbox::kubernetes::names::OPERATOR;
+
+/// The key of a Secret of type `kubernetes.io/dockerconfigjson`.
+const DOCKER_CONFIG: &str = ".dockerconfigjson";
+/// How much of a log is read for what went wrong, lines.
+const LOG_LINES: i64 = 200;
+
+/// The content of a `.dockerconfigjson`.
+pub(super) struct DockerConfig(Vec<u8>);
+
+impl DockerConfig {
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// The objects of one namespace.
+pub(super) struct Objects {
+    client: Client,
+    namespace: String,
+}
+
+impl Objects {
+    /// Those of `namespace`.
+    pub fn new(client: Client, namespace: &str) -> Self {
+        Self {
+            client,
+            namespace: namespace.to_owned(),
+        }
+    }
+
+    fn jobs(&self) -> Api<Job> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    fn pods(&self) -> Api<Pod> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    fn config_maps(&self) -> Api<ConfigMap> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    fn policies(&self) -> Api<NetworkPolicy> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// The Job of this name.
+    pub async fn job(&self, name: &str) -> Result<Option<Job>, SandboxError> {
+        let found = self.jobs().get_opt(name).await;
+        found.map_err(|error| self.failed("read", "Job", name, error))
+    }
+
+    /// The Pod that a Job made last. An earlier one was disrupted.
+    pub async fn latest_pod(&self, job: &str) -> Result<Option<Pod>, SandboxError> {
+        let selector = ListParams::default().labels(&format!("batch.kubernetes.io/job-name={job}"));
+        let listed = self.pods().list(&selector).await;
+        let listed = listed.map_err(|error| self.failed("list the Pods of", "Job", job, error))?;
+        let created = |pod: &Pod| pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
+        Ok(listed.items.into_iter().max_by_key(created))
+    }
+
+    /// The end of what the builder printed.
+    pub async fn builder_log(&self, pod: &Pod) -> Result<String, SandboxError> {
+        let name = pod.metadata.name.as_deref().unwrap_or_default();
+        let parameters = LogParams {
+            container: Some(BUILD.to_owned()),
+            tail_lines: Some(LOG_LINES),
+            ..LogParams::default()
+        };
+        let log = self.pods().logs(name, &parameters).await;
+        log.map_err(|error| self.failed("read the log of", "Pod", name, error))
+    }
+
+    /// The credentials in the Secret that `field` names.
+    pub async fn docker_config(&self, name: &str, field: &str) -> Result<DockerConfig, SandboxError> {
+        let refused = |reason: &str, remedy: String| SandboxError::Refused {
+            object: format!("Secret {}/{name}", self.namespace),
+            reason: reason.to_owned(),
+            remedy,
+        };
+        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &self.namespace);
+        let secret = secrets.get_opt(name).await;
+        let secret = secret
+            .map_err(|error| self.failed("read", "Secret", name, error))?
+            .ok_or_else(|| refused("it is not there", format!("create it, or correct {field}")))?;
+        let content = secret.data.and_then(|mut data| data.remove(DOCKER_CONFIG));
+        let content = content.ok_or_else(|| {
+            let remedy = format!("give {field} a Secret of type kubernetes.io/dockerconfigjson");
+            refused("it has no key .dockerconfigjson", remedy)
+        })?;
+        Ok(DockerConfig(content.0))
+    }
+
+    /// Asks the API server whether it would take the Job's Pod. A Job whose Pod is refused says so nowhere but in an event.
+    pub async fn try_pod(&self, name: &str, template: PodTemplateSpec) -> Result<(), SandboxError> {
+        let pod = Pod {
+            metadata: ObjectMeta {
+                name: Some(name.to_owned()),
+                ..template.metadata.unwrap_or_default()
+            },
+            spec: template.spec,
+            ..Pod::default()
+        };
+        let parameters = PostParams {
+            dry_run: true,
+            ..parameters()
+        };
+        match self.pods().create(&parameters, &pod).await {
+            Err(error) => Err(self.failed("create the Pod of", "Job", name, error)),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    /// Creates the Job; `None` where there is one of its name.
+    pub async fn create_job(&self, job: &Job) -> Result<Option<Job>, SandboxError> {
+        match self.jobs().create(&parameters(), job).await {
+            Ok(job) => Ok(Some(job)),
+            Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(None),
+            Err(error) => Err(self.failed("create", "Job", name_of(&job.metadata), error)),
+        }
+    }
+
+    /// Makes `owner` one of the Job's owners.
+    pub async fn own(&self, job: &str, owner: &OwnerReference) -> Result<(), SandboxError> {
+        // Owners merge by uid.
+        let patch = Patch::Strategic(json!({"metadata": {"ownerReferences": [owner]}}));
+        let parameters = PatchParams {
+            field_manager: Some(OPERATOR.to_owned()),
+            ..PatchParams::default()
+        };
+        match self.jobs().patch_metadata(job, &parameters, &patch).await {
+            Err(error) => Err(self.failed("become an owner of", "Job", job, error)),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    /// Deletes a Job that has ended, with its Pod.
+    pub async fn delete_job(&self, name: &str) -> Result<(), SandboxError> {
+        match self.jobs().delete(name, &DeleteParams::background()).await {
+            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+            Err(error) => Err(self.failed("delete", "Job", name, error)),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    /// Whether a build's files are there.
+    pub async fn has_files(&self, name: &str) -> Result<bool, SandboxError> {
+        let found = self.config_maps().get_metadata_opt(name).await;
+        let found = found.map_err(|error| self.failed("read", "ConfigMap", name, error))?;
+        Ok(found.is_some())
+    }
+
+    /// Writes a build's files, unless they are there.
+    pub async fn write_files(&self, map: &ConfigMap) -> Result<(), SandboxError> {
+        match self.config_maps().create(&parameters(), map).await {
+            Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
+            Err(error) => Err(self.failed("create", "ConfigMap", name_of(&map.metadata), error)),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    /// Writes the policy, unless it stands as it should.
+    pub async fn write_policy(&self, policy: &NetworkPolicy) -> Result<(), SandboxError> {
+        let name = name_of(&policy.metadata);
+        let failed = |error| self.failed("write", "NetworkPolicy", name, error);
+        let found = self.policies().get_opt(name).await.map_err(failed)?;
+        if found.is_some_and(|found| found.spec == policy.spec) {
+            return Ok(());
+        }
+        let parameters = PatchParams::apply(OPERATOR).force();
+        let written = self
+            .policies()
+            .patch(name, &parameters, &Patch::Apply(policy))
+            .await;
+        written.map(drop).map_err(failed)
+    }
+
+    fn failed(&self, what: &str, kind: &str, name: &str, error: kube::Error) -> SandboxError {
+        let object = format!("{kind} {}/{name}", self.namespace);
+        match error {
+            kube::Error::Api(status) if status.is_forbidden() || status.code == 422 => {
+                SandboxError::Refused {
+                    object,
+                    reason: format!(
+                        "the API server does not let the operator {what} it: {}",
+                        status.message
+                    ),
+                    remedy: remedy(&status.message).to_owned(),
+                }
+            }
+            other => SandboxError::Cluster {
+                action: format!("{what} {object}"),
+                source: Box::new(other),
+            },
+        }
+    }
+}
+
+/// What to change where the API server refuses.
+fn remedy(message: &str) -> &'static str {
+    if message.contains("exceeded quota") {
+        "raise the namespace's quota, or lower build.resources of the operator"
+    } else if message.contains("violates PodSecurity") {
+        "let the namespace enforce the level baseline, or build in another one with image.reference"
+    } else if message.contains("is forbidden: User") {
+        "give the operator's service account the right to do it"
+    } else {
+        "change what it names"
+    }
+}
+
+fn parameters() -> PostParams {
+    PostParams {
+        dry_run: false,
+        field_manager: Some(OPERATOR.to_owned()),
+    }
+}
+
+fn name_of(metadata: &ObjectMeta) -> &str {
+    metadata.name.as_deref().unwrap_or_default()
+}
+
+/// A Job as its files refer to it.
+pub(super) fn reference_to(job: &Job) -> OwnerReference {
+    OwnerReference {
+        api_version: "batch/v1".to_owned(),
+        kind: "Job".to_owned(),
+        name: name_of(&job.metadata).to_owned(),
+        uid: job.metadata.uid.clone().unwrap_or_default(),
+        ..OwnerReference::default()
+    }
+}
+
+/// The content of files, one after another.
+pub(super) fn concatenated(files: &[PathBuf]) -> Result<String, SandboxError> {
+    let mut all = String::new();
+    for file in files {
+        let content = std::fs::read_to_string(file).map_err(|error| SandboxError::Refused {
+            object: format!("certificate authorities {}", file.display()),
+            reason: error.to_string(),
+            remedy: "mount the file into the operator's Pod, or correct the operator's settings".to_owned(),
+        })?;
+        all.push_str(content.trim_end());
+        all.push('\n');
+    }
+    Ok(all)
+}

@@ -1,0 +1,112 @@
+//! The NetworkPolicy of builds. Objects only.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::networking::v1::{
+    IPBlock, NetworkPolicy, NetworkPolicyEgressRule, NetworkPolicyPeer, NetworkPolicyPort, NetworkPolicySpec,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use crate::sandbox::kubernetes::names::{COMPONENT, Component, MANAGED_BY, OPERATOR};
+use crate::sandbox::kubernetes::settings::{AllowedTarget, BuildNetwork};
+
+/// Its name in every namespace that builds.
+pub(super) const NAME: &str = "codegen-build";
+
+/// Private, shared and link-local ranges: where Pods, Services, nodes and the cloud's metadata lie.
+const NEVER: [&str; 5] = [
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "169.254.0.0/16",
+    "172.16.0.0/12",
+    "192.168.0.0/16",
+];
+const NEVER_V6: [&str; 2] = ["fc00::/7", "fe80::/10"];
+
+/// The policy, or nothing where an administrator has their own.
+pub(super) fn policy(namespace: &str, network: &BuildNetwork) -> Option<NetworkPolicy> {
+    if !network.enabled {
+        return None;
+    }
+    let is_build = BTreeMap::from([(COMPONENT.to_owned(), Component::Build.as_str().to_owned())]);
+    Some(NetworkPolicy {
+        metadata: ObjectMeta {
+            name: Some(NAME.to_owned()),
+            namespace: Some(namespace.to_owned()),
+            labels: Some(BTreeMap::from([(MANAGED_BY.to_owned(), OPERATOR.to_owned())])),
+            ..ObjectMeta::default()
+        },
+        spec: Some(NetworkPolicySpec {
+            pod_selector: Some(LabelSelector {
+                match_labels: Some(is_build),
+                ..LabelSelector::default()
+            }),
+            policy_types: Some(vec!["Ingress".to_owned(), "Egress".to_owned()]),
+            egress: Some(network.egress.clone().unwrap_or_else(|| egress(network))),
+            ..NetworkPolicySpec::default()
+        }),
+    })
+}
+
+fn egress(network: &BuildNetwork) -> Vec<NetworkPolicyEgressRule> {
+    let (v6, v4): (Vec<&str>, Vec<&str>) = network
+        .except
+        .iter()
+        .map(String::as_str)
+        .partition(|range| range.contains(':'));
+    let public = NetworkPolicyEgressRule {
+        to: Some(vec![
+            block("0.0.0.0/0", &[&NEVER[..], &v4].concat()),
+            block("::/0", &[&NEVER_V6[..], &v6].concat()),
+        ]),
+        ports: None,
+    };
+    let mut rules = vec![public, dns()];
+    rules.extend(network.allow.iter().map(allowed));
+    rules
+}
+
+/// Name servers, in the cluster or on the node, wherever they are: by port.
+fn dns() -> NetworkPolicyEgressRule {
+    let everywhere = NetworkPolicyPeer {
+        namespace_selector: Some(LabelSelector::default()),
+        pod_selector: Some(LabelSelector {
+            match_labels: Some(BTreeMap::from([("k8s-app".to_owned(), "kube-dns".to_owned())])),
+            ..LabelSelector::default()
+        }),
+        ..NetworkPolicyPeer::default()
+    };
+    NetworkPolicyEgressRule {
+        // The second is where a cache on the node listens.
+        to: Some(vec![everywhere, block("169.254.20.10/32", &[])]),
+        ports: Some(vec![port("UDP", 53), port("TCP", 53)]),
+    }
+}
+
+fn allowed(target: &AllowedTarget) -> NetworkPolicyEgressRule {
+    let ports: Vec<NetworkPolicyPort> = target.ports.iter().map(|number| port("TCP", *number)).collect();
+    NetworkPolicyEgressRule {
+        to: Some(vec![block(&target.cidr, &[])]),
+        ports: Some(ports).filter(|ports| !ports.is_empty()),
+    }
+}
+
+fn block(cidr: &str, except: &[&str]) -> NetworkPolicyPeer {
+    let except: Vec<String> = except.iter().map(ToString::to_string).collect();
+    NetworkPolicyPeer {
+        ip_block: Some(IPBlock {
+            cidr: cidr.to_owned(),
+            except: Some(except).filter(|except| !except.is_empty()),
+        }),
+        ..NetworkPolicyPeer::default()
+    }
+}
+
+fn port(protocol: &str, number: u16) -> NetworkPolicyPort {
+    NetworkPolicyPort {
+        protocol: Some(protocol.to_owned()),
+        port: Some(IntOrString::Int(i32::from(number))),
+        end_port: None,
+    }
+}

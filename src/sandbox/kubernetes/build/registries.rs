@@ -1,0 +1,98 @@
+//! What registries say: the digest behind the name of a base image, and which image a tag has.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::pipeline::digest::sha256_hex;
+use crate::pipeline::stage::Category;
+use crate::registry::{Access, Credentials, Registry, RegistryError};
+use crate::sandbox::SandboxError;
+use crate::sandbox::kubernetes::settings::Registries;
+
+/// How long the digest of a base image is taken for known. Tags of bases move every few weeks.
+const BASE_IS_KNOWN: Duration = Duration::from_mins(5);
+/// More entries than any cluster has registries, users and bases: beyond it everything is forgotten.
+const MOST_ENTRIES: usize = 512;
+
+/// What registries said, and the connections to them; one for all tasks.
+#[derive(Default)]
+pub struct RegistryCache {
+    clients: Mutex<HashMap<String, Arc<Registry>>>,
+    bases: Mutex<HashMap<String, (Instant, String)>>,
+}
+
+impl RegistryCache {
+    /// A client that shows these credentials: the content of a `.dockerconfigjson`, or nothing.
+    pub(super) fn client(
+        &self,
+        settings: &Registries,
+        docker_config: Option<&[u8]>,
+    ) -> Result<Arc<Registry>, RegistryError> {
+        let key = docker_config.map(sha256_hex).unwrap_or_default();
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = clients.get(&key) {
+            return Ok(client.clone());
+        }
+        let credentials = match docker_config {
+            Some(json) => Credentials::from_docker_config(json)
+                .map_err(|error| RegistryError::Setup(error.to_string()))?,
+            None => Credentials::default(),
+        };
+        let client = Arc::new(Registry::new(&Access {
+            insecure_hosts: settings.insecure.clone(),
+            authorities: settings.authorities.clone(),
+            credentials,
+        })?);
+        if clients.len() >= MOST_ENTRIES {
+            clients.clear();
+        }
+        clients.insert(key, client.clone());
+        Ok(client)
+    }
+
+    /// The digest that the name of a base image stands for; `None` where the registry has no such image.
+    pub(super) async fn base_digest(
+        &self,
+        client: &Registry,
+        reference: &str,
+        user: &str,
+    ) -> Result<Option<String>, RegistryError> {
+        let key = format!("{user} {reference}");
+        let known = {
+            let bases = self.bases.lock().unwrap_or_else(PoisonError::into_inner);
+            bases.get(&key).cloned()
+        };
+        if let Some((since, digest)) = known
+            && since.elapsed() < BASE_IS_KNOWN
+        {
+            return Ok(Some(digest));
+        }
+        let Some(digest) = client.digest(reference).await? else {
+            return Ok(None);
+        };
+        let mut bases = self.bases.lock().unwrap_or_else(PoisonError::into_inner);
+        if bases.len() >= MOST_ENTRIES {
+            bases.clear();
+        }
+        bases.insert(key, (Instant::now(), digest.clone()));
+        Ok(Some(digest))
+    }
+}
+
+/// What a registry's refusal means for the task. `field` is what names its credentials.
+pub(super) fn failed(reference: &str, field: &str, error: RegistryError) -> SandboxError {
+    match error.category() {
+        Category::Configuration => SandboxError::Refused {
+            object: format!("image {reference}"),
+            reason: error.to_string(),
+            remedy: format!("see {field}"),
+        },
+        Category::Infrastructure | Category::Environment | Category::Logic | Category::TestError => {
+            SandboxError::Cluster {
+                action: format!("ask the registry for {reference}"),
+                source: Box::new(error),
+            }
+        }
+    }
+}

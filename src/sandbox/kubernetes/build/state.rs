@@ -1,0 +1,207 @@
+//! How far a build is, from its Job and its Pod. No request is made here.
+
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus, Pod};
+use serde::Deserialize;
+
+use super::job::{BUILD, PUSH};
+use crate::pipeline::stage::Category;
+
+/// How far a build is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// It goes on.
+    Running {
+        /// Whether the builder's container has started.
+        started: bool,
+    },
+    /// No node has room for now: the scheduler's words.
+    Queued(String),
+    /// The image is pushed: its digest.
+    Done(String),
+    /// It has failed.
+    Failed(Failure),
+}
+
+/// How a build failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// The builder says why in its log.
+    Builder,
+    /// The push failed: whose matter it is, and what it said.
+    Push(Category, String),
+    /// It ran out of memory.
+    OutOfMemory,
+    /// It ran out of time.
+    Deadline,
+    /// Its Pod is gone, or was killed: why.
+    Lost(String),
+    /// The cluster cannot start it until somebody changes something: what it says, and what to change.
+    Refused(String, &'static str),
+}
+
+impl Failure {
+    /// Whether the Job has ended, so that only another one can do better.
+    pub fn has_ended(&self) -> bool {
+        !matches!(self, Self::Refused(..))
+    }
+}
+
+#[derive(Deserialize)]
+struct PushResult {
+    digest: String,
+}
+
+#[derive(Deserialize)]
+struct PushFailure {
+    category: Category,
+    message: String,
+}
+
+/// How far the build is. `pod` is the Job's latest.
+pub(super) fn state(job: &Job, pod: Option<&Pod>) -> State {
+    // The push has the last word: what it wrote stands before the Job knows of it.
+    if let Some(state) = pod.and_then(ended) {
+        return state;
+    }
+    if let Some(failure) = failed(job) {
+        return State::Failed(failure);
+    }
+    pod.and_then(waiting).unwrap_or(State::Running { started: false })
+}
+
+/// What the containers and the Pod say of their end.
+fn ended(pod: &Pod) -> Option<State> {
+    let status = pod.status.as_ref()?;
+    let reason = status.reason.as_deref().unwrap_or_default();
+    let message = status.message.clone().unwrap_or_default();
+    match reason {
+        "DeadlineExceeded" => return Some(State::Failed(Failure::Deadline)),
+        "Evicted" => return Some(State::Failed(Failure::Lost(format!("it was evicted: {message}")))),
+        _ => {}
+    }
+    let push = container(status.container_statuses.as_ref(), PUSH).and_then(terminated);
+    if let Some(end) = push {
+        return Some(pushed(end));
+    }
+    let build = container(status.init_container_statuses.as_ref(), BUILD).and_then(terminated);
+    match build {
+        Some(end) if end.exit_code != 0 => Some(State::Failed(killed(end).unwrap_or(Failure::Builder))),
+        _ if status.phase.as_deref() == Some("Failed") => Some(State::Failed(Failure::Lost(format!(
+            "its Pod failed: {reason} {message}"
+        )))),
+        _ => None,
+    }
+}
+
+fn pushed(end: &ContainerStateTerminated) -> State {
+    let message = end.message.as_deref().unwrap_or_default();
+    if end.exit_code == 0 {
+        return match serde_json::from_str::<PushResult>(message) {
+            Ok(result) => State::Done(result.digest),
+            Err(_) => State::Failed(Failure::Lost("the push did not say what it pushed".to_owned())),
+        };
+    }
+    if let Some(failure) = killed(end) {
+        return State::Failed(failure);
+    }
+    State::Failed(match serde_json::from_str::<PushFailure>(message) {
+        Ok(failure) => Failure::Push(failure.category, failure.message),
+        Err(_) => Failure::Lost(format!("the push ended with exit code {}", end.exit_code)),
+    })
+}
+
+fn killed(end: &ContainerStateTerminated) -> Option<Failure> {
+    match (end.reason.as_deref(), end.exit_code) {
+        (Some("OOMKilled"), _) => Some(Failure::OutOfMemory),
+        (Some("StartError" | "ContainerCannotRun" | "ContainerStatusUnknown"), _) | (_, 137 | 143) => {
+            let message = end.message.clone().unwrap_or_default();
+            Some(Failure::Lost(format!(
+                "a container was killed or did not start: {message}"
+            )))
+        }
+        _ => None,
+    }
+}
+
+fn failed(job: &Job) -> Option<Failure> {
+    let conditions = job.status.as_ref()?.conditions.as_ref()?;
+    let condition = conditions
+        .iter()
+        .find(|condition| condition.type_ == "Failed" && condition.status == "True")?;
+    Some(match condition.reason.as_deref() {
+        Some("DeadlineExceeded") => Failure::Deadline,
+        _ => Failure::Lost(condition.message.clone().unwrap_or_default()),
+    })
+}
+
+/// Why the Pod does not run, where somebody can change that.
+fn waiting(pod: &Pod) -> Option<State> {
+    let status = pod.status.as_ref()?;
+    let scheduled = status
+        .conditions
+        .iter()
+        .flatten()
+        .find(|condition| condition.type_ == "PodScheduled");
+    if let Some(condition) = scheduled
+        && condition.status == "False"
+        && condition.reason.as_deref() == Some("Unschedulable")
+    {
+        return Some(unschedulable(condition.message.as_deref().unwrap_or_default()));
+    }
+    let build = container(status.init_container_statuses.as_ref(), BUILD);
+    let push = container(status.container_statuses.as_ref(), PUSH);
+    let executor = "set build.executorImage and build.imagePullSecrets of the operator";
+    let operator = "set operatorImage and build.imagePullSecrets of the operator";
+    let stuck = build
+        .and_then(|status| stuck(status, executor))
+        .or_else(|| push.and_then(|status| stuck(status, operator)));
+    stuck.map(State::Failed).or_else(|| {
+        let started = build
+            .and_then(|status| status.state.as_ref())
+            .is_some_and(has_started);
+        Some(State::Running { started })
+    })
+}
+
+/// What a node lacks now it may have later; what no node is, none becomes.
+fn unschedulable(message: &str) -> State {
+    if message.contains("Insufficient") || message.contains("Too many pods") {
+        State::Queued(message.to_owned())
+    } else {
+        State::Failed(Failure::Refused(
+            format!("no node takes its Pod: {message}"),
+            "change build.nodeSelector, build.tolerations or build.cacheClaim of the operator, or the nodes",
+        ))
+    }
+}
+
+fn stuck(status: &ContainerStatus, image: &'static str) -> Option<Failure> {
+    let waiting = status.state.as_ref()?.waiting.as_ref()?;
+    let message = waiting.message.clone().unwrap_or_default();
+    match waiting.reason.as_deref()? {
+        "ImagePullBackOff" | "ErrImagePull" | "InvalidImageName" | "ErrImageNeverPull" => {
+            Some(Failure::Refused(
+                format!("its image {} cannot be pulled: {message}", status.image),
+                image,
+            ))
+        }
+        "CreateContainerConfigError" | "CreateContainerError" => Some(Failure::Refused(
+            format!("its container `{}` cannot be made: {message}", status.name),
+            "mend what it names",
+        )),
+        _ => None,
+    }
+}
+
+fn has_started(state: &ContainerState) -> bool {
+    state.running.is_some() || state.terminated.is_some()
+}
+
+fn container<'a>(statuses: Option<&'a Vec<ContainerStatus>>, name: &str) -> Option<&'a ContainerStatus> {
+    statuses?.iter().find(|status| status.name == name)
+}
+
+fn terminated(status: &ContainerStatus) -> Option<&ContainerStateTerminated> {
+    status.state.as_ref()?.terminated.as_ref()
+}

@@ -1,0 +1,15 @@
+//! The operator on a real cluster, as its users meet it. `make e2e` gives the cluster, installs the operator and runs these; each has a
+//! namespace of its own and removes it, and a failure says what the cluster had to say.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "tests say what they expect"
+)]
+
+mod deletion;
+mod outcomes;
+mod permissions;
+mod space;
+mod waiting;

@@ -1,0 +1,78 @@
+//! What the operator may do, and what people with the stock roles may do.
+
+use std::process::Command;
+
+use crate::space::{Space, in_space};
+
+const OPERATOR: &str = "system:serviceaccount:codegen-system:codegen-operator";
+
+fn may(space: &Space, who: &str, verb: &str, resource: &str) -> bool {
+    let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+    let subresource = format!("--subresource={subresource}");
+    let output = Command::new("kubectl")
+        .args(["--namespace", &space.name, "--as", who])
+        .args(["auth", "can-i", verb, resource, &subresource])
+        .output()
+        .unwrap();
+    match String::from_utf8_lossy(&output.stdout).trim() {
+        "yes" => true,
+        "no" => false,
+        other => panic!("{other} {}", String::from_utf8_lossy(&output.stderr)),
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn the_operator_may_do_what_it_needs_and_no_more() {
+    in_space("permissions", async |space| {
+        for (verb, resource) in [
+            ("create", "pods"),
+            ("get", "pods/log"),
+            ("watch", "jobs.batch"),
+            ("get", "secrets"),
+            ("update", "codegentasks.codegen-operator.dev/status"),
+            ("create", "networkpolicies.networking.k8s.io"),
+        ] {
+            assert!(may(space, OPERATOR, verb, resource), "{verb} {resource}");
+        }
+        for (verb, resource) in [
+            ("list", "secrets"),
+            ("watch", "secrets"),
+            ("list", "configmaps"),
+            ("create", "pods/exec"),
+            ("update", "codegentasks.codegen-operator.dev"),
+            ("create", "serviceaccounts/token"),
+            ("create", "rolebindings.rbac.authorization.k8s.io"),
+            ("get", "leases.coordination.k8s.io"),
+            ("list", "nodes"),
+            ("get", "namespaces"),
+        ] {
+            assert!(!may(space, OPERATOR, verb, resource), "{verb} {resource}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn the_stock_roles_cover_tasks() {
+    in_space("roles", async |space| {
+        for role in ["view", "edit", "admin"] {
+            let clusterrole = format!("--clusterrole={role}");
+            let user = format!("--user={role}er");
+            space.kubectl(&["create", "rolebinding", role, &clusterrole, &user]);
+        }
+        let task = "codegentasks.codegen-operator.dev";
+        for (who, verb, expected) in [
+            ("viewer", "get", true),
+            ("viewer", "create", false),
+            ("editer", "get", true),
+            ("editer", "create", true),
+            ("adminer", "delete", true),
+            ("nobody", "get", false),
+        ] {
+            assert_eq!(may(space, who, verb, task), expected, "{who} {verb}");
+        }
+    })
+    .await;
+}
