@@ -29,8 +29,6 @@ pub struct Context {
     pub client: Client,
     /// What the operator was told of builds and sandboxes.
     pub settings: Settings,
-    /// What registries said.
-    pub registries: RegistryCache,
     /// Reads data in a child process.
     pub worker: Worker,
     /// What registries said.
