@@ -8,11 +8,12 @@ use codegen_operator::pipeline::sandbox::{
 };
 use codegen_operator::pipeline::task::Task;
 use codegen_operator::sandbox::kubernetes::settings::Settings;
-use codegen_operator::sandbox::kubernetes::{MountedInput, Owner};
+use codegen_operator::sandbox::kubernetes::{MountedInput, Owner, RegistryCache};
 use codegen_operator::sandbox::{KubernetesSandbox, Progressing, Sandbox as _, SandboxError};
 use futures::StreamExt as _;
-use k8s_openapi::api::core::v1::{ConfigMap, LocalObjectReference, Namespace, Pod, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, LocalObjectReference, Namespace, Pod, ResourceQuota, Secret};
 use kube::api::{DeleteParams, ListParams, ObjectMeta, PostParams};
+use kube::runtime::wait::await_condition;
 use kube::runtime::watcher;
 use kube::{Api, Client, Resource as _, ResourceExt as _};
 use serde_json::json;
@@ -27,6 +28,7 @@ pub struct World {
     pub settings: Settings,
     pub task: Task,
     pub inputs: BTreeMap<String, MountedInput>,
+    registries: RegistryCache,
     owner: Owner,
     image: String,
 }
@@ -67,6 +69,7 @@ impl World {
             namespace,
             settings,
             inputs: BTreeMap::new(),
+            registries: RegistryCache::default(),
             owner,
             image,
         }
@@ -79,6 +82,7 @@ impl World {
             task: &self.task,
             owner: &self.owner,
             inputs: &self.inputs,
+            registries: &self.registries,
         }
     }
 
@@ -111,6 +115,89 @@ impl World {
 
     pub async fn fail(&self, job: &Job) -> SandboxError {
         self.run_image(&self.image, job).await.expect_err("an error")
+    }
+
+    pub fn image(&self) -> &str {
+        &self.image
+    }
+
+    /// A Pod beside the sandboxes that answers: its address and port.
+    pub async fn listener(&self) -> String {
+        let code = "import http.server\nhttp.server.HTTPServer(('', 8080), http.server.SimpleHTTPRequestHandler).serve_forever()";
+        let pod = serde_json::from_value(json!({
+            "metadata": {"name": "listener"},
+            "spec": {
+                "automountServiceAccountToken": false,
+                "terminationGracePeriodSeconds": 0,
+                "imagePullSecrets": self.settings.sandbox.image_pull_secrets,
+                "securityContext": {"runAsNonRoot": true, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
+                "containers": [{
+                    "name": "listener",
+                    "image": self.image,
+                    "command": ["python3", "-c", code],
+                    "readinessProbe": {"tcpSocket": {"port": 8080}, "periodSeconds": 1},
+                    "securityContext": {"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}},
+                }],
+            },
+        }))
+        .unwrap();
+        create(&self.pods(), &pod).await;
+        let ready = await_condition(self.pods(), "listener", |pod: Option<&Pod>| {
+            let status = pod.and_then(|pod| pod.status.as_ref());
+            let mut conditions = status
+                .iter()
+                .flat_map(|status| status.conditions.iter().flatten());
+            conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
+        });
+        let pod = tokio::time::timeout(PATIENCE, ready)
+            .await
+            .expect("it is ready in time")
+            .unwrap();
+        let address = pod.and_then(|pod| pod.status?.pod_ip).unwrap();
+        format!("{address}:8080")
+    }
+
+    /// Waits for the first container that runs.
+    pub async fn until_one_runs(&self) {
+        self.until(|pods| {
+            pods.iter().any(|pod| {
+                pod.status
+                    .as_ref()
+                    .is_some_and(|status| status.phase.as_deref() == Some("Running"))
+            })
+        })
+        .await;
+    }
+
+    /// Waits until no Pod is left.
+    pub async fn until_no_pods(&self) {
+        self.until(<[Pod]>::is_empty).await;
+    }
+
+    /// Looks after every event of a Pod.
+    async fn until(&self, reached: impl Fn(&[Pod]) -> bool) {
+        let events = watcher(self.pods(), watcher::Config::default());
+        let mut events = std::pin::pin!(events);
+        let looks = async {
+            while !reached(&self.pods().list(&ListParams::default()).await.unwrap().items) {
+                drop(events.next().await);
+            }
+        };
+        tokio::time::timeout(PATIENCE, looks).await.expect("in time");
+    }
+
+    /// Waits until the cluster enforces the quota `none`.
+    pub async fn until_quota_counts(&self) {
+        let quotas: Api<ResourceQuota> = Api::namespaced(self.client.clone(), &self.namespace);
+        let counted = await_condition(quotas, "none", |quota: Option<&ResourceQuota>| {
+            quota
+                .and_then(|quota| quota.status.as_ref()?.used.as_ref())
+                .is_some()
+        });
+        tokio::time::timeout(PATIENCE, counted)
+            .await
+            .expect("in time")
+            .unwrap();
     }
 
     /// Deletes the namespace; not waited for.
@@ -155,7 +242,8 @@ pub fn named(name: &str) -> ConfigMap {
 /// The credential of the test cluster's registry, where it has one.
 async fn pull_secret(client: &Client, namespace: &str) -> Vec<LocalObjectReference> {
     let variable = |name: &str| std::env::var(format!("CODEGEN_E2E_REGISTRY{name}")).ok();
-    let (Some(registry), Some(user), Some(file)) = (variable(""), variable("_USER"), variable("_PASSWORD_FILE"))
+    let (Some(registry), Some(user), Some(file)) =
+        (variable(""), variable("_USER"), variable("_PASSWORD_FILE"))
     else {
         return Vec::new();
     };
@@ -163,7 +251,10 @@ async fn pull_secret(client: &Client, namespace: &str) -> Vec<LocalObjectReferen
     let config = json!({"auths": {registry: {"username": user, "password": password.trim()}}});
     let secret = Secret {
         type_: Some("kubernetes.io/dockerconfigjson".to_owned()),
-        string_data: Some(BTreeMap::from([(".dockerconfigjson".to_owned(), config.to_string())])),
+        string_data: Some(BTreeMap::from([(
+            ".dockerconfigjson".to_owned(),
+            config.to_string(),
+        )])),
         metadata: named("pull").metadata,
         ..Secret::default()
     };

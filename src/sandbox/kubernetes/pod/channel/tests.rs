@@ -46,8 +46,12 @@ fn lines_of(text: &[u8]) -> Vec<String> {
 fn sent() -> (String, Vec<String>) {
     let text = serde_json::to_vec(&report()).unwrap();
     let lines = lines_of(&text);
-    let about = json!({"marker": "4f1c", "lines": lines.len(), "length": text.len(), "sha256": sha256_hex(&text)});
-    (signed(&NONCE, &json!({"report": about, "phases": []}).to_string()), lines)
+    let about =
+        json!({"marker": "4f1c", "lines": lines.len(), "length": text.len(), "sha256": sha256_hex(&text)});
+    (
+        signed(&NONCE, &json!({"report": about, "phases": []}).to_string()),
+        lines,
+    )
 }
 
 fn taken(message: &str, log: &str) -> Result<Report, ChannelError> {
@@ -66,7 +70,10 @@ fn a_signed_report_is_taken() {
 #[test]
 fn other_lines_of_the_log_do_not_disturb() {
     let (message, lines) = sent();
-    let log = format!("a warning of the interpreter\n{}", lines.join("4f1d AAAA\nmore words\n"));
+    let log = format!(
+        "a warning of the interpreter\n{}",
+        lines.join("4f1d AAAA\nmore words\n")
+    );
     assert_eq!(taken(&message, &log), Ok(report()));
 }
 
@@ -91,14 +98,20 @@ fn a_message_that_code_under_test_writes_is_forged(#[case] message: &str) {
 #[test]
 fn a_changed_message_is_forged() {
     let (message, _) = sent();
-    assert_eq!(verify(&message.replace("4f1c", "4f1d"), &NONCE), Err(ChannelError::Forged));
+    assert_eq!(
+        verify(&message.replace("4f1c", "4f1d"), &NONCE),
+        Err(ChannelError::Forged)
+    );
     assert_eq!(verify(&format!("{message} "), &NONCE), Err(ChannelError::Forged));
 }
 
 #[test]
 fn two_messages_are_no_message() {
     let (message, _) = sent();
-    assert_eq!(verify(&format!("{message}\n{message}"), &NONCE), Err(ChannelError::Forged));
+    assert_eq!(
+        verify(&format!("{message}\n{message}"), &NONCE),
+        Err(ChannelError::Forged)
+    );
 }
 
 #[test]
@@ -109,19 +122,28 @@ fn no_message_is_no_report() {
 #[test]
 fn a_message_that_the_node_has_cut_says_so() {
     let message = signed(&NONCE, &format!("{{\"report\":\"{}\"}}", "x".repeat(5000)));
-    assert_eq!(verify(&message[..MOST_MESSAGE_BYTES], &NONCE), Err(ChannelError::Cut));
+    assert_eq!(
+        verify(&message[..MOST_MESSAGE_BYTES], &NONCE),
+        Err(ChannelError::Cut)
+    );
 }
 
 #[test]
 fn a_signed_message_that_announces_nothing_is_unreadable() {
     let error = verify(&signed(&NONCE, "{\"phases\":[]}"), &NONCE).unwrap_err();
-    assert_eq!(error.to_string(), "the message of the container cannot be read: it announces nothing");
+    assert_eq!(
+        error.to_string(),
+        "the message of the container cannot be read: it announces nothing"
+    );
 }
 
 #[test]
 fn an_open_network_is_told() {
     let message = signed(&NONCE, "{\"notIsolated\":\"10.96.0.1:443\"}");
-    assert_eq!(verify(&message, &NONCE), Ok(Message::NotIsolated("10.96.0.1:443".into())));
+    assert_eq!(
+        verify(&message, &NONCE),
+        Ok(Message::NotIsolated("10.96.0.1:443".into()))
+    );
 }
 
 #[test]
@@ -152,7 +174,10 @@ fn no_more_is_unpacked_than_was_announced() {
     for length in [10, MOST_REPORT_BYTES + 1] {
         let about = json!({"marker": "4f1c", "lines": lines.len(), "length": length, "sha256": "0"});
         let message = signed(&NONCE, &json!({"report": about}).to_string());
-        assert_eq!(taken(&message, &lines.concat()), Err(ChannelError::NotAsAnnounced));
+        assert_eq!(
+            taken(&message, &lines.concat()),
+            Err(ChannelError::NotAsAnnounced)
+        );
     }
 }
 
@@ -173,14 +198,24 @@ fn of_the_harness(report: &serde_json::Value) -> (String, String) {
         .arg(folder.path().join("report"))
         .output()
         .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    (std::fs::read_to_string(message).unwrap(), String::from_utf8(output.stdout).unwrap())
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    (
+        std::fs::read_to_string(message).unwrap(),
+        String::from_utf8(output.stdout).unwrap(),
+    )
 }
 
 #[test]
 fn what_the_harness_sends_is_taken() {
     let (message, log) = of_the_harness(&serde_json::to_value(report()).unwrap());
-    assert!(message.len() < MOST_MESSAGE_BYTES && message.contains("\"phases\":[{\"name\":\"rehearsal\""), "{message}");
+    assert!(
+        message.len() < MOST_MESSAGE_BYTES && message.contains("\"phases\":[{\"name\":\"rehearsal\""),
+        "{message}"
+    );
     assert!(log.lines().all(|line| line.len() < 8192));
     assert_eq!(taken(&message, &log), Ok(report()));
 }
@@ -194,13 +229,17 @@ fn a_report_that_is_too_long_loses_its_words_first() {
     let (message, log) = of_the_harness(&json!({"phases": [phase], "seconds": 1.0}));
     let report = taken(&message, &log).unwrap();
     let result = &report.phases[0].tests.as_ref().unwrap().results[0];
-    assert_eq!((result.stdout.len(), result.failure.as_ref().unwrap().text.len()), (0, 0));
+    assert_eq!(
+        (result.stdout.len(), result.failure.as_ref().unwrap().text.len()),
+        (0, 0)
+    );
     assert_eq!(result.failure.as_ref().unwrap().message, "m");
 }
 
 #[test]
 fn a_report_that_stays_too_long_proves_nothing() {
-    let tests = json!({"collected": ["c".repeat(33 << 20)], "collectionErrors": [], "results": [], "sessionExit": 1});
+    let tests =
+        json!({"collected": ["c".repeat(33 << 20)], "collectionErrors": [], "results": [], "sessionExit": 1});
     let phase = json!({"name": "tests", "end": {"exited": 1}, "seconds": 1.0, "stdout": "", "stderr": "", "tests": tests, "outputs": []});
     let (message, log) = of_the_harness(&json!({"phases": [phase], "seconds": 1.0}));
     let tests = taken(&message, &log).unwrap().phases.remove(0).tests.unwrap();

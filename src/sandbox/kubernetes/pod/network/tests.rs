@@ -18,7 +18,10 @@ fn list(cidr: &str, ports: &[u16]) -> NetworkAccess {
 
 #[test]
 fn denied_opens_nothing() {
-    assert_eq!(rules(&NetworkAccess::Denied, &NetworkSettings::default()), Value::Null);
+    assert_eq!(
+        rules(&NetworkAccess::Denied, &NetworkSettings::default()),
+        Value::Null
+    );
 }
 
 #[test]
@@ -40,7 +43,12 @@ fn the_internet_is_what_is_public_and_the_names() {
     let rules = rules(&NetworkAccess::Internet, &settings);
     let all = &rules[0]["to"][0]["ipBlock"];
     assert_eq!(all["cidr"], "0.0.0.0/0");
-    let except: Vec<&str> = all["except"].as_array().unwrap().iter().map(|cidr| cidr.as_str().unwrap()).collect();
+    let except: Vec<&str> = all["except"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|cidr| cidr.as_str().unwrap())
+        .collect();
     for closed in [
         "10.0.0.0/8",
         "100.64.0.0/10",
@@ -56,8 +64,14 @@ fn the_internet_is_what_is_public_and_the_names() {
     let all = &rules[0]["to"][1]["ipBlock"];
     assert_eq!(all["cidr"], "::/0");
     assert!(all["except"].as_array().unwrap().contains(&json!("fc00::/7")));
-    assert_eq!(rules[1]["to"][0]["podSelector"], json!({"matchLabels": {"k8s-app": "kube-dns"}}));
-    assert_eq!(rules[1]["ports"], json!([{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]));
+    assert_eq!(
+        rules[1]["to"][0]["podSelector"],
+        json!({"matchLabels": {"k8s-app": "kube-dns"}})
+    );
+    assert_eq!(
+        rules[1]["ports"],
+        json!([{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}])
+    );
 }
 
 #[test]
@@ -88,7 +102,9 @@ fn a_closed_range_is_refused_by_name(#[case] cidr: &str) {
     let error = policy(&list(cidr, &[]), &NetworkSettings::default(), &servers).unwrap_err();
     assert_eq!(
         error.to_string(),
-        format!("sandbox.network.allow {cidr}: sandboxes do not reach this range; list public addresses, or have the administrator open it in sandbox.network.allowedPrivateCidrs")
+        format!(
+            "sandbox.network.allow {cidr}: sandboxes do not reach this range; list public addresses, or have the administrator open it in sandbox.network.allowedPrivateCidrs"
+        )
     );
 }
 
@@ -112,5 +128,9 @@ fn a_setting_that_is_no_range_is_named() {
         ..NetworkSettings::default()
     };
     let error = policy(&NetworkAccess::Internet, &settings, &[]).unwrap_err();
-    assert!(error.to_string().starts_with("the operator's setting sandbox.network.deniedCidrs: `10.0.0.0` is no range"));
+    assert!(
+        error
+            .to_string()
+            .starts_with("the operator's setting sandbox.network.deniedCidrs: `10.0.0.0` is no range")
+    );
 }

@@ -20,7 +20,9 @@ fn container(state: Value) -> Value {
 }
 
 fn waiting(reason: &str, message: &str) -> PodState {
-    state(container(json!({"waiting": {"reason": reason, "message": message}})))
+    state(container(
+        json!({"waiting": {"reason": reason, "message": message}}),
+    ))
 }
 
 fn unscheduled(message: &str) -> PodState {
@@ -48,7 +50,9 @@ fn a_running_container_runs() {
 }
 
 #[rstest]
-#[case("0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod.")]
+#[case(
+    "0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod."
+)]
 #[case("0/2 nodes are available: 1 Insufficient memory, 1 node(s) had untolerated taint {gpu: true}.")]
 #[case("0/1 nodes are available: 1 Too many pods.")]
 #[case("0/1 nodes are available: 1 node(s) had untolerated taint {node.kubernetes.io/not-ready: }.")]
@@ -59,7 +63,9 @@ fn a_pod_without_room_waits_in_the_words_of_the_scheduler(#[case] message: &str)
 }
 
 #[rstest]
-#[case("0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.")]
+#[case(
+    "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+)]
 #[case("0/3 nodes are available: 3 node(s) had untolerated taint {dedicated: other}.")]
 #[case("0/1 nodes are available: persistentvolumeclaim \"samples\" not found.")]
 fn a_pod_that_no_node_will_ever_take_is_refused(#[case] message: &str) {
@@ -71,7 +77,10 @@ fn a_pod_that_no_node_will_ever_take_is_refused(#[case] message: &str) {
 }
 
 #[rstest]
-#[case("ErrImagePull", "failed to resolve image: pull access denied, repository does not exist or may require authorization: authorization failed: no basic auth credentials")]
+#[case(
+    "ErrImagePull",
+    "failed to resolve image: pull access denied, repository does not exist or may require authorization: authorization failed: no basic auth credentials"
+)]
 #[case("ImagePullBackOff", "Back-off pulling image \"x\"")]
 #[case("ErrImagePull", "dial tcp: lookup registry.invalid: no such host")]
 #[case("InvalidImageName", "couldn't parse image name")]
@@ -87,8 +96,14 @@ fn what_the_node_cannot_start_is_refused_in_its_words(#[case] reason: &str, #[ca
 #[test]
 fn an_image_that_is_gone_is_missing() {
     let message = "rpc error: code = NotFound desc = failed to resolve image: r/i@sha256:0: not found";
-    assert!(matches!(waiting("ErrImagePull", message), PodState::ImageMissing(_)));
-    assert!(matches!(waiting("ImagePullBackOff", "manifest unknown"), PodState::ImageMissing(_)));
+    assert!(matches!(
+        waiting("ErrImagePull", message),
+        PodState::ImageMissing(_)
+    ));
+    assert!(matches!(
+        waiting("ImagePullBackOff", "manifest unknown"),
+        PodState::ImageMissing(_)
+    ));
 }
 
 fn terminated(body: Value) -> Value {
@@ -115,12 +130,15 @@ fn how_a_container_ended_is_told() {
         panic!("ended");
     };
     assert!(killed.out_of_memory && !killed.not_started);
-    let PodState::Ended(absent) = state(terminated(json!({"exitCode": 128, "reason": "StartError", "message": "no python3"})))
-    else {
+    let PodState::Ended(absent) = state(terminated(
+        json!({"exitCode": 128, "reason": "StartError", "message": "no python3"}),
+    )) else {
         panic!("ended");
     };
     assert!(absent.not_started);
-    let unknown = state(terminated(json!({"exitCode": 137, "reason": "ContainerStatusUnknown"})));
+    let unknown = state(terminated(
+        json!({"exitCode": 137, "reason": "ContainerStatusUnknown"}),
+    ));
     assert_eq!(unknown, PodState::Lost("ContainerStatusUnknown".into()));
 }
 
@@ -141,7 +159,10 @@ fn a_pod_that_was_taken_away_is_lost(#[case] status: Value, #[case] reason: &str
 fn a_pod_that_somebody_deletes_is_lost() {
     let pod = json!({"metadata": {"deletionTimestamp": NOW}, "status": {"phase": "Running"}});
     let pod = serde_json::from_value(pod).unwrap();
-    assert_eq!(observe(&pod, NOW.parse().unwrap()), PodState::Lost("it is being deleted".into()));
+    assert_eq!(
+        observe(&pod, NOW.parse().unwrap()),
+        PodState::Lost("it is being deleted".into())
+    );
 }
 
 #[test]
@@ -156,7 +177,25 @@ fn an_evicted_container_ended_and_was_disrupted() {
 
 #[test]
 fn a_gated_pod_waits() {
-    let gated = state(json!({"conditions": [{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated",
-        "message": "Scheduling is blocked due to non-empty scheduling gates"}]}));
+    let gated = state(
+        json!({"conditions": [{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated",
+        "message": "Scheduling is blocked due to non-empty scheduling gates"}]}),
+    );
     assert!(matches!(gated, PodState::Queued(_)));
+}
+
+#[test]
+fn a_warning_is_a_complaint_until_something_follows() {
+    let event = |kind: &str, message: &str, second: u32| -> Event {
+        let time = format!("2026-11-21T12:00:{second:02}Z");
+        let event = json!({"metadata": {}, "involvedObject": {}, "type": kind, "message": message, "lastTimestamp": time});
+        serde_json::from_value(event).unwrap()
+    };
+    let failed = event("Warning", "MountVolume.SetUp failed", 5);
+    assert_eq!(
+        complaint(&[failed.clone(), event("Normal", "Scheduled", 1)]),
+        Some("MountVolume.SetUp failed")
+    );
+    assert_eq!(complaint(&[event("Normal", "Pulling image", 9), failed]), None);
+    assert_eq!(complaint(&[]), None);
 }

@@ -9,7 +9,8 @@ fn pod(cpu: &str, memory: &str) -> Pod {
 }
 
 fn node(cpu: &str, memory: &str) -> Node {
-    serde_json::from_value(json!({"metadata": {}, "status": {"allocatable": {"cpu": cpu, "memory": memory}}})).unwrap()
+    serde_json::from_value(json!({"metadata": {}, "status": {"allocatable": {"cpu": cpu, "memory": memory}}}))
+        .unwrap()
 }
 
 #[test]

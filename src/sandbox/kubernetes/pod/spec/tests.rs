@@ -53,15 +53,23 @@ fn inputs() -> BTreeMap<String, MountedInput> {
         key: key.into(),
     };
     BTreeMap::from([
-        ("sales".to_owned(), MountedInput::Secrets(vec![file("", "words-1", "0")])),
+        (
+            "sales".to_owned(),
+            MountedInput::Secrets(vec![file("", "words-1", "0")]),
+        ),
         (
             "photos".to_owned(),
-            MountedInput::Secrets(vec![file("a.txt", "words-1", "1"), file("deep/b.txt", "words-2", "0")]),
+            MountedInput::Secrets(vec![
+                file("a.txt", "words-1", "1"),
+                file("deep/b.txt", "words-2", "0"),
+            ]),
         ),
     ])
 }
 
-fn pod(change: impl FnOnce(&mut PodSettings, &mut Task, &mut Job, &mut BTreeMap<String, MountedInput>)) -> Value {
+fn pod(
+    change: impl FnOnce(&mut PodSettings, &mut Task, &mut Job, &mut BTreeMap<String, MountedInput>),
+) -> Value {
     let (mut settings, mut task, mut job, mut inputs) = (PodSettings::default(), task(), job(), inputs());
     change(&mut settings, &mut task, &mut job, &mut inputs);
     let run = Run {
@@ -93,12 +101,27 @@ fn the_whole_pod() {
 fn a_pod_keeps_to_the_level_restricted() {
     let pod = pod(|_, _, _, _| ());
     let spec = &pod["spec"];
-    for field in ["hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "initContainers", "ephemeralContainers"] {
+    for field in [
+        "hostNetwork",
+        "hostPID",
+        "hostIPC",
+        "shareProcessNamespace",
+        "initContainers",
+        "ephemeralContainers",
+    ] {
         assert_eq!(spec.get(field), None, "{field}");
     }
     assert_eq!(spec["securityContext"]["runAsNonRoot"], true);
-    assert_eq!(spec["securityContext"]["seccompProfile"], json!({"type": "RuntimeDefault"}));
-    for field in ["sysctls", "seLinuxOptions", "supplementalGroups", "windowsOptions"] {
+    assert_eq!(
+        spec["securityContext"]["seccompProfile"],
+        json!({"type": "RuntimeDefault"})
+    );
+    for field in [
+        "sysctls",
+        "seLinuxOptions",
+        "supplementalGroups",
+        "windowsOptions",
+    ] {
         assert_eq!(spec["securityContext"].get(field), None, "{field}");
     }
     assert!(spec["securityContext"]["runAsUser"].as_i64().unwrap() >= FIRST_USER);
@@ -111,9 +134,23 @@ fn a_pod_keeps_to_the_level_restricted() {
     );
     assert_eq!(containers[0].get("ports"), None);
     for volume in spec["volumes"].as_array().unwrap() {
-        let kinds: Vec<&String> = volume.as_object().unwrap().keys().filter(|key| *key != "name").collect();
-        let allowed = ["configMap", "secret", "emptyDir", "projected", "persistentVolumeClaim"];
-        assert!(kinds.iter().all(|kind| allowed.contains(&kind.as_str())), "{kinds:?}");
+        let kinds: Vec<&String> = volume
+            .as_object()
+            .unwrap()
+            .keys()
+            .filter(|key| *key != "name")
+            .collect();
+        let allowed = [
+            "configMap",
+            "secret",
+            "emptyDir",
+            "projected",
+            "persistentVolumeClaim",
+        ];
+        assert!(
+            kinds.iter().all(|kind| allowed.contains(&kind.as_str())),
+            "{kinds:?}"
+        );
     }
     assert_eq!(spec["automountServiceAccountToken"], false);
     assert_eq!(spec["enableServiceLinks"], false);
@@ -173,18 +210,32 @@ fn what_some_nodes_refuse_is_there_only_when_asked_for() {
     });
     let spec = &pod["spec"];
     assert_eq!(spec["securityContext"].get("runAsUser"), None);
-    assert_eq!(spec["securityContext"]["appArmorProfile"], json!({"type": "RuntimeDefault"}));
-    assert_eq!((&spec["hostUsers"], &spec["preemptionPolicy"]), (&json!(false), &json!("Never")));
-    assert_eq!(spec["containers"][0]["env"][1], json!({"name": "CODEGEN_PROBE", "value": "10.96.0.1:443"}));
+    assert_eq!(
+        spec["securityContext"]["appArmorProfile"],
+        json!({"type": "RuntimeDefault"})
+    );
+    assert_eq!(
+        (&spec["hostUsers"], &spec["preemptionPolicy"]),
+        (&json!(false), &json!("Never"))
+    );
+    assert_eq!(
+        spec["containers"][0]["env"][1],
+        json!({"name": "CODEGEN_PROBE", "value": "10.96.0.1:443"})
+    );
 }
 
 #[test]
 fn nodes_pull_with_the_credential_of_the_task_and_those_of_the_settings() {
     let pod = pod(|settings, task, _, _| {
-        settings.image_pull_secrets = vec![LocalObjectReference { name: "shared".into() }];
+        settings.image_pull_secrets = vec![LocalObjectReference {
+            name: "shared".into(),
+        }];
         task.image.pull_secret = Some("mine".into());
     });
-    assert_eq!(pod["spec"]["imagePullSecrets"], json!([{"name": "mine"}, {"name": "shared"}]));
+    assert_eq!(
+        pod["spec"]["imagePullSecrets"],
+        json!([{"name": "mine"}, {"name": "shared"}])
+    );
 }
 
 #[test]
@@ -197,7 +248,10 @@ fn a_claim_is_mounted_read_only_and_by_name() {
         inputs.insert("photos".into(), claim);
     });
     let mounts = pod["spec"]["containers"][0]["volumeMounts"].as_array().unwrap();
-    let inputs: Vec<&Value> = mounts.iter().filter(|mount| mount["mountPath"].as_str().unwrap().starts_with("/var/inputs")).collect();
+    let inputs: Vec<&Value> = mounts
+        .iter()
+        .filter(|mount| mount["mountPath"].as_str().unwrap().starts_with("/var/inputs"))
+        .collect();
     assert_eq!(
         json!(inputs),
         json!([
@@ -230,7 +284,13 @@ fn an_input_that_nobody_froze_is_refused_by_name() {
 
 #[test]
 fn quantities_are_written_as_people_write_them() {
-    for (amount, text) in [(1 << 30, "1Gi"), (512 << 20, "512Mi"), (1500, "1500"), (3 << 10, "3Ki"), (0, "0")] {
+    for (amount, text) in [
+        (1 << 30, "1Gi"),
+        (512 << 20, "512Mi"),
+        (1500, "1500"),
+        (3 << 10, "3Ki"),
+        (0, "0"),
+    ] {
         assert_eq!(bytes(amount).0, text);
     }
 }
