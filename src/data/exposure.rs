@@ -192,6 +192,7 @@ fn reduced_layout(layout: Layout, names: &Names) -> Layout {
             first_column,
             header,
             blank_rows,
+            note_rows,
         } => Layout::Sheet {
             name,
             header_row,
@@ -199,6 +200,7 @@ fn reduced_layout(layout: Layout, names: &Names) -> Layout {
             first_column,
             header: header.filter(|_| !names.are_numbered()),
             blank_rows,
+            note_rows,
         },
         Layout::JsonLines => Layout::JsonLines,
         Layout::JsonArray => Layout::JsonArray,

@@ -133,6 +133,8 @@ pub enum Layout {
         header: Option<String>,
         /// Empty rows between the records.
         blank_rows: u64,
+        /// Rows below the last record that are no records, up to the last one with a value.
+        note_rows: u64,
     },
 }
 

@@ -128,7 +128,7 @@ fn excel_place(layout: &Layout) -> Option<excel::Place<'_>> {
         header_row,
         first_row,
         first_column,
-        blank_rows,
+        note_rows,
         ..
     } = layout
     else {
@@ -139,7 +139,7 @@ fn excel_place(layout: &Layout) -> Option<excel::Place<'_>> {
         header_row: *header_row,
         first_row: *first_row,
         first_column: *first_column,
-        blank_rows: *blank_rows,
+        note_rows: *note_rows,
     })
 }
 

@@ -115,6 +115,8 @@ struct SheetTable {
     outside: Places,
     blank_rows: u64,
     last_row: u64,
+    /// First and last row of the notes below.
+    notes: Option<(u64, u64)>,
     line: String,
 }
 
@@ -130,6 +132,7 @@ impl SheetTable {
             outside: Places::default(),
             blank_rows: 0,
             last_row: 0,
+            notes: None,
             line: String::new(),
         }
     }
@@ -157,6 +160,11 @@ impl SheetTable {
             doubts.push(format!(
                 "has empty rows between its records, which pandas reads as records: {}",
                 self.blank_rows
+            ));
+        }
+        if let Some((first, last)) = self.notes {
+            doubts.push(format!(
+                "has text below its table, which pandas reads as records and which is not described: rows {first} to {last}"
             ));
         }
         if !self.errors.is_empty() {
@@ -220,6 +228,7 @@ impl SheetTable {
                     .row
                     .map(|_| line::header(header.names.iter().map(String::as_str).take(DESCRIBED_COLUMNS))),
                 blank_rows: self.blank_rows,
+                note_rows: self.notes.map_or(0, |(_, last)| last - self.last_row),
             },
             records,
             longer_records: 0,
@@ -282,6 +291,12 @@ impl Visit for SheetTable {
             self.error_rows.push(row.number);
         }
         self.builder.end_record(&self.line);
+    }
+
+    fn notes(&mut self, rows: &[SheetRow]) {
+        if let [first, .., last] | [first @ last] = rows {
+            self.notes = Some((first.number, last.number));
+        }
     }
 }
 
