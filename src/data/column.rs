@@ -20,6 +20,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::keys::{KeyCandidate, Uniqueness};
 use super::profile::{ColumnProfile, ColumnType, LengthStats};
+use super::remark::Remark;
 use crate::data::column::cell::{Cell, Kind, has_leading_zero};
 use crate::data::column::distinct::{Distinct, DistinctCount};
 use crate::data::column::numeric::{Extreme, Numbers};
@@ -279,7 +280,7 @@ impl Column {
         present: Option<u64>,
         is_unique: bool,
         decimal: Option<char>,
-    ) -> (ColumnProfile, Vec<String>) {
+    ) -> (ColumnProfile, Vec<Remark>) {
         let distinct = if is_unique {
             DistinctCount::Exact(self.values)
         } else {

@@ -17,11 +17,12 @@ use super::column::quantiles::Quartiles;
 use super::column::style::NumberStyle;
 use super::column::temporal::{TimeStats, TimeStep};
 use super::profile::{ColumnProfile, Content, Layout, LengthStats, SampleProfile, SampleRow, TableProfile};
+use super::remark::Remark;
 
 pub use joins::ExposedJoins;
 use lines::reduced_text;
 use mask::{mask, mask_json, mask_pattern};
-use names::{Names, hidden_names, without_remarks_on};
+use names::Names;
 
 /// So many rows share a value before it is told without its row, and so many values stand behind a statistic.
 pub const FEWEST_ROWS: u64 = 5;
@@ -91,12 +92,16 @@ fn reduced(profile: SampleProfile, level: Exposure) -> SampleProfile {
         remarks,
         content,
     } = profile;
-    let mut hidden = Vec::new();
-    let mut added = Vec::new();
+    let mut remarks = remarks;
+    let mut added: Vec<Remark> = Vec::new();
     let mut table = |table: TableProfile| {
         let names = Names::of(&table);
-        hidden.extend(hidden_names(&table, &names));
-        added.extend(names.remark());
+        remarks.retain(|Remark { text: _, columns }| {
+            columns
+                .iter()
+                .all(|column| names.may_name(&table.columns, column))
+        });
+        added.extend(names.remark().map(Remark::from));
         reduced_table(table, &names, level)
     };
     let content = match content {
@@ -105,7 +110,6 @@ fn reduced(profile: SampleProfile, level: Exposure) -> SampleProfile {
         Content::Text(lines) => Content::Text(reduced_text(lines, level)),
         Content::Opaque(what) => Content::Opaque(what),
     };
-    let mut remarks = without_remarks_on(remarks, &hidden);
     remarks.extend(added);
     SampleProfile {
         name,

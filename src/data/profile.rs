@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::values::FileFormat;
 
+use super::remark::Remark;
 use super::source::{Compression, Encoding};
 use crate::data::column::cell::Kind;
 use crate::data::column::distinct::{DistinctCount, ValueHashes};
@@ -28,7 +29,7 @@ pub struct SampleProfile {
     /// How its text is encoded; `None` where it is no text.
     pub encoding: Option<Encoding>,
     /// Every doubt and oddity, one sentence each.
-    pub remarks: Vec<String>,
+    pub remarks: Vec<Remark>,
     /// What it holds.
     pub content: Content,
 }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::column::{Column, Seen};
 use super::keys::{KeyCandidate, Keys, RecordHash};
 use super::profile::{ColumnProfile, ColumnType, SampleRow};
+use super::remark::Remark;
 use crate::data::column::cell::Cell;
 use crate::data::column::distinct::{EXACT_LIMIT, cut_at};
 use crate::data::format::shape::LISTED_PLACES;
@@ -48,7 +49,7 @@ pub struct Built {
     /// Records equal to an earlier one, where that is known.
     pub duplicate_records: Option<u64>,
     /// Doubts about columns, one sentence each.
-    pub remarks: Vec<String>,
+    pub remarks: Vec<Remark>,
 }
 
 /// A record that may be shown.
@@ -297,25 +298,35 @@ impl TableBuilder {
 }
 
 /// A remark where some columns have decimal points and others decimal commas.
-fn mixed_decimals(columns: &[ColumnProfile], plain: Option<char>) -> Option<String> {
+fn mixed_decimals(columns: &[ColumnProfile], plain: Option<char>) -> Option<Remark> {
     let sign = |column: &ColumnProfile| match &column.style {
         Some(style) => style.decimal,
         None => plain.filter(|_| column.type_ == ColumnType::Float),
     };
-    let with = |wanted: char| {
-        let names: Vec<_> = columns
-            .iter()
-            .filter(|column| sign(column) == Some(wanted))
-            .map(|column| column.name.as_str())
-            .collect();
-        let more = if names.len() > LISTED_PLACES { ", ..." } else { "" };
-        (!names.is_empty()).then(|| format!("{}{more}", names[..names.len().min(LISTED_PLACES)].join(", ")))
+    let with = |wanted: char| -> Vec<&str> {
+        let names = columns.iter().filter(|column| sign(column) == Some(wanted));
+        names.map(|column| column.name.as_str()).collect()
     };
-    Some(format!(
-        "decimal points in {} and decimal commas in {}",
-        with('.')?,
-        with(',')?
-    ))
+    let listed = |names: &[&str]| {
+        let more = if names.len() > LISTED_PLACES { ", ..." } else { "" };
+        format!("{}{more}", names[..names.len().min(LISTED_PLACES)].join(", "))
+    };
+    let (points, commas) = (with('.'), with(','));
+    (!points.is_empty() && !commas.is_empty()).then(|| {
+        let text = format!(
+            "decimal points in {} and decimal commas in {}",
+            listed(&points),
+            listed(&commas)
+        );
+        let shown = |names: Vec<&str>| {
+            names
+                .into_iter()
+                .take(LISTED_PLACES)
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        Remark::naming(text, [shown(points), shown(commas)].concat())
+    })
 }
 
 /// Something that a record shows.

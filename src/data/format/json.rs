@@ -16,6 +16,7 @@ use crate::data::column::cell::{Cell, Kind};
 use crate::data::column::{hash, mix};
 use crate::data::format::shape::LISTED_PLACES;
 use crate::data::keys::RecordHash;
+use crate::data::remark::Remark;
 use crate::data::rows::{Built, DESCRIBED_COLUMNS, TableBuilder};
 
 use keys::{ANY_KEY, DataKeys};
@@ -354,8 +355,9 @@ impl JsonTable {
             .collect();
         if !quoted.is_empty() {
             let more = if quoted.len() > LISTED_PLACES { ", ..." } else { "" };
-            let names = quoted[..quoted.len().min(LISTED_PLACES)].join(", ");
-            let remark = format!("numbers written as strings in: {names}{more}");
+            let shown = &quoted[..quoted.len().min(LISTED_PLACES)];
+            let text = format!("numbers written as strings in: {}{more}", shown.join(", "));
+            let remark = Remark::naming(text, shown.iter().copied());
             built.remarks.push(remark);
         }
         built

@@ -165,7 +165,7 @@ fn content_decides_what_is_a_workbook() {
         ),
     ];
     for (profile, format, remark) in kinds {
-        let remarks = profile.remarks.join("\n");
+        let remarks = crate::data::remark::joined(&profile.remarks, "\n");
         assert_eq!(super::super::format_name(profile.format), format, "{remarks}");
         assert!(remarks.contains(remark), "{remarks}");
     }

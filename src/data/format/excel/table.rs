@@ -228,7 +228,12 @@ fn below_titles(head: &[SheetRow], first: usize, widest: usize) -> Option<usize>
     let has_title = above.iter().any(|row| row.cells.len() * 2 <= widest);
     let is_text = above.iter().flat_map(|row| &row.cells).all(SheetCell::is_text);
     let is_set_apart = head[position].cells.iter().any(|name| {
-        let values = || below.iter().flat_map(|row| &row.cells).filter(|cell| cell.column == name.column);
+        let values = || {
+            below
+                .iter()
+                .flat_map(|row| &row.cells)
+                .filter(|cell| cell.column == name.column)
+        };
         let texts = values().filter(|cell| cell.is_text()).count();
         values().count() >= 2 * texts.max(1)
     });
