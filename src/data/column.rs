@@ -2,6 +2,7 @@
 
 pub mod cell;
 mod dates;
+mod decimal;
 pub(crate) mod distinct;
 pub(crate) mod numeric;
 mod patterns;

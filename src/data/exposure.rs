@@ -81,6 +81,20 @@ impl Exposed {
     }
 }
 
+/// What a level calls the columns of a table; `None` for one that it does not tell.
+#[must_use]
+pub fn shown_names(table: &TableProfile, level: Exposure) -> Vec<Option<String>> {
+    let names = if level == Exposure::Rows {
+        Names::All
+    } else {
+        Names::of(table)
+    };
+    let columns = table.columns.iter().enumerate();
+    columns
+        .map(|(position, column)| names.shown(position, &column.name))
+        .collect()
+}
+
 fn reduced(profile: SampleProfile, level: Exposure) -> SampleProfile {
     let SampleProfile {
         name,

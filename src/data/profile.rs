@@ -90,6 +90,17 @@ pub struct TableProfile {
     pub rows: Vec<SampleRow>,
 }
 
+impl TableProfile {
+    /// The name of its sheet, where it is one of a workbook.
+    #[must_use]
+    pub fn sheet(&self) -> Option<&str> {
+        match &self.layout {
+            Layout::Sheet { name, .. } => Some(name),
+            _ => None,
+        }
+    }
+}
+
 /// How records stand in a file.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]

@@ -60,6 +60,12 @@ struct Candidate {
     traces: Vec<(usize, Seen)>,
 }
 
+impl Candidate {
+    fn has_value(&self) -> bool {
+        self.traces.iter().any(|(_, seen)| seen.hash != 0)
+    }
+}
+
 impl TableBuilder {
     /// A table without columns; `delimiter` tells where cells end that may have to be cut.
     pub fn new(delimiter: Option<char>, keeps_rows: bool) -> Self {
@@ -255,9 +261,15 @@ impl TableBuilder {
         let mut chosen = Vec::new();
         while chosen.len() < most {
             let gain = |position: &usize| features[*position].difference(&known).count();
+            let has_value = |position: &usize| self.candidates[*position].has_value();
+            // A record without any value misses one in every column, and tells less than all others.
+            let rank = |position: &usize| {
+                let gain = gain(position);
+                (gain > 0 && has_value(position), gain)
+            };
             let Some(best) = (0..features.len())
                 .rev()
-                .max_by_key(gain)
+                .max_by_key(rank)
                 .filter(|best| gain(best) > 0)
             else {
                 break;
@@ -414,6 +426,12 @@ mod tests {
         let mut found = rows(&lines, 100);
         found.sort_unstable();
         assert_eq!(found, [1, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn a_record_without_values_comes_last() {
+        assert_eq!(rows(&["a,1,x", "b,2,y", ",,", "c,,z"], 3)[..2], [4, 2]);
+        assert_eq!(rows(&["a,1,x", "b,2,y", ",,", "c,,z"], 9).last(), Some(&3));
     }
 
     #[test]
