@@ -430,8 +430,8 @@ mod tests {
 
     #[test]
     fn a_record_without_values_comes_last() {
-        assert_eq!(rows(&["a,1,x", "b,2,y", ",,", "c,,z"], 3)[..2], [4, 2]);
-        assert_eq!(rows(&["a,1,x", "b,2,y", ",,", "c,,z"], 9).last(), Some(&3));
+        let found = rows(&["a,1,x,p", "b,2,y,q", ",,,", "a,1,x,p"], 9);
+        assert_eq!(found.last(), Some(&3), "{found:?}");
     }
 
     #[test]

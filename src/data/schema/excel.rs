@@ -75,7 +75,7 @@ pub(super) fn reader(columns: &[SchemaColumn], place: &Place<'_>) -> String {
         rows => format!(", skipfooter={rows}"),
     };
     format!(
-        "frame = pandas.read_excel(path, sheet_name={sheet}, {header}{footer}{dtype})\n\
+        "frame = pandas.read_excel(path, sheet_name={sheet}, {header}{footer}{dtype})\n    \
          return frame.dropna(how=\"all\").rename(columns={rename})"
     )
 }

@@ -27,7 +27,9 @@ fn sample(name: &str) -> FrozenFile {
     FrozenFile {
         name: name.into(),
         file_name: format!("{name}.csv"),
-        ..FrozenFile::default()
+        sha256: String::new(),
+        bytes: 8,
+        is_dir: false,
     }
 }
 

@@ -132,8 +132,9 @@ fn titles_of_many_cells_above_the_names_are_no_header() {
 
 #[test]
 fn a_header_that_lacks_a_name_is_no_title() {
-    for first in [["", "town", "age"], ["name", "town", ""]] {
-        let (names, records, _) = found(&with_body(&[&first], &[]));
+    const FIRST: [&[&str]; 2] = [&["", "town", "age"], &["name", "town", ""]];
+    for first in FIRST {
+        let (names, records, _) = found(&with_body(&[first], &[]));
         assert_eq!((names, records), (first.join(","), 4));
     }
     // Nothing sets a row of texts among texts apart.
@@ -159,11 +160,13 @@ fn words_below_a_table_are_notes_where_no_record_has_words() {
 #[test]
 fn records_with_few_values_are_no_notes() {
     let header: [&[&str]; 1] = [&["name", "town", "age"]];
-    let ends: [&[&[&str]]; 4] = [
+    let ends: [&[&[&str]]; 5] = [
         // A record of which all but the name is missing.
         &[&["Emil"]],
         &[&["", "", "61"]],
         &[&["Emil"], &["Fred", "Zug", "12"]],
+        // The same below a gap, where it is no sentence.
+        &[&[], &["Emil"]],
         // A sum below a gap.
         &[&[], &["", "", "155"]],
     ];

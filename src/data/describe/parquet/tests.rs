@@ -51,7 +51,7 @@ fn profile(bytes: &[u8]) -> SampleProfile {
     describe_source(&Source::bytes(bytes), "sample", "x.parquet", &Options::default()).unwrap()
 }
 
-fn bounded(bytes: &[u8], values: u64) -> (TableProfile, Vec<String>) {
+fn bounded(bytes: &[u8], values: u64) -> (TableProfile, Vec<crate::data::remark::Remark>) {
     let file = ParquetFile::open(&Source::bytes(bytes)).unwrap().unwrap();
     let mut remarks = Vec::new();
     let bounds = Bounds { values, ..WHOLE };

@@ -1,7 +1,7 @@
 //! The table of a sheet: its header row, found among the first rows, the records below, and notes at the end.
 
 use super::{SheetCell, SheetRow};
-use crate::data::column::cell::Kind;
+use crate::data::column::cell::{Cell, Kind, has_leading_zero};
 
 /// Rows that are looked at to find the header.
 const HEAD_ROWS: usize = 20;
@@ -134,6 +134,8 @@ struct Body {
 struct Values {
     texts: u64,
     others: u64,
+    /// Bytes of the longest.
+    longest: usize,
 }
 
 impl Body {
@@ -171,6 +173,7 @@ impl Body {
             if let Some(values) = position.and_then(|position| self.columns.get_mut(position as usize)) {
                 values.texts += u64::from(cell.is_text());
                 values.others += u64::from(!cell.is_text());
+                values.longest = values.longest.max(cell.text.len());
             }
         }
     }
@@ -184,24 +187,30 @@ impl Body {
             && row.cells.iter().all(is_words)
     }
 
-    /// Whether rows that may be notes are: text stands where no record has any, or they are lines below a gap where the
-    /// records have none.
+    /// Whether rows that may be notes are: text stands where no record has any, or they are sentences longer than any value
+    /// above, below a gap where the records have none.
     fn is_followed_by_notes(&self, rows: &[SheetRow]) -> bool {
         let Some(first) = rows.first() else { return false };
-        let is_foreign = |cell: &SheetCell| {
+        let values = |cell: &SheetCell| {
             let position = cell.column.checked_sub(self.first_column);
-            position
-                .and_then(|position| self.columns.get(position as usize))
-                .is_some_and(|values| values.texts == 0 && values.others >= TELLING_RECORDS)
+            position.and_then(|position| self.columns.get(position as usize))
+        };
+        let is_foreign = |cell: &SheetCell| {
+            values(cell).is_some_and(|values| values.texts == 0 && values.others >= TELLING_RECORDS)
+        };
+        let is_sentence = |cell: &SheetCell| {
+            cell.text.trim().contains(' ')
+                && values(cell).is_some_and(|values| cell.text.len() > values.longest)
         };
         let is_apart = !self.has_gaps && first.number > self.last_row + 1;
-        rows.iter().flat_map(|row| &row.cells).any(is_foreign)
-            || (is_apart && rows.iter().all(|row| row.cells.len() == 1))
+        let mut cells = rows.iter().flat_map(|row| &row.cells);
+        cells.clone().any(is_foreign)
+            || (is_apart && rows.iter().all(|row| row.cells.len() == 1) && cells.all(is_sentence))
     }
 }
 
 fn is_words(cell: &SheetCell) -> bool {
-    cell.is_text() && cell.cell().kind() == Some(Kind::Text)
+    cell.is_text() && Cell::of(&cell.text).kind() == Some(Kind::Text) && !has_leading_zero(&cell.text)
 }
 
 /// The row of the header. Rows of few cells above wider ones are titles.
