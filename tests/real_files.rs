@@ -130,7 +130,7 @@ const PINGUINE: &[Answer] = &[
     ),
     (
         "where the masses lie",
-        "Körpermasse (g) int 2900..5950 mean 4182.5",
+        "Körpermasse (g) int 2900..5950 mean 4182.46",
     ),
     (
         "what looks like a date",

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 struct Digits {
     is_negative: bool,
     magnitude: i64,
-    digits: Vec<u8>,
+    significant: Vec<u8>,
 }
 
 /// The order of two numbers as they are written (`1.50`, `-2,5`, `1e3`); `None` where one is written otherwise.
@@ -16,11 +16,11 @@ pub(super) fn compare(one: &str, other: &str) -> Option<Ordering> {
         return Some(Ordering::Equal);
     }
     let (one, other) = (Digits::of(one)?, Digits::of(other)?);
-    let size = |number: &Digits| (!number.digits.is_empty(), number.magnitude);
+    let size = |number: &Digits| (!number.significant.is_empty(), number.magnitude);
     let absolute = || {
         size(&one)
             .cmp(&size(&other))
-            .then_with(|| one.digits.cmp(&other.digits))
+            .then_with(|| one.significant.cmp(&other.significant))
     };
     Some(match (one.is_negative, other.is_negative) {
         (false, false) => absolute(),
@@ -44,17 +44,17 @@ impl Digits {
             return None;
         }
         let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
-        let significant = digits
+        let end = digits
             .iter()
             .rposition(|digit| *digit != b'0')
             .map_or(0, |last| last + 1);
-        digits.truncate(significant);
-        digits.drain(..zeros.min(significant));
+        digits.truncate(end);
+        digits.drain(..zeros.min(end));
         let magnitude = i64::try_from(whole.len()).ok()? - i64::try_from(zeros).ok()? + i64::from(exponent);
         Some(Self {
             is_negative: text.starts_with('-') && !digits.is_empty(),
             magnitude: if digits.is_empty() { 0 } else { magnitude },
-            digits,
+            significant: digits,
         })
     }
 }
