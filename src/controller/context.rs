@@ -1,6 +1,7 @@
 //! What all looks at tasks share. All of it can be lost: what must survive stands in the API server.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -64,6 +65,7 @@ struct Known {
     run: String,
     documents: Arc<Documents>,
     snapshot: Option<(String, Arc<Snapshot>)>,
+    announced: Arc<AtomicU32>,
     pauses: u32,
 }
 
@@ -130,6 +132,12 @@ impl Context {
             known.documents = Arc::default();
         }
         Arc::clone(&known.documents)
+    }
+
+    /// Number of the task's call that is announced and not started.
+    pub fn announced(&self, uid: &str) -> Arc<AtomicU32> {
+        let mut tasks = self.tasks();
+        Arc::clone(&tasks.entry(uid.to_owned()).or_default().announced)
     }
 
     /// The snapshot `name`.

@@ -200,6 +200,7 @@ impl Look<'_> {
         };
         let observer = self.context.events.observer(&self.object);
         let (in_call, _) = watch::channel(false);
+        let announced = self.context.announced(&self.uid);
         let engine = Engine {
             task: &run.task,
             model: &model,
@@ -210,6 +211,7 @@ impl Look<'_> {
             observer: &observer,
             clock: Timestamp::now,
             in_call: &in_call,
+            announced: &announced,
         };
         let mut progress = engine.load(&run.owner.run).await?;
         if let Some(outcome) = self.what_changed(&run, &progress) {
@@ -224,6 +226,8 @@ impl Look<'_> {
             return advanced();
         }
         if asks_the_model(&decide(&run.task, &progress, Timestamp::now())) && !model.prepare().await? {
+            // It must not be taken for lost by whoever comes next.
+            engine.withdraw(progress).await?;
             return idle();
         }
         let came_to;

@@ -22,7 +22,8 @@ use super::finish;
 use super::progress;
 use super::run::Run;
 use crate::api::CodeGenTask;
-use crate::ledger::{Created, Store, StoreError};
+use crate::ledger::{Created, Entry, Store, StoreError};
+use crate::pipeline::call::CallKind;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::status::{Around, status};
@@ -96,10 +97,24 @@ impl<'a> KubernetesStore<'a> {
     }
 
     async fn read_indexed(&self, document: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        match self.documents.get(document) {
-            Some(known) => Ok(Some(known)),
-            None => self.fetch(document).await,
+        if let Some(known) = self.documents.get(document) {
+            return Ok(Some(known));
         }
+        if let Some(found) = self.fetch(document).await? {
+            return Ok(Some(found));
+        }
+        match call_of(document) {
+            Some(call) => Ok(self.fetch(&call).await?.and_then(|entry| source_in(&entry))),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether a program or a suite stands as it is in the reply that gave it, which is recorded already.
+    fn is_in_reply(&self, document: &str, bytes: &[u8]) -> bool {
+        call_of(document)
+            .and_then(|call| self.documents.get(&call))
+            .and_then(|entry| source_in(&entry))
+            .is_some_and(|source| source == bytes)
     }
 
     /// What an earlier end of this run packed together, where it goes on after that end.
@@ -261,6 +276,16 @@ impl Store for KubernetesStore<'_> {
     }
 
     async fn create(&self, document: &str, bytes: &[u8]) -> Result<Created, StoreError> {
+        if self.state.lock().await.index.contains(document)
+            && let Some(found) = self.read(document).await?
+        {
+            return Ok(Created::Existed(found));
+        }
+        if self.is_in_reply(document, bytes) {
+            self.documents.put(document, bytes);
+            self.state.lock().await.index.insert(document.to_owned());
+            return Ok(Created::New);
+        }
         let name = self.first_name(document);
         let (key, stored) = stored(bytes);
         let mut parts = stored.chunks(LARGEST_PART);
@@ -332,6 +357,25 @@ fn lost_progress(sent: &CodeGenTask, written: &CodeGenTask) -> bool {
         status.is_some_and(|status| status.progress.is_some() && status.snapshot.is_some())
     };
     has_progress(sent) && !has_progress(written)
+}
+
+/// The call whose reply may hold a document as it is (`documents/solution-0003.py`: `calls/0003-code.json`).
+fn call_of(document: &str) -> Option<String> {
+    let name = document.strip_prefix("documents/")?.strip_suffix(".py")?;
+    let (what, number) = name.rsplit_once('-')?;
+    let kind = match what {
+        "solution" => CallKind::Code,
+        "tests" => CallKind::Tests,
+        _ => return None,
+    };
+    Some(Entry::name(number.parse().ok()?, kind))
+}
+
+/// The source that a recorded reply gives.
+fn source_in(entry: &[u8]) -> Option<Vec<u8>> {
+    let entry: Entry = serde_json::from_slice(entry).ok()?;
+    let reply: serde_json::Value = serde_json::from_str(&entry.reply.text).ok()?;
+    Some(reply.get("code")?.as_str()?.as_bytes().to_vec())
 }
 
 /// The bytes as they are stored, and under which key.

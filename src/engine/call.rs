@@ -1,11 +1,16 @@
 //! Model calls: intent, call, record, acceptance.
 
+use std::sync::atomic::Ordering;
+
+use jiff::Timestamp;
+
 use crate::ledger::{Entry, Ledger, Store};
 use crate::model::{Model, ModelError};
 use crate::pipeline::accept::{Accepted, AcceptedSource, Refusal, accept};
 use crate::pipeline::advance::{Outcome, Written};
 use crate::pipeline::budget;
 use crate::pipeline::call::{CallKind, Reply, Request, estimate_tokens, request_hash};
+use crate::pipeline::decide::{Decision, decide};
 use crate::pipeline::diagnosis::{Diagnosis, of_acceptance};
 use crate::pipeline::progress::{Intent, Progress};
 use crate::pipeline::prompts::{self, Material};
@@ -35,6 +40,44 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         Ok((progress, outcome))
     }
 
+    /// Records the intent of the call that comes next with the step before it, and so saves a write.
+    pub(super) async fn announce(&self, progress: Progress, now: Timestamp) -> Result<Progress, EngineError> {
+        let (Decision::Call(kind) | Decision::CallBesideBuild(kind)) = decide(self.task, &progress, now)
+        else {
+            return Ok(progress);
+        };
+        if progress.intent.is_some() {
+            return Ok(progress);
+        }
+        let material = self.material(&progress).await?;
+        let request = prompts::request(self.task, &material, kind)?;
+        let Ok(limit) = budget::allow_call(self.task, &progress, request_tokens(&request)) else {
+            return Ok(progress);
+        };
+        self.announced.store(progress.sequence, Ordering::Relaxed);
+        let request = limited(&request, limit);
+        let intent = intent(&request, progress.sequence, request_tokens(&request) + limit, now);
+        Ok(progress.with_intent(intent))
+    }
+
+    /// Takes back the intent of a call that was announced and will not be started by this process.
+    pub async fn withdraw(&self, progress: Progress) -> Result<Progress, EngineError> {
+        if !self.is_announced(&progress) {
+            return Ok(progress);
+        }
+        self.announced.store(0, Ordering::Relaxed);
+        let progress = Progress {
+            intent: None,
+            ..progress
+        };
+        self.save(&progress).await?;
+        Ok(progress)
+    }
+
+    fn is_announced(&self, progress: &Progress) -> bool {
+        progress.intent.is_some() && self.announced.load(Ordering::Relaxed) == progress.sequence
+    }
+
     async fn answered(&self, progress: Progress, request: &Request) -> Result<Answered, EngineError> {
         if let Some(entry) = Ledger::new(self.store)
             .find(progress.sequence, request.kind)
@@ -42,17 +85,17 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         {
             return Ok(self.take_recorded(progress, request, entry));
         }
-        let progress = progress.with_call_lost();
+        let progress = if self.is_announced(&progress) {
+            progress
+        } else {
+            progress.with_call_lost()
+        };
         let size = request_tokens(request);
         let limit = match budget::allow_call(self.task, &progress, size) {
             Ok(limit) => limit,
             Err(stop) => return Ok(Answered::Otherwise(progress, Outcome::Stopped(stop))),
         };
-        let request = Request {
-            max_output_tokens: u32::try_from(limit).unwrap_or(u32::MAX),
-            ..request.clone()
-        };
-        self.ask(progress, &request, size + limit).await
+        self.ask(progress, &limited(request, limit), size + limit).await
     }
 
     fn take_recorded(&self, progress: Progress, request: &Request, entry: Entry) -> Answered {
@@ -81,18 +124,19 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     ) -> Result<Answered, EngineError> {
         let (kind, sequence) = (request.kind, progress.sequence);
         let started_at = (self.clock)();
-        let deadline = started_at
-            .checked_add(jiff::SignedDuration::from_secs(CALL_DEADLINE_SECONDS))
-            .unwrap_or(started_at);
-        let request_hash = request_hash(request);
-        let progress = progress.with_intent(Intent {
-            kind,
-            sequence,
-            request_hash,
-            estimate,
-            deadline,
-        });
-        self.save(&progress).await?;
+        let intent = intent(request, sequence, estimate, started_at);
+        let is_recorded = self.announced.swap(0, Ordering::Relaxed) == sequence
+            && progress
+                .intent
+                .as_ref()
+                .is_some_and(|announced| announced.request_hash == intent.request_hash);
+        let progress = if is_recorded {
+            progress
+        } else {
+            let progress = progress.with_intent(intent);
+            self.save(&progress).await?;
+            progress
+        };
         self.tell(&Event::CallStarted { kind, sequence });
         let reply = match self.model.call(request).await {
             Ok(reply) => reply,
@@ -262,6 +306,27 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 enum Answered {
     Reply(Progress, Reply),
     Otherwise(Progress, Outcome),
+}
+
+/// The request with the output limit that the budget leaves it.
+fn limited(request: &Request, limit: u64) -> Request {
+    Request {
+        max_output_tokens: u32::try_from(limit).unwrap_or(u32::MAX),
+        ..request.clone()
+    }
+}
+
+fn intent(request: &Request, sequence: u32, estimate: u64, now: Timestamp) -> Intent {
+    let deadline = now
+        .checked_add(jiff::SignedDuration::from_secs(CALL_DEADLINE_SECONDS))
+        .unwrap_or(now);
+    Intent {
+        kind: request.kind,
+        sequence,
+        request_hash: request_hash(request),
+        estimate,
+        deadline,
+    }
 }
 
 fn request_tokens(request: &Request) -> u64 {

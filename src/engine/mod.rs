@@ -15,6 +15,7 @@ pub mod run;
 mod samples;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU32;
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
@@ -59,6 +60,9 @@ pub struct Engine<'a, M, S, B, D> {
     /// True while a model call is in flight and what it came to is not yet recorded. Where an image builds beside the
     /// call, the reply alone counts: the build may take long, and loses nothing when it is stopped.
     pub in_call: &'a watch::Sender<bool>,
+    /// Number of the call whose intent this process recorded and has not started yet; 0 for none. Whoever finds an intent
+    /// and knows nothing of it takes the call for lost.
+    pub announced: &'a AtomicU32,
 }
 
 /// What the local machine or the cluster adds to the task.
@@ -215,6 +219,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let ends_iteration = matches!(outcome, Outcome::Ran { .. } | Outcome::Diagnosed { .. });
         let mut next = advance(self.task, &progress, outcome, now)?;
         next.spent.active_seconds += now.duration_since(started).as_secs_f64().max(0.0);
+        let next = self.announce(next, now).await?;
         self.save(&next).await?;
         if ends_iteration && next.stage != Stage::Diagnosing {
             self.tell_iteration(&next);

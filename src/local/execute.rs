@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -79,6 +80,7 @@ pub async fn execute(
         observer,
         clock: Timestamp::now,
         in_call: &in_call,
+        announced: &AtomicU32::new(0),
     };
     let mut progress = resume(&engine, recorded).await.map_err(stopped)?;
     let had_ended = progress.stage.is_terminal();
@@ -89,6 +91,8 @@ pub async fn execute(
         calling,
     };
     let why = Box::pin(drive.until_it_stops(&mut progress)).await;
+    // The next run must not take a call for lost that was never started.
+    let progress = engine.withdraw(progress).await.map_err(stopped)?;
     let entries = Ledger::new(&store)
         .entries(progress.sequence)
         .await

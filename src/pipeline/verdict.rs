@@ -177,7 +177,7 @@ pub fn judge(
     let mut tests = None;
     let mut proof = None;
     let mut reached = true;
-    let mut exit_code = None;
+    let mut program_code = None;
     let phases = runs.iter().flat_map(|(job, report)| {
         job.phases
             .iter()
@@ -185,12 +185,15 @@ pub fn judge(
             .map(|(index, phase)| (phase, report.phases.get(index)))
     });
     for (phase, done) in phases {
-        if let Some(PhaseReport {
-            end: PhaseEnd::Exited(code),
-            ..
-        }) = done
+        if let (
+            Phase::Program(_),
+            Some(PhaseReport {
+                end: PhaseEnd::Exited(code),
+                ..
+            }),
+        ) = (phase, done)
         {
-            exit_code = Some(*code);
+            program_code = Some(*code);
         }
         match phase {
             Phase::Tests(asked) if asked.name == PhaseName::Tests => {
@@ -218,6 +221,12 @@ pub fn judge(
     let skipped =
         skipped_rehearsal.or((!reached).then_some("not reached: the tests used up the time of the run"));
     let rehearsal = rehearsal_status(&failed, skipped);
+    // A session of tests always ends with 1: one sentinel must fail.
+    let exit_code = if failed.is_empty() {
+        Some(0)
+    } else {
+        program_code.filter(|code| *code != 0).or(Some(1))
+    };
     Verdict {
         tests,
         acceptance,

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Mutex;
+use std::sync::atomic::AtomicU32;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use jiff::Timestamp;
@@ -342,6 +343,7 @@ impl World {
             observer: &self.watcher,
             clock: || Timestamp::from_second(1_000).unwrap(),
             in_call: &in_call,
+            announced: &AtomicU32::new(0),
         };
         let mut progress = engine.load("run").await?;
         for _ in 0..500 {
