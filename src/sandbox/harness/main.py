@@ -33,6 +33,7 @@ def main(user: int | None = None) -> None:
 
 def main_in_pod() -> None:
     """Run the job that is mounted; the report goes to the log, a signed message ends the container."""
+    import channel
     from probe import Probe
 
     started = _start()
@@ -43,20 +44,22 @@ def main_in_pod() -> None:
     with open(_JOB, "rb") as file:
         job = json.load(file)
 
-    def wait_until_closed() -> None:
-        nonlocal probe
-        # Loaded while the first session starts.
-        import channel
+    is_closed = False
 
-        if probe is not None and not probe.is_closed():
-            channel.send_not_isolated(address, nonce, _write_all)
-            # As PID 1: whatever has been started is gone with it.
-            os._exit(0)
-        probe = None
+    def refuse() -> None:
+        channel.send_not_isolated(address, nonce, _write_all)
+        # As PID 1: whatever has been started is gone with it.
+        os._exit(0)
+
+    def wait_until_closed() -> None:
+        nonlocal is_closed
+        if not is_closed and not probe.is_closed():
+            refuse()
+        is_closed = True
 
     report = _run(job, started, wait_until_closed)
-    import channel
-
+    if probe.has_answered():
+        refuse()
     channel.send_report(report, nonce, _write_all)
 
 
