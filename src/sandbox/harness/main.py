@@ -33,7 +33,6 @@ def main(user: int | None = None) -> None:
 
 def main_in_pod() -> None:
     """Run the job that is mounted; the report goes to the log, a signed message ends the container."""
-    import channel
     from probe import Probe
 
     started = _start()
@@ -47,12 +46,17 @@ def main_in_pod() -> None:
     is_closed = False
 
     def refuse() -> None:
+        import channel
+
         channel.send_not_isolated(address, nonce, _write_all)
         # As PID 1: whatever has been started is gone with it.
         os._exit(0)
 
     def wait_until_closed() -> None:
         nonlocal is_closed
+        # Loaded while the first session loads pytest.
+        import channel  # noqa: F401
+
         if not is_closed and not probe.is_closed():
             refuse()
         is_closed = True
@@ -60,6 +64,8 @@ def main_in_pod() -> None:
     report = _run(job, started, wait_until_closed)
     if probe.has_answered():
         refuse()
+    import channel
+
     channel.send_report(report, nonce, _write_all)
 
 

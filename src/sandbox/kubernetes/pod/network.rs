@@ -1,4 +1,4 @@
-//! What a sandbox may reach, as NetworkPolicies. Pure.
+//! What a sandbox may reach, as `NetworkPolicy` objects. Pure.
 
 use std::collections::BTreeMap;
 
