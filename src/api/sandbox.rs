@@ -55,7 +55,7 @@ pub struct Sandbox {
         validation = Rule::new(UNIQUE_NAMES).message("two entries of secrets set the same variable: give each variable once"),
     )]
     pub secrets: Vec<SecretVariable>,
-    /// RuntimeClass of the sandbox's Pod (`gvisor`); one that the operator's settings name for all sandboxes goes before.
+    /// `RuntimeClass` of the sandbox's Pod (`gvisor`); one that the operator's settings name for all sandboxes goes before.
     /// Only in a cluster. Default: the cluster's own runtime.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
@@ -70,7 +70,7 @@ pub struct Sandbox {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32))]
     pub tolerations: Vec<Toleration>,
-    /// PriorityClass of the sandbox's Pod. Only in a cluster. Default: that of the operator's settings, else the cluster's.
+    /// `PriorityClass` of the sandbox's Pod. Only in a cluster. Default: that of the operator's settings, else the cluster's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     pub priority_class_name: Option<String>,

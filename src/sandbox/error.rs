@@ -81,7 +81,7 @@ pub enum SandboxError {
         /// What to change.
         remedy: String,
     },
-    /// The cluster does not enforce NetworkPolicies.
+    /// The cluster does not enforce its network policies.
     #[error(
         "the cluster does not enforce NetworkPolicies: {address} answers from inside a sandbox, so nothing was run; install a network plugin that enforces them, or close that address"
     )]

@@ -10,7 +10,6 @@
 
 mod isolation;
 mod limits;
-mod pace;
 mod refusals;
 mod support;
 

@@ -49,7 +49,7 @@ async fn what_nobody_can_schedule_names_the_nodes() {
 async fn more_memory_than_any_node_has_is_refused() {
     let world = World::new("huge").await;
     let mut job = job(vec![program("", &[])]);
-    job.limits.memory_bytes = 1 << 50;
+    job.limits.memory_bytes = 1 << 44;
     refused(&world.fail(&job).await, "no node is as large as that");
     world.end().await;
 }

@@ -28,7 +28,7 @@ async fn two_builds_at_once_build_once() {
     let cache = tempfile::tempdir_in(cache_parent()).unwrap();
     let sandbox = LocalSandbox::new(cache.path());
     let spec = spec(&[]);
-    let (first, second) = tokio::join!(sandbox.build(&spec), sandbox.build(&spec));
+    let (first, second) = tokio::join!(sandbox.build(&spec, 0), sandbox.build(&spec, 0));
     let (Progressing::Done(first), Progressing::Done(second)) = (first.unwrap(), second.unwrap()) else {
         panic!("a local build is done when it returns");
     };
@@ -49,7 +49,7 @@ async fn what_a_killed_build_left_is_built_anew() {
         .join("environments")
         .join(format!("{}.unfinished-killed", spec.content_hash()));
     std::fs::create_dir_all(left.join("bin")).unwrap();
-    let built = LocalSandbox::new(cache.path()).build(&spec).await.unwrap();
+    let built = LocalSandbox::new(cache.path()).build(&spec, 0).await.unwrap();
     assert!(matches!(built, Progressing::Done(_)));
     assert!(!left.exists());
 }
@@ -160,7 +160,7 @@ async fn nothing_of_a_package_runs_while_it_is_installed() {
         ..spec(&[])
     };
     spec.packages.pip = vec!["hostile-wheel".into()];
-    let built = LocalSandbox::new(folder.path()).build(&spec).await.unwrap();
+    let built = LocalSandbox::new(folder.path()).build(&spec, 0).await.unwrap();
     let Progressing::Done(built) = built else {
         panic!("a local build is done when it returns");
     };

@@ -43,18 +43,27 @@ def main_in_pod() -> None:
     with open(_JOB, "rb") as file:
         job = json.load(file)
 
-    def wait_until_closed() -> None:
-        nonlocal probe
-        # Loaded while the first session starts.
+    is_closed = False
+
+    def refuse() -> None:
         import channel
 
-        if probe is not None and not probe.is_closed():
-            channel.send_not_isolated(address, nonce, _write_all)
-            # As PID 1: whatever has been started is gone with it.
-            os._exit(0)
-        probe = None
+        channel.send_not_isolated(address, nonce, _write_all)
+        # As PID 1: whatever has been started is gone with it.
+        os._exit(0)
+
+    def wait_until_closed() -> None:
+        nonlocal is_closed
+        # Loaded while the first session loads pytest.
+        import channel  # noqa: F401
+
+        if not is_closed and not probe.is_closed():
+            refuse()
+        is_closed = True
 
     report = _run(job, started, wait_until_closed)
+    if probe.has_answered():
+        refuse()
     import channel
 
     channel.send_report(report, nonce, _write_all)

@@ -211,8 +211,8 @@ def _spawn(
         os.chdir(cwd)
         for handled in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGINT):
             signal.signal(handled, signal.SIG_DFL)
-        # A control group counts the processes it refuses, so it shall refuse first.
-        _limit_self(limits, limits.processes + (_SPARE_PROCESSES if watch.refuses_processes else 0))
+        # Where a control group counts, its word comes first; a user's count holds more than the tree (a Pod's other container).
+        _limit_self(limits, limits.processes + (_SPARE_PROCESSES if watch.counts_processes else 0))
         if not watch.grouped:
             _pin_to_cpus(limits.cpus)
         os.execve(argv[0], argv, env)

@@ -38,8 +38,8 @@ class Watch:
         self._peak = _number(self._process_peak)
         self.grouped = self._memory_events is not None
         """Whether a control group holds the tree to its limits of memory and CPU time."""
-        self.refuses_processes = self._process_events is not None
-        """Whether a control group holds the tree to its limit of processes."""
+        self.counts_processes = bool(self._process_events or self._process_count)
+        """Whether a control group counts the processes of the tree, and those that it refuses where it has a limit."""
         self.interval = 0.05 if self.grouped else 0.01
         """Seconds between two looks."""
 
@@ -50,9 +50,10 @@ class Watch:
         if _count(self._memory_events, "oom_kill") > self._kills:
             # The kernel ended one process; what is left of the tree is no fair run of the program.
             return {"limitHit": "memory"}
-        if self.grouped and (self.refuses_processes or self._process_count):
-            is_full = not self.refuses_processes and _number(self._process_count) >= self._processes
-            return {"limitHit": "processes"} if is_full else None
+        if _number(self._process_count) >= self._processes:
+            return {"limitHit": "processes"}
+        if self.grouped and self.counts_processes:
+            return None
         resident, tasks = _sum_tree()
         if tasks >= self._processes - 1:
             return {"limitHit": "processes"}

@@ -95,6 +95,6 @@ impl Sandbox for KubernetesSandbox<'_> {
     }
 
     async fn run(&self, image: &str, job: &Job, repeat: u32) -> Result<Progressing<Report>, SandboxError> {
-        pod::run(self, image, job, repeat).await
+        Box::pin(pod::run(self, image, job, repeat)).await
     }
 }

@@ -154,9 +154,9 @@ pub struct PodSettings {
     pub preemption_policy: Option<String>,
     /// `hostUsers` of every sandbox; `false` gives each its own user namespace, where nodes can.
     pub host_users: Option<bool>,
-    /// AppArmor profile of every sandbox, where nodes have AppArmor.
+    /// `appArmorProfile` of every sandbox, where nodes have such profiles.
     pub app_armor_profile: Option<AppArmorProfile>,
-    /// Whether every sandbox gets a user id of its own. `false` leaves it to the platform (OpenShift); its limit of
+    /// Whether every sandbox gets a user id of its own. `false` leaves it to the platform (`OpenShift`); its limit of
     /// processes then counts all sandboxes of a namespace on the same node.
     pub unique_users: bool,
     /// CPU time that is kept free for a sandbox, thousandths of a CPU; never more than its limit.

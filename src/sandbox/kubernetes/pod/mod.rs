@@ -134,7 +134,8 @@ impl<'a> Pods<'a> {
             ready::ensure_policy(self.sandbox, policy),
             ready::create_job(self.sandbox, run.secret(body)),
         );
-        (harness?, policy?);
+        harness?;
+        policy?;
         if let Progressing::Queued(why) = secret? {
             return Ok(Progressing::Queued(why));
         }
