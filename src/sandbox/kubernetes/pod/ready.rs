@@ -34,7 +34,11 @@ pub(super) async fn policy(
 async fn api_servers(sandbox: &KubernetesSandbox<'_>) -> Vec<IpNet> {
     let slices: Api<EndpointSlice> = Api::namespaced(sandbox.client.clone(), "default");
     let of_server = ListParams::default().labels("kubernetes.io/service-name=kubernetes");
-    let slices = slices.list(&of_server).await.map(|list| list.items).unwrap_or_default();
+    let slices = slices
+        .list(&of_server)
+        .await
+        .map(|list| list.items)
+        .unwrap_or_default();
     let endpoints = slices.into_iter().flat_map(|slice| slice.endpoints);
     let addresses = endpoints.flat_map(|endpoint| endpoint.addresses);
     let service = std::env::var("KUBERNETES_SERVICE_HOST").ok();
@@ -51,7 +55,10 @@ pub(super) async fn ensure_harness(sandbox: &KubernetesSandbox<'_>) -> Result<()
     let name = spec::harness_name();
     let object = format!("ConfigMap {namespace}/{name}");
     let found = api.get_metadata_opt(&name).await;
-    if found.map_err(|error| cluster(format!("read {object}"))(error))?.is_none() {
+    if found
+        .map_err(|error| cluster(format!("read {object}"))(error))?
+        .is_none()
+    {
         create(&api, &object, &spec::harness_config_map()).await?;
     }
     Ok(())
