@@ -261,7 +261,8 @@ fn executor_arguments(plan: &Plan<'_>) -> Vec<String> {
     }
     if plan.build.cache_claim.is_some() {
         arguments.push("--cache=true".to_owned());
-        arguments.push(format!("--cache-repo=oci:{CACHE}"));
+        // The executor appends `:<key>` to it: folders of this name, side by side on the claim.
+        arguments.push(format!("--cache-repo=oci:{CACHE}/layers"));
     }
     arguments
 }
