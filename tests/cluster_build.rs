@@ -5,6 +5,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::print_stderr,
     reason = "tests say what they expect"
 )]
 
@@ -26,7 +27,7 @@ use futures::StreamExt as _;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kube::api::{Api, DeleteParams, ListParams, PostParams};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
@@ -147,12 +148,17 @@ impl Space {
     }
 
     /// Asks until there is an answer, each time that a Job or Pod has changed.
-    async fn build(
+    async fn build(&self, owner: &Owner, task: &Task, pip: &[&str]) -> Result<Built, SandboxError> {
+        self.build_after(owner, task, &[], pip).await
+    }
+
+    /// The same for a task whose image before had the packages `before`.
+    async fn build_after(
         &self,
         owner: &Owner,
         task: &Task,
+        before: &[&str],
         pip: &[&str],
-        apt: &[&str],
     ) -> Result<Built, SandboxError> {
         let inputs = BTreeMap::new();
         let sandbox = KubernetesSandbox {
@@ -163,12 +169,14 @@ impl Space {
             inputs: &inputs,
             registries: &self.registries,
         };
-        let owned = |list: &[&str]| list.iter().map(ToString::to_string).collect();
-        let packages = Packages {
-            pip: owned(pip),
-            apt: owned(apt),
+        let packages = |pip: &[&str]| Packages {
+            pip: pip.iter().map(ToString::to_string).collect(),
+            apt: vec![],
         };
-        let spec = ImageSpec::new(task.language, &task.image, &packages);
+        let mut spec = ImageSpec::new(task.language, &task.image, &packages(pip));
+        if !before.is_empty() {
+            spec = spec.after(&task.image, &packages(before));
+        }
         self.until_answered(|| sandbox.build(&spec, 0)).await
     }
 
@@ -210,10 +218,7 @@ impl Space {
     fn requests(&self) -> Vec<String> {
         let log = std::fs::read_to_string(variable("CODEGEN_E2E_REGISTRY_LOG")).unwrap();
         let path = format!("/v2/build/{}/", self.namespace);
-        let is_ours = |line: &&str| {
-            line.contains(&path) && line.contains("HTTP/1.1\"")
-                || line.contains(&path) && line.contains("HTTP/2.0\"")
-        };
+        let is_ours = |line: &&str| line.contains(&path) && line.contains(" HTTP/");
         log.lines().filter(is_ours).map(str::to_owned).collect()
     }
 }
@@ -257,7 +262,7 @@ async fn an_image_is_built_once_and_then_found_with_one_request() {
     let (first, second) = (space.owner("first").await, space.owner("second").await);
     let task = space.task(|_| {});
     let started = Instant::now();
-    let built = space.build(&first, &task, &["six"], &[]).await.unwrap();
+    let built = space.build(&first, &task, &["six"]).await.unwrap();
     eprintln!("built in {:.1} s: {built:?}", seconds(started));
     assert!(built.fresh);
     assert!(built.image.starts_with(&format!("{}@sha256:", space.repository)));
@@ -273,7 +278,7 @@ async fn an_image_is_built_once_and_then_found_with_one_request() {
     let before = space.requests();
     let started = Instant::now();
     let jobs = space.jobs().await.len();
-    let found = space.build(&second, &task, &["six"], &[]).await.unwrap();
+    let found = space.build(&second, &task, &["six"]).await.unwrap();
     eprintln!("found in {:.3} s", seconds(started));
     assert_eq!(
         (found.image, found.resolved, found.fresh),
@@ -290,7 +295,7 @@ async fn an_image_is_built_once_and_then_found_with_one_request() {
 async fn an_unknown_package_is_named() {
     let space = Space::open("unknown").await;
     let (owner, task) = (space.owner("words").await, space.task(|_| {}));
-    let unknown = space.build(&owner, &task, &["no-such-package-3f2a"], &[]).await;
+    let unknown = space.build(&owner, &task, &["no-such-package-3f2a"]).await;
     let Err(SandboxError::Packages(problem)) = unknown else {
         panic!("{unknown:?}");
     };
@@ -309,7 +314,7 @@ async fn a_wrong_password_and_a_missing_secret_are_named_before_anything_is_buil
         ("nowhere", "image.pushSecretRef"),
     ] {
         let task = space.task(|spec| spec["image"]["pushSecretRef"]["name"] = json!(secret));
-        let refused = space.build(&owner, &task, &["six"], &[]).await;
+        let refused = space.build(&owner, &task, &["six"]).await;
         let Err(SandboxError::Refused {
             object,
             reason,
@@ -332,8 +337,8 @@ async fn two_tasks_that_want_one_image_at_once_share_its_build() {
     let (first, second) = (space.owner("first").await, space.owner("second").await);
     let task = space.task(|_| {});
     let (one, other) = futures::join!(
-        space.build(&first, &task, &["six"], &[]),
-        space.build(&second, &task, &["six"], &[]),
+        space.build(&first, &task, &["six"]),
+        space.build(&second, &task, &["six"]),
     );
     assert_eq!(one.unwrap().image, other.unwrap().image);
     let jobs = space.jobs().await;
@@ -347,5 +352,140 @@ async fn two_tasks_that_want_one_image_at_once_share_its_build() {
     let mut both = vec![first.uid, second.uid];
     both.sort();
     assert_eq!(owners, both);
+    space.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with registries"]
+async fn a_package_more_is_one_small_layer_on_the_image_before() {
+    let space = Space::open("layers").await;
+    let owner = space.owner("words").await;
+    let task = space.task(|spec| spec["image"]["pullSecretRef"] = json!({"name": "push"}));
+    let started = Instant::now();
+    space.build(&owner, &task, &["pandas"]).await.unwrap();
+    eprintln!("all in {:.1} s", seconds(started));
+    let before = space.requests().len();
+    let started = Instant::now();
+    let built = space
+        .build_after(&owner, &task, &["pandas"], &["pandas", "six"])
+        .await
+        .unwrap();
+    eprintln!("one more in {:.1} s: {built:?}", seconds(started));
+    let has = |name: &str| built.resolved.iter().any(|package| package.starts_with(name));
+    assert!(
+        has("pandas==") && has("six==") && has("pytest=="),
+        "{:?}",
+        built.resolved
+    );
+    let requests = space.requests().split_off(before);
+    let uploads = requests
+        .iter()
+        .filter(|line| line.contains("\"PUT ") && line.contains("/blobs/uploads/"));
+    // The layer and the configuration.
+    assert_eq!(uploads.count(), 2, "{requests:#?}");
+    space.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with registries"]
+async fn who_overrides_replaces_the_image_and_who_disables_shares_none() {
+    let space = Space::open("modes").await;
+    let task = |mode: &str| space.task(|spec| spec["cache"] = json!(mode));
+    let first = space
+        .build(&space.owner("first").await, &task("Auto"), &["six"])
+        .await
+        .unwrap();
+    let alone = space
+        .build(&space.owner("alone").await, &task("Disable"), &["six"])
+        .await
+        .unwrap();
+    let newer = space
+        .build(&space.owner("newer").await, &task("Override"), &["six"])
+        .await
+        .unwrap();
+    let third = space
+        .build(&space.owner("third").await, &task("Auto"), &["six"])
+        .await
+        .unwrap();
+    assert!(alone.fresh && newer.fresh && !third.fresh);
+    let images = [&first.image, &alone.image, &newer.image];
+    assert!(
+        images[0] != images[1] && images[1] != images[2] && images[2] != images[0],
+        "{images:?}"
+    );
+    assert_eq!(third.image, newer.image);
+    assert_eq!(space.jobs().await.len(), 3);
+    // The first one's digest still has a tag.
+    let digest = first.image.split("sha256:").nth(1).unwrap();
+    let kept = format!("-{} ", &digest[..16]);
+    let requests = space.requests();
+    assert!(
+        requests
+            .iter()
+            .any(|line| line.contains("PUT ") && line.contains(&kept)),
+        "{requests:#?}"
+    );
+    space.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with registries"]
+async fn a_build_reaches_private_addresses_only_where_they_are_listed() {
+    let mut space = Space::open("egress").await;
+    let registry = variable("CODEGEN_E2E_REGISTRY");
+    let base_port = variable("CODEGEN_E2E_BASE_REGISTRY")
+        .rsplit(':')
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
+    space.settings.build.network.allow[0].ports = vec![base_port];
+    space.settings.build.network.allow.truncate(1);
+    let short = ("PIP_DEFAULT_TIMEOUT".to_owned(), "1".to_owned());
+    space.settings.build.env = BTreeMap::from([short]);
+    let task = space.task(|spec| spec["image"]["indexURL"] = json!(format!("https://{registry}/simple")));
+    let owner = space.owner("words").await;
+    let blocked = space.build(&owner, &task, &["six"]).await;
+    let Err(SandboxError::Lost { reason, .. }) = blocked else {
+        panic!("{blocked:?}");
+    };
+    assert!(
+        reason.contains("timed out") || reason.contains("Timeout"),
+        "{reason}"
+    );
+    space.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with registries"]
+async fn a_namespace_that_refuses_builds_is_told_before_anything_is_made() {
+    let space = Space::open("restricted").await;
+    let labels = json!({"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}});
+    Api::<Namespace>::all(space.client.clone())
+        .patch(&space.namespace, &PatchParams::default(), &Patch::Merge(labels))
+        .await
+        .unwrap();
+    let owner = space.owner("words").await;
+    let refused = space.build(&owner, &space.task(|_| {}), &["six"]).await;
+    let Err(SandboxError::Refused { reason, remedy, .. }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(reason.contains("violates PodSecurity"), "{reason}");
+    assert!(remedy.contains("baseline"), "{remedy}");
+    assert!(space.jobs().await.is_empty());
+    space.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with registries"]
+async fn an_image_that_is_there_is_taken_as_it_is() {
+    let space = Space::open("reference").await;
+    let image = "registry.example/team/python@sha256:11";
+    let task = space.task(|spec| spec["image"] = json!({"reference": image}));
+    let built = space
+        .build(&space.owner("words").await, &task, &["six"])
+        .await
+        .unwrap();
+    assert_eq!((built.image.as_str(), built.fresh), (image, false));
     space.close().await;
 }

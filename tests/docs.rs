@@ -133,6 +133,15 @@ fn the_page_on_the_operator_shows_the_defaults() {
 }
 
 #[test]
+fn the_page_on_images_shows_the_defaults() {
+    let page = fs::read_to_string(root().join("docs/images.md")).unwrap();
+    let yaml = page.split("```yaml\n").nth(1).unwrap();
+    let yaml = yaml.split("```").next().unwrap();
+    let shown = OperatorConfig::parse(Path::new("docs/images.md"), yaml).unwrap();
+    assert_eq!(shown, OperatorConfig::default());
+}
+
+#[test]
 fn the_snippets_of_the_page_on_models_are_accepted() {
     let page = fs::read_to_string(root().join("docs/models.md")).unwrap();
     let mut seen = 0;

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use codegen_operator::pipeline::digest::sha256_hex;
+use codegen_operator::registry::{Access, Credentials};
 use serde_json::{Value, json};
 
 const USER: &str = "builder";
@@ -241,6 +242,57 @@ fn the_result_also_lies_in_a_file_for_the_termination_message() {
     let output = registry.push(folder.path(), "3f2a", &["--result", message.to_str().unwrap()]);
     let written: Value = serde_json::from_slice(&fs::read(message).unwrap()).unwrap();
     assert_eq!(written, result(&output));
+}
+
+#[test]
+fn an_image_whose_tag_is_taken_keeps_one_of_its_own() {
+    let registry = Registry::start();
+    let (old, new) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let old_digest = layout(old.path(), b"old");
+    layout(new.path(), b"new");
+    registry.push(old.path(), "3f2a", &[]);
+    registry.push(new.path(), "3f2a", &["--replace"]);
+    let kept = format!("3f2a-{}", &old_digest["sha256:".len()..][..16]);
+    let there = result(&registry.push(new.path(), &kept, &[]));
+    assert_eq!(
+        (&there["digest"], &there["adopted"]),
+        (&json!(old_digest), &json!(true))
+    );
+}
+
+#[test]
+fn what_is_installed_is_asked_of_the_registry_in_one_request() {
+    let registry = Registry::start();
+    let folder = tempfile::tempdir().unwrap();
+    let digest = layout(folder.path(), b"a layer");
+    let installed = folder.path().join("installed.json");
+    fs::write(
+        &installed,
+        r#"{"python": "3.12.4", "packages": ["six==1.17.0", "pytest==9.0"]}"#,
+    )
+    .unwrap();
+    let argument = format!("--installed={}", installed.display());
+    let pushed = result(&registry.push(folder.path(), "3f2a", &[&argument]));
+    assert_ne!(pushed["digest"], digest);
+
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let config = fs::read(registry.credentials(PASSWORD).path()).unwrap();
+    let client = codegen_operator::registry::Registry::new(&Access {
+        insecure_hosts: vec![registry.host.clone()],
+        authorities: vec![],
+        credentials: Credentials::from_docker_config(&config).unwrap(),
+    })
+    .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let image = |tag: &str| runtime.block_on(client.image(&registry.reference(tag))).unwrap();
+    let found = image("3f2a").unwrap();
+    assert_eq!(found.digest, pushed["digest"]);
+    assert_eq!(found.installed.python, "3.12.4");
+    assert_eq!(found.installed.packages, ["pytest==9.0", "six==1.17.0"]);
+    assert_eq!(image("nowhere"), None);
 }
 
 #[test]

@@ -19,7 +19,10 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// Builds the image.
     pub(super) async fn build(&self, progress: &Progress) -> Result<Performed, EngineError> {
         let wanted = progress.build.wanted.clone();
-        let spec = ImageSpec::new(self.task.language, &self.task.image, &wanted);
+        let mut spec = ImageSpec::new(self.task.language, &self.task.image, &wanted);
+        if let Some(before) = &progress.build.built {
+            spec = spec.after(&self.task.image, &before.packages);
+        }
         let packages = [spec.packages.pip.clone(), spec.packages.apt.clone()].concat();
         self.tell(&Event::BuildStarted { packages });
         let started = (self.clock)();

@@ -10,17 +10,20 @@ use oci_client::client::{Certificate, CertificateEncoding, ClientConfig, ClientP
 use oci_client::errors::OciDistributionError;
 use oci_client::secrets::RegistryAuth;
 use oci_client::{Client, Reference};
+use serde::Deserialize;
 use tokio_util::io::ReaderStream;
 
 use super::credentials::Credentials;
 use super::error::{RegistryError, is_not_found};
 use super::installed::Installed;
-use super::layout::{Blob, Layout, MANIFEST_TYPES};
+use super::layout::{Blob, Descriptor, Layout, MANIFEST_TYPES};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const READ_TIMEOUT: Duration = Duration::from_mins(1);
 const UPLOADS_AT_ONCE: usize = 3;
 const TRIES: usize = 4;
+/// Digits of the digest in the tag of an image that was replaced.
+const KEPT_DIGITS: usize = 16;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
 /// How registries are reached.
@@ -39,7 +42,8 @@ pub struct Access {
 pub enum Existing {
     /// Take its digest and push nothing.
     Adopt,
-    /// Push, and move the tag.
+    /// Push, and move the tag. The image that has it now keeps one of its own: the tag, a dash and the first digits of its
+    /// digest.
     Replace,
 }
 
@@ -107,18 +111,7 @@ impl Registry {
     /// The image that a reference has; `None` where it is not there. One request, once the registry has been spoken to.
     pub async fn image(&self, reference: &str) -> Result<Option<Image>, RegistryError> {
         let target = Target::of(reference, &self.credentials)?;
-        let found = retried(|| async {
-            let pulled = self
-                .client
-                .pull_manifest_raw(&target.reference, &target.auth, &MANIFEST_TYPES)
-                .await;
-            match pulled {
-                Ok(found) => Ok(Some(found)),
-                Err(error) if is_not_found(&error) => Ok(None),
-                Err(error) => Err(target.failed("to give the manifest of the image", &error)),
-            }
-        })
-        .await?;
+        let found = self.manifest(&target).await?;
         Ok(found.map(|(manifest, digest)| Image {
             digest,
             installed: Installed::of_manifest(&manifest),
@@ -143,9 +136,14 @@ impl Registry {
             });
         }
         self.authenticate_for_push(&target).await?;
+        if existing == Existing::Replace {
+            self.keep_present(&target, layout).await?;
+        }
         let uploads = futures::stream::iter(&layout.blobs).map(|blob| self.upload(&target, blob));
         let uploaded: Vec<u64> = uploads.buffer_unordered(UPLOADS_AT_ONCE).try_collect().await?;
-        self.put_manifest(&target, layout).await?;
+        let Descriptor { media_type, .. } = &layout.manifest;
+        self.put_manifest(&target, media_type, &layout.manifest_bytes)
+            .await?;
         let found = self.find(&target).await?.unwrap_or_default();
         if found != layout.manifest.digest {
             return Err(RegistryError::Overtaken {
@@ -211,14 +209,49 @@ impl Registry {
         .await
     }
 
-    async fn put_manifest(&self, target: &Target, layout: &Layout) -> Result<(), RegistryError> {
-        let media_type = HeaderValue::from_str(&layout.manifest.media_type)
-            .map_err(|error| RegistryError::Setup(error.to_string()))?;
+    /// Gives the image that the tag has now a tag of its own, so that nobody's digest goes with the registry's next tidying.
+    async fn keep_present(&self, target: &Target, layout: &Layout) -> Result<(), RegistryError> {
+        let Some((manifest, digest)) = self.manifest(target).await? else {
+            return Ok(());
+        };
+        if digest == layout.manifest.digest {
+            return Ok(());
+        }
+        let media_type = serde_json::from_slice::<Typed>(&manifest)
+            .ok()
+            .and_then(|manifest| manifest.media_type)
+            .unwrap_or_else(|| MANIFEST_TYPES[0].to_owned());
+        self.put_manifest(&target.kept(&digest), &media_type, &manifest)
+            .await
+    }
+
+    async fn manifest(&self, target: &Target) -> Result<Option<(bytes::Bytes, String)>, RegistryError> {
         retried(|| async {
-            let bytes = layout.manifest_bytes.clone();
+            let pulled = self
+                .client
+                .pull_manifest_raw(&target.reference, &target.auth, &MANIFEST_TYPES)
+                .await;
+            match pulled {
+                Ok(found) => Ok(Some(found)),
+                Err(error) if is_not_found(&error) => Ok(None),
+                Err(error) => Err(target.failed("to give the manifest of the image", &error)),
+            }
+        })
+        .await
+    }
+
+    async fn put_manifest(
+        &self,
+        target: &Target,
+        media_type: &str,
+        manifest: &[u8],
+    ) -> Result<(), RegistryError> {
+        let media_type =
+            HeaderValue::from_str(media_type).map_err(|error| RegistryError::Setup(error.to_string()))?;
+        retried(|| async {
             let pushed = self
                 .client
-                .push_manifest_raw(&target.reference, bytes, media_type.clone())
+                .push_manifest_raw(&target.reference, manifest.to_vec(), media_type.clone())
                 .await;
             pushed
                 .map(drop)
@@ -226,6 +259,12 @@ impl Registry {
         })
         .await
     }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Typed {
+    media_type: Option<String>,
 }
 
 /// Where to push, and as whom.
@@ -247,6 +286,25 @@ impl Target {
             auth: credentials.for_host(parsed.resolve_registry()),
             reference: parsed,
         })
+    }
+
+    /// Where the image of this digest is kept once its tag is another one's.
+    fn kept(&self, digest: &str) -> Self {
+        let reference = &self.reference;
+        let hex = digest.strip_prefix("sha256:").unwrap_or(digest);
+        let tag = format!(
+            "{}-{}",
+            reference.tag().unwrap_or("image"),
+            &hex[..hex.len().min(KEPT_DIGITS)]
+        );
+        Self {
+            reference: Reference::with_tag(
+                reference.registry().to_owned(),
+                reference.repository().to_owned(),
+                tag,
+            ),
+            auth: self.auth.clone(),
+        }
     }
 
     fn failed(&self, what: &str, error: &OciDistributionError) -> RegistryError {

@@ -19,8 +19,9 @@ const LARGEST_INDEX: u64 = MIB;
 const LARGEST_MANIFEST: u64 = 4 * MIB;
 const LARGEST_CONFIG: u64 = 8 * MIB;
 const MOST_LAYERS: usize = 256;
+const OCI_MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 pub(super) const MANIFEST_TYPES: [&str; 2] = [
-    "application/vnd.oci.image.manifest.v1+json",
+    OCI_MANIFEST,
     "application/vnd.docker.distribution.manifest.v2+json",
 ];
 
@@ -167,10 +168,12 @@ impl Layout {
 }
 
 impl Layout {
-    /// Says in the manifest what is installed in the image. That gives it another digest.
+    /// Says in the manifest what is installed in the image, which makes it an OCI manifest (Docker's has no annotations) and
+    /// gives it another digest.
     pub fn annotate(&mut self, installed: &Installed) -> Result<(), LayoutError> {
         let part = part_of(&self.manifest)?;
         let mut manifest: Map<String, Value> = parse(&part, &self.manifest_bytes)?;
+        as_oci(&mut manifest);
         let annotations = manifest
             .entry("annotations")
             .or_insert_with(|| Value::Object(Map::new()));
@@ -183,10 +186,36 @@ impl Layout {
         let bytes = Value::Object(manifest).to_string().into_bytes();
         let (digest, size) =
             digest_of(bytes.as_slice()).map_err(|source| LayoutError::Read { part, source })?;
+        OCI_MANIFEST.clone_into(&mut self.manifest.media_type);
         self.manifest.digest = format!("sha256:{digest}");
         self.manifest.size = size;
         self.manifest_bytes = bytes;
         Ok(())
+    }
+}
+
+/// Gives a manifest and what it names the media types of OCI. The blobs are the same in both.
+fn as_oci(manifest: &mut Map<String, Value>) {
+    manifest.insert("mediaType".to_owned(), OCI_MANIFEST.into());
+    let (config, layers) =
+        manifest
+            .iter_mut()
+            .fold((None, None), |found, (name, value)| match name.as_str() {
+                "config" => (Some(value), found.1),
+                "layers" => (found.0, value.as_array_mut()),
+                _ => found,
+            });
+    for descriptor in config.into_iter().chain(layers.into_iter().flatten()) {
+        let oci = match descriptor["mediaType"].as_str() {
+            Some("application/vnd.docker.container.image.v1+json") => {
+                "application/vnd.oci.image.config.v1+json"
+            }
+            Some("application/vnd.docker.image.rootfs.diff.tar.gzip") => {
+                "application/vnd.oci.image.layer.v1.tar+gzip"
+            }
+            _ => continue,
+        };
+        descriptor["mediaType"] = oci.into();
     }
 }
 

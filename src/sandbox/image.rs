@@ -12,7 +12,7 @@ use crate::pipeline::task::ImageSettings;
 const KEY_VERSION: u32 = 1;
 
 /// The distribution that every environment holds besides what is asked for.
-const TEST_RUNNER: &str = "pytest";
+pub(crate) const TEST_RUNNER: &str = "pytest";
 
 /// Everything that decides what an environment holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +29,9 @@ pub struct ImageSpec {
     pub index_url: Option<String>,
     /// Every package: the task's, those that are always installed, and pytest. Sorted, without duplicates.
     pub packages: Packages,
+    /// Every package of the task's environment before this one, where this one only adds to it: then what it has need not
+    /// be installed again. Part of how the environment is made and not of what it is.
+    pub from: Option<Packages>,
 }
 
 impl ImageSpec {
@@ -46,6 +49,19 @@ impl ImageSpec {
                 pip: merge(&[&packages.pip, &settings.base_packages, &runner]),
                 apt: merge(&[&packages.apt, &settings.base_system_packages]),
             },
+            from: None,
+        }
+    }
+
+    /// The same environment, made on top of the one that had `packages`, where nothing of that is gone.
+    #[must_use]
+    pub fn after(self, settings: &ImageSettings, packages: &Packages) -> Self {
+        let before = Self::new(self.language, settings, packages).packages;
+        let keeps = |before: &[String], now: &[String]| before.iter().all(|package| now.contains(package));
+        let only_adds = keeps(&before.pip, &self.packages.pip) && keeps(&before.apt, &self.packages.apt);
+        Self {
+            from: (only_adds && before != self.packages).then_some(before),
+            ..self
         }
     }
 
@@ -59,6 +75,7 @@ impl ImageSpec {
             python_version,
             index_url,
             packages,
+            from: _,
         } = self;
         let key = serde_json::json!([
             KEY_VERSION,
@@ -123,6 +140,18 @@ mod tests {
         let spec = ImageSpec::new(Language::Python, &settings(), &packages(&["pyyaml", "pandas"]));
         assert_eq!(spec.packages.pip, ["pandas", "pytest", "pyyaml"]);
         assert_eq!(spec.packages.apt, ["libgomp1"]);
+    }
+
+    #[test]
+    fn what_only_adds_stands_on_what_was_there() {
+        let spec = |pip: &[&str]| ImageSpec::new(Language::Python, &settings(), &packages(pip));
+        let more = spec(&["pyyaml", "rich"]).after(&settings(), &packages(&["pyyaml"]));
+        assert_eq!(more.from, Some(spec(&["pyyaml"]).packages));
+        assert_eq!(more.content_hash(), spec(&["pyyaml", "rich"]).content_hash());
+        let other = spec(&["rich"]).after(&settings(), &packages(&["pyyaml"]));
+        assert_eq!(other.from, None);
+        let equal = spec(&["rich"]).after(&settings(), &packages(&["rich"]));
+        assert_eq!(equal.from, None);
     }
 
     #[test]

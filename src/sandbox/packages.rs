@@ -12,7 +12,7 @@ const DETAIL_BYTES: usize = 2048;
 
 /// A package set that cannot be installed.
 #[derive(Error, Clone, Debug, PartialEq, Eq)]
-#[error("{manager} cannot install {}: {}", if .names.is_empty() { "the packages".to_owned() } else { .names.join(", ") }, .kind.describe())]
+#[error("{manager} cannot install {}: {}", if .names.is_empty() { "the packages".to_owned() } else { .names.join(", ") }, .kind.describe(.manager))]
 pub struct PackageProblem {
     /// `pip` or `apt`.
     pub manager: &'static str,
@@ -40,8 +40,10 @@ pub enum PackageProblemKind {
 }
 
 impl PackageProblemKind {
-    const fn describe(self) -> &'static str {
+    fn describe(self, manager: &str) -> &'static str {
         match self {
+            Self::NotFound if manager == "apt" => "the base image's distribution has no package of that name",
+            Self::NoSuchVersion if manager == "apt" => "the base image's distribution has no such version",
             Self::NotFound => "the index has no wheel of that name for this interpreter",
             Self::NoSuchVersion => "the index has no such version for this interpreter",
             Self::Conflict => "the requirements exclude each other",

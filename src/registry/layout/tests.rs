@@ -179,3 +179,33 @@ fn an_index_that_is_too_large_is_not_read_whole() {
             .contains("is larger than 1048576 bytes")
     );
 }
+
+#[test]
+fn an_annotated_manifest_is_one_of_oci_whatever_it_was() {
+    let docker = r#"{"schemaVersion": 2, "mediaType": "application/vnd.docker.distribution.manifest.v2+json",
+        "config": {"mediaType": "application/vnd.docker.container.image.v1+json", "digest": "sha256:aa", "size": 2},
+        "layers": [{"mediaType": "application/vnd.docker.image.rootfs.diff.tar.gzip", "digest": "sha256:bb", "size": 7}]}"#;
+    let mut layout = layout_of(7).open().unwrap();
+    layout.manifest.media_type = MANIFEST_TYPES[1].to_owned();
+    layout.manifest_bytes = docker.as_bytes().to_vec();
+    let installed = Installed {
+        python: "3.12.4".to_owned(),
+        packages: vec!["six==1.17.0".to_owned()],
+    };
+    layout.annotate(&installed).unwrap();
+    let manifest: Value = serde_json::from_slice(&layout.manifest_bytes).unwrap();
+    assert_eq!(
+        manifest,
+        serde_json::json!({
+            "schemaVersion": 2,
+            "mediaType": "application/vnd.oci.image.manifest.v1+json",
+            "config": {"mediaType": "application/vnd.oci.image.config.v1+json", "digest": "sha256:aa", "size": 2},
+            "layers": [{"mediaType": "application/vnd.oci.image.layer.v1.tar+gzip", "digest": "sha256:bb", "size": 7}],
+            "annotations": {"dev.codegen-operator.packages": "six==1.17.0", "dev.codegen-operator.python": "3.12.4"},
+        })
+    );
+    assert_eq!(layout.manifest.media_type, MANIFEST_TYPES[0]);
+    let digest = crate::pipeline::digest::sha256_hex(&layout.manifest_bytes);
+    assert_eq!(layout.manifest.digest, format!("sha256:{digest}"));
+    assert_eq!(layout.manifest.size, layout.manifest_bytes.len() as u64);
+}

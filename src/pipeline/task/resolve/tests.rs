@@ -152,7 +152,8 @@ fn what_the_task_leaves_open_comes_from_the_agent_field_by_field() {
         "
 model: {provider: Anthropic, name: claude-sonnet-5, parameters: {temperature: 0}, headers: [{name: A, value: x}]}
 systemPrompt: be brief
-image: {repository: registry.example.com/codegen, basePackages: [pandas, numpy], pythonVersion: '3.11'}
+image: {repository: registry.example.com/codegen, basePackages: [pandas, numpy], pythonVersion: '3.11',
+        pushSecretRef: {name: push}, pullSecretRef: {name: pull}, pullRepository: 'localhost:32000/codegen'}
 sandbox: {timeout: 90s, retries: 2, resources: {limits: {cpu: '2', memory: 2Gi}}, env: {A: a, B: b},
           network: {egress: List, allow: [{cidr: 203.0.113.0/24, ports: [443]}]}}
 limits: {maxIterations: 5, deadline: 30m}
@@ -185,6 +186,12 @@ cache: Override
     assert_eq!(
         task.image.repository.as_deref(),
         Some("registry.example.com/codegen")
+    );
+    assert_eq!(task.image.push_secret.as_deref(), Some("push"));
+    assert_eq!(task.image.pull_secret.as_deref(), Some("pull"));
+    assert_eq!(
+        task.image.pull_repository.as_deref(),
+        Some("localhost:32000/codegen")
     );
     assert_eq!(task.image.base_packages, ["polars"]);
     assert_eq!(task.image.python_version, "3.11");

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::pipeline::python::requirement::{Requirement, system_package};
 use crate::pipeline::sandbox::Packages;
+use crate::sandbox::image::TEST_RUNNER;
 use crate::sandbox::{PackageProblem, PackageProblemKind, SandboxError};
 
 /// Where the environment lies in the image; its `bin` comes first on `PATH`.
@@ -28,16 +29,18 @@ print(json.dumps({\"python\": platform.python_version(), \
 /// What an image is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Recipe<'a> {
-    /// Base image by digest.
+    /// The image that it stands on, by digest.
     pub base: &'a str,
+    /// What that image has already, where it is one of ours.
+    pub has: Option<&'a Packages>,
     /// What is installed.
     pub packages: &'a Packages,
-    /// Package index.
-    pub index_url: Option<&'a str>,
+    /// Package index without TLS, which pip trusts only when told so.
+    pub trusted_index: Option<&'a str>,
     /// Whether the index's authorities lie among the files of the build.
     pub has_index_authorities: bool,
-    /// Names of the variables that the operator's settings give to the build.
-    pub variables: Vec<&'a str>,
+    /// Names of the build's arguments: variables of what it runs, which do not become part of the image.
+    pub arguments: Vec<&'a str>,
     /// Whether layers come from a cache: then what is installed is listed in a step of its own, which no cache answers.
     pub cached: Option<&'a str>,
 }
@@ -76,11 +79,18 @@ impl Recipe<'_> {
     /// The text. Every package must have passed [`check`].
     pub fn dockerfile(&self) -> String {
         let mut text = format!("FROM {}\nUSER 0\n", self.base);
-        for name in &self.variables {
+        for name in &self.arguments {
             let _ = writeln!(text, "ARG {name}");
         }
-        if !self.packages.apt.is_empty() {
-            let _ = writeln!(text, "RUN {}", self.apt());
+        let had = self.has.map_or(&[][..], |has| &has.apt);
+        let apt: Vec<&String> = self
+            .packages
+            .apt
+            .iter()
+            .filter(|name| !had.contains(name))
+            .collect();
+        if !apt.is_empty() {
+            let _ = writeln!(text, "RUN {}", self.apt(&apt));
         }
         let list = format!(
             "{ENVIRONMENT}/bin/python3 -I -c {} > {RESULTS}/{INSTALLED}",
@@ -94,17 +104,19 @@ impl Recipe<'_> {
                 let _ = writeln!(text, "RUN {}\nRUN : {} && {list}", self.pip(), quoted(build));
             }
         }
-        let _ = writeln!(text, "ENV PATH={ENVIRONMENT}/bin:${{PATH:-{DEFAULT_PATH}}}");
+        if self.has.is_none() {
+            let _ = writeln!(text, "ENV PATH={ENVIRONMENT}/bin:${{PATH:-{DEFAULT_PATH}}}");
+        }
         text
     }
 
-    fn apt(&self) -> String {
+    fn apt(&self, packages: &[&String]) -> String {
         let authorities = if self.has_index_authorities {
             format!(" -o Acquire::https::CAInfo={FILES}/{INDEX_AUTHORITIES}")
         } else {
             String::new()
         };
-        let names: Vec<String> = self.packages.apt.iter().map(|name| quoted(name)).collect();
+        let names: Vec<String> = packages.iter().map(|name| quoted(name)).collect();
         format!(
             "apt-get update{authorities} && \
              DEBIAN_FRONTEND=noninteractive apt-get install{authorities} -y --no-install-recommends -- {} && \
@@ -119,26 +131,30 @@ impl Recipe<'_> {
         if self.has_index_authorities {
             let _ = write!(options, " --cert {FILES}/{INDEX_AUTHORITIES}");
         }
-        if let Some(index) = self.index_url {
-            let _ = write!(options, " --index-url {}", quoted(index));
-            // Whoever names an index without TLS has decided to trust it; pip wants to hear it.
-            if let Some(host) = index.strip_prefix("http://").and_then(host) {
-                let _ = write!(options, " --trusted-host {}", quoted(host));
-            }
+        if let Some(host) = self.trusted_index {
+            let _ = write!(options, " --trusted-host {}", quoted(host));
         }
+        // pip takes them in this order: an index that lacks pytest has nothing, which tells it from one that lacks the others.
+        let (runner, others): (Vec<&String>, Vec<&String>) =
+            self.packages.pip.iter().partition(|name| *name == TEST_RUNNER);
         // After `--`, nothing is an option.
-        let names: Vec<String> = self.packages.pip.iter().map(|name| quoted(name)).collect();
+        let names: Vec<String> = runner.iter().chain(&others).map(|name| quoted(name)).collect();
+        // The environment has no pip: the one of the interpreter behind it installs.
+        let (make, python) = match self.has {
+            None => (format!("python3 -m venv --without-pip {ENVIRONMENT} && "), ""),
+            Some(_) => (String::new(), "PATH=${PATH#/opt/codegen/bin:} "),
+        };
         format!(
-            "python3 -m venv --without-pip {ENVIRONMENT} && \
-             PYTHONDONTWRITEBYTECODE=1 python3 -m pip --python {ENVIRONMENT}/bin/python3 install --no-input --no-cache-dir \
-             --disable-pip-version-check --progress-bar off --retries 5 --only-binary :all:{options} -- {}",
+            "{make}PYTHONDONTWRITEBYTECODE=1 {python}python3 -m pip --python {ENVIRONMENT}/bin/python3 install --no-input \
+             --no-cache-dir --disable-pip-version-check --progress-bar off --retries 5 --only-binary :all:{options} -- {}",
             names.join(" ")
         )
     }
 }
 
-fn host(address: &str) -> Option<&str> {
-    let authority = address.split('/').next()?;
+/// Host of a package index without TLS. Whoever names one has decided to trust it.
+pub(super) fn trusted_index(url: &str) -> Option<&str> {
+    let authority = url.strip_prefix("http://")?.split('/').next()?;
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     (!host.is_empty()).then_some(host)
 }
@@ -165,10 +181,11 @@ mod tests {
     fn recipe(packages: &Packages) -> Recipe<'_> {
         Recipe {
             base: "registry.example/python@sha256:11",
+            has: None,
             packages,
-            index_url: None,
+            trusted_index: None,
             has_index_authorities: false,
-            variables: vec![],
+            arguments: vec![],
             cached: None,
         }
     }
@@ -183,13 +200,35 @@ mod tests {
     fn everything_that_settings_and_tasks_can_ask_for() {
         let packages = packages(&["pytest"], &["libgomp1", "tesseract-ocr=5.3.0-2"]);
         let recipe = Recipe {
-            index_url: Some("http://reader:secret@index.example:8080/it's/simple"),
+            trusted_index: trusted_index("http://reader:secret@index.example:8080/it's/simple"),
             has_index_authorities: true,
-            variables: vec!["HTTPS_PROXY", "PIP_DEFAULT_TIMEOUT"],
+            arguments: vec!["HTTPS_PROXY", "PIP_INDEX_URL"],
             cached: Some("build-3f2a"),
             ..recipe(&packages)
         };
         insta::assert_snapshot!(recipe.dockerfile());
+    }
+
+    #[test]
+    fn only_what_is_new_is_installed_on_top_of_an_image_of_ours() {
+        let (old, new) = (
+            packages(&["pandas", "pytest"], &["libgomp1"]),
+            packages(&["openpyxl", "pandas", "pytest"], &["libgomp1", "libmagic1"]),
+        );
+        let recipe = Recipe {
+            has: Some(&old),
+            ..recipe(&new)
+        };
+        insta::assert_snapshot!(recipe.dockerfile());
+    }
+
+    #[test]
+    fn an_index_with_tls_needs_no_trust() {
+        assert_eq!(trusted_index("https://index.example/simple"), None);
+        assert_eq!(
+            trusted_index("http://index.example/simple"),
+            Some("index.example")
+        );
     }
 
     #[rstest]

@@ -6,6 +6,7 @@ use regex::Regex;
 
 use super::state::Failure;
 use crate::pipeline::stage::Category;
+use crate::sandbox::image::TEST_RUNNER;
 use crate::sandbox::packages::{classify, without_credentials};
 use crate::sandbox::{PackageProblem, PackageProblemKind, SandboxError};
 
@@ -67,6 +68,15 @@ impl Failed<'_> {
             return self.lost(&last_words(log));
         }
         match classify(log) {
+            // Every index has it, and it is asked for first.
+            SandboxError::Packages(problem)
+                if problem.kind == PackageProblemKind::NotFound && problem.names == [TEST_RUNNER] =>
+            {
+                self.refused(
+                    format!("the package index gives no {TEST_RUNNER}, as if it refused everything"),
+                    "correct image.indexURL, and the user and password in it",
+                )
+            }
             SandboxError::Packages(problem) if problem.kind == PackageProblemKind::Other => {
                 self.once_more(&last_words(log), "read the log of its container `build`")
             }
@@ -104,7 +114,8 @@ impl Failed<'_> {
 const OUT_OF_MEMORY: [&str; 3] = ["signal: killed", "exit status 137", "MemoryError"];
 
 /// Signs of a network or mirror that fails for now.
-const BAD_LUCK: [&str; 6] = [
+const BAD_LUCK: [&str; 7] = [
+    "connect: connection refused",
     "Temporary failure resolving",
     "i/o timeout",
     "TLS handshake timeout",
@@ -181,7 +192,7 @@ static MISCONFIGURED: LazyLock<[(Regex, &str); 8]> = LazyLock::new(|| {
             "check image.indexURL, the sources of apt in the base image, and that builds may ask the cluster's DNS",
         ),
         (
-            r".*(?:python3: not found|No module named (?:venv|pip)\b|ensurepip is not available|apt-get: not found).*",
+            r".*(?:python3: not found|open /etc/group|No module named (?:venv|pip)\b|ensurepip is not available|apt-get: not found).*",
             "take an image.base with python3, venv and pip, and with apt where system packages are wanted",
         ),
     ]
@@ -206,3 +217,6 @@ fn short(line: &str) -> String {
     let end = line.floor_char_boundary(DETAIL);
     line[..end].to_owned()
 }
+
+#[cfg(test)]
+mod tests;

@@ -53,13 +53,15 @@ pub(super) struct Plan<'a> {
     /// Whether it goes there even if the tag is taken.
     pub replace: bool,
     /// Host of the base image's registry.
-    pub base_registry: &'a str,
+    pub base_registry: String,
     /// `amd64`.
     pub architecture: &'a str,
     /// Secret that pushes.
     pub push_secret: Option<&'a str>,
+    /// Arguments of the build: variables of what it runs.
+    pub arguments: BTreeMap<&'a str, &'a str>,
     /// Secret that pulls the base; what is installed can read it.
-    pub base_secret: Option<&'a str>,
+    pub base_secret: Option<String>,
     /// Builds of this image that were lost.
     pub repeat: u32,
     /// The operator's image.
@@ -247,19 +249,20 @@ fn executor_arguments(plan: &Plan<'_>) -> Vec<String> {
             .map(|host| format!("--insecure-registry={host}")),
     );
     if !plan.files.registry_authorities.is_empty()
-        && !registries.insecure.iter().any(|host| host == plan.base_registry)
+        && !registries.insecure.iter().any(|host| *host == plan.base_registry)
     {
-        let host = plan.base_registry;
+        let host = &plan.base_registry;
         arguments.push(format!(
             "--registry-certificate={host}={FILES}/{REGISTRY_AUTHORITIES}"
         ));
     }
-    for (name, value) in &plan.build.env {
+    for (name, value) in &plan.arguments {
         arguments.push(format!("--build-arg={name}={value}"));
     }
     if plan.build.cache_claim.is_some() {
         arguments.push("--cache=true".to_owned());
-        arguments.push(format!("--cache-repo=oci:{CACHE}"));
+        // The executor appends `:<key>` to it: folders of this name, side by side on the claim.
+        arguments.push(format!("--cache-repo=oci:{CACHE}/layers"));
     }
     arguments
 }
@@ -365,7 +368,7 @@ fn volumes(plan: &Plan<'_>) -> Vec<Volume> {
     ];
     let secrets = [
         ("push-credentials", plan.push_secret),
-        ("base-credentials", plan.base_secret),
+        ("base-credentials", plan.base_secret.as_deref()),
     ];
     for (name, secret) in secrets {
         volumes.extend(secret.map(|secret| credentials(name, secret)));
@@ -413,3 +416,6 @@ fn variable(name: &str, value: &str) -> EnvVar {
         ..EnvVar::default()
     }
 }
+
+#[cfg(test)]
+mod tests;

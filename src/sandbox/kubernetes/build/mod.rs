@@ -12,6 +12,9 @@ mod registries;
 mod sources;
 mod state;
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -28,11 +31,14 @@ use super::KubernetesSandbox;
 use super::names::{Component, labels, name};
 use crate::api::common::CacheMode;
 use crate::pipeline::digest::sha256_hex_of_parts;
+use crate::pipeline::sandbox::Packages;
 use crate::registry::Image;
 use crate::sandbox::{Built, ImageSpec, Progressing, SandboxError};
 
 /// Hexadecimal digits of a tag.
 const TAG: usize = 32;
+/// Where pip finds its index.
+const INDEX_URL: &str = "PIP_INDEX_URL";
 /// After so many seconds a build that failed for want of a setting is made again: what it lacked may be there by now.
 const TRY_AGAIN_SECONDS: i64 = 60;
 
@@ -77,11 +83,7 @@ impl<'a> Build<'a> {
         let objects = Objects::new(sandbox.client.clone(), &owner.namespace);
         let target = Target::of(sandbox, &objects).await?;
         let base = Base::resolve(sandbox, &objects, &spec.base).await?;
-        let by_digest = ImageSpec {
-            base: base.digest.clone(),
-            ..spec.clone()
-        };
-        let content = by_digest.content_hash();
+        let content = content(sandbox, spec, &base.digest);
         // What is not shared has a Job of its own; what is not kept has a tag of its own.
         let own = sha256_hex_of_parts(&[&content, &owner.uid, &owner.run, &owner.attempt.to_string()]);
         let (tag, scope) = match sandbox.task.cache {
@@ -216,7 +218,7 @@ impl<'a> Build<'a> {
     }
 
     async fn start(&self) -> Result<Progressing<Built>, SandboxError> {
-        let plan = self.plan()?;
+        let plan = self.plan(self.foundation().await?)?;
         self.objects.try_pod(&self.name, job::template(&plan)).await?;
         let network = &self.sandbox.settings.build.network;
         if let Some(policy) = policy::policy(&self.sandbox.owner.namespace, network) {
@@ -246,7 +248,8 @@ impl<'a> Build<'a> {
         if self.objects.has_files(&self.name).await? {
             return Ok(());
         }
-        let map = job::config_map(&self.plan()?, objects::reference_to(job));
+        let plan = self.plan(self.foundation().await?)?;
+        let map = job::config_map(&plan, objects::reference_to(job));
         self.objects.write_files(&map).await
     }
 
@@ -268,7 +271,30 @@ impl<'a> Build<'a> {
         format!("Job {}/{}", self.sandbox.owner.namespace, self.name)
     }
 
-    fn plan(&self) -> Result<Plan<'_>, SandboxError> {
+    /// What the image stands on: the task's environment before this one, where it only adds to it, else the base. Without
+    /// the cache nothing that is there is read.
+    async fn foundation(&self) -> Result<Foundation<'_>, SandboxError> {
+        if let (Some(packages), CacheMode::Auto) = (&self.spec.from, self.sandbox.task.cache) {
+            let before = ImageSpec {
+                packages: packages.clone(),
+                ..self.spec.clone()
+            };
+            let tag = content(self.sandbox, &before, &self.base.digest);
+            let found = sources::previous(self.sandbox, &self.objects, &self.target, &tag[..TAG]).await?;
+            if let Some(image) = found {
+                return Ok(Foundation {
+                    image: Cow::Owned(image),
+                    has: Some(packages),
+                });
+            }
+        }
+        Ok(Foundation {
+            image: Cow::Borrowed(&self.base),
+            has: None,
+        })
+    }
+
+    fn plan(&self, on: Foundation<'_>) -> Result<Plan<'_>, SandboxError> {
         let (settings, owner) = (self.sandbox.settings, self.sandbox.owner);
         let operator_image = settings
             .operator_image
@@ -285,27 +311,43 @@ impl<'a> Build<'a> {
             owner: self.owner(),
             reference: self.reference(),
             replace: self.sandbox.task.cache != CacheMode::Auto,
-            base_registry: &self.base.registry,
+            base_registry: on.image.registry.clone(),
             architecture: kubernetes_architecture(&self.spec.architecture),
             push_secret: self.target.secret.as_deref(),
-            base_secret: self.base.secret.as_deref(),
+            arguments: self.arguments(),
+            base_secret: on.image.secret.clone(),
             repeat: self.repeat,
             operator_image,
-            files: self.files()?,
+            files: self.files(&on)?,
             build: &settings.build,
             registries: &settings.registries,
         })
     }
 
-    fn files(&self) -> Result<Files, SandboxError> {
+    /// The operator's variables and the index. Arguments, since an address may hold a password, and commands are recorded in
+    /// the image.
+    fn arguments(&self) -> BTreeMap<&str, &str> {
+        let shared = &self.sandbox.settings.build.env;
+        let mut arguments: BTreeMap<&str, &str> = shared
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        if let Some(index) = &self.spec.index_url {
+            arguments.insert(INDEX_URL, index);
+        }
+        arguments
+    }
+
+    fn files(&self, on: &Foundation<'_>) -> Result<Files, SandboxError> {
         let settings = self.sandbox.settings;
         let index_authorities = objects::concatenated(&settings.build.index_authorities)?;
         let recipe = Recipe {
-            base: &self.base.reference,
+            base: &on.image.reference,
+            has: on.has,
             packages: &self.spec.packages,
-            index_url: self.spec.index_url.as_deref(),
+            trusted_index: index_url(self.sandbox, self.spec).and_then(dockerfile::trusted_index),
             has_index_authorities: !index_authorities.is_empty(),
-            variables: settings.build.env.keys().map(String::as_str).collect(),
+            arguments: self.arguments().into_keys().collect(),
             cached: settings.build.cache_claim.as_ref().map(|_| self.name.as_str()),
         };
         Ok(Files {
@@ -314,6 +356,29 @@ impl<'a> Build<'a> {
             index_authorities,
         })
     }
+}
+
+/// What an image stands on.
+struct Foundation<'a> {
+    image: Cow<'a, Base>,
+    /// What it has, where it is one of ours.
+    has: Option<&'a Packages>,
+}
+
+/// The hash of what the image holds, whatever name its base goes by.
+fn content(sandbox: &KubernetesSandbox<'_>, spec: &ImageSpec, base: &str) -> String {
+    let spec = ImageSpec {
+        base: base.to_owned(),
+        index_url: index_url(sandbox, spec).map(str::to_owned),
+        ..spec.clone()
+    };
+    spec.content_hash()
+}
+
+/// The task's package index, else the operator's.
+fn index_url<'a>(sandbox: &'a KubernetesSandbox<'_>, spec: &'a ImageSpec) -> Option<&'a str> {
+    let shared = sandbox.settings.build.env.get(INDEX_URL);
+    spec.index_url.as_deref().or(shared.map(String::as_str))
 }
 
 /// An architecture as the label `kubernetes.io/arch` of nodes has it.

@@ -110,3 +110,31 @@ fn port(protocol: &str, number: u16) -> NetworkPolicyPort {
         end_port: None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn network(json: serde_json::Value) -> BuildNetwork {
+        serde_json::from_value(json).unwrap()
+    }
+
+    #[test]
+    fn builds_reach_the_internet_names_and_what_is_listed() {
+        let network = network(serde_json::json!({
+            "allow": [{"cidr": "10.1.2.3/32", "ports": [5000]}, {"cidr": "10.1.2.4/32"}],
+            "except": ["203.0.113.7/32", "2001:db8::/32"],
+        }));
+        insta::assert_json_snapshot!(policy("lab", &network));
+    }
+
+    #[test]
+    fn an_administrator_may_replace_the_rules_or_drop_the_policy() {
+        assert_eq!(
+            policy("lab", &network(serde_json::json!({"enabled": false}))),
+            None
+        );
+        let replaced = policy("lab", &network(serde_json::json!({"egress": []}))).unwrap();
+        assert_eq!(replaced.spec.unwrap().egress, Some(vec![]));
+    }
+}

@@ -68,6 +68,7 @@ fn credentials(secret: Option<&str>) -> String {
 }
 
 /// The base image.
+#[derive(Clone)]
 pub(super) struct Base {
     /// By digest: `registry.example/python@sha256:...`.
     pub reference: String,
@@ -125,6 +126,37 @@ impl Base {
             secret,
         })
     }
+}
+
+/// Where the task's environment before this one is, where the builder may pull it: an image to stand on.
+pub(super) async fn previous(
+    sandbox: &KubernetesSandbox<'_>,
+    objects: &Objects,
+    target: &Target,
+    tag: &str,
+) -> Result<Option<Base>, SandboxError> {
+    let name = format!("{}:{tag}", target.repository);
+    let Ok(reference) = name.parse::<Reference>() else {
+        return Ok(None);
+    };
+    let (secret, config) = pull_secret(sandbox, objects, reference.resolve_registry()).await?;
+    // With what the builder will show, which is never the secret to push with.
+    let settings = &sandbox.settings.registries;
+    let client = sandbox
+        .registries
+        .client(settings, config.as_ref().map(DockerConfig::bytes));
+    let Ok(Some(image)) = (match client {
+        Ok(client) => client.image(&name).await,
+        Err(error) => Err(error),
+    }) else {
+        return Ok(None);
+    };
+    Ok(Some(Base {
+        reference: format!("{}@{}", target.repository, image.digest),
+        digest: image.digest,
+        registry: reference.registry().to_owned(),
+        secret,
+    }))
 }
 
 /// The Secret to pull from a registry with: the task's, where it has an entry for it.

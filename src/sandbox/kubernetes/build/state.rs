@@ -86,6 +86,10 @@ fn ended(pod: &Pod) -> Option<State> {
     }
     let build = container(status.init_container_statuses.as_ref(), BUILD).and_then(terminated);
     match build {
+        // The builder ends as what it ran: a kernel that wants memory kills the largest.
+        Some(end) if end.exit_code == 137 && pod.metadata.deletion_timestamp.is_none() => {
+            Some(State::Failed(Failure::OutOfMemory))
+        }
         Some(end) if end.exit_code != 0 => Some(State::Failed(killed(end).unwrap_or(Failure::Builder))),
         _ if status.phase.as_deref() == Some("Failed") => Some(State::Failed(Failure::Lost(format!(
             "its Pod failed: {reason} {message}"
@@ -205,3 +209,6 @@ fn container<'a>(statuses: Option<&'a Vec<ContainerStatus>>, name: &str) -> Opti
 fn terminated(status: &ContainerStatus) -> Option<&ContainerStateTerminated> {
     status.state.as_ref()?.terminated.as_ref()
 }
+
+#[cfg(test)]
+mod tests;

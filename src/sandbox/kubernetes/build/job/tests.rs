@@ -1,0 +1,131 @@
+use super::*;
+use crate::sandbox::kubernetes::names::{Component, labels};
+
+fn owner() -> OwnerReference {
+    OwnerReference {
+        api_version: "codegen-operator.dev/v1alpha1".to_owned(),
+        kind: "CodeGenTask".to_owned(),
+        name: "penguins".to_owned(),
+        uid: "0c1".to_owned(),
+        ..OwnerReference::default()
+    }
+}
+
+fn plan<'a>(build: &'a BuildSettings, registries: &'a Registries) -> Plan<'a> {
+    Plan {
+        name: "build-3f2a",
+        namespace: "lab",
+        labels: labels("penguins", "0c1", Component::Build),
+        owner: owner(),
+        reference: "registry.example/team:3f2a".to_owned(),
+        replace: false,
+        base_registry: "docker.io".to_owned(),
+        architecture: "amd64",
+        push_secret: None,
+        arguments: BTreeMap::new(),
+        base_secret: None,
+        repeat: 0,
+        operator_image: "registry.example/codegen-operator:1",
+        files: Files {
+            dockerfile: "FROM x\n".to_owned(),
+            registry_authorities: String::new(),
+            index_authorities: String::new(),
+        },
+        build,
+        registries,
+    }
+}
+
+#[test]
+fn the_job_of_default_settings() {
+    let (build, registries) = (BuildSettings::default(), Registries::default());
+    insta::assert_json_snapshot!(job(&plan(&build, &registries)));
+}
+
+#[test]
+fn the_job_of_everything_that_can_be_set() {
+    let build: BuildSettings = serde_json::from_value(serde_json::json!({
+        "executorImage": "kaniko:1",
+        "deadlineSeconds": 60,
+        "featureFlags": {"FF_KANIKO_RUN_VIA_TINI": "true"},
+        "env": {"HTTPS_PROXY": "http://proxy:3128"},
+        "cacheClaim": "layers",
+        "nodeSelector": {"pool": "builds"},
+        "tolerations": [{"key": "builds", "operator": "Exists"}],
+        "priorityClassName": "low",
+        "imagePullSecrets": [{"name": "mirror"}],
+    }))
+    .unwrap();
+    let registries = Registries {
+        insecure: vec!["plain.example:5000".to_owned()],
+        ..Registries::default()
+    };
+    let mut plan = plan(&build, &registries);
+    plan.replace = true;
+    plan.push_secret = Some("push");
+    plan.base_secret = Some("pull".to_owned());
+    plan.arguments = BTreeMap::from([
+        ("HTTPS_PROXY", "http://proxy:3128"),
+        ("PIP_INDEX_URL", "https://index.example/simple"),
+    ]);
+    plan.files.registry_authorities = "PEM\n".to_owned();
+    insta::assert_json_snapshot!(job(&plan));
+}
+
+#[test]
+fn the_builder_sees_no_credentials_to_push_with_and_the_push_nothing_else() {
+    let (build, registries) = (BuildSettings::default(), Registries::default());
+    let mut plan = plan(&build, &registries);
+    plan.push_secret = Some("push");
+    let spec = template(&plan).spec.unwrap();
+    let mounted = |container: &Container| -> Vec<String> {
+        let mounts = container.volume_mounts.as_deref().unwrap_or_default();
+        mounts.iter().map(|mount| mount.name.clone()).collect()
+    };
+    assert_eq!(mounted(&spec.init_containers.unwrap()[0]), ["files", "results"]);
+    assert_eq!(
+        mounted(&spec.containers[0]),
+        ["files", "results", "push-credentials"]
+    );
+}
+
+#[test]
+fn a_repeated_build_has_twice_the_memory() {
+    let build = BuildSettings::default();
+    let memory = |repeat| resources(&build, repeat).limits.unwrap()["memory"].0.clone();
+    assert_eq!(memory(0), "4Gi");
+    assert_eq!(memory(1), (8_u64 << 30).to_string());
+    assert_eq!(memory(2), memory(1));
+}
+
+#[test]
+fn a_registry_without_tls_needs_no_authority() {
+    let (build, registries) = (
+        BuildSettings::default(),
+        Registries {
+            insecure: vec!["plain.example:5000".to_owned()],
+            ..Registries::default()
+        },
+    );
+    let mut plan = plan(&build, &registries);
+    plan.files.registry_authorities = "PEM\n".to_owned();
+    let has_certificate = |plan: &Plan<'_>| {
+        executor_arguments(plan)
+            .iter()
+            .any(|argument| argument.starts_with("--registry-certificate="))
+    };
+    assert!(has_certificate(&plan));
+    plan.base_registry = "plain.example:5000".to_owned();
+    assert!(!has_certificate(&plan));
+}
+
+#[test]
+fn files_are_those_that_have_content_and_belong_to_the_job() {
+    let (build, registries) = (BuildSettings::default(), Registries::default());
+    let map = config_map(&plan(&build, &registries), owner());
+    assert_eq!(map.data.unwrap().into_keys().collect::<Vec<_>>(), ["Dockerfile"]);
+    assert_eq!(
+        (map.immutable, map.metadata.owner_references),
+        (Some(true), Some(vec![owner()]))
+    );
+}

@@ -1,0 +1,138 @@
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn job(status: Value) -> Job {
+    serde_json::from_value(json!({"metadata": {"name": "build-3f2a"}, "status": status})).unwrap()
+}
+
+fn pod(status: Value) -> Pod {
+    serde_json::from_value(json!({"metadata": {"name": "build-3f2a-x"}, "status": status})).unwrap()
+}
+
+fn of(status: Value) -> State {
+    state(&job(json!({"active": 1})), Some(&pod(status)))
+}
+
+fn container_in(name: &str, state: Value) -> Value {
+    json!({"name": name, "image": "kaniko", "imageID": "", "ready": false, "restartCount": 0, "state": state})
+}
+
+fn build(state: Value) -> Value {
+    json!({"phase": "Pending", "initContainerStatuses": [container_in(BUILD, state)]})
+}
+
+fn push(state: Value) -> Value {
+    json!({
+        "phase": "Running",
+        "initContainerStatuses": [container_in(BUILD, json!({"terminated": {"exitCode": 0}}))],
+        "containerStatuses": [container_in(PUSH, state)],
+    })
+}
+
+fn unscheduled(message: &str) -> Value {
+    json!({"phase": "Pending", "conditions": [
+        {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message},
+    ]})
+}
+
+#[test]
+fn a_job_without_a_pod_goes_on() {
+    assert_eq!(state(&job(json!({})), None), State::Running { started: false });
+}
+
+#[rstest]
+#[case::not_scheduled(json!({"phase": "Pending"}), false)]
+#[case::image_comes(build(json!({"waiting": {"reason": "PodInitializing"}})), false)]
+#[case::builds(build(json!({"running": {}})), true)]
+#[case::built(build(json!({"terminated": {"exitCode": 0, "message": "sha256:ab"}})), true)]
+#[case::pushes(push(json!({"running": {}})), true)]
+fn a_pod_on_its_way_goes_on(#[case] status: Value, #[case] started: bool) {
+    assert_eq!(of(status), State::Running { started });
+}
+
+#[test]
+fn the_message_of_the_push_is_the_end_before_the_job_knows_of_it() {
+    let message = r#"{"digest":"sha256:ab","adopted":false,"uploadedBytes":7}"#;
+    let end = json!({"terminated": {"exitCode": 0, "message": message}});
+    assert_eq!(of(push(end)), State::Done("sha256:ab".to_owned()));
+}
+
+#[test]
+fn a_build_that_only_wrote_a_digest_is_not_done() {
+    let end = json!({"terminated": {"exitCode": 0, "message": "sha256:ab"}});
+    assert!(matches!(of(push(end)), State::Failed(Failure::Lost(_))));
+}
+
+#[rstest]
+#[case::room(
+    "0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available",
+    true
+)]
+#[case::pods("0/1 nodes are available: 1 Too many pods.", true)]
+#[case::selector(
+    "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector.",
+    false
+)]
+#[case::claim("persistentvolumeclaim \"layers\" not found", false)]
+fn no_room_is_waited_for_and_no_fitting_node_is_told(#[case] message: &str, #[case] is_queued: bool) {
+    match of(unscheduled(message)) {
+        State::Queued(why) => assert!(is_queued && why == message),
+        State::Failed(Failure::Refused(reason, _)) => assert!(!is_queued && reason.contains(message)),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[rstest]
+#[case::executor(build(json!({"waiting": {"reason": "ImagePullBackOff", "message": "not found"}})), "build.executorImage")]
+#[case::operator(push(json!({"waiting": {"reason": "ErrImagePull", "message": "401"}})), "operatorImage")]
+#[case::secret(push(json!({"waiting": {"reason": "CreateContainerConfigError", "message": "no key"}})), "mend")]
+fn what_keeps_a_container_from_starting_is_told(#[case] status: Value, #[case] remedy: &str) {
+    let State::Failed(failure) = of(status) else {
+        panic!("it goes on");
+    };
+    let Failure::Refused(_, says) = &failure else {
+        panic!("{failure:?}");
+    };
+    assert!(says.contains(remedy), "{says}");
+    assert!(!failure.has_ended());
+}
+
+#[rstest]
+#[case::builder(build(json!({"terminated": {"exitCode": 100, "reason": "Error"}})), Failure::Builder)]
+#[case::memory(build(json!({"terminated": {"exitCode": 1, "reason": "OOMKilled"}})), Failure::OutOfMemory)]
+#[case::memory_of_a_command(build(json!({"terminated": {"exitCode": 137, "reason": "Error"}})), Failure::OutOfMemory)]
+#[case::memory_of_the_push(push(json!({"terminated": {"exitCode": 137, "reason": "OOMKilled"}})), Failure::OutOfMemory)]
+#[case::deadline(json!({"phase": "Failed", "reason": "DeadlineExceeded"}), Failure::Deadline)]
+#[case::push(
+    push(json!({"terminated": {"exitCode": 3, "message": r#"{"category":"configuration","message":"401"}"#}})),
+    Failure::Push(Category::Configuration, "401".to_owned())
+)]
+fn each_end_is_told_from_the_others(#[case] status: Value, #[case] failure: Failure) {
+    assert_eq!(of(status), State::Failed(failure.clone()));
+    assert!(failure.has_ended());
+}
+
+#[rstest]
+#[case::evicted(json!({"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."}))]
+#[case::node(json!({"phase": "Failed", "reason": "NodeLost"}))]
+#[case::silent_push(push(json!({"terminated": {"exitCode": 1}})))]
+#[case::did_not_start(build(json!({"terminated": {"exitCode": 128, "reason": "StartError", "message": "no such file"}})))]
+fn bad_luck_is_told_as_such(#[case] status: Value) {
+    assert!(matches!(of(status), State::Failed(Failure::Lost(_))));
+}
+
+#[test]
+fn a_job_that_failed_without_a_pod_says_why() {
+    let ended = |reason: &str| {
+        let condition =
+            json!({"type": "Failed", "status": "True", "reason": reason, "message": "its message"});
+        state(&job(json!({"conditions": [condition]})), None)
+    };
+    assert_eq!(ended("DeadlineExceeded"), State::Failed(Failure::Deadline));
+    assert_eq!(
+        ended("BackoffLimitExceeded"),
+        State::Failed(Failure::Lost("its message".to_owned()))
+    );
+}
