@@ -37,9 +37,9 @@ impl Admissions {
 
     /// Gives the tasks that ran before this process the places that they had. Called with every task that there is, before
     /// the first look.
-    pub fn resume<'a>(&self, tasks: impl IntoIterator<Item = &'a CodeGenTask>) {
+    pub fn resume(&self, tasks: &[Arc<CodeGenTask>]) {
         let mut gate = self.gate();
-        for task in tasks.into_iter().filter(|task| runs(task)) {
+        for task in tasks.iter().filter(|task| runs(task)) {
             gate.resume(&claim(task));
         }
     }
@@ -63,14 +63,15 @@ impl Admissions {
         self.wake(woken);
     }
 
-    /// Frees the places of tasks that were deleted without a word. `tasks` are those that there are.
-    pub fn keep_only(&self, tasks: &[Arc<CodeGenTask>]) {
+    /// Frees the places of tasks that were deleted without a word. `tasks` are those that there are in `namespace`, or in all.
+    pub fn keep_only(&self, namespace: Option<&str>, tasks: &[Arc<CodeGenTask>]) {
         let there: HashSet<&str> = tasks
             .iter()
             .filter_map(|task| task.metadata.uid.as_deref())
             .collect();
+        let is_elsewhere = |of: &str| namespace.is_some_and(|namespace| namespace != of);
         let mut gate = self.gate();
-        let woken = gate.keep_only(|uid| there.contains(uid));
+        let woken = gate.keep_only(|uid, of| is_elsewhere(of) || there.contains(uid));
         self.metrics.set_queued(gate.waiting());
         self.wake(woken);
     }
@@ -177,10 +178,10 @@ mod tests {
             task("waits", Some("Planning"), "Configuration"),
             suspended,
         ];
-        places.resume(&others);
+        places.resume(&others.map(Arc::new));
         assert_eq!(places.gate().running(), 0);
-        let ran = task("ran", Some("RunningTests"), "Progressing");
-        places.resume([&ran]);
+        let ran = Arc::new(task("ran", Some("RunningTests"), "Progressing"));
+        places.resume(&[Arc::clone(&ran)]);
         assert!(places.admit(&task("new", None, "")).is_some());
         assert_eq!(places.admit(&ran), None);
     }
@@ -192,7 +193,13 @@ mod tests {
         places.admit(&task("gone", None, ""));
         let waits = Arc::new(task("waits", None, ""));
         assert!(places.admit(&waits).is_some());
-        places.keep_only(&[Arc::clone(&waits)]);
+        places.keep_only(Some("elsewhere"), &[]);
+        assert_eq!(
+            woken.next().now_or_never(),
+            None,
+            "that says nothing of this namespace"
+        );
+        places.keep_only(Some("data"), &[Arc::clone(&waits)]);
         assert!(woken.next().now_or_never().flatten().is_some());
         assert_eq!(places.admit(&waits), None);
     }

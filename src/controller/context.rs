@@ -76,7 +76,7 @@ impl Context {
         stopping: CancellationToken,
     ) -> Self {
         let calls = config.limits.max_calls_per_endpoint;
-        let (admissions, admitted) = Admissions::new(config.limits.clone(), metrics.clone());
+        let (admissions, admitted) = Admissions::new(config.limits, metrics.clone());
         let woken = broadcast::Sender::new(MOST_WOKEN);
         tokio::spawn(announce(admitted, woken.clone()));
         Self {
@@ -172,14 +172,16 @@ impl Context {
         self.stopping.is_cancelled()
     }
 
-    /// Forgets every task that is not there any more. A deleted one says no word.
-    pub fn keep_only(&self, tasks: &[Arc<CodeGenTask>]) {
-        let there: HashSet<&str> = tasks
-            .iter()
-            .filter_map(|task| task.metadata.uid.as_deref())
-            .collect();
-        self.tasks().retain(|uid, _| there.contains(uid.as_str()));
-        self.admissions.keep_only(tasks);
+    /// Forgets every task that was deleted while nobody watched. `tasks` are those that there are in `namespace`, or in all.
+    pub fn keep_only(&self, namespace: Option<&str>, tasks: &[Arc<CodeGenTask>]) {
+        if namespace.is_none() {
+            let there: HashSet<&str> = tasks
+                .iter()
+                .filter_map(|task| task.metadata.uid.as_deref())
+                .collect();
+            self.tasks().retain(|uid, _| there.contains(uid.as_str()));
+        }
+        self.admissions.keep_only(namespace, tasks);
     }
 
     /// The tasks that got a place while they waited, from now on.

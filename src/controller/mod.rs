@@ -30,9 +30,9 @@ use futures::future::{join, ready};
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
-use kube::runtime::controller::{Config as ControllerConfig, Error as ControllerError};
-use kube::runtime::reflector::{ObjectRef, Store};
-use kube::runtime::{Controller, watcher};
+use kube::runtime::controller::Config as ControllerConfig;
+use kube::runtime::reflector::{self, ObjectRef, Store};
+use kube::runtime::{Controller, WatchStreamExt as _, watcher};
 use kube::{Api, Client, Resource, ResourceExt};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
@@ -52,10 +52,24 @@ pub(crate) async fn control(
     let client = &context.client;
     let ours = watcher::Config::default().labels(&format!("{}={}", names::MANAGED_BY, names::OPERATOR));
     let stopping = context.stopping.clone();
-    let controller = Controller::new(api::<CodeGenTask>(client, namespace), watcher::Config::default());
-    let tasks = controller.store();
+    let (tasks, writer) = reflector::store();
     let (known, there) = (tasks.clone(), tasks.clone());
-    let looks = controller
+    let seen = {
+        let (context, namespace) = (Arc::clone(&context), namespace.map(str::to_owned));
+        move |event: &watcher::Result<watcher::Event<CodeGenTask>>| match event {
+            Ok(watcher::Event::Delete(task)) => context.forget(&task.uid().unwrap_or_default()),
+            // The first list, or one after a break; no look is made before the first.
+            Ok(watcher::Event::InitDone) => {
+                let tasks = there.state();
+                context.keep_only(namespace.as_deref(), &tasks);
+                context.admissions.resume(&tasks);
+            }
+            Ok(_) | Err(_) => {}
+        }
+    };
+    let watched = watcher(api::<CodeGenTask>(client, namespace), watcher::Config::default());
+    let changes = watched.reflect(writer).inspect(seen).applied_objects();
+    let looks = Controller::for_stream(changes, tasks.clone())
         .watches(api::<Pod>(client, namespace), ours.clone(), move |pod| {
             tasks_of_pod(&pod, &known)
         })
@@ -65,10 +79,8 @@ pub(crate) async fn control(
         .graceful_shutdown_on(async move { stopping.cancelled().await })
         .run(reconcile::reconcile, reconcile::retry_later, Arc::clone(&context))
         .for_each(|result| {
-            match result {
-                Err(ControllerError::ObjectNotFound(_)) => context.keep_only(&there.state()),
-                Err(error) => tracing::debug!(%error, "a look did not end well"),
-                Ok(_) => {}
+            if let Err(error) = result {
+                tracing::debug!(%error, "a look did not end well");
             }
             ready(())
         });
