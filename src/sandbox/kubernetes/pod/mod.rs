@@ -274,13 +274,14 @@ impl<'a> Pods<'a> {
     async fn explain_start(&self, pod: &Pod) -> Result<Progressing<Report>, SandboxError> {
         let events: Api<Event> = Api::namespaced(self.sandbox.client.clone(), &self.sandbox.owner.namespace);
         let uid = pod.metadata.uid.as_deref().unwrap_or_default();
-        let about = ListParams::default().fields(&format!("involvedObject.uid={uid},type=Warning"));
-        let warnings = events
+        let about = ListParams::default().fields(&format!("involvedObject.uid={uid}"));
+        // Who may not read events waits without a word.
+        let events = events
             .list(&about)
             .await
             .map(|list| list.items)
             .unwrap_or_default();
-        match warnings.last().and_then(|event| event.message.as_ref()) {
+        match observe::complaint(&events) {
             Some(words) => Err(self.refused(
                 words,
                 "change what these words name; the Pod then starts by itself",

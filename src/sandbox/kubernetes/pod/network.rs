@@ -194,12 +194,20 @@ fn names_rule(settings: &NetworkSettings) -> NetworkPolicyEgressRule {
         "kubernetes.io/metadata.name".to_owned(),
         settings.dns_namespace.clone(),
     );
+    let servers = NetworkPolicyPeer {
+        namespace_selector: Some(selector(BTreeMap::from([namespace]))),
+        pod_selector: Some(selector(settings.dns_pod_labels.clone())),
+        ip_block: None,
+    };
+    let caches = settings.dns_cidrs.iter().map(|cidr| NetworkPolicyPeer {
+        ip_block: Some(IPBlock {
+            cidr: cidr.clone(),
+            except: None,
+        }),
+        ..NetworkPolicyPeer::default()
+    });
     NetworkPolicyEgressRule {
-        to: Some(vec![NetworkPolicyPeer {
-            namespace_selector: Some(selector(BTreeMap::from([namespace]))),
-            pod_selector: Some(selector(settings.dns_pod_labels.clone())),
-            ip_block: None,
-        }]),
+        to: Some(std::iter::once(servers).chain(caches).collect()),
         ports: Some(vec![port("UDP", 53), port("TCP", 53)]),
     }
 }

@@ -1,7 +1,7 @@
 //! What a Pod's status says about the job that it runs. Pure.
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::core::v1::{ContainerStateTerminated, Pod, PodCondition, PodStatus};
+use k8s_openapi::api::core::v1::{ContainerStateTerminated, Event, Pod, PodCondition, PodStatus};
 
 use super::spec::CONTAINER;
 
@@ -88,6 +88,18 @@ pub(super) fn observe(pod: &Pod, now: Timestamp) -> PodState {
         return PodState::Stuck;
     }
     PodState::Starting
+}
+
+/// The last word about a Pod, where it is a warning.
+pub(super) fn complaint(events: &[Event]) -> Option<&str> {
+    let told_at = |event: &&Event| {
+        let last = event.last_timestamp.as_ref().map(|time| time.0);
+        last.or(event.event_time.as_ref().map(|time| time.0))
+    };
+    let last = events.iter().max_by_key(told_at)?;
+    last.message
+        .as_deref()
+        .filter(|_| last.type_.as_deref() == Some("Warning"))
 }
 
 fn terminated(status: &PodStatus) -> Option<&ContainerStateTerminated> {

@@ -114,7 +114,13 @@ impl Run<'_> {
         let wanted = &self.task.sandbox.placement;
         let denied = self.job.network == NetworkAccess::Denied;
         let egress = BTreeMap::from([(EGRESS.to_owned(), self.egress.to_owned())]);
-        let secrets = settings.image_pull_secrets.clone();
+        let image = &self.task.image;
+        let own_secret = image.pull_secret.as_ref().or(image.push_secret.as_ref());
+        let own_secret = own_secret.map(|name| LocalObjectReference { name: name.clone() });
+        let pull_secrets: Vec<_> = own_secret
+            .into_iter()
+            .chain(settings.image_pull_secrets.clone())
+            .collect();
         let runtime_class = settings
             .runtime_class_name
             .as_ref()
@@ -145,7 +151,7 @@ impl Run<'_> {
             preemption_policy: settings.preemption_policy.clone(),
             node_selector: Some(self.node_selector()),
             tolerations: Some(self.tolerations()).filter(|list| !list.is_empty()),
-            image_pull_secrets: Some(secrets).filter(|list: &Vec<LocalObjectReference>| !list.is_empty()),
+            image_pull_secrets: Some(pull_secrets).filter(|list| !list.is_empty()),
             ..PodSpec::default()
         };
         Ok(Pod {
