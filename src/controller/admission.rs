@@ -63,15 +63,14 @@ impl Admissions {
         self.wake(woken);
     }
 
-    /// Frees the places of tasks that were deleted without a word. `tasks` are those that there are in `namespace`, or in all.
-    pub fn keep_only(&self, namespace: Option<&str>, tasks: &[Arc<CodeGenTask>]) {
+    /// Frees the places of tasks that were deleted without a word. `tasks` are those that there are.
+    pub fn keep_only(&self, tasks: &[Arc<CodeGenTask>]) {
         let there: HashSet<&str> = tasks
             .iter()
             .filter_map(|task| task.metadata.uid.as_deref())
             .collect();
-        let is_elsewhere = |of: &str| namespace.is_some_and(|namespace| namespace != of);
         let mut gate = self.gate();
-        let woken = gate.keep_only(|uid, of| is_elsewhere(of) || there.contains(uid));
+        let woken = gate.keep_only(|uid| there.contains(uid));
         self.metrics.set_queued(gate.waiting());
         self.wake(woken);
     }
@@ -193,13 +192,7 @@ mod tests {
         places.admit(&task("gone", None, ""));
         let waits = Arc::new(task("waits", None, ""));
         assert!(places.admit(&waits).is_some());
-        places.keep_only(Some("elsewhere"), &[]);
-        assert_eq!(
-            woken.next().now_or_never(),
-            None,
-            "that says nothing of this namespace"
-        );
-        places.keep_only(Some("data"), &[Arc::clone(&waits)]);
+        places.keep_only(&[Arc::clone(&waits)]);
         assert!(woken.next().now_or_never().flatten().is_some());
         assert_eq!(places.admit(&waits), None);
     }

@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::{Stream, StreamExt as _};
-use kube::runtime::reflector::ObjectRef;
+use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Client, ResourceExt as _};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use super::admission::Admissions;
 use super::calls::CallPool;
-use super::config::OperatorConfig;
+use super::config::{History, OperatorConfig};
 use super::documents::Documents;
 use super::events::Events;
 use super::metrics::Metrics;
@@ -45,12 +45,15 @@ pub struct Context {
     pub stopping: CancellationToken,
     /// Places of model calls.
     pub calls: CallPool,
+    /// How long finished tasks are kept.
+    pub history: History,
     /// Places of tasks.
     pub admissions: Admissions,
     /// What users are told.
     pub events: Events,
     tasks: Mutex<HashMap<String, Known>>,
     woken: broadcast::Sender<ObjectRef<CodeGenTask>>,
+    known: Mutex<Vec<Store<CodeGenTask>>>,
 }
 
 /// What is remembered of a task that runs.
@@ -84,6 +87,8 @@ impl Context {
             calls: CallPool::new(calls, stopping.clone(), metrics.clone()),
             events,
             admissions,
+            history: config.history,
+            known: Mutex::default(),
             woken,
             settings: config.sandbox_settings(),
             registries: RegistryCache::default(),
@@ -172,16 +177,30 @@ impl Context {
         self.stopping.is_cancelled()
     }
 
-    /// Forgets every task that was deleted while nobody watched. `tasks` are those that there are in `namespace`, or in all.
-    pub fn keep_only(&self, namespace: Option<&str>, tasks: &[Arc<CodeGenTask>]) {
-        if namespace.is_none() {
-            let there: HashSet<&str> = tasks
-                .iter()
-                .filter_map(|task| task.metadata.uid.as_deref())
-                .collect();
-            self.tasks().retain(|uid, _| there.contains(uid.as_str()));
-        }
-        self.admissions.keep_only(namespace, tasks);
+    /// Forgets every task that was deleted while nobody watched.
+    pub fn forget_deleted(&self) {
+        let tasks = self.known_tasks();
+        let there: HashSet<&str> = tasks
+            .iter()
+            .filter_map(|task| task.metadata.uid.as_deref())
+            .collect();
+        self.tasks().retain(|uid, _| there.contains(uid.as_str()));
+        self.admissions.keep_only(&tasks);
+    }
+
+    /// Where the tasks of a controller are found.
+    pub fn knows(&self, tasks: Store<CodeGenTask>) {
+        self.known
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(tasks);
+    }
+
+    /// Every task that there is.
+    #[must_use]
+    pub fn known_tasks(&self) -> Vec<Arc<CodeGenTask>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().flat_map(Store::state).collect()
     }
 
     /// The tasks that got a place while they waited, from now on.

@@ -126,14 +126,11 @@ impl Gate {
         self.fill()
     }
 
-    /// [`Self::done`] for every task that is not there any more, for those whose deletion nobody told of. `is_there` is asked
-    /// for uid and namespace.
+    /// [`Self::done`] for every task that is not there any more, for those whose deletion nobody told of.
     #[must_use = "whoever got a place must be looked at again"]
-    pub fn keep_only(&mut self, is_there: impl Fn(&str, &str) -> bool) -> Vec<Woken> {
-        let waiting = self.waiting.values().map(|claim| (&claim.uid, &claim.namespace));
-        let known = self.running.iter().chain(waiting);
-        let gone = known.filter(|(uid, namespace)| !is_there(uid, namespace));
-        let gone: Vec<String> = gone.map(|(uid, _)| uid.clone()).collect();
+    pub fn keep_only(&mut self, is_there: impl Fn(&str) -> bool) -> Vec<Woken> {
+        let known = self.running.keys().chain(self.waiting.keys());
+        let gone: Vec<String> = known.filter(|uid| !is_there(uid)).cloned().collect();
         gone.iter().flat_map(|uid| self.done(uid)).collect()
     }
 

@@ -1,6 +1,7 @@
 //! The operator: tasks in a cluster, each advanced by one decision at a time.
 
 pub mod admission;
+mod cache;
 pub mod calls;
 pub mod config;
 pub mod context;
@@ -30,9 +31,11 @@ use futures::future::{join, ready};
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
+use kube::core::PartialObjectMeta;
 use kube::runtime::controller::Config as ControllerConfig;
 use kube::runtime::reflector::{self, ObjectRef, Store};
-use kube::runtime::{Controller, WatchStreamExt as _, watcher};
+use kube::runtime::watcher::{self, watcher};
+use kube::runtime::{Controller, WatchStreamExt as _};
 use kube::{Api, Client, Resource, ResourceExt};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
@@ -53,27 +56,28 @@ pub(crate) async fn control(
     let ours = watcher::Config::default().labels(&format!("{}={}", names::MANAGED_BY, names::OPERATOR));
     let stopping = context.stopping.clone();
     let (tasks, writer) = reflector::store();
-    let (known, there) = (tasks.clone(), tasks.clone());
-    let seen = {
-        let (context, namespace) = (Arc::clone(&context), namespace.map(str::to_owned));
-        move |event: &watcher::Result<watcher::Event<CodeGenTask>>| match event {
-            Ok(watcher::Event::Delete(task)) => context.forget(&task.uid().unwrap_or_default()),
-            // The first list, or one after a break; no look is made before the first.
+    context.knows(tasks.clone());
+    let (there, seen_by) = (tasks.clone(), Arc::clone(&context));
+    let changes = watcher(api::<CodeGenTask>(client, namespace), watcher::Config::default())
+        .default_backoff()
+        .modify(cache::trim)
+        .reflect(writer)
+        .inspect(move |event| match event {
+            Ok(watcher::Event::Delete(task)) => seen_by.forget(&task.uid().unwrap_or_default()),
+            // The first list, before any look, or one after a break.
             Ok(watcher::Event::InitDone) => {
-                let tasks = there.state();
-                context.keep_only(namespace.as_deref(), &tasks);
-                context.admissions.resume(&tasks);
+                seen_by.forget_deleted();
+                seen_by.admissions.resume(&there.state());
             }
             Ok(_) | Err(_) => {}
-        }
-    };
-    let watched = watcher(api::<CodeGenTask>(client, namespace), watcher::Config::default());
-    let changes = watched.reflect(writer).inspect(seen).applied_objects();
-    let looks = Controller::for_stream(changes, tasks.clone())
-        .watches(api::<Pod>(client, namespace), ours.clone(), move |pod| {
-            tasks_of_pod(&pod, &known)
         })
-        .watches(api::<Job>(client, namespace), ours, |job| owners(&job))
+        .applied_objects();
+    let known = tasks.clone();
+    let pods = api::<PartialObjectMeta<Pod>>(client, namespace);
+    let jobs = api::<PartialObjectMeta<Job>>(client, namespace);
+    let looks = Controller::for_stream(changes, tasks.clone())
+        .watches(pods, ours.clone(), move |pod| tasks_of_pod(&pod, &known))
+        .watches(jobs, ours, |job| owners(&job))
         .reconcile_on(woken(&context, namespace))
         .with_config(ControllerConfig::default().concurrency(0))
         .graceful_shutdown_on(async move { stopping.cancelled().await })
@@ -132,7 +136,7 @@ fn owners<K: ResourceExt>(child: &K) -> Vec<ObjectRef<CodeGenTask>> {
 }
 
 /// The tasks that a Pod may bring on. That of a build belongs to its Job, and to every task that waits for an image.
-fn tasks_of_pod(pod: &Pod, tasks: &Store<CodeGenTask>) -> Vec<ObjectRef<CodeGenTask>> {
+fn tasks_of_pod(pod: &PartialObjectMeta<Pod>, tasks: &Store<CodeGenTask>) -> Vec<ObjectRef<CodeGenTask>> {
     if pod.labels().get(names::COMPONENT).map(String::as_str) != Some(Component::Build.as_str()) {
         return owners(pod);
     }

@@ -57,6 +57,9 @@ impl Model for PooledModel<'_> {
                 detail: "the call was not prepared".to_owned(),
             });
         };
-        prepared.model.call(request).await
+        let reply = prepared.model.call(request).await;
+        let failed = reply.as_ref().err().map(ModelError::category);
+        self.context.metrics.call_ended(self.task.model.provider, failed);
+        reply
     }
 }
