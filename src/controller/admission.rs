@@ -37,9 +37,9 @@ impl Admissions {
 
     /// Gives the tasks that ran before this process the places that they had. Called with every task that there is, before
     /// the first look.
-    pub fn resume<'a>(&self, tasks: impl IntoIterator<Item = &'a CodeGenTask>) {
+    pub fn resume(&self, tasks: &[Arc<CodeGenTask>]) {
         let mut gate = self.gate();
-        for task in tasks.into_iter().filter(|task| runs(task)) {
+        for task in tasks.iter().filter(|task| runs(task)) {
             gate.resume(&claim(task));
         }
     }
@@ -177,10 +177,10 @@ mod tests {
             task("waits", Some("Planning"), "Configuration"),
             suspended,
         ];
-        places.resume(&others);
+        places.resume(&others.map(Arc::new));
         assert_eq!(places.gate().running(), 0);
-        let ran = task("ran", Some("RunningTests"), "Progressing");
-        places.resume([&ran]);
+        let ran = Arc::new(task("ran", Some("RunningTests"), "Progressing"));
+        places.resume(&[Arc::clone(&ran)]);
         assert!(places.admit(&task("new", None, "")).is_some());
         assert_eq!(places.admit(&ran), None);
     }

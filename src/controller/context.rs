@@ -81,7 +81,7 @@ impl Context {
         stopping: CancellationToken,
     ) -> Self {
         let calls = config.limits.max_calls_per_endpoint;
-        let (admissions, admitted) = Admissions::new(config.limits.clone(), metrics.clone());
+        let (admissions, admitted) = Admissions::new(config.limits, metrics.clone());
         let woken = broadcast::Sender::new(MOST_WOKEN);
         tokio::spawn(announce(admitted, woken.clone()));
         Self {
@@ -185,7 +185,7 @@ impl Context {
         self.stopping.is_cancelled()
     }
 
-    /// Forgets every task that is not there any more. A deleted one says no word.
+    /// Forgets every task that was deleted while nobody watched.
     pub fn forget_deleted(&self) {
         let tasks = self.known_tasks();
         let there: HashSet<&str> = tasks

@@ -72,7 +72,6 @@ pub struct Metrics {
     reconcile_seconds: Histograms<1>,
     leader: Gauge,
     events_dropped: Counter,
-    api_writes: Counters<2>,
 }
 
 impl Default for Metrics {
@@ -82,7 +81,7 @@ impl Default for Metrics {
 }
 
 fn milliseconds() -> Histogram {
-    Histogram::new(exponential_buckets(0.001, 4.0, 8))
+    Histogram::new(exponential_buckets(0.001, 4.0, 10))
 }
 
 fn seconds() -> Histogram {
@@ -113,7 +112,6 @@ impl Metrics {
             reconcile_seconds: Family::new_with_constructor(milliseconds),
             leader: Gauge::default(),
             events_dropped: Counter::default(),
-            api_writes: Family::default(),
         };
         metrics.registry = Arc::new(metrics.registered());
         metrics
@@ -136,11 +134,6 @@ impl Metrics {
             "events_dropped",
             "Events that were not sent because the API server did not keep up",
             self.events_dropped.clone(),
-        );
-        all.register(
-            "api_writes",
-            "Writes to the API server by kind of object and verb",
-            self.api_writes.clone(),
         );
         all
     }
@@ -330,11 +323,6 @@ impl Metrics {
     /// An event was not sent.
     pub fn event_dropped(&self) {
         self.events_dropped.inc();
-    }
-
-    /// An object was written.
-    pub fn wrote(&self, kind: &'static str, verb: &'static str) {
-        count(&self.api_writes, [("kind", kind), ("verb", verb)], 1);
     }
 }
 

@@ -32,7 +32,7 @@ use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use kube::core::PartialObjectMeta;
-use kube::runtime::controller::{Config as ControllerConfig, Error as ControllerError};
+use kube::runtime::controller::Config as ControllerConfig;
 use kube::runtime::reflector::{self, ObjectRef, Store};
 use kube::runtime::watcher::{self, watcher};
 use kube::runtime::{Controller, WatchStreamExt as _};
@@ -57,10 +57,20 @@ pub(crate) async fn control(
     let stopping = context.stopping.clone();
     let (tasks, writer) = reflector::store();
     context.knows(tasks.clone());
+    let (there, seen_by) = (tasks.clone(), Arc::clone(&context));
     let changes = watcher(api::<CodeGenTask>(client, namespace), watcher::Config::default())
         .default_backoff()
         .modify(cache::trim)
         .reflect(writer)
+        .inspect(move |event| match event {
+            Ok(watcher::Event::Delete(task)) => seen_by.forget(&task.uid().unwrap_or_default()),
+            // The first list, before any look, or one after a break.
+            Ok(watcher::Event::InitDone) => {
+                seen_by.forget_deleted();
+                seen_by.admissions.resume(&there.state());
+            }
+            Ok(_) | Err(_) => {}
+        })
         .applied_objects();
     let known = tasks.clone();
     let pods = api::<PartialObjectMeta<Pod>>(client, namespace);
@@ -73,10 +83,8 @@ pub(crate) async fn control(
         .graceful_shutdown_on(async move { stopping.cancelled().await })
         .run(reconcile::reconcile, reconcile::retry_later, Arc::clone(&context))
         .for_each(|result| {
-            match result {
-                Err(ControllerError::ObjectNotFound(_)) => context.forget_deleted(),
-                Err(error) => tracing::debug!(%error, "a look did not end well"),
-                Ok(_) => {}
+            if let Err(error) = result {
+                tracing::debug!(%error, "a look did not end well");
             }
             ready(())
         });
