@@ -279,6 +279,29 @@ fn a_wrong_command_line_says_what_to_write() {
 }
 
 #[test]
+fn joins_are_told_as_data() {
+    let folder = folder(&[]);
+    let samples = examples().join("multi-input");
+    let output = context(folder.path())
+        .args(["-o", "json"])
+        .args([samples.join("orders.csv"), samples.join("customers.csv")])
+        .output()
+        .unwrap();
+    expect_code(&output, 0);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(
+        document["text"]
+            .as_str()
+            .unwrap()
+            .contains("Join: orders.customer_id")
+    );
+    let join = &document["joins"][0];
+    assert_eq!(join["left"]["sample"], "orders", "{join}");
+    assert_eq!(join["left"]["column"], "customer_id", "{join}");
+    assert_eq!(join["right"]["isUnique"], true, "{join}");
+}
+
+#[test]
 fn completion_and_help_know_the_command() {
     let folder = folder(&[]);
     let mut command = Command::cargo_bin("kubectl-codegen").unwrap();

@@ -13,6 +13,7 @@ use clap::Parser as _;
 use codegen_operator::api::common::Exposure;
 use codegen_operator::api::validate;
 use codegen_operator::cli::args::Cli;
+use codegen_operator::controller::config::OperatorConfig;
 use codegen_operator::data::exposure::FEWEST_ROWS;
 
 fn root() -> PathBuf {
@@ -33,7 +34,8 @@ fn pages() -> Vec<(String, String)> {
         .collect()
 }
 
-/// The command lines of a page that call this program: words, without variables before and comments behind, up to a pipe.
+/// The command lines of a page that call this program: words, without variables before and comments behind, up to a pipe
+/// or a redirection.
 fn commands(page: &str) -> Vec<Vec<String>> {
     page.replace("\\\n", " ")
         .lines()
@@ -41,6 +43,9 @@ fn commands(page: &str) -> Vec<Vec<String>> {
         .filter_map(|line| {
             let words: Vec<&str> = line
                 .split(" #")
+                .next()
+                .unwrap_or_default()
+                .split(" > ")
                 .next()
                 .unwrap_or_default()
                 .split(" | ")
@@ -112,6 +117,18 @@ fn the_manifest_of_the_readme_is_accepted() {
     let value: serde_json::Value = serde_saphyr::from_str(yaml).unwrap();
     if let Err(faults) = validate::manifest(&value) {
         panic!("{faults:?}");
+    }
+}
+
+#[test]
+fn the_page_on_the_operator_shows_the_defaults() {
+    let page = fs::read_to_string(root().join("docs/operator.md")).unwrap();
+    let yaml = page.split("```yaml\n").nth(1).unwrap();
+    let yaml = yaml.split("```").next().unwrap();
+    let shown = OperatorConfig::parse(Path::new("docs/operator.md"), yaml).unwrap();
+    assert_eq!(shown, OperatorConfig::default());
+    for field in ["listen", "watchNamespaces", "limits", "leaderElection", "history"] {
+        assert!(yaml.contains(&format!("{field}:")), "{field}");
     }
 }
 

@@ -11,10 +11,7 @@ mod support;
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use support::OpenAi;
 use support::written::{Done, Written};
-use wiremock::matchers::method;
-use wiremock::{Mock, MockServer};
 
 /// A text that stands in the samples, and the first level that may tell it.
 const CANARIES: &[(&str, &str)] = &[
@@ -219,23 +216,8 @@ fn task(exposure: &str) -> Written {
 
 /// What came of the task, and every request that the model saw.
 async fn run(exposure: &str) -> (Done, Vec<String>) {
-    let written = task(exposure);
-    let folder = tempfile::tempdir().unwrap();
-    let server = MockServer::start().await;
-    Mock::given(method("POST"))
-        .respond_with(OpenAi(written.replies(folder.path())))
-        .mount(&server)
-        .await;
-    let address = server.uri();
-    let done = tokio::task::spawn_blocking(move || written.run_against(&address))
-        .await
-        .unwrap()
-        .did_not_succeed();
-    let requests = server.received_requests().await.unwrap();
-    let requests = requests
-        .iter()
-        .map(|request| String::from_utf8(request.body.clone()).unwrap());
-    (done, requests.collect())
+    let (done, requests) = task(exposure).run_served().await;
+    (done.did_not_succeed(), requests)
 }
 
 #[rstest]

@@ -10,10 +10,7 @@ mod support;
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use support::OpenAi;
 use support::written::{Done, Written, indented};
-use wiremock::matchers::method;
-use wiremock::{Mock, MockServer};
 
 const SUITE: &str = "import solution\n\n\ndef test_double():\n    assert solution.double(2) == 4\n";
 
@@ -342,17 +339,8 @@ async fn a_failing_acceptance_test_fails_the_task_and_no_request_tells_of_it() {
     .code(&program("", "", "x * 2"))
     .tests(SUITE)
     .reply("fix_code", &json!({"code": "def double(x):\n    return x + x\n"}));
-    let folder = tempfile::tempdir().unwrap();
-    let server = MockServer::start().await;
-    Mock::given(method("POST"))
-        .respond_with(OpenAi(written.replies(folder.path())))
-        .mount(&server)
-        .await;
-    let address = server.uri();
-    let done = tokio::task::spawn_blocking(move || written.run_against(&address))
-        .await
-        .unwrap()
-        .did_not_succeed();
+    let (done, requests) = written.run_served().await;
+    let done = done.did_not_succeed();
     let status = done.status();
     assert_eq!(
         status["attempts"][0]["tests"]["failed"], 0,
@@ -362,15 +350,13 @@ async fn a_failing_acceptance_test_fails_the_task_and_no_request_tells_of_it() {
         status["attempts"][0]["acceptanceTests"],
         json!({"total": 2, "passed": 1, "failed": 1, "skipped": 0})
     );
-    let requests = server.received_requests().await.unwrap();
     assert!(
         requests.len() >= 4,
         "a fix was asked for: {}\n{}",
         requests.len(),
         done.said()
     );
-    for request in &requests {
-        let body = String::from_utf8_lossy(&request.body);
+    for body in &requests {
         for line in ["xyzzy", "plugh", "frobnicate", "double(3)", "test_two", "== 7"] {
             assert!(!body.contains(line), "{line} in {body}");
         }

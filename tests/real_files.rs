@@ -118,6 +118,38 @@ const MUNICIPALITIES: &[Answer] = &[
         "Popolazione legale 2011 … thousands",
     ),
 ];
+const PINGUINE: &[Answer] = &[
+    ("how it is encoded", "encoding=\"latin-1\""),
+    (
+        "how it is written",
+        "CSV separated by ';', decimal comma, 115 rows, 17 columns",
+    ),
+    (
+        "where the lengths of bills lie, and how many are missing",
+        "Schnabellänge (mm) float 34,4..55,8 mean 43.77 … 1 \"NA\"",
+    ),
+    (
+        "where the masses lie",
+        "Körpermasse (g) int 2900..5950 mean 4182.46",
+    ),
+    (
+        "what looks like a date",
+        "Tag des ersten Eis text, dates %d.%m.%Y 09.11.2007..01.12.2009",
+    ),
+    (
+        "how many have no sex",
+        "Geschlecht text … weiblich 58, männlich 55 … 2 \"NA\"",
+    ),
+    ("how many have no remark", "Bemerkung text … 96 empty"),
+    (
+        "how many isotopes are missing",
+        "Delta 15 N (o/oo) float 7,63452..10,02544 … 6 \"NA\"",
+    ),
+    (
+        "how a row is written",
+        "PAL0708;1;Adeliepinguin (Pygoscelis adeliae);Anvers;Torgersen;erwachsen, erstes Ei;N1A1;ja;11.11.2007;39,1;",
+    ),
+];
 const UNEMPLOYMENT: &[Answer] = &[
     ("how it is written", "TSV, 3218 rows, 2 columns"),
     ("what identifies a county", "id int 1001..72153 … unique"),
@@ -172,7 +204,15 @@ const BIRDSTRIKES: &[Answer] = &[
     ("which sizes", "size string … Small 613, Medium 542, Large 95"),
 ];
 const DEATHS: &[Answer] = &[
-    ("which sheets", "sheet \"arts\""),
+    (
+        "where the table begins",
+        "sheet \"arts\", 10 rows, 6 columns, header in row 5",
+    ),
+    (
+        "that something stands below it",
+        "sheet \"arts\" has text below its table … rows 16 to 19",
+    ),
+    ("where the ages of artists lie", "Age int 53..99"),
     (
         "where the other table begins",
         "sheet \"other\" … header in row 5",
@@ -181,7 +221,7 @@ const DEATHS: &[Answer] = &[
         "that something stands above it",
         "sheet \"other\" has rows with values above its table: 4",
     ),
-    ("where the ages lie", "Age mixed … 41..95"),
+    ("where the ages of others lie", "Age int 41..95"),
     (
         "how a row stands in the sheet",
         "Vera Rubin,scientist,88,TRUE,1928-07-23,2016-12-25",
@@ -207,6 +247,7 @@ const ACCESS: &[Answer] = &[
 #[case::csv_with_missing_values("penguins/penguins.csv", PENGUINS)]
 #[case::semicolons_and_decimal_commas("data/air-quality.csv", AIR_QUALITY)]
 #[case::latin_1("data/municipalities.csv", MUNICIPALITIES)]
+#[case::latin_1_with_decimal_commas_and_missing_values("data/pinguine.csv", PINGUINE)]
 #[case::tsv("data/unemployment.tsv", UNEMPLOYMENT)]
 #[case::json_lines("data/earthquakes.jsonl", EARTHQUAKES)]
 #[case::nested_json("data/executive.json", EXECUTIVE)]

@@ -12,10 +12,7 @@ use std::path::Path;
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use support::OpenAi;
 use support::written::{Done, Written, indented};
-use wiremock::matchers::method;
-use wiremock::{Mock, MockServer};
 
 const SUITE: &str = "import solution\n\n\ndef test_double():\n    assert solution.double(2) == 4\n";
 
@@ -135,23 +132,12 @@ async fn a_failure_that_shows_a_secret_is_told_without_it(
     let mut written = with_secrets();
     written.set("outputs", json!([{"name": "o", "type": type_}]));
     let written = written.code(&program("", body)).tests(&telling_suite(assertion));
-    let folder = tempfile::tempdir().unwrap();
-    let server = MockServer::start().await;
-    Mock::given(method("POST"))
-        .respond_with(OpenAi(written.replies(folder.path())))
-        .mount(&server)
-        .await;
-    let address = server.uri();
-    let done = tokio::task::spawn_blocking(move || written.run_against(&address))
-        .await
-        .unwrap()
-        .did_not_succeed();
+    let (done, requests) = written.run_served().await;
+    let done = done.did_not_succeed();
     assert!(first_line(&done).contains("redacted:"), "{}", done.test_output());
     expect_no_secret(&done);
-    let requests = server.received_requests().await.unwrap();
     assert!(requests.len() > 3, "the failure was sent: {}", done.said());
-    for request in &requests {
-        let body = String::from_utf8_lossy(&request.body);
+    for body in &requests {
         assert!(PARTS.iter().all(|part| !body.contains(part)), "{body}");
     }
 }

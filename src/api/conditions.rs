@@ -38,4 +38,20 @@ pub mod reason {
     pub const QUEUED: &str = "Queued";
     /// `spec.suspend` is set.
     pub const SUSPENDED: &str = "Suspended";
+
+    /// Every reason.
+    pub const ALL: [&str; 12] = [
+        TESTS_PASSED,
+        TESTS_SKIPPED,
+        ITERATIONS_EXHAUSTED,
+        BUDGET_EXCEEDED,
+        NO_PROGRESS,
+        INVALID_REPLY,
+        CONFIGURATION,
+        INFRASTRUCTURE,
+        OUTPUT_TOO_LARGE,
+        PROGRESSING,
+        QUEUED,
+        SUSPENDED,
+    ];
 }

@@ -8,10 +8,8 @@ use super::cluster::{Cluster, refusal};
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
 use super::progress::Progress;
 use crate::api::CodeGenTask;
+use crate::engine::results::SOLUTION;
 use crate::pipeline::stage::Stage;
-
-/// Key of the program in the task's result.
-const PROGRAM: &str = "solution.py";
 
 /// Runs the command.
 pub(super) fn run(args: &CodeArgs) -> i32 {
@@ -67,11 +65,11 @@ async fn program(args: &CodeArgs) -> Result<Program, Absent> {
     };
     let text = found
         .and_then(|map| map.data)
-        .and_then(|mut data| data.remove(PROGRAM))
+        .and_then(|mut data| data.remove(SOLUTION))
         .ok_or_else(|| {
             Absent::new(
                 format!(
-                    "the ConfigMap {}/{} has no {PROGRAM}: the task ended before there was a program, or its result was deleted",
+                    "the ConfigMap {}/{} has no {SOLUTION}: the task ended before there was a program, or its result was deleted",
                     cluster.namespace, result.name
                 ),
                 TASK_FAILED,

@@ -15,6 +15,7 @@ use super::progress::Progress;
 use super::text::{count, thousands, wrap};
 use crate::api::CodeGenTask;
 use crate::data::exposure::Exposed;
+use crate::data::joins::JoinProfile;
 use crate::data::profile::SampleProfile;
 use crate::data::schema::infer_all;
 use crate::data::schema::pandera::to_pandera;
@@ -165,7 +166,7 @@ impl Looker<'_> {
         }
         if self.args.plot {
             let screen = Screen::of_stdout(self.progress.colours_stdout());
-            text = plot::annotate(&text, &found.profiles, screen);
+            text = plot::annotate(&text, &found.profiles, found.task.exposure, screen);
         }
         text
     }
@@ -188,6 +189,7 @@ impl Looker<'_> {
             text: &found.context.text,
             exposure: found.task.exposure.as_str(),
             samples: told(found),
+            joins: &found.joins,
             failed: found
                 .failed
                 .iter()
@@ -270,6 +272,7 @@ struct Report<'a> {
     text: &'a str,
     exposure: &'static str,
     samples: Vec<SampleProfile>,
+    joins: &'a [JoinProfile],
     failed: Vec<Failed<'a>>,
 }
 

@@ -4,8 +4,10 @@ use console::{Term, measure_text_width};
 use owo_colors::OwoColorize as _;
 
 use super::text::{MAX_COLUMNS, cut, thousands};
+use crate::api::common::Exposure;
 use crate::data::column::numeric::NumberStats;
 use crate::data::context::column_label;
+use crate::data::exposure::shown_names;
 use crate::data::profile::{ColumnProfile, ColumnType, SampleProfile, TableProfile};
 
 /// Blanks before a plot, so that it belongs to the line above.
@@ -63,8 +65,9 @@ fn is_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
         })
 }
 
-/// Puts the plots of each column below its line in the text of a context.
-pub(super) fn annotate(text: &str, profiles: &[SampleProfile], screen: Screen) -> String {
+/// Puts the plots of each column below its line in the text of a context,
+/// which calls the columns as `exposure` does.
+pub(super) fn annotate(text: &str, profiles: &[SampleProfile], exposure: Exposure, screen: Screen) -> String {
     let mut drawn = String::with_capacity(2 * text.len());
     let mut walk = Walk::default();
     for line in text.lines() {
@@ -74,7 +77,7 @@ pub(super) fn annotate(text: &str, profiles: &[SampleProfile], screen: Screen) -
             .iter()
             .find(|profile| line.starts_with(&format!("## {} (", profile.name)))
         {
-            walk = Walk::of(sample);
+            walk = Walk::of(sample, exposure);
         } else if line.starts_with("### ") {
             walk.next_sheet();
         } else if let Some((column, table)) = walk.column_of(line) {
@@ -87,18 +90,32 @@ pub(super) fn annotate(text: &str, profiles: &[SampleProfile], screen: Screen) -
     drawn
 }
 
+/// How the line of a column begins, and the column.
+type Shown<'a> = (String, &'a ColumnProfile);
+
+fn shown(table: &TableProfile, exposure: Exposure) -> Vec<Shown<'_>> {
+    let names = shown_names(table, exposure).into_iter();
+    let columns = names.zip(&table.columns);
+    columns
+        .filter_map(|(name, column)| Some((column_label(&name?, column), column)))
+        .collect()
+}
+
 /// The columns of a sample whose lines are still to come.
 #[derive(Default)]
 struct Walk<'a> {
-    tables: Vec<&'a TableProfile>,
+    tables: Vec<(&'a TableProfile, Vec<Shown<'a>>)>,
     headings: usize,
     column: usize,
 }
 
 impl<'a> Walk<'a> {
-    fn of(sample: &'a SampleProfile) -> Self {
+    fn of(sample: &'a SampleProfile, exposure: Exposure) -> Self {
         Self {
-            tables: sample.tables().collect(),
+            tables: sample
+                .tables()
+                .map(|table| (table, shown(table, exposure)))
+                .collect(),
             ..Self::default()
         }
     }
@@ -110,11 +127,11 @@ impl<'a> Walk<'a> {
 
     fn column_of(&mut self, line: &str) -> Option<(&'a ColumnProfile, &'a TableProfile)> {
         // A sample of one table has no headings of sheets.
-        let table = *self.tables.get(self.headings.saturating_sub(1))?;
-        let column = table.columns.get(self.column)?;
-        line.starts_with(&column_label(column)).then(|| {
+        let (table, columns) = self.tables.get(self.headings.saturating_sub(1))?;
+        let (label, column) = columns.get(self.column)?;
+        line.starts_with(label).then(|| {
             self.column += 1;
-            (column, table)
+            (*column, *table)
         })
     }
 }

@@ -57,13 +57,11 @@ async fn follow(args: &WatchArgs, progress: &Progress) -> i32 {
     }
     let one = watcher::Config::default().fields(&format!("metadata.name={}", args.name));
     let events = watcher(cluster.tasks(), one).default_backoff();
-    match shown(events, progress).await {
-        Some(ended) => tell_end(&ended, progress),
-        None => {
-            let message = format!("{} was deleted before it had ended", args.name);
-            fail(progress, &message, TASK_FAILED)
-        }
+    if let Some(ended) = shown(events, progress).await {
+        return tell_end(&ended, progress);
     }
+    let message = format!("{} was deleted before it had ended", args.name);
+    fail(progress, &message, TASK_FAILED)
 }
 
 /// Shows what is new until the task has ended, and gives it as it is then; `None` when it is deleted before.

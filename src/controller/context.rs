@@ -1,24 +1,30 @@
 //! What all looks at tasks share. All of it can be lost: what must survive stands in the API server.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures::{Stream, StreamExt as _};
+use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Client, ResourceExt as _};
+use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
-use super::config::OperatorConfig;
+use super::admission::Admissions;
+use super::calls::CallPool;
+use super::config::{History, OperatorConfig};
 use super::documents::Documents;
+use super::events::Events;
 use super::metrics::Metrics;
 use super::snapshot::{self, Snapshot};
 use crate::api::CodeGenTask;
 use crate::data::worker::Client as Worker;
-use crate::engine::event::{Event, Observer};
 use crate::ledger::StoreError;
-use crate::pipeline::status::Hold;
 use crate::sandbox::kubernetes::settings::Settings;
 use crate::sandbox::kubernetes::{Owner, RegistryCache};
 
+/// Woken tasks that may wait to be looked at; one that is lost is looked at when its pause is over.
+const MOST_WOKEN: usize = 4096;
 /// First pause before something is tried again; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -37,7 +43,17 @@ pub struct Context {
     pub metrics: Metrics,
     /// No call starts after this.
     pub stopping: CancellationToken,
+    /// Places of model calls.
+    pub calls: CallPool,
+    /// How long finished tasks are kept.
+    pub history: History,
+    /// Places of tasks.
+    pub admissions: Admissions,
+    /// What users are told.
+    pub events: Events,
     tasks: Mutex<HashMap<String, Known>>,
+    woken: broadcast::Sender<ObjectRef<CodeGenTask>>,
+    known: Mutex<Vec<Store<CodeGenTask>>>,
 }
 
 /// What is remembered of a task that runs.
@@ -58,11 +74,22 @@ impl Context {
         client: Client,
         config: &OperatorConfig,
         worker: Worker,
+        events: Events,
         metrics: Metrics,
         stopping: CancellationToken,
     ) -> Self {
+        let calls = config.limits.max_calls_per_endpoint;
+        let (admissions, admitted) = Admissions::new(config.limits.clone(), metrics.clone());
+        let woken = broadcast::Sender::new(MOST_WOKEN);
+        tokio::spawn(announce(admitted, woken.clone()));
         Self {
             client,
+            calls: CallPool::new(calls, stopping.clone(), metrics.clone()),
+            events,
+            admissions,
+            history: config.history,
+            known: Mutex::default(),
+            woken,
             settings: config.sandbox_settings(),
             registries: RegistryCache::default(),
             worker,
@@ -91,6 +118,7 @@ impl Context {
     /// Forgets a task that is gone or has ended.
     pub fn forget(&self, uid: &str) {
         self.tasks().remove(uid);
+        self.admissions.leave(uid);
     }
 
     /// The documents of a run that are in memory.
@@ -149,37 +177,51 @@ impl Context {
         self.stopping.is_cancelled()
     }
 
-    /// Asks for a place among the running tasks; what limits them when there is none.
-    pub fn admit(&self, _object: &CodeGenTask) -> Option<String> {
-        None
+    /// Forgets every task that is not there any more. A deleted one says no word.
+    pub fn forget_deleted(&self) {
+        let tasks = self.known_tasks();
+        let there: HashSet<&str> = tasks
+            .iter()
+            .filter_map(|task| task.metadata.uid.as_deref())
+            .collect();
+        self.tasks().retain(|uid, _| there.contains(uid.as_str()));
+        self.admissions.keep_only(&tasks);
     }
 
-    /// Gives the task's place to another one.
-    pub fn leave(&self, _uid: &str) {}
+    /// Where the tasks of a controller are found.
+    pub fn knows(&self, tasks: Store<CodeGenTask>) {
+        self.known
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(tasks);
+    }
 
-    /// Waits for a place among the calls of an endpoint.
-    pub async fn call_permit(&self, _endpoint: &str) {}
-
-    /// Is told what happens to `object`.
+    /// Every task that there is.
     #[must_use]
-    pub fn observer(&self, object: &CodeGenTask) -> LogObserver {
-        LogObserver {
-            namespace: object.namespace().unwrap_or_default(),
-            task: object.name_any(),
-            metrics: self.metrics.clone(),
-        }
+    pub fn known_tasks(&self) -> Vec<Arc<CodeGenTask>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().flat_map(Store::state).collect()
     }
 
-    /// The task is held.
-    pub fn held(&self, object: &CodeGenTask, hold: &Hold) {
-        tracing::info!(
-            namespace = object.namespace().unwrap_or_default(),
-            task = object.name_any(),
-            reason = hold.reason,
-            message = hold.message,
-            "the task waits"
-        );
+    /// The tasks that got a place while they waited, from now on.
+    #[must_use]
+    pub fn woken(&self) -> broadcast::Receiver<ObjectRef<CodeGenTask>> {
+        self.woken.subscribe()
     }
+}
+
+/// Tells every controller whom the gate let in.
+async fn announce(
+    admitted: impl Stream<Item = ObjectRef<CodeGenTask>> + Send + 'static,
+    woken: broadcast::Sender<ObjectRef<CodeGenTask>>,
+) {
+    admitted
+        .for_each(|task| {
+            // Nobody listens only when the operator ends.
+            let _ = woken.send(task);
+            std::future::ready(())
+        })
+        .await;
 }
 
 /// Resource versions of one object grow.
@@ -188,18 +230,4 @@ fn version(object: &CodeGenTask) -> u64 {
         .resource_version()
         .and_then(|version| version.parse().ok())
         .unwrap_or_default()
-}
-
-/// Writes what happens to the log.
-pub struct LogObserver {
-    namespace: String,
-    task: String,
-    metrics: Metrics,
-}
-
-impl Observer for LogObserver {
-    fn event(&self, event: &Event) {
-        self.metrics.observe(event);
-        tracing::info!(namespace = self.namespace, task = self.task, event = ?event, "step");
-    }
 }

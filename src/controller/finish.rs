@@ -12,6 +12,7 @@ use kube::{Api, Client, ResourceExt as _};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::cache::{ended_in, later_ends};
 use super::context::Context;
 use super::reconcile::ReconcileError;
 use super::run::Run;
@@ -207,11 +208,18 @@ fn packed(documents: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
 /// Looks after a task that has ended: deletes it when its time has come.
 pub async fn look_after(object: &CodeGenTask, context: &Context) -> Result<Action, ReconcileError> {
     context.forget(&object.uid().unwrap_or_default());
-    let Some(rest) = time_left(object, Timestamp::now()) else {
-        return Ok(Action::await_change());
+    let history = &context.history;
+    let rest = time_left(object, history.ttl_seconds_after_finished, Timestamp::now());
+    let limit = match ended_in(object) {
+        Some(Stage::Succeeded) => history.succeeded_limit,
+        _ => history.failed_limit,
     };
-    if rest > Duration::ZERO {
-        return Ok(Action::requeue(rest));
+    let is_surplus = limit.is_some_and(|limit| later_ends(object, &context.known_tasks()) >= limit as usize);
+    match rest {
+        _ if is_surplus => {}
+        None => return Ok(Action::await_change()),
+        Some(rest) if rest > Duration::ZERO => return Ok(Action::requeue(rest)),
+        Some(_) => {}
     }
     let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
     let tasks: Api<CodeGenTask> = Api::namespaced(context.client.clone(), &namespace);
@@ -219,7 +227,7 @@ pub async fn look_after(object: &CodeGenTask, context: &Context) -> Result<Actio
         Ok(_) => Ok(Action::await_change()),
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Action::await_change()),
         Err(error) => Err(StoreError::Remote {
-            action: format!("delete CodeGenTask {namespace}/{name}, whose time to live is over"),
+            action: format!("delete CodeGenTask {namespace}/{name}, which is kept no longer"),
             source: Box::new(error),
         }
         .into()),
@@ -227,12 +235,11 @@ pub async fn look_after(object: &CodeGenTask, context: &Context) -> Result<Actio
 }
 
 /// How long the task stays; `None` where it stays for ever.
-fn time_left(object: &CodeGenTask, now: Timestamp) -> Option<Duration> {
-    let ttl = object.spec.ttl_seconds_after_finished?;
+fn time_left(object: &CodeGenTask, default: Option<u32>, now: Timestamp) -> Option<Duration> {
+    let own = object.spec.ttl_seconds_after_finished.map(i64::from);
+    let ttl = own.or(default.map(i64::from))?;
     let ended = object.status.as_ref()?.completed_at.as_ref()?.0;
-    let end = ended
-        .checked_add(jiff::SignedDuration::from_secs(i64::from(ttl)))
-        .ok()?;
+    let end = ended.checked_add(jiff::SignedDuration::from_secs(ttl)).ok()?;
     Some(Duration::try_from(end.duration_since(now)).unwrap_or_default())
 }
 
@@ -262,8 +269,8 @@ mod tests {
     #[test]
     fn a_task_with_a_time_to_live_is_deleted_when_it_is_over() {
         let now = Timestamp::from_second(100).unwrap();
-        assert_eq!(time_left(&ended(None, 10), now), None);
-        assert_eq!(time_left(&ended(Some(60), 10), now), Some(Duration::ZERO));
+        assert_eq!(time_left(&ended(None, 10), None, now), None);
+        assert_eq!(time_left(&ended(Some(60), 10), None, now), Some(Duration::ZERO));
         assert_eq!(
             time_left(&ended(Some(100), 10), now),
             Some(Duration::from_secs(10))

@@ -126,6 +126,14 @@ impl Gate {
         self.fill()
     }
 
+    /// [`Self::done`] for every task that is not there any more, for those whose deletion nobody told of.
+    #[must_use = "whoever got a place must be looked at again"]
+    pub fn keep_only(&mut self, is_there: impl Fn(&str) -> bool) -> Vec<Woken> {
+        let known = self.running.keys().chain(self.waiting.keys());
+        let gone: Vec<String> = known.filter(|uid| !is_there(uid)).cloned().collect();
+        gone.iter().flat_map(|uid| self.done(uid)).collect()
+    }
+
     /// How many tasks have a place.
     #[must_use]
     pub fn running(&self) -> usize {

@@ -1,5 +1,7 @@
 //! The operator: tasks in a cluster, each advanced by one decision at a time.
 
+pub mod admission;
+mod cache;
 pub mod calls;
 pub mod config;
 pub mod context;
@@ -25,14 +27,17 @@ pub mod store;
 use std::sync::Arc;
 
 use futures::StreamExt as _;
-use futures::future::join;
+use futures::future::{join, ready};
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
-use kube::runtime::controller::Config as ControllerConfig;
-use kube::runtime::reflector::{ObjectRef, Store};
-use kube::runtime::{Controller, watcher};
+use kube::core::PartialObjectMeta;
+use kube::runtime::controller::{Config as ControllerConfig, Error as ControllerError};
+use kube::runtime::reflector::{self, ObjectRef, Store};
+use kube::runtime::watcher::{self, watcher};
+use kube::runtime::{Controller, WatchStreamExt as _};
 use kube::{Api, Client, Resource, ResourceExt};
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 
 use self::context::Context;
@@ -45,33 +50,61 @@ use crate::sandbox::kubernetes::names::{self, Component};
 pub(crate) async fn control(
     context: Arc<Context>,
     namespace: Option<&str>,
-    ready: &watch::Sender<Readiness>,
+    readiness: &watch::Sender<Readiness>,
 ) {
     let client = &context.client;
     let ours = watcher::Config::default().labels(&format!("{}={}", names::MANAGED_BY, names::OPERATOR));
     let stopping = context.stopping.clone();
-    let controller = Controller::new(api::<CodeGenTask>(client, namespace), watcher::Config::default());
-    let tasks = controller.store();
+    let (tasks, writer) = reflector::store();
+    context.knows(tasks.clone());
+    let changes = watcher(api::<CodeGenTask>(client, namespace), watcher::Config::default())
+        .default_backoff()
+        .modify(cache::trim)
+        .reflect(writer)
+        .applied_objects();
     let known = tasks.clone();
-    let looks = controller
-        .watches(api::<Pod>(client, namespace), ours.clone(), move |pod| {
-            tasks_of_pod(&pod, &known)
-        })
-        .watches(api::<Job>(client, namespace), ours, |job| owners(&job))
+    let pods = api::<PartialObjectMeta<Pod>>(client, namespace);
+    let jobs = api::<PartialObjectMeta<Job>>(client, namespace);
+    let looks = Controller::for_stream(changes, tasks.clone())
+        .watches(pods, ours.clone(), move |pod| tasks_of_pod(&pod, &known))
+        .watches(jobs, ours, |job| owners(&job))
+        .reconcile_on(woken(&context, namespace))
         .with_config(ControllerConfig::default().concurrency(0))
         .graceful_shutdown_on(async move { stopping.cancelled().await })
         .run(reconcile::reconcile, reconcile::retry_later, Arc::clone(&context))
-        .for_each(|result| async move {
-            if let Err(error) = result {
-                tracing::debug!(%error, "a look did not end well");
+        .for_each(|result| {
+            match result {
+                Err(ControllerError::ObjectNotFound(_)) => context.forget_deleted(),
+                Err(error) => tracing::debug!(%error, "a look did not end well"),
+                Ok(_) => {}
             }
+            ready(())
         });
     let filled = async {
         if tasks.wait_until_ready().await.is_ok() {
-            ready.send_replace(Readiness::Ready);
+            readiness.send_replace(Readiness::Ready);
         }
     };
     join(looks, filled).await;
+}
+
+/// The tasks of a namespace, or of all, that got a place while they waited.
+fn woken(
+    context: &Context,
+    namespace: Option<&str>,
+) -> impl futures::Stream<Item = ObjectRef<CodeGenTask>> + Send + 'static {
+    let namespace = namespace.map(str::to_owned);
+    futures::stream::unfold(context.woken(), |mut woken| async move {
+        loop {
+            match woken.recv().await {
+                Ok(task) => return Some((task, woken)),
+                // Those that were lost are looked at when their pause is over.
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    })
+    .filter(move |task| ready(namespace.is_none() || task.namespace == namespace))
 }
 
 fn api<K>(client: &Client, namespace: Option<&str>) -> Api<K>
@@ -95,7 +128,7 @@ fn owners<K: ResourceExt>(child: &K) -> Vec<ObjectRef<CodeGenTask>> {
 }
 
 /// The tasks that a Pod may bring on. That of a build belongs to its Job, and to every task that waits for an image.
-fn tasks_of_pod(pod: &Pod, tasks: &Store<CodeGenTask>) -> Vec<ObjectRef<CodeGenTask>> {
+fn tasks_of_pod(pod: &PartialObjectMeta<Pod>, tasks: &Store<CodeGenTask>) -> Vec<ObjectRef<CodeGenTask>> {
     if pod.labels().get(names::COMPONENT).map(String::as_str) != Some(Component::Build.as_str()) {
         return owners(pod);
     }

@@ -2,6 +2,7 @@
 
 use tokio::sync::OnceCell;
 
+use super::calls::CallPermit;
 use super::context::Context;
 use super::credentials;
 use super::hold::{Blocked, misconfigured};
@@ -13,7 +14,13 @@ use crate::pipeline::task::Task;
 pub struct PooledModel<'a> {
     context: &'a Context,
     task: &'a Task,
-    model: OnceCell<AnyModel>,
+    prepared: OnceCell<Prepared>,
+}
+
+/// A model with a place among the calls of its endpoint.
+struct Prepared {
+    model: AnyModel,
+    _place: CallPermit,
 }
 
 impl<'a> PooledModel<'a> {
@@ -23,30 +30,36 @@ impl<'a> PooledModel<'a> {
         Self {
             context,
             task,
-            model: OnceCell::new(),
+            prepared: OnceCell::new(),
         }
     }
 
-    /// Reads what the call needs, before its intent is written: what is missing must not cost a call.
-    pub async fn prepare(&self) -> Result<(), Blocked> {
+    /// Reads what the call needs and waits for its place, before its intent is written: what is missing must not cost a
+    /// call. False when no call may start any more.
+    pub async fn prepare(&self) -> Result<bool, Blocked> {
         let options = credentials::model_options(&self.context.client, self.task).await?;
         let model = AnyModel::new(&options).map_err(|error| misconfigured(error.to_string()))?;
+        let Some(place) = self.context.calls.enter(&self.task.model.base_url).await else {
+            return Ok(false);
+        };
         // It is prepared once.
-        let _ = self.model.set(model);
-        Ok(())
+        let _ = self.prepared.set(Prepared { model, _place: place });
+        Ok(true)
     }
 }
 
 impl Model for PooledModel<'_> {
     async fn call(&self, request: &Request) -> Result<Reply, ModelError> {
-        let Some(model) = self.model.get() else {
+        let Some(prepared) = self.prepared.get() else {
             return Err(ModelError::Unreachable {
                 endpoint: self.task.model.base_url.clone(),
                 tries: 0,
                 detail: "the call was not prepared".to_owned(),
             });
         };
-        let _permit = self.context.call_permit(&self.task.model.base_url).await;
-        model.call(request).await
+        let reply = prepared.model.call(request).await;
+        let failed = reply.as_ref().err().map(ModelError::category);
+        self.context.metrics.call_ended(self.task.model.provider, failed);
+        reply
     }
 }

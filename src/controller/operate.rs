@@ -12,9 +12,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use super::cache;
 use super::config::OperatorConfig;
 use super::context::Context;
 use super::control;
+use super::events::Events;
 use super::health::{self, Readiness};
 use super::leader::Leadership;
 use super::metrics::Metrics;
@@ -22,6 +24,11 @@ use crate::data::worker::Client as Worker;
 
 /// Pause before the served definitions are looked at again.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+/// Pause between two counts of the tasks.
+const COUNT_AGAIN: Duration = Duration::from_secs(10);
+/// Time that events have to be sent when the operator ends.
+const LAST_EVENTS: Duration = Duration::from_secs(3);
 
 /// Who this process is.
 #[derive(Clone, Debug)]
@@ -101,7 +108,10 @@ async fn work(
         }
     });
     let worker = Worker::new(&identity.program, ["worker"]);
-    let context = Arc::new(Context::new(client, config, worker, metrics, stopping));
+    let (events, sending) = Events::new(client.clone(), identity.name.clone(), metrics.clone());
+    let sending = tokio::spawn(sending);
+    let context = Arc::new(Context::new(client, config, worker, events, metrics, stopping));
+    let counting = tokio::spawn(count_tasks(Arc::clone(&context)));
     let namespaces = if config.watch_namespaces.is_empty() {
         vec![None]
     } else {
@@ -117,9 +127,22 @@ async fn work(
             .map(|namespace| control(Arc::clone(&context), namespace, ready)),
     )
     .await;
+    counting.abort();
+    drop(context);
+    if tokio::time::timeout(LAST_EVENTS, sending).await.is_err() {
+        tracing::warn!("some events were not sent in time");
+    }
     let has_lost = lost.is_cancelled();
     leadership.release().await;
     Ok(!has_lost)
+}
+
+/// Keeps the number of tasks up to date.
+async fn count_tasks(context: Arc<Context>) {
+    loop {
+        context.metrics.set_tasks(cache::counts(&context.known_tasks()));
+        tokio::time::sleep(COUNT_AGAIN).await;
+    }
 }
 
 /// Waits until the API server serves every field that this version writes.

@@ -4,28 +4,31 @@
 //! only where the world outside of the cluster must be tried again.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use kube::runtime::controller::Action;
 use kube::{Resource as _, ResourceExt as _};
 use tokio::sync::watch;
 
+use super::cache::{ended_in, has_ended, retry_asked};
 use super::context::Context;
 use super::finish;
 use super::hold::{Blocked, misconfigured, queued, suspended};
+use super::metrics::Reconciled;
 use super::model::PooledModel;
 use super::run::Run;
 use super::store::{KubernetesStore, replace_status};
 use crate::api::CodeGenTask;
+use crate::api::conditions::reason;
 use crate::engine::{Engine, EngineError, Step};
 use crate::ledger::StoreError;
 use crate::pipeline::advance::Outcome;
 use crate::pipeline::budget;
 use crate::pipeline::decide::{Decision, decide};
 use crate::pipeline::progress::{PROGRESS_VERSION, Progress};
-use crate::pipeline::stage::Stage;
-use crate::pipeline::status::{Hold, held};
+use crate::pipeline::stage::Category;
+use crate::pipeline::status::{Hold, Until, held};
 use crate::sandbox::KubernetesSandbox;
 
 /// Annotation that asks for another try: any value that was not acted on yet.
@@ -51,23 +54,33 @@ pub enum ReconcileError {
 
 /// Looks at a task, and does what is next.
 pub async fn reconcile(object: Arc<CodeGenTask>, context: Arc<Context>) -> Result<Action, ReconcileError> {
+    let started = Instant::now();
+    let looked = Box::pin(look(object, &context)).await;
+    let how = looked.as_ref().map_or(Reconciled::Error, |(_, how)| *how);
+    context.metrics.reconciled(how, started.elapsed());
+    looked.map(|(action, _)| action)
+}
+
+type Looked = Result<(Action, Reconciled), ReconcileError>;
+
+async fn look(object: Arc<CodeGenTask>, context: &Context) -> Looked {
     let uid = object.uid().unwrap_or_default();
     if object.meta().deletion_timestamp.is_some() {
         context.forget(&uid);
-        return Ok(Action::await_change());
+        return idle();
     }
     // What was written last is not back yet: the watch brings it.
     if context.is_stale(&uid, &object) {
-        return Ok(Action::await_change());
+        return idle();
     }
     let look = Look {
         object: (*object).clone(),
-        context: &context,
+        context,
         uid,
     };
     match Box::pin(look.act()).await {
         Err(ReconcileError::Blocked(Blocked(hold))) => look.hold(&hold).await,
-        Err(error) if is_conflict(&error) => Ok(Action::await_change()),
+        Err(error) if is_conflict(&error) => idle(),
         other => other,
     }
 }
@@ -97,6 +110,14 @@ fn with_causes(error: &dyn std::error::Error) -> String {
         .fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
+fn idle() -> Looked {
+    Ok((Action::await_change(), Reconciled::Idle))
+}
+
+fn advanced() -> Looked {
+    Ok((Action::await_change(), Reconciled::Advanced))
+}
+
 /// One look at one task.
 struct Look<'a> {
     object: CodeGenTask,
@@ -105,18 +126,21 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    async fn act(&self) -> Result<Action, ReconcileError> {
+    async fn act(&self) -> Looked {
         if self.is_of_a_newer_version() {
-            return Ok(Action::await_change());
+            return idle();
         }
-        if self.has_ended() {
-            return finish::look_after(&self.object, self.context).await;
+        if has_ended(&self.object) {
+            return Ok((
+                finish::look_after(&self.object, self.context).await?,
+                Reconciled::Idle,
+            ));
         }
         if self.object.spec.suspend == Some(true) {
-            self.context.leave(&self.uid);
+            self.context.admissions.leave(&self.uid);
             return self.hold(&suspended()).await;
         }
-        if let Some(limit) = self.context.admit(&self.object) {
+        if let Some(limit) = self.context.admissions.admit(&self.object) {
             return self.hold(&queued(limit)).await;
         }
         let Some(run) = Run::present(self.context, &self.object).await? else {
@@ -144,31 +168,8 @@ impl Look<'_> {
         is_newer
     }
 
-    /// Whether nothing is left to do for this spec.
-    fn has_ended(&self) -> bool {
-        let Some(status) = &self.object.status else {
-            return false;
-        };
-        let is_terminal = [Stage::Succeeded, Stage::Failed]
-            .iter()
-            .any(|stage| status.stage.as_deref() == Some(stage.as_str()));
-        is_terminal
-            && status.observed_generation == self.object.metadata.generation
-            && self.retry_asked().is_none()
-    }
-
-    fn retry_asked(&self) -> Option<&String> {
-        let token = self.object.annotations().get(RETRY)?;
-        let handled = self
-            .object
-            .status
-            .as_ref()
-            .and_then(|status| status.retry_handled.as_ref());
-        (handled != Some(token)).then_some(token)
-    }
-
     /// Freezes the inputs and records the first progress.
-    async fn start(&self) -> Result<Action, ReconcileError> {
+    async fn start(&self) -> Looked {
         let run = Run::start(self.context, &self.object).await?;
         let progress = Progress::start(run.owner.run.clone(), Timestamp::now());
         let bytes = serde_json::to_vec(&progress).unwrap_or_default();
@@ -179,11 +180,11 @@ impl Look<'_> {
         let store = self.store(&run, object);
         crate::ledger::Store::save(&store, &bytes).await?;
         self.written(store);
-        Ok(Action::await_change())
+        advanced()
     }
 
     /// Performs the next step of the run.
-    async fn step(&self, run: Run) -> Result<Action, ReconcileError> {
+    async fn step(&self, run: Run) -> Looked {
         let store = self.store(&run, self.object.clone());
         let surroundings = run.surroundings(self.context).await?;
         let files = run.files(self.context).await?;
@@ -197,7 +198,7 @@ impl Look<'_> {
             inputs: &run.snapshot.inputs,
             registries: &self.context.registries,
         };
-        let observer = self.context.observer(&self.object);
+        let observer = self.context.events.observer(&self.object);
         let (in_call, _) = watch::channel(false);
         let engine = Engine {
             task: &run.task,
@@ -214,29 +215,29 @@ impl Look<'_> {
         if let Some(outcome) = self.what_changed(&run, &progress) {
             engine.apply(progress, outcome).await?;
             self.written(store);
-            return Ok(Action::await_change());
+            return advanced();
         }
         if progress.stage.is_terminal() {
             // The spec changed and nothing follows from it: that it was seen is all there is to say.
             engine.save(&progress).await?;
             self.written(store);
-            return Ok(Action::await_change());
+            return advanced();
         }
-        if asks_the_model(&decide(&run.task, &progress, Timestamp::now())) {
-            if self.context.is_stopping() {
-                return Ok(Action::await_change());
-            }
-            model.prepare().await?;
+        if asks_the_model(&decide(&run.task, &progress, Timestamp::now())) && !model.prepare().await? {
+            return idle();
         }
         let came_to;
         (progress, came_to) = Box::pin(engine.step(progress)).await?;
         self.context.calm(&self.uid);
-        let action = match came_to {
-            Step::Advanced | Step::Finished => Action::await_change(),
-            Step::Waiting(until) => Action::requeue(pause(until)),
+        if waits_for_a_person(&progress) {
+            self.context.admissions.leave(&self.uid);
+        }
+        let looked = match came_to {
+            Step::Advanced | Step::Finished => (Action::await_change(), Reconciled::Advanced),
+            Step::Waiting(until) => (Action::requeue(pause(until)), Reconciled::Waiting),
             Step::Pending => {
                 self.clear_hold(&store, &progress).await?;
-                Action::requeue(SAFETY_NET)
+                (Action::requeue(SAFETY_NET), Reconciled::Pending)
             }
             Step::Queued(why) => {
                 self.written(store);
@@ -244,14 +245,14 @@ impl Look<'_> {
             }
         };
         self.written(store);
-        Ok(action)
+        Ok(looked)
     }
 
     /// What somebody asked for since the last step.
     fn what_changed(&self, run: &Run, progress: &Progress) -> Option<Outcome> {
         let status = self.object.status.as_ref()?;
         let is_new_spec = status.observed_generation != self.object.metadata.generation;
-        let retry = self.retry_asked().is_some();
+        let retry = retry_asked(&self.object).is_some();
         if progress.waiting.is_some() && (is_new_spec || retry) {
             return Some(Outcome::Resumed);
         }
@@ -275,7 +276,7 @@ impl Look<'_> {
             .status
             .as_ref()
             .and_then(|status| status.reason.as_deref());
-        if reason == Some(crate::api::conditions::reason::QUEUED) {
+        if reason == Some(reason::QUEUED) {
             let bytes = serde_json::to_vec(progress).unwrap_or_default();
             crate::ledger::Store::save(store, &bytes).await?;
         }
@@ -284,11 +285,15 @@ impl Look<'_> {
 
     /// Remembers which version was written, so that no older one is acted on.
     fn written(&self, store: KubernetesStore<'_>) {
-        self.context.wrote(&self.uid, &store.into_object());
+        let object = store.into_object();
+        self.context.wrote(&self.uid, &object);
+        if ended_in(&object).is_some() && ended_in(&self.object).is_none() {
+            self.context.events.ended(&object);
+        }
     }
 
     /// Says in the status what holds the task, unless it says so already.
-    async fn hold(&self, hold: &Hold) -> Result<Action, ReconcileError> {
+    async fn hold(&self, hold: &Hold) -> Looked {
         let before = self.object.status.clone().unwrap_or_default();
         let says_so = before.reason.as_deref() == Some(hold.reason)
             && before.message.as_deref() == Some(&hold.message)
@@ -298,13 +303,25 @@ impl Look<'_> {
             object.status = Some(held(before, object.metadata.generation, hold, Timestamp::now()));
             self.context
                 .wrote(&self.uid, &replace_status(&self.context.client, &object).await?);
-            self.context.held(&self.object, hold);
+            self.context.events.held(&self.object, hold);
         }
-        Ok(match hold.reason {
-            crate::api::conditions::reason::SUSPENDED => Action::await_change(),
-            _ => Action::requeue(self.context.pause(&self.uid).min(LONGEST_PAUSE)),
+        if hold.until == Until::Mended {
+            self.context.admissions.leave(&self.uid);
+        }
+        let again = || Action::requeue(self.context.pause(&self.uid).min(LONGEST_PAUSE));
+        Ok(match (hold.reason, hold.until) {
+            (reason::QUEUED, _) => (again(), Reconciled::Queued),
+            (_, Until::Resumed) => (Action::await_change(), Reconciled::Waiting),
+            (_, Until::Room | Until::Mended) => (again(), Reconciled::Waiting),
         })
     }
+}
+
+fn waits_for_a_person(progress: &Progress) -> bool {
+    progress
+        .waiting
+        .as_ref()
+        .is_some_and(|waiting| waiting.category == Category::Configuration)
 }
 
 const fn asks_the_model(decision: &Decision) -> bool {

@@ -67,7 +67,9 @@ impl Run {
             }
             .into());
         };
-        if snapshot.decides != decides(&object.spec) {
+        // Only a user asks for another run, never another version of this program.
+        let is_new_spec = status.observed_generation != object.metadata.generation;
+        if is_new_spec && snapshot.decides != decides(&object.spec) {
             return Ok(None);
         }
         let task = resolved(object, snapshot.agent.as_ref(), snapshot.files.clone())?;

@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::api::CodeGenTaskSpec;
 use crate::api::agent::CodeGenAgentSpec;
@@ -88,34 +89,59 @@ pub fn decides(spec: &CodeGenTaskSpec) -> String {
     } = spec;
     let model = model
         .as_ref()
-        .map(|model| (model.provider, &model.name, &model.parameters));
+        .map(|model| json!({"provider": model.provider, "name": model.name, "parameters": model.parameters}));
     let image = image.as_ref().map(|image| {
-        (
-            &image.base,
-            &image.base_packages,
-            &image.base_system_packages,
-            &image.python_version,
-        )
+        json!({
+            "reference": image.reference,
+            "base": image.base,
+            "basePackages": image.base_packages,
+            "baseSystemPackages": image.base_system_packages,
+            "pythonVersion": image.python_version,
+        })
     });
-    let env = sandbox.as_ref().map(|sandbox| &sandbox.env);
-    let what = serde_json::json!([
-        [prompt, schema, system_prompt],
-        agent_ref,
-        model,
-        samples,
-        max_sample_rows,
-        exposure,
-        constraints,
-        inputs,
-        outputs,
-        acceptance_tests,
-        testing,
-        image,
-        env,
-        backend,
-        language,
-    ]);
+    let mut what = json!({
+        "prompt": prompt,
+        "agentRef": agent_ref,
+        "model": model,
+        "systemPrompt": system_prompt,
+        "schema": schema,
+        "samples": samples,
+        "maxSampleRows": max_sample_rows,
+        "exposure": exposure,
+        "constraints": constraints,
+        "inputs": inputs,
+        "outputs": outputs,
+        "acceptanceTests": acceptance_tests,
+        "testing": testing,
+        "image": image,
+        "env": sandbox.as_ref().map(|sandbox| &sandbox.env),
+        "backend": backend,
+        "language": language,
+    });
+    drop_unset(&mut what);
+    what.sort_all_objects();
     sha256_hex(what.to_string().as_bytes())
+}
+
+/// Leaves out what is not set, so that a field that a later version adds changes no hash of those who do not use it.
+fn drop_unset(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(drop_unset);
+            fields.retain(|_, value| !is_unset(value));
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_unset),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn is_unset(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(fields) => fields.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
 }
 
 /// Writes the snapshot of a run, or takes the one that is there. Gives it with the name of its first Secret and its digest.

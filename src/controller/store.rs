@@ -310,6 +310,10 @@ pub async fn replace_status(client: &Client, task: &CodeGenTask) -> Result<CodeG
     let tasks: Api<CodeGenTask> = Api::namespaced(client.clone(), namespace);
     let object = format!("CodeGenTask {namespace}/{name}");
     match tasks.replace_status(name, &PostParams::default(), task).await {
+        Ok(written) if lost_progress(task, &written) => Err(StoreError::Remote {
+            action: format!("keep the state of {object}"),
+            source: "the API server drops fields of its status: apply the definitions of this version of the operator".into(),
+        }),
         Ok(written) => Ok(written),
         Err(kube::Error::Api(status)) if status.is_conflict() || status.is_not_found() => {
             Err(StoreError::Conflict { object })
@@ -319,6 +323,15 @@ pub async fn replace_status(client: &Client, task: &CodeGenTask) -> Result<CodeG
             source: Box::new(error),
         }),
     }
+}
+
+/// Whether definitions of another version made the API server drop what was written.
+fn lost_progress(sent: &CodeGenTask, written: &CodeGenTask) -> bool {
+    let has_progress = |task: &CodeGenTask| {
+        let status = task.status.as_ref();
+        status.is_some_and(|status| status.progress.is_some() && status.snapshot.is_some())
+    };
+    has_progress(sent) && !has_progress(written)
 }
 
 /// The bytes as they are stored, and under which key.

@@ -19,6 +19,7 @@ pub use super::describe::{Options, describe};
 use super::exposure::{Exposed, ExposedJoins};
 use super::joins::JoinProfile;
 use super::profile::{Content, Layout, SampleProfile, TableProfile};
+use super::remark::Remark;
 use super::rows::cut_with_marker;
 use super::source::Compression;
 
@@ -286,7 +287,7 @@ fn shape(format: FileFormat, table: &TableProfile) -> String {
     }
 }
 
-fn print_remarks(text: &mut String, remarks: &[String]) {
+fn print_remarks(text: &mut String, remarks: &[Remark]) {
     for remark in remarks.iter().take(SHOWN_REMARKS) {
         let _ = writeln!(text, "Remark: {}.", cut_with_marker(remark, LONGEST_REMARK));
     }

@@ -12,6 +12,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::api::values::FileFormat;
+use crate::data::remark::Remark;
 
 use super::DataError;
 use super::detect::detect;
@@ -58,7 +59,10 @@ pub fn describe_source(
     options: &Options,
 ) -> Result<SampleProfile, DataError> {
     let mut found = detect(source, file_name).map_err(DataError::read(file_name))?;
-    let mut remarks = std::mem::take(&mut found.remarks);
+    let mut remarks: Vec<Remark> = std::mem::take(&mut found.remarks)
+        .into_iter()
+        .map(Remark::from)
+        .collect();
     let content = match (found.format, found.encoding) {
         (FileFormat::Parquet, None) => parquet(source, file_name, *options, &mut remarks)?,
         (FileFormat::Excel, None) => excel(source, file_name, *options, &mut remarks)?,

@@ -24,6 +24,11 @@ const PLAIN_NAMES: [&str; 16] = [
     "time", "count", "row",
 ];
 
+/// Words at the end of a name that say that it identifies something.
+const IDENTIFIERS: [&str; 10] = [
+    "id", "key", "nr", "no", "num", "number", "index", "code", "pk", "uid",
+];
+
 /// Two columns on which samples may be joined.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
@@ -42,8 +47,8 @@ pub struct JoinProfile {
 pub struct JoinSide {
     /// The sample.
     pub sample: String,
-    /// Which of its tables, counted from 1; `None` where it has one.
-    pub table: Option<usize>,
+    /// Its sheet; `None` where it is no workbook of several.
+    pub sheet: Option<String>,
     /// The column.
     pub column: String,
     /// Its distinct values.
@@ -57,7 +62,7 @@ pub struct JoinSide {
 /// A column with what it is compared by.
 struct Candidate<'a> {
     sample: &'a str,
-    table: Option<usize>,
+    sheet: Option<&'a str>,
     column: &'a ColumnProfile,
     hashes: &'a ValueHashes,
     words: Vec<String>,
@@ -78,8 +83,9 @@ pub fn joins(profiles: &[SampleProfile]) -> Vec<JoinProfile> {
     let mut tables: Vec<Vec<Candidate<'_>>> = Vec::new();
     for profile in profiles {
         let has_several = profile.tables().count() > 1;
-        for (position, table) in profile.tables().enumerate() {
-            tables.push(candidates(profile, table, has_several.then_some(position + 1)));
+        for table in profile.tables() {
+            let sheet = table.sheet().filter(|_| has_several);
+            tables.push(candidates(profile, table, sheet));
         }
     }
     let mut found = Vec::new();
@@ -96,7 +102,7 @@ pub fn joins(profiles: &[SampleProfile]) -> Vec<JoinProfile> {
 fn candidates<'a>(
     profile: &'a SampleProfile,
     table: &'a TableProfile,
-    position: Option<usize>,
+    sheet: Option<&'a str>,
 ) -> Vec<Candidate<'a>> {
     let may_join = |column: &&ColumnProfile| {
         !column.name.is_empty()
@@ -108,7 +114,7 @@ fn candidates<'a>(
     };
     let candidate = |column: &'a ColumnProfile| Candidate {
         sample: &profile.name,
-        table: position,
+        sheet,
         column,
         hashes: &column.value_hashes,
         words: words(&column.name),
@@ -143,6 +149,14 @@ fn words(name: &str) -> Vec<String> {
         }
     }
     words
+}
+
+/// Whether a name is that of numbers which identify something (`order_id`, `Probe Nr.`), so that their mean says nothing.
+pub(super) fn names_identifier(name: &str) -> bool {
+    let words = words(name);
+    words
+        .last()
+        .is_some_and(|word| IDENTIFIERS.contains(&word.as_str()))
 }
 
 /// Whether the names of two columns say the same: equal and no plain word, or one is the other with its sample's name
@@ -189,7 +203,7 @@ fn join(one: &Candidate<'_>, other: &Candidate<'_>) -> Option<JoinProfile> {
         let distinct = candidate.column.distinct.count();
         JoinSide {
             sample: candidate.sample.to_owned(),
-            table: candidate.table,
+            sheet: candidate.sheet.map(str::to_owned),
             column: candidate.column.name.clone(),
             distinct,
             found: part_of(distinct, share),
@@ -250,7 +264,7 @@ fn overlap(one: &ValueHashes, other: &ValueHashes, fewest: usize) -> Option<Over
 /// Of joins of one column the ones to a key; among the others, the ones in which most is found.
 fn keep_surest(mut found: Vec<JoinProfile>) -> Vec<JoinProfile> {
     let is_same = |one: &JoinSide, other: &JoinSide| {
-        (&one.sample, one.table, &one.column) == (&other.sample, other.table, &other.column)
+        (&one.sample, &one.sheet, &one.column) == (&other.sample, &other.sheet, &other.column)
     };
     let keyed: Vec<JoinProfile> = found
         .iter()

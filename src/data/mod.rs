@@ -16,6 +16,7 @@ mod keys;
 mod lines;
 pub mod outputs;
 pub mod profile;
+pub mod remark;
 mod rows;
 mod scalar;
 pub mod schema;

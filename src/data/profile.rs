@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::values::FileFormat;
 
+use super::remark::Remark;
 use super::source::{Compression, Encoding};
 use crate::data::column::cell::Kind;
 use crate::data::column::distinct::{DistinctCount, ValueHashes};
@@ -28,7 +29,7 @@ pub struct SampleProfile {
     /// How its text is encoded; `None` where it is no text.
     pub encoding: Option<Encoding>,
     /// Every doubt and oddity, one sentence each.
-    pub remarks: Vec<String>,
+    pub remarks: Vec<Remark>,
     /// What it holds.
     pub content: Content,
 }
@@ -89,6 +90,17 @@ pub struct TableProfile {
     pub rows: Vec<SampleRow>,
 }
 
+impl TableProfile {
+    /// The name of its sheet, where it is one of a workbook.
+    #[must_use]
+    pub fn sheet(&self) -> Option<&str> {
+        match &self.layout {
+            Layout::Sheet { name, .. } => Some(name),
+            _ => None,
+        }
+    }
+}
+
 /// How records stand in a file.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
@@ -133,6 +145,8 @@ pub enum Layout {
         header: Option<String>,
         /// Empty rows between the records.
         blank_rows: u64,
+        /// Rows below the last record that are no records, up to the last one with a value.
+        note_rows: u64,
     },
 }
 

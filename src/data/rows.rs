@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::column::{Column, Seen};
 use super::keys::{KeyCandidate, Keys, RecordHash};
 use super::profile::{ColumnProfile, ColumnType, SampleRow};
+use super::remark::Remark;
 use crate::data::column::cell::Cell;
 use crate::data::column::distinct::{EXACT_LIMIT, cut_at};
 use crate::data::format::shape::LISTED_PLACES;
@@ -48,7 +49,7 @@ pub struct Built {
     /// Records equal to an earlier one, where that is known.
     pub duplicate_records: Option<u64>,
     /// Doubts about columns, one sentence each.
-    pub remarks: Vec<String>,
+    pub remarks: Vec<Remark>,
 }
 
 /// A record that may be shown.
@@ -57,6 +58,12 @@ struct Candidate {
     number: u64,
     text: String,
     traces: Vec<(usize, Seen)>,
+}
+
+impl Candidate {
+    fn has_value(&self) -> bool {
+        self.traces.iter().any(|(_, seen)| seen.hash != 0)
+    }
 }
 
 impl TableBuilder {
@@ -254,9 +261,15 @@ impl TableBuilder {
         let mut chosen = Vec::new();
         while chosen.len() < most {
             let gain = |position: &usize| features[*position].difference(&known).count();
+            let has_value = |position: &usize| self.candidates[*position].has_value();
+            // A record without any value misses one in every column, and tells less than all others.
+            let rank = |position: &usize| {
+                let gain = gain(position);
+                (gain > 0 && has_value(position), gain)
+            };
             let Some(best) = (0..features.len())
                 .rev()
-                .max_by_key(gain)
+                .max_by_key(rank)
                 .filter(|best| gain(best) > 0)
             else {
                 break;
@@ -297,25 +310,35 @@ impl TableBuilder {
 }
 
 /// A remark where some columns have decimal points and others decimal commas.
-fn mixed_decimals(columns: &[ColumnProfile], plain: Option<char>) -> Option<String> {
+fn mixed_decimals(columns: &[ColumnProfile], plain: Option<char>) -> Option<Remark> {
     let sign = |column: &ColumnProfile| match &column.style {
         Some(style) => style.decimal,
         None => plain.filter(|_| column.type_ == ColumnType::Float),
     };
-    let with = |wanted: char| {
-        let names: Vec<_> = columns
-            .iter()
-            .filter(|column| sign(column) == Some(wanted))
-            .map(|column| column.name.as_str())
-            .collect();
-        let more = if names.len() > LISTED_PLACES { ", ..." } else { "" };
-        (!names.is_empty()).then(|| format!("{}{more}", names[..names.len().min(LISTED_PLACES)].join(", ")))
+    let with = |wanted: char| -> Vec<&str> {
+        let names = columns.iter().filter(|column| sign(column) == Some(wanted));
+        names.map(|column| column.name.as_str()).collect()
     };
-    Some(format!(
-        "decimal points in {} and decimal commas in {}",
-        with('.')?,
-        with(',')?
-    ))
+    let listed = |names: &[&str]| {
+        let more = if names.len() > LISTED_PLACES { ", ..." } else { "" };
+        format!("{}{more}", names[..names.len().min(LISTED_PLACES)].join(", "))
+    };
+    let (points, commas) = (with('.'), with(','));
+    (!points.is_empty() && !commas.is_empty()).then(|| {
+        let text = format!(
+            "decimal points in {} and decimal commas in {}",
+            listed(&points),
+            listed(&commas)
+        );
+        let shown = |names: Vec<&str>| {
+            names
+                .into_iter()
+                .take(LISTED_PLACES)
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        Remark::naming(text, [shown(points), shown(commas)].concat())
+    })
 }
 
 /// Something that a record shows.
@@ -370,66 +393,4 @@ pub fn cut_with_marker(text: &str, bytes: usize) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rows(lines: &[&str], most: usize) -> Vec<u64> {
-        let mut builder = TableBuilder::new(Some(','), true);
-        for position in 0..lines[0].split(',').count() {
-            builder.add_column(format!("c{position}"));
-        }
-        for line in lines {
-            for (position, value) in line.split(',').enumerate() {
-                builder.cell(position, Cell::of(value), value);
-            }
-            builder.end_record(line);
-        }
-        builder
-            .finish(most, None)
-            .rows
-            .into_iter()
-            .map(|row| row.number)
-            .collect()
-    }
-
-    #[test]
-    fn rows_stop_when_nothing_new_appears() {
-        assert_eq!(rows(&["a,x"; 50], 100), [1]);
-    }
-
-    #[test]
-    fn a_null_a_category_and_the_extremes_are_shown() {
-        let lines = ["5,a", "6,a", "7,a", "1,a", "6,b", ",a", "9,a", "6,a", "6,b"];
-        let mut found = rows(&lines, 100);
-        found.sort_unstable();
-        assert_eq!(found, [1, 4, 5, 6, 7]);
-    }
-
-    #[test]
-    fn the_maximum_before_a_broken_rise_is_shown() {
-        // More values than a category has: none of them is kept for being new.
-        let rise: Vec<_> = (1..=20).map(|number| format!("{number},a")).collect();
-        for after in ["4,a", ",a"] {
-            let mut lines: Vec<_> = rise.iter().map(String::as_str).collect();
-            lines.extend([after; 3]);
-            assert!(rows(&lines, 100).contains(&20), "{after}");
-        }
-    }
-
-    #[test]
-    fn the_upper_bound_may_be_zero_or_one() {
-        assert!(rows(&["1,a", "2,b"], 0).is_empty());
-        assert_eq!(rows(&["1,a", "2,b"], 1).len(), 1);
-    }
-
-    #[test]
-    fn long_cells_are_cut_and_the_rest_stands() {
-        let raw = format!("1,\"{}\",tail", "x,".repeat(1_000));
-        let short = shorten(&raw, Some(','));
-        assert!(
-            short.starts_with("1,\"x,x,") && short.ends_with("more characters],tail"),
-            "{short}"
-        );
-        assert!(short.len() < 200);
-    }
-}
+mod tests;

@@ -128,7 +128,7 @@ fn excel_place(layout: &Layout) -> Option<excel::Place<'_>> {
         header_row,
         first_row,
         first_column,
-        blank_rows,
+        note_rows,
         ..
     } = layout
     else {
@@ -139,7 +139,7 @@ fn excel_place(layout: &Layout) -> Option<excel::Place<'_>> {
         header_row: *header_row,
         first_row: *first_row,
         first_column: *first_column,
-        blank_rows: *blank_rows,
+        note_rows: *note_rows,
     })
 }
 
@@ -364,72 +364,4 @@ fn read_csv(
 mod columnar_tests;
 
 #[cfg(test)]
-mod tests {
-    use super::super::describe::{Options, describe_source};
-    use super::super::source::Source;
-    use super::*;
-
-    fn schema(text: &str, file_name: &str) -> Option<Schema> {
-        infer(
-            &describe_source(
-                &Source::bytes(text.as_bytes()),
-                "s",
-                file_name,
-                &Options::default(),
-            )
-            .unwrap(),
-        )
-    }
-
-    #[test]
-    fn dates_beyond_nanoseconds_and_with_zones_stay_text() {
-        let found = schema("old,zoned\n0001-01-01,2026-01-01T00:00:00Z\n", "s.csv").unwrap();
-        let dtypes: Vec<_> = found
-            .columns
-            .iter()
-            .map(|column| column.dtype.as_deref())
-            .collect();
-        assert_eq!(dtypes, [Some("string"), Some("string")]);
-    }
-
-    #[test]
-    fn decimal_commas_and_numbers_beyond_i64_are_read_as_numbers() {
-        let found = schema("a;b\n1,5;18446744073709551615\n", "s.csv").unwrap();
-        assert!(found.reader.contains("decimal=\",\""), "{}", found.reader);
-        assert!(found.reader.contains("\"a\": \"float64\""), "{}", found.reader);
-        let dtypes: Vec<_> = found
-            .columns
-            .iter()
-            .map(|column| column.dtype.as_deref())
-            .collect();
-        assert_eq!(dtypes, [Some("Float64"), Some("UInt64")]);
-    }
-
-    #[test]
-    fn repeated_and_empty_names_are_those_of_pandas() {
-        let names: Vec<_> = schema("a,a,a.1,,a\n1,2,3,4,5\n", "s.csv")
-            .unwrap()
-            .columns
-            .into_iter()
-            .map(|column| column.name)
-            .collect();
-        assert_eq!(names, ["a", "a.2", "a.1", "Unnamed: 3", "a.3"]);
-    }
-
-    #[test]
-    fn json_paths_through_lists_are_no_columns() {
-        let found = schema("[{\"a\": {\"b\": 1}, \"c\": [{\"d\": 1}]}, {}]", "s.json").unwrap();
-        let columns: Vec<_> = found
-            .columns
-            .iter()
-            .map(|column| (column.name.as_str(), column.nullable))
-            .collect();
-        assert_eq!(columns, [("a.b", true)]);
-    }
-
-    #[test]
-    fn what_is_no_table_has_no_schema() {
-        assert_eq!(schema("some words\n", "s.txt"), None);
-        assert_eq!(schema("[1, 2, 3]", "s.json"), None);
-    }
-}
+mod tests;

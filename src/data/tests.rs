@@ -245,7 +245,7 @@ fn an_odd_file_gets_a_true_remark(
     #[case] remark: &str,
 ) {
     let profile = profile(bytes, file_name);
-    let remarks = profile.remarks.join("\n");
+    let remarks = crate::data::remark::joined(&profile.remarks, "\n");
     assert_eq!(
         (profile.format, profile.tables().next().map(|table| table.records)),
         (format, records),
@@ -324,7 +324,7 @@ fn records_of_nested_json_are_columns_by_path() {
 fn json_nested_beyond_the_bound_is_a_remark() {
     for depth in [100, 200, 100_000] {
         let text = format!("[{{\"a\":1}},{}1{}]", "[".repeat(depth), "]".repeat(depth));
-        let remarks = profile(text.as_bytes(), "x.json").remarks.join("; ");
+        let remarks = crate::data::remark::joined(&profile(text.as_bytes(), "x.json").remarks, "; ");
         assert!(
             remarks.contains("levels") || remarks.contains("recursion limit"),
             "{depth}: {remarks}"

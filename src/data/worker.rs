@@ -224,6 +224,15 @@ pub struct Client {
     limits: Limits,
 }
 
+/// What a child answered.
+#[derive(Debug, Default)]
+pub struct Answered {
+    /// Its answers, in the order of the requests.
+    pub replies: Vec<Result<Response, DataError>>,
+    /// Why it ended before it had answered all of them.
+    pub fault: Option<DataError>,
+}
+
 /// How a child ended.
 struct Ended {
     status: ExitStatus,
@@ -252,6 +261,12 @@ impl Client {
     /// Lets one child answer all requests, in order. The outer error is the child's end: it names the file and, where
     /// one was met, the limit; an inner one is the answer to that request. Dropping the future kills the child.
     pub async fn run(&self, requests: &[Request]) -> Result<Vec<Result<Response, DataError>>, DataError> {
+        let Answered { replies, fault } = self.answered(requests).await?;
+        fault.map_or(Ok(replies), Err)
+    }
+
+    /// As [`Self::run`], with the answers that were given before the child ended. The error is that there was none.
+    pub async fn answered(&self, requests: &[Request]) -> Result<Answered, DataError> {
         let mut input = to_line(&self.limits)?;
         for request in requests {
             input.extend(to_line(request)?);
@@ -265,15 +280,16 @@ impl Client {
                 .get(replies.len())
                 .map_or_else(|| "the files".to_owned(), Request::file)
         };
-        match finished {
-            Err(_) => Err(DataError::Limit {
+        let fault = match finished {
+            Err(_) => Some(DataError::Limit {
                 file: file(),
                 limit: format!("{} s", self.limits.seconds),
             }),
-            Ok(Err(error)) => Err(error.into()),
-            Ok(Ok(ended)) if ended.status.success() && replies.len() == requests.len() => Ok(replies),
-            Ok(Ok(ended)) => Err(self.fault(file(), &ended)),
-        }
+            Ok(Err(error)) => return Err(error.into()),
+            Ok(Ok(ended)) if ended.status.success() && replies.len() == requests.len() => None,
+            Ok(Ok(ended)) => Some(self.fault(file(), &ended)),
+        };
+        Ok(Answered { replies, fault })
     }
 
     async fn converse(&self, input: &[u8], stdout: &mut Vec<u8>) -> io::Result<Ended> {

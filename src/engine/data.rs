@@ -6,6 +6,7 @@ use std::future::Future;
 use crate::api::status::{ConstraintStatus, SampleStatus};
 use crate::data::DataError;
 use crate::data::context::Context;
+use crate::data::joins::JoinProfile;
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::reply::ConstraintsReply;
 use crate::pipeline::sandbox::OutputReport;
@@ -44,6 +45,8 @@ pub struct Described {
     pub context: Context,
     /// The profiles as JSON, for schemas and constraints.
     pub profiles: Vec<u8>,
+    /// Columns on which samples may be joined, as far as the task's exposure tells them.
+    pub joins: Vec<JoinProfile>,
     /// What was read.
     pub samples: Vec<SampleStatus>,
 }

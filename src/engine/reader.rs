@@ -13,7 +13,7 @@ use crate::data::exposure::{Exposed, ExposedJoins};
 use crate::data::outputs::{OutputFault, OutputValue};
 use crate::data::profile::{ColumnType, SampleProfile};
 use crate::data::source::Source;
-use crate::data::worker::{Client, Request, Response};
+use crate::data::worker::{Answered, Client, Request, Response};
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::reply::ConstraintsReply;
 use crate::pipeline::sandbox::{OutputContent, OutputReport};
@@ -24,6 +24,9 @@ use super::data::{DataReader, Described};
 
 /// Violations of a constraint that a fault quotes.
 const QUOTED: usize = 3;
+
+/// Said of the first sample where the child ended while it looked for joins.
+const NO_JOINS: &str = "columns on which the samples may be joined are not known: looking for them met a limit of time or memory";
 
 /// Reads through a child process.
 #[derive(Clone, Debug)]
@@ -58,18 +61,33 @@ impl DataReader for WorkerReader {
         let requests: Vec<Request> = requests.collect();
         let mut profiles = Vec::with_capacity(requests.len());
         let mut joins = Vec::new();
-        for response in self.ask(&requests).await? {
+        let answered = if requests.is_empty() {
+            Answered::default()
+        } else {
+            self.client.answered(&requests).await?
+        };
+        for response in answered.replies {
             match response? {
                 Response::Profile(profile) => profiles.push(*profile),
                 Response::Joins(found) => joins = found,
                 Response::Report(_) | Response::Outputs(_) => {}
             }
         }
+        match answered.fault {
+            Some(fault) if profiles.len() < task.samples.len() => return Err(fault),
+            // Joins are a help and no part of any sample.
+            Some(_) => profiles
+                .iter_mut()
+                .take(1)
+                .for_each(|first| first.remarks.push(NO_JOINS.into())),
+            None => {}
+        }
+        let joins = ExposedJoins::new(joins, &profiles, task.exposure);
         let context = match profiles.as_slice() {
             [] => Context::default(),
             profiles => render(
                 &Exposed::all(profiles, task.exposure),
-                &ExposedJoins::new(joins, profiles, task.exposure),
+                &joins,
                 task.limits.max_context_tokens,
                 task.max_sample_rows,
             ),
@@ -79,6 +97,7 @@ impl DataReader for WorkerReader {
         Ok(Described {
             context,
             profiles,
+            joins: joins.get().to_vec(),
             samples: task.samples.iter().map(sample_status).collect(),
         })
     }
@@ -303,3 +322,6 @@ fn about(count: u64) -> String {
         format!("more than {rounded}")
     }
 }
+
+#[cfg(test)]
+mod tests;

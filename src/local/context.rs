@@ -14,6 +14,7 @@ use crate::api::model::Model;
 use crate::api::values::Sample;
 use crate::api::{CodeGenTask, CodeGenTaskSpec};
 use crate::data::context::Context;
+use crate::data::joins::JoinProfile;
 use crate::data::profile::SampleProfile;
 use crate::engine::data::{DataReader as _, Described};
 use crate::engine::reader::WorkerReader;
@@ -28,6 +29,8 @@ pub struct TaskContext {
     pub context: Context,
     /// What is known of each sample.
     pub profiles: Vec<SampleProfile>,
+    /// Columns on which they may be joined, as far as may be told.
+    pub joins: Vec<JoinProfile>,
     /// Samples that cannot be had or described, by name. The context is that of the others.
     pub failed: Vec<(String, RunError)>,
 }
@@ -126,6 +129,7 @@ pub async fn context_of(
     Ok(TaskContext {
         task,
         context: described.context,
+        joins: described.joins,
         profiles: serde_json::from_slice(&described.profiles).unwrap_or_default(),
         failed,
     })

@@ -9,7 +9,9 @@
 )]
 
 mod deletion;
+mod leadership;
 mod outcomes;
 mod permissions;
 mod space;
+mod told;
 mod waiting;

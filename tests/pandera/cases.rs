@@ -212,6 +212,12 @@ fn tables() -> Vec<Case> {
             vec![("a", Rule::Between(2.into(), 1.into()))],
         ),
         Case::new(
+            "lines of blanks",
+            "x.csv",
+            b"  \na,b\n1,x\n \t \n-1,y\n   ",
+            number_rules("a"),
+        ),
+        Case::new(
             "rows that are too long",
             "x.csv",
             b"a,b\n1,x\n-1,y,z\n2,x\n-3,x\n",

@@ -5,6 +5,8 @@ use std::process::Output;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use wiremock::matchers::method;
+use wiremock::{Mock, MockServer};
 
 use super::{document, program};
 
@@ -87,11 +89,6 @@ impl Written {
         self.reply("tests", &json!({"code": code}))
     }
 
-    /// The model's replies by kind, for a server.
-    pub fn replies(&self, folder: &Path) -> super::Replies {
-        super::Replies::read(&self.write(folder).1)
-    }
-
     /// Runs it on its recorded replies.
     pub fn run(&self) -> Done {
         let folder = tempfile::tempdir().unwrap();
@@ -99,10 +96,25 @@ impl Written {
         self.start(folder, &["--replay".into(), replies.display().to_string()])
     }
 
-    /// Runs it against a server of the OpenAI protocol.
-    pub fn run_against(&self, address: &str) -> Done {
+    /// Runs it against a server of the OpenAI protocol that gives its replies; also returns every request of the model.
+    pub async fn run_served(self) -> (Done, Vec<String>) {
         let folder = tempfile::tempdir().unwrap();
-        self.start(folder, &["--model-url".into(), format!("{address}/v1")])
+        let replies = super::Replies::read(&self.write(folder.path()).1);
+        let server = MockServer::start().await;
+        Mock::given(method("POST"))
+            .respond_with(super::OpenAi(replies))
+            .mount(&server)
+            .await;
+        let address = format!("{}/v1", server.uri());
+        let run = move || self.start(folder, &["--model-url".into(), address]);
+        let done = tokio::task::spawn_blocking(run).await.unwrap();
+        let requests = server.received_requests().await.unwrap().into_iter();
+        (
+            done,
+            requests
+                .map(|request| String::from_utf8(request.body).unwrap())
+                .collect(),
+        )
     }
 
     fn start(&self, folder: TempDir, arguments: &[String]) -> Done {

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::Args;
 use codegen_operator::controller::config::OperatorConfig;
+use codegen_operator::controller::logging::{self, LogFormat};
 use codegen_operator::controller::operate::{Identity, operate};
 
 /// Run the operator: looks after the CodeGenTasks of a cluster until it is told to stop.
@@ -17,15 +18,18 @@ pub struct Run {
     /// Configuration file (YAML); without it every default holds.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Name of this process among several; that of its Pod.
-    #[arg(long, env = "POD_NAME", default_value = "codegen-operator")]
-    name: String,
+    /// Name of this process, which no other may have: that of its Pod. Default: a new one.
+    #[arg(long, env = "POD_NAME")]
+    name: Option<String>,
     /// Namespace of the lease.
     #[arg(long, env = "POD_NAMESPACE", default_value = "default")]
     namespace: String,
     /// The operator's own image, where the configuration file names none: build Jobs push with it.
     #[arg(long, env = "OPERATOR_IMAGE", value_name = "IMAGE")]
     operator_image: Option<String>,
+    /// What log records look like. `auto`: text on a terminal, JSON elsewhere. RUST_LOG says how much (default: info).
+    #[arg(long, value_name = "FORMAT", default_value = "auto")]
+    log_format: LogFormat,
 }
 
 /// Runs the operator; the exit code is 1 when its leadership was lost.
@@ -38,17 +42,14 @@ pub fn run(command: Run) -> anyhow::Result<ExitCode> {
     };
     config.operator_image = config.operator_image.or(command.operator_image);
     let identity = Identity {
-        name: command.name,
+        name: command
+            .name
+            .unwrap_or_else(|| format!("codegen-operator-{:08x}", fastrand::u32(..))),
         namespace: command.namespace,
         program: std::env::current_exe().context("cannot find this program")?,
     };
-    tracing_subscriber::fmt()
-        .json()
-        .with_env_filter(
-            tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into()),
-        )
-        .with_writer(std::io::stderr)
-        .init();
+    let filter = std::env::var("RUST_LOG").ok();
+    logging::init(command.log_format, filter.as_deref()).map_err(anyhow::Error::msg)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

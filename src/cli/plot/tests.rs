@@ -1,6 +1,6 @@
 use super::*;
 use crate::data::describe::{Options, describe_source};
-use crate::data::profile::Content;
+use crate::data::profile::{Content, Layout};
 use crate::data::source::Source;
 
 const WIDE: Screen = Screen {
@@ -108,11 +108,32 @@ fn a_column_of_one_number_or_of_codes_has_no_histogram() {
 fn plots_stand_below_the_line_of_their_column() {
     let profile = profile("a,b\nx,1\nx,2\n", "s.csv");
     let text = "## s (s.csv): CSV, 2 rows, 2 columns\na text only x\nb int 1..2 unique\n2 of 2 rows as in the file:\na,b\nx,1\n";
-    let drawn = annotate(text, &[profile], WIDE);
+    let drawn = annotate(text, &[profile], Exposure::Rows, WIDE);
     let lines: Vec<_> = drawn.lines().collect();
     assert_eq!(lines[1], "a text only x");
     assert!(lines[2].starts_with("    x █"), "{drawn}");
     assert!(drawn.ends_with("rows as in the file:\na,b\nx,1\n"), "{drawn}");
+}
+
+#[test]
+fn columns_whose_names_are_hidden_have_their_plots() {
+    let profile = profile("bern,1\nbasel,2\nbasel,3\nbern,9\n", "s.csv");
+    assert_eq!(profile.tables().next().unwrap().records, 4, "no header");
+    let mut hidden = profile.clone();
+    for table in hidden.tables_mut() {
+        table.layout = Layout::Delimited {
+            delimiter: ',',
+            decimal: '.',
+            header: Some("Ann,7".into()),
+        };
+        for (column, name) in table.columns.iter_mut().zip(["Ann", "7"]) {
+            column.name = name.into();
+        }
+    }
+    let text = "## s (s.csv): CSV, 4 rows, 2 columns\ncolumn_1 text\ncolumn_2 int 1..9\n";
+    let drawn = annotate(text, &[hidden], Exposure::Statistics, WIDE);
+    assert!(drawn.contains("column_1 text\n    b"), "{drawn}");
+    assert!(drawn.contains("in the fullest bin"), "{drawn}");
 }
 
 #[test]
@@ -125,7 +146,7 @@ fn an_empty_sheet_does_not_shift_the_plots_of_the_next() {
     empty.columns.clear();
     sheets.content = Content::Sheets(vec![empty, full.clone()]);
     let text = "## s (s.xlsx): Excel, 2 sheets\n### no rows\n### 2 rows\na text only x\nb int 1..2 unique\n";
-    let drawn = annotate(text, &[sheets], WIDE);
+    let drawn = annotate(text, &[sheets], Exposure::Rows, WIDE);
     assert!(drawn.contains("a text only x\n    x █"), "{drawn}");
 }
 

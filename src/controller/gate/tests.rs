@@ -136,6 +136,18 @@ fn a_task_that_is_gone_while_it_waits_is_not_woken() {
     );
 }
 
+#[test]
+fn places_of_tasks_that_are_not_there_any_more_are_free() {
+    let mut gate = gate(2, 0);
+    for number in 0..5 {
+        gate.ask(claim("a", number));
+    }
+    let woken_now = gate.keep_only(|uid| !["a-0", "a-1", "a-2"].contains(&uid));
+    let alive: Vec<Woken> = woken_now.into_iter().filter(|woken| woken.name != "2").collect();
+    assert_eq!(alive, [woken("a", 3), woken("a", 4)]);
+    assert_eq!((gate.running(), gate.waiting()), (2, 0));
+}
+
 proptest! {
     #[test]
     fn no_limit_is_exceeded_nobody_waits_beside_a_free_place_and_everybody_gets_one(

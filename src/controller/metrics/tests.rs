@@ -42,8 +42,8 @@ fn samples(metrics: &Metrics) -> String {
     lines.join("\n").replace(env!("CARGO_PKG_VERSION"), "[version]")
 }
 
-#[test]
-fn what_happened_is_told_in_open_metrics() {
+/// Metrics each of which has something to tell.
+fn busy() -> Metrics {
     let metrics = Metrics::new();
     let happened = [
         Event::CallStarted {
@@ -109,7 +109,30 @@ fn what_happened_is_told_in_open_metrics() {
     metrics.reconciled(Reconciled::Advanced, Duration::from_millis(4));
     metrics.event_dropped();
     metrics.wrote("Pod", "create");
-    insta::assert_snapshot!(samples(&metrics));
+    metrics
+}
+
+#[test]
+fn what_happened_is_told_in_open_metrics() {
+    insta::assert_snapshot!(samples(&busy()));
+}
+
+#[test]
+fn every_metric_stands_on_the_page_for_those_who_run_the_operator() {
+    let page = include_str!("../../../docs/operator.md");
+    let text = busy().text().unwrap();
+    let types: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE codegen_operator_")?.split(' ').next())
+        .collect();
+    assert_eq!(types.len(), 20, "{types:?}");
+    for name in types {
+        let endings = ["", "_total", "_info"];
+        let stands = endings
+            .iter()
+            .any(|ending| page.contains(&format!("`{name}{ending}`")));
+        assert!(stands, "{name} is not on the page");
+    }
 }
 
 #[test]

@@ -150,4 +150,6 @@ impl Visit for SheetChecks<'_, '_, '_> {
             self.runs[*position].look_in(self.sheet, place, value);
         }
     }
+
+    fn notes(&mut self, _: &[SheetRow]) {}
 }

@@ -1,7 +1,10 @@
 //! Statistics of the numbers of a column, and how numbers are written so that they are true and short.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 
+use crate::data::column::decimal;
 use crate::data::column::quantiles::{Quartiles, Reservoir};
 
 /// Statistics of the numbers of a column.
@@ -47,23 +50,31 @@ pub struct Numbers {
 #[derive(Clone, Debug)]
 struct Bounding {
     value: f64,
-    /// Its exact value: whole numbers beyond 2^53 are told apart.
-    whole: Option<i128>,
+    exact: Exact,
     text: String,
 }
 
-impl Bounding {
-    fn is_below(&self, value: f64, whole: Option<i128>) -> bool {
-        match (self.whole, whole) {
-            (Some(own), Some(other)) => own < other,
-            _ => self.value < value,
-        }
-    }
+/// How to tell numbers apart that are equal as floats, as neighbours beyond 2^53 are.
+#[derive(Clone, Copy, Debug)]
+enum Exact {
+    /// By this value.
+    Whole(i128),
+    /// By their digits, which the text has.
+    Written,
+    /// Not at all: the text has signs of its own.
+    No,
+}
 
-    fn is_above(&self, value: f64, whole: Option<i128>) -> bool {
-        match (self.whole, whole) {
-            (Some(own), Some(other)) => own > other,
-            _ => self.value > value,
+impl Bounding {
+    fn order(&self, value: f64, exact: Exact, text: &str) -> Ordering {
+        match (self.exact, exact) {
+            (Exact::Whole(own), Exact::Whole(other)) => own.cmp(&other),
+            (own, other) => match self.value.partial_cmp(&value) {
+                Some(Ordering::Equal) if !matches!((own, other), (Exact::No, _) | (_, Exact::No)) => {
+                    decimal::compare(&self.text, text).unwrap_or(Ordering::Equal)
+                }
+                order => order.unwrap_or(Ordering::Equal),
+            },
         }
     }
 }
@@ -96,32 +107,35 @@ impl Numbers {
     /// Takes in a whole number.
     pub fn push_int(&mut self, value: i128, text: &str) -> Extreme {
         self.int_sum += value;
-        self.push(value as f64, Some(value), text)
+        self.push(value as f64, Exact::Whole(value), text)
     }
 
     /// Takes in a decimal number.
     pub fn push_float(&mut self, value: f64, text: &str) -> Extreme {
-        self.push_written(value, decimals_of(text), text)
+        self.add(value);
+        self.decimals = self.decimals.max(decimals_of(text));
+        self.push(value, Exact::Written, text)
     }
 
-    /// Takes in a number that has so many decimals, however it is written.
+    /// Takes in a number that has so many decimals, however it is written: numbers equal as floats are not told apart.
     pub fn push_written(&mut self, value: f64, decimals: usize, text: &str) -> Extreme {
         self.add(value);
         self.decimals = self.decimals.max(decimals);
-        self.push(value, None, text)
+        self.push(value, Exact::No, text)
     }
 
-    fn push(&mut self, value: f64, whole: Option<i128>, text: &str) -> Extreme {
+    fn push(&mut self, value: f64, exact: Exact, text: &str) -> Extreme {
         self.count += 1;
         self.scaled_sum += value * SUM_SCALE;
         self.reservoir.push(value);
-        let is_min = self.min.as_ref().is_none_or(|least| least.is_above(value, whole));
-        let is_max = self.max.as_ref().is_none_or(|most| most.is_below(value, whole));
+        let order = |bounding: &Option<Bounding>| bounding.as_ref().map(|own| own.order(value, exact, text));
+        let is_min = order(&self.min).is_none_or(Ordering::is_gt);
+        let is_max = order(&self.max).is_none_or(Ordering::is_lt);
         if is_min {
-            store(&mut self.min, value, whole, text);
+            store(&mut self.min, value, exact, text);
         }
         if is_max {
-            store(&mut self.max, value, whole, text);
+            store(&mut self.max, value, exact, text);
         }
         Extreme { is_min, is_max }
     }
@@ -160,18 +174,18 @@ impl Numbers {
     }
 }
 
-fn store(slot: &mut Option<Bounding>, value: f64, whole: Option<i128>, text: &str) {
+fn store(slot: &mut Option<Bounding>, value: f64, exact: Exact, text: &str) {
     let spelled = text.trim_matches([' ', '\t']);
     match slot {
         Some(kept) => {
-            (kept.value, kept.whole) = (value, whole);
+            (kept.value, kept.exact) = (value, exact);
             kept.text.clear();
             kept.text.push_str(spelled);
         }
         None => {
             *slot = Some(Bounding {
                 value,
-                whole,
+                exact,
                 text: spelled.to_owned(),
             });
         }
@@ -306,6 +320,20 @@ mod tests {
         assert_eq!(
             (stats.min.as_str(), stats.max.as_str()),
             ("9007199254740992", "9007199254740994")
+        );
+    }
+
+    #[test]
+    fn decimals_that_are_equal_as_floats_are_told_apart() {
+        let mut numbers = Numbers::new(10, 0);
+        numbers.push_int(9_007_199_254_740_993, "9007199254740993");
+        for text in ["9007199254740993.25", "9007199254740992.50", "9007199254740993.5"] {
+            numbers.push_float(text.parse().unwrap(), text);
+        }
+        let stats = numbers.finish().unwrap();
+        assert_eq!(
+            (stats.min.as_str(), stats.max.as_str()),
+            ("9007199254740992.50", "9007199254740993.5")
         );
     }
 

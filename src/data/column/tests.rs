@@ -94,7 +94,7 @@ fn a_doubt_about_a_column_is_a_remark(#[case] values: &[&str], #[case] remark: &
 #[case(&["1,234", "many"])]
 #[case(&["31/12/2025", "someday"])]
 fn what_is_plain_has_no_remark(#[case] values: &[&str]) {
-    assert_eq!(table(values).remarks, Vec::<String>::new());
+    assert_eq!(table(values).remarks, Vec::<crate::data::remark::Remark>::new());
 }
 
 #[test]

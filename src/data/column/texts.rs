@@ -4,6 +4,7 @@ use crate::data::column::dates::{IntDates, Look, TextDates};
 use crate::data::column::numeric::{NumberStats, Numbers};
 use crate::data::column::style::{NumberStyle, Styled, Verdict, as_thousands};
 use crate::data::column::temporal::TimeStats;
+use crate::data::remark::Remark;
 
 /// Numbers with decimals from which thousands are thought of.
 const FEWEST_THOUSANDS: u64 = 2;
@@ -61,7 +62,7 @@ pub struct Counts {
 pub struct Found {
     pub numbers: Option<(NumberStyle, Box<NumberStats>)>,
     pub times: Option<TimeStats>,
-    pub remarks: Vec<String>,
+    pub remarks: Vec<Remark>,
 }
 
 impl Texts {
@@ -171,7 +172,8 @@ impl Texts {
         if other > 0 {
             return found;
         }
-        let mut remark = |what: &str| found.remarks.push(format!("column {name}: {what}"));
+        let on_column = |what: &str| Remark::naming(format!("column {name}: {what}"), [name]);
+        let mut remark = |what: &str| found.remarks.push(on_column(what));
         if text == 0 {
             let may_be_thousands = matches!(self.as_thousands, Guess::Holds(_)) && !self.has_plain_thousands;
             if int > 0 && float >= FEWEST_THOUSANDS && may_be_thousands {
@@ -203,9 +205,10 @@ impl Texts {
             match dates.finish() {
                 Look::Nothing => {}
                 Look::Times(times) => found.times = Some(*times),
-                Look::Either(one, other) => found.remarks.push(format!(
-                    "column {name}: its dates may be {one} or {other}, no value decides"
-                )),
+                Look::Either(one, other) => {
+                    let what = format!("its dates may be {one} or {other}, no value decides");
+                    found.remarks.push(on_column(&what));
+                }
             }
         }
         found

@@ -7,6 +7,7 @@ use crate::data::column::distinct::DistinctCount;
 use crate::data::column::numeric::{NumberStats, format_number, round_estimate};
 use crate::data::column::style::NumberStyle;
 use crate::data::column::temporal::{ISO, TimeStats};
+use crate::data::joins::names_identifier;
 use crate::data::profile::{ColumnProfile, ColumnType, TableProfile};
 use crate::data::rows::cut_with_marker;
 
@@ -48,10 +49,10 @@ pub(super) fn print_keys(text: &mut String, table: &TableProfile) {
     }
 }
 
-/// How the line of a column begins: its name, in one line, and its type.
+/// How the line of a column begins: what it is called, in one line, and its type.
 #[must_use]
-pub fn column_label(column: &ColumnProfile) -> String {
-    let name = match column.name.as_str() {
+pub fn column_label(name: &str, column: &ColumnProfile) -> String {
+    let name = match name {
         "" => "(no name)".to_owned(),
         name => cut_with_marker(name, LONGEST_NAME)
             .replace('\n', "\\n")
@@ -64,7 +65,7 @@ pub fn column_label(column: &ColumnProfile) -> String {
 /// One line a column: `unit_price float 2.50..110.14 mean 57.31 quartiles 30.1/55.9/84.2; 2 empty`.
 fn column_line(column: &ColumnProfile, records: u64, detail: Detail) -> String {
     let is_schema = detail.exposure == Exposure::SchemaOnly;
-    let mut line = column_label(column);
+    let mut line = column_label(&column.name, column);
     if column.type_ == ColumnType::Mixed {
         let kinds: Vec<_> = column
             .kinds
@@ -157,7 +158,8 @@ fn number_words(numbers: &NumberStats, column: &ColumnProfile) -> String {
     };
     let range = format!(" {}{to}{}", numbers.min, numbers.max);
     let is_whole = column.type_ == ColumnType::Int;
-    if is_whole && (column.times.is_some() || (column.is_unique && is_dense(numbers))) {
+    let is_key = column.is_unique && (is_dense(numbers) || names_identifier(&column.name));
+    if is_whole && (column.times.is_some() || is_key) {
         return range;
     }
     let number = |value| format_number(value, numbers.decimals);

@@ -36,8 +36,8 @@ pub(super) fn print_joins(text: &mut String, joins: &[JoinProfile]) {
 
 fn name(side: &JoinSide) -> String {
     let column = cut_with_marker(&side.column, LONGEST_NAME);
-    match side.table {
-        Some(table) => format!("{}[sheet {table}].{column}", side.sample),
+    match &side.sheet {
+        Some(sheet) => format!("{}[{sheet:?}].{column}", side.sample),
         None => format!("{}.{column}", side.sample),
     }
 }

@@ -8,6 +8,7 @@ use crate::data::format::dialect::Dialect;
 use crate::data::format::shape::{LISTED_PLACES, Shape};
 use crate::data::keys::RecordHash;
 use crate::data::profile::{ColumnProfile, Layout, TableProfile};
+use crate::data::remark::Remark;
 use crate::data::rows::{DESCRIBED_COLUMNS, TableBuilder};
 use crate::data::source::{Encoding, Source};
 
@@ -32,7 +33,7 @@ pub(super) fn delimited(
     encoding: Encoding,
     dialect: Dialect,
     options: Options,
-    remarks: &mut Vec<String>,
+    remarks: &mut Vec<Remark>,
 ) -> std::io::Result<Option<TableProfile>> {
     let mut reader = RecordReader::new(source.open_decoded(encoding)?, dialect.delimiter);
     let delimiter = char::from(dialect.delimiter);
@@ -40,10 +41,7 @@ pub(super) fn delimited(
         return Ok(None);
     };
     if first.is_cut || first.width > MOST_FIELDS {
-        remarks.push(format!(
-            "its first record has {} fields: not read as a table",
-            first.width
-        ));
+        remarks.push(format!("its first record has {} fields: not read as a table", first.width).into());
         return Ok(None);
     }
     let width = first.width;
@@ -108,7 +106,7 @@ fn push_record(builder: &mut TableBuilder, record: &Record<'_>, shape: &mut Shap
     builder.end_record_as(record.raw, hash);
 }
 
-fn header_remarks(names: &[String], remarks: &mut Vec<String>) {
+fn header_remarks(names: &[String], remarks: &mut Vec<Remark>) {
     let mut sorted: Vec<_> = names
         .iter()
         .map(String::as_str)
@@ -126,7 +124,8 @@ fn header_remarks(names: &[String], remarks: &mut Vec<String>) {
     twice.retain(|name| described.iter().any(|other| other == name));
     if !twice.is_empty() {
         twice.truncate(LISTED_PLACES);
-        remarks.push(format!("several columns share a name: {}", twice.join(", ")));
+        let text = format!("several columns share a name: {}", twice.join(", "));
+        remarks.push(Remark::naming(text, twice));
     }
     let unnamed = names
         .iter()
@@ -138,11 +137,11 @@ fn header_remarks(names: &[String], remarks: &mut Vec<String>) {
         } else {
             ""
         };
-        remarks.push(format!("columns without a name: {unnamed}{ends}"));
+        remarks.push(format!("columns without a name: {unnamed}{ends}").into());
     }
 }
 
-fn value_remarks(columns: &[ColumnProfile], remarks: &mut Vec<String>) {
+fn value_remarks(columns: &[ColumnProfile], remarks: &mut Vec<Remark>) {
     let padded: Vec<_> = columns
         .iter()
         .filter(|column| column.padded > 0)
@@ -150,9 +149,7 @@ fn value_remarks(columns: &[ColumnProfile], remarks: &mut Vec<String>) {
         .map(|column| column.name.as_str())
         .collect();
     if !padded.is_empty() {
-        remarks.push(format!(
-            "values with blanks around them in: {}",
-            padded.join(", ")
-        ));
+        let text = format!("values with blanks around them in: {}", padded.join(", "));
+        remarks.push(Remark::naming(text, padded));
     }
 }

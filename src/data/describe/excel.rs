@@ -9,6 +9,7 @@ use crate::data::format::excel::{
 };
 use crate::data::format::shape::{LISTED_PLACES, Places};
 use crate::data::profile::{Content, Layout, TableProfile};
+use crate::data::remark::Remark;
 use crate::data::rows::{Built, DESCRIBED_COLUMNS, TableBuilder};
 use crate::data::source::Source;
 
@@ -23,7 +24,7 @@ pub(super) fn excel(
     source: &Source,
     file_name: &str,
     options: Options,
-    remarks: &mut Vec<String>,
+    remarks: &mut Vec<Remark>,
 ) -> Result<Content, DataError> {
     let mut workbook = match Workbook::open(source).map_err(DataError::read(file_name))? {
         Ok(workbook) => workbook,
@@ -35,7 +36,7 @@ pub(super) fn excel(
             });
         }
         Err(WorkbookError::Unreadable(reason)) => {
-            remarks.push(format!("not readable as a workbook: {reason}"));
+            remarks.push(format!("not readable as a workbook: {reason}").into());
             return Ok(Content::Opaque("Excel".to_owned()));
         }
     };
@@ -46,14 +47,14 @@ pub(super) fn excel(
         Package::Ods => Some(("an OpenDocument workbook (.ods)", "odfpy")),
     };
     remarks.extend(
-        engine.map(|(kind, package)| format!("{kind}, for which pandas needs the package {package}")),
+        engine.map(|(kind, package)| format!("{kind}, for which pandas needs the package {package}").into()),
     );
     let sheets = workbook.sheets().to_vec();
     let mut tables = Vec::new();
     for sheet in &sheets {
         let name = format!("sheet {:?}", sheet.name);
         if !sheet.has_cells {
-            remarks.push(format!("{name} is no sheet of cells"));
+            remarks.push(format!("{name} is no sheet of cells").into());
             continue;
         }
         if tables.len() == DESCRIBED_SHEETS {
@@ -63,44 +64,57 @@ pub(super) fn excel(
         let read = workbook.each_row(&sheet.name, |row| reader.row(row));
         let table = reader.finish();
         if sheet.is_hidden {
-            remarks.push(format!("{name} is hidden"));
+            remarks.push(format!("{name} is hidden").into());
         }
         let mut doubts = Vec::new();
         match read {
             Ok(notes) => note_remarks(notes, &mut doubts),
-            Err(reason) => doubts.push(format!(
-                "is not readable beyond row {} ({reason}); only what stands before is described",
-                table.last_row
-            )),
+            Err(reason) => doubts.push(
+                format!(
+                    "is not readable beyond row {} ({reason}); only what stands before is described",
+                    table.last_row
+                )
+                .into(),
+            ),
         }
         match table.finish(&sheet.name, options, &mut doubts) {
             Some(table) => tables.push(table),
-            None if doubts.is_empty() => doubts.push("is empty".to_owned()),
+            None if doubts.is_empty() => doubts.push("is empty".into()),
             None => {}
         }
-        remarks.extend(doubts.into_iter().map(|doubt| format!("{name} {doubt}")));
+        remarks.extend(
+            doubts
+                .into_iter()
+                .map(|doubt| doubt.reworded(|text| format!("{name} {text}"))),
+        );
     }
     let cells = sheets.iter().filter(|sheet| sheet.has_cells).count();
     if cells > DESCRIBED_SHEETS && tables.len() == DESCRIBED_SHEETS {
-        remarks.push(format!(
-            "of its {cells} sheets the first {DESCRIBED_SHEETS} with values are described"
-        ));
+        remarks.push(
+            format!("of its {cells} sheets the first {DESCRIBED_SHEETS} with values are described").into(),
+        );
     }
     Ok(Content::Sheets(tables))
 }
 
-fn note_remarks(notes: SheetNotes, remarks: &mut Vec<String>) {
+fn note_remarks(notes: SheetNotes, remarks: &mut Vec<Remark>) {
     if notes.uncomputed > 0 {
-        remarks.push(format!(
-            "has formulas without a computed value, which read as empty: {}",
-            notes.uncomputed
-        ));
+        remarks.push(
+            format!(
+                "has formulas without a computed value, which read as empty: {}",
+                notes.uncomputed
+            )
+            .into(),
+        );
     }
     if notes.merged > 0 {
-        remarks.push(format!(
-            "has regions of merged cells, of which only the first cell has a value: {}",
-            notes.merged
-        ));
+        remarks.push(
+            format!(
+                "has regions of merged cells, of which only the first cell has a value: {}",
+                notes.merged
+            )
+            .into(),
+        );
     }
 }
 
@@ -115,6 +129,8 @@ struct SheetTable {
     outside: Places,
     blank_rows: u64,
     last_row: u64,
+    /// First and last row of the notes below.
+    notes: Option<(u64, u64)>,
     line: String,
 }
 
@@ -130,14 +146,15 @@ impl SheetTable {
             outside: Places::default(),
             blank_rows: 0,
             last_row: 0,
+            notes: None,
             line: String::new(),
         }
     }
 
     /// What is odd about where its cells stand.
-    fn layout_doubts(&self, header: &Header, doubts: &mut Vec<String>) {
+    fn layout_doubts(&self, header: &Header, doubts: &mut Vec<Remark>) {
         if header.titles > 0 {
-            doubts.push(format!("has rows with values above its table: {}", header.titles));
+            doubts.push(format!("has rows with values above its table: {}", header.titles).into());
         }
         match header.row {
             Some(row) => {
@@ -145,19 +162,27 @@ impl SheetTable {
                     doubts.push(format!(
                         "has header cells (row {row}) that are no text, which pandas keeps as numbers or dates: {}",
                         header.typed_names
-                    ));
+                    ).into());
                 }
             }
             None => doubts.push(
                 "has no header: its first row holds no text; columns are named column_1, column_2 and so on"
-                    .to_owned(),
+                    .into(),
             ),
         }
         if self.blank_rows > 0 {
+            doubts.push(
+                format!(
+                    "has empty rows between its records, which pandas reads as records: {}",
+                    self.blank_rows
+                )
+                .into(),
+            );
+        }
+        if let Some((first, last)) = self.notes {
             doubts.push(format!(
-                "has empty rows between its records, which pandas reads as records: {}",
-                self.blank_rows
-            ));
+                "has text below its table, which pandas reads as records and which is not described: rows {first} to {last}"
+            ).into());
         }
         if !self.errors.is_empty() {
             let kinds: Vec<_> = self
@@ -165,26 +190,29 @@ impl SheetTable {
                 .iter()
                 .map(|(error, count)| format!("{error} {count}"))
                 .collect();
-            doubts.push(format!(
-                "has formula errors, which count as missing: {} ({})",
-                kinds.join(", "),
-                self.error_rows.list_rows()
-            ));
+            doubts.push(
+                format!(
+                    "has formula errors, which count as missing: {} ({})",
+                    kinds.join(", "),
+                    self.error_rows.list_rows()
+                )
+                .into(),
+            );
         }
         if self.outside.count > 0 {
             doubts.push(format!(
                 "has rows with cells beside the columns of its first rows: {} ({}); those cells are not in the statistics",
                 self.outside.count,
                 self.outside.list_rows()
-            ));
+            ).into());
         }
         if self.builder.records() == 0 {
-            doubts.push("has a header and no records".to_owned());
+            doubts.push("has a header and no records".into());
         }
     }
 
     /// The profile of the sheet; `None` where it has no value at all. Doubts read on from the name of the sheet.
-    fn finish(self, name: &str, options: Options, doubts: &mut Vec<String>) -> Option<TableProfile> {
+    fn finish(self, name: &str, options: Options, doubts: &mut Vec<Remark>) -> Option<TableProfile> {
         let header = self.header.clone()?;
         let records = self.builder.records();
         self.layout_doubts(&header, doubts);
@@ -196,7 +224,11 @@ impl SheetTable {
             duplicate_records,
             remarks,
         } = built;
-        doubts.extend(remarks.into_iter().map(|remark| format!("({remark})")));
+        doubts.extend(
+            remarks
+                .into_iter()
+                .map(|remark| remark.reworded(|text| format!("({text})"))),
+        );
         let numeric: Vec<_> = columns
             .iter()
             .zip(&self.numeric_texts)
@@ -205,10 +237,11 @@ impl SheetTable {
             .map(|(column, _)| column.name.as_str())
             .collect();
         if !numeric.is_empty() {
-            doubts.push(format!(
+            let text = format!(
                 "has numbers stored as text, which pandas turns into numbers where a whole column is like that, in: {}",
                 numeric.join(", ")
-            ));
+            );
+            doubts.push(Remark::naming(text, numeric));
         }
         Some(TableProfile {
             layout: Layout::Sheet {
@@ -220,6 +253,7 @@ impl SheetTable {
                     .row
                     .map(|_| line::header(header.names.iter().map(String::as_str).take(DESCRIBED_COLUMNS))),
                 blank_rows: self.blank_rows,
+                note_rows: self.notes.map_or(0, |(_, last)| last - self.last_row),
             },
             records,
             longer_records: 0,
@@ -282,6 +316,12 @@ impl Visit for SheetTable {
             self.error_rows.push(row.number);
         }
         self.builder.end_record(&self.line);
+    }
+
+    fn notes(&mut self, rows: &[SheetRow]) {
+        if let [first, .., last] | [first @ last] = rows {
+            self.notes = Some((first.number, last.number));
+        }
     }
 }
 

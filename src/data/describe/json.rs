@@ -8,6 +8,7 @@ use crate::data::format::json::keys::{Census, DataKeys, FEW_PATHS};
 use crate::data::format::json::{self, JsonRecord, JsonTable};
 use crate::data::format::shape::Places;
 use crate::data::profile::{Content, Layout, TableProfile};
+use crate::data::remark::Remark;
 use crate::data::source::{Encoding, Source};
 
 use super::Options;
@@ -101,44 +102,52 @@ impl Json<'_> {
         }
     }
 
-    fn remarks(&self, found: &Found, keys: &DataKeys, remarks: &mut Vec<String>) {
+    fn remarks(&self, found: &Found, keys: &DataKeys, remarks: &mut Vec<Remark>) {
         let Found { table, faults, .. } = found;
         if let Some(error) = &found.syntax {
-            remarks.push(format!(
-                "not valid JSON ({error}); only what stands before is described"
-            ));
+            remarks.push(format!("not valid JSON ({error}); only what stands before is described").into());
         }
         if faults.count > 0 {
             let (count, fault, places) = (faults.count, &found.fault, self.places(faults));
-            remarks.push(format!(
-                "records that cannot be read: {count} ({fault}): {places}"
-            ));
+            remarks.push(format!("records that cannot be read: {count} ({fault}): {places}").into());
         }
         if found.repeated.count > 0 {
-            remarks.push(format!(
-                "records in which an object has a key more than once: {} ({}); the last value counts",
-                found.repeated.count,
-                self.places(&found.repeated)
-            ));
+            remarks.push(
+                format!(
+                    "records in which an object has a key more than once: {} ({}); the last value counts",
+                    found.repeated.count,
+                    self.places(&found.repeated)
+                )
+                .into(),
+            );
         }
         if table.too_deep > 0 {
-            remarks.push(format!(
-                "records that nest deeper than {} levels: {}; what lies deeper is not described",
-                json::DEEPEST,
-                table.too_deep
-            ));
+            remarks.push(
+                format!(
+                    "records that nest deeper than {} levels: {}; what lies deeper is not described",
+                    json::DEEPEST,
+                    table.too_deep
+                )
+                .into(),
+            );
         }
         if table.dotted > 0 {
-            remarks.push(format!(
-                "records with a key that holds a dot: {}; its path reads like that of a nested value",
-                table.dotted
-            ));
+            remarks.push(
+                format!(
+                    "records with a key that holds a dot: {}; its path reads like that of a nested value",
+                    table.dotted
+                )
+                .into(),
+            );
         }
         if table.beyond_64_bits > 0 {
-            remarks.push(format!(
-                "numbers beyond 64 bits: {}; told to 17 digits",
-                table.beyond_64_bits
-            ));
+            remarks.push(
+                format!(
+                    "numbers beyond 64 bits: {}; told to 17 digits",
+                    table.beyond_64_bits
+                )
+                .into(),
+            );
         }
         remarks.extend(keys.remarks());
     }
@@ -150,7 +159,7 @@ pub(super) fn json_content(
     encoding: Encoding,
     found: &Detection,
     options: Options,
-    remarks: &mut Vec<String>,
+    remarks: &mut Vec<Remark>,
 ) -> io::Result<Content> {
     let layout = match (found.format, found.first_character) {
         (FileFormat::JSONLines, _) => Layout::JsonLines,

@@ -14,6 +14,7 @@ use crate::data::DataError;
 use crate::data::column::cell::Cell;
 use crate::data::format::parquet::{Found, GroupReader, Logical, ParquetFile};
 use crate::data::profile::{Content, Layout, TableProfile};
+use crate::data::remark::Remark;
 use crate::data::rows::{DESCRIBED_COLUMNS, TableBuilder};
 use crate::data::source::Source;
 
@@ -50,12 +51,12 @@ pub(super) fn parquet(
     source: &Source,
     file_name: &str,
     options: Options,
-    remarks: &mut Vec<String>,
+    remarks: &mut Vec<Remark>,
 ) -> Result<Content, DataError> {
     match ParquetFile::open(source).map_err(DataError::read(file_name))? {
         Ok(file) => Ok(Content::Table(table(&file, options, WHOLE, remarks))),
         Err(reason) => {
-            remarks.push(format!("not readable as Parquet: {reason}"));
+            remarks.push(format!("not readable as Parquet: {reason}").into());
             Ok(Content::Opaque("Parquet".to_owned()))
         }
     }
@@ -155,7 +156,7 @@ struct Reading {
     total: u64,
 }
 
-fn table(file: &ParquetFile, options: Options, bounds: Bounds, remarks: &mut Vec<String>) -> TableProfile {
+fn table(file: &ParquetFile, options: Options, bounds: Bounds, remarks: &mut Vec<Remark>) -> TableProfile {
     let leaves = file.leaves();
     let described = leaves.len().min(DESCRIBED_COLUMNS);
     let parts = plan(file, described, bounds);
@@ -198,13 +199,16 @@ fn table(file: &ParquetFile, options: Options, bounds: Bounds, remarks: &mut Vec
         empty_remark(read_records, remarks);
     } else {
         footer::lay_over(file, total, &mut columns);
-        remarks.push(share_remark(file, read_records, total, &reading.parts));
+        remarks.push(share_remark(file, read_records, total, &reading.parts).into());
     }
     if !index.is_empty() {
-        remarks.push(format!(
-            "pandas reads as the index of the data frame and not as a column: {}",
-            index.join(", ")
-        ));
+        remarks.push(
+            format!(
+                "pandas reads as the index of the data frame and not as a column: {}",
+                index.join(", ")
+            )
+            .into(),
+        );
     }
     TableProfile {
         layout: Layout::Parquet {

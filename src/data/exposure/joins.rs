@@ -2,7 +2,7 @@
 
 use crate::api::common::Exposure;
 use crate::data::joins::{JoinProfile, JoinSide};
-use crate::data::profile::SampleProfile;
+use crate::data::profile::{SampleProfile, TableProfile};
 
 use super::FEWEST_ROWS;
 use super::names::Names;
@@ -50,18 +50,19 @@ fn reduced(join: JoinProfile, profiles: &[SampleProfile]) -> Option<JoinProfile>
 fn reduced_side(side: JoinSide, profiles: &[SampleProfile]) -> Option<JoinSide> {
     let JoinSide {
         sample,
-        table,
+        sheet,
         column,
         distinct,
         found,
         is_unique,
     } = side;
     let profile = profiles.iter().find(|profile| profile.name == sample)?;
-    let of = profile.tables().nth(table.map_or(0, |number| number - 1))?;
+    let is_meant = |table: &&TableProfile| sheet.is_none() || table.sheet() == sheet.as_deref();
+    let of = profile.tables().find(is_meant)?;
     let column = Names::of(of).shown_of(&of.columns, &column)?;
     (found >= FEWEST_ROWS).then_some(JoinSide {
         sample,
-        table,
+        sheet,
         column,
         distinct,
         found,

@@ -11,8 +11,6 @@ use super::FEWEST_ROWS;
 
 /// Values of a column from which what they have in common says that its name is none of them.
 const TELLING_VALUES: u64 = 3;
-/// Characters of a hidden name by which remarks on it are found.
-const TELLING_CHARACTERS: usize = 16;
 
 /// The names of a table that may be told.
 pub(super) enum Names {
@@ -93,6 +91,15 @@ impl Names {
             Self::All => true,
             Self::Numbered => false,
             Self::Paths { paths, .. } => paths.contains(path),
+        }
+    }
+
+    /// Whether a remark may name a column of this table, or a path in it.
+    pub(super) fn may_name(&self, columns: &[ColumnProfile], name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Numbered => columns.iter().all(|column| column.name != name),
+            Self::Paths { paths, .. } => paths.contains(name),
         }
     }
 
@@ -179,36 +186,4 @@ fn is_rare(column: &ColumnProfile, records: u64) -> bool {
     column
         .present
         .is_some_and(|present| present < FEWEST_ROWS && present * 2 < records)
-}
-
-/// Names of a table that are not told.
-pub(super) fn hidden_names(table: &TableProfile, names: &Names) -> Vec<String> {
-    table
-        .columns
-        .iter()
-        .enumerate()
-        .filter(|(position, column)| names.shown(*position, &column.name).as_deref() != Some(&column.name))
-        .map(|(_, column)| column.name.clone())
-        .collect()
-}
-
-/// Whether a remark has a name as a word of its own, or the start of a long one, which may be cut there.
-fn names_column(remark: &str, name: &str) -> bool {
-    let start: String = name.chars().take(TELLING_CHARACTERS).collect();
-    let is_long = start.len() < name.len();
-    let is_end = |character: Option<char>| character.is_none_or(|character| !character.is_alphanumeric());
-    remark.match_indices(&start).any(|(at, found)| {
-        let (before, after) = (&remark[..at], &remark[at + found.len()..]);
-        is_end(before.chars().next_back()) && (is_long || is_end(after.chars().next()))
-    })
-}
-
-/// Remarks without those that tell one of these names.
-pub(super) fn without_remarks_on(remarks: Vec<String>, hidden: &[String]) -> Vec<String> {
-    let tells = |remark: &String| {
-        hidden
-            .iter()
-            .any(|name| !name.trim().is_empty() && names_column(remark, name))
-    };
-    remarks.into_iter().filter(|remark| !tells(remark)).collect()
 }

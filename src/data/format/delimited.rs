@@ -40,6 +40,14 @@ impl<'a> Record<'a> {
     }
 }
 
+/// How much of the buffers the record takes that was read last.
+struct Extent {
+    text_length: usize,
+    fields: usize,
+    width: usize,
+    is_cut: bool,
+}
+
 /// Reads records of UTF-8 text.
 pub struct RecordReader<R> {
     input: R,
@@ -70,8 +78,20 @@ impl<R: BufRead> RecordReader<R> {
         self.next_line = 1;
     }
 
-    /// The next record; `None` at the end. Blank lines are skipped.
+    /// The next record; `None` at the end. Lines of nothing but spaces and tabs are skipped, as pandas does.
     pub fn read(&mut self) -> io::Result<Option<Record<'_>>> {
+        loop {
+            let Some(extent) = self.advance()? else {
+                return Ok(None);
+            };
+            if extent.width > 1 || extent.is_cut || !self.raw.iter().all(u8::is_ascii_whitespace) {
+                return Ok(Some(self.record(&extent)));
+            }
+            self.next_line = self.core.line();
+        }
+    }
+
+    fn advance(&mut self) -> io::Result<Option<Extent>> {
         self.raw.clear();
         let (mut text_length, mut fields, mut width) = (0, 0, 0);
         let (mut is_cut, mut text_is_full, mut ends_are_full) = (false, false, false);
@@ -115,10 +135,15 @@ impl<R: BufRead> RecordReader<R> {
             fields = self.ends.len() / 2;
         }
         is_cut |= text_is_full || ends_are_full;
-        Ok(Some(self.record(text_length, fields, width, is_cut)))
+        Ok(Some(Extent {
+            text_length,
+            fields,
+            width,
+            is_cut,
+        }))
     }
 
-    fn record(&mut self, text_length: usize, fields: usize, width: usize, is_cut: bool) -> Record<'_> {
+    fn record(&mut self, extent: &Extent) -> Record<'_> {
         // The parser leaves the line break of one record to the next: `\r\n` ends with `\r`.
         let skipped = self
             .raw
@@ -133,12 +158,12 @@ impl<R: BufRead> RecordReader<R> {
             .rposition(|byte| !matches!(byte, b'\r' | b'\n'))
             .map_or(skipped, |last| last + 1);
         Record {
-            text: valid_prefix(&self.text[..text_length]),
-            ends: &self.ends[..fields],
+            text: valid_prefix(&self.text[..extent.text_length]),
+            ends: &self.ends[..extent.fields],
             raw: valid_prefix(&self.raw[skipped..end.max(skipped)]),
             line,
-            width,
-            is_cut,
+            width: extent.width,
+            is_cut: extent.is_cut,
         }
     }
 }
@@ -190,6 +215,19 @@ mod tests {
         let found = records("a,b\r\n1,2\r\n\r\n3,4");
         let lines: Vec<_> = found.iter().map(|(line, raw, _)| (*line, raw.as_str())).collect();
         assert_eq!(lines, [(1, "a,b"), (2, "1,2"), (4, "3,4")]);
+    }
+
+    #[test]
+    fn lines_of_blanks_are_no_records_and_are_counted_as_lines() {
+        let found = records("  \na,b\n \t \r\n1,2\n\"  \"\n   ");
+        let lines: Vec<_> = found.iter().map(|(line, raw, _)| (*line, raw.as_str())).collect();
+        assert_eq!(lines, [(2, "a,b"), (4, "1,2"), (5, "\"  \"")]);
+        let mut tabs = RecordReader::new("a\tb\n \n\t\n".as_bytes(), b'\t');
+        let mut widths = Vec::new();
+        while let Some(record) = tabs.read().unwrap() {
+            widths.push((record.line, record.width));
+        }
+        assert_eq!(widths, [(1, 2), (3, 2)]);
     }
 
     #[test]

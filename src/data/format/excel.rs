@@ -237,6 +237,3 @@ impl<'t, F: FnMut(&SheetRow)> Rows<'t, F> {
         self.row.cells.clear();
     }
 }
-
-#[cfg(test)]
-mod tests;

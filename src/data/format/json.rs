@@ -16,6 +16,7 @@ use crate::data::column::cell::{Cell, Kind};
 use crate::data::column::{hash, mix};
 use crate::data::format::shape::LISTED_PLACES;
 use crate::data::keys::RecordHash;
+use crate::data::remark::Remark;
 use crate::data::rows::{Built, DESCRIBED_COLUMNS, TableBuilder};
 
 use keys::{ANY_KEY, DataKeys};
@@ -354,8 +355,9 @@ impl JsonTable {
             .collect();
         if !quoted.is_empty() {
             let more = if quoted.len() > LISTED_PLACES { ", ..." } else { "" };
-            let names = quoted[..quoted.len().min(LISTED_PLACES)].join(", ");
-            let remark = format!("numbers written as strings in: {names}{more}");
+            let shown = &quoted[..quoted.len().min(LISTED_PLACES)];
+            let text = format!("numbers written as strings in: {}{more}", shown.join(", "));
+            let remark = Remark::naming(text, shown.iter().copied());
             built.remarks.push(remark);
         }
         built
@@ -391,55 +393,4 @@ pub fn compact(raw: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_are_found_by_path() {
-        let value = serde_json::json!({"user": {"city": "Köln"}, "items": [{"price": 1}, {"price": 2.5}], "tags": []});
-        let mut found = Vec::new();
-        each_value(&value, &DataKeys::default(), &mut |path, value| {
-            found.push(format!("{path}={value}"));
-        });
-        assert_eq!(
-            found,
-            ["user.city=\"Köln\"", "items[].price=1", "items[].price=2.5"]
-        );
-    }
-
-    #[test]
-    fn nesting_beyond_the_bound_is_told() {
-        let deep = (0..70).fold(serde_json::json!(1), |inner, _| serde_json::json!([inner]));
-        assert!(each_value(&deep, &DataKeys::default(), &mut |_, _| ()).is_deeper);
-    }
-
-    #[test]
-    fn compacting_keeps_blanks_and_quotes_in_strings() {
-        assert_eq!(
-            compact("{ \"a b\" : \"x \\\" y\" ,\n \"c\": 2.50 }"),
-            "{\"a b\":\"x \\\" y\",\"c\":2.50}"
-        );
-    }
-
-    #[test]
-    fn records_before_a_fault_are_read() {
-        let mut places = Vec::new();
-        let fault = each_element("[1, 2, oops]".as_bytes(), true, |record| {
-            places.push(record.place);
-        })
-        .unwrap();
-        assert_eq!(places, [1, 2]);
-        assert!(fault.unwrap().contains("line 1"));
-    }
-
-    #[test]
-    fn a_line_that_is_no_json_keeps_its_number() {
-        let mut bad = Vec::new();
-        let text = "{\"a\":1}\n\noops\n{\"a\":2}";
-        each_line(text.as_bytes(), |record| {
-            bad.extend(record.value.is_err().then_some(record.place));
-        })
-        .unwrap();
-        assert_eq!(bad, [3]);
-    }
-}
+mod tests;

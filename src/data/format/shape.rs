@@ -1,6 +1,7 @@
 //! How the records of a file stray from its first: where, how often, in words.
 
 use crate::data::format::delimited::{LONGEST_RECORD, Record};
+use crate::data::remark::Remark;
 
 /// Places listed in a remark.
 pub const LISTED_PLACES: usize = 5;
@@ -91,7 +92,7 @@ impl Shape {
     }
 
     /// Adds a remark for each oddity.
-    pub fn remarks(&self, records: u64, remarks: &mut Vec<String>) {
+    pub fn remarks(&self, records: u64, remarks: &mut Vec<Remark>) {
         if self.ended_by_delimiter > 0 && self.ended_by_delimiter == records {
             remarks.push("every record ends with a delimiter that the header does not have".into());
         } else if self.longer.count > 0 {
@@ -99,26 +100,27 @@ impl Shape {
             remarks.push(format!(
                 "{count} of {records} rows have more fields than the first record's {}: {lines}; the excess is not in the statistics",
                 self.width
-            ));
+            ).into());
         }
         if self.shorter.count > 0 {
             let (count, lines) = (self.shorter.count, self.shorter.list());
             remarks.push(format!(
                 "{count} of {records} rows have fewer fields than the first record's {}: {lines}; what lacks counts as empty",
                 self.width
-            ));
+            ).into());
         }
         if self.cut.count > 0 {
-            remarks.push(format!(
-                "records longer than {} MiB are read in part: {}",
-                LONGEST_RECORD / 1024 / 1024,
-                self.cut.list()
-            ));
+            remarks.push(
+                format!(
+                    "records longer than {} MiB are read in part: {}",
+                    LONGEST_RECORD / 1024 / 1024,
+                    self.cut.list()
+                )
+                .into(),
+            );
         }
         if let Some(line) = self.open_quote {
-            remarks.push(format!(
-                "a quote in the record that starts on line {line} is never closed"
-            ));
+            remarks.push(format!("a quote in the record that starts on line {line} is never closed").into());
         }
     }
 }

@@ -1,9 +1,14 @@
 //! A line as parts, its variable ones masked: `api[400] took 3ms` becomes `api[<int>] took <int>ms`.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+mod kind;
+
+use std::net::Ipv6Addr;
 use std::ops::Range;
 
 use super::stamp::{self, Stamp};
+
+pub use kind::Kind;
+use kind::{is_email, is_request, number, special};
 
 /// Parts of a line that are looked at; what follows is one part more.
 pub const MOST_PARTS: usize = 64;
@@ -13,58 +18,6 @@ const LONGEST_FIXED: usize = 48;
 const LONGEST_FIXED_QUOTED: usize = 32;
 /// Parts among which the level of a line is looked for.
 const LEVEL_PARTS: usize = 16;
-
-/// Kinds of variable parts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// A timestamp.
-    Time,
-    /// A whole number.
-    Int,
-    /// A number with decimals.
-    Float,
-    /// Hexadecimal digits.
-    Hex,
-    /// A UUID.
-    Uuid,
-    /// An address of IPv4 or IPv6.
-    Ip,
-    /// An e-mail address.
-    Email,
-    /// A URL.
-    Url,
-    /// An absolute path.
-    Path,
-    /// A quoted text.
-    Text,
-    /// The request line of HTTP.
-    Request,
-    /// Letters and digits mixed.
-    Id,
-    /// What follows the last part that is looked at.
-    Rest,
-}
-
-impl Kind {
-    /// How it is shown in a pattern.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Time => "<time>",
-            Self::Int => "<int>",
-            Self::Float => "<float>",
-            Self::Hex => "<hex>",
-            Self::Uuid => "<uuid>",
-            Self::Ip => "<ip>",
-            Self::Email => "<email>",
-            Self::Url => "<url>",
-            Self::Path => "<path>",
-            Self::Text => "<text>",
-            Self::Request => "<method> <path> <protocol>",
-            Self::Id => "<id>",
-            Self::Rest => "<rest>",
-        }
-    }
-}
 
 /// One part of a masked line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -375,56 +328,6 @@ const fn is_word(byte: u8) -> bool {
         )
 }
 
-/// The kind of number that a text without sign is or starts with, and the unit after it.
-fn number(text: &str) -> Option<(Kind, &str)> {
-    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
-    let whole = digits(text);
-    if whole == 0 {
-        return None;
-    }
-    let decimals = text[whole..].strip_prefix('.').map_or(0, digits);
-    let (kind, end) = if decimals > 0 {
-        (Kind::Float, whole + 1 + decimals)
-    } else {
-        (Kind::Int, whole)
-    };
-    let unit = &text[end..];
-    let is_unit = unit.len() <= 5
-        && unit
-            .chars()
-            .all(|character| character.is_alphabetic() || character == '%');
-    (is_unit && !(unit.len() == 1 && unit.starts_with('x'))).then_some((kind, unit))
-}
-
-/// The kind of a word with digits that is written in a way of its own.
-fn special(text: &str) -> Option<Kind> {
-    let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if text.parse::<Ipv4Addr>().is_ok() {
-        return Some(Kind::Ip);
-    }
-    if is_email(text) {
-        return Some(Kind::Email);
-    }
-    if text
-        .strip_prefix("0x")
-        .is_some_and(|digits| !digits.is_empty() && is_hex(digits))
-    {
-        return Some(Kind::Hex);
-    }
-    let bytes = text.as_bytes();
-    if bytes.len() == 36 && [8, 13, 18, 23].iter().all(|place| bytes[*place] == b'-') {
-        let is_uuid = text.split('-').all(is_hex);
-        return is_uuid.then_some(Kind::Uuid);
-    }
-    (bytes.len() >= 8 && is_hex(text)).then_some(Kind::Hex)
-}
-
-fn is_email(text: &str) -> bool {
-    text.split_once('@').is_some_and(|(name, host)| {
-        !name.is_empty() && !host.contains(['@', '/']) && host.trim_matches('.').contains('.')
-    })
-}
-
 /// Whether letters and digits alternate more than once.
 fn is_jumbled(segment: &str) -> bool {
     let bytes = segment.as_bytes();
@@ -432,16 +335,6 @@ fn is_jumbled(segment: &str) -> bool {
         .windows(2)
         .filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit());
     changes.count() > 1
-}
-
-fn is_request(text: &str) -> bool {
-    let mut words = text.split(' ');
-    let method = words.next().unwrap_or_default();
-    (3..=7).contains(&method.len())
-        && method.bytes().all(|byte| byte.is_ascii_uppercase())
-        && words.next().is_some_and(|target| !target.is_empty())
-        && words.next().is_some_and(|protocol| protocol.starts_with("HTTP/"))
-        && words.next().is_none()
 }
 
 fn is_level(text: &str) -> bool {
@@ -453,94 +346,4 @@ fn is_level(text: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::*;
-
-    fn masked(line: &str) -> Masked {
-        let mut masked = Masked::default();
-        masked.mask(line);
-        masked
-    }
-
-    #[rstest]
-    #[case(
-        "2026-01-01T00:00:00Z INFO api[400] GET /v1/items/0 200 3ms",
-        "<time> INFO api[<int>] GET <path> <int> <int>ms"
-    )]
-    #[case(
-        "10.0.0.1 - - [10/Oct/2000:13:55:36 -0700] \"GET /a?b=1 HTTP/1.0\" 200 2326 \"-\" \"Mozilla/5.0 (X11)\"",
-        "<ip> - - [<time>] \"<method> <path> <protocol>\" <int> <int> \"-\" \"<text>\""
-    )]
-    #[case("from ::1 and fe80::1 to 10.1.2.3:8080", "from <ip> and <ip> to <ip>:<int>")]
-    #[case("user a.b+c@example.com at https://x.org/a?b=c.", "user <email> at <url>")]
-    #[case(
-        "id=550e8400-e29b-41d4-a716-446655440000 at 0x7ffe and deadbeef01",
-        "id=<uuid> at <hex> and <hex>"
-    )]
-    #[case(
-        "took 1.5s, 50% of -3 tries. Done...",
-        "took <float>s, <int>% of <int> tries. Done..."
-    )]
-    #[case(
-        "pod api-7f9c8d6b5-x2k4z of blk_-1608999687919862906",
-        "pod api-<id>-<id> of blk_-<int>"
-    )]
-    #[case("\tat Foo.bar(Foo.java:42)", "\\tat Foo.bar(Foo.java:<int>)")]
-    #[case(
-        "level=info msg=\"user logged in\" n=3 to=\"x 9\"",
-        "level=info msg=\"user logged in\" n=<int> to=\"<text>\""
-    )]
-    #[case("it's Bob's 'turn'", "it's Bob's 'turn'")]
-    #[case("C:\\Temp\\a.txt:3 and / and a/b", "<path>:<int> and <path> and a/b")]
-    #[case(
-        "E0102 15:04:05.678901   12 x.go:7] boom",
-        "E<int> <time> <int> x.go:<int>] boom"
-    )]
-    #[case("Face::Add and ::", "Face::Add and ::")]
-    #[case("naïve café 3 €", "naïve café <int> €")]
-    fn variable_parts_are_masked(#[case] line: &str, #[case] pattern: &str) {
-        assert_eq!(masked(line).text, pattern);
-    }
-
-    #[rstest]
-    #[case("2026-01-01 INFO x", Some("INFO"))]
-    #[case("[error] x", Some("error"))]
-    #[case("time=1 level=warn msg=x", Some("warn"))]
-    #[case("error: it broke", Some("error"))]
-    #[case("no error was found", None)]
-    #[case("E0102 15:04:05.678901 12 x.go:7] boom", Some("E"))]
-    fn a_level_is_shouted_or_set_off(#[case] line: &str, #[case] level: Option<&str>) {
-        let masked = masked(line);
-        assert_eq!(masked.level.map(|range| &masked.text[range]), level);
-    }
-
-    #[test]
-    fn a_line_of_many_parts_ends_with_the_rest() {
-        let masked = masked(&"a ".repeat(1_000));
-        assert_eq!(masked.parts.len(), MOST_PARTS + 1);
-        assert!(masked.text.ends_with("<rest>"));
-    }
-
-    #[test]
-    fn any_text_can_be_masked() {
-        for line in [
-            "\"",
-            "'",
-            "\"\\",
-            "é\"é\\é\"",
-            ":",
-            "::",
-            "/",
-            "C:\\",
-            "0x",
-            "+",
-            "1x",
-            "\u{0}\u{1b}[31m",
-            "I0102 ",
-        ] {
-            masked(line);
-        }
-    }
-}
+mod tests;

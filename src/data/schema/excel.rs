@@ -11,10 +11,10 @@ pub(super) struct Place<'t> {
     pub header_row: Option<u64>,
     pub first_row: u64,
     pub first_column: u64,
-    pub blank_rows: u64,
+    pub note_rows: u64,
 }
 
-/// The columns of the data frame. pandas reads empty rows as records, and turns texts that are numbers into numbers.
+/// The columns of the data frame. pandas turns texts that are numbers into numbers.
 pub(super) fn columns(table: &TableProfile, place: &Place<'_>) -> Vec<SchemaColumn> {
     let names = pandas_names(&table.columns, place.first_column);
     table
@@ -40,13 +40,14 @@ pub(super) fn columns(table: &TableProfile, place: &Place<'_>) -> Vec<SchemaColu
                 name,
                 type_: column.type_,
                 dtype: dtype.map(str::to_owned),
-                nullable: place.blank_rows > 0 || column.null_count() > 0,
+                nullable: column.null_count() > 0,
             }
         })
         .collect()
 }
 
-/// Reads the sheet; names become texts where pandas keeps them as numbers.
+/// Reads the sheet without its empty rows, which pandas reads as records; names become texts where pandas keeps them as
+/// numbers.
 pub(super) fn reader(columns: &[SchemaColumn], place: &Place<'_>) -> String {
     let sheet = literal(place.sheet);
     let texts: Vec<_> = columns
@@ -69,7 +70,14 @@ pub(super) fn reader(columns: &[SchemaColumn], place: &Place<'_>) -> String {
             String::new(),
         ),
     };
-    format!("return pandas.read_excel(path, sheet_name={sheet}, {header}{dtype}).rename(columns={rename})")
+    let footer = match place.note_rows {
+        0 => String::new(),
+        rows => format!(", skipfooter={rows}"),
+    };
+    format!(
+        "frame = pandas.read_excel(path, sheet_name={sheet}, {header}{footer}{dtype})\n    \
+         return frame.dropna(how=\"all\").rename(columns={rename})"
+    )
 }
 
 /// A name that Python takes: of the sample, and of the sheet where there are several.

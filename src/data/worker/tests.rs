@@ -149,6 +149,22 @@ async fn a_child_that_takes_too_long_is_killed_and_its_file_named() {
 }
 
 #[tokio::test]
+async fn what_a_child_answered_before_it_ended_is_known() {
+    let script = r#"read -r limits; read -r request; printf '{"Ok":{"joins":[]}}\n{"Ok":'; kill -XCPU $$"#;
+    let requests = [Request::Join, describe(b"", "spin.csv")];
+    let answered = shell(script, PathBuf::from("x"))
+        .answered(&requests)
+        .await
+        .unwrap();
+    assert!(matches!(answered.replies.as_slice(), [Ok(Response::Joins(_))]));
+    let fault = answered.fault.unwrap().to_string();
+    assert!(
+        fault.starts_with("reading spin.csv met the limit of 60 s"),
+        "{fault}"
+    );
+}
+
+#[tokio::test]
 async fn a_child_that_spins_meets_the_limit_of_cpu_time() {
     let error = shell("kill -XCPU $$", PathBuf::from("x"))
         .run(&[describe(b"", "spin.csv")])

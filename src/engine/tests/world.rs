@@ -264,6 +264,7 @@ impl DataReader for FixedData {
                 ..Context::default()
             },
             profiles: b"[]".to_vec(),
+            joins: Vec::new(),
             samples: Vec::<SampleStatus>::new(),
         })
     }

@@ -33,7 +33,6 @@ def main(user: int | None = None) -> None:
 
 def main_in_pod() -> None:
     """Run the job that is mounted; the report goes to the log, a signed message ends the container."""
-    import channel
     from probe import Probe
 
     started = _start()
@@ -46,6 +45,9 @@ def main_in_pod() -> None:
 
     def wait_until_closed() -> None:
         nonlocal probe
+        # Loaded while the first session starts.
+        import channel
+
         if probe is not None and not probe.is_closed():
             channel.send_not_isolated(address, nonce, _write_all)
             # As PID 1: whatever has been started is gone with it.
@@ -53,6 +55,8 @@ def main_in_pod() -> None:
         probe = None
 
     report = _run(job, started, wait_until_closed)
+    import channel
+
     channel.send_report(report, nonce, _write_all)
 
 

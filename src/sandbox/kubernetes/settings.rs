@@ -205,6 +205,8 @@ pub struct NetworkSettings {
     pub dns_namespace: String,
     /// Labels of the DNS Pods.
     pub dns_pod_labels: BTreeMap<String, String>,
+    /// Further addresses that names are looked up at. Default: where a cache on the node listens.
+    pub dns_cidrs: Vec<String>,
 }
 
 impl Default for NetworkSettings {
@@ -214,6 +216,7 @@ impl Default for NetworkSettings {
             allowed_private_cidrs: Vec::new(),
             dns_namespace: "kube-system".to_owned(),
             dns_pod_labels: BTreeMap::from([("k8s-app".to_owned(), "kube-dns".to_owned())]),
+            dns_cidrs: vec!["169.254.20.10/32".to_owned()],
         }
     }
 }

@@ -80,6 +80,136 @@ fn sheets_are_tables_with_their_oddities_said() {
     insta::assert_snapshot!(context(profile));
 }
 
+/// A workbook of one sheet with these rows; an empty text is an empty cell, and what reads as a number is one.
+fn workbook(rows: &[&[&str]]) -> Vec<u8> {
+    let mut book = Writer::new();
+    let sheet = book.add_worksheet().set_name("S").unwrap();
+    for (row, cells) in (0..).zip(rows) {
+        for (column, cell) in (0..).zip(*cells) {
+            match cell.parse::<f64>() {
+                _ if cell.is_empty() => {}
+                Ok(number) => drop(sheet.write(row, column, number).unwrap()),
+                Err(_) => drop(sheet.write(row, column, *cell).unwrap()),
+            }
+        }
+    }
+    book.save_to_buffer().unwrap()
+}
+
+/// Names of the columns, records, and remarks of the sheet.
+fn found(rows: &[&[&str]]) -> (String, u64, String) {
+    let profile = profile(&workbook(rows), "x.xlsx");
+    let table = profile.tables().next().unwrap();
+    let names: Vec<_> = table.columns.iter().map(|column| column.name.as_str()).collect();
+    (
+        names.join(","),
+        table.records,
+        crate::data::remark::joined(&profile.remarks, "; "),
+    )
+}
+
+const BODY: [&[&str]; 4] = [
+    &["Ann", "Bern", "31"],
+    &["Ben", "Basel", "42"],
+    &["Cem", "Genf", "27"],
+    &["Dora", "Chur", "55"],
+];
+
+fn with_body(
+    above: &[&'static [&'static str]],
+    below: &[&'static [&'static str]],
+) -> Vec<&'static [&'static str]> {
+    [above, &BODY, below].concat()
+}
+
+#[test]
+fn titles_of_many_cells_above_the_names_are_no_header() {
+    let titles: [&[&str]; 3] = [&["a", "wide"], &["title"], &["name", "town", "age"]];
+    let (names, records, remarks) = found(&with_body(&titles, &[]));
+    assert_eq!((names.as_str(), records), ("name,town,age", 4));
+    assert_eq!(remarks, "sheet \"S\" has rows with values above its table: 2");
+}
+
+#[test]
+fn a_header_that_lacks_a_name_is_no_title() {
+    const FIRST: [&[&str]; 2] = [&["", "town", "age"], &["name", "town", ""]];
+    for first in FIRST {
+        let (names, records, _) = found(&with_body(&[first], &[]));
+        assert_eq!((names, records), (first.join(","), 4));
+    }
+    // Nothing sets a row of texts among texts apart.
+    let texts: [&[&str]; 4] = [&["", "a", "b"], &["x"], &["p", "q", "r"], &["s", "t", "u"]];
+    assert_eq!(found(&texts).0, ",a,b");
+}
+
+#[test]
+fn words_below_a_table_are_notes_where_no_record_has_words() {
+    let header: [&[&str]; 1] = [&["name", "town", "age"]];
+    let notes: [&[&str]; 2] = [&["Note"], &["", "", "years"]];
+    let (_, records, remarks) = found(&with_body(&header, &notes));
+    assert_eq!(records, 4);
+    assert_eq!(
+        remarks,
+        "sheet \"S\" has text below its table, which pandas reads as records and which is not described: rows 6 to 7"
+    );
+    let (_, records, remarks) = found(&with_body(&header, &[&[], &["Source: register"]]));
+    assert_eq!(records, 4);
+    assert!(remarks.ends_with("rows 7 to 7"), "{remarks}");
+}
+
+#[test]
+fn records_with_few_values_are_no_notes() {
+    let header: [&[&str]; 1] = [&["name", "town", "age"]];
+    let ends: [&[&[&str]]; 5] = [
+        // A record of which all but the name is missing.
+        &[&["Emil"]],
+        &[&["", "", "61"]],
+        &[&["Emil"], &["Fred", "Zug", "12"]],
+        // The same below a gap, where it is no sentence.
+        &[&[], &["Emil"]],
+        // A sum below a gap.
+        &[&[], &["", "", "155"]],
+    ];
+    for below in ends {
+        let added = below.iter().filter(|row| !row.is_empty()).count() as u64;
+        assert_eq!(
+            found(&[&header, &BODY[..], below].concat()).1,
+            4 + added,
+            "{below:?}"
+        );
+    }
+    // Where records are sparse themselves, a sparse one is nothing special.
+    let sparse: [&[&str]; 3] = [&["Eve"], &["Fred", "Zug", "12"], &["", "", "years"]];
+    assert_eq!(found(&[&header, &BODY[..], &sparse].concat()).1, 7);
+}
+
+#[test]
+fn sheets_that_join_are_called_by_their_names() {
+    let mut book = Writer::new();
+    for (name, factor) in [("Customers", 1), ("Orders 2026", 3)] {
+        let sheet = book.add_worksheet().set_name(name).unwrap();
+        sheet.write(0, 0, "customer_id").unwrap();
+        sheet.write(0, 1, name).unwrap();
+        for row in 0..30 * factor {
+            sheet.write(row + 1, 0, format!("c{}", row % 30)).unwrap();
+            sheet.write(row + 1, 1, row % 7).unwrap();
+        }
+    }
+    let bytes = book.save_to_buffer().unwrap();
+    let profile = profile(&bytes, "x.xlsx");
+    let joins = crate::data::joins::joins(std::slice::from_ref(&profile));
+    for exposure in [Exposure::Rows, Exposure::Statistics] {
+        let joins = ExposedJoins::new(joins.clone(), std::slice::from_ref(&profile), exposure);
+        let text = render(&[Exposed::new(profile.clone(), exposure)], &joins, 4_000, 0).text;
+        assert!(
+            text.contains(
+                "Join: sample[\"Orders 2026\"].customer_id (30 of 30 distinct values) -> sample[\"Customers\"].customer_id"
+            ),
+            "{text}"
+        );
+    }
+}
+
 fn archive(parts: &[(&str, &[u8])]) -> Vec<u8> {
     use std::io::Write as _;
     let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
@@ -165,7 +295,7 @@ fn content_decides_what_is_a_workbook() {
         ),
     ];
     for (profile, format, remark) in kinds {
-        let remarks = profile.remarks.join("\n");
+        let remarks = crate::data::remark::joined(&profile.remarks, "\n");
         assert_eq!(super::super::format_name(profile.format), format, "{remarks}");
         assert!(remarks.contains(remark), "{remarks}");
     }

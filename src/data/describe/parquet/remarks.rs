@@ -2,27 +2,22 @@
 
 use crate::data::format::parquet::ParquetFile;
 use crate::data::format::shape::LISTED_PLACES;
+use crate::data::remark::Remark;
 
 use super::{Part, Reading};
 
 /// What was wrong with the records that were read.
-pub(super) fn fault_remarks(file: &ParquetFile, reading: &Reading, remarks: &mut Vec<String>) {
+pub(super) fn fault_remarks(file: &ParquetFile, reading: &Reading, remarks: &mut Vec<Remark>) {
     let leaves = &file.leaves()[reading.columns.clone()];
-    let listed = |positions: &mut dyn Iterator<Item = usize>| {
-        let names: Vec<_> = positions
-            .take(LISTED_PLACES)
-            .map(|position| leaves[position].path.as_str())
-            .collect();
-        names.join(", ")
+    let names = |positions: &mut dyn Iterator<Item = usize>| -> Vec<&str> {
+        let listed = positions.take(LISTED_PLACES);
+        listed.map(|position| leaves[position].path.as_str()).collect()
     };
     for fault in reading.faults.iter().take(LISTED_PLACES) {
-        remarks.push(format!("not readable: {fault}"));
+        remarks.push(format!("not readable: {fault}").into());
     }
     if reading.faults.len() > LISTED_PLACES {
-        remarks.push(format!(
-            "row groups that are not readable: {}",
-            reading.faults.len()
-        ));
+        remarks.push(format!("row groups that are not readable: {}", reading.faults.len()).into());
     }
     let footer_total = u64::try_from(file.metadata().file_metadata().num_rows()).unwrap_or(0);
     if reading.total != footer_total || !reading.miscounted.is_empty() {
@@ -37,10 +32,13 @@ pub(super) fn fault_remarks(file: &ParquetFile, reading: &Reading, remarks: &mut
         } else {
             format!(" (row groups with another count: {})", groups.join(", "))
         };
-        remarks.push(format!(
-            "its footer says {footer_total} rows, but it holds {}{place}",
-            reading.total
-        ));
+        remarks.push(
+            format!(
+                "its footer says {footer_total} rows, but it holds {}{place}",
+                reading.total
+            )
+            .into(),
+        );
     }
     let nonzero = |counts: &[u64]| -> Vec<usize> {
         (0..counts.len())
@@ -49,31 +47,37 @@ pub(super) fn fault_remarks(file: &ParquetFile, reading: &Reading, remarks: &mut
     };
     let short = nonzero(&reading.missing_records);
     if !short.is_empty() {
-        remarks.push(format!(
+        let short = names(&mut short.into_iter());
+        let text = format!(
             "columns with fewer values than the file has rows: {}",
-            listed(&mut short.into_iter())
-        ));
+            short.join(", ")
+        );
+        remarks.push(Remark::naming(text, short));
     }
     let lossy = nonzero(&reading.lossy);
     if !lossy.is_empty() {
-        remarks.push(format!(
+        let lossy = names(&mut lossy.into_iter());
+        let text = format!(
             "{} values are not valid UTF-8, in: {}; read with replacement characters",
             reading.lossy.iter().sum::<u64>(),
-            listed(&mut lossy.into_iter())
-        ));
+            lossy.join(", ")
+        );
+        remarks.push(Remark::naming(text, lossy));
     }
     if !reading.finer.is_empty() {
-        remarks.push(format!(
+        let finer = names(&mut reading.finer.iter().copied());
+        let text = format!(
             "times with nanoseconds, which the statistics cut to microseconds, in: {}",
-            listed(&mut reading.finer.iter().copied())
-        ));
+            finer.join(", ")
+        );
+        remarks.push(Remark::naming(text, finer));
     }
 }
 
 /// Says that there is no record.
-pub(super) fn empty_remark(records: u64, remarks: &mut Vec<String>) {
+pub(super) fn empty_remark(records: u64, remarks: &mut Vec<Remark>) {
     if records == 0 {
-        remarks.push("it has columns and no rows".to_owned());
+        remarks.push("it has columns and no rows".into());
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use crate::data::column::cell::Kind;
 use crate::data::format::parquet::{Found, Leaf, ParquetFile};
 use crate::data::profile::SampleRow;
+use crate::data::remark::Remark;
 use crate::data::rows::shorten;
 
 use super::Part;
@@ -19,7 +20,7 @@ pub(super) fn fill(
     columns: usize,
     parts: &[(u64, Part)],
     rows: &mut [SampleRow],
-    remarks: &mut Vec<String>,
+    remarks: &mut Vec<Remark>,
 ) {
     let leaves = &file.leaves()[..columns];
     let is_flat = leaves.iter().all(|leaf| leaf.is_flat);
@@ -27,7 +28,7 @@ pub(super) fn fill(
     let places: Vec<_> = rows.iter().map(|row| place(parts, row.number - 1)).collect();
     for (column, leaf) in leaves.iter().enumerate() {
         if let Err(reason) = column_texts(file, column, leaf, is_flat, &places, rows) {
-            remarks.push(format!("some rows are shown in part: {reason}"));
+            remarks.push(format!("some rows are shown in part: {reason}").into());
         }
     }
     for (row, (part, offset)) in rows.iter_mut().zip(&places) {

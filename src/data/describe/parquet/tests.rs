@@ -51,7 +51,7 @@ fn profile(bytes: &[u8]) -> SampleProfile {
     describe_source(&Source::bytes(bytes), "sample", "x.parquet", &Options::default()).unwrap()
 }
 
-fn bounded(bytes: &[u8], values: u64) -> (TableProfile, Vec<String>) {
+fn bounded(bytes: &[u8], values: u64) -> (TableProfile, Vec<crate::data::remark::Remark>) {
     let file = ParquetFile::open(&Source::bytes(bytes)).unwrap().unwrap();
     let mut remarks = Vec::new();
     let bounds = Bounds { values, ..WHOLE };
@@ -65,7 +65,7 @@ fn only_table(profile: &SampleProfile) -> &TableProfile {
 #[test]
 fn every_row_group_counts_and_rows_stand_as_csv() {
     let profile = profile(&file(3, 100, Compression::SNAPPY));
-    assert_eq!(profile.remarks, Vec::<String>::new());
+    assert_eq!(profile.remarks, Vec::<crate::data::remark::Remark>::new());
     let table = only_table(&profile);
     assert_eq!((table.records, table.column_count), (300, 2));
     let [id, city] = table.columns.as_slice() else {
@@ -125,7 +125,7 @@ fn columns_that_are_read_one_after_another_say_the_same() {
     assert_eq!(spans(&file, 2, narrow.open_bytes), [0..1, 1..2]);
     let apart = table(&file, Options::default(), narrow, &mut remarks);
     let at_once = table(&file, Options::default(), WHOLE, &mut remarks);
-    assert_eq!(remarks, Vec::<String>::new());
+    assert_eq!(remarks, Vec::<crate::data::remark::Remark>::new());
     assert_eq!(apart.duplicate_records, None);
     for (apart, at_once) in apart.columns.iter().zip(&at_once.columns) {
         assert_eq!(
@@ -151,7 +151,7 @@ fn a_table_without_rows_keeps_its_declared_types() {
     let table = only_table(&profile);
     assert_eq!((table.records, table.columns[0].type_), (0, ColumnType::Empty));
     assert_eq!(table.columns[0].declared.as_deref(), Some("int64"));
-    assert_eq!(profile.remarks, ["it has columns and no rows"]);
+    assert_eq!(profile.remarks, ["it has columns and no rows".into()]);
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_page_that_cannot_be_read_is_a_remark_with_its_row_group() {
     let data = bytes.len() - 8 - usize::try_from(footer).unwrap();
     bytes[data / 2..data].fill(0xff);
     let profile = profile(&bytes);
-    let remarks = profile.remarks.join("\n");
+    let remarks = crate::data::remark::joined(&profile.remarks, "\n");
     assert!(
         remarks.contains("not readable: row group 2 after 0 records: column "),
         "{remarks}"

@@ -1,9 +1,16 @@
-//! The table of a sheet: its header row, found among the first rows, and the records below.
+//! The table of a sheet: its header row, found among the first rows, the records below, and notes at the end.
 
-use super::SheetRow;
+use super::{SheetCell, SheetRow};
+use crate::data::column::cell::{Cell, Kind, has_leading_zero};
 
 /// Rows that are looked at to find the header.
 const HEAD_ROWS: usize = 20;
+/// Rows at the end that are held back until it is known whether they are notes.
+const HELD_ROWS: usize = 20;
+/// Records from which it can be told that a row is none.
+const TELLING_RECORDS: u64 = 3;
+/// Columns of a table of which a note fills too few to be a record.
+const TELLING_COLUMNS: usize = 3;
 
 /// The header of a sheet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,6 +35,8 @@ pub trait Visit {
     fn header(&mut self, header: &Header);
     /// A record.
     fn record(&mut self, row: &SheetRow);
+    /// Rows of text below the table, which are no records; comes after all records.
+    fn notes(&mut self, rows: &[SheetRow]);
 }
 
 /// Turns rows into a header and records.
@@ -35,6 +44,8 @@ pub struct Tabular<V> {
     visitor: V,
     head: Vec<SheetRow>,
     is_started: bool,
+    held: Vec<SheetRow>,
+    body: Body,
 }
 
 impl<V: Visit> Tabular<V> {
@@ -44,13 +55,15 @@ impl<V: Visit> Tabular<V> {
             visitor,
             head: Vec::new(),
             is_started: false,
+            held: Vec::new(),
+            body: Body::new(),
         }
     }
 
     /// Takes in a row.
     pub fn row(&mut self, row: &SheetRow) {
         if self.is_started {
-            self.visitor.record(row);
+            self.record(row);
             return;
         }
         self.head.push(row.clone());
@@ -64,6 +77,11 @@ impl<V: Visit> Tabular<V> {
         if !self.is_started {
             self.start();
         }
+        if self.body.is_followed_by_notes(&self.held) {
+            self.visitor.notes(&self.held);
+        } else {
+            self.release();
+        }
         self.visitor
     }
 
@@ -74,26 +92,171 @@ impl<V: Visit> Tabular<V> {
             return;
         }
         let (header, first_record) = header(&head);
+        self.body.begin(&header);
         self.visitor.header(&header);
         for row in &head[first_record..] {
-            self.visitor.record(row);
+            self.record(row);
+        }
+    }
+
+    fn record(&mut self, row: &SheetRow) {
+        if self.held.len() < HELD_ROWS && self.body.may_be_note(row) {
+            self.held.push(row.clone());
+            return;
+        }
+        self.release();
+        self.body.take(row);
+        self.visitor.record(row);
+    }
+
+    /// What was held back are records after all.
+    fn release(&mut self) {
+        for row in std::mem::take(&mut self.held) {
+            self.body.take(&row);
+            self.visitor.record(&row);
         }
     }
 }
 
-/// The header and the position of the first record. Rows of few cells above wider ones are titles; a row without any text is
-/// no header.
-fn header(head: &[SheetRow]) -> (Header, usize) {
+/// What the records of a table have in common, by which a row is none of them.
+struct Body {
+    first_column: u32,
+    records: u64,
+    last_row: u64,
+    has_gaps: bool,
+    /// Whether a record fills half of the columns or fewer.
+    has_sparse: bool,
+    columns: Vec<Values>,
+}
+
+/// Values of one column.
+#[derive(Clone, Copy, Default)]
+struct Values {
+    texts: u64,
+    others: u64,
+    /// Bytes of the longest.
+    longest: usize,
+}
+
+impl Body {
+    const fn new() -> Self {
+        Self {
+            first_column: 0,
+            records: 0,
+            last_row: 0,
+            has_gaps: false,
+            has_sparse: false,
+            columns: Vec::new(),
+        }
+    }
+
+    fn begin(&mut self, header: &Header) {
+        self.first_column = header.first_column;
+        self.last_row = header.row.unwrap_or(header.first_row.saturating_sub(1));
+        self.columns = vec![Values::default(); header.names.len()];
+    }
+
+    fn is_sparse(&self, row: &SheetRow) -> bool {
+        row.cells.len() * 2 <= self.columns.len()
+    }
+
+    fn take(&mut self, row: &SheetRow) {
+        self.records += 1;
+        self.has_gaps |= row.number > self.last_row + 1;
+        self.last_row = row.number;
+        self.has_sparse |= self.is_sparse(row);
+        if self.has_sparse {
+            return;
+        }
+        for cell in &row.cells {
+            let position = cell.column.checked_sub(self.first_column);
+            if let Some(values) = position.and_then(|position| self.columns.get_mut(position as usize)) {
+                values.texts += u64::from(cell.is_text());
+                values.others += u64::from(!cell.is_text());
+                values.longest = values.longest.max(cell.text.len());
+            }
+        }
+    }
+
+    /// Whether a row is text alone and fills so few columns as no record does.
+    fn may_be_note(&self, row: &SheetRow) -> bool {
+        self.records >= TELLING_RECORDS
+            && self.columns.len() >= TELLING_COLUMNS
+            && !self.has_sparse
+            && self.is_sparse(row)
+            && row.cells.iter().all(is_words)
+    }
+
+    /// Whether rows that may be notes are: text stands where no record has any, or they are sentences longer than any value
+    /// above, below a gap where the records have none.
+    fn is_followed_by_notes(&self, rows: &[SheetRow]) -> bool {
+        let Some(first) = rows.first() else { return false };
+        let values = |cell: &SheetCell| {
+            let position = cell.column.checked_sub(self.first_column);
+            position.and_then(|position| self.columns.get(position as usize))
+        };
+        let is_foreign = |cell: &SheetCell| {
+            values(cell).is_some_and(|values| values.texts == 0 && values.others >= TELLING_RECORDS)
+        };
+        let is_sentence = |cell: &SheetCell| {
+            cell.text.trim().contains(' ')
+                && values(cell).is_some_and(|values| cell.text.len() > values.longest)
+        };
+        let is_apart = !self.has_gaps && first.number > self.last_row + 1;
+        let mut cells = rows.iter().flat_map(|row| &row.cells);
+        cells.clone().any(is_foreign)
+            || (is_apart && rows.iter().all(|row| row.cells.len() == 1) && cells.all(is_sentence))
+    }
+}
+
+fn is_words(cell: &SheetCell) -> bool {
+    cell.is_text() && Cell::of(&cell.text).kind() == Some(Kind::Text) && !has_leading_zero(&cell.text)
+}
+
+/// The row of the header. Rows of few cells above wider ones are titles.
+fn header_position(head: &[SheetRow]) -> usize {
     let widest = head.iter().map(|row| row.cells.len()).max().unwrap_or(0);
-    let position = head
+    let first = head
         .iter()
         .position(|row| row.cells.len() * 2 > widest)
         .unwrap_or(0);
+    below_titles(head, first, widest).unwrap_or(first)
+}
+
+/// The row of names below titles of many cells: the first one that fills the table with different texts, where rows above it
+/// are text and one of them fills half of it or less, and a column below it mostly holds something else than text.
+fn below_titles(head: &[SheetRow], first: usize, widest: usize) -> Option<usize> {
+    let is_full = |row: &SheetRow| {
+        let mut names: Vec<&str> = row.cells.iter().map(|cell| cell.text.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.len() == widest && row.cells.iter().all(is_words)
+    };
+    let position = first + head[first..].iter().position(is_full)?;
+    let (above, below) = (&head[first..position], &head[position + 1..]);
+    let has_title = above.iter().any(|row| row.cells.len() * 2 <= widest);
+    let is_text = above.iter().flat_map(|row| &row.cells).all(SheetCell::is_text);
+    let is_set_apart = head[position].cells.iter().any(|name| {
+        let values = || {
+            below
+                .iter()
+                .flat_map(|row| &row.cells)
+                .filter(|cell| cell.column == name.column)
+        };
+        let texts = values().filter(|cell| cell.is_text()).count();
+        values().count() >= 2 * texts.max(1)
+    });
+    (has_title && is_text && is_set_apart).then_some(position)
+}
+
+/// The header and the position of the first record; a row without any text is no header.
+fn header(head: &[SheetRow]) -> (Header, usize) {
+    let position = header_position(head);
     let (first, table) = (&head[position], &head[position..]);
     let columns = || table.iter().flat_map(|row| &row.cells).map(|cell| cell.column);
     let first_column = columns().min().unwrap_or(0);
     let width = columns().max().unwrap_or(0) - first_column + 1;
-    let is_header = first.cells.iter().any(super::SheetCell::is_text);
+    let is_header = first.cells.iter().any(SheetCell::is_text);
     let mut names: Vec<String> = (1..=width)
         .take(super::super::delimited::MOST_FIELDS)
         .map(|number| {

@@ -1,5 +1,6 @@
 //! Objects whose keys are data (`{"u17": {...}, "u18": {...}}`): found by a census, told as one path `users.{key}`.
 
+use crate::data::remark::Remark;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Value;
@@ -48,14 +49,15 @@ impl DataKeys {
     }
 
     /// One remark for each.
-    pub fn remarks(&self) -> impl Iterator<Item = String> {
+    pub fn remarks(&self) -> impl Iterator<Item = Remark> {
         self.0.iter().map(|(path, keys)| {
             let (whose, shown) = if path.is_empty() {
                 ("the records".to_owned(), ANY_KEY.to_owned())
             } else {
                 (path.clone(), format!("{path}.{ANY_KEY}"))
             };
-            format!("the keys of {whose} look like data ({keys}); told together as {shown}")
+            let text = format!("the keys of {whose} look like data ({keys}); told together as {shown}");
+            Remark::naming(text, Some(path).filter(|path| !path.is_empty()))
         })
     }
 }

@@ -100,7 +100,10 @@ impl Announcement {
     /// The announced report, out of the whole log.
     pub(super) fn find(&self, log: &str) -> Result<Report, ChannelError> {
         let prefix = format!("{} ", self.marker);
-        let lines: Vec<&str> = log.lines().filter_map(|line| line.strip_prefix(&prefix)).collect();
+        let lines: Vec<&str> = log
+            .lines()
+            .filter_map(|line| line.strip_prefix(&prefix))
+            .collect();
         if lines.len() < self.lines {
             return Err(ChannelError::LogIncomplete {
                 found: lines.len(),

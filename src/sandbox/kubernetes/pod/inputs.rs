@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
-    KeyToPath, PersistentVolumeClaimVolumeSource, ProjectedVolumeSource, SecretProjection, Volume, VolumeMount,
-    VolumeProjection,
+    KeyToPath, PersistentVolumeClaimVolumeSource, ProjectedVolumeSource, SecretProjection, Volume,
+    VolumeMount, VolumeProjection,
 };
 
 use super::super::{MountedFile, MountedInput};

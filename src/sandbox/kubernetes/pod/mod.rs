@@ -65,10 +65,18 @@ pub(super) async fn clear(sandbox: &KubernetesSandbox<'_>) -> Result<(), Sandbox
     );
     let all = ListParams::default().labels(&selector);
     let now = DeleteParams::default();
-    let failed = || cluster(format!("delete the sandboxes of {}/{}", owner.namespace, owner.name));
+    let failed = || {
+        cluster(format!(
+            "delete the sandboxes of {}/{}",
+            owner.namespace, owner.name
+        ))
+    };
     let pods: Api<Pod> = Api::namespaced(sandbox.client.clone(), &owner.namespace);
     let jobs: Api<Secret> = Api::namespaced(sandbox.client.clone(), &owner.namespace);
-    let (pods, jobs) = tokio::join!(pods.delete_collection(&now, &all), jobs.delete_collection(&now, &all));
+    let (pods, jobs) = tokio::join!(
+        pods.delete_collection(&now, &all),
+        jobs.delete_collection(&now, &all)
+    );
     pods.map_err(|error| failed()(error))?;
     jobs.map_err(|error| failed()(error))?;
     Ok(())
@@ -100,7 +108,12 @@ impl<'a> Pods<'a> {
     }
 
     /// Creates what the Pod needs, then the Pod.
-    async fn start(&self, image: &str, job: &Job, body: Vec<u8>) -> Result<Progressing<Report>, SandboxError> {
+    async fn start(
+        &self,
+        image: &str,
+        job: &Job,
+        body: Vec<u8>,
+    ) -> Result<Progressing<Report>, SandboxError> {
         let settings = &self.sandbox.settings.sandbox;
         let policy = ready::policy(self.sandbox, &job.network).await?;
         let nonce = nonce()?;
@@ -148,7 +161,11 @@ impl<'a> Pods<'a> {
             PodState::Stuck => self.explain_start(pod).await,
             PodState::Queued(words) => self.queued(pod, words).await,
             PodState::Refused { reason, remedy } => {
-                let created = pod.metadata.creation_timestamp.as_ref().map_or(now, |time| time.0);
+                let created = pod
+                    .metadata
+                    .creation_timestamp
+                    .as_ref()
+                    .map_or(now, |time| time.0);
                 if now.duration_since(created) > SignedDuration::from_secs(REFUSED_SECONDS) {
                     self.delete(pod).await?;
                 }
@@ -164,7 +181,12 @@ impl<'a> Pods<'a> {
     }
 
     /// What an ended container leaves.
-    async fn judge(&self, pod: &Pod, ended: &Ended, now: Timestamp) -> Result<Progressing<Report>, SandboxError> {
+    async fn judge(
+        &self,
+        pod: &Pod,
+        ended: &Ended,
+        now: Timestamp,
+    ) -> Result<Progressing<Report>, SandboxError> {
         if ended.not_started {
             self.delete(pod).await?;
             return Err(self.refused(&ended.message, "the image must have `python3` on its PATH"));
@@ -176,7 +198,9 @@ impl<'a> Pods<'a> {
                 Err(SandboxError::NotIsolated { address })
             }
             Ok(Message::Report(announced)) => self.report(&announced, ended, now).await,
-            Err(_) if ended.disrupted.is_some() => Err(self.lost(ended.disrupted.clone().unwrap_or_default())),
+            Err(_) if ended.disrupted.is_some() => {
+                Err(self.lost(ended.disrupted.clone().unwrap_or_default()))
+            }
             // Even the harness had to go: no phase has anything to say.
             Err(_) if ended.out_of_memory => Ok(Progressing::Done(Report {
                 phases: Vec::new(),
@@ -200,7 +224,9 @@ impl<'a> Pods<'a> {
     ) -> Result<Progressing<Report>, SandboxError> {
         let log = match self.log(None).await {
             Ok(log) => log,
-            Err(kube::Error::Api(status)) if status.is_not_found() => return Err(self.lost(status.message.clone())),
+            Err(kube::Error::Api(status)) if status.is_not_found() => {
+                return Err(self.lost(status.message.clone()));
+            }
             Err(error) => return Err(cluster(format!("read the log of {}", self.object))(error)),
         };
         match announced.find(&log) {
@@ -248,10 +274,18 @@ impl<'a> Pods<'a> {
     async fn explain_start(&self, pod: &Pod) -> Result<Progressing<Report>, SandboxError> {
         let events: Api<Event> = Api::namespaced(self.sandbox.client.clone(), &self.sandbox.owner.namespace);
         let uid = pod.metadata.uid.as_deref().unwrap_or_default();
-        let about = ListParams::default().fields(&format!("involvedObject.uid={uid},type=Warning"));
-        let warnings = events.list(&about).await.map(|list| list.items).unwrap_or_default();
-        match warnings.last().and_then(|event| event.message.as_ref()) {
-            Some(words) => Err(self.refused(words, "change what these words name; the Pod then starts by itself")),
+        let about = ListParams::default().fields(&format!("involvedObject.uid={uid}"));
+        // Who may not read events waits without a word.
+        let events = events
+            .list(&about)
+            .await
+            .map(|list| list.items)
+            .unwrap_or_default();
+        match observe::complaint(&events) {
+            Some(words) => Err(self.refused(
+                words,
+                "change what these words name; the Pod then starts by itself",
+            )),
             None => Ok(Progressing::Pending),
         }
     }
@@ -312,7 +346,9 @@ fn nonce_of(pod: &Pod) -> Vec<u8> {
 }
 
 /// The API server does not answer as it should.
-fn cluster<E: Into<Box<dyn std::error::Error + Send + Sync>>>(action: String) -> impl FnOnce(E) -> SandboxError {
+fn cluster<E: Into<Box<dyn std::error::Error + Send + Sync>>>(
+    action: String,
+) -> impl FnOnce(E) -> SandboxError {
     move |error| SandboxError::Cluster {
         action,
         source: error.into(),

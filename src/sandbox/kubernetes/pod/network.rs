@@ -57,10 +57,16 @@ pub(super) fn policy(
         NetworkAccess::Internet => {
             let all = ALL.iter().filter_map(|cidr| cidr.parse().ok());
             let peers = all.map(|all| block(all, &closed)).collect();
-            ("internet".to_owned(), Some(vec![rule(peers, &[]), names_rule(settings)]))
+            (
+                "internet".to_owned(),
+                Some(vec![rule(peers, &[]), names_rule(settings)]),
+            )
         }
         NetworkAccess::List(targets) => {
-            let opened = parse(&settings.allowed_private_cidrs, "sandbox.network.allowedPrivateCidrs")?;
+            let opened = parse(
+                &settings.allowed_private_cidrs,
+                "sandbox.network.allowedPrivateCidrs",
+            )?;
             let mut rules = vec![names_rule(settings)];
             for (cidr, ports) in targets {
                 rules.push(rule(target(cidr, &closed, &opened)?, ports));
@@ -75,7 +81,10 @@ pub(super) fn policy(
             name: Some(format!("codegen-sandbox-{name}")),
             labels: Some(BTreeMap::from([
                 (names::MANAGED_BY.to_owned(), names::OPERATOR.to_owned()),
-                (names::COMPONENT.to_owned(), Component::Sandbox.as_str().to_owned()),
+                (
+                    names::COMPONENT.to_owned(),
+                    Component::Sandbox.as_str().to_owned(),
+                ),
                 (EGRESS.to_owned(), name),
             ])),
             ..ObjectMeta::default()
@@ -95,7 +104,10 @@ pub(super) fn policy(
 /// The value of [`EGRESS`] that a policy selects.
 pub(super) fn label(policy: &NetworkPolicy) -> String {
     let labels = policy.metadata.labels.as_ref();
-    labels.and_then(|labels| labels.get(EGRESS)).cloned().unwrap_or_default()
+    labels
+        .and_then(|labels| labels.get(EGRESS))
+        .cloned()
+        .unwrap_or_default()
 }
 
 fn closed(settings: &NetworkSettings, servers: &[IpNet]) -> Result<Vec<IpNet>, SandboxError> {
@@ -178,13 +190,24 @@ fn names_rule(settings: &NetworkSettings) -> NetworkPolicyEgressRule {
         match_labels: Some(labels),
         ..LabelSelector::default()
     };
-    let namespace = ("kubernetes.io/metadata.name".to_owned(), settings.dns_namespace.clone());
+    let namespace = (
+        "kubernetes.io/metadata.name".to_owned(),
+        settings.dns_namespace.clone(),
+    );
+    let servers = NetworkPolicyPeer {
+        namespace_selector: Some(selector(BTreeMap::from([namespace]))),
+        pod_selector: Some(selector(settings.dns_pod_labels.clone())),
+        ip_block: None,
+    };
+    let caches = settings.dns_cidrs.iter().map(|cidr| NetworkPolicyPeer {
+        ip_block: Some(IPBlock {
+            cidr: cidr.clone(),
+            except: None,
+        }),
+        ..NetworkPolicyPeer::default()
+    });
     NetworkPolicyEgressRule {
-        to: Some(vec![NetworkPolicyPeer {
-            namespace_selector: Some(selector(BTreeMap::from([namespace]))),
-            pod_selector: Some(selector(settings.dns_pod_labels.clone())),
-            ip_block: None,
-        }]),
+        to: Some(std::iter::once(servers).chain(caches).collect()),
         ports: Some(vec![port("UDP", 53), port("TCP", 53)]),
     }
 }

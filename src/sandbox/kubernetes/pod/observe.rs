@@ -1,7 +1,7 @@
 //! What a Pod's status says about the job that it runs. Pure.
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::core::v1::{ContainerStateTerminated, Pod, PodCondition, PodStatus};
+use k8s_openapi::api::core::v1::{ContainerStateTerminated, Event, Pod, PodCondition, PodStatus};
 
 use super::spec::CONTAINER;
 
@@ -59,10 +59,16 @@ pub(super) fn observe(pod: &Pod, now: Timestamp) -> PodState {
     if status.phase.as_deref() == Some("Failed") {
         return PodState::Lost(words(status.reason.as_deref(), status.message.as_deref()));
     }
-    if let Some(unscheduled) = condition(&status, "PodScheduled").filter(|condition| condition.status == "False") {
+    if let Some(unscheduled) =
+        condition(&status, "PodScheduled").filter(|condition| condition.status == "False")
+    {
         return unscheduled_as(unscheduled);
     }
-    let container = status.container_statuses.iter().flatten().find(|status| status.name == CONTAINER);
+    let container = status
+        .container_statuses
+        .iter()
+        .flatten()
+        .find(|status| status.name == CONTAINER);
     let state = container.and_then(|container| container.state.as_ref());
     if state.is_some_and(|state| state.running.is_some()) {
         return PodState::Running;
@@ -76,11 +82,24 @@ pub(super) fn observe(pod: &Pod, now: Timestamp) -> PodState {
     {
         return state;
     }
-    let since = condition(&status, "PodScheduled").and_then(|condition| condition.last_transition_time.as_ref());
+    let since =
+        condition(&status, "PodScheduled").and_then(|condition| condition.last_transition_time.as_ref());
     if since.is_some_and(|since| now.duration_since(since.0) > PATIENCE) {
         return PodState::Stuck;
     }
     PodState::Starting
+}
+
+/// The last word about a Pod, where it is a warning.
+pub(super) fn complaint(events: &[Event]) -> Option<&str> {
+    let told_at = |event: &&Event| {
+        let last = event.last_timestamp.as_ref().map(|time| time.0);
+        last.or(event.event_time.as_ref().map(|time| time.0))
+    };
+    let last = events.iter().max_by_key(told_at)?;
+    last.message
+        .as_deref()
+        .filter(|_| last.type_.as_deref() == Some("Warning"))
 }
 
 fn terminated(status: &PodStatus) -> Option<&ContainerStateTerminated> {
@@ -114,8 +133,9 @@ fn disruption(pod: &Pod, status: &PodStatus) -> Option<String> {
     if let Some(target) = target {
         return Some(words(target.reason.as_deref(), target.message.as_deref()));
     }
-    if let Some(reason @ ("Evicted" | "DeadlineExceeded" | "NodeLost" | "Terminated" | "NodeShutdown" | "Preempting")) =
-        status.reason.as_deref()
+    if let Some(
+        reason @ ("Evicted" | "DeadlineExceeded" | "NodeLost" | "Terminated" | "NodeShutdown" | "Preempting"),
+    ) = status.reason.as_deref()
     {
         return Some(words(Some(reason), status.message.as_deref()));
     }
@@ -131,7 +151,8 @@ fn unscheduled_as(condition: &PodCondition) -> PodState {
     }
     PodState::Refused {
         reason: message,
-        remedy: "change nodeSelector, tolerations or the volumes of the sandbox, or add a node that fits".to_owned(),
+        remedy: "change nodeSelector, tolerations or the volumes of the sandbox, or add a node that fits"
+            .to_owned(),
     }
 }
 
@@ -179,17 +200,30 @@ fn waiting_as(reason: &str, message: &str) -> Option<PodState> {
 fn is_missing(message: &str) -> bool {
     let message = message.to_lowercase();
     (message.contains("not found") || message.contains("manifest unknown"))
-        && !["unauthorized", "denied", "forbidden", "no such host", "authentication required"]
-            .iter()
-            .any(|other| message.contains(other))
+        && ![
+            "unauthorized",
+            "denied",
+            "forbidden",
+            "no such host",
+            "authentication required",
+        ]
+        .iter()
+        .any(|other| message.contains(other))
 }
 
 fn condition<'a>(status: &'a PodStatus, kind: &str) -> Option<&'a PodCondition> {
-    status.conditions.iter().flatten().find(|condition| condition.type_ == kind)
+    status
+        .conditions
+        .iter()
+        .flatten()
+        .find(|condition| condition.type_ == kind)
 }
 
 fn words(reason: Option<&str>, message: Option<&str>) -> String {
-    match (reason.filter(|text| !text.is_empty()), message.filter(|text| !text.is_empty())) {
+    match (
+        reason.filter(|text| !text.is_empty()),
+        message.filter(|text| !text.is_empty()),
+    ) {
         (Some(reason), Some(message)) => format!("{reason}: {message}"),
         (Some(only), None) | (None, Some(only)) => only.to_owned(),
         (None, None) => "its status does not say why".to_owned(),

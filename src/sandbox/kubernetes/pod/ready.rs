@@ -7,7 +7,7 @@ use ipnet::IpNet;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
-use kube::api::{ListParams, PostParams};
+use kube::api::PostParams;
 use kube::{Api, Resource, ResourceExt as _};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -33,9 +33,8 @@ pub(super) async fn policy(
 /// Addresses of the API server, as far as they can be learnt; the look from inside the Pod finds out when one is missing.
 async fn api_servers(sandbox: &KubernetesSandbox<'_>) -> Vec<IpNet> {
     let slices: Api<EndpointSlice> = Api::namespaced(sandbox.client.clone(), "default");
-    let of_server = ListParams::default().labels("kubernetes.io/service-name=kubernetes");
-    let slices = slices.list(&of_server).await.map(|list| list.items).unwrap_or_default();
-    let endpoints = slices.into_iter().flat_map(|slice| slice.endpoints);
+    let slice = slices.get_opt("kubernetes").await.ok().flatten();
+    let endpoints = slice.into_iter().flat_map(|slice| slice.endpoints);
     let addresses = endpoints.flat_map(|endpoint| endpoint.addresses);
     let service = std::env::var("KUBERNETES_SERVICE_HOST").ok();
     addresses
@@ -51,7 +50,10 @@ pub(super) async fn ensure_harness(sandbox: &KubernetesSandbox<'_>) -> Result<()
     let name = spec::harness_name();
     let object = format!("ConfigMap {namespace}/{name}");
     let found = api.get_metadata_opt(&name).await;
-    if found.map_err(|error| cluster(format!("read {object}"))(error))?.is_none() {
+    if found
+        .map_err(|error| cluster(format!("read {object}"))(error))?
+        .is_none()
+    {
         create(&api, &object, &spec::harness_config_map()).await?;
     }
     Ok(())

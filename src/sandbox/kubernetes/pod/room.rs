@@ -14,7 +14,10 @@ pub(super) fn fits_somewhere(pod: &Pod, nodes: &[Node]) -> bool {
         .filter_map(|container| container.resources.as_ref()?.requests.as_ref())
         .collect();
     nodes.iter().any(|node| {
-        let allocatable = node.status.as_ref().and_then(|status| status.allocatable.as_ref());
+        let allocatable = node
+            .status
+            .as_ref()
+            .and_then(|status| status.allocatable.as_ref());
         allocatable.is_none_or(|allocatable| requests.iter().all(|requests| fits(requests, allocatable)))
     })
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{
-    Capabilities, ConfigMap, ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar, LocalObjectReference,
-    Pod, PodDNSConfig, PodSecurityContext, PodSpec, ResourceRequirements, SeccompProfile, Secret, SecretVolumeSource,
-    SecurityContext, Toleration, Volume, VolumeMount,
+    Capabilities, ConfigMap, ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar,
+    LocalObjectReference, Pod, PodDNSConfig, PodSecurityContext, PodSpec, ResourceRequirements,
+    SeccompProfile, Secret, SecretVolumeSource, SecurityContext, Toleration, Volume, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
@@ -33,7 +33,11 @@ const JOB_KEY: &str = "job.json";
 /// Type of that Secret.
 const JOB_TYPE: &str = "codegen-operator.dev/job";
 /// Folders that a job writes to; in memory, so that what lies there counts as its memory. `/dev/shm` is the runtime's.
-const SCRATCH: [(&str, &str); 3] = [("sandbox", "/sandbox"), ("tmp", "/tmp"), ("outputs", "/var/outputs")];
+const SCRATCH: [(&str, &str); 3] = [
+    ("sandbox", "/sandbox"),
+    ("tmp", "/tmp"),
+    ("outputs", "/var/outputs"),
+];
 /// Users of sandboxes: nobody else's, on no distribution.
 const FIRST_USER: i64 = 100_000;
 const USERS: i64 = 65_536;
@@ -73,12 +77,19 @@ pub(super) fn harness_config_map() -> ConfigMap {
             name: Some(harness_name()),
             labels: Some(BTreeMap::from([
                 (names::MANAGED_BY.to_owned(), names::OPERATOR.to_owned()),
-                (names::COMPONENT.to_owned(), Component::Harness.as_str().to_owned()),
+                (
+                    names::COMPONENT.to_owned(),
+                    Component::Harness.as_str().to_owned(),
+                ),
             ])),
             ..ObjectMeta::default()
         },
         immutable: Some(true),
-        data: Some(files.map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()),
+        data: Some(
+            files
+                .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+                .collect(),
+        ),
         binary_data: None,
     }
 }
@@ -103,9 +114,21 @@ impl Run<'_> {
         let wanted = &self.task.sandbox.placement;
         let denied = self.job.network == NetworkAccess::Denied;
         let egress = BTreeMap::from([(EGRESS.to_owned(), self.egress.to_owned())]);
-        let secrets = settings.image_pull_secrets.clone();
-        let runtime_class = settings.runtime_class_name.as_ref().or(wanted.runtime_class_name.as_ref());
-        let priority_class = wanted.priority_class_name.as_ref().or(settings.priority_class_name.as_ref());
+        let image = &self.task.image;
+        let own_secret = image.pull_secret.as_ref().or(image.push_secret.as_ref());
+        let own_secret = own_secret.map(|name| LocalObjectReference { name: name.clone() });
+        let pull_secrets: Vec<_> = own_secret
+            .into_iter()
+            .chain(settings.image_pull_secrets.clone())
+            .collect();
+        let runtime_class = settings
+            .runtime_class_name
+            .as_ref()
+            .or(wanted.runtime_class_name.as_ref());
+        let priority_class = wanted
+            .priority_class_name
+            .as_ref()
+            .or(settings.priority_class_name.as_ref());
         let spec = PodSpec {
             containers: vec![self.container(mounts.into_iter().chain(input_mounts).collect())],
             volumes: Some(volumes.into_iter().chain(input_volumes).collect()),
@@ -128,7 +151,7 @@ impl Run<'_> {
             preemption_policy: settings.preemption_policy.clone(),
             node_selector: Some(self.node_selector()),
             tolerations: Some(self.tolerations()).filter(|list| !list.is_empty()),
-            image_pull_secrets: Some(secrets).filter(|list: &Vec<LocalObjectReference>| !list.is_empty()),
+            image_pull_secrets: Some(pull_secrets).filter(|list| !list.is_empty()),
             ..PodSpec::default()
         };
         Ok(Pod {
@@ -165,7 +188,11 @@ impl Run<'_> {
             name: CONTAINER.to_owned(),
             image: Some(self.image.to_owned()),
             image_pull_policy: Some("IfNotPresent".to_owned()),
-            command: Some(["python3", "-I", "-S", "-c", harness::START_IN_POD].map(str::to_owned).to_vec()),
+            command: Some(
+                ["python3", "-I", "-S", "-c", harness::START_IN_POD]
+                    .map(str::to_owned)
+                    .to_vec(),
+            ),
             env: Some(env),
             working_dir: Some("/sandbox".to_owned()),
             resources: Some(resources(&self.job.limits, self.settings)),
@@ -202,7 +229,10 @@ impl Run<'_> {
 
     /// The job's own time, and what pulling the image and starting may take.
     fn deadline_seconds(&self) -> i64 {
-        #[expect(clippy::cast_possible_truncation, reason = "the API bounds a timeout to years")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "the API bounds a timeout to years"
+        )]
         let timeout = self.job.limits.timeout_seconds.ceil() as i64;
         timeout.saturating_add(self.settings.start_allowance_seconds.into())
     }
@@ -247,7 +277,10 @@ impl Run<'_> {
             read_only: read_only.then_some(true),
             ..VolumeMount::default()
         };
-        let mut mounts = vec![mount("harness", harness::FOLDER, true), mount("job", "/job", true)];
+        let mut mounts = vec![
+            mount("harness", harness::FOLDER, true),
+            mount("job", "/job", true),
+        ];
         for (name, path) in SCRATCH {
             volumes.push(Volume {
                 name: name.to_owned(),
@@ -291,7 +324,11 @@ fn user_of(name: &str) -> i64 {
 /// Memory is kept free for a sandbox, CPU time is shared.
 fn resources(limits: &JobLimits, settings: &PodSettings) -> ResourceRequirements {
     let memory = bytes(limits.memory_bytes);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the API bounds CPUs")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the API bounds CPUs"
+    )]
     let limit_millis = (limits.cpus * 1000.0).round() as u64;
     let request_millis = u64::from(settings.cpu_request_millis).min(limit_millis);
     let disk = Quantity(settings.ephemeral_storage.clone());
@@ -312,8 +349,13 @@ fn resources(limits: &JobLimits, settings: &PodSettings) -> ResourceRequirements
 /// A quantity of bytes, as people write it.
 fn bytes(amount: u64) -> Quantity {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki")];
-    let unit = UNITS.iter().find(|(size, _)| amount > 0 && amount.is_multiple_of(*size));
-    Quantity(unit.map_or_else(|| amount.to_string(), |(size, name)| format!("{}{name}", amount / size)))
+    let unit = UNITS
+        .iter()
+        .find(|(size, _)| amount > 0 && amount.is_multiple_of(*size));
+    Quantity(unit.map_or_else(
+        || amount.to_string(),
+        |(size, name)| format!("{}{name}", amount / size),
+    ))
 }
 
 /// This program's architecture, as nodes name theirs.

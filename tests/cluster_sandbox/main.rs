@@ -1,0 +1,57 @@
+//! Sandbox Pods on a real cluster: `KUBECONFIG`, and `CODEGEN_E2E_SANDBOX_IMAGE`, an image with Python and pytest.
+//!
+//! Run with `cargo test --test cluster_sandbox -- --ignored`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests say what they expect"
+)]
+
+mod isolation;
+mod limits;
+mod pace;
+mod refusals;
+mod support;
+
+use codegen_operator::pipeline::sandbox::{OutputContent, PhaseEnd, TestOutcome};
+
+use crate::support::{World, job, program, tests};
+
+#[tokio::test]
+#[ignore = "wants a cluster"]
+async fn tests_and_a_rehearsal_run_in_a_pod() {
+    let world = World::new("runs").await;
+    let solution = "from pathlib import Path\n\ndef double(n):\n    return 2 * n\n\nif __name__ == '__main__':\n    Path('/var/outputs/result').write_text(str(double(21)))\n";
+    let suite = "from solution import double\n\ndef test_double():\n    assert double(2) == 4\n\ndef test_wrong():\n    assert double(2) == 5\n";
+    let report = world
+        .run(&job(vec![tests(solution, suite), program(solution, &["result"])]))
+        .await;
+    let session = report.phases[0].tests.as_ref().unwrap();
+    let outcomes: Vec<_> = session
+        .results
+        .iter()
+        .map(|result| (result.id.as_str(), result.outcome))
+        .collect();
+    assert_eq!(
+        outcomes,
+        [
+            ("test_first_4f1c.py::test_first_4f1c", TestOutcome::Passed),
+            ("test_solution.py::test_double", TestOutcome::Passed),
+            ("test_solution.py::test_wrong", TestOutcome::Failed),
+            ("test_last_9b2e.py::test_last_9b2e", TestOutcome::Failed),
+        ]
+    );
+    assert_eq!(session.session_exit, Some(1));
+    assert_eq!(
+        report.phases[1].end,
+        PhaseEnd::Exited(0),
+        "{}",
+        report.phases[1].stderr
+    );
+    assert_eq!(
+        report.phases[1].outputs[0].content,
+        OutputContent::File("NDI=".into())
+    );
+    world.end().await;
+}

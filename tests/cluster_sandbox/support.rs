@@ -1,0 +1,319 @@
+//! A namespace of a real cluster, a task in it, and jobs.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use codegen_operator::pipeline::sandbox::{
+    Job, JobLimits, NetworkAccess, Phase, PhaseName, ProgramPhase, Report, Sentinels, TestPhase,
+};
+use codegen_operator::pipeline::task::Task;
+use codegen_operator::sandbox::kubernetes::settings::Settings;
+use codegen_operator::sandbox::kubernetes::{MountedInput, Owner, RegistryCache};
+use codegen_operator::sandbox::{KubernetesSandbox, Progressing, Sandbox as _, SandboxError};
+use futures::StreamExt as _;
+use k8s_openapi::api::core::v1::{ConfigMap, LocalObjectReference, Namespace, Pod, ResourceQuota, Secret};
+use kube::api::{DeleteParams, ListParams, ObjectMeta, PostParams};
+use kube::runtime::wait::await_condition;
+use kube::runtime::watcher;
+use kube::{Api, Client, Resource as _, ResourceExt as _};
+use serde_json::json;
+
+/// How long one run may take here.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A namespace of its own, at the level that sandboxes must keep.
+pub struct World {
+    pub client: Client,
+    pub namespace: String,
+    pub settings: Settings,
+    pub task: Task,
+    pub inputs: BTreeMap<String, MountedInput>,
+    registries: RegistryCache,
+    owner: Owner,
+    image: String,
+}
+
+impl World {
+    pub async fn new(test: &str) -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let image = std::env::var("CODEGEN_E2E_SANDBOX_IMAGE")
+            .expect("CODEGEN_E2E_SANDBOX_IMAGE names an image with python3 and pytest");
+        let client = Client::try_default().await.expect("KUBECONFIG names a cluster");
+        let namespace = format!("pod-{test}-{}", fastrand::u32(..));
+        let object = Namespace {
+            metadata: ObjectMeta {
+                name: Some(namespace.clone()),
+                labels: Some(BTreeMap::from([(
+                    "pod-security.kubernetes.io/enforce".to_owned(),
+                    "restricted".to_owned(),
+                )])),
+                ..ObjectMeta::default()
+            },
+            ..Namespace::default()
+        };
+        create(&Api::all(client.clone()), &object).await;
+        let owner: ConfigMap = create(&Api::namespaced(client.clone(), &namespace), &named("words")).await;
+        let owner = Owner {
+            namespace: namespace.clone(),
+            name: "words".into(),
+            uid: owner.uid().unwrap(),
+            run: "run".into(),
+            attempt: 1,
+            reference: owner.owner_ref(&()).unwrap(),
+        };
+        let mut settings = Settings::default();
+        settings.sandbox.image_pull_secrets = pull_secret(&client, &namespace).await;
+        Self {
+            client,
+            task: task(&namespace),
+            namespace,
+            settings,
+            inputs: BTreeMap::new(),
+            registries: RegistryCache::default(),
+            owner,
+            image,
+        }
+    }
+
+    pub fn sandbox(&self) -> KubernetesSandbox<'_> {
+        KubernetesSandbox {
+            client: self.client.clone(),
+            settings: &self.settings,
+            task: &self.task,
+            owner: &self.owner,
+            inputs: &self.inputs,
+            registries: &self.registries,
+        }
+    }
+
+    pub fn pods(&self) -> Api<Pod> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// Looks again after every event of a Pod, as the controller does, until there is more to say than that it goes on.
+    pub async fn run_image(&self, image: &str, job: &Job) -> Result<Progressing<Report>, SandboxError> {
+        let events = watcher(self.pods(), watcher::Config::default());
+        let mut events = std::pin::pin!(events);
+        let looks = async {
+            loop {
+                match self.sandbox().run(image, job, 0).await {
+                    Ok(Progressing::Pending) => drop(events.next().await),
+                    other => return other,
+                }
+            }
+        };
+        let ended = tokio::time::timeout(PATIENCE, looks).await;
+        ended.expect("the run ends in time")
+    }
+
+    pub async fn run(&self, job: &Job) -> Report {
+        match self.run_image(&self.image, job).await {
+            Ok(Progressing::Done(report)) => report,
+            other => panic!("no report: {other:?}"),
+        }
+    }
+
+    pub async fn fail(&self, job: &Job) -> SandboxError {
+        self.run_image(&self.image, job).await.expect_err("an error")
+    }
+
+    pub fn image(&self) -> &str {
+        &self.image
+    }
+
+    /// A Pod beside the sandboxes that answers: its address and port.
+    pub async fn listener(&self) -> String {
+        let code = "import http.server\nhttp.server.HTTPServer(('', 8080), http.server.SimpleHTTPRequestHandler).serve_forever()";
+        let pod = serde_json::from_value(json!({
+            "metadata": {"name": "listener"},
+            "spec": {
+                "automountServiceAccountToken": false,
+                "terminationGracePeriodSeconds": 0,
+                "imagePullSecrets": self.settings.sandbox.image_pull_secrets,
+                "securityContext": {"runAsNonRoot": true, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
+                "containers": [{
+                    "name": "listener",
+                    "image": self.image,
+                    "command": ["python3", "-c", code],
+                    "readinessProbe": {"tcpSocket": {"port": 8080}, "periodSeconds": 1},
+                    "securityContext": {"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}},
+                }],
+            },
+        }))
+        .unwrap();
+        create(&self.pods(), &pod).await;
+        let ready = await_condition(self.pods(), "listener", |pod: Option<&Pod>| {
+            let status = pod.and_then(|pod| pod.status.as_ref());
+            let mut conditions = status
+                .iter()
+                .flat_map(|status| status.conditions.iter().flatten());
+            conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
+        });
+        let pod = tokio::time::timeout(PATIENCE, ready)
+            .await
+            .expect("it is ready in time")
+            .unwrap();
+        let address = pod.and_then(|pod| pod.status?.pod_ip).unwrap();
+        format!("{address}:8080")
+    }
+
+    /// Waits for the first container that runs.
+    pub async fn until_one_runs(&self) {
+        self.until(|pods| {
+            pods.iter().any(|pod| {
+                pod.status
+                    .as_ref()
+                    .is_some_and(|status| status.phase.as_deref() == Some("Running"))
+            })
+        })
+        .await;
+    }
+
+    /// Waits until no Pod is left.
+    pub async fn until_no_pods(&self) {
+        self.until(<[Pod]>::is_empty).await;
+    }
+
+    /// Looks after every event of a Pod.
+    async fn until(&self, reached: impl Fn(&[Pod]) -> bool) {
+        let events = watcher(self.pods(), watcher::Config::default());
+        let mut events = std::pin::pin!(events);
+        let looks = async {
+            while !reached(&self.pods().list(&ListParams::default()).await.unwrap().items) {
+                drop(events.next().await);
+            }
+        };
+        tokio::time::timeout(PATIENCE, looks).await.expect("in time");
+    }
+
+    /// Waits until the cluster enforces the quota `none`.
+    pub async fn until_quota_counts(&self) {
+        let quotas: Api<ResourceQuota> = Api::namespaced(self.client.clone(), &self.namespace);
+        let counted = await_condition(quotas, "none", |quota: Option<&ResourceQuota>| {
+            quota
+                .and_then(|quota| quota.status.as_ref()?.used.as_ref())
+                .is_some()
+        });
+        tokio::time::timeout(PATIENCE, counted)
+            .await
+            .expect("in time")
+            .unwrap();
+    }
+
+    /// Deletes the namespace; not waited for.
+    pub async fn end(self) {
+        let namespaces: Api<Namespace> = Api::all(self.client.clone());
+        namespaces
+            .delete(&self.namespace, &DeleteParams::default())
+            .await
+            .unwrap();
+    }
+
+    pub async fn names<K>(&self) -> Vec<String>
+    where
+        K: kube::Resource<Scope = k8s_openapi::NamespaceResourceScope, DynamicType = ()>
+            + Clone
+            + std::fmt::Debug
+            + serde::de::DeserializeOwned,
+    {
+        let api: Api<K> = Api::namespaced(self.client.clone(), &self.namespace);
+        let list = api.list(&ListParams::default()).await.unwrap();
+        list.items.iter().map(kube::ResourceExt::name_any).collect()
+    }
+}
+
+pub async fn create<K>(api: &Api<K>, object: &K) -> K
+where
+    K: kube::Resource + Clone + std::fmt::Debug + serde::Serialize + serde::de::DeserializeOwned,
+{
+    api.create(&PostParams::default(), object).await.unwrap()
+}
+
+pub fn named(name: &str) -> ConfigMap {
+    ConfigMap {
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            ..ObjectMeta::default()
+        },
+        ..ConfigMap::default()
+    }
+}
+
+/// The credential of the test cluster's registry, where it has one.
+async fn pull_secret(client: &Client, namespace: &str) -> Vec<LocalObjectReference> {
+    let variable = |name: &str| std::env::var(format!("CODEGEN_E2E_REGISTRY{name}")).ok();
+    let (Some(registry), Some(user), Some(file)) =
+        (variable(""), variable("_USER"), variable("_PASSWORD_FILE"))
+    else {
+        return Vec::new();
+    };
+    let password = std::fs::read_to_string(file).unwrap();
+    let config = json!({"auths": {registry: {"username": user, "password": password.trim()}}});
+    let secret = Secret {
+        type_: Some("kubernetes.io/dockerconfigjson".to_owned()),
+        string_data: Some(BTreeMap::from([(
+            ".dockerconfigjson".to_owned(),
+            config.to_string(),
+        )])),
+        metadata: named("pull").metadata,
+        ..Secret::default()
+    };
+    create(&Api::namespaced(client.clone(), namespace), &secret).await;
+    vec![LocalObjectReference { name: "pull".into() }]
+}
+
+fn task(namespace: &str) -> Task {
+    serde_json::from_value(json!({
+        "namespace": namespace, "name": "words", "prompt": "Count the words of a text.", "schema": null,
+        "systemPrompt": null, "constraints": [], "samples": [], "inputs": [], "outputs": [], "inputFiles": [],
+        "acceptanceTests": null, "testing": "Generate", "language": "Python", "maxSampleRows": 100, "exposure": "Rows",
+        "model": {"provider": "OpenAI", "name": "m", "baseUrl": "http://127.0.0.1:1", "apiKeySecretRef": null,
+            "parameters": {}, "headers": [], "query": {}},
+        "image": {"repository": null, "base": "python:3.11", "basePackages": [], "baseSystemPackages": [],
+            "pythonVersion": "3.11", "indexUrl": null},
+        "sandbox": {"cpus": 1.0, "memoryBytes": 268_435_456, "timeoutSeconds": 60.0, "retries": 0, "network": "denied",
+            "env": {}, "secrets": []},
+        "limits": {"maxIterations": 1, "maxTokens": 1, "maxModelCalls": 1, "maxBuilds": 1, "deadlineSeconds": 60.0,
+            "maxContextTokens": 4000, "reclassifyAfter": 1},
+        "cache": "Auto",
+    }))
+    .unwrap()
+}
+
+pub fn job(phases: Vec<Phase>) -> Job {
+    Job {
+        phases,
+        inputs: vec![],
+        env: BTreeMap::new(),
+        limits: JobLimits {
+            timeout_seconds: 60.0,
+            cpus: 1.0,
+            memory_bytes: 256 << 20,
+            processes: 64,
+            file_bytes: 32 << 20,
+        },
+        network: NetworkAccess::Denied,
+    }
+}
+
+pub fn tests(solution: &str, test_file: &str) -> Phase {
+    Phase::Tests(TestPhase {
+        name: PhaseName::Tests,
+        solution: solution.into(),
+        tests: BTreeMap::from([("test_solution.py".to_owned(), test_file.to_owned())]),
+        sentinels: Sentinels {
+            must_pass: "test_first_4f1c".into(),
+            must_fail: "test_last_9b2e".into(),
+        },
+    })
+}
+
+pub fn program(solution: &str, outputs: &[&str]) -> Phase {
+    Phase::Program(ProgramPhase {
+        name: PhaseName::Rehearsal,
+        solution: solution.into(),
+        args: vec![],
+        outputs: outputs.iter().map(ToString::to_string).collect(),
+        max_output_bytes: 1 << 20,
+    })
+}
