@@ -44,7 +44,8 @@ async fn the_operator_may_do_what_it_needs_and_no_more() {
             ("create", "serviceaccounts/token"),
             ("create", "rolebindings.rbac.authorization.k8s.io"),
             ("get", "leases.coordination.k8s.io"),
-            ("list", "nodes"),
+            ("patch", "nodes"),
+            ("list", "endpointslices.discovery.k8s.io"),
             ("get", "namespaces"),
         ] {
             assert!(!may(space, OPERATOR, verb, resource), "{verb} {resource}");
