@@ -67,11 +67,11 @@ async fn look(object: Arc<CodeGenTask>, context: &Context) -> Looked {
     let uid = object.uid().unwrap_or_default();
     if object.meta().deletion_timestamp.is_some() {
         context.forget(&uid);
-        return idle();
+        return Ok(idle());
     }
     // What was written last is not back yet: the watch brings it.
     if context.is_stale(&uid, &object) {
-        return idle();
+        return Ok(idle());
     }
     let look = Look {
         object: (*object).clone(),
@@ -80,7 +80,7 @@ async fn look(object: Arc<CodeGenTask>, context: &Context) -> Looked {
     };
     match Box::pin(look.act()).await {
         Err(ReconcileError::Blocked(Blocked(hold))) => look.hold(&hold).await,
-        Err(error) if is_conflict(&error) => idle(),
+        Err(error) if is_conflict(&error) => Ok(idle()),
         other => other,
     }
 }
@@ -110,12 +110,12 @@ fn with_causes(error: &dyn std::error::Error) -> String {
         .fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
-fn idle() -> Looked {
-    Ok((Action::await_change(), Reconciled::Idle))
+fn idle() -> (Action, Reconciled) {
+    (Action::await_change(), Reconciled::Idle)
 }
 
-fn advanced() -> Looked {
-    Ok((Action::await_change(), Reconciled::Advanced))
+fn advanced() -> (Action, Reconciled) {
+    (Action::await_change(), Reconciled::Advanced)
 }
 
 /// One look at one task.
@@ -128,7 +128,7 @@ struct Look<'a> {
 impl Look<'_> {
     async fn act(&self) -> Looked {
         if self.is_of_a_newer_version() {
-            return idle();
+            return Ok(idle());
         }
         if has_ended(&self.object) {
             return Ok((
@@ -180,7 +180,7 @@ impl Look<'_> {
         let store = self.store(&run, object);
         crate::ledger::Store::save(&store, &bytes).await?;
         self.written(store);
-        advanced()
+        Ok(advanced())
     }
 
     /// Performs the next step of the run.
@@ -217,18 +217,18 @@ impl Look<'_> {
         if let Some(outcome) = self.what_changed(&run, &progress) {
             engine.apply(progress, outcome).await?;
             self.written(store);
-            return advanced();
+            return Ok(advanced());
         }
         if progress.stage.is_terminal() {
             // The spec changed and nothing follows from it: that it was seen is all there is to say.
             engine.save(&progress).await?;
             self.written(store);
-            return advanced();
+            return Ok(advanced());
         }
         if asks_the_model(&decide(&run.task, &progress, Timestamp::now())) && !model.prepare().await? {
             // It must not be taken for lost by whoever comes next.
             engine.withdraw(progress).await?;
-            return idle();
+            return Ok(idle());
         }
         let came_to;
         (progress, came_to) = Box::pin(engine.step(progress)).await?;

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::{Api, Resource as _, ResourceExt as _};
 use tempfile::TempDir;
 
@@ -204,8 +203,6 @@ fn owner(object: &CodeGenTask, run: String, attempt: u32) -> Owner {
         uid: object.uid().unwrap_or_default(),
         run,
         attempt,
-        reference: object
-            .controller_owner_ref(&())
-            .unwrap_or_else(OwnerReference::default),
+        reference: object.controller_owner_ref(&()).unwrap_or_default(),
     }
 }
