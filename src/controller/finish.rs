@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(time_left(&ended(None, 10), None, now), None);
         assert_eq!(time_left(&ended(Some(60), 10), None, now), Some(Duration::ZERO));
         assert_eq!(
-            time_left(&ended(Some(100), 10), now),
+            time_left(&ended(Some(100), 10), None, now),
             Some(Duration::from_secs(10))
         );
     }

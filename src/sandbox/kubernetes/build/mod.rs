@@ -157,9 +157,13 @@ impl<'a> Build<'a> {
         format!("{}:{}", self.target.repository, self.tag)
     }
 
-    /// A digest counts once the registry has shown the image.
+    /// A digest counts once the registry has shown the image. What is shared is what its tag has by now: somebody may have
+    /// replaced what this Job pushed.
     async fn pushed(&self, job: &Job, digest: &str) -> Result<Progressing<Built>, SandboxError> {
-        let reference = format!("{}@{digest}", self.target.repository);
+        let reference = match self.sandbox.task.cache {
+            CacheMode::Auto => self.reference(),
+            CacheMode::Override | CacheMode::Disable => format!("{}@{digest}", self.target.repository),
+        };
         match self.ask(&reference).await? {
             Some(image) => Ok(Progressing::Done(self.built(image, self.owns(job)))),
             None => Err(SandboxError::Lost {
