@@ -57,7 +57,9 @@ pub(super) async fn build(
         }));
     }
     dockerfile::check(&spec.packages)?;
-    Build::prepare(sandbox, spec, repeat).await?.advance().await
+    // Boxed: they hold whole objects of the API between their steps.
+    let build = Box::pin(Build::prepare(sandbox, spec, repeat)).await?;
+    Box::pin(build.advance()).await
 }
 
 /// A build of one image for one task.
@@ -222,7 +224,7 @@ impl<'a> Build<'a> {
     }
 
     async fn start(&self) -> Result<Progressing<Built>, SandboxError> {
-        let plan = self.plan(self.foundation().await?)?;
+        let plan = self.plan(&self.foundation().await?)?;
         self.objects.try_pod(&self.name, job::template(&plan)).await?;
         let network = &self.sandbox.settings.build.network;
         if let Some(policy) = policy::policy(&self.sandbox.owner.namespace, network) {
@@ -252,7 +254,7 @@ impl<'a> Build<'a> {
         if self.objects.has_files(&self.name).await? {
             return Ok(());
         }
-        let plan = self.plan(self.foundation().await?)?;
+        let plan = self.plan(&self.foundation().await?)?;
         let map = job::config_map(&plan, objects::reference_to(job));
         self.objects.write_files(&map).await
     }
@@ -298,7 +300,7 @@ impl<'a> Build<'a> {
         })
     }
 
-    fn plan(&self, on: Foundation<'_>) -> Result<Plan<'_>, SandboxError> {
+    fn plan(&self, on: &Foundation<'_>) -> Result<Plan<'_>, SandboxError> {
         let (settings, owner) = (self.sandbox.settings, self.sandbox.owner);
         let operator_image = settings
             .operator_image
@@ -322,7 +324,7 @@ impl<'a> Build<'a> {
             base_secret: on.image.secret.clone(),
             repeat: self.repeat,
             operator_image,
-            files: self.files(&on)?,
+            files: self.files(on)?,
             build: &settings.build,
             registries: &settings.registries,
         })
