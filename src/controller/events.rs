@@ -196,6 +196,10 @@ impl TaskObserver {
             };
         }
         let Record { what, detail } = record(event);
+        if matches!(event, Event::BuildStarted { .. }) {
+            // Said at every look at the build.
+            return;
+        }
         tracing::info!(
             namespace = self.namespace,
             task = self.task,

@@ -135,14 +135,15 @@ fn owners<K: ResourceExt>(child: &K) -> Vec<ObjectRef<CodeGenTask>> {
         .collect()
 }
 
-/// The tasks that a Pod may bring on. That of a build belongs to its Job, and to every task that waits for an image.
+/// The tasks that a Pod may bring on. That of a build belongs to its Job, and to every task of
+/// the namespace that waits for an image.
 fn tasks_of_pod(pod: &PartialObjectMeta<Pod>, tasks: &Store<CodeGenTask>) -> Vec<ObjectRef<CodeGenTask>> {
     if pod.labels().get(names::COMPONENT).map(String::as_str) != Some(Component::Build.as_str()) {
         return owners(pod);
     }
     let waits = |task: &CodeGenTask| {
         let stage = task.status.as_ref().and_then(|status| status.stage.as_deref());
-        stage == Some(Stage::AwaitingImage.as_str())
+        task.namespace() == pod.namespace() && stage == Some(Stage::AwaitingImage.as_str())
     };
     tasks
         .state_filter(waits)

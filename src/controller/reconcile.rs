@@ -141,7 +141,9 @@ impl Look<'_> {
             return self.hold(&suspended()).await;
         }
         if let Some(limit) = self.context.admissions.admit(&self.object) {
-            return self.hold(&queued(limit)).await;
+            let (_, how) = self.hold(&queued(limit)).await?;
+            // Whoever gives up a place wakes it.
+            return Ok((Action::requeue(SAFETY_NET), how));
         }
         let Some(run) = Run::present(self.context, &self.object).await? else {
             return self.start().await;

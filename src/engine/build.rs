@@ -35,7 +35,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         self.tell(&Event::BuildFinished {
             python: built.python.clone(),
             packages: built.resolved.len(),
-            seconds: (self.clock)().duration_since(started).as_secs_f64(),
+            seconds: built
+                .seconds
+                .unwrap_or_else(|| (self.clock)().duration_since(started).as_secs_f64()),
             cached: !built.fresh,
         });
         let image = BuiltImage {

@@ -91,6 +91,17 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Ok(Progressing::Done(reports)) => reports,
             Ok(Progressing::Pending) => return Ok(Performed::Pending),
             Ok(Progressing::Queued(why)) => return Ok(Performed::Queued(why)),
+            Err(SandboxError::EnvironmentMissing(_)) if progress.build.lost.as_ref() == Some(&image) => {
+                let message = format!(
+                    "the image {image} is in its registry, and a sandbox cannot find it there: nodes may know the registry by \
+                     another name, which image.pullRepository says"
+                );
+                return Ok(Performed::Done(self.blocked(
+                    progress,
+                    Category::Configuration,
+                    &message,
+                )));
+            }
             Err(SandboxError::EnvironmentMissing(_)) => return Ok(Performed::Done(Outcome::ImageLost)),
             Err(error) => return Ok(Performed::Done(self.sandbox_failed(progress, &error))),
         };

@@ -81,7 +81,7 @@ pub fn advance(
         Outcome::ImageReady { built, fresh } => next.take_image(built, fresh, now),
         Outcome::BuildFailed { fault } => next.take_fault(fault, now),
         Outcome::ImageLost => {
-            next.build.built = None;
+            next.build.lost = next.build.built.take().map(|built| built.image);
             // The attempt has not run: it is entered again when the image is there.
             next.attempt -= 1;
             next.enter_image(now);

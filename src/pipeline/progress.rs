@@ -128,6 +128,9 @@ pub struct Build {
     pub built: Option<BuiltImage>,
     /// Why the last build failed for want of a package.
     pub fault: Option<BuildFault>,
+    /// The image that a sandbox could not find although it was built.
+    #[serde(default)]
+    pub lost: Option<String>,
 }
 
 /// An image that was built.

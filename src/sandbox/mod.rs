@@ -29,7 +29,7 @@ pub enum Progressing<T> {
 }
 
 /// An environment that is ready to run jobs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Built {
     /// What `Sandbox::run` wants: an image reference in a cluster, the id of an environment locally.
     pub image: String,
@@ -39,6 +39,8 @@ pub struct Built {
     pub python: String,
     /// Whether it was made for this call; false when it was there.
     pub fresh: bool,
+    /// Seconds that making it took, where that is longer than the call that found it done.
+    pub seconds: Option<f64>,
 }
 
 /// Where untrusted code runs.

@@ -215,6 +215,7 @@ impl Sandbox for Fake {
             resolved: spec.packages.pip.clone(),
             python: "3.12.1".into(),
             fresh,
+            seconds: None,
         }))
     }
 

@@ -103,6 +103,7 @@ fn built(id: String, environment: Environment, fresh: bool) -> Built {
         resolved: environment.resolved,
         python: environment.python,
         fresh,
+        seconds: None,
     }
 }
 

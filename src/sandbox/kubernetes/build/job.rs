@@ -248,9 +248,7 @@ fn executor_arguments(plan: &Plan<'_>) -> Vec<String> {
             .iter()
             .map(|host| format!("--insecure-registry={host}")),
     );
-    if !plan.files.registry_authorities.is_empty()
-        && !registries.insecure.iter().any(|host| *host == plan.base_registry)
-    {
+    if !plan.files.registry_authorities.is_empty() && !registries.insecure.contains(&plan.base_registry) {
         let host = &plan.base_registry;
         arguments.push(format!(
             "--registry-certificate={host}={FILES}/{REGISTRY_AUTHORITIES}"

@@ -54,10 +54,13 @@ pub(super) async fn build(
             resolved: Vec::new(),
             python: String::new(),
             fresh: false,
+            seconds: None,
         }));
     }
     dockerfile::check(&spec.packages)?;
-    Build::prepare(sandbox, spec, repeat).await?.advance().await
+    // Boxed: they hold whole objects of the API between their steps.
+    let build = Box::pin(Build::prepare(sandbox, spec, repeat)).await?;
+    Box::pin(build.advance()).await
 }
 
 /// A build of one image for one task.
@@ -157,11 +160,18 @@ impl<'a> Build<'a> {
         format!("{}:{}", self.target.repository, self.tag)
     }
 
-    /// A digest counts once the registry has shown the image.
+    /// A digest counts once the registry has shown the image. What is shared is what its tag has by now: somebody may have
+    /// replaced what this Job pushed.
     async fn pushed(&self, job: &Job, digest: &str) -> Result<Progressing<Built>, SandboxError> {
-        let reference = format!("{}@{digest}", self.target.repository);
+        let reference = match self.sandbox.task.cache {
+            CacheMode::Auto => self.reference(),
+            CacheMode::Override | CacheMode::Disable => format!("{}@{digest}", self.target.repository),
+        };
         match self.ask(&reference).await? {
-            Some(image) => Ok(Progressing::Done(self.built(image, self.owns(job)))),
+            Some(image) => Ok(Progressing::Done(Built {
+                seconds: age(job),
+                ..self.built(image, self.owns(job))
+            })),
             None => Err(SandboxError::Lost {
                 child: self.child(),
                 reason: format!("the registry has no {reference} any more"),
@@ -214,11 +224,12 @@ impl<'a> Build<'a> {
                 format!("{python} ({wanted} was asked for)")
             },
             fresh,
+            seconds: None,
         }
     }
 
     async fn start(&self) -> Result<Progressing<Built>, SandboxError> {
-        let plan = self.plan(self.foundation().await?)?;
+        let plan = self.plan(&self.foundation().await?)?;
         self.objects.try_pod(&self.name, job::template(&plan)).await?;
         let network = &self.sandbox.settings.build.network;
         if let Some(policy) = policy::policy(&self.sandbox.owner.namespace, network) {
@@ -248,7 +259,7 @@ impl<'a> Build<'a> {
         if self.objects.has_files(&self.name).await? {
             return Ok(());
         }
-        let plan = self.plan(self.foundation().await?)?;
+        let plan = self.plan(&self.foundation().await?)?;
         let map = job::config_map(&plan, objects::reference_to(job));
         self.objects.write_files(&map).await
     }
@@ -294,7 +305,7 @@ impl<'a> Build<'a> {
         })
     }
 
-    fn plan(&self, on: Foundation<'_>) -> Result<Plan<'_>, SandboxError> {
+    fn plan(&self, on: &Foundation<'_>) -> Result<Plan<'_>, SandboxError> {
         let (settings, owner) = (self.sandbox.settings, self.sandbox.owner);
         let operator_image = settings
             .operator_image
@@ -318,7 +329,7 @@ impl<'a> Build<'a> {
             base_secret: on.image.secret.clone(),
             repeat: self.repeat,
             operator_image,
-            files: self.files(&on)?,
+            files: self.files(on)?,
             build: &settings.build,
             registries: &settings.registries,
         })
@@ -388,6 +399,12 @@ fn kubernetes_architecture(rust: &str) -> &str {
         "aarch64" => "arm64",
         other => other,
     }
+}
+
+/// Seconds since the Job was made.
+fn age(job: &Job) -> Option<f64> {
+    let made = job.metadata.creation_timestamp.as_ref()?.0;
+    Some(Timestamp::now().duration_since(made).as_secs_f64())
 }
 
 /// Whether a Job failed so long ago that what it lacked may be there by now.

@@ -97,27 +97,25 @@ impl Base {
             .map_err(|error: oci_client::ParseError| refused(error.to_string(), "correct image.base"))?;
         let registry = reference.registry().to_owned();
         let (secret, config) = pull_secret(sandbox, objects, reference.resolve_registry()).await?;
-        let digest = match reference.digest() {
-            Some(digest) => digest.to_owned(),
-            None => {
-                let remedy = match &secret {
-                    Some(secret) => format!("the Secret {secret} of image.pullSecretRef, or image.base"),
-                    None => "image.pullSecretRef, which names no Secret for this registry, or image.base"
-                        .to_owned(),
-                };
-                let settings = &sandbox.settings.registries;
-                let client = sandbox
-                    .registries
-                    .client(settings, config.as_ref().map(DockerConfig::bytes));
-                let client = client.map_err(|error| failed(name, &remedy, error))?;
-                let user = secret.as_ref().map_or("", |_| sandbox.owner.namespace.as_str());
-                let digest = sandbox.registries.base_digest(&client, name, user).await;
-                digest
-                    .map_err(|error| failed(name, &remedy, error))?
-                    .ok_or_else(|| {
-                        refused("its registry has no such image".to_owned(), "correct image.base")
-                    })?
-            }
+        let digest = if let Some(digest) = reference.digest() {
+            digest.to_owned()
+        } else {
+            let remedy = match &secret {
+                Some(secret) => format!("the Secret {secret} of image.pullSecretRef, or image.base"),
+                None => {
+                    "image.pullSecretRef, which names no Secret for this registry, or image.base".to_owned()
+                }
+            };
+            let settings = &sandbox.settings.registries;
+            let client = sandbox
+                .registries
+                .client(settings, config.as_ref().map(DockerConfig::bytes));
+            let client = client.map_err(|error| failed(name, &remedy, error))?;
+            let user = secret.as_ref().map_or("", |_| sandbox.owner.namespace.as_str());
+            let digest = sandbox.registries.base_digest(&client, name, user).await;
+            digest
+                .map_err(|error| failed(name, &remedy, error))?
+                .ok_or_else(|| refused("its registry has no such image".to_owned(), "correct image.base"))?
         };
         Ok(Self {
             reference: format!("{registry}/{}@{digest}", reference.repository()),
