@@ -9,7 +9,7 @@ use codegen_operator::controller::config::OperatorConfig;
 use codegen_operator::controller::logging::{self, LogFormat};
 use codegen_operator::controller::operate::{Identity, operate};
 
-/// Run the operator: looks after the CodeGenTasks of a cluster until it is told to stop.
+/// Run the operator: looks after the tasks of a cluster until it is told to stop.
 ///
 /// The cluster is the one that it runs in, or that of KUBECONFIG. SIGTERM ends it in order: no further model call starts, and
 /// those in flight are finished and recorded.
@@ -27,7 +27,7 @@ pub struct Run {
     /// The operator's own image, where the configuration file names none: build Jobs push with it.
     #[arg(long, env = "OPERATOR_IMAGE", value_name = "IMAGE")]
     operator_image: Option<String>,
-    /// What log records look like. `auto`: text on a terminal, JSON elsewhere. RUST_LOG says how much (default: info).
+    /// What log records look like. `auto`: text on a terminal, JSON elsewhere. `RUST_LOG` says how much (default: info).
     #[arg(long, value_name = "FORMAT", default_value = "auto")]
     log_format: LogFormat,
 }

@@ -1,3 +1,5 @@
+#![expect(clippy::needless_pass_by_value, reason = "a literal is handed in")]
+
 use rstest::rstest;
 use serde_json::{Value, json};
 
