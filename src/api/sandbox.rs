@@ -96,6 +96,7 @@ pub struct Toleration {
     pub effect: Option<TaintEffect>,
     /// With `NoExecute`, how many seconds the taint is tolerated. Default: for ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
     pub toleration_seconds: Option<i64>,
 }
 

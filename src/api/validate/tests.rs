@@ -171,6 +171,12 @@ const RULES: &[(&str, &str, &str)] = &[
         "spec.model.headers[0]: give exactly one of value (in plain sight) and valueFrom (a key of a Secret)",
     ),
     (
+        "image: {pullRepository: 'localhost:32000/codegen'}",
+        "image: {pullRepository: 'localhost:32000/codegen/'}",
+        "spec.image.pullRepository: write the repository without a scheme and without a / at its end, like \
+         localhost:32000/codegen",
+    ),
+    (
         "image: {repository: 'registry.example.com:5000/codegen'}",
         "image: {repository: 'https://registry.example.com/codegen'}",
         "spec.image.repository: write the repository without a scheme and without a / at its end, like \
