@@ -21,7 +21,7 @@ impl Remark {
     #[must_use]
     pub fn naming(text: String, columns: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
-            text,
+            text: one_line(text),
             columns: columns.into_iter().map(Into::into).collect(),
         }
     }
@@ -30,7 +30,7 @@ impl Remark {
     #[must_use]
     pub fn reworded(self, words: impl FnOnce(&str) -> String) -> Self {
         Self {
-            text: words(&self.text),
+            text: one_line(words(&self.text)),
             columns: self.columns,
         }
     }
@@ -39,7 +39,7 @@ impl Remark {
 impl<T: Into<String>> From<T> for Remark {
     fn from(text: T) -> Self {
         Self {
-            text: text.into(),
+            text: one_line(text.into()),
             columns: Vec::new(),
         }
     }
@@ -59,8 +59,40 @@ impl fmt::Display for Remark {
     }
 }
 
+/// A name may hold line breaks and other controls: they are written as escapes, so that a remark is one line.
+fn one_line(text: String) -> String {
+    if !text.contains(char::is_control) {
+        return text;
+    }
+    text.chars()
+        .fold(String::with_capacity(text.len()), |mut line, character| {
+            if character.is_control() {
+                line.extend(character.escape_default());
+            } else {
+                line.push(character);
+            }
+            line
+        })
+}
+
 #[cfg(test)]
 pub(crate) fn joined(remarks: &[Remark], separator: &str) -> String {
     let texts: Vec<&str> = remarks.iter().map(|remark| &**remark).collect();
     texts.join(separator)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remark_is_one_line_whatever_a_column_is_called() {
+        let remark = Remark::naming("values with blanks around them in: \nx".to_owned(), ["\nx"]);
+        assert_eq!(remark.text, "values with blanks around them in: \\nx");
+        assert_eq!(remark.columns, ["\nx"]);
+        assert_eq!(
+            &*Remark::from("a\tb").reworded(|text| format!("{text}\r")),
+            "a\\tb\\r"
+        );
+    }
 }
