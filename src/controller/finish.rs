@@ -1,6 +1,7 @@
 //! What becomes of a task that has ended: its results are kept in two objects, the rest is removed, and in time the task itself.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -16,6 +17,7 @@ use super::cache::{ended_in, later_ends};
 use super::context::Context;
 use super::reconcile::ReconcileError;
 use super::run::Run;
+use super::snapshot::{LARGEST_PART, part_name};
 use super::store::{pack, unpacked};
 use crate::api::CodeGenTask;
 use crate::api::status::ArtifactRef;
@@ -30,6 +32,11 @@ use crate::sandbox::kubernetes::names::{self, Component};
 pub const RESULT_TYPE: &str = "codegen-operator.dev/result";
 /// Key with every document and call of the run, packed JSON of names and base64.
 const RECORD: &str = "record.json.gz";
+
+/// Label with the name of the result that an object is a part of.
+const END: &str = "codegen-operator.dev/result";
+/// Annotation with the number of Secrets that the record is in.
+const PARTS: &str = "codegen-operator.dev/parts";
 
 /// What is kept of a task that has ended.
 pub struct Kept {
@@ -57,10 +64,12 @@ pub async fn keep(
         name: format!("the record of CodeGenTask {}/{}", owner.namespace, owner.name),
         detail: error.to_string(),
     })?;
+    let mut labels = names::labels(&owner.name, &owner.uid, Component::Result);
+    labels.insert(END.to_owned(), name.clone());
     let metadata = ObjectMeta {
         name: Some(name.clone()),
         namespace: Some(owner.namespace.clone()),
-        labels: Some(names::labels(&owner.name, &owner.uid, Component::Result)),
+        labels: Some(labels),
         owner_references: Some(vec![owner.reference.clone()]),
         ..ObjectMeta::default()
     };
@@ -74,15 +83,23 @@ pub async fn keep(
         immutable: Some(true),
         ..ConfigMap::default()
     };
-    let rest = Secret {
-        metadata,
-        type_: Some(RESULT_TYPE.to_owned()),
-        data: Some(BTreeMap::from([(RECORD.to_owned(), ByteString(record))])),
-        immutable: Some(true),
-        ..Secret::default()
-    };
     create(client, owner, &code).await?;
-    create(client, owner, &rest).await?;
+    // The first part last: where it is, all are.
+    let parts: Vec<&[u8]> = record.chunks(LARGEST_PART).collect();
+    for (number, part) in parts.iter().enumerate().rev() {
+        let mut metadata = metadata.clone();
+        metadata.name = Some(part_name(&name, number));
+        let count = parts.len().to_string();
+        metadata.annotations = Some(BTreeMap::from([(PARTS.to_owned(), count)]));
+        let secret = Secret {
+            metadata,
+            type_: Some(RESULT_TYPE.to_owned()),
+            data: Some(BTreeMap::from([(RECORD.to_owned(), ByteString(part.to_vec()))])),
+            immutable: Some(true),
+            ..Secret::default()
+        };
+        create(client, owner, &secret).await?;
+    }
     Ok(Kept {
         name,
         artifacts: results.artifacts,
@@ -95,23 +112,40 @@ pub async fn unpack(
     owner: &Owner,
     name: &str,
 ) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
-    let secrets: Api<Secret> = Api::namespaced(client.clone(), &owner.namespace);
     let object = format!("Secret {}/{name}", owner.namespace);
-    let found = secrets.get_opt(name).await.map_err(|error| StoreError::Remote {
-        action: format!("read the {object}"),
-        source: Box::new(error),
-    })?;
     let damaged = |detail: &str| StoreError::Damaged {
         name: object.clone(),
         detail: detail.to_owned(),
     };
-    let bytes = found
-        .and_then(|secret| secret.data?.remove(RECORD))
-        .ok_or_else(|| damaged("the record of the run is gone"))?;
-    let json = unpacked(&bytes.0).map_err(|error| damaged(&error.to_string()))?;
+    let first = part(client, owner, name).await?;
+    let count = first
+        .annotations()
+        .get(PARTS)
+        .and_then(|count| count.parse().ok());
+    let mut bytes = content(first).ok_or_else(|| damaged("the record of the run is gone"))?;
+    for number in 1..count.unwrap_or(1) {
+        let further = part(client, owner, &part_name(name, number)).await?;
+        bytes.extend(content(further).ok_or_else(|| damaged("a part of the record is gone"))?);
+    }
+    let json = unpacked(&bytes).map_err(|error| damaged(&error.to_string()))?;
     let record: BTreeMap<String, ByteString> =
         serde_json::from_slice(&json).map_err(|error| damaged(&error.to_string()))?;
     Ok(record.into_iter().map(|(name, bytes)| (name, bytes.0)).collect())
+}
+
+async fn part(client: &Client, owner: &Owner, name: &str) -> Result<Secret, StoreError> {
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), &owner.namespace);
+    secrets.get(name).await.map_err(|error| StoreError::Remote {
+        action: format!(
+            "read the Secret {}/{name}, which holds the record of the run",
+            owner.namespace
+        ),
+        source: Box::new(error),
+    })
+}
+
+fn content(secret: Secret) -> Option<Vec<u8>> {
+    Some(secret.data?.remove(RECORD)?.0)
 }
 
 /// Removes what the result has made superfluous. What stays for want of an answer goes with the task.
@@ -136,16 +170,17 @@ pub async fn clear_all(client: &Client, run: &Run) {
 
 async fn clear_components(client: &Client, run: &Run, components: &[Component], but: Option<&str>) {
     let names: Vec<&str> = components.iter().map(|component| component.as_str()).collect();
-    let mut which = ListParams::default().labels(&format!(
+    let mut selector = format!(
         "{}={},{} in ({})",
         names::TASK_UID,
         run.owner.uid,
         names::COMPONENT,
         names.join(",")
-    ));
-    if let Some(name) = but {
-        which = which.fields(&format!("metadata.name!={name}"));
+    );
+    if let Some(end) = but {
+        let _ = write!(selector, ",{END}!={end}");
     }
+    let which = ListParams::default().labels(&selector);
     let how = DeleteParams::background();
     let namespace = &run.owner.namespace;
     let secrets = Api::<Secret>::namespaced(client.clone(), namespace);

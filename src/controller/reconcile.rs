@@ -81,8 +81,41 @@ async fn look(object: Arc<CodeGenTask>, context: &Context) -> Looked {
     match Box::pin(look.act()).await {
         Err(ReconcileError::Blocked(Blocked(hold))) => look.hold(&hold).await,
         Err(error) if is_conflict(&error) => Ok(idle()),
-        other => other,
+        Err(error) => match look.hold(&told(&error)).await {
+            // It cannot even be told, as while the API server is away.
+            Err(_) => Err(error),
+            held => held,
+        },
+        looked => looked,
     }
+}
+
+/// What a failed look says in the status.
+fn told(error: &ReconcileError) -> Hold {
+    let is_in_somebodys_hands = match error {
+        ReconcileError::Engine(
+            EngineError::State { .. } | EngineError::Store(StoreError::Damaged { .. }),
+        )
+        | ReconcileError::Store(StoreError::Damaged { .. }) => true,
+        _ => is_forbidden(error),
+    };
+    let message = with_causes(error);
+    if is_in_somebodys_hands {
+        misconfigured(message).0
+    } else {
+        Hold {
+            reason: reason::INFRASTRUCTURE,
+            message: format!("{message}; it is tried again"),
+            until: Until::Room,
+        }
+    }
+}
+
+/// Whether the API server refuses, as for a quota or a missing permission.
+fn is_forbidden(error: &(dyn std::error::Error + 'static)) -> bool {
+    std::iter::successors(Some(error), |error| error.source())
+        .filter_map(|error| error.downcast_ref::<kube::Error>())
+        .any(|error| matches!(error, kube::Error::Api(status) if status.is_forbidden()))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the controller calls it this way")]
@@ -146,7 +179,7 @@ impl Look<'_> {
             return Ok((Action::requeue(SAFETY_NET), how));
         }
         let Some(run) = Run::present(self.context, &self.object).await? else {
-            return self.start().await;
+            return Box::pin(self.start()).await;
         };
         Box::pin(self.step(run)).await
     }

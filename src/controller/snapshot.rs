@@ -22,7 +22,7 @@ pub const SNAPSHOT_TYPE: &str = "codegen-operator.dev/snapshot";
 /// Key with the description of the rest.
 const INDEX: &str = "snapshot.json";
 /// Most bytes in one Secret.
-const LARGEST_PART: usize = 900 * 1024;
+pub(super) const LARGEST_PART: usize = 900 * 1024;
 
 /// Everything that a run goes by besides its spec.
 #[derive(Serialize, Deserialize, Clone, Debug)]
@@ -312,7 +312,7 @@ impl<'a> Parts<'a> {
 }
 
 /// Names of all parts but the first end in their number.
-fn part_name(name: &str, number: usize) -> String {
+pub(super) fn part_name(name: &str, number: usize) -> String {
     if number == 0 {
         name.to_owned()
     } else {
