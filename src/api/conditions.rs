@@ -11,6 +11,8 @@ pub const SUCCEEDED: &str = "Succeeded";
 pub const RECONCILING: &str = "Reconciling";
 /// The task goes no further by itself: it failed, or a person must change something.
 pub const STALLED: &str = "Stalled";
+/// The image holds every package that program and tests need.
+pub const IMAGE_READY: &str = "ImageReady";
 
 /// Reasons, one word each, equal to `status.reason`.
 pub mod reason {
@@ -39,7 +41,14 @@ pub mod reason {
     /// `spec.suspend` is set.
     pub const SUSPENDED: &str = "Suspended";
 
-    /// Every reason.
+    /// The image is there.
+    pub const IMAGE_FOUND: &str = "ImageFound";
+    /// The image is not there yet.
+    pub const IMAGE_AWAITED: &str = "ImageAwaited";
+    /// A package of the image cannot be installed.
+    pub const PACKAGE_UNAVAILABLE: &str = "PackageUnavailable";
+
+    /// Every reason that a task as such has.
     pub const ALL: [&str; 12] = [
         TESTS_PASSED,
         TESTS_SKIPPED,

@@ -4,10 +4,10 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 use crate::api::CodeGenTaskStatus;
-use crate::api::conditions::{READY, RECONCILING, STALLED, SUCCEEDED, reason};
+use crate::api::conditions::{IMAGE_READY, READY, RECONCILING, STALLED, SUCCEEDED, reason};
 use crate::api::status::{ArtifactRef, TokenStatus};
 
-use super::progress::Progress;
+use super::progress::{Build, Progress};
 use super::stage::{Category, Stage, StopReason};
 use super::task::Task;
 use crate::api::common::TestingMode;
@@ -57,11 +57,14 @@ pub fn held(
 ) -> CodeGenTaskStatus {
     let state = State::held(hold);
     let ends = [Stage::Succeeded, Stage::Failed].map(Stage::as_str);
+    let mut conditions = state.conditions(generation, &before.conditions, now);
+    let image = before.conditions.iter().find(|old| old.type_ == IMAGE_READY);
+    conditions.extend(image.cloned());
     CodeGenTaskStatus {
         observed_generation: generation,
         reason: Some(state.reason.to_owned()),
         message: Some(state.message.clone()),
-        conditions: state.conditions(generation, &before.conditions, now),
+        conditions,
         stage: before
             .stage
             .filter(|stage| !ends.contains(&stage.as_str()))
@@ -83,13 +86,20 @@ pub fn status(task: &Task, progress: &Progress, around: Around<'_>, now: Timesta
         .filter(|_| !progress.stage.is_terminal())
         .map_or_else(|| State::of(task, progress), State::held);
     let tests = progress.attempts.last().and_then(|attempt| attempt.tests);
+    let mut conditions = state.conditions(generation, before, now);
+    let stamp = Stamp {
+        generation,
+        before,
+        now,
+    };
+    conditions.push(stamp.image(&progress.build));
     let built = progress.build.built.clone().unwrap_or_default();
     CodeGenTaskStatus {
         observed_generation: generation,
         stage: Some(progress.stage.as_str().to_owned()),
         reason: Some(state.reason.to_owned()),
         message: Some(state.message.clone()),
-        conditions: state.conditions(generation, before, now),
+        conditions,
         language: Some(task.language),
         plan: progress.plan.clone(),
         attempt: (progress.attempt > 0).then(|| int(progress.attempt)),
@@ -202,6 +212,11 @@ impl State {
             Kind::Succeeded => ("True", "True", "False", "False"),
             Kind::Failed => ("False", "False", "False", "True"),
         };
+        let stamp = Stamp {
+            generation,
+            before,
+            now,
+        };
         [
             (READY, ready),
             (SUCCEEDED, succeeded),
@@ -209,20 +224,48 @@ impl State {
             (STALLED, stalled),
         ]
         .into_iter()
-        .map(|(type_, status)| {
-            let unchanged = before
-                .iter()
-                .find(|old| old.type_ == type_ && old.status == status);
-            Condition {
-                type_: type_.into(),
-                status: status.into(),
-                reason: self.reason.into(),
-                message: self.message.clone(),
-                observed_generation: generation,
-                last_transition_time: unchanged.map_or(Time(now), |old| old.last_transition_time.clone()),
-            }
-        })
+        .map(|(type_, status)| stamp.condition(type_, status, self.reason, &self.message))
         .collect()
+    }
+}
+
+/// What all conditions of one status share.
+#[derive(Clone, Copy)]
+struct Stamp<'a> {
+    generation: Option<i64>,
+    before: &'a [Condition],
+    now: Timestamp,
+}
+
+impl Stamp<'_> {
+    fn condition(&self, type_: &str, status: &str, reason: &str, message: &str) -> Condition {
+        let unchanged = self
+            .before
+            .iter()
+            .find(|old| old.type_ == type_ && old.status == status);
+        Condition {
+            type_: type_.into(),
+            status: status.into(),
+            reason: reason.into(),
+            message: message.into(),
+            observed_generation: self.generation,
+            last_transition_time: unchanged.map_or(Time(self.now), |old| old.last_transition_time.clone()),
+        }
+    }
+
+    fn image(&self, build: &Build) -> Condition {
+        match (build.ready(), build.present_fault()) {
+            (Some(built), _) => self.condition(IMAGE_READY, "True", reason::IMAGE_FOUND, &built.image),
+            (None, Some(fault)) => {
+                self.condition(IMAGE_READY, "False", reason::PACKAGE_UNAVAILABLE, &fault.message)
+            }
+            (None, None) => self.condition(
+                IMAGE_READY,
+                "Unknown",
+                reason::IMAGE_AWAITED,
+                "the image is made when the program is written",
+            ),
+        }
     }
 }
 
@@ -311,6 +354,21 @@ mod tests {
     }
 
     #[test]
+    fn the_image_has_a_condition_of_its_own() {
+        let image = |progress: &Progress| condition(&shown(progress), IMAGE_READY).to_owned();
+        let mut progress = start();
+        assert_eq!(image(&progress), "Unknown");
+        progress.build.built = Some(crate::pipeline::test_support::image(&["pandas"]));
+        assert_eq!(image(&progress), "True");
+        progress.build.wanted.pip = vec!["pandas-typo".into()];
+        progress.build.fault = Some(crate::pipeline::progress::BuildFault {
+            packages: progress.build.wanted.clone(),
+            message: "no such package".into(),
+        });
+        assert_eq!(image(&progress), "False");
+    }
+
+    #[test]
     fn a_transition_time_moves_only_when_the_status_of_its_condition_does() {
         let first = shown(&start());
         let around = Around {
@@ -394,8 +452,7 @@ mod tests {
         let stopped = advance(&task(), &start(), Outcome::Stopped(stop), at(3)).unwrap();
         let status = shown(&stopped);
         assert!(
-            status
-                .conditions
+            status.conditions[..4]
                 .iter()
                 .all(|c| c.reason == "BudgetExceeded" && c.message.starts_with("limits.maxTokens"))
         );
