@@ -253,8 +253,8 @@ impl Stamp<'_> {
         }
     }
 
-    fn image(&self, build: &Build) -> Condition {
-        match (build.ready(), build.present_fault()) {
+    fn image(&self, wanted: &Build) -> Condition {
+        match (wanted.ready(), wanted.present_fault()) {
             (Some(built), _) => self.condition(IMAGE_READY, "True", reason::IMAGE_FOUND, &built.image),
             (None, Some(fault)) => {
                 self.condition(IMAGE_READY, "False", reason::PACKAGE_UNAVAILABLE, &fault.message)
