@@ -29,6 +29,7 @@ async fn the_operator_may_do_what_it_needs_and_no_more() {
             ("create", "pods"),
             ("get", "pods/log"),
             ("watch", "jobs.batch"),
+            ("patch", "jobs.batch"),
             ("get", "secrets"),
             ("update", "codegentasks.codegen-operator.dev/status"),
             ("create", "networkpolicies.networking.k8s.io"),
