@@ -17,6 +17,7 @@ use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
 use tokio::sync::Mutex;
 
+use super::cache::ended_in;
 use super::documents::Documents;
 use super::finish;
 use super::progress;
@@ -85,11 +86,20 @@ impl<'a> KubernetesStore<'a> {
         self.state.into_inner().object
     }
 
-    /// Every document by name.
-    async fn all(&self, index: &BTreeSet<String>) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
-        let mut all = BTreeMap::new();
+    /// Every document by name. `earlier` is the result of an earlier end of the run, which holds those from before it.
+    async fn all(
+        &self,
+        index: &BTreeSet<String>,
+        earlier: Option<&String>,
+    ) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
+        let mut all = match earlier {
+            Some(result) => finish::unpack(&self.client, &self.run.owner, result).await?,
+            None => BTreeMap::new(),
+        };
         for document in index {
-            if let Some(bytes) = self.read_indexed(document).await? {
+            if !all.contains_key(document)
+                && let Some(bytes) = self.read_indexed(document).await?
+            {
                 all.insert(document.clone(), bytes);
             }
         }
@@ -254,8 +264,12 @@ impl Store for KubernetesStore<'_> {
         };
         let mut result = None;
         let mut superseded = None;
-        if progress.stage.is_terminal() {
-            let all = self.all(&state.index).await?;
+        let ends = progress.stage.is_terminal() && ended_in(&state.object).is_none();
+        if progress.stage.is_terminal() && !ends {
+            around.artifacts.clone_from(&before.artifacts);
+        }
+        if ends {
+            let all = self.all(&state.index, before.result.as_ref()).await?;
             let kept = finish::keep(&self.client, self.run, &progress, all).await?;
             around.artifacts = kept.artifacts;
             superseded = before.result.as_ref().map(|_| kept.name.clone());
@@ -269,7 +283,7 @@ impl Store for KubernetesStore<'_> {
         let mut next = state.object.clone();
         next.status = Some(progress::record(shown, bytes, &state.index));
         state.object = replace_status(&self.client, &next).await?;
-        if progress.stage.is_terminal() {
+        if ends {
             finish::clear(&self.client, self.run, &progress, superseded.as_deref()).await;
         }
         Ok(())
