@@ -116,6 +116,9 @@ pub struct SnapshotStatus {
     pub name: String,
     /// SHA-256 over all of them, hex.
     pub sha256: String,
+    /// SHA-256 over everything in the spec that decides the result, hex: while it stays, so does the run.
+    #[serde(default)]
+    pub spec_sha256: String,
 }
 
 /// The plan.

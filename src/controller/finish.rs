@@ -33,8 +33,6 @@ pub const RESULT_TYPE: &str = "codegen-operator.dev/result";
 /// Key with every document and call of the run, packed JSON of names and base64.
 const RECORD: &str = "record.json.gz";
 
-/// Label with the name of the result that an object is a part of.
-const END: &str = "codegen-operator.dev/result";
 /// Annotation with the number of Secrets that the record is in.
 const PARTS: &str = "codegen-operator.dev/parts";
 
@@ -65,7 +63,7 @@ pub async fn keep(
         detail: error.to_string(),
     })?;
     let mut labels = names::labels(&owner.name, &owner.uid, Component::Result);
-    labels.insert(END.to_owned(), name.clone());
+    labels.insert(names::PART_OF.to_owned(), name.clone());
     let metadata = ObjectMeta {
         name: Some(name.clone()),
         namespace: Some(owner.namespace.clone()),
@@ -166,6 +164,8 @@ pub async fn clear(client: &Client, run: &Run, progress: &Progress, but: Option<
 pub async fn clear_all(client: &Client, run: &Run) {
     let all = [Component::Record, Component::Sandbox, Component::Result];
     clear_components(client, run, &all, None).await;
+    let present = Some(run.snapshot_status.name.as_str());
+    clear_components(client, run, &[Component::Snapshot], present).await;
 }
 
 async fn clear_components(client: &Client, run: &Run, components: &[Component], but: Option<&str>) {
@@ -177,8 +177,8 @@ async fn clear_components(client: &Client, run: &Run, components: &[Component], 
         names::COMPONENT,
         names.join(",")
     );
-    if let Some(end) = but {
-        let _ = write!(selector, ",{END}!={end}");
+    if let Some(first) = but {
+        let _ = write!(selector, ",{}!={first}", names::PART_OF);
     }
     let which = ListParams::default().labels(&selector);
     let how = DeleteParams::background();

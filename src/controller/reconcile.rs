@@ -17,7 +17,7 @@ use super::finish;
 use super::hold::{Blocked, misconfigured, queued, suspended};
 use super::metrics::Reconciled;
 use super::model::PooledModel;
-use super::run::Run;
+use super::run::{Run, asks_for_another};
 use super::store::{KubernetesStore, replace_status};
 use crate::api::CodeGenTask;
 use crate::api::conditions::reason;
@@ -27,7 +27,7 @@ use crate::pipeline::advance::Outcome;
 use crate::pipeline::budget;
 use crate::pipeline::decide::{Decision, decide};
 use crate::pipeline::progress::{PROGRESS_VERSION, Progress};
-use crate::pipeline::stage::Category;
+use crate::pipeline::stage::{Category, Stage};
 use crate::pipeline::status::{Hold, Until, held};
 use crate::sandbox::KubernetesSandbox;
 
@@ -169,6 +169,9 @@ impl Look<'_> {
                 Reconciled::Idle,
             ));
         }
+        if ended_in(&self.object) == Some(Stage::Succeeded) && !asks_for_another(&self.object) {
+            return self.seen().await;
+        }
         if self.object.spec.suspend == Some(true) {
             self.context.admissions.leave(&self.uid);
             return self.hold(&suspended()).await;
@@ -201,6 +204,21 @@ impl Look<'_> {
             );
         }
         is_newer
+    }
+
+    /// Says that a changed spec was seen from which nothing follows for what has succeeded.
+    async fn seen(&self) -> Looked {
+        let mut object = self.object.clone();
+        if let Some(status) = &mut object.status {
+            status.observed_generation = object.metadata.generation;
+            for condition in &mut status.conditions {
+                condition.observed_generation = object.metadata.generation;
+            }
+            status.retry_handled = self.object.annotations().get(RETRY).cloned();
+        }
+        let written = replace_status(&self.context.client, &object).await?;
+        self.context.wrote(&self.uid, &written);
+        Ok(advanced())
     }
 
     /// Freezes the inputs and records the first progress.
@@ -250,6 +268,13 @@ impl Look<'_> {
         };
         let mut progress = engine.load(&run.owner.run).await?;
         if let Some(outcome) = self.what_changed(&run, &progress) {
+            // What was made for the old spec may be what the new one is to mend.
+            if let Err(error) = sandbox.clear_sandboxes().await {
+                tracing::warn!(
+                    error = with_causes(&error),
+                    "a sandbox of the spec before could not be removed"
+                );
+            }
             engine.apply(progress, outcome).await?;
             self.written(store);
             return Ok(advanced());

@@ -59,6 +59,9 @@ impl Run {
         };
         let attempt = status.attempt.unwrap_or_default();
         let owner = owner(object, run.clone(), u32::try_from(attempt).unwrap_or_default());
+        if asks_for_another(object) {
+            return Ok(None);
+        }
         let Some(snapshot) = context.snapshot(&owner, &place.name).await? else {
             return Err(StoreError::Damaged {
                 name: format!("Secret {}/{}", owner.namespace, place.name),
@@ -66,11 +69,6 @@ impl Run {
             }
             .into());
         };
-        // Only a user asks for another run, never another version of this program.
-        let is_new_spec = status.observed_generation != object.metadata.generation;
-        if is_new_spec && snapshot.decides != decides(&object.spec) {
-            return Ok(None);
-        }
         let task = resolved(object, snapshot.agent.as_ref(), snapshot.files.clone())?;
         Ok(Some(Self {
             task,
@@ -90,14 +88,17 @@ impl Run {
         let task = resolved(object, agent.as_ref(), sources.files.clone())?;
         let owner = owner(object, task.decisive_hash(), 0);
         let decides = decides(&object.spec);
-        let (snapshot, name, sha256) =
-            snapshot::create(&context.client, &owner, agent, decides, sources).await?;
+        let (snapshot, name, sha256) = snapshot::create(&context.client, &owner, agent, sources).await?;
         let snapshot = context.remember_snapshot(&owner, &name, snapshot);
         Ok(Self {
             task,
             owner,
             snapshot,
-            snapshot_status: SnapshotStatus { name, sha256 },
+            snapshot_status: SnapshotStatus {
+                name,
+                sha256,
+                spec_sha256: decides,
+            },
             generation: object.metadata.generation,
             retry: object.annotations().get(RETRY).cloned(),
             stage: None,
@@ -169,6 +170,14 @@ impl Files {
             sources: self.paths.clone(),
         }
     }
+}
+
+/// Whether the user changed what decides the result. Only a user asks for another run, never another version of this program.
+pub fn asks_for_another(object: &CodeGenTask) -> bool {
+    let Some(status) = &object.status else { return true };
+    let is_new_spec = status.observed_generation != object.metadata.generation;
+    let before = status.snapshot.as_ref().map(|snapshot| &snapshot.spec_sha256);
+    is_new_spec && before != Some(&decides(&object.spec))
 }
 
 fn resolved(

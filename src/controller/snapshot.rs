@@ -30,8 +30,6 @@ pub(super) const LARGEST_PART: usize = 900 * 1024;
 pub struct Snapshot {
     /// The agent that the task names, as it was.
     pub agent: Option<CodeGenAgentSpec>,
-    /// What the spec said of everything that decides the result: while a later spec says the same, the run goes on.
-    pub decides: String,
     /// Every source.
     pub files: FrozenFiles,
     /// Where the contents of samples and inputs lie, by name.
@@ -149,7 +147,6 @@ pub async fn create(
     client: &Client,
     owner: &Owner,
     agent: Option<CodeGenAgentSpec>,
-    decides: String,
     sources: Sources,
 ) -> Result<(Snapshot, String, String), StoreError> {
     let sha256 = digest(&sources);
@@ -170,7 +167,6 @@ pub async fn create(
         .collect();
     let snapshot = Snapshot {
         agent,
-        decides,
         files: sources.files,
         inputs,
         acceptance_tests,
@@ -184,7 +180,7 @@ pub async fn create(
         if number == 0 {
             data.insert(INDEX.to_owned(), ByteString(index.clone()));
         }
-        let secret = secret(owner, part_name(&name, number), data);
+        let secret = secret(owner, &name, number, data);
         match secrets.create(&PostParams::default(), &secret).await {
             Ok(_) => {}
             Err(kube::Error::Api(status)) if status.is_already_exists() => {}
@@ -258,12 +254,14 @@ fn digest(sources: &Sources) -> String {
     sha256_hex_of_parts(&parts)
 }
 
-fn secret(owner: &Owner, name: String, data: BTreeMap<String, ByteString>) -> Secret {
+fn secret(owner: &Owner, first: &str, number: usize, data: BTreeMap<String, ByteString>) -> Secret {
+    let mut labels = names::labels(&owner.name, &owner.uid, Component::Snapshot);
+    labels.insert(names::PART_OF.to_owned(), first.to_owned());
     Secret {
         metadata: ObjectMeta {
-            name: Some(name),
+            name: Some(part_name(first, number)),
             namespace: Some(owner.namespace.clone()),
-            labels: Some(names::labels(&owner.name, &owner.uid, Component::Snapshot)),
+            labels: Some(labels),
             owner_references: Some(vec![owner.reference.clone()]),
             ..ObjectMeta::default()
         },

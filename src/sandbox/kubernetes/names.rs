@@ -12,6 +12,8 @@ pub const OPERATOR: &str = "codegen-operator";
 pub const TASK: &str = "codegen-operator.dev/task";
 /// Uid of the task that an object belongs to.
 pub const TASK_UID: &str = "codegen-operator.dev/task-uid";
+/// Name of the first of several objects that hold one thing together.
+pub const PART_OF: &str = "codegen-operator.dev/part-of";
 /// What an object is for: one of [`Component`].
 pub const COMPONENT: &str = "codegen-operator.dev/component";
 
