@@ -8,6 +8,7 @@
     reason = "tests say what they expect"
 )]
 
+mod changes;
 mod deletion;
 mod leadership;
 mod outcomes;

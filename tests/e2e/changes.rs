@@ -1,0 +1,160 @@
+//! Tasks whose spec changes while they run, or after their end.
+
+use codegen_operator::api::CodeGenTask;
+use serde_json::{Value, json};
+
+use crate::space::{SOON, Space, condition, in_space};
+
+fn change(space: &Space, task: &str, spec: &Value) -> String {
+    let patch = json!({ "spec": spec }).to_string();
+    space.kubectl(&["patch", "codegentask", task, "--type=merge", "--patch", &patch])
+}
+
+/// The task when it has ended for the spec that it has now.
+async fn end_of_this_spec(space: &Space, task: &str) -> CodeGenTask {
+    space
+        .until(task, "at the end of its spec", SOON * 4, |task| {
+            let status = task.status.as_ref();
+            status.is_some_and(|status| status.observed_generation == task.metadata.generation)
+                && matches!(condition(task, "Succeeded"), Some(("True" | "False", _, _)))
+        })
+        .await
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn a_raised_limit_goes_on_with_a_failed_task_and_pays_for_nothing_twice() {
+    in_space("raised-limit", async |space| {
+        space.copy_secret("openai").await;
+        space.apply_changed("examples/penguins", "penguins", |spec| {
+            spec["limits"]["maxIterations"] = json!(1);
+        });
+        let failed = space.end("penguin-masses").await;
+        assert_eq!(
+            condition(&failed, "Succeeded").map(|(status, reason, _)| (status, reason)),
+            Some(("False", "IterationsExhausted"))
+        );
+        assert_eq!(failed.status.unwrap().model_calls, 4);
+
+        change(space, "penguin-masses", &json!({"limits": {"maxIterations": 3}}));
+        let task = end_of_this_spec(space, "penguin-masses").await;
+        assert_eq!(
+            condition(&task, "Succeeded").map(|(status, ..)| status),
+            Some("True")
+        );
+        let status = task.status.unwrap();
+        assert_eq!((status.model_calls, status.lost_calls), (6, 0));
+        assert_eq!(status.attempts.len(), 2);
+        let names: Vec<&str> = status.artifacts.iter().map(|kept| kept.name.as_str()).collect();
+        assert!(
+            ["solution", "tests", "conversation"]
+                .iter()
+                .all(|name| names.contains(name)),
+            "{names:?}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn another_prompt_starts_another_run_and_another_limit_does_not() {
+    in_space("another-run", async |space| {
+        space.copy_secret("openai").await;
+        space.apply("examples/prompt-only/task.yaml", "prompt-only");
+        let first = space.end("multiplication-table").await.status.unwrap();
+
+        change(
+            space,
+            "multiplication-table",
+            &json!({"limits": {"maxIterations": 7}}),
+        );
+        let same = end_of_this_spec(space, "multiplication-table")
+            .await
+            .status
+            .unwrap();
+        assert_eq!((&same.run, &same.result), (&first.run, &first.result));
+
+        let prompt =
+            json!({"prompt": "Write a multiplication table, one row a line, columns divided by tabs."});
+        change(space, "multiplication-table", &prompt);
+        let other = end_of_this_spec(space, "multiplication-table")
+            .await
+            .status
+            .unwrap();
+        assert_ne!(other.run, first.run);
+        let results = space.kubectl(&[
+            "get",
+            "secrets",
+            "--selector=app.kubernetes.io/managed-by=codegen-operator",
+            "--output=name",
+        ]);
+        let result = other.result.unwrap();
+        assert_eq!(
+            results.trim(),
+            format!("secret/{result}"),
+            "what the first run left is gone"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn a_suspended_task_waits_without_an_error_until_it_is_resumed() {
+    in_space("suspended", async |space| {
+        space.copy_secret("openai").await;
+        space.apply_changed("examples/prompt-only/task.yaml", "prompt-only", |spec| {
+            spec["suspend"] = json!(true);
+        });
+        let task = space
+            .until("multiplication-table", "suspended", SOON, |task| {
+                matches!(condition(task, "Ready"), Some((_, "Suspended", _)))
+            })
+            .await;
+        assert_eq!(
+            condition(&task, "Stalled").map(|(status, ..)| status),
+            Some("False")
+        );
+        assert_eq!(task.status.unwrap().model_calls, 0);
+        change(space, "multiplication-table", &json!({"suspend": false}));
+        let task = space.end("multiplication-table").await;
+        assert_eq!(
+            condition(&task, "Succeeded").map(|(status, ..)| status),
+            Some("True")
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn a_task_that_no_node_takes_says_so_and_goes_on_when_its_spec_is_mended() {
+    in_space("no-node", async |space| {
+        space.copy_secret("openai").await;
+        space.apply_changed("examples/prompt-only/task.yaml", "prompt-only", |spec| {
+            spec["sandbox"] = json!({"nodeSelector": {"no-node": "has-this"}});
+        });
+        let task = space
+            .until("multiplication-table", "stalled", SOON * 4, |task| {
+                matches!(condition(task, "Stalled"), Some(("True", _, _)))
+            })
+            .await;
+        let (_, reason, message) = condition(&task, "Stalled").unwrap();
+        assert_eq!(reason, "Configuration");
+        assert!(message.contains("nodeSelector"), "{message}");
+        let calls = task.status.as_ref().unwrap().model_calls;
+        change(
+            space,
+            "multiplication-table",
+            &json!({"sandbox": {"nodeSelector": null}}),
+        );
+        let status = end_of_this_spec(space, "multiplication-table")
+            .await
+            .status
+            .unwrap();
+        assert_eq!(status.stage.as_deref(), Some("Succeeded"));
+        assert_eq!(status.model_calls, calls, "what was misconfigured cost no call");
+    })
+    .await;
+}
