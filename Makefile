@@ -1,6 +1,6 @@
 # `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help prerequisites check test demo bench generate lint deny install fuzz e2e e2e-up e2e-smoke e2e-install e2e-down
+.PHONY: help prerequisites check test demo bench bench-cluster generate lint deny install fuzz e2e e2e-up e2e-smoke e2e-install e2e-down
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -27,6 +27,10 @@ demo: prerequisites ## Build, then run a real task on real data with recorded re
 bench: prerequisites ## Measure the figures of docs/benchmarks.md
 	cargo build --locked --release --bin kubectl-codegen
 	scripts/bench
+
+bench-cluster: ## Measure the operator on the cluster of e2e-up and e2e-install (STOP_OPERATOR=1: the one in it may be stopped)
+	cargo build --locked --release --bin codegen-operator
+	scripts/bench-cluster $(if $(STOP_OPERATOR),--stop-operator)
 
 e2e-up: ## A cluster for the end-to-end tests: KUBECONFIG's, else kind, else our own
 	@tests/cluster/up
