@@ -58,7 +58,9 @@ pub(crate) async fn control(
     let (tasks, writer) = reflector::store();
     context.knows(tasks.clone());
     let (there, seen_by) = (tasks.clone(), Arc::clone(&context));
-    let changes = watcher(api::<CodeGenTask>(client, namespace), watcher::Config::default())
+    // Each page of the first list is whole in memory until it is trimmed.
+    let few_at_once = watcher::Config::default().page_size(50);
+    let changes = watcher(api::<CodeGenTask>(client, namespace), few_at_once)
         .default_backoff()
         .modify(cache::trim)
         .reflect(writer)
