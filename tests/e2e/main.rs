@@ -10,6 +10,7 @@
 
 mod changes;
 mod deletion;
+mod full;
 mod leadership;
 mod outcomes;
 mod permissions;
