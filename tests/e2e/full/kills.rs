@@ -17,13 +17,16 @@ use super::seen::Seen;
 use super::server::Server;
 use crate::space::{Space, condition, has_ended, in_space, is_task};
 
-/// Tasks under way at once; those that began together share one image.
+/// Tasks under way at once.
 const AT_ONCE: usize = 4;
+/// Tasks of one image.
+const SHARE_IMAGE: usize = 8;
+/// How long the model takes.
+const LATENCY: &str = "2s";
 /// Longest time that an operator works before it is killed, seconds.
 const LONGEST: f64 = 6.0;
-/// The example: a diagnosis and a fix, six calls, two tries in a sandbox.
+/// Calls of the example, a diagnosis and a fix among them.
 const CALLS: i32 = 6;
-const TRIES: usize = 2;
 /// The task that runs before anybody is killed.
 const CALM: &str = "calm";
 
@@ -73,7 +76,7 @@ impl Tasks<'_> {
     /// Begins as many as are missing.
     fn fill(&mut self, under_way: usize) {
         for _ in under_way..AT_ONCE {
-            self.begin(&Self::name(self.begun), 1 + self.begun / AT_ONCE);
+            self.begin(&Self::name(self.begun), 1 + self.begun / SHARE_IMAGE);
             self.begun += 1;
         }
     }
@@ -139,7 +142,7 @@ async fn a_killed_operator_pays_for_nothing_twice_and_every_task_ends_as_if_noth
             .map(Tasks::name)
             .chain([CALM.to_owned()])
             .collect();
-        let server = Server::start(space, recording, &names, "1s");
+        let server = Server::start(space, recording, &names, LATENCY);
         let jobs = Seen::watch::<Job>(space, "codegen-operator.dev/component=build");
         let pods = Seen::watch::<Pod>(space, "codegen-operator.dev/component=sandbox");
         let mut tasks = Tasks {
@@ -168,15 +171,23 @@ async fn a_killed_operator_pays_for_nothing_twice_and_every_task_ends_as_if_noth
         expect_as_calm(&tasks, &calm).await;
 
         let (jobs, pods) = (jobs.end(), pods.end());
-        let images = 1 + tasks.begun.div_ceil(AT_ONCE);
-        let tries = TRIES * (1 + tasks.begun);
+        let images = 1 + tasks.begun.div_ceil(SHARE_IMAGE);
+        let tries = |task: &str| {
+            pods.keys()
+                .filter(|pod| pod.starts_with(&format!("{task}-")))
+                .count()
+        };
         eprintln!(
-            "{images} images in {} Jobs, {tries} tries in {} Pods",
+            "{images} images in {} Jobs, {} tries in {} Pods",
             total(&jobs),
+            pods.len(),
             total(&pods)
         );
         assert_eq!((jobs.len(), total(&jobs)), (images, images), "{jobs:#?}");
-        assert_eq!((pods.len(), total(&pods)), (tries, tries), "{pods:#?}");
+        assert_eq!(pods.len(), total(&pods), "a try had two Pods: {pods:#?}");
+        for number in 0..tasks.begun {
+            assert_eq!(tries(&Tasks::name(number)), tries(CALM), "{pods:#?}");
+        }
     })
     .await;
 }
