@@ -10,6 +10,7 @@
 
 mod changes;
 mod deletion;
+mod isolation;
 mod leadership;
 mod outcomes;
 mod permissions;
