@@ -94,6 +94,8 @@ class SimulatedNodes:
     placement = {
         "nodeSelector": {LABEL: "true"},
         "tolerations": [{"key": LABEL, "operator": "Exists"}],
+        # Isolation is shown on the real node: there is no network on the others.
+        "isolation": {"nodePools": [{"name": "default"}]},
     }
 
     def __init__(self, api: Api, folder: Path, run: Path, namespace: str, template: Json) -> None:

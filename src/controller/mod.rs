@@ -12,6 +12,7 @@ mod finish;
 pub mod gate;
 pub mod health;
 pub mod hold;
+mod isolation;
 pub mod leader;
 pub mod logging;
 pub mod metrics;

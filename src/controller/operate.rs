@@ -18,6 +18,7 @@ use super::context::Context;
 use super::control;
 use super::events::Events;
 use super::health::{self, Readiness};
+use super::isolation;
 use super::leader::Leadership;
 use super::metrics::Metrics;
 use crate::data::worker::Client as Worker;
@@ -112,6 +113,10 @@ async fn work(
     let sending = tokio::spawn(sending);
     let context = Arc::new(Context::new(client, config, worker, events, metrics, stopping));
     let counting = tokio::spawn(count_tasks(Arc::clone(&context)));
+    let looking = tokio::spawn(isolation::look_after(
+        Arc::clone(&context),
+        identity.namespace.clone(),
+    ));
     let namespaces = if config.watch_namespaces.is_empty() {
         vec![None]
     } else {
@@ -128,6 +133,7 @@ async fn work(
     )
     .await;
     counting.abort();
+    looking.abort();
     drop(context);
     if tokio::time::timeout(LAST_EVENTS, sending).await.is_err() {
         tracing::warn!("some events were not sent in time");

@@ -15,6 +15,7 @@ use super::cache::{ended_in, has_ended, retry_asked};
 use super::context::Context;
 use super::finish;
 use super::hold::{Blocked, misconfigured, queued, suspended};
+use super::isolation;
 use super::metrics::Reconciled;
 use super::model::PooledModel;
 use super::run::{Run, asks_for_another};
@@ -25,6 +26,7 @@ use crate::engine::{Engine, EngineError, Step};
 use crate::ledger::StoreError;
 use crate::pipeline::advance::Outcome;
 use crate::pipeline::budget;
+use crate::pipeline::causes::with_causes;
 use crate::pipeline::decide::{Decision, decide};
 use crate::pipeline::progress::{PROGRESS_VERSION, Progress};
 use crate::pipeline::stage::{Category, Stage};
@@ -136,11 +138,6 @@ fn is_conflict(error: &ReconcileError) -> bool {
         ReconcileError::Store(StoreError::Conflict { .. })
             | ReconcileError::Engine(EngineError::Store(StoreError::Conflict { .. }))
     )
-}
-
-fn with_causes(error: &dyn std::error::Error) -> String {
-    std::iter::successors(error.source(), |cause| cause.source())
-        .fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 fn idle() -> (Action, Reconciled) {
@@ -285,7 +282,11 @@ impl Look<'_> {
             self.written(store);
             return Ok(advanced());
         }
-        if asks_the_model(&decide(&run.task, &progress, Timestamp::now())) && !model.prepare().await? {
+        let decision = decide(&run.task, &progress, Timestamp::now());
+        if let Some(hold) = isolation::hold(self.context, &run.task, &decision) {
+            return self.hold(&hold).await;
+        }
+        if asks_the_model(&decision) && !model.prepare().await? {
             // It must not be taken for lost by whoever comes next.
             engine.withdraw(progress).await?;
             return Ok(idle());
@@ -326,7 +327,8 @@ impl Look<'_> {
 
     fn store<'a>(&self, run: &'a Run, object: CodeGenTask) -> KubernetesStore<'a> {
         let documents = self.context.documents(&self.uid, &run.owner.run);
-        KubernetesStore::new(self.context.client.clone(), run, documents, object)
+        let isolation = isolation::shown(self.context, &run.task);
+        KubernetesStore::new(self.context.client.clone(), run, documents, isolation, object)
     }
 
     /// A child that was queued runs now.

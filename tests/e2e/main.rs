@@ -11,9 +11,11 @@
 mod changes;
 mod deletion;
 mod full;
+mod isolation;
 mod leadership;
 mod outcomes;
 mod permissions;
+mod secrets;
 mod space;
 mod told;
 mod waiting;

@@ -4,6 +4,7 @@
 //! under way answers `Pending`, and whoever asks watches the children.
 
 mod build;
+pub mod isolation;
 pub mod names;
 mod pod;
 pub mod settings;

@@ -135,7 +135,6 @@ async fn a_killed_operator_pays_for_nothing_twice_and_every_task_ends_as_if_noth
             "{} kills, seed {seed} (CODEGEN_E2E_KILLS, CODEGEN_E2E_SEED)",
             kills()
         );
-        space.copy_secret("openai").await;
         let recording = include_str!("../../../examples/penguins/replies.jsonl");
         // More than are ever begun: each takes longer than an operator lives.
         let names: Vec<String> = (0..kills() + 2 * AT_ONCE)

@@ -19,7 +19,7 @@ pub struct Asked {
 }
 
 impl<'a> Server<'a> {
-    /// Serves `recording` to every one of `tasks`, each reply after `latency` (`1s`).
+    /// Serves `recording` to every one of `tasks`, each reply after `latency` (`1s`), and makes the Secret `openai` for it.
     pub fn start(space: &'a Space, recording: &str, tasks: &[String], latency: &str) -> Self {
         let mut arguments = vec![
             "serve-replies".to_owned(),
@@ -33,6 +33,15 @@ impl<'a> Server<'a> {
         );
         let labels = json!({"app": "replies"});
         space.apply_objects(&[
+            json!({
+                "apiVersion": "v1", "kind": "Secret",
+                "metadata": {
+                    "name": "openai",
+                    "labels": {"codegen-operator.dev/use": "model"},
+                    "annotations": {"codegen-operator.dev/hosts": format!("replies.{}:8080", space.name)},
+                },
+                "stringData": {"api-key": "recorded"},
+            }),
             json!({
                 "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "replies"},
                 "data": {"all.jsonl": recording},
