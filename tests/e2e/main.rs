@@ -8,6 +8,7 @@
     reason = "tests say what they expect"
 )]
 
+mod admission;
 mod changes;
 mod deletion;
 mod isolation;
