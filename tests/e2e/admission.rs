@@ -138,7 +138,7 @@ async fn nobody_takes_the_label_off_a_sandbox() {
 
 #[rstest]
 #[case::of_no_component(json!({}), json!({"automountServiceAccountToken": false}), "sandboxes, builds, readers and canaries only")]
-#[case::with_a_token(json!({X]
+#[case::with_a_token(json!({"codegen-operator.dev/component": "canary"}), json!({}), "has a token")]
 #[case::with_the_nodes_network(
     json!({"codegen-operator.dev/component": "build"}),
     json!({"automountServiceAccountToken": false, "hostNetwork": true}),

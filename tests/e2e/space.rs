@@ -21,7 +21,7 @@ pub const SOON: Duration = Duration::from_mins(1);
 
 /// Where `make e2e-install` puts the recorded replies and the Secrets that this copies.
 const HOME: &str = "codegen-e2e";
-const OPERATOR_NAMESPACE: &str = "codegen-system";
+pub const OPERATOR_NAMESPACE: &str = "codegen-system";
 /// The account of the operator.
 pub const OPERATOR: &str = "system:serviceaccount:codegen-system:codegen-operator";
 
@@ -33,12 +33,22 @@ pub struct Space {
 
 /// Runs a test in a namespace of its own. When it fails, says what happened there; removes the namespace in any case.
 pub async fn in_space(name: &str, test: impl AsyncFnOnce(&Space)) {
-    let space = Space::open(name).await;
-    let ended = AssertUnwindSafe(test(&space)).catch_unwind().await;
-    if ended.is_err() {
-        space.tell();
+    in_spaces(name, 1, async |spaces| test(&spaces[0]).await).await;
+}
+
+/// Runs a test in several namespaces of its own.
+pub async fn in_spaces(name: &str, count: usize, test: impl AsyncFnOnce(&[Space])) {
+    let mut spaces = Vec::new();
+    for _ in 0..count {
+        spaces.push(Space::open(name).await);
     }
-    space.close().await;
+    let ended = AssertUnwindSafe(test(&spaces)).catch_unwind().await;
+    for space in &spaces {
+        if ended.is_err() {
+            space.tell();
+        }
+        space.close().await;
+    }
     if let Err(panic) = ended {
         resume_unwind(panic);
     }
@@ -103,6 +113,16 @@ impl Space {
 
     /// [`Self::apply`] with a further change of each task's spec.
     pub fn apply_changed(&self, path: &str, replies: &str, change: impl Fn(&mut Value)) {
+        let mut objects = self.objects(path, replies);
+        objects
+            .iter_mut()
+            .filter(|object| is_task(object))
+            .for_each(|task| change(&mut task["spec"]));
+        self.apply_objects(&objects);
+    }
+
+    /// What [`Self::apply`] applies.
+    pub fn objects(&self, path: &str, replies: &str) -> Vec<Value> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
         let text = if path.is_dir() {
             kubectl(&["kustomize", path.to_str().unwrap()], "")
@@ -110,15 +130,16 @@ impl Space {
             std::fs::read_to_string(path).unwrap()
         };
         let mut objects: Vec<Value> = serde_saphyr::from_multiple(&text).unwrap();
-        for object in objects
-            .iter_mut()
-            .filter(|object| object["kind"] == "CodeGenTask")
-        {
-            let spec = &mut object["spec"];
+        for task in objects.iter_mut().filter(|object| is_task(object)) {
+            let spec = &mut task["spec"];
             spec["model"]["baseURL"] = json!(format!("http://replies.{HOME}:8080/{replies}/v1"));
             spec["image"] = self.image(&spec["image"]);
-            change(spec);
         }
+        objects
+    }
+
+    /// Applies these objects to this namespace.
+    pub fn apply_objects(&self, objects: &[Value]) {
         let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
         kubectl(
             &["--namespace", &self.name, "apply", "-f", "-"],
@@ -169,10 +190,7 @@ impl Space {
 
     /// The task when it has ended, well or not.
     pub async fn end(&self, task: &str) -> CodeGenTask {
-        self.until(task, "at its end", TO_THE_END, |task| {
-            matches!(condition(task, "Succeeded"), Some(("True" | "False", _, _)))
-        })
-        .await
+        self.until(task, "at its end", TO_THE_END, has_ended).await
     }
 
     /// `kubectl` in this namespace; its output.
@@ -229,6 +247,15 @@ impl Space {
             .await
             .unwrap();
     }
+}
+
+pub fn is_task(object: &Value) -> bool {
+    object["kind"] == "CodeGenTask"
+}
+
+/// Whether the task has ended, well or not.
+pub fn has_ended(task: &CodeGenTask) -> bool {
+    matches!(condition(task, "Succeeded"), Some(("True" | "False", _, _)))
 }
 
 /// Status, reason and message of a condition.
