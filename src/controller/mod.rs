@@ -1,6 +1,7 @@
 //! The operator: tasks in a cluster, each advanced by one decision at a time.
 
 pub mod admission;
+mod awaited;
 mod cache;
 pub mod calls;
 pub mod config;
@@ -98,7 +99,7 @@ pub(crate) async fn control(
     join(looks, filled).await;
 }
 
-/// The tasks of a namespace, or of all, that got a place while they waited.
+/// The tasks of a namespace, or of all, for which there is now what they waited for.
 fn woken(
     context: &Context,
     namespace: Option<&str>,

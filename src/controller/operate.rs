@@ -12,6 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use super::awaited;
 use super::cache;
 use super::config::OperatorConfig;
 use super::context::Context;
@@ -112,6 +113,7 @@ async fn work(
     let sending = tokio::spawn(sending);
     let context = Arc::new(Context::new(client, config, worker, events, metrics, stopping));
     let counting = tokio::spawn(count_tasks(Arc::clone(&context)));
+    let looking = tokio::spawn(awaited::keep_looking(Arc::clone(&context)));
     let namespaces = if config.watch_namespaces.is_empty() {
         vec![None]
     } else {
@@ -128,6 +130,7 @@ async fn work(
     )
     .await;
     counting.abort();
+    looking.abort();
     drop(context);
     if tokio::time::timeout(LAST_EVENTS, sending).await.is_err() {
         tracing::warn!("some events were not sent in time");

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::api::status::CodeGenTaskStatus;
-use crate::pipeline::progress::PROGRESS_VERSION;
+use crate::pipeline::progress::{PROGRESS_VERSION, Progress};
 
 /// Fields that progress and status share, spelled alike in both.
 const SHARED: [&str; 8] = [
@@ -69,6 +70,20 @@ pub fn recorded(status: &CodeGenTaskStatus) -> Option<Vec<u8>> {
     serde_json::to_vec(&progress).ok()
 }
 
+/// A status whose progress counts no further active time from `now` on.
+#[must_use]
+pub fn paused(status: CodeGenTaskStatus, now: Timestamp) -> CodeGenTaskStatus {
+    let progress = recorded(&status).and_then(|bytes| serde_json::from_slice::<Progress>(&bytes).ok());
+    let Some(mut progress) = progress.filter(|progress| progress.active_since.is_some()) else {
+        return status;
+    };
+    progress.pause_at(now);
+    // Plain data with string keys: writing it to memory cannot fail.
+    let bytes = serde_json::to_vec(&progress).unwrap_or_default();
+    let documents = index(&status);
+    record(status, &bytes, &documents)
+}
+
 /// Left out, for they are what a missing field means.
 fn is_empty(value: &Value) -> bool {
     match value {
@@ -82,7 +97,6 @@ fn is_empty(value: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::progress::Progress;
     use crate::pipeline::status::{Around, status};
     use crate::pipeline::test_support::{at, start, task};
 
@@ -115,6 +129,29 @@ mod tests {
         later.rejections = vec!["not JSON".into()];
         later.build.wanted.pip = vec!["pandas".into()];
         assert_eq!(there_and_back(&later), later);
+    }
+
+    #[test]
+    fn a_status_that_says_what_holds_the_task_stops_its_clock_and_keeps_all_else() {
+        let progress = start();
+        let bytes = serde_json::to_vec(&progress).unwrap();
+        let shown = record(
+            status(&task(), &progress, Around::default(), at(5)),
+            &bytes,
+            &BTreeSet::from(["documents/run-0001.json".to_owned()]),
+        );
+        let held = paused(shown, at(30));
+        assert_eq!(index(&held).len(), 1);
+        let read: Progress = serde_json::from_slice(&recorded(&held).unwrap()).unwrap();
+        let mut expected = progress;
+        expected.spent.active_seconds = 30.0;
+        expected.active_since = None;
+        assert_eq!(read, expected);
+        assert_eq!(paused(held.clone(), at(90)), held);
+        assert_eq!(
+            paused(CodeGenTaskStatus::default(), at(90)),
+            CodeGenTaskStatus::default()
+        );
     }
 
     #[test]

@@ -3,26 +3,33 @@
 //! Nothing here sleeps or polls. What changes an answer (the task, its children) is watched; a pause asks for another look
 //! only where the world outside of the cluster must be tried again.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use kube::runtime::controller::Action;
+use kube::runtime::reflector::ObjectRef;
 use kube::{Resource as _, ResourceExt as _};
 use tokio::sync::watch;
 
+use super::awaited::{self, Awaited};
 use super::cache::{ended_in, has_ended, retry_asked};
 use super::context::Context;
 use super::finish;
 use super::hold::{Blocked, misconfigured, queued, suspended};
 use super::metrics::Reconciled;
 use super::model::PooledModel;
+use super::progress::paused;
 use super::run::{Run, asks_for_another};
 use super::store::{KubernetesStore, replace_status};
 use crate::api::CodeGenTask;
 use crate::api::conditions::reason;
+use crate::engine::data::DataReader;
 use crate::engine::{Engine, EngineError, Step};
 use crate::ledger::StoreError;
+use crate::model::Model;
+use crate::pipeline::active::seconds_left;
 use crate::pipeline::advance::Outcome;
 use crate::pipeline::budget;
 use crate::pipeline::decide::{Decision, decide};
@@ -77,6 +84,7 @@ async fn look(object: Arc<CodeGenTask>, context: &Context) -> Looked {
         object: (*object).clone(),
         context,
         uid,
+        refers_to: OnceLock::new(),
     };
     match Box::pin(look.act()).await {
         Err(ReconcileError::Blocked(Blocked(hold))) => look.hold(&hold).await,
@@ -156,6 +164,8 @@ struct Look<'a> {
     object: CodeGenTask,
     context: &'a Context,
     uid: String,
+    /// What it reads and a person may have to mend.
+    refers_to: OnceLock<BTreeSet<Awaited>>,
 }
 
 impl Look<'_> {
@@ -181,10 +191,13 @@ impl Look<'_> {
             // Whoever gives up a place wakes it.
             return Ok((Action::requeue(SAFETY_NET), how));
         }
+        let is_mended = self.context.waits.take_mended(&self.uid);
         let Some(run) = Run::present(self.context, &self.object).await? else {
+            self.refers_to.get_or_init(|| awaited::of_start(&self.object));
             return Box::pin(self.start()).await;
         };
-        Box::pin(self.step(run)).await
+        self.refers_to.get_or_init(|| awaited::of_run(&run.task));
+        Box::pin(self.step(run, is_mended)).await
     }
 
     /// The status was written by an operator that knows more: hands off.
@@ -236,8 +249,8 @@ impl Look<'_> {
         Ok(advanced())
     }
 
-    /// Performs the next step of the run.
-    async fn step(&self, run: Run) -> Looked {
+    /// Performs the next step of the run; at once where `is_mended` says that what it waited for has changed.
+    async fn step(&self, run: Run, is_mended: bool) -> Looked {
         let store = self.store(&run, self.object.clone());
         let surroundings = run.surroundings(self.context).await?;
         let files = run.files(self.context).await?;
@@ -275,7 +288,7 @@ impl Look<'_> {
                     "a sandbox of the spec before could not be removed"
                 );
             }
-            engine.apply(progress, outcome).await?;
+            Box::pin(engine.apply(progress, outcome)).await?;
             self.written(store);
             return Ok(advanced());
         }
@@ -285,7 +298,13 @@ impl Look<'_> {
             self.written(store);
             return Ok(advanced());
         }
-        if asks_the_model(&decide(&run.task, &progress, Timestamp::now())) && !model.prepare().await? {
+        if is_mended && let Some(waiting) = &mut progress.waiting {
+            waiting.retry_at = waiting.retry_at.min(Timestamp::now());
+        }
+        let now = Timestamp::now();
+        if asks_the_model(&decide(&run.task, &progress, now))
+            && !model.prepare(seconds_left(&run.task, &progress, now)).await?
+        {
             // It must not be taken for lost by whoever comes next.
             engine.withdraw(progress).await?;
             return Ok(idle());
@@ -294,14 +313,16 @@ impl Look<'_> {
         (progress, came_to) = Box::pin(engine.step(progress)).await?;
         self.context.calm(&self.uid);
         if waits_for_a_person(&progress) {
-            self.context.admissions.leave(&self.uid);
+            self.wait_for_a_person();
+        } else {
+            self.context.waits.stop(&self.uid);
         }
         let looked = match came_to {
             Step::Advanced | Step::Finished => (Action::await_change(), Reconciled::Advanced),
             Step::Waiting(until) => (Action::requeue(pause(until)), Reconciled::Waiting),
             Step::Pending => {
-                self.clear_hold(&store, &progress).await?;
-                (Action::requeue(SAFETY_NET), Reconciled::Pending)
+                let left = self.count(&engine, progress).await?;
+                (Action::requeue(left.min(SAFETY_NET)), Reconciled::Pending)
             }
             Step::Queued(why) => {
                 self.written(store);
@@ -320,7 +341,8 @@ impl Look<'_> {
         if progress.waiting.is_some() && (is_new_spec || retry) {
             return Some(Outcome::Resumed);
         }
-        let can_go_on = progress.stopped_in.is_some() && budget::has_room_again(&run.task, progress);
+        let can_go_on =
+            progress.stopped_in.is_some() && budget::has_room_again(&run.task, progress, Timestamp::now());
         ((is_new_spec || retry) && can_go_on).then_some(Outcome::LimitRaised)
     }
 
@@ -329,22 +351,22 @@ impl Look<'_> {
         KubernetesStore::new(self.context.client.clone(), run, documents, object)
     }
 
-    /// A child that was queued runs now.
-    async fn clear_hold(
+    /// A child runs: its time counts, and what held the task before holds it no more. Gives the time that the task has left.
+    async fn count<M: Model, D: DataReader>(
         &self,
-        store: &KubernetesStore<'_>,
-        progress: &Progress,
-    ) -> Result<(), ReconcileError> {
-        let reason = self
-            .object
-            .status
-            .as_ref()
-            .and_then(|status| status.reason.as_deref());
-        if reason == Some(reason::QUEUED) {
-            let bytes = serde_json::to_vec(progress).unwrap_or_default();
-            crate::ledger::Store::save(store, &bytes).await?;
+        engine: &Engine<'_, M, KubernetesStore<'_>, KubernetesSandbox<'_>, D>,
+        mut progress: Progress,
+    ) -> Result<Duration, ReconcileError> {
+        let now = Timestamp::now();
+        let status = self.object.status.as_ref();
+        let was_queued = status.and_then(|status| status.reason.as_deref()) == Some(reason::QUEUED);
+        if was_queued || progress.is_overdue(now) {
+            progress.go_on_at(now);
+            engine.save(&progress).await?;
         }
-        Ok(())
+        // A deadline beyond what a clock can say is none.
+        let left = seconds_left(engine.task, &progress, now);
+        Ok(Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX))
     }
 
     /// Remembers which version was written, so that no older one is acted on.
@@ -363,14 +385,16 @@ impl Look<'_> {
             && before.message.as_deref() == Some(&hold.message)
             && before.observed_generation == self.object.metadata.generation;
         if !says_so {
-            let mut object = self.object.clone();
-            object.status = Some(held(before, object.metadata.generation, hold, Timestamp::now()));
+            let (mut object, now) = (self.object.clone(), Timestamp::now());
+            object.status = Some(paused(held(before, object.metadata.generation, hold, now), now));
             self.context
                 .wrote(&self.uid, &replace_status(&self.context.client, &object).await?);
             self.context.events.held(&self.object, hold);
         }
         if hold.until == Until::Mended {
-            self.context.admissions.leave(&self.uid);
+            self.wait_for_a_person();
+        } else {
+            self.context.waits.stop(&self.uid);
         }
         let again = || Action::requeue(self.context.pause(&self.uid).min(LONGEST_PAUSE));
         Ok(match (hold.reason, hold.until) {
@@ -378,6 +402,15 @@ impl Look<'_> {
             (_, Until::Resumed) => (Action::await_change(), Reconciled::Waiting),
             (_, Until::Room | Until::Mended) => (again(), Reconciled::Waiting),
         })
+    }
+
+    /// Its place is for others until something changes that it refers to.
+    fn wait_for_a_person(&self) {
+        self.context.admissions.leave(&self.uid);
+        let refers_to = self.refers_to.get().cloned().unwrap_or_default();
+        self.context
+            .waits
+            .wait(&self.uid, ObjectRef::from_obj(&self.object), refers_to);
     }
 }
 

@@ -218,7 +218,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let (stage, attempt) = (progress.stage, progress.attempt);
         let ends_iteration = matches!(outcome, Outcome::Ran { .. } | Outcome::Diagnosed { .. });
         let mut next = advance(self.task, &progress, outcome, now)?;
-        next.spent.active_seconds += now.duration_since(started).as_secs_f64().max(0.0);
+        next.count_step(started, now);
         let next = self.announce(next, now).await?;
         self.save(&next).await?;
         if ends_iteration && next.stage != Stage::Diagnosing {

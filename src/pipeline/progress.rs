@@ -78,6 +78,9 @@ pub struct Progress {
     pub last_error: Option<String>,
     /// What was spent.
     pub spent: Spent,
+    /// Up to when the active time is counted in `spent`; `None` where the task is not active now.
+    #[serde(default)]
+    pub active_since: Option<Timestamp>,
     /// When it started.
     pub started_at: Timestamp,
     /// When it ended.
@@ -264,7 +267,7 @@ pub struct Spent {
     pub lost_calls: u32,
     /// Builds started.
     pub builds: u32,
-    /// Active time, seconds: not suspended, queued or waiting.
+    /// Active time, seconds, up to `Progress::active_since`: not suspended, queued or waiting.
     pub active_seconds: f64,
 }
 
@@ -306,6 +309,7 @@ impl Progress {
             exit_code: None,
             last_error: None,
             spent: Spent::default(),
+            active_since: Some(now),
             started_at: now,
             completed_at: None,
         }

@@ -553,6 +553,7 @@ fn every_limit_stops_the_task_and_names_itself() {
     assert!(stop(&walk.task, &calls).starts_with("limits.maxModelCalls: 100 of 100 model calls are made."));
     let mut time = walk.progress.clone();
     time.spent.active_seconds = 7_200.0;
+    time.active_since = None;
     assert!(stop(&walk.task, &time).starts_with("limits.deadline: 7200 s of 7200 s"));
     let mut builds = walk.progress.clone();
     builds.stage = Stage::AwaitingImage;
