@@ -221,7 +221,13 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         next.count_step(started, now);
         let next = self.announce(next, now).await?;
         self.save(&next).await?;
-        if ends_iteration && next.stage != Stage::Diagnosing {
+        if let Some(waiting) = &next.waiting {
+            self.tell(&Event::Waiting {
+                category: waiting.category,
+                message: waiting.message.clone(),
+                retry_at: waiting.retry_at,
+            });
+        } else if ends_iteration && next.stage != Stage::Diagnosing {
             self.tell_iteration(&next);
         }
         if (next.stage, next.attempt) != (stage, attempt) {
@@ -297,15 +303,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         };
         let now = (self.clock)();
         let retry_at = now.checked_add(SignedDuration::from_secs(pause)).unwrap_or(now);
-        let message = self.surroundings.redactor.redact(message);
-        self.tell(&Event::Waiting {
-            category,
-            message: message.clone(),
-            retry_at,
-        });
         Outcome::Blocked {
             category,
-            message,
+            message: self.surroundings.redactor.redact(message),
             retry_at,
             lost_child,
         }

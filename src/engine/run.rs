@@ -16,7 +16,8 @@ use crate::pipeline::private_run::told;
 use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::python::{Module, outline::stub};
 use crate::pipeline::sandbox::{
-    Job, JobLimits, OutputReport, Phase, PhaseEnd, PhaseName, ProgramPhase, Report, Sentinels, TestPhase,
+    Job, JobLimits, MAX_OUTPUT_BYTES, OutputReport, Phase, PhaseEnd, PhaseName, ProgramPhase, Report,
+    Sentinels, TestPhase,
 };
 use crate::pipeline::stage::Category;
 use crate::pipeline::verdict::{RehearsalFindings, Verdict, judge};
@@ -27,8 +28,6 @@ use super::event::Event;
 use super::redaction;
 use super::{Engine, EngineError, Performed, damaged};
 
-/// Largest output that is brought back from a sandbox.
-const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 /// Processes and threads of one sandbox.
 const MAX_PROCESSES: u32 = 128;
 /// Largest file that a sandboxed program may write.

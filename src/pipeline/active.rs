@@ -114,6 +114,7 @@ mod tests {
             message: "m".into(),
             times: 1,
             retry_at: at(2_000),
+            reason: None,
         });
         progress.count_step(at(105), at(1_300));
         assert!((progress.spent.active_seconds - 60.0 - 5.0 - 1_195.0).abs() < 1e-9);

@@ -1,6 +1,6 @@
 //! What follows from what happened: the transitions of the state machine.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::api::common::TestingMode;
@@ -8,8 +8,8 @@ use crate::api::status::{AttemptStatus, ErrorType, FailureDiagnosis};
 
 use super::diagnosis::{Diagnosis, only_acceptance};
 pub use super::outcome::{IllegalTransition, Outcome, Written};
-use super::progress::{BuildFault, BuiltImage, Progress, Waiting};
-use super::stage::{Stage, Stop, StopReason};
+use super::progress::{BuildFault, BuiltImage, Progress, WaitReason, Waiting};
+use super::stage::{Category, Stage, Stop, StopReason};
 use super::task::Task;
 use super::verdict::{CheckSource, Verdict};
 
@@ -17,6 +17,8 @@ use super::verdict::{CheckSource, Verdict};
 pub const MAX_REJECTIONS: usize = 3;
 /// Tries of one fix: plainly, with a warning, as an ultimatum (S09, S11).
 pub const MAX_FIX_TRIES: u32 = 3;
+/// Pause before outputs that could not be checked are looked at again: an operator of a later version may have other limits.
+const LOOK_AT_OUTPUTS_AGAIN: SignedDuration = SignedDuration::from_hours(1);
 /// Failures whose diagnosis the status shows.
 const SHOWN_FAILURES: usize = 5;
 /// Characters of one field of a shown diagnosis.
@@ -134,6 +136,7 @@ pub fn advance(
                 message,
                 times,
                 retry_at,
+                reason: None,
             });
         }
         Outcome::Resumed => next.lost_children = progress.lost_children,
@@ -202,6 +205,9 @@ impl Progress {
     }
 
     fn take_verdict(&mut self, task: &Task, verdict: &Verdict, started_at: Timestamp, now: Timestamp) {
+        if let Some(message) = verdict.unchecked() {
+            return self.wait_for_smaller_outputs(verdict, message, now);
+        }
         self.record_attempt(verdict, started_at, now);
         if verdict.passed() {
             self.last_error = None;
@@ -232,6 +238,19 @@ impl Progress {
         } else if self.attempt >= task.limits.max_iterations {
             self.end(self.exhausted(task), following, now);
         }
+    }
+
+    /// Neither passed nor failed: no attempt, and nothing that a model could mend. Only another run ends it.
+    fn wait_for_smaller_outputs(&mut self, verdict: &Verdict, message: String, now: Timestamp) {
+        self.exit_code = verdict.exit_code;
+        self.rehearsal = Some(verdict.rehearsal.clone());
+        self.waiting = Some(Waiting {
+            category: Category::Configuration,
+            message,
+            times: 1,
+            retry_at: now.checked_add(LOOK_AT_OUTPUTS_AGAIN).unwrap_or(now),
+            reason: Some(WaitReason::OutputTooLarge),
+        });
     }
 
     fn record_attempt(&mut self, verdict: &Verdict, started_at: Timestamp, now: Timestamp) {

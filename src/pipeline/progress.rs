@@ -115,6 +115,17 @@ pub struct Waiting {
     pub times: u32,
     /// When it is tried again.
     pub retry_at: Timestamp,
+    /// What a person must change, where that has a name of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<WaitReason>,
+}
+
+/// What a person must change.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum WaitReason {
+    /// An output is too large to be checked.
+    OutputTooLarge,
 }
 
 /// The image and what it must hold.

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
 use kube::api::ListParams;
 
-use crate::space::{SOON, condition, in_space};
+use crate::space::{SOON, TO_THE_END, condition, in_space};
 
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
@@ -104,6 +104,27 @@ async fn the_deadline_ends_a_task_whose_tests_do_not_end() {
         tokio::time::timeout(SOON, gone)
             .await
             .expect("the Pod is removed");
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn an_output_that_is_too_large_to_be_checked_is_said_and_never_passes() {
+    in_space("large", async |space| {
+        space.copy_secret("openai").await;
+        space.apply("tests/e2e/manifests/large.yaml", "large");
+        let task = space
+            .until("large", "stalled or ended", TO_THE_END, |task| {
+                matches!(condition(task, "Stalled"), Some(("True", ..)))
+                    || matches!(condition(task, "Succeeded"), Some(("True" | "False", ..)))
+            })
+            .await;
+        let (_, reason, message) = condition(&task, "Stalled").unwrap();
+        assert_eq!(reason, "OutputTooLarge");
+        assert!(message.contains("2097152 bytes"), "{message}");
+        let status = task.status.unwrap();
+        assert_eq!((status.attempts.len(), status.model_calls), (0, 3));
     })
     .await;
 }

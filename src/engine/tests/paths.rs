@@ -12,11 +12,12 @@ use crate::engine::event::Event;
 use crate::ledger::MemoryStore;
 use crate::model::ModelError;
 use crate::pipeline::call::{CallKind, FinishReason, Request};
-use crate::pipeline::progress::Progress;
+use crate::pipeline::progress::{Progress, WaitReason};
 use crate::pipeline::sandbox::TestFailure;
 use crate::pipeline::stage::{Category, Stage, StopReason};
 use crate::pipeline::task::Task;
 use crate::pipeline::test_support::task;
+use crate::pipeline::verdict::TooLarge;
 
 async fn end(world: &World) -> Progress {
     world.live(&MemoryStore::new()).await.unwrap()
@@ -338,6 +339,36 @@ async fn of_failing_acceptance_tests_the_model_learns_the_count_and_nothing_else
     );
     let all: String = requests.iter().map(Request::user_message).collect();
     assert!(!all.contains("hidden") && !all.contains("4711"));
+}
+
+#[tokio::test]
+async fn an_output_that_cannot_be_checked_waits_for_a_person_and_runs_once() {
+    let script = Script::new()
+        .with(CallKind::Plan, &plan())
+        .with(CallKind::Code, &code("return len(text.split())"))
+        .with(CallKind::Tests, &tests(2));
+    let mut world = World::new(task(), script, splits);
+    world.data.findings.too_large = vec![TooLarge {
+        output: "summary".into(),
+        bytes: Some(2_000_000),
+    }];
+    let store = MemoryStore::new();
+    for _ in 0..2 {
+        let progress = world.live(&store).await.unwrap();
+        let waiting = progress.waiting.unwrap();
+        assert_eq!(waiting.reason, Some(WaitReason::OutputTooLarge));
+        assert_eq!(
+            (progress.stage, progress.attempts.len()),
+            (Stage::RunningTests, 0)
+        );
+    }
+    assert_eq!(world.sandbox.runs.load(std::sync::atomic::Ordering::SeqCst), 1);
+    assert_eq!(kinds(&world).len(), 3);
+    let told = world.watcher.0.lock().unwrap();
+    let told = told
+        .iter()
+        .filter(|event| matches!(event, Event::Waiting { message, .. } if message.contains("2000000")));
+    assert_eq!(told.count(), 1);
 }
 
 #[tokio::test]

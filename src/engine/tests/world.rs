@@ -256,6 +256,8 @@ impl Sandbox for Fake {
 #[derive(Default)]
 pub struct FixedData {
     pub context: String,
+    /// What is found in the outputs.
+    pub findings: RehearsalFindings,
 }
 
 impl DataReader for FixedData {
@@ -295,7 +297,7 @@ impl DataReader for FixedData {
         _outputs: &[OutputReport],
         _checks: &[ColumnCheck],
     ) -> Result<RehearsalFindings, DataError> {
-        Ok(RehearsalFindings::default())
+        Ok(self.findings.clone())
     }
 }
 

@@ -8,7 +8,7 @@ use crate::pipeline::reply::DiagnosisRow;
 use crate::pipeline::sandbox::Packages;
 use crate::pipeline::stage::Category;
 use crate::pipeline::test_support::{at, document, failed, image, pip, start, task, verdict};
-use crate::pipeline::verdict::FailedCheck;
+use crate::pipeline::verdict::{FailedCheck, TooLarge};
 
 /// Walks a task through outcomes and keeps every (stage, outcome) pair that was taken.
 struct Walk {
@@ -538,6 +538,39 @@ fn nothing_follows_a_terminal_stage() {
         assert!(advance(&walk.task, &walk.progress, outcome, at(2)).is_err());
     }
     assert_eq!(decide(&walk.task, &walk.progress, at(2)), Decision::Finished);
+}
+
+#[test]
+fn outputs_that_nobody_could_look_at_are_a_matter_for_a_person_and_no_attempt() {
+    let mut walk = Walk::new(task());
+    walk.until_tests();
+    let mut unchecked = verdict(Vec::new());
+    unchecked.too_large.push(TooLarge {
+        output: "summary".into(),
+        bytes: Some(2_000_000),
+    });
+    walk.take(Outcome::Ran {
+        run: document("r"),
+        verdict: Box::new(unchecked),
+        started_at: at(0),
+    });
+    let waiting = walk.progress.waiting.clone().unwrap();
+    assert_eq!(
+        (waiting.category, waiting.reason),
+        (Category::Configuration, Some(WaitReason::OutputTooLarge))
+    );
+    assert_eq!(
+        (walk.stage(), walk.progress.attempts.len()),
+        (Stage::RunningTests, 0)
+    );
+    assert_eq!(walk.progress.documents.run, Some(document("r")));
+    assert_eq!(
+        decide(&walk.task, &walk.progress, at(2)),
+        Decision::Wait(waiting.retry_at)
+    );
+    let shown = crate::pipeline::status::status(&walk.task, &walk.progress, Default::default(), at(2));
+    assert_eq!(shown.reason.as_deref(), Some("OutputTooLarge"));
+    assert!(shown.message.unwrap().contains("2000000 bytes"));
 }
 
 #[test]
