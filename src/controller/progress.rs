@@ -1,10 +1,14 @@
-//! The progress inside of a status: what the status says anyway is not said twice.
+//! The progress inside of a status: what the status says anyway is not said twice, and what is long is packed.
 
 use std::collections::BTreeSet;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
+use super::index::{grouped, names};
+use super::store::{pack, unpacked};
 use crate::api::status::CodeGenTaskStatus;
 use crate::pipeline::progress::{PROGRESS_VERSION, Progress};
 
@@ -23,6 +27,14 @@ const SHARED: [&str; 8] = [
 const VERSION: &str = "version";
 /// Names of the documents, which no progress knows.
 const DOCUMENTS: &str = "records";
+/// Packages of an image with their versions.
+const RESOLVED: &str = "resolved";
+/// All of it, packed, where it is long.
+const PACKED: &str = "packed";
+/// Longer progress is packed, bytes.
+const PACKED_FROM: usize = 4 * 1024;
+/// Longest progress that is unpacked, bytes.
+const LONGEST: u64 = 4 << 20;
 
 /// `status` with the progress `bytes` and the names of all documents in it.
 #[must_use]
@@ -31,33 +43,66 @@ pub fn record(mut status: CodeGenTaskStatus, bytes: &[u8], index: &BTreeSet<Stri
     for shared in SHARED.into_iter().chain([VERSION]) {
         progress.remove(shared);
     }
-    let names = index.iter().map(|name| Value::from(name.as_str()));
-    progress.insert(DOCUMENTS.to_owned(), names.collect());
+    // Those of the image stand in the status; an image of which nothing is known says so by an empty list.
+    if let Some(built) = built(&mut progress)
+        && built.get(RESOLVED).is_some_and(|resolved| !is_empty(resolved))
+    {
+        built.remove(RESOLVED);
+    }
+    let names = grouped(index);
+    progress.insert(DOCUMENTS.to_owned(), names.into_iter().collect());
     progress.retain(|_, value| !is_empty(value));
     status.progress_version = i32::try_from(PROGRESS_VERSION).ok();
-    status.progress = Some(progress);
+    status.progress = Some(packed(progress));
     status
+}
+
+/// The image that was built last.
+fn built(progress: &mut Map<String, Value>) -> Option<&mut Map<String, Value>> {
+    progress.get_mut("build")?.get_mut("built")?.as_object_mut()
+}
+
+fn packed(progress: Map<String, Value>) -> Map<String, Value> {
+    // Plain data with string keys: writing it to memory cannot fail.
+    let bytes = serde_json::to_vec(&progress).unwrap_or_default();
+    if bytes.len() <= PACKED_FROM {
+        return progress;
+    }
+    let text = BASE64.encode(pack(&bytes));
+    Map::from_iter([(PACKED.to_owned(), text.into())])
+}
+
+/// The progress that a status holds, unpacked.
+fn held(status: &CodeGenTaskStatus) -> Option<Map<String, Value>> {
+    let progress = status.progress.as_ref()?;
+    let Some(text) = progress.get(PACKED).and_then(Value::as_str) else {
+        return Some(progress.clone());
+    };
+    let bytes = unpacked(&BASE64.decode(text).ok()?, LONGEST).ok()?;
+    serde_json::from_slice(&bytes).ok()
 }
 
 /// The names of all documents.
 #[must_use]
 pub fn index(status: &CodeGenTaskStatus) -> BTreeSet<String> {
-    let names = status
-        .progress
-        .as_ref()
-        .and_then(|progress| progress.get(DOCUMENTS)?.as_array());
-    let names = names.into_iter().flatten().filter_map(Value::as_str);
-    names.map(str::to_owned).collect()
+    let groups = held(status).and_then(|mut progress| progress.remove(DOCUMENTS));
+    let groups = groups.and_then(|groups| serde_json::from_value(groups).ok());
+    names(&groups.unwrap_or_default())
 }
 
 /// The progress that `status` holds, as it was before [`record`].
 #[must_use]
 pub fn recorded(status: &CodeGenTaskStatus) -> Option<Vec<u8>> {
-    let mut progress = status.progress.clone()?;
+    let mut progress = held(status)?;
     progress.remove(DOCUMENTS);
     let Ok(Value::Object(mut shown)) = serde_json::to_value(status) else {
         return None;
     };
+    if let Some(built) = built(&mut progress)
+        && !built.contains_key(RESOLVED)
+    {
+        built.insert(RESOLVED.to_owned(), status.packages.clone().into());
+    }
     for shared in SHARED {
         if let Some(value) = shown.remove(shared) {
             progress.insert(shared.to_owned(), value);
@@ -128,7 +173,13 @@ mod tests {
         later.exit_code = Some(1);
         later.rejections = vec!["not JSON".into()];
         later.build.wanted.pip = vec!["pandas".into()];
+        later.build.built = Some(crate::pipeline::test_support::image(&["pandas"]));
         assert_eq!(there_and_back(&later), later);
+        if let Some(built) = &mut later.build.built {
+            built.resolved = (0..1_000).map(|number| format!("package=={number}")).collect();
+        }
+        later.rejections = vec!["x".repeat(5_000)];
+        assert_eq!(there_and_back(&later), later, "packed");
     }
 
     #[test]

@@ -22,6 +22,7 @@ use super::metrics::Reconciled;
 use super::model::PooledModel;
 use super::progress::paused;
 use super::run::{Run, asks_for_another};
+use super::size::fitting;
 use super::store::{KubernetesStore, replace_status};
 use crate::api::CodeGenTask;
 use crate::api::conditions::reason;
@@ -31,6 +32,7 @@ use crate::ledger::StoreError;
 use crate::model::Model;
 use crate::pipeline::active::seconds_left;
 use crate::pipeline::advance::Outcome;
+use crate::pipeline::bounds::{LONGEST_MESSAGE, cut};
 use crate::pipeline::budget;
 use crate::pipeline::decide::{Decision, decide};
 use crate::pipeline::progress::{PROGRESS_VERSION, Progress};
@@ -380,13 +382,18 @@ impl Look<'_> {
 
     /// Says in the status what holds the task, unless it says so already.
     async fn hold(&self, hold: &Hold) -> Looked {
+        let hold = &Hold {
+            message: cut(&hold.message, LONGEST_MESSAGE),
+            ..hold.clone()
+        };
         let before = self.object.status.clone().unwrap_or_default();
         let says_so = before.reason.as_deref() == Some(hold.reason)
             && before.message.as_deref() == Some(&hold.message)
             && before.observed_generation == self.object.metadata.generation;
         if !says_so {
             let (mut object, now) = (self.object.clone(), Timestamp::now());
-            object.status = Some(paused(held(before, object.metadata.generation, hold, now), now));
+            let status = paused(held(before, object.metadata.generation, hold, now), now);
+            object.status = Some(fitting(status, &object)?);
             self.context
                 .wrote(&self.uid, &replace_status(&self.context.client, &object).await?);
             self.context.events.held(&self.object, hold);

@@ -6,6 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use crate::api::common::TestingMode;
 use crate::api::status::{AttemptStatus, ErrorType, FailureDiagnosis};
 
+use super::bounds;
 use super::diagnosis::{Diagnosis, only_acceptance};
 pub use super::outcome::{IllegalTransition, Outcome, Written};
 use super::progress::{BuildFault, BuiltImage, Progress, WaitReason, Waiting};
@@ -21,8 +22,8 @@ pub const MAX_FIX_TRIES: u32 = 3;
 const LOOK_AT_OUTPUTS_AGAIN: SignedDuration = SignedDuration::from_hours(1);
 /// Failures whose diagnosis the status shows.
 const SHOWN_FAILURES: usize = 5;
-/// Characters of one field of a shown diagnosis.
-const SHOWN_CHARACTERS: usize = 300;
+/// Bytes of one field of a shown diagnosis, and of a failure in one sentence.
+const SHOWN_BYTES: usize = 300;
 
 /// What follows from `outcome`. Pure and total.
 #[expect(
@@ -143,6 +144,7 @@ pub fn advance(
         Outcome::Stopped(stop) => next.end(stop, stage, now),
         Outcome::LimitRaised => next.go_on(),
     }
+    next.bound();
     Ok(next)
 }
 
@@ -197,7 +199,7 @@ impl Progress {
 
     fn take_fault(&mut self, fault: BuildFault, now: Timestamp) {
         self.spent.builds += 1;
-        self.last_error = Some(fault.message.clone());
+        self.last_error = Some(bounds::cut(&fault.message, SHOWN_BYTES));
         self.build.fault = Some(fault);
         if self.stage == Stage::AwaitingImage {
             self.enter_image(now);
@@ -215,7 +217,7 @@ impl Progress {
             self.memory.failing.clear();
             return self.enter(Stage::Succeeded);
         }
-        self.last_error = Some(verdict.summary());
+        self.last_error = Some(bounds::cut(&verdict.summary(), SHOWN_BYTES));
         let failing = verdict.failing();
         let stuck = self.remember_failing(&failing);
         self.memory.only_acceptance_fails = only_acceptance(&verdict.failed);
@@ -271,7 +273,7 @@ impl Progress {
             packages_added,
             tests: verdict.tests,
             acceptance_tests: verdict.acceptance,
-            summary: Some(cut(&verdict.summary(), SHOWN_CHARACTERS)),
+            summary: Some(bounds::cut(&verdict.summary(), SHOWN_BYTES)),
             diagnosis: Vec::new(),
             started_at: Some(Time(started_at)),
             completed_at: Some(Time(now)),
@@ -403,7 +405,7 @@ impl Progress {
 }
 
 fn shown(diagnosis: &Diagnosis) -> Vec<FailureDiagnosis> {
-    let cut_field = |text: &String| cut(text, SHOWN_CHARACTERS);
+    let cut_field = |text: &String| bounds::cut(text, SHOWN_BYTES);
     diagnosis
         .failures
         .iter()
@@ -418,15 +420,6 @@ fn shown(diagnosis: &Diagnosis) -> Vec<FailureDiagnosis> {
             ..failure.diagnosis.clone()
         })
         .collect()
-}
-
-fn cut(text: &str, characters: usize) -> String {
-    if text.chars().count() <= characters {
-        return text.to_owned();
-    }
-    let mut short: String = text.chars().take(characters - 1).collect();
-    short.push('…');
-    short
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::status::{RehearsalResult, RehearsalStatus, TestCounts};
 
+use super::digest::sha256_hex_of_parts;
 use super::sandbox::{
     Job, LimitKind, MAX_OUTPUT_BYTES, MAX_OUTPUTS_BYTES, Phase, PhaseEnd, PhaseName, PhaseReport, Report,
     Sentinels, TestFailure, TestOutcome, TestReport,
@@ -82,15 +83,11 @@ impl CheckSource {
 }
 
 impl FailedCheck {
-    /// What makes two failures the same: test, exception, message without what varies from run to run (S12).
+    /// What makes two failures the same: test, exception, message without what varies from run to run (S12). A hash.
     #[must_use]
     pub fn signature(&self) -> String {
-        format!(
-            "{}|{}|{}",
-            self.detail.id,
-            self.detail.exception,
-            normalise(&self.detail.message)
-        )
+        let message = normalise(&self.detail.message);
+        sha256_hex_of_parts(&[&self.detail.id, &self.detail.exception, &message])[..16].to_owned()
     }
 
     /// One line for people: `test_solution.py::test_mean: AssertionError: assert 3 == 4`.

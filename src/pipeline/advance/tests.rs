@@ -7,6 +7,7 @@ use crate::pipeline::diagnosis::{DiagnosedFailure, diagnose};
 use crate::pipeline::reply::DiagnosisRow;
 use crate::pipeline::sandbox::Packages;
 use crate::pipeline::stage::Category;
+use crate::pipeline::status::{Around, status};
 use crate::pipeline::test_support::{at, document, failed, image, pip, start, task, verdict};
 use crate::pipeline::verdict::{FailedCheck, TooLarge};
 
@@ -568,7 +569,7 @@ fn outputs_that_nobody_could_look_at_are_a_matter_for_a_person_and_no_attempt() 
         decide(&walk.task, &walk.progress, at(2)),
         Decision::Wait(waiting.retry_at)
     );
-    let shown = crate::pipeline::status::status(&walk.task, &walk.progress, Default::default(), at(2));
+    let shown = status(&walk.task, &walk.progress, Around::default(), at(2));
     assert_eq!(shown.reason.as_deref(), Some("OutputTooLarge"));
     assert!(shown.message.unwrap().contains("2000000 bytes"));
 }
