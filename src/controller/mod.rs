@@ -41,20 +41,15 @@ use kube::runtime::watcher::{self, watcher};
 use kube::runtime::{Controller, WatchStreamExt as _};
 use kube::{Api, Client, Resource, ResourceExt};
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::watch;
 
 use self::context::Context;
-use self::health::Readiness;
+use self::health::Unread;
 use crate::api::CodeGenTask;
 use crate::pipeline::stage::Stage;
 use crate::sandbox::kubernetes::names::{self, Component};
 
 /// Looks after the tasks of one namespace, or of all, until it is told to stop and what is in flight has ended.
-pub(crate) async fn control(
-    context: Arc<Context>,
-    namespace: Option<&str>,
-    readiness: &watch::Sender<Readiness>,
-) {
+pub(crate) async fn control(context: Arc<Context>, namespace: Option<&str>, unread: &Unread<'_>) {
     let client = &context.client;
     let ours = watcher::Config::default().labels(&format!("{}={}", names::MANAGED_BY, names::OPERATOR));
     let stopping = context.stopping.clone();
@@ -95,7 +90,7 @@ pub(crate) async fn control(
         });
     let filled = async {
         if tasks.wait_until_ready().await.is_ok() {
-            readiness.send_replace(Readiness::Ready);
+            unread.read();
         }
     };
     join(looks, filled).await;

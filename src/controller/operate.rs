@@ -18,7 +18,7 @@ use super::config::OperatorConfig;
 use super::context::Context;
 use super::control;
 use super::events::Events;
-use super::health::{self, Readiness};
+use super::health::{self, Readiness, Unread};
 use super::leader::Leadership;
 use super::metrics::Metrics;
 use crate::data::worker::Client as Worker;
@@ -123,10 +123,11 @@ async fn work(
             .map(|name| Some(name.as_str()))
             .collect()
     };
+    let unread = Unread::new(namespaces.len(), ready);
     join_all(
         namespaces
             .into_iter()
-            .map(|namespace| control(Arc::clone(&context), namespace, ready)),
+            .map(|namespace| control(Arc::clone(&context), namespace, &unread)),
     )
     .await;
     counting.abort();
@@ -150,6 +151,7 @@ async fn count_tasks(context: Arc<Context>) {
 
 /// Waits until the API server serves every field that this version writes.
 async fn definitions(client: &Client, ready: &watch::Sender<Readiness>) {
+    let mut told = String::new();
     loop {
         let why = match health::missing_fields(client).await {
             Ok(missing) => match health::explain(&missing) {
@@ -158,8 +160,11 @@ async fn definitions(client: &Client, ready: &watch::Sender<Readiness>) {
             },
             Err(error) => format!("the definitions cannot be read: {error}"),
         };
-        tracing::warn!(why, "not ready");
-        ready.send_replace(Readiness::NotReady(why));
+        if why != told {
+            tracing::warn!(why, "not ready");
+            told.clone_from(&why);
+            ready.send_replace(Readiness::NotReady(why));
+        }
         tokio::time::sleep(LOOK_AGAIN).await;
     }
 }
