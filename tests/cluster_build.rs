@@ -119,6 +119,7 @@ impl Space {
             name: name.to_owned(),
             uid: uid.clone(),
             run: "run".to_owned(),
+            wish: String::new(),
             attempt: 1,
             reference: OwnerReference {
                 api_version: "v1".to_owned(),

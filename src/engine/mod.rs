@@ -39,6 +39,12 @@ use self::event::{Event, Observer};
 /// Longest pause before something that is blocked is tried again.
 const MAX_PAUSE_SECONDS: i64 = 30;
 
+/// Children of one step that may be lost in a row. A sandbox that ends without a report again has none to give; a child that
+/// is lost again is a matter for a person.
+const MAX_LOST_CHILDREN: u32 = 3;
+/// Pause where children are lost again and again.
+const LOST_PAUSE_SECONDS: i64 = 300;
+
 /// Everything that one task's steps need.
 pub struct Engine<'a, M, S, B, D> {
     /// The task.
@@ -295,7 +301,10 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             .as_ref()
             .map_or(0, |waiting| waiting.times)
             .min(10);
+        let lost = progress.lost_children + u32::from(lost_child);
+        let is_lost_for_good = lost_child && lost > MAX_LOST_CHILDREN;
         let pause = match category {
+            _ if is_lost_for_good => LOST_PAUSE_SECONDS,
             Category::Infrastructure => MAX_PAUSE_SECONDS.min(1 << times),
             Category::Configuration | Category::Environment | Category::Logic | Category::TestError => {
                 MAX_PAUSE_SECONDS
@@ -303,9 +312,18 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         };
         let now = (self.clock)();
         let retry_at = now.checked_add(SignedDuration::from_secs(pause)).unwrap_or(now);
+        let (category, message) = if is_lost_for_good {
+            let minutes = LOST_PAUSE_SECONDS / 60;
+            let message = format!(
+                "{message}; it was so {lost} times in a row: see what ends it. It is tried again every {minutes} minutes"
+            );
+            (Category::Configuration, message)
+        } else {
+            (category, message.to_owned())
+        };
         Outcome::Blocked {
             category,
-            message: self.surroundings.redactor.redact(message),
+            message: self.surroundings.redactor.redact(&message),
             retry_at,
             lost_child,
         }

@@ -26,14 +26,12 @@ use crate::sandbox::{Progressing, Sandbox, SandboxError};
 use super::data::DataReader;
 use super::event::Event;
 use super::redaction;
-use super::{Engine, EngineError, Performed, damaged};
+use super::{Engine, EngineError, MAX_LOST_CHILDREN, Performed, damaged};
 
 /// Processes and threads of one sandbox.
 const MAX_PROCESSES: u32 = 128;
 /// Largest file that a sandboxed program may write.
 const MAX_FILE_BYTES: u64 = 1 << 30;
-/// Sandboxes in a row that may end without a report before that counts as the report.
-const MAX_LOST_CHILDREN: u32 = 3;
 
 /// Everything that one attempt's run showed, as it is stored.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]

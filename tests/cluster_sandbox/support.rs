@@ -58,6 +58,7 @@ impl World {
             name: "words".into(),
             uid: owner.uid().unwrap(),
             run: "run".into(),
+            wish: String::new(),
             attempt: 1,
             reference: owner.owner_ref(&()).unwrap(),
         };

@@ -25,6 +25,8 @@ pub(super) const BUILD: &str = "build";
 /// The container that pushes.
 pub(super) const PUSH: &str = "push";
 
+/// Annotation with what a Job is made for that its name does not say.
+pub(super) const MADE_FOR: &str = "codegen-operator.dev/made-for";
 /// The authorities of registries, below [`FILES`].
 const REGISTRY_AUTHORITIES: &str = "registry-authorities.pem";
 const DOCKERFILE: &str = "Dockerfile";
@@ -48,6 +50,8 @@ pub(super) struct Plan<'a> {
     pub labels: BTreeMap<String, String>,
     /// Whose children they are.
     pub owner: OwnerReference,
+    /// Hash of what it is made for that its name does not say.
+    pub made_for: String,
     /// Where the image goes: `repository:tag`.
     pub reference: String,
     /// Whether it goes there even if the tag is taken.
@@ -120,7 +124,10 @@ pub(super) fn job(plan: &Plan<'_>) -> Job {
         ..PodFailurePolicyRule::default()
     };
     Job {
-        metadata: metadata(plan, plan.owner.clone()),
+        metadata: ObjectMeta {
+            annotations: Some(BTreeMap::from([(MADE_FOR.to_owned(), plan.made_for.clone())])),
+            ..metadata(plan, plan.owner.clone())
+        },
         spec: Some(JobSpec {
             // Another try is another Job, of whose cause something is known.
             backoff_limit: Some(0),

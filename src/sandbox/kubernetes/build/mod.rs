@@ -27,8 +27,8 @@ use self::objects::Objects;
 pub use self::registries::RegistryCache;
 use self::sources::{Base, Target};
 use self::state::{Failure, State};
-use super::KubernetesSandbox;
-use super::names::{Component, labels, name};
+use super::names::{Component, TASK_UID, labels, name};
+use super::{KubernetesSandbox, room};
 use crate::api::common::CacheMode;
 use crate::pipeline::digest::sha256_hex_of_parts;
 use crate::pipeline::sandbox::Packages;
@@ -39,8 +39,9 @@ use crate::sandbox::{Built, ImageSpec, Progressing, SandboxError};
 const TAG: usize = 32;
 /// Where pip finds its index.
 const INDEX_URL: &str = "PIP_INDEX_URL";
-/// After so many seconds a build that failed for want of a setting is made again: what it lacked may be there by now.
-const TRY_AGAIN_SECONDS: i64 = 60;
+/// After so many seconds a build that failed for want of a setting is made again: what it lacked may be there by now. Before
+/// that, only when its task or a Secret has changed.
+const TRY_AGAIN_SECONDS: i64 = 300;
 
 /// Builds an image, or finds the one that is there.
 pub(super) async fn build(
@@ -131,7 +132,7 @@ impl<'a> Build<'a> {
             State::Failed(failure) => self.failed(&job, pod.as_ref(), failure).await,
             State::Queued(why) => {
                 self.join(&job).await?;
-                Ok(Progressing::Queued(why))
+                self.queued(pod.as_ref(), why).await
             }
             State::Running { started } => {
                 self.join(&job).await?;
@@ -201,11 +202,52 @@ impl<'a> Build<'a> {
             push_credentials: &self.target.credentials(),
         };
         let error = failed.error(failure, &log);
-        if has_ended && matches!(error, SandboxError::Refused { .. }) && is_old(job) {
+        let may_be_mended = is_old(job) || self.is_made_for_another_wish(job);
+        if has_ended && matches!(error, SandboxError::Refused { .. }) && may_be_mended {
             self.objects.delete_job(&self.name).await?;
             return Ok(Progressing::Pending);
         }
         Err(error)
+    }
+
+    /// A Pod that no node takes: is there a node that could?
+    async fn queued(&self, pod: Option<&Pod>, why: String) -> Result<Progressing<Built>, SandboxError> {
+        if why.contains("Insufficient ")
+            && let Some(pod) = pod
+            && room::is_too_large(&self.sandbox.client, pod).await
+        {
+            return Err(SandboxError::Refused {
+                object: self.child(),
+                reason: why,
+                remedy:
+                    "no node is as large as that: lower build.resources of the operator, or add a larger node"
+                        .to_owned(),
+            });
+        }
+        Ok(Progressing::Queued(why))
+    }
+
+    /// Whether this task made the Job, and has changed since, or a Secret that it names.
+    fn is_made_for_another_wish(&self, job: &Job) -> bool {
+        let metadata = &job.metadata;
+        let made_by = metadata.labels.as_ref().and_then(|labels| labels.get(TASK_UID));
+        let made_for = metadata
+            .annotations
+            .as_ref()
+            .and_then(|all| all.get(job::MADE_FOR));
+        made_by == Some(&self.sandbox.owner.uid) && made_for != Some(&self.wish())
+    }
+
+    /// What the Job is made for that its name does not say.
+    fn wish(&self) -> String {
+        let parts = [
+            self.sandbox.owner.wish.as_str(),
+            self.target.secret.as_deref().unwrap_or_default(),
+            &self.target.secret_version,
+            self.base.secret.as_deref().unwrap_or_default(),
+            &self.base.secret_version,
+        ];
+        sha256_hex_of_parts(&parts)[..16].to_owned()
     }
 
     fn built(&self, image: Image, fresh: bool) -> Built {
@@ -320,6 +362,7 @@ impl<'a> Build<'a> {
             namespace: &owner.namespace,
             labels: labels(&owner.name, &owner.uid, Component::Build),
             owner: self.owner(),
+            made_for: self.wish(),
             reference: self.reference(),
             replace: self.sandbox.task.cache != CacheMode::Auto,
             base_registry: on.image.registry.clone(),

@@ -20,11 +20,15 @@ const DOCKER_CONFIG: &str = ".dockerconfigjson";
 const LOG_LINES: i64 = 200;
 
 /// The content of a `.dockerconfigjson`.
-pub(super) struct DockerConfig(Vec<u8>);
+pub(super) struct DockerConfig {
+    bytes: Vec<u8>,
+    /// The version of its Secret.
+    pub version: String,
+}
 
 impl DockerConfig {
     pub fn bytes(&self) -> &[u8] {
-        &self.0
+        &self.bytes
     }
 }
 
@@ -98,12 +102,16 @@ impl Objects {
         let secret = secret
             .map_err(|error| self.failed("read", "Secret", name, error))?
             .ok_or_else(|| refused("it is not there", format!("create it, or correct {field}")))?;
+        let version = secret.metadata.resource_version.unwrap_or_default();
         let content = secret.data.and_then(|mut data| data.remove(DOCKER_CONFIG));
         let content = content.ok_or_else(|| {
             let remedy = format!("give {field} a Secret of type kubernetes.io/dockerconfigjson");
             refused("it has no key .dockerconfigjson", remedy)
         })?;
-        Ok(DockerConfig(content.0))
+        Ok(DockerConfig {
+            bytes: content.0,
+            version,
+        })
     }
 
     /// Asks the API server whether it would take the Job's Pod. A Job whose Pod is refused says so nowhere but in an event.

@@ -8,11 +8,10 @@ mod network;
 mod observe;
 mod ready;
 mod refusal;
-mod room;
 mod spec;
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::core::v1::{Event, Node, Pod, Secret};
+use k8s_openapi::api::core::v1::{Event, Pod, Secret};
 use kube::Api;
 use kube::api::{DeleteParams, ListParams, LogParams, PostParams, Preconditions};
 
@@ -20,7 +19,7 @@ use self::channel::{Announcement, ChannelError, Message};
 use self::observe::{Ended, PodState, observe};
 use self::refusal::{Refusal, classify};
 use self::spec::{CONTAINER, NONCE, Run};
-use super::{KubernetesSandbox, names};
+use super::{KubernetesSandbox, names, room};
 use crate::pipeline::digest::{hex, sha256_hex};
 use crate::pipeline::sandbox::{Job, Report};
 use crate::sandbox::{Progressing, SandboxError};
@@ -256,17 +255,11 @@ impl<'a> Pods<'a> {
 
     /// A Pod that no node takes: is there a node that could?
     async fn queued(&self, pod: &Pod, words: String) -> Result<Progressing<Report>, SandboxError> {
-        if words.contains("Insufficient ") {
-            let nodes: Api<Node> = Api::all(self.sandbox.client.clone());
-            // Who may not look at nodes waits: nothing says that it is in vain.
-            if let Ok(nodes) = nodes.list(&ListParams::default()).await
-                && !room::fits_somewhere(pod, &nodes.items)
-            {
-                return Err(self.refused(
-                    &words,
-                    "no node is as large as that: lower sandbox.resources.limits, or add a larger node",
-                ));
-            }
+        if words.contains("Insufficient ") && room::is_too_large(&self.sandbox.client, pod).await {
+            return Err(self.refused(
+                &words,
+                "no node is as large as that: lower sandbox.resources.limits, or add a larger node",
+            ));
         }
         Ok(Progressing::Queued(words))
     }

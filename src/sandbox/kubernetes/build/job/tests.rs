@@ -17,6 +17,7 @@ fn plan<'a>(build: &'a BuildSettings, registries: &'a Registries) -> Plan<'a> {
         namespace: "lab",
         labels: labels("penguins", "0c1", Component::Build),
         owner: owner(),
+        made_for: "0c1".to_owned(),
         reference: "registry.example/team:3f2a".to_owned(),
         replace: false,
         base_registry: "docker.io".to_owned(),
