@@ -19,7 +19,7 @@ use codegen_operator::api::CodeGenTask;
 use codegen_operator::pipeline::sandbox::Packages;
 use codegen_operator::pipeline::task::{FrozenFiles, Task, resolve};
 use codegen_operator::sandbox::kubernetes::settings::{AllowedTarget, Registries, Settings};
-use codegen_operator::sandbox::kubernetes::{Owner, RegistryCache};
+use codegen_operator::sandbox::kubernetes::{MountedInput, Owner, RegistryCache, elsewhere};
 use codegen_operator::sandbox::{
     Built, ImageSpec, KubernetesSandbox, PackageProblemKind, Progressing, Sandbox as _, SandboxError,
 };
@@ -50,12 +50,17 @@ struct Space {
 
 impl Space {
     async fn open(name: &str) -> Self {
+        Self::open_at(name, "baseline").await
+    }
+
+    /// With the Pod Security level that it enforces.
+    async fn open_at(name: &str, level: &str) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::try_default().await.expect("the cluster of KUBECONFIG");
         let suffix: String = std::iter::repeat_with(fastrand::lowercase).take(5).collect();
         let namespace = format!("build-{name}-{suffix}");
         let object: Namespace = serde_json::from_value(json!({
-            "metadata": {"name": namespace, "labels": {"pod-security.kubernetes.io/enforce": "baseline"}},
+            "metadata": {"name": namespace, "labels": {"pod-security.kubernetes.io/enforce": level}},
         }))
         .unwrap();
         let all: Api<Namespace> = Api::all(client.clone());
@@ -162,14 +167,7 @@ impl Space {
         pip: &[&str],
     ) -> Result<Built, SandboxError> {
         let inputs = BTreeMap::new();
-        let sandbox = KubernetesSandbox {
-            client: self.client.clone(),
-            settings: &self.settings,
-            task,
-            owner,
-            inputs: &inputs,
-            registries: &self.registries,
-        };
+        let sandbox = self.sandbox(owner, task, &inputs);
         let packages = |pip: &[&str]| Packages {
             pip: pip.iter().map(ToString::to_string).collect(),
             apt: vec![],
@@ -179,6 +177,22 @@ impl Space {
             spec = spec.after(&task.image, &packages(before));
         }
         self.until_answered(|| sandbox.build(&spec, 0)).await
+    }
+
+    fn sandbox<'a>(
+        &'a self,
+        owner: &'a Owner,
+        task: &'a Task,
+        inputs: &'a BTreeMap<String, MountedInput>,
+    ) -> KubernetesSandbox<'a> {
+        KubernetesSandbox {
+            client: self.client.clone(),
+            settings: &self.settings,
+            task,
+            owner,
+            inputs,
+            registries: &self.registries,
+        }
     }
 
     async fn until_answered<F>(&self, ask: impl Fn() -> F) -> Result<Built, SandboxError>
@@ -489,4 +503,89 @@ async fn an_image_that_is_there_is_taken_as_it_is() {
         .unwrap();
     assert_eq!((built.image.as_str(), built.fresh), (image, false));
     space.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with registries"]
+async fn tasks_of_a_restricted_namespace_have_their_builds_made_in_another() {
+    let builds = Space::open("builds").await;
+    let mut tenant = Space::open_at("tenant", "restricted").await;
+    let (first, second, task) = (
+        tenant.owner("first").await,
+        tenant.owner("second").await,
+        tenant.task(|_| {}),
+    );
+    let refused = tenant.build(&first, &task, &["six"]).await;
+    let Err(SandboxError::Refused { remedy, .. }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(remedy.contains("build.namespace"), "{remedy}");
+
+    tenant.settings.build.namespace = Some(builds.namespace.clone());
+    let inputs = BTreeMap::new();
+    let one = tenant.sandbox(&first, &task, &inputs);
+    let other = tenant.sandbox(&second, &task, &inputs);
+    let packages = Packages {
+        pip: vec!["six".to_owned()],
+        apt: vec![],
+    };
+    let spec = ImageSpec::new(task.language, &task.image, &packages);
+    for sandbox in [&one, &other] {
+        assert_eq!(sandbox.build(&spec, 0).await.unwrap(), Progressing::Pending);
+    }
+    let jobs = builds.jobs().await;
+    let waiting = elsewhere::waiting(&jobs[0].metadata);
+    let names: Vec<&str> = waiting.iter().map(|task| task.name.as_str()).collect();
+    assert_eq!((jobs.len(), names.len()), (1, 2), "{names:?}");
+    assert_eq!(
+        elsewhere::namespace_of_tasks(&jobs[0]),
+        Some(tenant.namespace.clone())
+    );
+    let copies = async || {
+        let its =
+            ListParams::default().labels(&format!("codegen-operator.dev/part-of={}", jobs[0].name_any()));
+        builds.api::<Secret>().list(&its).await.unwrap().items
+    };
+    let there = copies().await;
+    assert_eq!(there.len(), 1);
+    assert_eq!(there[0].owner_references()[0].name, jobs[0].name_any());
+
+    elsewhere::release(&tenant.client, &builds.namespace, &first.uid)
+        .await
+        .unwrap();
+    assert_eq!(elsewhere::waiting(&builds.jobs().await[0].metadata).len(), 1);
+    let built = builds.until_answered(|| other.build(&spec, 0)).await.unwrap();
+    eprintln!("built elsewhere: {built:?}");
+    assert!(built.fresh);
+    assert_eq!(
+        copies().await.len(),
+        0,
+        "credentials are gone with the end of the build"
+    );
+    assert!(tenant.jobs().await.is_empty());
+
+    let of = Some(tenant.namespace.as_str());
+    let is_there = |uid: &str| uid == second.uid;
+    elsewhere::sweep(&tenant.client, &builds.namespace, of, is_there)
+        .await
+        .unwrap();
+    assert_eq!(builds.jobs().await.len(), 1, "somebody waits for it");
+    elsewhere::sweep(&tenant.client, &builds.namespace, Some("another"), |_| false)
+        .await
+        .unwrap();
+    assert_eq!(
+        builds.jobs().await.len(),
+        1,
+        "it is for the tasks of another namespace"
+    );
+    elsewhere::sweep(&tenant.client, &builds.namespace, of, |_| false)
+        .await
+        .unwrap();
+    let left = builds.jobs().await;
+    assert!(
+        left.iter().all(|job| job.metadata.deletion_timestamp.is_some()),
+        "{left:?}"
+    );
+    tenant.close().await;
+    builds.close().await;
 }

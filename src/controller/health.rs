@@ -42,6 +42,7 @@ pub struct Unread<'a> {
 
 impl<'a> Unread<'a> {
     /// So many, all of them unread.
+    #[must_use]
     pub fn new(number: usize, readiness: &'a watch::Sender<Readiness>) -> Self {
         readiness.send_replace(Readiness::NotReady("the tasks are not read yet".to_owned()));
         Self {

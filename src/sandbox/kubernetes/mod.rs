@@ -4,6 +4,7 @@
 //! under way answers `Pending`, and whoever asks watches the children.
 
 mod build;
+pub mod elsewhere;
 pub mod names;
 mod pod;
 mod room;

@@ -8,11 +8,11 @@ use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::api::{DeleteParams, ListParams, LogParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
-use serde_json::json;
+use serde_json::Value;
 
 use super::job::BUILD;
 use crate::sandbox::SandboxError;
-use crate::sandbox::kubernetes::names::OPERATOR;
+use crate::sandbox::kubernetes::names::{OPERATOR, PART_OF};
 
 /// The key of a Secret of type `kubernetes.io/dockerconfigjson`.
 const DOCKER_CONFIG: &str = ".dockerconfigjson";
@@ -20,8 +20,11 @@ const DOCKER_CONFIG: &str = ".dockerconfigjson";
 const LOG_LINES: i64 = 200;
 
 /// The content of a `.dockerconfigjson`.
+#[derive(Clone)]
 pub(super) struct DockerConfig {
     bytes: Vec<u8>,
+    /// The name of its Secret.
+    pub name: String,
     /// The version of its Secret.
     pub version: String,
 }
@@ -52,6 +55,10 @@ impl Objects {
     }
 
     fn pods(&self) -> Api<Pod> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    fn secrets(&self) -> Api<Secret> {
         Api::namespaced(self.client.clone(), &self.namespace)
     }
 
@@ -97,8 +104,7 @@ impl Objects {
             reason: reason.to_owned(),
             remedy,
         };
-        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &self.namespace);
-        let secret = secrets.get_opt(name).await;
+        let secret = self.secrets().get_opt(name).await;
         let secret = secret
             .map_err(|error| self.failed("read", "Secret", name, error))?
             .ok_or_else(|| refused("it is not there", format!("create it, or correct {field}")))?;
@@ -110,6 +116,7 @@ impl Objects {
         })?;
         Ok(DockerConfig {
             bytes: content.0,
+            name: name.to_owned(),
             version,
         })
     }
@@ -143,15 +150,13 @@ impl Objects {
         }
     }
 
-    /// Makes `owner` one of the Job's owners.
-    pub async fn own(&self, job: &str, owner: &OwnerReference) -> Result<(), SandboxError> {
-        // Owners merge by uid.
-        let patch = Patch::Strategic(json!({"metadata": {"ownerReferences": [owner]}}));
+    /// Changes a Job, so that another task waits for it.
+    pub async fn patch_job(&self, job: &str, patch: &Patch<Value>) -> Result<(), SandboxError> {
         let parameters = PatchParams {
             field_manager: Some(OPERATOR.to_owned()),
             ..PatchParams::default()
         };
-        match self.jobs().patch_metadata(job, &parameters, &patch).await {
+        match self.jobs().patch_metadata(job, &parameters, patch).await {
             Err(error) => Err(self.failed("become an owner of", "Job", job, error)),
             Ok(_) => Ok(()),
         }
@@ -180,6 +185,25 @@ impl Objects {
             Err(error) => Err(self.failed("create", "ConfigMap", name_of(&map.metadata), error)),
             Ok(_) => Ok(()),
         }
+    }
+
+    /// Writes a copy of credentials, unless it is there.
+    pub async fn write_copy(&self, copy: &Secret) -> Result<(), SandboxError> {
+        match self.secrets().create(&parameters(), copy).await {
+            Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
+            Err(error) => Err(self.failed("create", "Secret", name_of(&copy.metadata), error)),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    /// Deletes the copies of credentials that a Job had.
+    pub async fn delete_copies(&self, job: &str) -> Result<(), kube::Error> {
+        let its = ListParams::default().labels(&format!("{PART_OF}={job}"));
+        let deleted = self
+            .secrets()
+            .delete_collection(&DeleteParams::default(), &its)
+            .await;
+        deleted.map(drop)
     }
 
     /// Writes the policy, unless it stands as it should.
@@ -224,7 +248,8 @@ fn remedy(message: &str) -> &'static str {
     if message.contains("exceeded quota") {
         "raise the namespace's quota, or lower build.resources of the operator"
     } else if message.contains("violates PodSecurity") {
-        "let the namespace enforce the level baseline, or build in another one with image.reference"
+        "let the namespace enforce the level baseline, set build.namespace of the operator to one that does, or name an image \
+         that is there in image.reference"
     } else if message.contains("is forbidden: User") {
         "give the operator's service account the right to do it"
     } else {

@@ -18,8 +18,8 @@ pub(super) struct Target {
     pub pull_repository: String,
     /// The Secret with the credentials.
     pub secret: Option<String>,
-    /// Its version.
-    pub secret_version: String,
+    /// What it holds.
+    pub config: Option<DockerConfig>,
     /// Speaks to its registry.
     pub registry: Arc<Registry>,
 }
@@ -52,7 +52,7 @@ impl Target {
             repository: repository.clone(),
             pull_repository: pull_repository.as_ref().unwrap_or(repository).clone(),
             registry: client.map_err(|error| failed(repository, &credentials(secret.as_deref()), error))?,
-            secret_version: config.map(|config| config.version).unwrap_or_default(),
+            config,
             secret,
         })
     }
@@ -81,8 +81,8 @@ pub(super) struct Base {
     pub registry: String,
     /// Secret that it is pulled with.
     pub secret: Option<String>,
-    /// Its version.
-    pub secret_version: String,
+    /// What it holds.
+    pub config: Option<DockerConfig>,
 }
 
 impl Base {
@@ -126,7 +126,7 @@ impl Base {
             reference: format!("{registry}/{}@{digest}", reference.repository()),
             digest,
             registry,
-            secret_version: config.map(|config| config.version).unwrap_or_default(),
+            config,
             secret,
         })
     }
@@ -159,7 +159,7 @@ pub(super) async fn previous(
         reference: format!("{}@{}", target.repository, image.digest),
         digest: image.digest,
         registry: reference.registry().to_owned(),
-        secret_version: config.map(|config| config.version).unwrap_or_default(),
+        config,
         secret,
     }))
 }
