@@ -22,6 +22,7 @@ use super::snapshot::{self, Snapshot};
 use crate::api::CodeGenTask;
 use crate::data::worker::Client as Worker;
 use crate::ledger::StoreError;
+use crate::sandbox::kubernetes::isolation::Isolation;
 use crate::sandbox::kubernetes::settings::Settings;
 use crate::sandbox::kubernetes::{Owner, RegistryCache};
 
@@ -41,6 +42,8 @@ pub struct Context {
     pub worker: Worker,
     /// What registries said.
     pub registries: RegistryCache,
+    /// What is known of how the cluster isolates.
+    pub isolation: Isolation,
     /// What is counted.
     pub metrics: Metrics,
     /// No call starts after this.
@@ -87,7 +90,9 @@ impl Context {
         let (admissions, admitted) = Admissions::new(config.limits, metrics.clone());
         let woken = broadcast::Sender::new(MOST_WOKEN);
         tokio::spawn(announce(admitted, woken.clone()));
+        let settings = config.sandbox_settings();
         Self {
+            isolation: Isolation::awaiting(&settings.sandbox.node_pools()),
             client,
             calls: CallPool::new(calls, stopping.clone(), metrics.clone()),
             events,
@@ -96,7 +101,7 @@ impl Context {
             history: config.history,
             known: Mutex::default(),
             woken,
-            settings: config.sandbox_settings(),
+            settings,
             registries: RegistryCache::default(),
             worker,
             metrics,

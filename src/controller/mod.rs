@@ -15,6 +15,7 @@ pub mod gate;
 pub mod health;
 pub mod hold;
 mod index;
+mod isolation;
 pub mod leader;
 pub mod logging;
 pub mod metrics;

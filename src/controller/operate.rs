@@ -19,6 +19,7 @@ use super::context::Context;
 use super::control;
 use super::events::Events;
 use super::health::{self, Readiness, Unread};
+use super::isolation;
 use super::leader::Leadership;
 use super::metrics::Metrics;
 use crate::data::worker::Client as Worker;
@@ -113,7 +114,11 @@ async fn work(
     let sending = tokio::spawn(sending);
     let context = Arc::new(Context::new(client, config, worker, events, metrics, stopping));
     let counting = tokio::spawn(count_tasks(Arc::clone(&context)));
-    let looking = tokio::spawn(awaited::keep_looking(Arc::clone(&context)));
+    let waits = tokio::spawn(awaited::keep_looking(Arc::clone(&context)));
+    let looking = tokio::spawn(isolation::look_after(
+        Arc::clone(&context),
+        identity.namespace.clone(),
+    ));
     let namespaces = if config.watch_namespaces.is_empty() {
         vec![None]
     } else {
@@ -132,6 +137,7 @@ async fn work(
     .await;
     counting.abort();
     looking.abort();
+    waits.abort();
     drop(context);
     if tokio::time::timeout(LAST_EVENTS, sending).await.is_err() {
         tracing::warn!("some events were not sent in time");

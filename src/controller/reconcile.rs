@@ -18,6 +18,7 @@ use super::cache::{ended_in, has_ended, retry_asked};
 use super::context::Context;
 use super::finish;
 use super::hold::{Blocked, misconfigured, queued, suspended};
+use super::isolation;
 use super::metrics::Reconciled;
 use super::model::PooledModel;
 use super::progress::paused;
@@ -34,6 +35,7 @@ use crate::pipeline::active::seconds_left;
 use crate::pipeline::advance::Outcome;
 use crate::pipeline::bounds::{LONGEST_MESSAGE, cut};
 use crate::pipeline::budget;
+use crate::pipeline::causes::with_causes;
 use crate::pipeline::decide::{Decision, decide};
 use crate::pipeline::progress::{PROGRESS_VERSION, Progress};
 use crate::pipeline::stage::{Category, Stage};
@@ -146,11 +148,6 @@ fn is_conflict(error: &ReconcileError) -> bool {
         ReconcileError::Store(StoreError::Conflict { .. })
             | ReconcileError::Engine(EngineError::Store(StoreError::Conflict { .. }))
     )
-}
-
-fn with_causes(error: &dyn std::error::Error) -> String {
-    std::iter::successors(error.source(), |cause| cause.source())
-        .fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 fn idle() -> (Action, Reconciled) {
@@ -300,13 +297,16 @@ impl Look<'_> {
             self.written(store);
             return Ok(advanced());
         }
-        if is_mended && let Some(waiting) = &mut progress.waiting {
-            waiting.retry_at = waiting.retry_at.min(Timestamp::now());
-        }
         let now = Timestamp::now();
-        if asks_the_model(&decide(&run.task, &progress, now))
-            && !model.prepare(seconds_left(&run.task, &progress, now)).await?
-        {
+        if is_mended && let Some(waiting) = &mut progress.waiting {
+            waiting.retry_at = waiting.retry_at.min(now);
+        }
+        let decision = decide(&run.task, &progress, now);
+        if let Some(hold) = isolation::hold(self.context, &run.task, &decision) {
+            return self.hold(&hold).await;
+        }
+        let left = seconds_left(&run.task, &progress, now);
+        if asks_the_model(&decision) && !model.prepare(left).await? {
             // It must not be taken for lost by whoever comes next.
             engine.withdraw(progress).await?;
             return Ok(idle());
@@ -314,11 +314,7 @@ impl Look<'_> {
         let came_to;
         (progress, came_to) = Box::pin(engine.step(progress)).await?;
         self.context.calm(&self.uid);
-        if waits_for_a_person(&progress) {
-            self.wait_for_a_person();
-        } else {
-            self.context.waits.stop(&self.uid);
-        }
+        self.wait_if(waits_for_a_person(&progress));
         let looked = match came_to {
             Step::Advanced | Step::Finished => (Action::await_change(), Reconciled::Advanced),
             Step::Waiting(until) => (Action::requeue(pause(until)), Reconciled::Waiting),
@@ -350,7 +346,8 @@ impl Look<'_> {
 
     fn store<'a>(&self, run: &'a Run, object: CodeGenTask) -> KubernetesStore<'a> {
         let documents = self.context.documents(&self.uid, &run.owner.run);
-        KubernetesStore::new(self.context.client.clone(), run, documents, object)
+        let isolation = isolation::shown(self.context, &run.task);
+        KubernetesStore::new(self.context.client.clone(), run, documents, isolation, object)
     }
 
     /// A child runs: its time counts, and what held the task before holds it no more. Gives the time that the task has left.
@@ -398,11 +395,7 @@ impl Look<'_> {
                 .wrote(&self.uid, &replace_status(&self.context.client, &object).await?);
             self.context.events.held(&self.object, hold);
         }
-        if hold.until == Until::Mended {
-            self.wait_for_a_person();
-        } else {
-            self.context.waits.stop(&self.uid);
-        }
+        self.wait_if(hold.until == Until::Mended);
         let again = || Action::requeue(self.context.pause(&self.uid).min(LONGEST_PAUSE));
         Ok(match (hold.reason, hold.until) {
             (reason::QUEUED, _) => (again(), Reconciled::Queued),
@@ -411,8 +404,11 @@ impl Look<'_> {
         })
     }
 
-    /// Its place is for others until something changes that it refers to.
-    fn wait_for_a_person(&self) {
+    /// While it waits for a person, its place is for others, until something changes that it refers to.
+    fn wait_if(&self, waits_for_a_person: bool) {
+        if !waits_for_a_person {
+            return self.context.waits.stop(&self.uid);
+        }
         self.context.admissions.leave(&self.uid);
         let refers_to = self.refers_to.get().cloned().unwrap_or_default();
         self.context

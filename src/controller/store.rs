@@ -28,7 +28,7 @@ use crate::ledger::{Created, Entry, Store, StoreError};
 use crate::pipeline::call::CallKind;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::progress::Progress;
-use crate::pipeline::status::{Around, status};
+use crate::pipeline::status::{Around, IsolationShown, status};
 use crate::sandbox::kubernetes::names::{self, Component};
 
 /// Type of the Secrets that hold replies and documents.
@@ -52,6 +52,7 @@ pub struct KubernetesStore<'a> {
     client: Client,
     run: &'a Run,
     documents: Arc<Documents>,
+    isolation: IsolationShown,
     state: Mutex<State>,
 }
 
@@ -67,12 +68,19 @@ struct State {
 impl<'a> KubernetesStore<'a> {
     /// The store of `object`. What was read or written goes to `documents`, so that the next step need not ask again.
     #[must_use]
-    pub fn new(client: Client, run: &'a Run, documents: Arc<Documents>, object: CodeGenTask) -> Self {
+    pub fn new(
+        client: Client,
+        run: &'a Run,
+        documents: Arc<Documents>,
+        isolation: IsolationShown,
+        object: CodeGenTask,
+    ) -> Self {
         let index = object.status.as_ref().map(progress::index).unwrap_or_default();
         Self {
             client,
             run,
             documents,
+            isolation,
             state: Mutex::new(State {
                 object,
                 index,
@@ -261,6 +269,7 @@ impl Store for KubernetesStore<'_> {
         let mut around = Around {
             generation: self.run.generation,
             before: &before.conditions,
+            isolation: Some(self.isolation.clone()),
             ..Around::default()
         };
         let mut result = None;

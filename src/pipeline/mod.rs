@@ -8,6 +8,7 @@ pub mod bounds;
 pub mod advance;
 pub mod budget;
 pub mod call;
+pub mod causes;
 pub mod checks;
 mod circles;
 pub mod decide;

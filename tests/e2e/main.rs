@@ -10,9 +10,11 @@
 
 mod changes;
 mod deletion;
+mod isolation;
 mod leadership;
 mod outcomes;
 mod permissions;
+mod secrets;
 mod space;
 mod told;
 mod waiting;

@@ -65,11 +65,14 @@ async fn what_a_task_waits_for_brings_it_on_when_it_is_there_or_changes() {
             .until("multiplication-table", "stalled over the Secret", SOON, stalls_over("late"))
             .await;
 
-        // There, and wrong.
+        // There, and neither allowed nor right.
         space.kubectl(&["create", "secret", "generic", "late", "--from-literal=other=1"]);
-        space
-            .until("multiplication-table", "stalled over its content", AT_ONCE, stalls_over(".dockerconfigjson"))
-            .await;
+        let task = "multiplication-table";
+        let not_allowed = stalls_over("codegen-operator.dev/use=registry");
+        space.until(task, "stalled over its use", AT_ONCE, not_allowed).await;
+        space.kubectl(&["label", "secret", "late", "codegen-operator.dev/use=registry"]);
+        let not_right = stalls_over(".dockerconfigjson");
+        space.until(task, "stalled over its content", AT_ONCE, not_right).await;
         // Mended.
         space.kubectl(&["delete", "secret", "late"]);
         space.copy_secret_as("registry", "late").await;

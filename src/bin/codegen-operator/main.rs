@@ -1,5 +1,6 @@
 //! The operator.
 
+mod probe;
 mod push_layout;
 mod run;
 mod serve_replies;
@@ -32,6 +33,7 @@ enum Command {
     Run(run::Run),
     PushLayout(push_layout::PushLayout),
     ServeReplies(serve_replies::ServeReplies),
+    Probe(probe::Probe),
     /// Read data for the operator: requests on standard input, answers on standard output.
     #[command(hide = true)]
     Worker,
@@ -44,6 +46,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Run(command) => return run::run(command),
         Command::PushLayout(command) => return push_layout::run(&command),
         Command::ServeReplies(command) => serve_replies::run(&command)?,
+        Command::Probe(command) => probe::run(&command)?,
         Command::Worker => worker::serve(io::stdin().lock(), io::stdout().lock())
             .context("the worker lost the operator that it reads for")?,
     }

@@ -5,6 +5,7 @@
 
 mod build;
 pub mod elsewhere;
+pub mod isolation;
 pub mod names;
 mod pod;
 mod room;

@@ -39,6 +39,8 @@ pub enum Component {
     Result,
     /// The harness, shared by a namespace's sandboxes.
     Harness,
+    /// Tries what sandboxes and builds must not reach.
+    Canary,
 }
 
 impl Component {
@@ -52,6 +54,7 @@ impl Component {
             Self::Record => "record",
             Self::Result => "result",
             Self::Harness => "harness",
+            Self::Canary => "canary",
         }
     }
 }

@@ -7,7 +7,7 @@ mod dockerfile;
 mod failure;
 mod job;
 mod objects;
-mod policy;
+pub(super) mod policy;
 mod registries;
 mod sources;
 mod state;

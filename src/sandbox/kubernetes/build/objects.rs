@@ -11,6 +11,7 @@ use kube::{Api, Client};
 use serde_json::Value;
 
 use super::job::BUILD;
+use crate::api::secret_use::SecretUse;
 use crate::sandbox::SandboxError;
 use crate::sandbox::kubernetes::names::{OPERATOR, PART_OF};
 
@@ -108,6 +109,9 @@ impl Objects {
         let secret = secret
             .map_err(|error| self.failed("read", "Secret", name, error))?
             .ok_or_else(|| refused("it is not there", format!("create it, or correct {field}")))?;
+        SecretUse::Registry
+            .check(&secret.metadata)
+            .map_err(|refusal| refused(&refusal.reason, refusal.remedy))?;
         let version = secret.metadata.resource_version.unwrap_or_default();
         let content = secret.data.and_then(|mut data| data.remove(DOCKER_CONFIG));
         let content = content.ok_or_else(|| {

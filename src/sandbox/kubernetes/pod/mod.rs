@@ -10,8 +10,12 @@ mod ready;
 mod refusal;
 mod spec;
 
+pub(super) use self::network::{EGRESS, label};
+pub(super) use self::spec::architecture;
+
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Event, Pod, Secret};
+use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::Api;
 use kube::api::{DeleteParams, ListParams, LogParams, PostParams, Preconditions};
 
@@ -19,9 +23,10 @@ use self::channel::{Announcement, ChannelError, Message};
 use self::observe::{Ended, PodState, observe};
 use self::refusal::{Refusal, classify};
 use self::spec::{CONTAINER, NONCE, Run};
+use super::settings::Settings;
 use super::{KubernetesSandbox, names, room};
 use crate::pipeline::digest::{hex, sha256_hex};
-use crate::pipeline::sandbox::{Job, Report};
+use crate::pipeline::sandbox::{Job, NetworkAccess, Report};
 use crate::sandbox::{Progressing, SandboxError};
 
 /// Largest log that is read, bytes: no report is longer.
@@ -50,6 +55,11 @@ pub(super) async fn run(
         None => pods.start(image, job, body).await,
         Some(pod) => pods.look(image, &pod).await,
     }
+}
+
+/// The policy of sandboxes without a network.
+pub(super) fn denied(settings: &Settings) -> Result<NetworkPolicy, SandboxError> {
+    network::policy(&NetworkAccess::Denied, &settings.sandbox.network, &[])
 }
 
 /// Removes every Pod and job of the task, whatever run they belong to.
@@ -128,9 +138,10 @@ impl<'a> Pods<'a> {
             inputs: self.sandbox.inputs,
         };
         let pod = run.pod()?;
+        let labels = pod.metadata.labels.clone().unwrap_or_default();
         let (harness, policy, secret) = tokio::join!(
             ready::ensure_harness(self.sandbox),
-            ready::ensure_policy(self.sandbox, policy),
+            ready::ensure_policy(self.sandbox, policy, &labels),
             ready::create_job(self.sandbox, run.secret(body)),
         );
         harness?;

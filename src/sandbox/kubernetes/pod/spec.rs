@@ -28,6 +28,8 @@ pub(super) const CONTAINER: &str = "sandbox";
 pub(super) const NONCE: &str = "CODEGEN_NONCE";
 /// Variable with the address that must not answer.
 const PROBE: &str = "CODEGEN_PROBE";
+/// Value of [`PROBE`] where nothing is looked at.
+const NO_PROBE: &str = "none";
 /// Key of the job in its Secret.
 const JOB_KEY: &str = "job.json";
 /// Type of that Secret.
@@ -183,7 +185,12 @@ impl Run<'_> {
             value_from: None,
         };
         let mut env = vec![variable(NONCE, self.nonce)];
-        env.extend(self.settings.probe.iter().map(|address| variable(PROBE, address)));
+        let probe = if self.settings.may_be_open(&self.owner.namespace) {
+            Some(NO_PROBE)
+        } else {
+            self.settings.probe.as_deref()
+        };
+        env.extend(probe.map(|address| variable(PROBE, address)));
         Container {
             name: CONTAINER.to_owned(),
             image: Some(self.image.to_owned()),
@@ -359,7 +366,7 @@ fn bytes(amount: u64) -> Quantity {
 }
 
 /// This program's architecture, as nodes name theirs.
-fn architecture() -> &'static str {
+pub(in crate::sandbox::kubernetes) fn architecture() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",
         "aarch64" => "arm64",
