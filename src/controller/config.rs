@@ -199,6 +199,12 @@ impl OperatorConfig {
                 "with 0 no model would ever be called: write 1 or more",
             ));
         }
+        if self.build.namespace.is_some() && self.build.cache_claim.is_some() {
+            return Some((
+                "build.cacheClaim",
+                "with build.namespace one namespace's packages would reach the images of all others: leave one of them out",
+            ));
+        }
         if election.lease_name.is_empty() {
             return Some((
                 "leaderElection.leaseName",
@@ -291,6 +297,7 @@ mod tests {
     #[rstest]
     #[case("limits: {maxConcurrentTasks: 0}", "limits.maxConcurrentTasks")]
     #[case("limits: {maxCallsPerEndpoint: 0}", "limits.maxCallsPerEndpoint")]
+    #[case("build: {namespace: builds, cacheClaim: layers}", "build.cacheClaim")]
     #[case("leaderElection: {graceSeconds: 15}", "leaderElection.graceSeconds")]
     #[case("leaderElection: {graceSeconds: 0}", "leaderElection.graceSeconds")]
     #[case("leaderElection: {leaseName: ''}", "leaderElection.leaseName")]

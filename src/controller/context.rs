@@ -12,6 +12,7 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use super::admission::Admissions;
+use super::awaited::Waits;
 use super::calls::CallPool;
 use super::config::{History, OperatorConfig};
 use super::documents::Documents;
@@ -55,6 +56,8 @@ pub struct Context {
     pub admissions: Admissions,
     /// What users are told.
     pub events: Events,
+    /// What tasks wait for.
+    pub waits: Waits,
     tasks: Mutex<HashMap<String, Known>>,
     woken: broadcast::Sender<ObjectRef<CodeGenTask>>,
     known: Mutex<Vec<Store<CodeGenTask>>>,
@@ -94,6 +97,7 @@ impl Context {
             calls: CallPool::new(calls, stopping.clone(), metrics.clone()),
             events,
             admissions,
+            waits: Waits::default(),
             history: config.history,
             known: Mutex::default(),
             woken,
@@ -126,6 +130,7 @@ impl Context {
     pub fn forget(&self, uid: &str) {
         self.tasks().remove(uid);
         self.admissions.leave(uid);
+        self.waits.stop(uid);
     }
 
     /// The documents of a run that are in memory.
@@ -198,6 +203,7 @@ impl Context {
             .filter_map(|task| task.metadata.uid.as_deref())
             .collect();
         self.tasks().retain(|uid, _| there.contains(uid.as_str()));
+        self.waits.keep_only(&there);
         self.admissions.keep_only(&tasks);
     }
 
@@ -216,7 +222,13 @@ impl Context {
         known.iter().flat_map(Store::state).collect()
     }
 
-    /// The tasks that got a place while they waited, from now on.
+    /// Has a task looked at.
+    pub fn wake(&self, task: ObjectRef<CodeGenTask>) {
+        // Nobody listens only when the operator ends.
+        let _ = self.woken.send(task);
+    }
+
+    /// The tasks that must be looked at because what they waited for is there, from now on.
     #[must_use]
     pub fn woken(&self) -> broadcast::Receiver<ObjectRef<CodeGenTask>> {
         self.woken.subscribe()

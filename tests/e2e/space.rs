@@ -77,8 +77,13 @@ impl Space {
 
     /// Makes a Secret that the installation keeps for tests: `registry` (push and pull), `openai` (key `api-key`).
     pub async fn copy_secret(&self, name: &str) {
+        self.copy_secret_as(name, name).await;
+    }
+
+    /// [`Self::copy_secret`] under another name.
+    pub async fn copy_secret_as(&self, kept: &str, name: &str) {
         let original = Api::<Secret>::namespaced(self.client.clone(), HOME)
-            .get(name)
+            .get(kept)
             .await
             .expect("run make e2e-install");
         let copy = Secret {

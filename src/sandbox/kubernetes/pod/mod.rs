@@ -8,14 +8,13 @@ mod network;
 mod observe;
 mod ready;
 mod refusal;
-mod room;
 mod spec;
 
 pub(super) use self::network::{EGRESS, label};
 pub(super) use self::spec::architecture;
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::core::v1::{Event, Node, Pod, Secret};
+use k8s_openapi::api::core::v1::{Event, Pod, Secret};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::Api;
 use kube::api::{DeleteParams, ListParams, LogParams, PostParams, Preconditions};
@@ -25,7 +24,7 @@ use self::observe::{Ended, PodState, observe};
 use self::refusal::{Refusal, classify};
 use self::spec::{CONTAINER, NONCE, Run};
 use super::settings::Settings;
-use super::{KubernetesSandbox, names};
+use super::{KubernetesSandbox, names, room};
 use crate::pipeline::digest::{hex, sha256_hex};
 use crate::pipeline::sandbox::{Job, NetworkAccess, Report};
 use crate::sandbox::{Progressing, SandboxError};
@@ -267,17 +266,11 @@ impl<'a> Pods<'a> {
 
     /// A Pod that no node takes: is there a node that could?
     async fn queued(&self, pod: &Pod, words: String) -> Result<Progressing<Report>, SandboxError> {
-        if words.contains("Insufficient ") {
-            let nodes: Api<Node> = Api::all(self.sandbox.client.clone());
-            // Who may not look at nodes waits: nothing says that it is in vain.
-            if let Ok(nodes) = nodes.list(&ListParams::default()).await
-                && !room::fits_somewhere(pod, &nodes.items)
-            {
-                return Err(self.refused(
-                    &words,
-                    "no node is as large as that: lower sandbox.resources.limits, or add a larger node",
-                ));
-            }
+        if words.contains("Insufficient ") && room::is_too_large(&self.sandbox.client, pod).await {
+            return Err(self.refused(
+                &words,
+                "no node is as large as that: lower sandbox.resources.limits, or add a larger node",
+            ));
         }
         Ok(Progressing::Queued(words))
     }
