@@ -15,11 +15,13 @@ use super::admission::Admissions;
 use super::calls::CallPool;
 use super::config::{History, OperatorConfig};
 use super::documents::Documents;
+use super::downloads::Downloads;
 use super::events::Events;
 use super::metrics::Metrics;
 use super::snapshot::{self, Snapshot};
 use crate::api::CodeGenTask;
 use crate::data::worker::Client as Worker;
+use crate::egress::EgressGate;
 use crate::ledger::StoreError;
 use crate::sandbox::kubernetes::settings::Settings;
 use crate::sandbox::kubernetes::{Owner, RegistryCache};
@@ -44,6 +46,8 @@ pub struct Context {
     pub metrics: Metrics,
     /// No call starts after this.
     pub stopping: CancellationToken,
+    /// Samples at URLs.
+    pub downloads: Downloads,
     /// Places of model calls.
     pub calls: CallPool,
     /// How long finished tasks are kept.
@@ -75,6 +79,7 @@ impl Context {
     pub fn new(
         client: Client,
         config: &OperatorConfig,
+        gate: EgressGate,
         worker: Worker,
         events: Events,
         metrics: Metrics,
@@ -86,6 +91,7 @@ impl Context {
         tokio::spawn(announce(admitted, woken.clone()));
         Self {
             client,
+            downloads: Downloads::new(gate),
             calls: CallPool::new(calls, stopping.clone(), metrics.clone()),
             events,
             admissions,
@@ -120,6 +126,7 @@ impl Context {
     /// Forgets a task that is gone or has ended.
     pub fn forget(&self, uid: &str) {
         self.tasks().remove(uid);
+        self.downloads.forget(uid);
         self.admissions.leave(uid);
     }
 

@@ -3,10 +3,12 @@
 pub mod admission;
 mod cache;
 pub mod calls;
+mod claims;
 pub mod config;
 pub mod context;
 mod credentials;
 mod documents;
+mod downloads;
 pub mod events;
 mod finish;
 pub mod gate;

@@ -17,7 +17,7 @@ use super::finish;
 use super::hold::{Blocked, misconfigured, queued, suspended};
 use super::metrics::Reconciled;
 use super::model::PooledModel;
-use super::run::{Run, asks_for_another};
+use super::run::{Run, Started, asks_for_another};
 use super::store::{KubernetesStore, replace_status};
 use crate::api::CodeGenTask;
 use crate::api::conditions::reason;
@@ -35,6 +35,8 @@ use crate::sandbox::KubernetesSandbox;
 pub const RETRY: &str = "codegen-operator.dev/retry";
 /// Longest pause before what blocks a task is looked at again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// A Pod that cannot mount its claims says so in events alone, which are not watched.
+const READING: Duration = Duration::from_secs(16);
 /// A look without cause, should a watch have missed something.
 const SAFETY_NET: Duration = Duration::from_mins(5);
 
@@ -138,7 +140,7 @@ fn is_conflict(error: &ReconcileError) -> bool {
     )
 }
 
-fn with_causes(error: &dyn std::error::Error) -> String {
+pub(super) fn with_causes(error: &dyn std::error::Error) -> String {
     std::iter::successors(error.source(), |cause| cause.source())
         .fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
@@ -223,7 +225,11 @@ impl Look<'_> {
 
     /// Freezes the inputs and records the first progress.
     async fn start(&self) -> Looked {
-        let run = Run::start(self.context, &self.object).await?;
+        let run = match Box::pin(Run::start(self.context, &self.object)).await? {
+            Started::Run(run) => run,
+            Started::Reading => return Ok((Action::requeue(READING), Reconciled::Pending)),
+            Started::Queued(why) => return self.hold(&queued(why)).await,
+        };
         let progress = Progress::start(run.owner.run.clone(), Timestamp::now());
         let bytes = serde_json::to_vec(&progress).unwrap_or_default();
         let mut object = self.object.clone();
@@ -233,6 +239,10 @@ impl Look<'_> {
         let store = self.store(&run, object);
         crate::ledger::Store::save(&store, &bytes).await?;
         self.written(store);
+        self.context.downloads.forget(&self.uid);
+        if run.has_claims() {
+            finish::clear_readers(&self.context.client, &run).await;
+        }
         Ok(advanced())
     }
 
