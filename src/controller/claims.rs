@@ -43,27 +43,28 @@ pub async fn read(
         inputs: &inputs,
         registries: &context.registries,
     };
-    let reader = SourceReader::new(&sandbox, &request).map_err(blocked)?;
-    let looked = match reader.look().await.map_err(blocked)? {
-        Some(looked) => looked,
-        None => {
-            if !inputs.is_empty() {
-                parts.create(&context.client, owner, Component::Reader).await?;
-            }
-            reader.start().await.map_err(blocked)?
+    let reader = SourceReader::new(&sandbox, &request).map_err(|error| blocked(&error))?;
+    let mut looked = reader.look().await;
+    if matches!(looked, Ok(None)) {
+        if !inputs.is_empty() {
+            parts.create(&context.client, owner, Component::Reader).await?;
         }
-    };
-    match looked {
+        looked = Box::pin(reader.start()).await.map(Some);
+    }
+    match looked
+        .map_err(|error| blocked(&error))?
+        .unwrap_or(Progressing::Pending)
+    {
         Progressing::Pending => Ok(Progressing::Pending),
         Progressing::Queued(why) => Ok(Progressing::Queued(why)),
         Progressing::Done(ReadReport::Refused(why)) => Err(misconfigured(why).into()),
-        Progressing::Done(ReadReport::Failed(why)) => Err(unavailable(why).into()),
+        Progressing::Done(ReadReport::Failed(why)) => Err(unavailable(&why).into()),
         Progressing::Done(ReadReport::Read {
             sources: found,
             profiles,
         }) => {
             for (source, found) in request.sources.iter().zip(found) {
-                complete(sources, &source.name, found)?;
+                complete(sources, &source.name, &found)?;
             }
             sources.profiles = profiles;
             Ok(Progressing::Done(()))
@@ -115,7 +116,7 @@ fn mounted(request: &ReadRequest, sources: &Sources) -> Vec<(String, Contents)> 
 }
 
 /// Adds what the reader found of one source.
-fn complete(sources: &mut Sources, name: &str, found: ReadSource) -> Result<(), Blocked> {
+fn complete(sources: &mut Sources, name: &str, found: &ReadSource) -> Result<(), Blocked> {
     let files = &mut sources.files;
     let all = files.samples.iter_mut().chain(&mut files.input_files);
     for file in all.filter(|file| file.name == name) {
@@ -131,11 +132,11 @@ fn complete(sources: &mut Sources, name: &str, found: ReadSource) -> Result<(), 
     Ok(())
 }
 
-fn blocked(error: SandboxError) -> Blocked {
+fn blocked(error: &SandboxError) -> Blocked {
     match error.category() {
         Category::Configuration => misconfigured(error.to_string()),
         Category::Infrastructure | Category::Environment | Category::Logic | Category::TestError => {
-            unavailable(with_causes(&error))
+            unavailable(&with_causes(error))
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::egress::{EgressGate, Refused};
 use crate::pipeline::digest::sha256_hex;
 
 /// What one download may take, from its first look-up to its last byte.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_mins(1);
 
 /// Fetches files, and remembers them while their task gets ready: what has the right digest need not be fetched again.
 pub struct Downloads {
@@ -48,7 +48,7 @@ impl Downloads {
         let fetched = tokio::time::timeout(self.deadline, self.fetch(name, url)).await;
         let bytes = fetched.unwrap_or_else(|_| {
             let seconds = self.deadline.as_secs();
-            Err(unavailable(format!(
+            Err(unavailable(&format!(
                 "{name}: {} took longer than {seconds} s",
                 shown(url)
             )))
@@ -111,7 +111,7 @@ impl Downloads {
         }
         // The bytes as they are served have the digest, as those that curl writes.
         let client = self.gate.client_builder().no_gzip().build();
-        let client = client.map_err(|error| unavailable(format!("{name}: {}", with_causes(&error))))?;
+        let client = client.map_err(|error| unavailable(&format!("{name}: {}", with_causes(&error))))?;
         Ok(self.client.get_or_init(|| client))
     }
 }
@@ -125,7 +125,7 @@ fn answered(name: &str, url: &str, status: StatusCode) -> Blocked {
             StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS
         );
     if passes {
-        unavailable(message)
+        unavailable(&message)
     } else {
         misconfigured(format!(
             "{message}: correct the url, or have the server give the file"
@@ -146,7 +146,7 @@ fn failure(name: &str, url: &str, error: reqwest::Error) -> Blocked {
     if is_redirect {
         misconfigured(format!("{message}; correct the url"))
     } else {
-        unavailable(message)
+        unavailable(&message)
     }
 }
 

@@ -29,12 +29,12 @@ pub fn unreachable(action: &str, error: &kube::Error) -> Blocked {
             status.message
         ));
     }
-    unavailable(format!("failed to {action}: {error}"))
+    unavailable(&format!("failed to {action}: {error}"))
 }
 
 /// Something that may work at another time.
 #[must_use]
-pub fn unavailable(message: String) -> Blocked {
+pub fn unavailable(message: &str) -> Blocked {
     Blocked(Hold {
         reason: reason::INFRASTRUCTURE,
         message: format!("{message}; it is tried again"),

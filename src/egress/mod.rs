@@ -81,8 +81,8 @@ impl Refused {
     /// The refusal that made a request of a client of [`EgressGate::client_builder`] fail, if it was one.
     #[must_use]
     pub fn within(error: &reqwest::Error) -> Option<Self> {
-        let causes = std::iter::successors(error.source(), |cause| (*cause).source());
-        let refused = causes.filter_map(|cause| cause.downcast_ref::<Self>()).next()?;
+        let mut causes = std::iter::successors(error.source(), |cause| (*cause).source());
+        let refused = causes.find_map(|cause| cause.downcast_ref::<Self>())?;
         // A resolver sees no port.
         let url = error.url().filter(|url| {
             let host = url.host_str().unwrap_or_default();
@@ -148,7 +148,6 @@ impl EgressGate {
 
     /// A client that connects to no address that is refused and follows no redirect to one. Whoever sends its first request
     /// calls [`Self::check_url`] before.
-    #[must_use]
     pub fn client_builder(&self) -> ClientBuilder {
         let rules = Arc::clone(&self.0);
         let builder = reqwest::Client::builder()

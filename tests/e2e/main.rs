@@ -13,6 +13,7 @@ mod deletion;
 mod leadership;
 mod outcomes;
 mod permissions;
+mod sources;
 mod space;
 mod told;
 mod waiting;

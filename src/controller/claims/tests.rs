@@ -82,16 +82,16 @@ fn an_input_on_a_claim_is_hashed_and_no_sample_described() {
 
 #[test]
 fn what_was_found_completes_the_file_unless_the_spec_says_otherwise() {
-    let found = || ReadSource {
+    let found = &ReadSource {
         sha256: "ab".to_owned(),
         bytes: 7,
     };
     let (_, mut sources) = sources(on_claim("a.csv"), here());
-    complete(&mut sources, "large", found()).unwrap();
+    complete(&mut sources, "large", found).unwrap();
     let large = &sources.files.samples[0];
     assert_eq!((large.sha256.as_str(), large.bytes), ("ab", 7));
     sources.files.samples[0].sha256 = "cd".to_owned();
-    let Blocked(hold) = complete(&mut sources, "large", found()).unwrap_err();
+    let Blocked(hold) = complete(&mut sources, "large", found).unwrap_err();
     assert!(
         hold.message.contains("has sha256 ab, the spec says cd"),
         "{}",

@@ -98,7 +98,7 @@ async fn an_address_that_is_not_listed_is_not_asked() {
 
 #[tokio::test]
 async fn a_server_that_hangs_is_left_after_the_deadline() {
-    let slow = ResponseTemplate::new(200).set_delay(Duration::from_secs(60));
+    let slow = ResponseTemplate::new(200).set_delay(Duration::from_mins(1));
     let (server, mut downloads) = serving("/a.csv", slow).await;
     downloads.deadline = Duration::from_millis(50);
     let url = format!("{}/a.csv", server.uri());

@@ -161,16 +161,17 @@ pub fn send(report: &[u8], nonce: &str) -> Option<Sent> {
     // Nobody else writes to this log; the marker need not be secret.
     let sha256 = sha256_hex(report);
     let marker = sha256[..16].to_owned();
-    let lines: Vec<&str> = encoded
-        .as_bytes()
-        .chunks(LINE_CHARACTERS)
-        .filter_map(|line| str::from_utf8(line).ok())
-        .collect();
+    let mut log = String::new();
+    let mut lines = 0;
+    for line in encoded.as_bytes().chunks(LINE_CHARACTERS) {
+        lines += 1;
+        log.extend([&marker, " ", str::from_utf8(line).ok()?, "\n"]);
+    }
     let body = Body {
         not_isolated: None,
         report: Some(Announcement {
-            marker: marker.clone(),
-            lines: lines.len(),
+            marker,
+            lines,
             length: report.len() as u64,
             sha256,
         }),
@@ -179,7 +180,7 @@ pub fn send(report: &[u8], nonce: &str) -> Option<Sent> {
     let key = hmac::Key::new(hmac::HMAC_SHA256, &nonce);
     let signature = hex(hmac::sign(&key, body.as_bytes()).as_ref());
     Some(Sent {
-        log: lines.iter().map(|line| format!("{marker} {line}\n")).collect(),
+        log,
         message: format!("{signature}\n{body}"),
     })
 }

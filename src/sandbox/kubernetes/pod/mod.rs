@@ -77,7 +77,7 @@ pub(super) async fn run(
                 let (harness, policy) = tokio::join!(ready::ensure_harness(sandbox), policy);
                 harness.and(policy)
             };
-            pods.start(&run, body, needs).await
+            Box::pin(pods.start(&run, body, needs)).await
         }
         Some(pod) => pods.look(image, &pod).await,
     }

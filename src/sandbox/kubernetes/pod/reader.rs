@@ -1,7 +1,7 @@
 //! Samples and inputs on claims, read by a Pod of the operator's image that mounts them: in the shape of a sandbox, without a
 //! network, and with nothing to write to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
@@ -245,7 +245,7 @@ impl<'a> SourceReader<'a> {
         let namespace = &self.pods.sandbox.owner.namespace;
         match error {
             SandboxError::Refused { reason, .. } if reason.to_lowercase().contains("persistentvolume") => {
-                about_claims(self.request, namespace, reason)
+                about_claims(self.request, namespace, &reason)
             }
             SandboxError::EnvironmentMissing(image) => SandboxError::Refused {
                 object: format!("image {image}"),
@@ -258,7 +258,13 @@ impl<'a> SourceReader<'a> {
 }
 
 /// What keeps a Pod from its claims, by claim and with the samples and inputs that lie there.
-fn about_claims(request: &ReadRequest, namespace: &str, reason: String) -> SandboxError {
+fn about_claims(request: &ReadRequest, namespace: &str, reason: &str) -> SandboxError {
+    // What it says of other Pods that might make room is no matter of claims.
+    let reason = reason
+        .split(" preemption:")
+        .next()
+        .unwrap_or_default()
+        .trim_end_matches('.');
     let quoted = |source: &&ClaimSource| reason.contains(&format!("\"{}\"", source.claim));
     let is_any_named = request.sources.iter().any(|source| quoted(&source));
     let meant: Vec<&ClaimSource> = request
@@ -266,8 +272,8 @@ fn about_claims(request: &ReadRequest, namespace: &str, reason: String) -> Sandb
         .iter()
         .filter(|source| !is_any_named || quoted(source))
         .collect();
-    let mut claims: Vec<&str> = meant.iter().map(|source| source.claim.as_str()).collect();
-    claims.dedup();
+    let claims: BTreeSet<&str> = meant.iter().map(|source| source.claim.as_str()).collect();
+    let claims: Vec<&str> = claims.into_iter().collect();
     let names: Vec<&str> = meant.iter().map(|source| source.name.as_str()).collect();
     let remedy = if reason.contains("not found") {
         "create the claim, or correct claimName"
@@ -280,7 +286,7 @@ fn about_claims(request: &ReadRequest, namespace: &str, reason: String) -> Sandb
             claims.join(", "),
             names.join(", ")
         ),
-        reason,
+        reason: reason.to_owned(),
         remedy: format!("{remedy}; the task then goes on by itself"),
     }
 }

@@ -41,17 +41,18 @@ fn a_sample_that_lies_on_no_claim_is_mounted_as_in_a_sandbox() {
 
 #[test]
 fn a_claim_that_is_not_there_is_named_with_what_lies_on_it() {
-    let reason = "0/1 nodes are available: persistentvolumeclaim \"data\" not found.".to_owned();
+    let reason = "0/1 nodes are available: persistentvolumeclaim \"data\" not found. preemption: 0/1 nodes are available: 1 \
+                  Preemption is not helpful for scheduling.";
     assert_eq!(
         about_claims(&request(), "team-a", reason).to_string(),
-        "PersistentVolumeClaim team-a/data with a, c: 0/1 nodes are available: persistentvolumeclaim \"data\" not found.; \
+        "PersistentVolumeClaim team-a/data with a, c: 0/1 nodes are available: persistentvolumeclaim \"data\" not found; \
          create the claim, or correct claimName; the task then goes on by itself"
     );
 }
 
 #[test]
 fn claims_without_a_volume_are_all_named_where_nobody_says_which() {
-    let reason = "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.".to_owned();
+    let reason = "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.";
     let error = about_claims(&request(), "team-a", reason).to_string();
     assert!(
         error.starts_with("PersistentVolumeClaim team-a/data, rates with a, b, c: "),
