@@ -10,11 +10,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use codegen_operator::api::CodeGenTask;
 use codegen_operator::data::worker::Client;
 use codegen_operator::local::freeze::freeze;
 use codegen_operator::pipeline::task::FrozenFile;
 use codegen_operator::sandbox::kubernetes::{ReadReport, ReadRequest, SampleSource};
-use codegen_operator::sources::{Given, plan, reading};
+use codegen_operator::sources::{Claims, Given, plan, reading};
 use tempfile::TempDir;
 
 const SPEC: &str = "
@@ -52,10 +53,10 @@ fn claim() -> TempDir {
 
 async fn read_locally(claim: &Path) -> Vec<FrozenFile> {
     let spec = serde_saphyr::from_str(SPEC).unwrap();
-    let task = codegen_operator::api::CodeGenTask::new("t", spec);
+    let task = CodeGenTask::new("t", spec);
     let folders = BTreeMap::from([("data".to_owned(), claim.to_owned())]);
     let given = Given {
-        claims: codegen_operator::sources::Claims::Folders(folders),
+        claims: Claims::Folders(folders),
         ..Given::default()
     };
     let plan = plan(&task, &BTreeMap::new(), &given).unwrap();
@@ -72,7 +73,7 @@ fn request(claim: &Path) -> ReadRequest {
         source("notes", "notes", true),
     ]);
     for source in &mut request.sources {
-        source.folder = claim.to_str().unwrap().to_owned();
+        claim.to_str().unwrap().clone_into(&mut source.folder);
     }
     request.samples = vec![SampleSource {
         name: "orders".to_owned(),
