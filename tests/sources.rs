@@ -14,7 +14,7 @@ use codegen_operator::api::CodeGenTask;
 use codegen_operator::data::worker::Client;
 use codegen_operator::local::freeze::freeze;
 use codegen_operator::pipeline::task::FrozenFile;
-use codegen_operator::sandbox::kubernetes::{ReadReport, ReadRequest, SampleSource};
+use codegen_operator::sandbox::kubernetes::{ClaimSource, ReadReport, ReadRequest, SampleSource};
 use codegen_operator::sources::{Claims, Given, plan, reading};
 use tempfile::TempDir;
 
@@ -31,12 +31,9 @@ fn claim() -> TempDir {
     let top = claim.path();
     fs::create_dir_all(top.join("2026")).unwrap();
     fs::create_dir_all(top.join("notes/deep/deeper")).unwrap();
-    let orders: String = (1..=5000).map(|id| format!("{id},{}.5\n", id % 90)).collect();
-    fs::write(
-        top.join("2026/orders.csv"),
-        format!("order_id,amount_eur\n{orders}"),
-    )
-    .unwrap();
+    let orders: Vec<String> = (1..=5000).map(|id| format!("{id},{}.5", id % 90)).collect();
+    let orders = format!("order_id,amount_eur\n{}\n", orders.join("\n"));
+    fs::write(top.join("2026/orders.csv"), orders).unwrap();
     for name in [
         "a.txt",
         "a/b.txt",
@@ -66,22 +63,26 @@ async fn read_locally(claim: &Path) -> Vec<FrozenFile> {
 }
 
 fn request(claim: &Path) -> ReadRequest {
-    let source =
-        |name: &str, path: &str, is_dir| (name.to_owned(), "data".to_owned(), path.to_owned(), is_dir);
-    let mut request = ReadRequest::of([
-        source("orders", "2026/orders.csv", false),
-        source("notes", "notes", true),
-    ]);
-    for source in &mut request.sources {
-        claim.to_str().unwrap().clone_into(&mut source.folder);
-    }
-    request.samples = vec![SampleSource {
-        name: "orders".to_owned(),
-        file_name: "orders.csv".to_owned(),
+    let source = |name: &str, path: &str, is_dir| ClaimSource {
+        name: name.to_owned(),
+        claim: "data".to_owned(),
+        folder: claim.to_str().unwrap().to_owned(),
+        path: path.to_owned(),
+        is_dir,
         sha256: None,
-    }];
-    request.max_sample_rows = 10;
-    request
+    };
+    ReadRequest {
+        sources: vec![
+            source("orders", "2026/orders.csv", false),
+            source("notes", "notes", true),
+        ],
+        samples: vec![SampleSource {
+            name: "orders".to_owned(),
+            file_name: "orders.csv".to_owned(),
+            sha256: None,
+        }],
+        max_sample_rows: 10,
+    }
 }
 
 #[tokio::test]

@@ -8,7 +8,9 @@ use crate::pipeline::digest::sha256_hex_of_parts;
 use crate::pipeline::stage::Category;
 use crate::pipeline::task::{FrozenFile, Task};
 use crate::sandbox::kubernetes::names::{self, Component};
-use crate::sandbox::kubernetes::{Owner, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader};
+use crate::sandbox::kubernetes::{
+    ClaimSource, Owner, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader,
+};
 use crate::sandbox::{KubernetesSandbox, Progressing, SandboxError};
 
 /// Completes what is known of `sources` by what lies on claims, once the Pod that reads it has ended. `task` is the task with
@@ -64,7 +66,7 @@ pub async fn read(
             profiles,
         }) => {
             for (source, found) in request.sources.iter().zip(found) {
-                complete(sources, &source.name, &found)?;
+                complete(sources, &source.name, found);
             }
             sources.profiles = profiles;
             Ok(Progressing::Done(()))
@@ -76,12 +78,17 @@ pub async fn read(
 fn request(task: &Task, sources: &Sources) -> ReadRequest {
     let files = sources.files.samples.iter().chain(&sources.files.input_files);
     let on_claims = files.filter_map(|file| match sources.contents.get(&file.name)? {
-        Contents::OnClaim { claim, path } => {
-            Some((file.name.clone(), claim.clone(), path.clone(), file.is_dir))
-        }
+        Contents::OnClaim { claim, path } => Some(ClaimSource {
+            name: file.name.clone(),
+            claim: claim.clone(),
+            path: path.clone(),
+            is_dir: file.is_dir,
+            sha256: Some(file.sha256.clone()).filter(|sha256| !sha256.is_empty()),
+            ..ClaimSource::default()
+        }),
         Contents::Here(_) => None,
     });
-    let request = ReadRequest::of(on_claims);
+    let request = ReadRequest::of(on_claims.collect());
     let is_on_claim = |file: &FrozenFile| request.sources.iter().any(|source| source.name == file.name);
     if !task.samples.iter().any(is_on_claim) {
         return request;
@@ -116,20 +123,13 @@ fn mounted(request: &ReadRequest, sources: &Sources) -> Vec<(String, Contents)> 
 }
 
 /// Adds what the reader found of one source.
-fn complete(sources: &mut Sources, name: &str, found: &ReadSource) -> Result<(), Blocked> {
+fn complete(sources: &mut Sources, name: &str, found: ReadSource) {
     let files = &mut sources.files;
-    let all = files.samples.iter_mut().chain(&mut files.input_files);
-    for file in all.filter(|file| file.name == name) {
-        let expected = std::mem::replace(&mut file.sha256, found.sha256.clone());
-        if !expected.is_empty() && expected != found.sha256 {
-            return Err(misconfigured(format!(
-                "{name}: the content has sha256 {}, the spec says {expected}: correct sha256 if the new content is right",
-                found.sha256
-            )));
-        }
+    let mut all = files.samples.iter_mut().chain(&mut files.input_files);
+    if let Some(file) = all.find(|file| file.name == name) {
+        file.sha256 = found.sha256;
         file.bytes = found.bytes;
     }
-    Ok(())
 }
 
 fn blocked(error: &SandboxError) -> Blocked {

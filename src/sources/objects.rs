@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn a_plain_name_finds_a_generated_one() {
         let generated = ("default".to_owned(), "penguins-6t8g9b2c4d".to_owned());
-        let objects = BTreeMap::from([(generated, ())]);
+        let objects = BTreeMap::from([(generated, 1)]);
         assert!(find(&objects, "default", "penguins").is_some());
         assert!(find(&objects, "default", "penguin").is_none());
         assert!(find(&objects, "other", "penguins").is_none());

@@ -63,6 +63,18 @@ pub enum ReadError {
         /// `file` or `folder`.
         wanted: &'static str,
     },
+    /// It has another content than is wanted.
+    #[error(
+        "{name}: the content has sha256 {found}, the spec says {wanted}: correct sha256 if the new content is right"
+    )]
+    Digest {
+        /// Name of the sample or input.
+        name: String,
+        /// What it has.
+        found: String,
+        /// What it must have.
+        wanted: String,
+    },
     /// It is too large.
     #[error("{name}: is larger than 1 GiB or has more than 10,000 files: give a smaller one")]
     TooLarge {
@@ -144,17 +156,25 @@ impl ClaimReader<'_> {
     fn read(&self) -> Result<(ReadSource, Option<File>), ReadError> {
         let place = self.place()?;
         let (top, kind) = self.open(&place)?;
-        match kind {
-            FileType::RegularFile if !self.source.is_dir => {
+        let (found, file) = match (kind, self.source.is_dir) {
+            (FileType::RegularFile, false) => {
                 let mut file = File::from(top);
                 let (sha256, bytes) = self.hash(&mut file, &place, LARGEST_SOURCE)?;
-                Ok((ReadSource { sha256, bytes }, Some(file)))
+                (ReadSource { sha256, bytes }, Some(file))
             }
-            FileType::Directory if self.source.is_dir => Ok((self.folder(&place)?, None)),
-            _ => Err(self.wrong_kind(
-                Path::new(&self.source.path),
-                if self.source.is_dir { "folder" } else { "file" },
-            )),
+            (FileType::Directory, true) => (self.folder(&place)?, None),
+            (_, is_dir) => {
+                let wanted = if is_dir { "folder" } else { "file" };
+                return Err(self.wrong_kind(Path::new(&self.source.path), wanted));
+            }
+        };
+        match &self.source.sha256 {
+            Some(wanted) if *wanted != found.sha256 => Err(ReadError::Digest {
+                name: self.source.name.clone(),
+                found: found.sha256,
+                wanted: wanted.clone(),
+            }),
+            _ => Ok((found, file)),
         }
     }
 

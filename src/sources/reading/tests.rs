@@ -1,6 +1,6 @@
 //! What is refused on a claim, and what each refusal names. Digests are compared with those of local runs in `tests/sources.rs`.
 
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 
 use tempfile::TempDir;
 
@@ -20,8 +20,25 @@ fn claim() -> TempDir {
 }
 
 async fn reading(claim: &TempDir, path: &str, is_dir: bool) -> ReadReport {
-    let mut request = ReadRequest::of([("m".to_owned(), "data".to_owned(), path.to_owned(), is_dir)]);
-    request.sources[0].folder = claim.path().to_str().unwrap().to_owned();
+    asked(source(claim, path, is_dir)).await
+}
+
+fn source(claim: &TempDir, path: &str, is_dir: bool) -> ClaimSource {
+    ClaimSource {
+        name: "m".to_owned(),
+        claim: "data".to_owned(),
+        folder: claim.path().to_str().unwrap().to_owned(),
+        path: path.to_owned(),
+        is_dir,
+        sha256: None,
+    }
+}
+
+async fn asked(source: ClaimSource) -> ReadReport {
+    let request = ReadRequest {
+        sources: vec![source],
+        ..ReadRequest::default()
+    };
     read(&request, &Client::new(Path::new("/bin/false"), [""; 0])).await
 }
 
@@ -51,6 +68,22 @@ async fn a_file_has_digest_and_size_also_through_a_link_on_its_claim() {
     };
     assert_eq!(found(&claim, "2026/a.csv", false).await, abc);
     assert_eq!(found(&claim, "latest/a.csv", false).await, abc);
+}
+
+#[tokio::test]
+async fn another_content_than_the_spec_says_names_both_digests() {
+    let claim = claim();
+    let source = ClaimSource {
+        sha256: Some("00".to_owned()),
+        ..source(&claim, "2026/a.csv", false)
+    };
+    let ReadReport::Refused(why) = asked(source).await else {
+        panic!("it was read")
+    };
+    assert!(
+        why.contains("has sha256 ba7816bf") && why.contains("the spec says 00"),
+        "{why}"
+    );
 }
 
 #[tokio::test]
@@ -136,18 +169,14 @@ async fn inside_of_a_folder_there_are_no_links_and_no_pipes() {
     );
 }
 
-#[tokio::test]
-async fn a_file_that_nobody_may_read_says_whom_to_let() {
-    // Root reads everything.
-    if rustix::process::geteuid().is_root() {
-        return;
-    }
-    let claim = claim();
-    let locked = claim.path().join("2026/a.csv");
-    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0)).unwrap();
-    assert!(
-        refusal(&claim, "2026/a.csv", false)
-            .await
-            .contains("let every user read it")
-    );
+#[test]
+fn what_a_person_can_mend_is_refused_and_what_a_disk_does_is_tried_again() {
+    let claim = tempfile::tempdir().unwrap();
+    let reader = ClaimReader {
+        source: &source(&claim, "", true),
+    };
+    let error = |kind: io::ErrorKind| reader.error(claim.path(), kind.into());
+    let denied = error(io::ErrorKind::PermissionDenied);
+    assert!(!denied.is_passing() && denied.to_string().contains("let every user read it"));
+    assert!(error(io::ErrorKind::StaleNetworkFileHandle).is_passing());
 }

@@ -35,7 +35,7 @@ pub struct ReadRequest {
 }
 
 /// A sample or an input on a claim.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct ClaimSource {
     /// Its name.
@@ -48,6 +48,8 @@ pub struct ClaimSource {
     pub path: String,
     /// Whether a folder must lie there.
     pub is_dir: bool,
+    /// The digest that it must have, hex.
+    pub sha256: Option<String>,
 }
 
 /// A sample that is described. What is not among the sources is mounted as in a sandbox.
@@ -90,22 +92,19 @@ pub struct ReadSource {
 }
 
 impl ReadRequest {
-    /// A request for sources of these names, claims, paths and kinds (whether it is a folder).
+    /// A request for these sources; each gets the folder of its claim.
     #[must_use]
-    pub fn of(sources: impl IntoIterator<Item = (String, String, String, bool)>) -> Self {
-        let mut claims = Vec::new();
-        let sources = sources.into_iter().map(|(name, claim, path, is_dir)| {
-            let known = claims.iter().position(|known| *known == claim);
+    pub fn of(sources: Vec<ClaimSource>) -> Self {
+        let mut claims: Vec<String> = Vec::new();
+        let sources = sources.into_iter().map(|source| {
+            let known = claims.iter().position(|known| *known == source.claim);
             let number = known.unwrap_or_else(|| {
-                claims.push(claim.clone());
+                claims.push(source.claim.clone());
                 claims.len() - 1
             });
             ClaimSource {
-                name,
-                claim,
                 folder: claim_folder(number),
-                path,
-                is_dir,
+                ..source
             }
         });
         Self {
@@ -169,7 +168,7 @@ impl<'a> SourceReader<'a> {
         let owner = sandbox.owner;
         // Plain data with string keys: writing it to memory cannot fail.
         let body = serde_json::to_vec(request).unwrap_or_default();
-        let parts = [&owner.uid, "reader", &sha256_hex(&body), image];
+        let parts = [&owner.uid, &owner.run, "reader", &sha256_hex(&body), image];
         Ok(Self {
             pods: Pods::new(sandbox, names::name(&owner.name, &parts)),
             request,
@@ -244,7 +243,7 @@ impl<'a> SourceReader<'a> {
     fn explained(&self, error: SandboxError) -> SandboxError {
         let namespace = &self.pods.sandbox.owner.namespace;
         match error {
-            SandboxError::Refused { reason, .. } if reason.to_lowercase().contains("persistentvolume") => {
+            SandboxError::Refused { reason, .. } if is_about_volumes(&reason) => {
                 about_claims(self.request, namespace, &reason)
             }
             SandboxError::EnvironmentMissing(image) => SandboxError::Refused {
@@ -255,6 +254,18 @@ impl<'a> SourceReader<'a> {
             other => other,
         }
     }
+}
+
+/// Whether the scheduler or the node speaks of volumes.
+fn is_about_volumes(reason: &str) -> bool {
+    let words = [
+        "persistentvolume",
+        "mountvolume.",
+        "attachvolume.",
+        "mount volumes",
+    ];
+    let reason = reason.to_lowercase();
+    words.iter().any(|word| reason.contains(word))
 }
 
 /// What keeps a Pod from its claims, by claim and with the samples and inputs that lie there.

@@ -6,8 +6,17 @@ use serde_json::json;
 use super::*;
 
 fn request() -> ReadRequest {
-    let source = |name: &str, claim: &str| (name.to_owned(), claim.to_owned(), format!("{name}.csv"), false);
-    let mut request = ReadRequest::of([source("a", "data"), source("b", "rates"), source("c", "data")]);
+    let source = |name: &str, claim: &str| ClaimSource {
+        name: name.to_owned(),
+        claim: claim.to_owned(),
+        path: format!("{name}.csv"),
+        ..ClaimSource::default()
+    };
+    let mut request = ReadRequest::of(vec![
+        source("a", "data"),
+        source("b", "rates"),
+        source("c", "data"),
+    ]);
     let sample = |name: &str| SampleSource {
         name: name.to_owned(),
         file_name: format!("{name}.csv"),
@@ -27,9 +36,12 @@ fn each_claim_is_mounted_once() {
         .collect();
     assert_eq!(folders, ["/claims/0", "/claims/1", "/claims/0"]);
     assert_eq!(request.claims(), ["data", "rates"]);
-    let many = (0..12).map(|n| (format!("s{n}"), format!("claim{n}"), String::new(), false));
+    let many = (0..12).map(|n| ClaimSource {
+        claim: format!("claim{n}"),
+        ..ClaimSource::default()
+    });
     let claims: Vec<String> = (0..12).map(|n| format!("claim{n}")).collect();
-    assert_eq!(ReadRequest::of(many).claims(), claims);
+    assert_eq!(ReadRequest::of(many.collect()).claims(), claims);
 }
 
 #[test]
