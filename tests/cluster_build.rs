@@ -94,7 +94,7 @@ impl Space {
         let auth = base64::engine::general_purpose::STANDARD.encode(format!("{user}:{password}"));
         let config = json!({"auths": {variable("CODEGEN_E2E_REGISTRY"): {"auth": auth}}}).to_string();
         let secret: Secret = serde_json::from_value(json!({
-            "metadata": {"name": name},
+            "metadata": {"name": name, "labels": {"codegen-operator.dev/use": "registry"}},
             "type": "kubernetes.io/dockerconfigjson",
             "stringData": {".dockerconfigjson": config},
         }))

@@ -38,11 +38,11 @@ pub struct Image {
     #[x_kube(validation = Rule::new("!self.contains('://') && !self.endsWith('/')")
         .message("write the repository without a scheme and without a / at its end, like localhost:32000/codegen"))]
     pub pull_repository: Option<String>,
-    /// Secret of type `kubernetes.io/dockerconfigjson` to push with. Only the step that pushes sees it, never a package
-    /// that is being installed. Default: none. Not used locally.
+    /// Secret of type `kubernetes.io/dockerconfigjson` to push with, with the label `codegen-operator.dev/use: registry`. Only the
+    /// step that pushes sees it, never a package that is being installed. Default: none. Not used locally.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub push_secret_ref: Option<LocalRef>,
-    /// Secret of type `kubernetes.io/dockerconfigjson` to pull with. Where it has an entry for the registry of `base`, the
+    /// Secret of type `kubernetes.io/dockerconfigjson` to pull with, labelled as that of `pushSecretRef`. Where it has an entry for the registry of `base`, the
     /// build pulls the base with it: then give it the right to pull and no other, for packages that are being installed
     /// can read it. Default: `pushSecretRef`, with which no base is pulled. Not used locally.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -15,6 +15,7 @@ pub mod limits;
 pub mod model;
 pub mod quantity;
 pub mod sandbox;
+pub mod secret_use;
 pub mod status;
 pub mod task;
 pub mod validate;

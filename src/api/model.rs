@@ -49,7 +49,9 @@ pub struct Model {
     #[serde(default, rename = "baseURL", skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 2048), pattern(r"^https?://"))]
     pub base_url: Option<String>,
-    /// Secret with the API key (`{name: openai, key: api-key}`). Default: none, for servers that need no key.
+    /// Secret with the API key (`{name: openai, key: api-key}`). In a cluster it needs the label `codegen-operator.dev/use: model`,
+    /// and goes only to hosts that its annotation `codegen-operator.dev/hosts` names; without it, to the provider's own.
+    /// Default: none, for servers that need no key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_key_secret_ref: Option<SecretKeyRef>,
     /// Fields sent with every request as they are (`temperature: 0`, `reasoning_effort: low`). Default: none.

@@ -46,8 +46,9 @@ pub struct Sandbox {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(schema_with = "variables")]
     pub env: BTreeMap<String, String>,
-    /// Environment variables of tests, rehearsal and runs whose values come from Secrets. The values are redacted from
-    /// everything that is stored or sent to a model. At most 32. Default: none.
+    /// Environment variables of tests, rehearsal and runs whose values come from Secrets with the label
+    /// `codegen-operator.dev/use: sandbox`. The values are redacted from everything that is stored or sent to a model; a program can
+    /// still use them as it likes. At most 32. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32))]
     #[x_kube(

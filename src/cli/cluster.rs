@@ -5,6 +5,7 @@ use kube::{Api, Client, Config};
 
 use super::args::ClusterArgs;
 use crate::api::CodeGenTask;
+use crate::pipeline::causes::with_causes;
 
 /// The tasks of one namespace of a cluster.
 pub(super) struct Cluster {
@@ -78,19 +79,6 @@ pub(super) fn refusal(error: &kube::Error, name: &str, namespace: &str) -> Strin
         }
         error => format!("the cluster cannot be asked: {}", with_causes(error)),
     }
-}
-
-/// An error with what caused it, in one line.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| {
-        let cause = cause.to_string();
-        if text.ends_with(&cause) {
-            text
-        } else {
-            format!("{text}: {cause}")
-        }
-    })
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use super::context::Context;
 use super::hold::{Blocked, misconfigured, unavailable};
-use super::reconcile::{ReconcileError, with_causes};
+use super::reconcile::ReconcileError;
 use super::snapshot::{Content, Contents, Parts, Sources};
+use crate::pipeline::causes::with_causes;
 use crate::pipeline::digest::sha256_hex_of_parts;
 use crate::pipeline::stage::Category;
 use crate::pipeline::task::{FrozenFile, Task};

@@ -1,4 +1,4 @@
-//! Values from Secrets of the task's namespace: read by name when they are needed, and never kept.
+//! Values from Secrets of the task's namespace: read by name when they are needed, used as their owners allow, and never kept.
 
 use std::collections::BTreeMap;
 
@@ -7,6 +7,7 @@ use kube::{Api, Client};
 
 use super::hold::{Blocked, misconfigured, unreachable};
 use crate::api::common::SecretKeyRef;
+use crate::api::secret_use::{SecretUse, USE_LABEL, check_host};
 use crate::model::{ModelOptions, Secret};
 use crate::pipeline::task::Task;
 
@@ -14,7 +15,7 @@ use crate::pipeline::task::Task;
 pub async fn model_options(client: &Client, task: &Task) -> Result<ModelOptions, Blocked> {
     let mut options = ModelOptions::new(task.model.clone());
     if let Some(reference) = &task.model.api_key_secret_ref {
-        let value = value(client, &task.namespace, "spec.model.apiKeySecretRef", reference).await?;
+        let value = model_value(client, task, "spec.model.apiKeySecretRef", reference).await?;
         options.api_key = Some(Secret::new(value.trim_end_matches(['\r', '\n'])));
         options.key_source = format!(
             "key `{}` of the Secret {}/{}",
@@ -26,7 +27,7 @@ pub async fn model_options(client: &Client, task: &Task) -> Result<ModelOptions,
     for (index, header) in task.model.headers.iter().enumerate() {
         if let Some(reference) = &header.value_from {
             let field = format!("spec.model.headers[{index}].valueFrom");
-            let value = value(client, &task.namespace, &field, reference).await?;
+            let value = model_value(client, task, &field, reference).await?;
             options.headers.push((header.name.clone(), Secret::new(&value)));
         }
     }
@@ -38,43 +39,75 @@ pub async fn sandbox_variables(client: &Client, task: &Task) -> Result<BTreeMap<
     let mut values = BTreeMap::new();
     for (index, variable) in task.sandbox.secrets.iter().enumerate() {
         let field = format!("spec.sandbox.secrets[{index}].secretKeyRef");
-        let value = value(client, &task.namespace, &field, &variable.secret_key_ref).await?;
+        let secret = secret(
+            client,
+            &task.namespace,
+            &field,
+            &variable.secret_key_ref,
+            SecretUse::Sandbox,
+        );
+        let value = value(&secret.await?, &field, &variable.secret_key_ref)?;
         values.insert(variable.name.clone(), value);
     }
     Ok(values)
 }
 
-async fn value(
+/// A value that is sent to the model's endpoint.
+async fn model_value(
+    client: &Client,
+    task: &Task,
+    field: &str,
+    reference: &SecretKeyRef,
+) -> Result<String, Blocked> {
+    let secret = secret(client, &task.namespace, field, reference, SecretUse::Model).await?;
+    check_host(&secret.metadata, task.model.provider, &task.model.base_url)
+        .map_err(|refusal| misconfigured(format!("{field}: {refusal}")))?;
+    value(&secret, field, reference)
+}
+
+/// The Secret, if its owner allows this use of it.
+async fn secret(
     client: &Client,
     namespace: &str,
     field: &str,
     reference: &SecretKeyRef,
-) -> Result<String, Blocked> {
+    wanted: SecretUse,
+) -> Result<v1::Secret, Blocked> {
     let SecretKeyRef { name, key } = reference;
     let secrets: Api<v1::Secret> = Api::namespaced(client.clone(), namespace);
     let found = secrets.get_opt(name).await;
     let found = found.map_err(|error| unreachable(&format!("read the Secret {namespace}/{name}"), &error))?;
     let Some(secret) = found else {
         return Err(misconfigured(format!(
-            "{field} refers to the Secret {namespace}/{name}, which is not there: create it with the key {key}, or correct the \
-             name"
+            "{field} refers to the Secret {namespace}/{name}, which is not there: create it with the key {key} and the label \
+             {USE_LABEL}={}, or correct the name",
+            wanted.as_str()
         )));
     };
-    let data = secret.data.unwrap_or_default();
-    let Some(bytes) = data.get(key) else {
-        let present: Vec<&str> = data.keys().map(String::as_str).collect();
+    // Before anything of its content is told.
+    wanted
+        .check(&secret.metadata)
+        .map_err(|refusal| misconfigured(format!("{field}: {refusal}")))?;
+    Ok(secret)
+}
+
+fn value(secret: &v1::Secret, field: &str, reference: &SecretKeyRef) -> Result<String, Blocked> {
+    let SecretKeyRef { name, key } = reference;
+    let data = secret.data.as_ref();
+    let Some(bytes) = data.and_then(|data| data.get(key)) else {
+        let present: Vec<&str> = data.into_iter().flatten().map(|(key, _)| key.as_str()).collect();
         let present = if present.is_empty() {
             "none".to_owned()
         } else {
             present.join(", ")
         };
         return Err(misconfigured(format!(
-            "{field} refers to the key {key} of the Secret {namespace}/{name}, which has {present}: correct the key, or add it"
+            "{field} refers to the key {key} of the Secret {name}, which has {present}: correct the key, or add it"
         )));
     };
     String::from_utf8(bytes.0.clone()).map_err(|_| {
         misconfigured(format!(
-            "{field}: key {key} of the Secret {namespace}/{name} is not UTF-8 text"
+            "{field}: key {key} of the Secret {name} is not UTF-8 text"
         ))
     })
 }

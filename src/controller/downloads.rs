@@ -1,7 +1,6 @@
 //! Samples at URLs, fetched by this process: small ones only, and only from where the gate lets it.
 
 use std::collections::HashMap;
-use std::error::Error;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use reqwest::{Client, StatusCode, Url};
 use super::hold::{Blocked, misconfigured, unavailable};
 use super::sources::LARGEST_FILE;
 use crate::egress::{EgressGate, Refused};
+use crate::pipeline::causes::with_causes;
 use crate::pipeline::digest::sha256_hex;
 
 /// What one download may take, from its first look-up to its last byte.
@@ -163,11 +163,6 @@ fn shown(url: &str) -> String {
         }
         _ => plain.rsplit('@').next().unwrap_or_default().to_owned(),
     }
-}
-
-fn with_causes(error: &dyn Error) -> String {
-    std::iter::successors(error.source(), |cause| (*cause).source())
-        .fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 #[cfg(test)]

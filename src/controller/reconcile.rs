@@ -25,6 +25,7 @@ use crate::engine::{Engine, EngineError, Step};
 use crate::ledger::StoreError;
 use crate::pipeline::advance::Outcome;
 use crate::pipeline::budget;
+use crate::pipeline::causes::with_causes;
 use crate::pipeline::decide::{Decision, decide};
 use crate::pipeline::progress::{PROGRESS_VERSION, Progress};
 use crate::pipeline::stage::{Category, Stage};
@@ -138,11 +139,6 @@ fn is_conflict(error: &ReconcileError) -> bool {
         ReconcileError::Store(StoreError::Conflict { .. })
             | ReconcileError::Engine(EngineError::Store(StoreError::Conflict { .. }))
     )
-}
-
-pub(super) fn with_causes(error: &dyn std::error::Error) -> String {
-    std::iter::successors(error.source(), |cause| cause.source())
-        .fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 fn idle() -> (Action, Reconciled) {

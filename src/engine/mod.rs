@@ -23,6 +23,7 @@ use tokio::sync::watch;
 use crate::ledger::{Store, StoreError};
 use crate::model::Model;
 use crate::pipeline::advance::{IllegalTransition, Outcome, advance};
+use crate::pipeline::causes::with_causes;
 use crate::pipeline::decide::{Decision, decide};
 use crate::pipeline::diagnosis::name;
 use crate::pipeline::digest::{sha256_hex, sha256_hex_of_parts};
@@ -330,12 +331,6 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }
         Ok(bytes)
     }
-}
-
-/// An error with what caused it, in one line.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    std::iter::successors(error.source(), |cause| cause.source())
-        .fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 fn damaged(name: &str, why: &str) -> EngineError {

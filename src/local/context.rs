@@ -146,6 +146,12 @@ async fn describe(
         Ok(described) => return (task, described),
         Err(error) => error,
     };
+    if let [only] = task.samples.as_slice() {
+        let name = only.name.clone();
+        failed.push((name.clone(), RunError::Sample { name, source: error }));
+        task.samples.clear();
+        return (task, Described::default());
+    }
     let all = std::mem::take(&mut task.samples);
     let before = failed.len();
     for sample in &all {
@@ -177,6 +183,35 @@ async fn describe(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::worker::Client;
+    use crate::pipeline::task::{FrozenFile, FrozenFiles};
+
+    #[tokio::test]
+    async fn a_single_sample_that_cannot_be_described_is_tried_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let started = folder.path().join("started");
+        let script = format!("echo started >> {}; exit 1", started.display());
+        let reader = WorkerReader {
+            client: Client::new("/bin/sh".as_ref(), ["-c", script.as_str()]),
+            sources: [("orders".to_owned(), folder.path().join("orders.csv"))].into(),
+            profiles: None,
+        };
+        let (object, _) = task_of_files(&["orders.csv".into()]);
+        let mut files = FrozenFiles::default();
+        files.samples.push(FrozenFile {
+            name: "orders".to_owned(),
+            file_name: "orders.csv".to_owned(),
+            sha256: String::new(),
+            bytes: 0,
+            is_dir: false,
+        });
+        let task = resolve(&object, None, files).unwrap();
+        let mut failed = Vec::new();
+        let (task, _) = describe(&reader, task, &mut failed).await;
+        assert_eq!(task.samples.len(), 0);
+        assert_eq!(failed.len(), 1);
+        assert_eq!(std::fs::read_to_string(started).unwrap().lines().count(), 1);
+    }
 
     #[test]
     fn files_are_the_samples_of_a_task_that_is_named_after_them() {

@@ -21,6 +21,7 @@ use crate::ledger::{Entry, FolderStore, Ledger, Store};
 use crate::model::{AnyModel, ModelOptions, Recorded};
 use crate::pipeline::advance::Outcome;
 use crate::pipeline::budget;
+use crate::pipeline::causes::with_causes;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::python::{Module, suite};
 use crate::pipeline::redact::Redactor;
@@ -297,13 +298,7 @@ fn check_acceptance_tests(file: &str, text: &str) -> Result<(), RunError> {
 
 pub(super) fn stopped(error: impl Into<EngineError>) -> RunError {
     let error: EngineError = error.into();
-    let mut message = error.to_string();
-    let mut source = std::error::Error::source(&error);
-    while let Some(cause) = source {
-        message = format!("{message}: {cause}");
-        source = cause.source();
-    }
-    RunError::Stopped(message)
+    RunError::Stopped(with_causes(&error))
 }
 
 /// The local sandbox, which remembers that this machine cannot isolate.

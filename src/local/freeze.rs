@@ -9,6 +9,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
+use crate::pipeline::causes::with_causes;
 use crate::pipeline::digest::hex;
 use crate::pipeline::task::{FrozenFile, FrozenFiles};
 use crate::sources::{LARGEST_SOURCE, MOST_FOLDER_FILES, Plan, Source, Wanted, digest};
@@ -304,19 +305,19 @@ async fn download(copier: &Copier<'_>, url: &str, digest: &str, target: &Path) -
         .connect_timeout(Duration::from_secs(10))
         .read_timeout(Duration::from_mins(1))
         .build()
-        .map_err(|error| failed(chain(&error)))?;
+        .map_err(|error| failed(with_causes(&error)))?;
     let mut response = client
         .get(url)
         .send()
         .await
         .and_then(reqwest::Response::error_for_status)
-        .map_err(|error| failed(chain(&error.without_url())))?;
+        .map_err(|error| failed(with_causes(&error.without_url())))?;
     let mut hash = Sha256::new();
     let mut bytes = 0;
     while let Some(chunk) = response
         .chunk()
         .await
-        .map_err(|error| failed(chain(&error.without_url())))?
+        .map_err(|error| failed(with_causes(&error.without_url())))?
     {
         bytes += chunk.len() as u64;
         if bytes > LARGEST_SOURCE {
@@ -336,16 +337,6 @@ async fn download(copier: &Copier<'_>, url: &str, digest: &str, target: &Path) -
     file.persist(target)
         .map_err(|error| copier.write_error(target, error.error))?;
     Ok(())
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text = format!("{text}: {error}");
-        source = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ pub mod accept;
 pub mod advance;
 pub mod budget;
 pub mod call;
+pub mod causes;
 pub mod checks;
 mod circles;
 pub mod decide;

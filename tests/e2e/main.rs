@@ -13,6 +13,7 @@ mod deletion;
 mod leadership;
 mod outcomes;
 mod permissions;
+mod secrets;
 mod sources;
 mod space;
 mod told;

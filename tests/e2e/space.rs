@@ -72,6 +72,8 @@ impl Space {
         let copy = Secret {
             metadata: kube::api::ObjectMeta {
                 name: Some(name.to_owned()),
+                labels: original.metadata.labels,
+                annotations: original.metadata.annotations,
                 ..Default::default()
             },
             ..original

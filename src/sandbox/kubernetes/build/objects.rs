@@ -11,6 +11,7 @@ use kube::{Api, Client};
 use serde_json::json;
 
 use super::job::BUILD;
+use crate::api::secret_use::SecretUse;
 use crate::sandbox::SandboxError;
 use crate::sandbox::kubernetes::names::OPERATOR;
 
@@ -98,6 +99,9 @@ impl Objects {
         let secret = secret
             .map_err(|error| self.failed("read", "Secret", name, error))?
             .ok_or_else(|| refused("it is not there", format!("create it, or correct {field}")))?;
+        SecretUse::Registry
+            .check(&secret.metadata)
+            .map_err(|refusal| refused(&refusal.reason, refusal.remedy))?;
         let content = secret.data.and_then(|mut data| data.remove(DOCKER_CONFIG));
         let content = content.ok_or_else(|| {
             let remedy = format!("give {field} a Secret of type kubernetes.io/dockerconfigjson");

@@ -1,0 +1,265 @@
+//! What a Secret may be used for, as its owner says on it.
+//!
+//! The operator reads Secrets on behalf of whoever creates a task, who may not be allowed to read them. A Secret is therefore
+//! used only for what its label names, and a model's key is sent only to hosts that its annotation names.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use url::Url;
+
+use super::model::Provider;
+
+/// Label of a Secret: what tasks of its namespace may use it for.
+pub const USE_LABEL: &str = "codegen-operator.dev/use";
+/// Annotation of a Secret of use `model`: where its values may be sent, `host[:port]` divided by commas. The port is 443 where none is named;
+/// `*.` at the beginning stands for one or more labels.
+pub const HOSTS_ANNOTATION: &str = "codegen-operator.dev/hosts";
+
+const HTTPS: u16 = 443;
+
+/// Why a Secret is not used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the Secret {secret} {reason}: {remedy}")]
+pub struct SecretRefusal {
+    /// Namespace and name.
+    pub secret: String,
+    /// What its owner did not allow.
+    pub reason: String,
+    /// What its owner, or that of the task, can do.
+    pub remedy: String,
+}
+
+/// What a Secret may be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SecretUse {
+    /// Key or header of a model's endpoint.
+    Model,
+    /// Credentials of a registry.
+    Registry,
+    /// Environment of the program and its tests. Whoever may create tasks in the namespace can read it.
+    Sandbox,
+}
+
+impl SecretUse {
+    /// Value of the label.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Registry => "registry",
+            Self::Sandbox => "sandbox",
+        }
+    }
+
+    /// Whether the Secret may be used so.
+    ///
+    /// # Errors
+    /// The label is absent or names another use.
+    pub fn check(self, secret: &ObjectMeta) -> Result<(), SecretRefusal> {
+        let wanted = self.as_str();
+        let label = secret.labels.as_ref().and_then(|labels| labels.get(USE_LABEL));
+        let (namespace, name) = identity(secret);
+        let (reason, remedy) = match label {
+            Some(label) if label == wanted => return Ok(()),
+            Some(label) => (
+                format!(
+                    "may be used for `{label}` only, as its label {USE_LABEL} says, and not for `{wanted}`"
+                ),
+                "name another Secret".to_owned(),
+            ),
+            None => (
+                format!("may not be used for `{wanted}`"),
+                format!(
+                    "if every task of {namespace} may do so, run `kubectl -n {namespace} label secret {name} {USE_LABEL}={wanted}`"
+                ),
+            ),
+        };
+        Err(SecretRefusal {
+            secret: format!("{namespace}/{name}"),
+            reason,
+            remedy,
+        })
+    }
+}
+
+/// Whether the values of a Secret of use `model` may be sent to `base_url`.
+///
+/// # Errors
+/// Its annotation, or the provider's own host where there is none, does not name the host and port.
+pub fn check_host(secret: &ObjectMeta, provider: Provider, base_url: &str) -> Result<(), SecretRefusal> {
+    let (namespace, name) = identity(secret);
+    let refused = |reason: String, remedy: String| SecretRefusal {
+        secret: format!("{namespace}/{name}"),
+        reason,
+        remedy,
+    };
+    let Some((target, shown)) = target(base_url) else {
+        return Err(refused(
+            "is sent nowhere".to_owned(),
+            "spec.model.baseURL is not an http or https address with a host: correct it".to_owned(),
+        ));
+    };
+    let annotation = secret
+        .annotations
+        .as_ref()
+        .and_then(|annotations| annotations.get(HOSTS_ANNOTATION));
+    let hosts = annotation.map_or_else(|| own_host(provider), String::as_str);
+    if hosts.split(',').any(|entry| is_named_by(&target, entry.trim())) {
+        return Ok(());
+    }
+    let entry = target.to_string();
+    let all = annotation.map_or_else(|| entry.clone(), |hosts| format!("{hosts},{entry}"));
+    Err(refused(
+        format!("may be sent to {hosts} only, and spec.model.baseURL is {shown}"),
+        format!(
+            "correct the address, or run `kubectl -n {namespace} annotate --overwrite secret {name} {HOSTS_ANNOTATION}={all}`"
+        ),
+    ))
+}
+
+fn identity(secret: &ObjectMeta) -> (&str, &str) {
+    (
+        secret.namespace.as_deref().unwrap_or_default(),
+        secret.name.as_deref().unwrap_or_default(),
+    )
+}
+
+const fn own_host(provider: Provider) -> &'static str {
+    match provider {
+        Provider::OpenAI => "api.openai.com",
+        Provider::Anthropic => "api.anthropic.com",
+    }
+}
+
+/// A host, lower case, and a port.
+struct Target {
+    host: String,
+    port: u16,
+}
+
+impl std::fmt::Display for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.port {
+            HTTPS => f.write_str(&self.host),
+            port => write!(f, "{}:{port}", self.host),
+        }
+    }
+}
+
+/// Host and port of an address, and the address without what may be secret in it.
+fn target(base_url: &str) -> Option<(Target, String)> {
+    let url = Url::parse(base_url).ok()?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return None;
+    }
+    let host = url.host_str()?.to_lowercase();
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    let shown = format!("{}://{host}{port}{}", url.scheme(), url.path());
+    let port = url.port_or_known_default()?;
+    Some((Target { host, port }, shown))
+}
+
+fn is_named_by(target: &Target, entry: &str) -> bool {
+    // An IPv6 address has colons of its own, in brackets.
+    let (host, port) = match entry.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => match port.parse() {
+            Ok(port) => (host, port),
+            Err(_) => return false,
+        },
+        _ => (entry, HTTPS),
+    };
+    let host = host.to_lowercase();
+    let is_host = host.strip_prefix("*.").map_or_else(
+        || target.host == host,
+        |suffix| {
+            target
+                .host
+                .strip_suffix(suffix)
+                .is_some_and(|rest| rest.len() > 1 && rest.ends_with('.'))
+        },
+    );
+    is_host && target.port == port
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn secret(label: Option<&str>, hosts: Option<&str>) -> ObjectMeta {
+        let one = |key: &str, value: &str| BTreeMap::from([(key.to_owned(), value.to_owned())]);
+        ObjectMeta {
+            namespace: Some("team-a".to_owned()),
+            name: Some("openai".to_owned()),
+            labels: label.map(|label| one(USE_LABEL, label)),
+            annotations: hosts.map(|hosts| one(HOSTS_ANNOTATION, hosts)),
+            ..ObjectMeta::default()
+        }
+    }
+
+    fn may_go_to(hosts: Option<&str>, base_url: &str) -> bool {
+        check_host(&secret(Some("model"), hosts), Provider::OpenAI, base_url).is_ok()
+    }
+
+    #[test]
+    fn a_secret_is_used_for_what_its_label_names_and_nothing_else() {
+        assert_eq!(SecretUse::Model.check(&secret(Some("model"), None)), Ok(()));
+        assert_eq!(
+            SecretUse::Model
+                .check(&secret(None, None))
+                .unwrap_err()
+                .to_string(),
+            "the Secret team-a/openai may not be used for `model`: if every task of team-a may do so, run `kubectl -n team-a label \
+             secret openai codegen-operator.dev/use=model`"
+        );
+        assert_eq!(
+            SecretUse::Sandbox
+                .check(&secret(Some("model"), None))
+                .unwrap_err()
+                .to_string(),
+            "the Secret team-a/openai may be used for `model` only, as its label codegen-operator.dev/use says, and not for `sandbox`: name \
+             another Secret"
+        );
+    }
+
+    #[test]
+    fn a_key_goes_to_its_providers_own_host_when_nothing_is_said() {
+        assert!(may_go_to(None, "https://api.openai.com/v1"));
+        assert!(may_go_to(None, "https://API.OpenAI.com:443/v1"));
+        assert!(!may_go_to(None, "https://api.anthropic.com"));
+        assert!(!may_go_to(None, "http://api.openai.com/v1"));
+        assert!(!may_go_to(None, "https://api.openai.com:8443/v1"));
+        assert!(!may_go_to(None, "https://api.openai.com.example.com/v1"));
+        assert!(!may_go_to(None, "https://api.openai.com@example.com/v1"));
+        assert!(!may_go_to(None, "https://example.com/api.openai.com"));
+    }
+
+    #[test]
+    fn named_hosts_replace_the_providers_own() {
+        let hosts = Some("gateway.example.com, ollama.models:11434,*.azure.example,[fd00::1]:8080");
+        assert!(may_go_to(hosts, "https://gateway.example.com/openai"));
+        assert!(may_go_to(hosts, "http://ollama.models:11434/v1"));
+        assert!(may_go_to(hosts, "https://a.b.azure.example"));
+        assert!(may_go_to(hosts, "http://[fd00::1]:8080/v1"));
+        assert!(!may_go_to(hosts, "https://azure.example"));
+        assert!(!may_go_to(hosts, "https://xazure.example"));
+        assert!(!may_go_to(hosts, "https://.azure.example"));
+        assert!(!may_go_to(hosts, "http://ollama.models/v1"));
+        assert!(!may_go_to(hosts, "https://api.openai.com/v1"));
+        assert!(!may_go_to(Some(""), "https://api.openai.com/v1"));
+    }
+
+    #[test]
+    fn a_refused_address_is_said_without_its_secrets_and_with_what_would_allow_it() {
+        let refused = check_host(
+            &secret(Some("model"), None),
+            Provider::OpenAI,
+            "http://user:hidden@replies:8080/x/v1?key=hidden",
+        );
+        assert_eq!(
+            refused.unwrap_err().to_string(),
+            "the Secret team-a/openai may be sent to api.openai.com only, and spec.model.baseURL is http://replies:8080/x/v1: correct the \
+             address, or run `kubectl -n team-a annotate --overwrite secret openai codegen-operator.dev/hosts=replies:8080`"
+        );
+    }
+}

@@ -1,0 +1,94 @@
+//! Secrets are used for what their owners allow, whoever creates the task.
+
+use codegen_operator::api::CodeGenTask;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+
+use crate::space::{SOON, Space, condition, in_space};
+
+const TASK: &str = "multiplication-table";
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn a_key_without_its_label_is_not_used_until_it_has_it() {
+    in_space("unlabelled", async |space| {
+        space.copy_secret("openai").await;
+        change_secret(space, json!({"labels": {"codegen-operator.dev/use": null}})).await;
+        space.apply("examples/prompt-only/task.yaml", "prompt-only");
+        let message = refusal(space).await;
+        assert!(message.contains("may not be used for `model`"), "{message}");
+        assert!(
+            message.contains("label secret openai codegen-operator.dev/use=model"),
+            "{message}"
+        );
+
+        change_secret(space, json!({"labels": {"codegen-operator.dev/use": "model"}})).await;
+        let task = space.end(TASK).await;
+        assert_eq!(
+            condition(&task, "Succeeded").map(|(status, ..)| status),
+            Some("True")
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn a_key_is_sent_to_no_host_that_its_owner_did_not_name() {
+    in_space("key-host", async |space| {
+        space.copy_secret("openai").await;
+        let away = json!({"annotations": {"codegen-operator.dev/hosts": "models.example.com"}});
+        change_secret(space, away).await;
+        space.apply("examples/prompt-only/task.yaml", "prompt-only");
+        let message = refusal(space).await;
+        assert!(
+            message.contains("may be sent to models.example.com only"),
+            "{message}"
+        );
+        assert_eq!(calls(space).await, 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn a_registrys_credentials_are_no_environment_of_a_program() {
+    in_space("deputy", async |space| {
+        space.copy_secret("openai").await;
+        let take =
+            json!([{"name": "TAKEN", "secretKeyRef": {"name": "registry", "key": ".dockerconfigjson"}}]);
+        space.apply_changed("examples/prompt-only/task.yaml", "prompt-only", |spec| {
+            spec["sandbox"]["secrets"] = take.clone();
+        });
+        let message = refusal(space).await;
+        assert!(message.contains("for `registry` only"), "{message}");
+    })
+    .await;
+}
+
+async fn change_secret(space: &Space, metadata: Value) {
+    space
+        .api::<Secret>()
+        .patch(
+            "openai",
+            &PatchParams::default(),
+            &Patch::Merge(json!({"metadata": metadata})),
+        )
+        .await
+        .unwrap();
+}
+
+/// What the task says that waits for somebody.
+async fn refusal(space: &Space) -> String {
+    let stalled = |task: &CodeGenTask| matches!(condition(task, "Stalled"), Some(("True", _, _)));
+    let task = space.until(TASK, "stalled", SOON, stalled).await;
+    let (_, reason, message) = condition(&task, "Stalled").unwrap();
+    assert_eq!(reason, "Configuration");
+    message.to_owned()
+}
+
+async fn calls(space: &Space) -> i32 {
+    let task = space.api::<CodeGenTask>().get(TASK).await.unwrap();
+    task.status.unwrap().model_calls
+}
