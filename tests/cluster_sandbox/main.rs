@@ -8,6 +8,7 @@
     reason = "tests say what they expect"
 )]
 
+mod claims;
 mod isolation;
 mod limits;
 mod refusals;

@@ -19,7 +19,7 @@ use kube::{Api, Client, Resource as _, ResourceExt as _};
 use serde_json::json;
 
 /// How long one run may take here.
-const PATIENCE: Duration = Duration::from_mins(2);
+pub const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A namespace of its own, at the level that sandboxes must keep.
 pub struct World {

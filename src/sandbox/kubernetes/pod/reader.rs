@@ -20,7 +20,7 @@ const SECONDS: f64 = 900.0;
 /// The child that describes samples takes half of it.
 const MEMORY_BYTES: u64 = 512 << 20;
 /// How long an answer that nothing can be done with holds. Asked later, the Pod is replaced: what it complained of may be mended.
-const HOLDS: SignedDuration = SignedDuration::from_secs(20);
+const HOLDS: SignedDuration = SignedDuration::from_secs(10);
 
 /// What a reader is to read.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]

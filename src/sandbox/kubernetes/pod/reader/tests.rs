@@ -81,8 +81,8 @@ fn an_answer_in_vain_holds_for_a_while() {
         let status = json!({"name": "sandbox", "image": "", "imageID": "", "ready": false, "restartCount": 0, "state": state});
         serde_json::from_value(json!({"status": {"containerStatuses": [status]}})).unwrap()
     };
-    assert!(holds(&pod("2026-01-01T00:00:45Z"), now));
-    assert!(!holds(&pod("2026-01-01T00:00:35Z"), now));
+    assert!(holds(&pod("2026-01-01T00:00:55Z"), now));
+    assert!(!holds(&pod("2026-01-01T00:00:45Z"), now));
     let mut lost = Pod::default();
     assert!(!holds(&lost, now));
     lost.metadata.creation_timestamp = Some(Time(now));
