@@ -1,5 +1,7 @@
 //! Claims: what the reader says of them, and that sandboxes see the same. Wants `CODEGEN_OPERATOR_IMAGE` as well.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use codegen_operator::pipeline::digest::sha256_hex;
 use codegen_operator::pipeline::sandbox::{InputMount, OutputContent};
 use codegen_operator::sandbox::kubernetes::{
@@ -141,7 +143,7 @@ fn sample(name: &str) -> SampleSource {
 #[ignore = "wants a cluster"]
 async fn what_the_reader_hashes_and_describes_is_what_a_sandbox_sees() {
     let mut world = world("claims").await;
-    world.claim().await;
+    Box::pin(world.claim()).await;
     let secret: Secret = serde_json::from_value(json!({
         "metadata": {"name": "rates"}, "stringData": {"file.1": "currency,rate\nEUR,1\n", "file.2": "inner"},
     }))
@@ -174,7 +176,7 @@ async fn what_the_reader_hashes_and_describes_is_what_a_sandbox_sees() {
     ]);
     request.samples = vec![sample("orders"), sample("rates")];
     request.max_sample_rows = 10;
-    let ReadReport::Read { sources, profiles } = world.read(&request).await.unwrap() else {
+    let ReadReport::Read { sources, profiles } = Box::pin(world.read(&request)).await.unwrap() else {
         panic!("it is not read")
     };
     assert_eq!(sources[0].sha256, sha256_hex(ORDERS.as_bytes()));
@@ -211,8 +213,7 @@ async fn what_the_reader_hashes_and_describes_is_what_a_sandbox_sees() {
     let OutputContent::File(found) = &report.phases[0].outputs[0].content else {
         panic!("{:?}", report.phases[0])
     };
-    use base64::Engine as _;
-    let found = base64::engine::general_purpose::STANDARD.decode(found).unwrap();
+    let found = STANDARD.decode(found).unwrap();
     assert_eq!(String::from_utf8(found).unwrap(), expected);
     world.end().await;
 }
@@ -223,15 +224,15 @@ async fn what_no_claim_has_is_named() {
     let world = world("no-claims").await;
     let request = ReadRequest::of(vec![source("orders", "2026/none.csv", false)]);
     let begun = std::time::Instant::now();
-    let error = world.read(&request).await.unwrap_err().to_string();
+    let error = Box::pin(world.read(&request)).await.unwrap_err().to_string();
     assert!(
         error.contains("/datasets with orders: ") && error.contains("\"datasets\" not found"),
         "{error}"
     );
     assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
-    world.claim().await;
+    Box::pin(world.claim()).await;
     // The Pod that waits for the claim starts by itself.
-    let report = world.read(&request).await.unwrap();
+    let report = Box::pin(world.read(&request)).await.unwrap();
     let ReadReport::Refused(why) = report else {
         panic!("{report:?}")
     };
@@ -240,7 +241,7 @@ async fn what_no_claim_has_is_named() {
         "{why}"
     );
     let request = ReadRequest::of(vec![source("orders", "outside", false)]);
-    let report = world.read(&request).await.unwrap();
+    let report = Box::pin(world.read(&request)).await.unwrap();
     let ReadReport::Refused(why) = report else {
         panic!("{report:?}")
     };
