@@ -17,6 +17,7 @@ mod leadership;
 mod outcomes;
 mod permissions;
 mod secrets;
+mod sources;
 mod space;
 mod told;
 mod waiting;
