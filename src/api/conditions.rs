@@ -35,7 +35,7 @@ pub mod reason {
     pub const CONFIGURATION: &str = "Configuration";
     /// `Reconciling=True`: something that is no fault of the program failed and is tried again.
     pub const INFRASTRUCTURE: &str = "Infrastructure";
-    /// `Stalled=True` (configuration): an output is larger than can be checked where the task runs.
+    /// `Stalled=True`, `Succeeded=Unknown` (configuration): all that could be checked holds, and an output is too large to be.
     pub const OUTPUT_TOO_LARGE: &str = "OutputTooLarge";
     /// `Reconciling=True`: a stage is under way.
     pub const PROGRESSING: &str = "Progressing";

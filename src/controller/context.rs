@@ -12,14 +12,17 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use super::admission::Admissions;
+use super::awaited::Waits;
 use super::calls::CallPool;
 use super::config::{History, OperatorConfig};
 use super::documents::Documents;
+use super::downloads::Downloads;
 use super::events::Events;
 use super::metrics::Metrics;
 use super::snapshot::{self, Snapshot};
 use crate::api::CodeGenTask;
 use crate::data::worker::Client as Worker;
+use crate::egress::EgressGate;
 use crate::ledger::StoreError;
 use crate::sandbox::kubernetes::isolation::Isolation;
 use crate::sandbox::kubernetes::settings::Settings;
@@ -47,6 +50,8 @@ pub struct Context {
     pub metrics: Metrics,
     /// No call starts after this.
     pub stopping: CancellationToken,
+    /// Samples at URLs.
+    pub downloads: Downloads,
     /// Places of model calls.
     pub calls: CallPool,
     /// How long finished tasks are kept.
@@ -55,6 +60,8 @@ pub struct Context {
     pub admissions: Admissions,
     /// What users are told.
     pub events: Events,
+    /// What tasks wait for.
+    pub waits: Waits,
     tasks: Mutex<HashMap<String, Known>>,
     woken: broadcast::Sender<ObjectRef<CodeGenTask>>,
     known: Mutex<Vec<Store<CodeGenTask>>>,
@@ -78,6 +85,7 @@ impl Context {
     pub fn new(
         client: Client,
         config: &OperatorConfig,
+        gate: EgressGate,
         worker: Worker,
         events: Events,
         metrics: Metrics,
@@ -91,9 +99,11 @@ impl Context {
         Self {
             isolation: Isolation::awaiting(&settings.sandbox.node_pools()),
             client,
+            downloads: Downloads::new(gate),
             calls: CallPool::new(calls, stopping.clone(), metrics.clone()),
             events,
             admissions,
+            waits: Waits::default(),
             history: config.history,
             known: Mutex::default(),
             woken,
@@ -125,7 +135,9 @@ impl Context {
     /// Forgets a task that is gone or has ended.
     pub fn forget(&self, uid: &str) {
         self.tasks().remove(uid);
+        self.downloads.forget(uid);
         self.admissions.leave(uid);
+        self.waits.stop(uid);
     }
 
     /// The documents of a run that are in memory.
@@ -198,6 +210,7 @@ impl Context {
             .filter_map(|task| task.metadata.uid.as_deref())
             .collect();
         self.tasks().retain(|uid, _| there.contains(uid.as_str()));
+        self.waits.keep_only(&there);
         self.admissions.keep_only(&tasks);
     }
 
@@ -216,7 +229,13 @@ impl Context {
         known.iter().flat_map(Store::state).collect()
     }
 
-    /// The tasks that got a place while they waited, from now on.
+    /// Has a task looked at.
+    pub fn wake(&self, task: ObjectRef<CodeGenTask>) {
+        // Nobody listens only when the operator ends.
+        let _ = self.woken.send(task);
+    }
+
+    /// The tasks that must be looked at because what they waited for is there, from now on.
     #[must_use]
     pub fn woken(&self) -> broadcast::Receiver<ObjectRef<CodeGenTask>> {
         self.woken.subscribe()

@@ -9,7 +9,7 @@ use crate::api::conditions::{
 };
 use crate::api::status::{ArtifactRef, TokenStatus};
 
-use super::progress::{Build, Progress};
+use super::progress::{Build, Progress, WaitReason};
 use super::stage::{Category, Stage, StopReason};
 use super::task::Task;
 use crate::api::common::TestingMode;
@@ -205,7 +205,10 @@ impl State {
             },
             (_, _, Some(waiting)) => match waiting.category {
                 Category::Configuration => Self {
-                    reason: reason::CONFIGURATION,
+                    reason: match waiting.reason {
+                        Some(WaitReason::OutputTooLarge) => reason::OUTPUT_TOO_LARGE,
+                        None => reason::CONFIGURATION,
+                    },
                     message: waiting.message.clone(),
                     kind: Kind::WaitingForPerson,
                 },
@@ -350,6 +353,7 @@ mod tests {
             message: "secret openai is missing".into(),
             times: 1,
             retry_at: at(9),
+            reason: None,
         });
         progress
     }

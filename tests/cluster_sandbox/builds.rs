@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use codegen_operator::sandbox::{PackageProblemKind, SandboxError};
-use k8s_openapi::api::core::v1::Namespace;
+use codegen_operator::pipeline::sandbox::Packages;
+use codegen_operator::sandbox::kubernetes::elsewhere;
+use codegen_operator::sandbox::{ImageSpec, PackageProblemKind, Progressing, Sandbox as _, SandboxError};
+use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::ResourceExt as _;
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::{Api, ListParams, Patch, PatchParams};
 use serde_json::json;
 
 use crate::space::{Space, variable};
@@ -248,4 +250,89 @@ async fn an_image_that_is_there_is_taken_as_it_is() {
         .unwrap();
     assert_eq!((built.image.as_str(), built.fresh), (image, false));
     space.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster: make e2e"]
+async fn tasks_of_a_restricted_namespace_have_their_builds_made_in_another() {
+    let builds = Space::open("builds").await;
+    let mut tenant = Space::open_at("tenant", "restricted").await;
+    let (first, second, task) = (
+        tenant.owner("first").await,
+        tenant.owner("second").await,
+        tenant.task(|_| {}),
+    );
+    let refused = tenant.build(&first, &task, &["six"]).await;
+    let Err(SandboxError::Refused { remedy, .. }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(remedy.contains("build.namespace"), "{remedy}");
+
+    tenant.settings.build.namespace = Some(builds.namespace.clone());
+    let inputs = BTreeMap::new();
+    let one = tenant.sandbox(&first, &task, &inputs);
+    let other = tenant.sandbox(&second, &task, &inputs);
+    let packages = Packages {
+        pip: vec!["six".to_owned()],
+        apt: vec![],
+    };
+    let spec = ImageSpec::new(task.language, &task.image, &packages);
+    for sandbox in [&one, &other] {
+        assert_eq!(sandbox.build(&spec, 0).await.unwrap(), Progressing::Pending);
+    }
+    let jobs = builds.jobs().await;
+    let waiting = elsewhere::waiting(&jobs[0].metadata);
+    let names: Vec<&str> = waiting.iter().map(|task| task.name.as_str()).collect();
+    assert_eq!((jobs.len(), names.len()), (1, 2), "{names:?}");
+    assert_eq!(
+        elsewhere::namespace_of_tasks(&jobs[0]),
+        Some(tenant.namespace.clone())
+    );
+    let copies = async || {
+        let its =
+            ListParams::default().labels(&format!("codegen-operator.dev/part-of={}", jobs[0].name_any()));
+        builds.api::<Secret>().list(&its).await.unwrap().items
+    };
+    let there = copies().await;
+    assert_eq!(there.len(), 1);
+    assert_eq!(there[0].owner_references()[0].name, jobs[0].name_any());
+
+    elsewhere::release(&tenant.client, &builds.namespace, &first.uid)
+        .await
+        .unwrap();
+    assert_eq!(elsewhere::waiting(&builds.jobs().await[0].metadata).len(), 1);
+    let built = builds.until_answered(|| other.build(&spec, 0)).await.unwrap();
+    eprintln!("built elsewhere: {built:?}");
+    assert!(built.fresh);
+    assert_eq!(
+        copies().await.len(),
+        0,
+        "credentials are gone with the end of the build"
+    );
+    assert!(tenant.jobs().await.is_empty());
+
+    let of = Some(tenant.namespace.as_str());
+    let is_there = |uid: &str| uid == second.uid;
+    elsewhere::sweep(&tenant.client, &builds.namespace, of, is_there)
+        .await
+        .unwrap();
+    assert_eq!(builds.jobs().await.len(), 1, "somebody waits for it");
+    elsewhere::sweep(&tenant.client, &builds.namespace, Some("another"), |_| false)
+        .await
+        .unwrap();
+    assert_eq!(
+        builds.jobs().await.len(),
+        1,
+        "it is for the tasks of another namespace"
+    );
+    elsewhere::sweep(&tenant.client, &builds.namespace, of, |_| false)
+        .await
+        .unwrap();
+    let left = builds.jobs().await;
+    assert!(
+        left.iter().all(|job| job.metadata.deletion_timestamp.is_some()),
+        "{left:?}"
+    );
+    tenant.close().await;
+    builds.close().await;
 }

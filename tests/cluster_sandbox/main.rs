@@ -9,6 +9,7 @@
 )]
 
 mod builds;
+mod claims;
 mod isolation;
 #[path = "../support/jobs.rs"]
 mod jobs;

@@ -11,7 +11,7 @@ use codegen_operator::api::CodeGenTask;
 use codegen_operator::pipeline::sandbox::Packages;
 use codegen_operator::pipeline::task::{FrozenFiles, Task, resolve};
 use codegen_operator::sandbox::kubernetes::settings::{AllowedTarget, Registries, Settings};
-use codegen_operator::sandbox::kubernetes::{Owner, RegistryCache};
+use codegen_operator::sandbox::kubernetes::{MountedInput, Owner, RegistryCache};
 use codegen_operator::sandbox::{
     Built, ImageSpec, KubernetesSandbox, Progressing, Sandbox as _, SandboxError,
 };
@@ -73,6 +73,7 @@ pub async fn make_owner(client: &Client, namespace: &str, name: &str) -> Owner {
         name: name.to_owned(),
         uid: map.uid().unwrap(),
         run: "run".to_owned(),
+        wish: String::new(),
         attempt: 1,
         reference: map.controller_owner_ref(&()).unwrap(),
     }
@@ -108,9 +109,14 @@ pub struct Space {
 
 impl Space {
     pub async fn open(name: &str) -> Self {
+        Self::open_at(name, "baseline").await
+    }
+
+    /// With the Pod Security level that it enforces.
+    pub async fn open_at(name: &str, level: &str) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::try_default().await.expect("the cluster of KUBECONFIG");
-        let namespace = make_namespace(&client, &format!("build-{name}"), "baseline").await;
+        let namespace = make_namespace(&client, &format!("build-{name}"), level).await;
         let registry = variable("CODEGEN_E2E_REGISTRY");
         let space = Self {
             settings: settings(&registry),
@@ -132,7 +138,7 @@ impl Space {
             .unwrap();
     }
 
-    fn api<K>(&self) -> Api<K>
+    pub fn api<K>(&self) -> Api<K>
     where
         K: kube::Resource<Scope = k8s_openapi::NamespaceResourceScope>,
         K::DynamicType: Default,
@@ -178,14 +184,7 @@ impl Space {
         pip: &[&str],
     ) -> Result<Built, SandboxError> {
         let inputs = BTreeMap::new();
-        let sandbox = KubernetesSandbox {
-            client: self.client.clone(),
-            settings: &self.settings,
-            task,
-            owner,
-            inputs: &inputs,
-            registries: &self.registries,
-        };
+        let sandbox = self.sandbox(owner, task, &inputs);
         let packages = |pip: &[&str]| Packages {
             pip: pip.iter().map(ToString::to_string).collect(),
             apt: vec![],
@@ -197,7 +196,23 @@ impl Space {
         self.until_answered(|| sandbox.build(&spec, 0)).await
     }
 
-    async fn until_answered<F>(&self, ask: impl Fn() -> F) -> Result<Built, SandboxError>
+    pub fn sandbox<'a>(
+        &'a self,
+        owner: &'a Owner,
+        task: &'a Task,
+        inputs: &'a BTreeMap<String, MountedInput>,
+    ) -> KubernetesSandbox<'a> {
+        KubernetesSandbox {
+            client: self.client.clone(),
+            settings: &self.settings,
+            task,
+            owner,
+            inputs,
+            registries: &self.registries,
+        }
+    }
+
+    pub async fn until_answered<F>(&self, ask: impl Fn() -> F) -> Result<Built, SandboxError>
     where
         F: Future<Output = Result<Progressing<Built>, SandboxError>>,
     {

@@ -21,7 +21,7 @@ pub use crate::space::create;
 use crate::space::{credentials, make_namespace, make_owner, password, sandbox_image};
 
 /// How long one run may take here.
-const PATIENCE: Duration = Duration::from_mins(2);
+pub const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A namespace of its own, at the level that sandboxes must keep.
 pub struct World {

@@ -8,6 +8,7 @@
     reason = "tests say what they expect"
 )]
 
+mod admission;
 mod changes;
 mod deletion;
 mod full;
@@ -16,6 +17,7 @@ mod leadership;
 mod outcomes;
 mod permissions;
 mod secrets;
+mod sources;
 mod space;
 mod told;
 mod waiting;

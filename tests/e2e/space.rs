@@ -22,6 +22,8 @@ pub const SOON: Duration = Duration::from_mins(1);
 /// Where `make e2e-install` puts the recorded replies and the Secrets that this copies.
 const HOME: &str = "codegen-e2e";
 pub const OPERATOR_NAMESPACE: &str = "codegen-system";
+/// The account of the operator.
+pub const OPERATOR: &str = "system:serviceaccount:codegen-system:codegen-operator";
 
 /// A namespace that is there for one test.
 pub struct Space {
@@ -75,8 +77,13 @@ impl Space {
 
     /// Makes a Secret that the installation keeps for tests: `registry` (push and pull), `openai` (key `api-key`).
     pub async fn copy_secret(&self, name: &str) {
+        self.copy_secret_as(name, name).await;
+    }
+
+    /// [`Self::copy_secret`] under another name.
+    pub async fn copy_secret_as(&self, kept: &str, name: &str) {
         let original = Api::<Secret>::namespaced(self.client.clone(), HOME)
-            .get(name)
+            .get(kept)
             .await
             .expect("run make e2e-install");
         let copy = Secret {
@@ -196,6 +203,12 @@ impl Space {
         kubectl(&[&["--namespace", &self.name], arguments].concat(), "")
     }
 
+    /// Sets the Pod Security level of this namespace.
+    pub fn enforce(&self, level: &str) {
+        let label = format!("pod-security.kubernetes.io/enforce={level}");
+        kubectl(&["label", "--overwrite", "namespace", &self.name, &label], "");
+    }
+
     /// What a person would look at first.
     fn tell(&self) {
         let here = ["--namespace", self.name.as_str()];
@@ -258,6 +271,19 @@ pub fn condition<'a>(task: &'a CodeGenTask, type_: &str) -> Option<(&'a str, &'a
 }
 
 fn kubectl(arguments: &[&str], input: &str) -> String {
+    let (is_done, output, error) = try_kubectl(arguments, input);
+    assert!(is_done, "kubectl {}: {error}", arguments.join(" "));
+    output
+}
+
+/// What is said by whoever refuses.
+pub fn kubectl_refused(arguments: &[&str], input: &str) -> String {
+    let (is_done, output, error) = try_kubectl(arguments, input);
+    assert!(!is_done, "kubectl {}: {output}", arguments.join(" "));
+    error
+}
+
+fn try_kubectl(arguments: &[&str], input: &str) -> (bool, String, String) {
     let mut child = Command::new("kubectl")
         .args(arguments)
         .stdin(Stdio::piped())
@@ -267,11 +293,6 @@ fn kubectl(arguments: &[&str], input: &str) -> String {
         .expect("kubectl; run make e2e");
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.success(),
-        "kubectl {}: {error}",
-        arguments.join(" ")
-    );
-    String::from_utf8(output.stdout).unwrap()
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.success(), text(output.stdout), text(output.stderr))
 }

@@ -4,18 +4,24 @@
 //! under way answers `Pending`, and whoever asks watches the children.
 
 mod build;
+pub mod elsewhere;
 pub mod isolation;
 pub mod names;
 mod pod;
+mod room;
 pub mod settings;
 
 use std::collections::BTreeMap;
 
+use ipnet::IpNet;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Client;
 use serde::{Deserialize, Serialize};
 
 pub use self::build::RegistryCache;
+pub use self::pod::channel::{Sent, send};
+pub use self::pod::reader::{ClaimSource, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader};
+pub use self::pod::{JOB_FILE, NONCE};
 use self::settings::Settings;
 use super::image::ImageSpec;
 use super::{Built, Progressing, Sandbox, SandboxError};
@@ -50,6 +56,8 @@ pub struct Owner {
     pub uid: String,
     /// The run: the task's decisive hash.
     pub run: String,
+    /// What the user asked for last, in one word: it changes with the spec and with a wish for another try.
+    pub wish: String,
     /// Number of the attempt, so that a later one never takes the child of an earlier one for its own.
     pub attempt: u32,
     /// As children refer to it.
@@ -81,6 +89,11 @@ pub struct MountedFile {
     pub secret: String,
     /// Its key.
     pub key: String,
+}
+
+/// Addresses of the API server, as far as they can be learnt.
+pub async fn api_servers(client: &Client) -> Vec<IpNet> {
+    pod::api_servers(client).await
 }
 
 impl KubernetesSandbox<'_> {

@@ -12,6 +12,8 @@ pub const OPERATOR: &str = "codegen-operator";
 pub const TASK: &str = "codegen-operator.dev/task";
 /// Uid of the task that an object belongs to.
 pub const TASK_UID: &str = "codegen-operator.dev/task-uid";
+/// Namespace of the tasks that a build in another namespace is for.
+pub const TASK_NAMESPACE: &str = "codegen-operator.dev/task-namespace";
 /// Name of the first of several objects that hold one thing together.
 pub const PART_OF: &str = "codegen-operator.dev/part-of";
 /// What an object is for: one of [`Component`].
@@ -27,6 +29,8 @@ const HASH: usize = 10;
 pub enum Component {
     /// Runs tests and programs.
     Sandbox,
+    /// Reads samples and inputs on claims.
+    Reader,
     /// Builds an image.
     Build,
     /// The frozen inputs of a run.
@@ -47,6 +51,7 @@ impl Component {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Sandbox => "sandbox",
+            Self::Reader => "reader",
             Self::Build => "build",
             Self::Snapshot => "snapshot",
             Self::Record => "record",

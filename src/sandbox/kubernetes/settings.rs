@@ -42,6 +42,8 @@ pub struct Registries {
 #[derive(Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct BuildSettings {
+    /// Namespace of all builds, for where those of tasks enforce a level that admits none. None: each task's own.
+    pub namespace: Option<String>,
     /// The Kaniko executor.
     pub executor_image: String,
     /// Seconds that a build has.
@@ -55,7 +57,8 @@ pub struct BuildSettings {
     pub env: BTreeMap<String, String>,
     /// Certificate authorities of package indexes and proxies, PEM files in the operator's container.
     pub index_authorities: Vec<PathBuf>,
-    /// Claim in the task's namespace that layers are cached on; no cache without one.
+    /// Claim in the task's namespace that layers are cached on; no cache without one. Not with `namespace`, where it would be
+    /// shared by all.
     pub cache_claim: Option<String>,
     /// What builds may reach.
     pub network: BuildNetwork,
@@ -80,6 +83,7 @@ impl Default for BuildSettings {
             ]))
         };
         Self {
+            namespace: None,
             executor_image: "ghcr.io/osscontainertools/kaniko:v1.28.3".to_owned(),
             deadline_seconds: 900,
             resources: ResourceRequirements {
