@@ -5,11 +5,13 @@
 pub mod api;
 pub mod pipeline;
 pub mod data;
+pub mod egress;
 pub mod model;
 pub mod ledger;
 pub mod registry;
 pub mod sandbox;
 pub mod engine;
+pub mod sources;
 pub mod local;
 pub mod controller;
 pub mod cli;

@@ -121,13 +121,30 @@ fn the_manifest_of_the_readme_is_accepted() {
 }
 
 #[test]
+fn the_manifest_of_the_page_on_sources_is_accepted() {
+    let page = fs::read_to_string(root().join("docs/sources.md")).unwrap();
+    let yaml = page.split("```yaml\n").nth(1).unwrap();
+    let value: serde_json::Value = serde_saphyr::from_str(yaml.split("```").next().unwrap()).unwrap();
+    if let Err(faults) = validate::manifest(&value) {
+        panic!("{faults:?}");
+    }
+}
+
+#[test]
 fn the_page_on_the_operator_shows_the_defaults() {
     let page = fs::read_to_string(root().join("docs/operator.md")).unwrap();
     let yaml = page.split("```yaml\n").nth(1).unwrap();
     let yaml = yaml.split("```").next().unwrap();
     let shown = OperatorConfig::parse(Path::new("docs/operator.md"), yaml).unwrap();
     assert_eq!(shown, OperatorConfig::default());
-    for field in ["listen", "watchNamespaces", "limits", "leaderElection", "history"] {
+    for field in [
+        "listen",
+        "watchNamespaces",
+        "limits",
+        "leaderElection",
+        "egress",
+        "history",
+    ] {
         assert!(yaml.contains(&format!("{field}:")), "{field}");
     }
 }

@@ -11,15 +11,17 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-const ORDER: [&str; 11] = [
+const ORDER: [&str; 13] = [
     "api",
     "pipeline",
     "data",
+    "egress",
     "model",
     "ledger",
     "registry",
     "sandbox",
     "engine",
+    "sources",
     "local",
     "controller",
     "cli",

@@ -125,7 +125,8 @@ pub struct Sample {
     /// A key of a ConfigMap in the same namespace (`{name: penguins, key: penguins.csv}`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_map_key_ref: Option<ConfigMapKeyRef>,
-    /// Where to download the file from (`https://example.com/penguins.csv`); needs `sha256`.
+    /// Where to download the file from (`https://example.com/penguins.csv`); needs `sha256`. In a cluster at most 900 KiB, from a
+    /// public host over https or one that the operator's `egress.allow` lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 2048), pattern(r"^https?://"))]
     pub url: Option<String>,

@@ -11,8 +11,8 @@ use super::paint::{Line, Mark};
 use super::progress::Progress;
 use super::text::{MAX_COLUMNS, wrap};
 use crate::local::objects::Objects;
-use crate::local::sources::Given;
 use crate::local::{files, kustomize};
+use crate::sources::{Claims, Given};
 
 /// Exit code of a task that failed, and of a sample that cannot be described.
 pub(super) const TASK_FAILED: i32 = 1;
@@ -41,7 +41,7 @@ pub(super) fn given(args: &ManifestArgs) -> Given {
     Given {
         samples: args.samples.iter().cloned().collect(),
         inputs: args.inputs.iter().cloned().collect(),
-        claims: args.claims.iter().cloned().collect(),
+        claims: Claims::Folders(args.claims.iter().cloned().collect()),
     }
 }
 

@@ -22,7 +22,7 @@ use crate::data::schema::pandera::to_pandera;
 use crate::local::context::{ContextOverrides, TaskContext, context_of, task_of_files};
 use crate::local::interrupt::{self, INTERRUPTED, Stop};
 use crate::local::objects::Objects;
-use crate::local::sources::Given;
+use crate::sources::Given;
 
 /// How long reading may take before it is said that it goes on.
 const PATIENCE: Duration = Duration::from_secs(1);

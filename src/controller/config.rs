@@ -6,8 +6,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ipnet::IpNet;
 use serde::Deserialize;
 
+use crate::egress::{EgressGate, EgressSettings};
 use crate::sandbox::kubernetes::settings::{BuildSettings, PodSettings, Registries, Settings};
 
 /// Everything that whoever installs the operator can say. A field that is left out has its default.
@@ -26,6 +28,8 @@ pub struct OperatorConfig {
     pub history: History,
     /// The operator's own image: pushes images. Default: the environment's `OPERATOR_IMAGE`.
     pub operator_image: Option<String>,
+    /// Where the operator itself may send requests that tasks ask for.
+    pub egress: EgressSettings,
     /// How registries are reached.
     pub registries: Registries,
     /// Image builds.
@@ -43,6 +47,7 @@ impl Default for OperatorConfig {
             leader_election: LeaderElection::default(),
             history: History::default(),
             operator_image: None,
+            egress: EgressSettings::default(),
             registries: Registries::default(),
             build: BuildSettings::default(),
             sandbox: PodSettings::default(),
@@ -184,6 +189,19 @@ impl OperatorConfig {
         }
     }
 
+    /// The gate of requests that tasks ask for. `servers` are addresses of the API server.
+    #[must_use]
+    pub fn gate(&self, servers: Vec<IpNet>) -> EgressGate {
+        let own = self
+            .sandbox
+            .network
+            .denied_cidrs
+            .iter()
+            .chain(&self.build.network.except);
+        let own = own.filter_map(|range| range.parse().ok());
+        EgressGate::new(&self.egress, servers.into_iter().chain(own).collect())
+    }
+
     /// The first field whose value makes no sense.
     fn fault(&self) -> Option<(&'static str, &'static str)> {
         let election = &self.leader_election;
@@ -264,6 +282,7 @@ mod tests {
              limits: {maxConcurrentTasks: 5, maxTasksPerNamespace: 2, maxCallsPerEndpoint: 3}\n\
              leaderElection: {enabled: false, leaseName: other, durationSeconds: 30, graceSeconds: 10}\n\
              history: {ttlSecondsAfterFinished: 3600, succeededLimit: 10, failedLimit: 5}\n\
+             egress: {allow: ['http://files.data:8080', 'https://*.example.com']}\n\
              registries: {insecure: [registry.example:5000]}\n\
              build: {deadlineSeconds: 60}\n\
              sandbox: {runtimeClassName: gvisor}\n",
@@ -272,6 +291,7 @@ mod tests {
         assert_eq!(config.watch_namespaces, ["data", "science"]);
         assert_eq!(config.limits.max_tasks_per_namespace, 2);
         assert_eq!(config.history.ttl_seconds_after_finished, Some(3600));
+        assert_eq!(config.egress.allow.len(), 2);
         let settings = config.sandbox_settings();
         assert_eq!(settings.registries.insecure, ["registry.example:5000"]);
         assert_eq!(settings.build.deadline_seconds, 60);
@@ -288,6 +308,7 @@ mod tests {
     #[case("listen: somewhere\n", "line 1", "listen: somewhere")]
     #[case("leaderElection:\n  enabled: yes please\n", "line 2", "enabled: yes please")]
     #[case("a: [\n", "line", "config.yaml")]
+    #[case("egress:\n  allow: [files.data]\n", "line 2", "`files.data` is no origin")]
     fn an_error_names_file_line_and_field(#[case] text: &str, #[case] line: &str, #[case] field: &str) {
         let message = parse(text).unwrap_err();
         assert!(message.starts_with("config.yaml, "), "{message}");

@@ -16,11 +16,13 @@ use super::awaited::Waits;
 use super::calls::CallPool;
 use super::config::{History, OperatorConfig};
 use super::documents::Documents;
+use super::downloads::Downloads;
 use super::events::Events;
 use super::metrics::Metrics;
 use super::snapshot::{self, Snapshot};
 use crate::api::CodeGenTask;
 use crate::data::worker::Client as Worker;
+use crate::egress::EgressGate;
 use crate::ledger::StoreError;
 use crate::sandbox::kubernetes::isolation::Isolation;
 use crate::sandbox::kubernetes::settings::Settings;
@@ -48,6 +50,8 @@ pub struct Context {
     pub metrics: Metrics,
     /// No call starts after this.
     pub stopping: CancellationToken,
+    /// Samples at URLs.
+    pub downloads: Downloads,
     /// Places of model calls.
     pub calls: CallPool,
     /// How long finished tasks are kept.
@@ -81,6 +85,7 @@ impl Context {
     pub fn new(
         client: Client,
         config: &OperatorConfig,
+        gate: EgressGate,
         worker: Worker,
         events: Events,
         metrics: Metrics,
@@ -94,6 +99,7 @@ impl Context {
         Self {
             isolation: Isolation::awaiting(&settings.sandbox.node_pools()),
             client,
+            downloads: Downloads::new(gate),
             calls: CallPool::new(calls, stopping.clone(), metrics.clone()),
             events,
             admissions,
@@ -129,6 +135,7 @@ impl Context {
     /// Forgets a task that is gone or has ended.
     pub fn forget(&self, uid: &str) {
         self.tasks().remove(uid);
+        self.downloads.forget(uid);
         self.admissions.leave(uid);
         self.waits.stop(uid);
     }

@@ -149,7 +149,7 @@ fn content(secret: Secret) -> Option<Vec<u8>> {
 /// Removes what the result has made superfluous. What stays for want of an answer goes with the task.
 /// `but` is the result that stays where earlier ends of the run left others.
 pub async fn clear(client: &Client, run: &Run, progress: &Progress, but: Option<&str>) {
-    let mut components = vec![Component::Record, Component::Sandbox];
+    let mut components = vec![Component::Record, Component::Sandbox, Component::Reader];
     // A failed task may go on when a limit is raised, and then needs its inputs.
     if progress.stage == Stage::Succeeded {
         components.push(Component::Snapshot);
@@ -162,10 +162,20 @@ pub async fn clear(client: &Client, run: &Run, progress: &Progress, but: Option<
 
 /// Removes everything of the runs before this one.
 pub async fn clear_all(client: &Client, run: &Run) {
-    let all = [Component::Record, Component::Sandbox, Component::Result];
+    let all = [
+        Component::Record,
+        Component::Sandbox,
+        Component::Reader,
+        Component::Result,
+    ];
     clear_components(client, run, &all, None).await;
     let present = Some(run.snapshot_status.name.as_str());
     clear_components(client, run, &[Component::Snapshot], present).await;
+}
+
+/// Removes what read the sources of a run that has its snapshot.
+pub async fn clear_readers(client: &Client, run: &Run) {
+    clear_components(client, run, &[Component::Reader], None).await;
 }
 
 async fn clear_components(client: &Client, run: &Run, components: &[Component], but: Option<&str>) {
@@ -185,7 +195,7 @@ async fn clear_components(client: &Client, run: &Run, components: &[Component], 
     let namespace = &run.owner.namespace;
     let secrets = Api::<Secret>::namespaced(client.clone(), namespace);
     let mut failures = vec![secrets.delete_collection(&how, &which).await.err()];
-    if components.contains(&Component::Sandbox) {
+    if components.contains(&Component::Reader) {
         let pods = Api::<Pod>::namespaced(client.clone(), namespace);
         failures.push(
             pods.delete_collection(&how.clone().grace_period(0), &which)

@@ -29,9 +29,15 @@ pub fn unreachable(action: &str, error: &kube::Error) -> Blocked {
             status.message
         ));
     }
+    unavailable(&format!("failed to {action}: {error}"))
+}
+
+/// Something that may work at another time.
+#[must_use]
+pub fn unavailable(message: &str) -> Blocked {
     Blocked(Hold {
         reason: reason::INFRASTRUCTURE,
-        message: format!("failed to {action}: {error}; it is tried again"),
+        message: format!("{message}; it is tried again"),
         until: Until::Room,
     })
 }

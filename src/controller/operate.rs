@@ -23,6 +23,7 @@ use super::isolation;
 use super::leader::Leadership;
 use super::metrics::Metrics;
 use crate::data::worker::Client as Worker;
+use crate::sandbox::kubernetes::api_servers;
 
 /// Pause before the served definitions are looked at again.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
@@ -112,7 +113,10 @@ async fn work(
     let worker = Worker::new(&identity.program, ["worker"]);
     let (events, sending) = Events::new(client.clone(), identity.name.clone(), metrics.clone());
     let sending = tokio::spawn(sending);
-    let context = Arc::new(Context::new(client, config, worker, events, metrics, stopping));
+    let gate = config.gate(api_servers(&client).await);
+    let context = Arc::new(Context::new(
+        client, config, gate, worker, events, metrics, stopping,
+    ));
     let counting = tokio::spawn(count_tasks(Arc::clone(&context)));
     let waits = tokio::spawn(awaited::keep_looking(Arc::clone(&context)));
     let looking = tokio::spawn(isolation::look_after(

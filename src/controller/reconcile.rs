@@ -22,7 +22,7 @@ use super::isolation;
 use super::metrics::Reconciled;
 use super::model::PooledModel;
 use super::progress::paused;
-use super::run::{Run, asks_for_another};
+use super::run::{Run, Started, asks_for_another};
 use super::size::fitting;
 use super::store::{KubernetesStore, replace_status};
 use crate::api::CodeGenTask;
@@ -46,6 +46,8 @@ use crate::sandbox::KubernetesSandbox;
 pub const RETRY: &str = "codegen-operator.dev/retry";
 /// Longest pause before what blocks a task is looked at again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// A Pod that cannot mount its claims says so in events alone, which are not watched.
+const READING: Duration = Duration::from_secs(16);
 /// A look without cause, should a watch have missed something.
 const SAFETY_NET: Duration = Duration::from_mins(5);
 
@@ -235,7 +237,11 @@ impl Look<'_> {
 
     /// Freezes the inputs and records the first progress.
     async fn start(&self) -> Looked {
-        let run = Run::start(self.context, &self.object).await?;
+        let run = match Box::pin(Run::start(self.context, &self.object)).await? {
+            Started::Run(run) => run,
+            Started::Reading => return Ok((Action::requeue(READING), Reconciled::Pending)),
+            Started::Queued(why) => return self.hold(&queued(why)).await,
+        };
         let progress = Progress::start(run.owner.run.clone(), Timestamp::now());
         let bytes = serde_json::to_vec(&progress).unwrap_or_default();
         let mut object = self.object.clone();
@@ -245,6 +251,10 @@ impl Look<'_> {
         let store = self.store(&run, object);
         crate::ledger::Store::save(&store, &bytes).await?;
         self.written(store);
+        self.context.downloads.forget(&self.uid);
+        if run.has_claims() {
+            finish::clear_readers(&self.context.client, &run).await;
+        }
         Ok(advanced())
     }
 

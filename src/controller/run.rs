@@ -8,14 +8,15 @@ use kube::{Api, Resource as _, ResourceExt as _};
 use tempfile::TempDir;
 
 use super::context::Context;
-use super::credentials;
 use super::hold::{Blocked, misconfigured, unreachable};
 use super::reconcile::{RETRY, ReconcileError, unresolved};
 use super::snapshot::{self, Snapshot, decides};
 use super::sources;
+use super::{claims, credentials};
 use crate::api::agent::CodeGenAgentSpec;
 use crate::api::status::SnapshotStatus;
 use crate::api::{CodeGenAgent, CodeGenTask};
+use crate::data::profile::Profiles;
 use crate::data::worker::Client as Worker;
 use crate::engine::Surroundings;
 use crate::engine::reader::WorkerReader;
@@ -23,6 +24,7 @@ use crate::ledger::StoreError;
 use crate::pipeline::redact::Redactor;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::task::{FrozenFiles, Task, resolve};
+use crate::sandbox::Progressing;
 use crate::sandbox::kubernetes::{MountedInput, Owner};
 
 /// A run.
@@ -42,9 +44,21 @@ pub struct Run {
     stage: Option<String>,
 }
 
-/// Samples as files for as long as they are read.
+/// What became of a new run.
+pub enum Started {
+    /// It is there.
+    Run(Box<Run>),
+    /// What lies on claims is being read.
+    Reading,
+    /// Others take the room of what reads it.
+    Queued(String),
+}
+
+/// Samples as files for as long as they are read, or what is known of them already.
+#[derive(Default)]
 pub struct Files {
     paths: BTreeMap<String, PathBuf>,
+    profiles: Option<Profiles>,
     _folder: Option<TempDir>,
 }
 
@@ -82,15 +96,23 @@ impl Run {
     }
 
     /// A new run: everything that the task refers to is read and frozen.
-    pub async fn start(context: &Context, object: &CodeGenTask) -> Result<Self, ReconcileError> {
+    pub async fn start(context: &Context, object: &CodeGenTask) -> Result<Started, ReconcileError> {
         let agent = agent(context, object).await?;
-        let sources = sources::read(&context.client, object).await?;
+        let mut sources = sources::read(&context.client, &context.downloads, object).await?;
+        let decides = decides(&object.spec);
+        // A spec with a fault starts no Pod.
+        let task = resolved(object, agent.as_ref(), sources.files.clone())?;
+        let reading = owner(object, decides.clone(), 0);
+        match claims::read(context, &reading, &task, &mut sources).await? {
+            Progressing::Done(()) => {}
+            Progressing::Pending => return Ok(Started::Reading),
+            Progressing::Queued(why) => return Ok(Started::Queued(why)),
+        }
         let task = resolved(object, agent.as_ref(), sources.files.clone())?;
         let owner = owner(object, task.decisive_hash(), 0);
-        let decides = decides(&object.spec);
         let (snapshot, name, sha256) = snapshot::create(&context.client, &owner, agent, sources).await?;
         let snapshot = context.remember_snapshot(&owner, &name, snapshot);
-        Ok(Self {
+        Ok(Started::Run(Box::new(Self {
             task,
             owner,
             snapshot,
@@ -102,7 +124,14 @@ impl Run {
             generation: object.metadata.generation,
             retry: object.annotations().get(RETRY).cloned(),
             stage: None,
-        })
+        })))
+    }
+
+    /// Whether something of it lies on a claim.
+    #[must_use]
+    pub fn has_claims(&self) -> bool {
+        let mut inputs = self.snapshot.inputs.values();
+        inputs.any(|input| matches!(input, MountedInput::Claim { .. }))
     }
 
     /// What the cluster adds to the task.
@@ -136,7 +165,14 @@ impl Run {
     pub async fn files(&self, context: &Context) -> Result<Files, ReconcileError> {
         let mut paths = BTreeMap::new();
         if self.stage.as_deref() != Some(Stage::ReadingSamples.as_str()) {
-            return Ok(Files { paths, _folder: None });
+            return Ok(Files::default());
+        }
+        let profiles = snapshot::profiles(&context.client, &self.owner, &self.snapshot).await?;
+        if profiles.is_some() {
+            return Ok(Files {
+                profiles,
+                ..Files::default()
+            });
         }
         let io = |error: std::io::Error| StoreError::Io {
             action: "write a sample into",
@@ -156,6 +192,7 @@ impl Run {
         }
         Ok(Files {
             paths,
+            profiles: None,
             _folder: Some(folder),
         })
     }
@@ -168,6 +205,7 @@ impl Files {
         WorkerReader {
             client,
             sources: self.paths.clone(),
+            profiles: self.profiles.clone(),
         }
     }
 }

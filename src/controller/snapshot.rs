@@ -9,8 +9,10 @@ use kube::{Api, Client};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::store::{LARGEST_DOCUMENT, pack, unpacked};
 use crate::api::CodeGenTaskSpec;
 use crate::api::agent::CodeGenAgentSpec;
+use crate::data::profile::Profiles;
 use crate::ledger::StoreError;
 use crate::pipeline::digest::{sha256_hex, sha256_hex_of_parts};
 use crate::pipeline::task::FrozenFiles;
@@ -36,6 +38,9 @@ pub struct Snapshot {
     pub inputs: BTreeMap<String, MountedInput>,
     /// Where the acceptance tests lie.
     pub acceptance_tests: Option<MountedFile>,
+    /// Where the packed profiles of the samples lie, in pieces; none where the samples are yet to be described.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<MountedFile>,
     /// Secret of the run, from which follows what code under test must not guess.
     pub seed: String,
 }
@@ -48,13 +53,48 @@ pub struct Content {
     pub bytes: Vec<u8>,
 }
 
+/// Where the content of a sample or an input is.
+pub enum Contents {
+    /// Here: one file, or those of a folder.
+    Here(Vec<Content>),
+    /// On a claim, where it stays.
+    OnClaim {
+        /// Name of the `PersistentVolumeClaim`.
+        claim: String,
+        /// File or folder on it, relative.
+        path: String,
+    },
+}
+
+impl Contents {
+    /// The files that are here.
+    #[must_use]
+    pub fn files(&self) -> &[Content] {
+        match self {
+            Self::Here(files) => files,
+            Self::OnClaim { .. } => &[],
+        }
+    }
+
+    /// The files that are here.
+    #[must_use]
+    pub fn into_files(self) -> Vec<Content> {
+        match self {
+            Self::Here(files) => files,
+            Self::OnClaim { .. } => Vec::new(),
+        }
+    }
+}
+
 /// Every source as it was read.
 #[derive(Default)]
 pub struct Sources {
     /// What they are.
     pub files: FrozenFiles,
     /// The contents of samples and inputs, by name.
-    pub contents: BTreeMap<String, Vec<Content>>,
+    pub contents: BTreeMap<String, Contents>,
+    /// What the samples look like, where that was found out when they were read.
+    pub profiles: Option<Profiles>,
     /// The acceptance tests.
     pub acceptance_tests: Option<Vec<u8>>,
 }
@@ -155,38 +195,27 @@ pub async fn create(
     let acceptance_tests = sources
         .acceptance_tests
         .map(|bytes| parts.add(String::new(), bytes));
-    let inputs = sources
-        .contents
-        .into_iter()
-        .map(|(input, contents)| {
-            let files = contents
-                .into_iter()
-                .map(|content| parts.add(content.path, content.bytes));
-            (input, MountedInput::Secrets(files.collect()))
-        })
-        .collect();
+    // Plain data with string keys: writing it to memory cannot fail.
+    let profiles = sources
+        .profiles
+        .map(|profiles| pack(&serde_json::to_vec(&profiles).unwrap_or_default()));
+    let profiles = profiles.unwrap_or_default();
+    let profiles = profiles.chunks(LARGEST_PART).map(<[u8]>::to_vec);
+    let profiles = profiles.map(|piece| parts.add(String::new(), piece)).collect();
+    let inputs = parts.add_all(sources.contents);
     let snapshot = Snapshot {
+        profiles,
         agent,
         files: sources.files,
         inputs,
         acceptance_tests,
         seed: std::iter::repeat_with(fastrand::alphanumeric).take(32).collect(),
     };
-    // Plain data with string keys: writing it to memory cannot fail.
     let index = serde_json::to_vec(&snapshot).unwrap_or_default();
-    let secrets: Api<Secret> = Api::namespaced(client.clone(), &owner.namespace);
-    // The one with the description last: where it is, all are.
-    for (number, mut data) in parts.secrets.into_iter().enumerate().rev() {
-        if number == 0 {
-            data.insert(INDEX.to_owned(), ByteString(index.clone()));
-        }
-        let secret = secret(owner, &name, number, data);
-        match secrets.create(&PostParams::default(), &secret).await {
-            Ok(_) => {}
-            Err(kube::Error::Api(status)) if status.is_already_exists() => {}
-            Err(error) => return Err(remote("create", owner, &part_name(&name, number), error)),
-        }
+    if let Some(first) = parts.secrets.first_mut() {
+        first.insert(INDEX.to_owned(), ByteString(index));
     }
+    parts.create(client, owner, Component::Snapshot).await?;
     Ok((
         read(client, owner, &name).await?.unwrap_or(snapshot),
         name,
@@ -209,6 +238,27 @@ pub async fn read(client: &Client, owner: &Owner, name: &str) -> Result<Option<S
             name: format!("Secret {}/{name}", owner.namespace),
             detail: error.to_string(),
         })
+}
+
+/// What the samples of a snapshot look like, where it says so.
+pub async fn profiles(
+    client: &Client,
+    owner: &Owner,
+    snapshot: &Snapshot,
+) -> Result<Option<Profiles>, StoreError> {
+    let Some(first) = snapshot.profiles.first() else {
+        return Ok(None);
+    };
+    let mut packed = Vec::new();
+    for piece in &snapshot.profiles {
+        packed.extend(content(client, owner, piece).await?);
+    }
+    let profiles = unpacked(&packed, LARGEST_DOCUMENT).map_err(|error| error.to_string());
+    let profiles = profiles.and_then(|json| serde_json::from_slice(&json).map_err(|error| error.to_string()));
+    profiles.map(Some).map_err(|detail| StoreError::Damaged {
+        name: format!("Secret {}/{}", owner.namespace, first.secret),
+        detail,
+    })
 }
 
 /// Reads one file of a snapshot.
@@ -254,8 +304,14 @@ fn digest(sources: &Sources) -> String {
     sha256_hex_of_parts(&parts)
 }
 
-fn secret(owner: &Owner, first: &str, number: usize, data: BTreeMap<String, ByteString>) -> Secret {
-    let mut labels = names::labels(&owner.name, &owner.uid, Component::Snapshot);
+fn secret(
+    owner: &Owner,
+    component: Component,
+    first: &str,
+    number: usize,
+    data: BTreeMap<String, ByteString>,
+) -> Secret {
+    let mut labels = names::labels(&owner.name, &owner.uid, component);
     labels.insert(names::PART_OF.to_owned(), first.to_owned());
     Secret {
         metadata: ObjectMeta {
@@ -273,7 +329,7 @@ fn secret(owner: &Owner, first: &str, number: usize, data: BTreeMap<String, Byte
 }
 
 /// Contents packed into as few Secrets as they need, in order.
-struct Parts<'a> {
+pub struct Parts<'a> {
     name: &'a str,
     secrets: Vec<BTreeMap<String, ByteString>>,
     room: usize,
@@ -281,13 +337,50 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn new(name: &'a str) -> Self {
+    /// Nothing yet; the first Secret is `name`.
+    #[must_use]
+    pub fn new(name: &'a str) -> Self {
         Self {
             name,
             secrets: vec![BTreeMap::new()],
             room: LARGEST_PART,
             files: 0,
         }
+    }
+
+    /// Takes samples and inputs; says where each lies then.
+    pub fn add_all(
+        &mut self,
+        contents: impl IntoIterator<Item = (String, Contents)>,
+    ) -> BTreeMap<String, MountedInput> {
+        let mut place = |contents| match contents {
+            Contents::Here(files) => {
+                let files = files.into_iter();
+                MountedInput::Secrets(files.map(|file| self.add(file.path, file.bytes)).collect())
+            }
+            Contents::OnClaim { claim, path } => MountedInput::Claim { claim, path },
+        };
+        let contents = contents.into_iter();
+        contents.map(|(name, contents)| (name, place(contents))).collect()
+    }
+
+    /// Writes the Secrets, or takes those that are there. The first one last: where it is, all are.
+    pub async fn create(
+        self,
+        client: &Client,
+        owner: &Owner,
+        component: Component,
+    ) -> Result<(), StoreError> {
+        let secrets: Api<Secret> = Api::namespaced(client.clone(), &owner.namespace);
+        for (number, data) in self.secrets.into_iter().enumerate().rev() {
+            let secret = secret(owner, component, self.name, number, data);
+            match secrets.create(&PostParams::default(), &secret).await {
+                Ok(_) => {}
+                Err(kube::Error::Api(status)) if status.is_already_exists() => {}
+                Err(error) => return Err(remote("create", owner, &part_name(self.name, number), error)),
+            }
+        }
+        Ok(())
     }
 
     fn add(&mut self, path: String, bytes: Vec<u8>) -> MountedFile {

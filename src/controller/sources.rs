@@ -1,60 +1,64 @@
 //! Reads everything that a task refers to, once, when its run starts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
-use sha2::{Digest as _, Sha256};
 
+use super::downloads::Downloads;
 use super::hold::{Blocked, misconfigured, unreachable};
-use super::snapshot::{Content, Sources};
+use super::snapshot::{Content, Contents, Sources};
 use crate::api::CodeGenTask;
-use crate::local::objects::{Keys, Objects};
-use crate::local::sources::{Given, Source, Wanted, plan};
-use crate::pipeline::digest::hex;
-use crate::pipeline::task::{FrozenFile, FrozenFiles};
+use crate::pipeline::digest::sha256_hex;
+use crate::pipeline::task::FrozenFile;
+use crate::sources::{Claims, Given, Keys, Source, Wanted, digest, plan};
 
 /// Largest file that a snapshot takes, bytes.
-const LARGEST_FILE: usize = 900 * 1024;
+pub const LARGEST_FILE: usize = 900 * 1024;
 /// Most bytes of all sources together.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
 
-/// Reads every source of `task`.
-pub async fn read(client: &Client, task: &CodeGenTask) -> Result<Sources, Blocked> {
+/// Reads every source of `task`, but what lies on claims.
+pub async fn read(client: &Client, downloads: &Downloads, task: &CodeGenTask) -> Result<Sources, Blocked> {
     let namespace = task.metadata.namespace.as_deref().unwrap_or("default");
-    refuse_what_is_not_read(task)?;
-    let mut objects = Objects::default();
+    let mut maps = BTreeMap::new();
     for (field, name) in config_maps(task) {
         let keys = config_map(client, namespace, &field, &name).await?;
-        objects.config_maps.insert((namespace.to_owned(), name), keys);
+        maps.insert((namespace.to_owned(), name), keys);
     }
-    let plan = plan(task, &objects, &Given::default()).map_err(|error| misconfigured(error.to_string()))?;
+    let given = Given {
+        claims: Claims::Mounted,
+        ..Given::default()
+    };
+    let plan = plan(task, &maps, &given).map_err(|error| misconfigured(error.to_string()))?;
+    let uid = task.metadata.uid.as_deref().unwrap_or_default();
     let mut sources = Sources::default();
-    let mut files = FrozenFiles::default();
     for wanted in plan.samples {
-        files.samples.push(take(wanted, &mut sources)?);
+        let (file, contents) = take(downloads, uid, wanted).await?;
+        sources.contents.insert(file.name.clone(), contents);
+        sources.files.samples.push(file);
     }
     for wanted in plan.inputs {
-        files.input_files.push(take(wanted, &mut sources)?);
+        let (file, contents) = take(downloads, uid, wanted).await?;
+        sources.contents.insert(file.name.clone(), contents);
+        sources.files.input_files.push(file);
     }
     if let Some(wanted) = plan.acceptance_tests {
-        let name = wanted.name.clone();
-        files.acceptance_tests = Some(take(wanted, &mut sources)?);
-        let content = sources.contents.remove(&name).and_then(|mut files| files.pop());
-        sources.acceptance_tests = content.map(|content| content.bytes);
+        let (file, contents) = take(downloads, uid, wanted).await?;
+        sources.files.acceptance_tests = Some(file);
+        sources.acceptance_tests = contents.into_files().pop().map(|content| content.bytes);
     }
     let total: usize = sources
         .contents
         .values()
-        .flatten()
+        .flat_map(Contents::files)
         .map(|content| content.bytes.len())
         .sum();
     if total > MOST_BYTES {
         return Err(misconfigured(format!(
-            "samples and inputs have {total} bytes together, and at most {MOST_BYTES} are taken: give smaller samples"
+            "samples and inputs have {total} bytes together, and at most {MOST_BYTES} are taken: put large ones on a PersistentVolumeClaim"
         )));
     }
-    sources.files = files;
     Ok(sources)
 }
 
@@ -111,90 +115,79 @@ async fn config_map(client: &Client, namespace: &str, field: &str, name: &str) -
     ))
 }
 
-/// Sources that only a machine with files has.
-fn refuse_what_is_not_read(task: &CodeGenTask) -> Result<(), Blocked> {
-    let spec = &task.spec;
-    let claims = spec
-        .samples
-        .iter()
-        .filter(|sample| sample.persistent_volume_claim.is_some());
-    let urls = spec.samples.iter().filter(|sample| sample.url.is_some());
-    if let Some(sample) = claims.chain(urls).next() {
-        return Err(misconfigured(format!(
-            "spec.samples ({}): samples on a claim or at a URL are not read by this version in a cluster: give the sample \
-             inline or in a ConfigMap",
-            sample.name
-        )));
-    }
-    let claimed = |source: &crate::api::values::InputSource| source.persistent_volume_claim.is_some();
-    if let Some(input) = spec
-        .inputs
-        .iter()
-        .find(|input| input.source.as_ref().is_some_and(claimed))
-    {
-        return Err(misconfigured(format!(
-            "spec.inputs ({}): inputs on a claim are not read by this version in a cluster: give it in a ConfigMap",
-            input.name
-        )));
-    }
-    Ok(())
-}
-
-/// Takes the bytes of one source, and says what they are.
-fn take(wanted: Wanted, sources: &mut Sources) -> Result<FrozenFile, Blocked> {
+/// Takes the bytes of one source, and says what they are. What lies on a claim is read elsewhere: it is described short of
+/// digest and size.
+async fn take(downloads: &Downloads, uid: &str, wanted: Wanted) -> Result<(FrozenFile, Contents), Blocked> {
     let Wanted {
         name,
         file_name,
         source,
         sha256: expected,
     } = wanted;
-    let is_dir = matches!(source, Source::Files(_));
+    let is_dir = matches!(source, Source::Files(_) | Source::Claim { is_dir: true, .. });
+    let file = |bytes| Content {
+        path: String::new(),
+        bytes,
+    };
     let contents: Vec<Content> = match source {
-        Source::Bytes(bytes) => vec![Content {
-            path: String::new(),
-            bytes,
-        }],
+        Source::Bytes(bytes) => vec![file(bytes)],
         Source::Files(files) => files
             .into_iter()
             .map(|(path, bytes)| Content { path, bytes })
             .collect(),
-        Source::File(_) | Source::Folder(_) | Source::Download(_) => Vec::new(),
+        Source::Download(url) => {
+            let sha256 = expected.as_deref().unwrap_or_default();
+            vec![file(downloads.get(uid, &name, &url, sha256).await?)]
+        }
+        Source::Claim { claim, path, .. } => {
+            let file = FrozenFile {
+                name,
+                file_name,
+                sha256: expected.unwrap_or_default(),
+                bytes: 0,
+                is_dir,
+            };
+            return Ok((file, Contents::OnClaim { claim, path }));
+        }
+        Source::File(_) | Source::Folder(_) => {
+            return Err(misconfigured(format!(
+                "{name}: there are no local files in a cluster"
+            )));
+        }
     };
     let bytes: usize = contents.iter().map(|content| content.bytes.len()).sum();
     if let Some(large) = contents.iter().find(|content| content.bytes.len() > LARGEST_FILE) {
         return Err(misconfigured(format!(
-            "{name} has {} bytes, and at most {LARGEST_FILE} are taken from a ConfigMap: give a smaller sample",
+            "{name} has {} bytes, and at most {LARGEST_FILE} are taken from a ConfigMap: put it on a PersistentVolumeClaim, \
+                 or give a smaller sample",
             large.bytes.len()
         )));
     }
-    let sha256 = digest(&contents, is_dir);
+    let sha256 = digest_of(&contents, is_dir);
     if let Some(expected) = expected.filter(|expected| *expected != sha256) {
         return Err(misconfigured(format!(
             "{name}: the content has sha256 {sha256}, the spec says {expected}: correct sha256 if the new content is right"
         )));
     }
-    sources.contents.insert(name.clone(), contents);
-    Ok(FrozenFile {
+    let file = FrozenFile {
         name,
         file_name,
         sha256,
         bytes: bytes as u64,
         is_dir,
-    })
+    };
+    Ok((file, Contents::Here(contents)))
 }
 
 /// As a local run computes it, so that the same task is the same run everywhere.
-fn digest(contents: &[Content], is_dir: bool) -> String {
-    let mut digest = Sha256::new();
-    for content in contents {
-        if is_dir {
-            digest.update(content.path.as_bytes());
-            digest.update([0]);
-            digest.update(hex(&Sha256::digest(&content.bytes)).as_bytes());
-            digest.update(b"\n");
-        } else {
-            digest.update(&content.bytes);
-        }
+fn digest_of(contents: &[Content], is_dir: bool) -> String {
+    match contents {
+        [content] if !is_dir => sha256_hex(&content.bytes),
+        contents => digest::of_folder(
+            contents
+                .iter()
+                .map(|content| (content.path.clone(), sha256_hex(&content.bytes)))
+                .collect(),
+        ),
     }
-    hex(&digest.finalize())
 }

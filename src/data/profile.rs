@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::values::FileFormat;
 
+use super::joins::JoinProfile;
 use super::remark::Remark;
 use super::source::{Compression, Encoding};
 use crate::data::column::cell::Kind;
@@ -32,6 +33,16 @@ pub struct SampleProfile {
     pub remarks: Vec<Remark>,
     /// What it holds.
     pub content: Content,
+}
+
+/// What the samples of a task look like, and how they go together.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Profiles {
+    /// One a sample, in their order.
+    pub samples: Vec<SampleProfile>,
+    /// Columns on which they may be joined.
+    pub joins: Vec<JoinProfile>,
 }
 
 impl SampleProfile {

@@ -11,9 +11,9 @@ use crate::data::checks::{CheckOutcome, CheckReport, CheckResult};
 use crate::data::context::{Context, Options, render};
 use crate::data::exposure::{Exposed, ExposedJoins};
 use crate::data::outputs::{OutputFault, OutputProblem, OutputValue};
-use crate::data::profile::{ColumnType, SampleProfile};
+use crate::data::profile::{ColumnType, Profiles, SampleProfile};
 use crate::data::source::Source;
-use crate::data::worker::{Answered, Client, Request, Response};
+use crate::data::worker::{Client, Request, Response};
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::reply::ConstraintsReply;
 use crate::pipeline::sandbox::{OutputContent, OutputReport};
@@ -35,65 +35,28 @@ pub struct WorkerReader {
     pub client: Client,
     /// Where each sample lies, by name.
     pub sources: BTreeMap<String, PathBuf>,
+    /// What the samples look like, where that is known: then none of them is read.
+    pub profiles: Option<Profiles>,
 }
 
 impl DataReader for WorkerReader {
     async fn describe(&self, task: &Task) -> Result<Described, DataError> {
-        let options = Options {
-            max_rows: task.max_sample_rows,
+        let Profiles { samples, joins } = match &self.profiles {
+            Some(profiles) => profiles.clone(),
+            None => profiles(&self.client, &self.samples(task), task.max_sample_rows).await?,
         };
-        let requests = task
-            .samples
-            .iter()
-            .map(|sample| Request::Describe {
-                source: Source::path(
-                    self.sources
-                        .get(&sample.name)
-                        .cloned()
-                        .unwrap_or_default()
-                        .as_path(),
-                ),
-                name: sample.name.clone(),
-                file_name: task.mount_name(&sample.name).unwrap_or_default(),
-                options,
-            })
-            .chain((!task.samples.is_empty()).then_some(Request::Join));
-        let requests: Vec<Request> = requests.collect();
-        let mut profiles = Vec::with_capacity(requests.len());
-        let mut joins = Vec::new();
-        let answered = if requests.is_empty() {
-            Answered::default()
-        } else {
-            self.client.answered(&requests).await?
-        };
-        for response in answered.replies {
-            match response? {
-                Response::Profile(profile) => profiles.push(*profile),
-                Response::Joins(found) => joins = found,
-                Response::Report(_) | Response::Outputs(_) => {}
-            }
-        }
-        match answered.fault {
-            Some(fault) if profiles.len() < task.samples.len() => return Err(fault),
-            // Joins are a help and no part of any sample.
-            Some(_) => profiles
-                .iter_mut()
-                .take(1)
-                .for_each(|first| first.remarks.push(NO_JOINS.into())),
-            None => {}
-        }
-        let joins = ExposedJoins::new(joins, &profiles, task.exposure);
-        let context = match profiles.as_slice() {
+        let joins = ExposedJoins::new(joins, &samples, task.exposure);
+        let context = match samples.as_slice() {
             [] => Context::default(),
-            profiles => render(
-                &Exposed::all(profiles, task.exposure),
+            samples => render(
+                &Exposed::all(samples, task.exposure),
                 &joins,
                 task.limits.max_context_tokens,
                 task.max_sample_rows,
             ),
         };
         // Plain data with string keys: writing it to memory cannot fail.
-        let profiles = serde_json::to_vec_pretty(&profiles).unwrap_or_default();
+        let profiles = serde_json::to_vec_pretty(&samples).unwrap_or_default();
         Ok(Described {
             context,
             profiles,
@@ -172,7 +135,66 @@ impl DataReader for WorkerReader {
     }
 }
 
+/// A sample that is there as a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SampleFile {
+    /// Its name.
+    pub name: String,
+    /// Its file name as the program sees it.
+    pub file_name: String,
+    /// Where it lies.
+    pub path: PathBuf,
+}
+
+/// Describes samples in a child process. `max_rows` of each are shown.
+pub async fn profiles(
+    client: &Client,
+    samples: &[SampleFile],
+    max_rows: usize,
+) -> Result<Profiles, DataError> {
+    if samples.is_empty() {
+        return Ok(Profiles::default());
+    }
+    let describe = |sample: &SampleFile| Request::Describe {
+        source: Source::path(&sample.path),
+        name: sample.name.clone(),
+        file_name: sample.file_name.clone(),
+        options: Options { max_rows },
+    };
+    let requests: Vec<Request> = samples.iter().map(describe).chain([Request::Join]).collect();
+    let answered = client.answered(&requests).await?;
+    let mut found = Profiles::default();
+    for response in answered.replies {
+        match response? {
+            Response::Profile(profile) => found.samples.push(*profile),
+            Response::Joins(joins) => found.joins = joins,
+            Response::Report(_) | Response::Outputs(_) => {}
+        }
+    }
+    match answered.fault {
+        Some(fault) if found.samples.len() < samples.len() => Err(fault),
+        fault => {
+            // Joins are a help and no part of any sample.
+            if let (Some(_), Some(first)) = (fault, found.samples.first_mut()) {
+                first.remarks.push(NO_JOINS.into());
+            }
+            Ok(found)
+        }
+    }
+}
+
 impl WorkerReader {
+    fn samples(&self, task: &Task) -> Vec<SampleFile> {
+        let samples = task.samples.iter();
+        samples
+            .map(|sample| SampleFile {
+                name: sample.name.clone(),
+                file_name: task.mount_name(&sample.name).unwrap_or_default(),
+                path: self.sources.get(&sample.name).cloned().unwrap_or_default(),
+            })
+            .collect()
+    }
+
     async fn ask(&self, requests: &[Request]) -> Result<Vec<Result<Response, DataError>>, DataError> {
         if requests.is_empty() {
             Ok(Vec::new())

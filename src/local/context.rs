@@ -7,7 +7,6 @@ use super::execute::worker;
 use super::freeze::{INPUTS, freeze};
 use super::objects::Objects;
 use super::prepare::{agent_of, download_cache};
-use super::sources::{Given, Plan, plan, sample_names};
 use crate::api::common::Exposure;
 use crate::api::limits::Limits;
 use crate::api::model::Model;
@@ -19,6 +18,7 @@ use crate::data::profile::SampleProfile;
 use crate::engine::data::{DataReader as _, Described};
 use crate::engine::reader::WorkerReader;
 use crate::pipeline::task::{Task, resolve};
+use crate::sources::{Given, Plan, plan, sample_names};
 
 /// What a task would send of its samples.
 #[derive(Debug)]
@@ -95,7 +95,7 @@ pub async fn context_of(
     let mut object = object.clone();
     overrides.apply(&mut object.spec);
     let agent = agent_of(&object, objects)?;
-    let mut sources = plan(&object, objects, given)?;
+    let mut sources = plan(&object, &objects.config_maps, given)?;
     let folder = tempfile::tempdir().map_err(RunError::NoTemporaryFolder)?;
     let samples = std::mem::take(&mut sources.samples);
     let mut frozen = freeze(&sources, folder.path(), &download_cache()).await?;
@@ -124,6 +124,7 @@ pub async fn context_of(
     let reader = WorkerReader {
         client: worker()?,
         sources: sources.collect(),
+        profiles: None,
     };
     let (task, described) = describe(&reader, task, &mut failed).await;
     Ok(TaskContext {
@@ -193,6 +194,7 @@ mod tests {
         let reader = WorkerReader {
             client: Client::new("/bin/sh".as_ref(), ["-c", script.as_str()]),
             sources: [("orders".to_owned(), folder.path().join("orders.csv"))].into(),
+            profiles: None,
         };
         let (object, _) = task_of_files(&["orders.csv".into()]);
         let mut files = FrozenFiles::default();

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use super::objects::{Objects, find};
-use super::sources::keys_text;
+use super::objects::Objects;
 use crate::api::common::SecretKeyRef;
 use crate::api::model::{Header, Provider};
 use crate::api::sandbox::SecretVariable;
 use crate::model::Secret;
 use crate::pipeline::task::ModelSettings;
+use crate::sources::{find, keys_text};
 
 /// What is sent to the model beside the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

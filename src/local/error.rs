@@ -8,10 +8,10 @@ use super::credentials::CredentialError;
 use super::folder::FolderError;
 use super::freeze::FreezeError;
 use super::interrupt::INTERRUPTED;
-use super::sources::SourceError;
 use crate::data::DataError;
 use crate::pipeline::task::ResolveError;
 use crate::sandbox::SandboxError;
+use crate::sources::SourceError;
 
 /// A task that could not be run to its end.
 #[derive(Debug, Error)]

@@ -68,6 +68,7 @@ pub async fn execute(
     let reader = WorkerReader {
         client: worker()?,
         sources: sources.clone(),
+        profiles: None,
     };
     let surroundings = surroundings(prepared, &sources)?;
     let (in_call, calling) = watch::channel(false);

@@ -9,15 +9,11 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use super::sources::{Plan, Source, Wanted};
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::digest::hex;
 use crate::pipeline::task::{FrozenFile, FrozenFiles};
+use crate::sources::{LARGEST_SOURCE, MOST_FOLDER_FILES, Plan, Source, Wanted, digest};
 
-/// Largest file or folder that is frozen, bytes.
-pub const MAX_SOURCE_BYTES: u64 = 1024 * 1024 * 1024;
-/// Most files of a folder.
-pub const MAX_FOLDER_FILES: usize = 10_000;
 /// Folder of samples and inputs inside a run.
 pub const INPUTS: &str = "inputs";
 /// Folder of the acceptance tests inside a run: never mounted beside the inputs.
@@ -112,8 +108,8 @@ async fn freeze_one(wanted: &Wanted, folder: &Path, cache: &Path) -> Result<Froz
     let target = folder.join(&wanted.file_name);
     copier.create_parent(&target)?;
     let (sha256, bytes) = match &wanted.source {
-        Source::Bytes(bytes) => copier.copy(&mut bytes.as_slice(), &target, &target, MAX_SOURCE_BYTES)?,
-        Source::File(path) => copier.copy_file(path, &target, MAX_SOURCE_BYTES)?,
+        Source::Bytes(bytes) => copier.copy(&mut bytes.as_slice(), &target, &target, LARGEST_SOURCE)?,
+        Source::File(path) => copier.copy_file(path, &target, LARGEST_SOURCE)?,
         Source::Files(files) => copier.write_folder(files, &target)?,
         Source::Folder(path) => copier.copy_folder(path, &target)?,
         Source::Download(url) => {
@@ -122,7 +118,11 @@ async fn freeze_one(wanted: &Wanted, folder: &Path, cache: &Path) -> Result<Froz
             if !cached.is_file() {
                 download(&copier, url, digest, &cached).await?;
             }
-            copier.copy_file(&cached, &target, MAX_SOURCE_BYTES)?
+            copier.copy_file(&cached, &target, LARGEST_SOURCE)?
+        }
+        Source::Claim { path, .. } => {
+            let unmounted = io::Error::other("only a cluster mounts a claim");
+            return Err(copier.read_error(Path::new(path), unmounted));
         }
     };
     if let Some(digest) = wanted.sha256.as_ref().filter(|digest| **digest != sha256) {
@@ -226,11 +226,11 @@ impl Copier<'_> {
         let mut total = 0;
         for (key, bytes) in files {
             let path = target.join(file_name_of_key(key));
-            let (digest, size) = self.copy(&mut bytes.as_slice(), &path, &path, MAX_SOURCE_BYTES)?;
+            let (digest, size) = self.copy(&mut bytes.as_slice(), &path, &path, LARGEST_SOURCE)?;
             total += size;
             parts.push((file_name_of_key(key), digest));
         }
-        Ok((digest_of_folder(parts), total))
+        Ok((digest::of_folder(parts), total))
     }
 
     fn copy_folder(&self, from: &Path, target: &Path) -> Result<(String, u64), FreezeError> {
@@ -265,18 +265,18 @@ impl Copier<'_> {
                 if !kind.is_file() {
                     return Err(wrong(&entry.path(), "file"));
                 }
-                let left = MAX_SOURCE_BYTES - total;
+                let left = LARGEST_SOURCE - total;
                 let (digest, size) = self.copy_file(&entry.path(), &target.join(&relative), left)?;
                 total += size;
                 parts.push((relative.to_string_lossy().into_owned(), digest));
-                if parts.len() > MAX_FOLDER_FILES {
+                if parts.len() > MOST_FOLDER_FILES {
                     return Err(FreezeError::TooLarge {
                         name: self.name.to_owned(),
                     });
                 }
             }
         }
-        Ok((digest_of_folder(parts), total))
+        Ok((digest::of_folder(parts), total))
     }
 }
 
@@ -286,18 +286,6 @@ fn file_name_of_key(key: &str) -> String {
         name if matches!(name.as_str(), "" | "." | "..") => format!("_{name}"),
         name => name,
     }
-}
-
-fn digest_of_folder(mut parts: Vec<(String, String)>) -> String {
-    parts.sort();
-    let mut digest = Sha256::new();
-    for (path, content) in parts {
-        digest.update(path.as_bytes());
-        digest.update([0]);
-        digest.update(content.as_bytes());
-        digest.update(b"\n");
-    }
-    hex(&digest.finalize())
 }
 
 /// Streams `url` to `target`, which appears only when its digest is right.
@@ -312,6 +300,8 @@ async fn download(copier: &Copier<'_>, url: &str, digest: &str, target: &Path) -
     let mut file =
         tempfile::NamedTempFile::new_in(folder).map_err(|source| copier.write_error(target, source))?;
     let client = reqwest::Client::builder()
+        // The bytes as they are served have the digest, as those that curl writes.
+        .no_gzip()
         .connect_timeout(Duration::from_secs(10))
         .read_timeout(Duration::from_mins(1))
         .build()
@@ -330,7 +320,7 @@ async fn download(copier: &Copier<'_>, url: &str, digest: &str, target: &Path) -
         .map_err(|error| failed(with_causes(&error.without_url())))?
     {
         bytes += chunk.len() as u64;
-        if bytes > MAX_SOURCE_BYTES {
+        if bytes > LARGEST_SOURCE {
             return Err(FreezeError::TooLarge {
                 name: copier.name.to_owned(),
             });

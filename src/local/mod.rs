@@ -15,4 +15,3 @@ pub mod objects;
 pub mod prepare;
 pub mod results;
 pub mod runner;
-pub mod sources;

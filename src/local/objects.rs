@@ -10,6 +10,7 @@ use thiserror::Error;
 use super::manifest::{Document, Origin};
 use crate::api::validate::{self, Manifest};
 use crate::api::{CodeGenAgent, CodeGenTask, GROUP, VERSION};
+use crate::sources::{Keys, ObjectKey};
 
 /// What is wrong with one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,19 +36,6 @@ impl fmt::Display for Fault {
 #[derive(Debug, Error, PartialEq)]
 #[error("{}", .0.iter().map(Fault::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct Faults(pub Vec<Fault>);
-
-/// Namespace and name of an object.
-pub type ObjectKey = (String, String);
-
-/// The data of a ConfigMap or Secret by key. `Debug` shows keys only.
-#[derive(Clone, PartialEq, Default)]
-pub struct Keys(pub BTreeMap<String, Vec<u8>>);
-
-impl fmt::Debug for Keys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
-    }
-}
 
 /// Everything that the manifests hold.
 #[derive(Clone, Debug, Default)]
@@ -162,33 +150,6 @@ impl Objects {
         }
         Ok(found)
     }
-}
-
-/// Finds an object by the name that a reference gives. Generators of kustomize append a hash to names, and do not know
-/// the references of our kinds: a plain name finds the only object that is this name and such a hash.
-#[must_use]
-pub fn find<'a, T>(
-    objects: &'a BTreeMap<ObjectKey, T>,
-    namespace: &str,
-    name: &str,
-) -> Option<(&'a ObjectKey, &'a T)> {
-    let key = (namespace.to_owned(), name.to_owned());
-    if let Some(found) = objects.get_key_value(&key) {
-        return Some(found);
-    }
-    let mut hashed = objects.iter().filter(|((space, full), _)| {
-        space == namespace
-            && full
-                .strip_prefix(name)
-                .and_then(|rest| rest.strip_prefix('-'))
-                .is_some_and(is_kustomize_hash)
-    });
-    hashed.next().filter(|_| hashed.next().is_none())
-}
-
-/// Kustomize writes ten characters of an alphabet without vowels.
-fn is_kustomize_hash(text: &str) -> bool {
-    text.len() == 10 && text.bytes().all(|byte| b"bcdfghkmt2456789".contains(&byte))
 }
 
 fn used_kind(document: &Document) -> Option<&'static str> {
@@ -417,14 +378,5 @@ mod tests {
             "the manifests hold no CodeGenTask named max: there is sum, mean"
         );
         assert_eq!(Objects::default().pick(None).unwrap_err(), PickError::NoTask);
-    }
-
-    #[test]
-    fn a_plain_name_finds_a_generated_one() {
-        let objects =
-            collect("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: penguins-6t8g9b2c4d}\n").unwrap();
-        assert!(find(&objects.config_maps, "default", "penguins").is_some());
-        assert!(find(&objects.config_maps, "default", "penguin").is_none());
-        assert!(find(&objects.config_maps, "other", "penguins").is_none());
     }
 }

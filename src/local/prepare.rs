@@ -8,14 +8,14 @@ use super::credentials::{KeyOptions, ModelCredentials, model_credentials, sandbo
 use super::error::RunError;
 use super::folder::{RunFolder, TaskFolder};
 use super::freeze::freeze;
-use super::objects::{Objects, find};
-use super::sources::{Given, plan};
+use super::objects::Objects;
 use crate::api::model::{Model, Provider};
 use crate::api::{CodeGenAgent, CodeGenTask};
 use crate::model::Secret;
 use crate::pipeline::sandbox::NetworkAccess;
 use crate::pipeline::task::{Task, resolve};
 use crate::sandbox::SandboxError;
+use crate::sources::{Given, find, plan};
 
 /// What the command line says about every task of a command.
 #[derive(Clone, Debug, Default)]
@@ -74,7 +74,7 @@ pub async fn prepare(
     let mut object = object.clone();
     let mut agent = agent_of(&object, objects)?.cloned();
     options.model.apply(&mut object, agent.as_mut());
-    let sources = plan(&object, objects, &options.given)?;
+    let sources = plan(&object, &objects.config_maps, &options.given)?;
     let name = object.metadata.name.as_deref().unwrap_or_default();
     let folder = TaskFolder::open(output, &format!("kubectl-codegen local, task {name},"))?;
     let staging = folder.staging()?;

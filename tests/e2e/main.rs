@@ -8,13 +8,16 @@
     reason = "tests say what they expect"
 )]
 
+mod admission;
 mod changes;
 mod deletion;
+mod full;
 mod isolation;
 mod leadership;
 mod outcomes;
 mod permissions;
 mod secrets;
+mod sources;
 mod space;
 mod told;
 mod waiting;

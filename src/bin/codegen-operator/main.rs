@@ -2,6 +2,7 @@
 
 mod probe;
 mod push_layout;
+mod read_sources;
 mod run;
 mod serve_replies;
 
@@ -37,6 +38,9 @@ enum Command {
     /// Read data for the operator: requests on standard input, answers on standard output.
     #[command(hide = true)]
     Worker,
+    /// Read samples and inputs on claims for the operator, in a Pod that mounts them.
+    #[command(hide = true)]
+    ReadSources,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -47,6 +51,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::PushLayout(command) => return push_layout::run(&command),
         Command::ServeReplies(command) => serve_replies::run(&command)?,
         Command::Probe(command) => probe::run(&command)?,
+        Command::ReadSources => read_sources::run()?,
         Command::Worker => worker::serve(io::stdin().lock(), io::stdout().lock())
             .context("the worker lost the operator that it reads for")?,
     }

@@ -20,6 +20,7 @@ fn reader() -> WorkerReader {
             ["-c", script, &serde_json::to_string(&reply).unwrap()],
         ),
         sources: BTreeMap::new(),
+        profiles: None,
     }
 }
 

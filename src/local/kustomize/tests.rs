@@ -1,7 +1,8 @@
 //! Kustomizations as people ship tasks with them.
 
-use super::super::objects::{Objects, find};
+use super::super::objects::Objects;
 use super::*;
+use crate::sources::find;
 
 const TASK: &str = "apiVersion: codegen-operator.dev/v1alpha1\nkind: CodeGenTask\nmetadata: {name: sum}\nspec:\n  prompt: p\n  model: {name: m, apiKeySecretRef: {name: openai, key: k}}\n  samples: [{name: a, configMapKeyRef: {name: penguins, key: penguins.csv}}]\n";
 

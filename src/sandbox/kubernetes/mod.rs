@@ -13,11 +13,15 @@ pub mod settings;
 
 use std::collections::BTreeMap;
 
+use ipnet::IpNet;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Client;
 use serde::{Deserialize, Serialize};
 
 pub use self::build::RegistryCache;
+pub use self::pod::channel::{Sent, send};
+pub use self::pod::reader::{ClaimSource, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader};
+pub use self::pod::{JOB_FILE, NONCE};
 use self::settings::Settings;
 use super::image::ImageSpec;
 use super::{Built, Progressing, Sandbox, SandboxError};
@@ -85,6 +89,11 @@ pub struct MountedFile {
     pub secret: String,
     /// Its key.
     pub key: String,
+}
+
+/// Addresses of the API server, as far as they can be learnt.
+pub async fn api_servers(client: &Client) -> Vec<IpNet> {
+    pod::api_servers(client).await
 }
 
 impl KubernetesSandbox<'_> {

@@ -29,6 +29,8 @@ const HASH: usize = 10;
 pub enum Component {
     /// Runs tests and programs.
     Sandbox,
+    /// Reads samples and inputs on claims.
+    Reader,
     /// Builds an image.
     Build,
     /// The frozen inputs of a run.
@@ -49,6 +51,7 @@ impl Component {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Sandbox => "sandbox",
+            Self::Reader => "reader",
             Self::Build => "build",
             Self::Snapshot => "snapshot",
             Self::Record => "record",

@@ -3,22 +3,28 @@
 //! Code under test can write both. What counts is signed under a nonce that the harness alone holds, so a message that is cut,
 //! forged or missing never becomes a report.
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use flate2::Compression;
 use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
 use ring::hmac;
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::pipeline::digest::sha256_hex;
-use crate::pipeline::sandbox::Report;
+use crate::pipeline::digest::{hex, sha256_hex};
 
 /// What a node keeps of a message, bytes.
 const MOST_MESSAGE_BYTES: usize = 4096;
 /// Longest report that is unpacked, bytes; the harness shortens what would be longer.
 const MOST_REPORT_BYTES: u64 = 32 << 20;
+/// Longest line of a log.
+const LINE_CHARACTERS: usize = 7 * 1024;
+/// What a report takes of a log, below what a node keeps before it starts a new file.
+const MOST_LOG_CHARACTERS: usize = 7 << 20;
 
 /// Why there is no report.
 #[derive(Error, Clone, Debug, PartialEq, Eq)]
@@ -48,7 +54,7 @@ pub(super) enum Message {
 }
 
 /// The report that the log holds.
-#[derive(Deserialize, Clone, Debug, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Announcement {
     /// The word that its lines begin with.
     marker: String,
@@ -60,9 +66,10 @@ pub(super) struct Announcement {
     sha256: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Body {
+    #[serde(skip_serializing_if = "Option::is_none")]
     not_isolated: Option<String>,
     report: Option<Announcement>,
 }
@@ -98,7 +105,7 @@ pub(super) fn verify(message: &str, nonce: &[u8]) -> Result<Message, ChannelErro
 
 impl Announcement {
     /// The announced report, out of the whole log.
-    pub(super) fn find(&self, log: &str) -> Result<Report, ChannelError> {
+    pub(super) fn find<R: DeserializeOwned>(&self, log: &str) -> Result<R, ChannelError> {
         let prefix = format!("{} ", self.marker);
         let lines: Vec<&str> = log
             .lines()
@@ -130,6 +137,52 @@ impl Announcement {
             .ok()?;
         Some(text)
     }
+}
+
+/// A report as it leaves a Pod: what goes to the log, and the signed message after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Lines for standard output.
+    pub log: String,
+    /// The termination message.
+    pub message: String,
+}
+
+/// Packs and signs `report` under `nonce`, hexadecimal digits. `None` where it is too long for a log.
+#[must_use]
+pub fn send(report: &[u8], nonce: &str) -> Option<Sent> {
+    let nonce = from_hex(nonce)?;
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(report).ok()?;
+    let encoded = BASE64.encode(packed.finish().ok()?);
+    if report.len() as u64 > MOST_REPORT_BYTES || encoded.len() > MOST_LOG_CHARACTERS {
+        return None;
+    }
+    // Nobody else writes to this log; the marker need not be secret.
+    let sha256 = sha256_hex(report);
+    let marker = sha256[..16].to_owned();
+    let mut log = String::new();
+    let mut lines = 0;
+    for line in encoded.as_bytes().chunks(LINE_CHARACTERS) {
+        lines += 1;
+        log.extend([&marker, " ", str::from_utf8(line).ok()?, "\n"]);
+    }
+    let body = Body {
+        not_isolated: None,
+        report: Some(Announcement {
+            marker,
+            lines,
+            length: report.len() as u64,
+            sha256,
+        }),
+    };
+    let body = serde_json::to_string(&body).ok()?;
+    let key = hmac::Key::new(hmac::HMAC_SHA256, &nonce);
+    let signature = hex(hmac::sign(&key, body.as_bytes()).as_ref());
+    Some(Sent {
+        log,
+        message: format!("{signature}\n{body}"),
+    })
 }
 
 /// Bytes of hexadecimal digits.

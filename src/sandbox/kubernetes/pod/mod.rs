@@ -2,10 +2,11 @@
 //!
 //! A Pod's name follows from what it runs, so that a run is started once, whoever asks and however often.
 
-mod channel;
+pub(super) mod channel;
 mod inputs;
 mod network;
 mod observe;
+pub(super) mod reader;
 mod ready;
 mod refusal;
 mod spec;
@@ -13,16 +14,22 @@ mod spec;
 pub(super) use self::network::{EGRESS, label};
 pub(super) use self::spec::architecture;
 
+use std::future::Future;
+
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Event, Pod, Secret};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::Api;
 use kube::api::{DeleteParams, ListParams, LogParams, PostParams, Preconditions};
+use serde::de::DeserializeOwned;
 
 use self::channel::{Announcement, ChannelError, Message};
 use self::observe::{Ended, PodState, observe};
+pub(super) use self::ready::api_servers;
 use self::refusal::{Refusal, classify};
-use self::spec::{CONTAINER, NONCE, Run};
+use self::spec::{CONTAINER, Program, Run};
+pub use self::spec::{JOB_FILE, NONCE};
+use super::names::Component;
 use super::settings::Settings;
 use super::{KubernetesSandbox, names, room};
 use crate::pipeline::digest::{hex, sha256_hex};
@@ -52,7 +59,31 @@ pub(super) async fn run(
     let name = names::name(&owner.name, &parts);
     let pods = Pods::new(sandbox, name);
     match pods.get().await? {
-        None => pods.start(image, job, body).await,
+        None => {
+            let nonce = nonce()?;
+            let policy = ready::policy(sandbox, &job.network).await?;
+            let egress = network::label(&policy);
+            let run = Run {
+                program: Program::Harness,
+                name: &pods.name,
+                image,
+                job,
+                nonce: &nonce,
+                egress: &egress,
+                settings: &sandbox.settings.sandbox,
+                task: sandbox.task,
+                owner,
+                inputs: sandbox.inputs,
+                pull_secrets: &[],
+            };
+            let labels = run.labels();
+            let needs = async {
+                let policy = ready::ensure_policy(sandbox, policy, &labels);
+                let (harness, policy) = tokio::join!(ready::ensure_harness(sandbox), policy);
+                harness.and(policy)
+            };
+            Box::pin(pods.start(&run, body, needs)).await
+        }
         Some(pod) => pods.look(image, &pod).await,
     }
 }
@@ -62,15 +93,32 @@ pub(super) fn denied(settings: &Settings) -> Result<NetworkPolicy, SandboxError>
     network::policy(&NetworkAccess::Denied, &settings.sandbox.network, &[])
 }
 
+/// What a Pod reports.
+trait Reported: DeserializeOwned {
+    /// What is known where the program had to go for want of memory, and with it whoever reports.
+    fn out_of_memory() -> Option<Self>;
+}
+
+impl Reported for Report {
+    /// Even the harness had to go: no phase has anything to say.
+    fn out_of_memory() -> Option<Self> {
+        Some(Self {
+            phases: Vec::new(),
+            seconds: 0.0,
+        })
+    }
+}
+
 /// Removes every Pod and job of the task, whatever run they belong to.
 pub(super) async fn clear(sandbox: &KubernetesSandbox<'_>) -> Result<(), SandboxError> {
     let owner = sandbox.owner;
     let selector = format!(
-        "{}={},{}={}",
+        "{}={},{} in ({},{})",
         names::TASK_UID,
         owner.uid,
         names::COMPONENT,
-        names::Component::Sandbox.as_str()
+        Component::Sandbox.as_str(),
+        Component::Reader.as_str(),
     );
     let all = ListParams::default().labels(&selector);
     let now = DeleteParams::default();
@@ -117,35 +165,15 @@ impl<'a> Pods<'a> {
     }
 
     /// Creates what the Pod needs, then the Pod.
-    async fn start(
+    async fn start<R>(
         &self,
-        image: &str,
-        job: &Job,
+        run: &Run<'_>,
         body: Vec<u8>,
-    ) -> Result<Progressing<Report>, SandboxError> {
-        let settings = &self.sandbox.settings.sandbox;
-        let policy = ready::policy(self.sandbox, &job.network).await?;
-        let nonce = nonce()?;
-        let run = Run {
-            name: &self.name,
-            image,
-            job,
-            nonce: &nonce,
-            egress: &network::label(&policy),
-            settings,
-            task: self.sandbox.task,
-            owner: self.sandbox.owner,
-            inputs: self.sandbox.inputs,
-        };
+        needs: impl Future<Output = Result<(), SandboxError>>,
+    ) -> Result<Progressing<R>, SandboxError> {
         let pod = run.pod()?;
-        let labels = pod.metadata.labels.clone().unwrap_or_default();
-        let (harness, policy, secret) = tokio::join!(
-            ready::ensure_harness(self.sandbox),
-            ready::ensure_policy(self.sandbox, policy, &labels),
-            ready::create_job(self.sandbox, run.secret(body)),
-        );
-        harness?;
-        policy?;
+        let (needs, secret) = tokio::join!(needs, ready::create_job(self.sandbox, run.secret(body)));
+        needs?;
         if let Progressing::Queued(why) = secret? {
             return Ok(Progressing::Queued(why));
         }
@@ -161,7 +189,7 @@ impl<'a> Pods<'a> {
     }
 
     /// How far the Pod is.
-    async fn look(&self, image: &str, pod: &Pod) -> Result<Progressing<Report>, SandboxError> {
+    async fn look<R: Reported>(&self, image: &str, pod: &Pod) -> Result<Progressing<R>, SandboxError> {
         let labels = pod.metadata.labels.as_ref();
         if labels.and_then(|labels| labels.get(names::TASK_UID)) != Some(&self.sandbox.owner.uid) {
             return Err(self.refused("it is there and belongs to no run of this task", "delete it"));
@@ -192,12 +220,12 @@ impl<'a> Pods<'a> {
     }
 
     /// What an ended container leaves.
-    async fn judge(
+    async fn judge<R: Reported>(
         &self,
         pod: &Pod,
         ended: &Ended,
         now: Timestamp,
-    ) -> Result<Progressing<Report>, SandboxError> {
+    ) -> Result<Progressing<R>, SandboxError> {
         if ended.not_started {
             self.delete(pod).await?;
             return Err(self.refused(&ended.message, "the image must have `python3` on its PATH"));
@@ -212,12 +240,10 @@ impl<'a> Pods<'a> {
             Err(_) if ended.disrupted.is_some() => {
                 Err(self.lost(ended.disrupted.clone().unwrap_or_default()))
             }
-            // Even the harness had to go: no phase has anything to say.
-            Err(_) if ended.out_of_memory => Ok(Progressing::Done(Report {
-                phases: Vec::new(),
-                seconds: 0.0,
-            })),
             Err(error) => {
+                if let Some(report) = R::out_of_memory().filter(|_| ended.out_of_memory) {
+                    return Ok(Progressing::Done(report));
+                }
                 let words = self.log(Some(20)).await.unwrap_or_default();
                 let words = words.trim();
                 let words = &words[words.ceil_char_boundary(words.len().saturating_sub(WORDS_BYTES))..];
@@ -227,12 +253,12 @@ impl<'a> Pods<'a> {
         }
     }
 
-    async fn report(
+    async fn report<R: Reported>(
         &self,
         announced: &Announcement,
         ended: &Ended,
         now: Timestamp,
-    ) -> Result<Progressing<Report>, SandboxError> {
+    ) -> Result<Progressing<R>, SandboxError> {
         let log = match self.log(None).await {
             Ok(log) => log,
             Err(kube::Error::Api(status)) if status.is_not_found() => {
@@ -265,7 +291,7 @@ impl<'a> Pods<'a> {
     }
 
     /// A Pod that no node takes: is there a node that could?
-    async fn queued(&self, pod: &Pod, words: String) -> Result<Progressing<Report>, SandboxError> {
+    async fn queued<R>(&self, pod: &Pod, words: String) -> Result<Progressing<R>, SandboxError> {
         if words.contains("Insufficient ") && room::is_too_large(&self.sandbox.client, pod).await {
             return Err(self.refused(
                 &words,
@@ -276,7 +302,7 @@ impl<'a> Pods<'a> {
     }
 
     /// The node's words about a Pod that does not get under way: they are in events alone.
-    async fn explain_start(&self, pod: &Pod) -> Result<Progressing<Report>, SandboxError> {
+    async fn explain_start<R>(&self, pod: &Pod) -> Result<Progressing<R>, SandboxError> {
         let events: Api<Event> = Api::namespaced(self.sandbox.client.clone(), &self.sandbox.owner.namespace);
         let uid = pod.metadata.uid.as_deref().unwrap_or_default();
         let about = ListParams::default().fields(&format!("involvedObject.uid={uid}"));

@@ -13,6 +13,7 @@ use kube::core::{Selector, SelectorExt as _};
 
 use super::super::names::{self, Component};
 use super::super::settings::NetworkSettings;
+use crate::egress::CLOSED;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::sandbox::NetworkAccess;
 use crate::sandbox::SandboxError;
@@ -20,29 +21,6 @@ use crate::sandbox::SandboxError;
 /// Label of a sandbox: which policy holds for it.
 pub(in crate::sandbox::kubernetes) const EGRESS: &str = "codegen-operator.dev/egress";
 
-/// Ranges that no sandbox reaches unless an administrator lists them: private, shared, link-local and reserved ones, among
-/// them every cloud's metadata service.
-const CLOSED: [&str; 19] = [
-    "0.0.0.0/8",
-    "10.0.0.0/8",
-    "100.64.0.0/10",
-    "127.0.0.0/8",
-    "168.63.129.16/32",
-    "169.254.0.0/16",
-    "172.16.0.0/12",
-    "192.0.0.0/24",
-    "192.168.0.0/16",
-    "198.18.0.0/15",
-    "224.0.0.0/4",
-    "240.0.0.0/4",
-    "::/127",
-    "64:ff9b::/96",
-    "64:ff9b:1::/48",
-    "2002::/16",
-    "fc00::/7",
-    "fe80::/10",
-    "ff00::/8",
-];
 /// Every address.
 const ALL: [&str; 2] = ["0.0.0.0/0", "::/0"];
 

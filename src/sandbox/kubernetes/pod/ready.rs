@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::api::{ListParams, PostParams};
-use kube::{Api, Resource, ResourceExt as _};
+use kube::{Api, Client, Resource, ResourceExt as _};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -26,14 +26,14 @@ pub(super) async fn policy(
 ) -> Result<NetworkPolicy, SandboxError> {
     let servers = match access {
         NetworkAccess::Denied => Vec::new(),
-        NetworkAccess::Internet | NetworkAccess::List(_) => api_servers(sandbox).await,
+        NetworkAccess::Internet | NetworkAccess::List(_) => api_servers(&sandbox.client).await,
     };
     network::policy(access, &sandbox.settings.sandbox.network, &servers)
 }
 
 /// Addresses of the API server, as far as they can be learnt; the look from inside the Pod finds out when one is missing.
-async fn api_servers(sandbox: &KubernetesSandbox<'_>) -> Vec<IpNet> {
-    let slices: Api<EndpointSlice> = Api::namespaced(sandbox.client.clone(), "default");
+pub(in super::super) async fn api_servers(client: &Client) -> Vec<IpNet> {
+    let slices: Api<EndpointSlice> = Api::namespaced(client.clone(), "default");
     let slice = slices.get_opt("kubernetes").await.ok().flatten();
     let endpoints = slice.into_iter().flat_map(|slice| slice.endpoints);
     let addresses = endpoints.flat_map(|endpoint| endpoint.addresses);

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{
     Capabilities, ConfigMap, ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar,
-    LocalObjectReference, Pod, PodDNSConfig, PodSecurityContext, PodSpec, ResourceRequirements,
-    SeccompProfile, Secret, SecretVolumeSource, SecurityContext, Toleration, Volume, VolumeMount,
+    LocalObjectReference, PersistentVolumeClaimVolumeSource, Pod, PodDNSConfig, PodSecurityContext, PodSpec,
+    ResourceRequirements, SeccompProfile, Secret, SecretVolumeSource, SecurityContext, Toleration, Volume,
+    VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
@@ -25,11 +26,17 @@ use crate::sandbox::{SandboxError, harness};
 /// Name of the container.
 pub(super) const CONTAINER: &str = "sandbox";
 /// Variable with the key of the message's signature.
-pub(super) const NONCE: &str = "CODEGEN_NONCE";
+pub const NONCE: &str = "CODEGEN_NONCE";
 /// Variable with the address that must not answer.
 const PROBE: &str = "CODEGEN_PROBE";
 /// Value of [`PROBE`] where nothing is looked at.
 const NO_PROBE: &str = "none";
+/// The subcommand of the operator that reads sources.
+const READ_SOURCES: &str = "read-sources";
+/// Where the job lies.
+const JOB_FOLDER: &str = "/job";
+/// The job, as the program of a Pod finds it.
+pub const JOB_FILE: &str = "/job/job.json";
 /// Key of the job in its Secret.
 const JOB_KEY: &str = "job.json";
 /// Type of that Secret.
@@ -44,8 +51,19 @@ const SCRATCH: [(&str, &str); 3] = [
 const FIRST_USER: i64 = 100_000;
 const USERS: i64 = 65_536;
 
+/// What a Pod runs.
+#[derive(Clone, Copy)]
+pub(super) enum Program<'a> {
+    /// The harness, in the task's image.
+    Harness,
+    /// The operator's reader of sources, in the operator's image, with these claims.
+    Reader(&'a [String]),
+}
+
 /// What one run is made of.
 pub(super) struct Run<'a> {
+    /// What runs.
+    pub program: Program<'a>,
     /// Name of the Pod and of its Secret.
     pub name: &'a str,
     /// The image, by digest.
@@ -64,6 +82,18 @@ pub(super) struct Run<'a> {
     pub owner: &'a Owner,
     /// Where inputs lie.
     pub inputs: &'a BTreeMap<String, MountedInput>,
+    /// Credentials that nodes pull the image with, besides those of the task and of sandboxes.
+    pub pull_secrets: &'a [LocalObjectReference],
+}
+
+impl Program<'_> {
+    /// What its objects are for.
+    pub(super) const fn component(self) -> Component {
+        match self {
+            Self::Harness => Component::Sandbox,
+            Self::Reader(_) => Component::Reader,
+        }
+    }
 }
 
 /// Name of the harness of this version.
@@ -100,7 +130,7 @@ impl Run<'_> {
     /// The Secret with the job: it holds values of the task's own Secrets.
     pub(super) fn secret(&self, job: Vec<u8>) -> Secret {
         Secret {
-            metadata: self.metadata(BTreeMap::new()),
+            metadata: self.metadata(self.own_labels()),
             immutable: Some(true),
             type_: Some(JOB_TYPE.to_owned()),
             data: Some(BTreeMap::from([(JOB_KEY.to_owned(), ByteString(job))])),
@@ -115,13 +145,13 @@ impl Run<'_> {
         let settings = self.settings;
         let wanted = &self.task.sandbox.placement;
         let denied = self.job.network == NetworkAccess::Denied;
-        let egress = BTreeMap::from([(EGRESS.to_owned(), self.egress.to_owned())]);
         let image = &self.task.image;
         let own_secret = image.pull_secret.as_ref().or(image.push_secret.as_ref());
         let own_secret = own_secret.map(|name| LocalObjectReference { name: name.clone() });
         let pull_secrets: Vec<_> = own_secret
             .into_iter()
             .chain(settings.image_pull_secrets.clone())
+            .chain(self.pull_secrets.iter().cloned())
             .collect();
         let runtime_class = settings
             .runtime_class_name
@@ -157,15 +187,24 @@ impl Run<'_> {
             ..PodSpec::default()
         };
         Ok(Pod {
-            metadata: self.metadata(egress),
+            metadata: self.metadata(self.labels()),
             spec: Some(spec),
             status: None,
         })
     }
 
-    fn metadata(&self, further: BTreeMap<String, String>) -> ObjectMeta {
-        let mut labels = names::labels(&self.owner.name, &self.owner.uid, Component::Sandbox);
-        labels.extend(further);
+    /// Labels of the Pod: by them policies select it.
+    pub(super) fn labels(&self) -> BTreeMap<String, String> {
+        let mut labels = self.own_labels();
+        labels.insert(EGRESS.to_owned(), self.egress.to_owned());
+        labels
+    }
+
+    fn own_labels(&self) -> BTreeMap<String, String> {
+        names::labels(&self.owner.name, &self.owner.uid, self.program.component())
+    }
+
+    fn metadata(&self, labels: BTreeMap<String, String>) -> ObjectMeta {
         ObjectMeta {
             name: Some(self.name.to_owned()),
             namespace: Some(self.owner.namespace.clone()),
@@ -185,23 +224,28 @@ impl Run<'_> {
             value_from: None,
         };
         let mut env = vec![variable(NONCE, self.nonce)];
-        let probe = if self.settings.may_be_open(&self.owner.namespace) {
-            Some(NO_PROBE)
-        } else {
-            self.settings.probe.as_deref()
+        let words = |words: &[&str]| Some(words.iter().map(|word| (*word).to_owned()).collect());
+        let (command, args, working_dir) = match self.program {
+            Program::Harness => {
+                let probe = if self.settings.may_be_open(&self.owner.namespace) {
+                    Some(NO_PROBE)
+                } else {
+                    self.settings.probe.as_deref()
+                };
+                env.extend(probe.map(|address| variable(PROBE, address)));
+                let command = words(&["python3", "-I", "-S", "-c", harness::START_IN_POD]);
+                (command, None, Some("/sandbox".to_owned()))
+            }
+            Program::Reader(_) => (None, words(&[READ_SOURCES]), None),
         };
-        env.extend(probe.map(|address| variable(PROBE, address)));
         Container {
             name: CONTAINER.to_owned(),
             image: Some(self.image.to_owned()),
             image_pull_policy: Some("IfNotPresent".to_owned()),
-            command: Some(
-                ["python3", "-I", "-S", "-c", harness::START_IN_POD]
-                    .map(str::to_owned)
-                    .to_vec(),
-            ),
+            command,
+            args,
             env: Some(env),
-            working_dir: Some("/sandbox".to_owned()),
+            working_dir,
             resources: Some(resources(&self.job.limits, self.settings)),
             security_context: Some(SecurityContext {
                 allow_privilege_escalation: Some(false),
@@ -258,36 +302,36 @@ impl Run<'_> {
         tolerations
     }
 
-    /// Harness, job, and the folders that may be written.
+    /// The job, and what its program needs.
     fn own_volumes(&self) -> (Vec<Volume>, Vec<VolumeMount>) {
-        let mut volumes = vec![
-            Volume {
-                name: "harness".to_owned(),
-                config_map: Some(ConfigMapVolumeSource {
-                    name: harness_name(),
-                    ..ConfigMapVolumeSource::default()
-                }),
-                ..Volume::default()
-            },
-            Volume {
-                name: "job".to_owned(),
-                secret: Some(SecretVolumeSource {
-                    secret_name: Some(self.name.to_owned()),
-                    ..SecretVolumeSource::default()
-                }),
-                ..Volume::default()
-            },
-        ];
-        let mount = |name: &str, path: &str, read_only: bool| VolumeMount {
-            name: name.to_owned(),
-            mount_path: path.to_owned(),
-            read_only: read_only.then_some(true),
-            ..VolumeMount::default()
+        let job = Volume {
+            name: "job".to_owned(),
+            secret: Some(SecretVolumeSource {
+                secret_name: Some(self.name.to_owned()),
+                ..SecretVolumeSource::default()
+            }),
+            ..Volume::default()
         };
-        let mut mounts = vec![
-            mount("harness", harness::FOLDER, true),
-            mount("job", "/job", true),
-        ];
+        let (mut volumes, mut mounts) = match self.program {
+            Program::Harness => self.harness_volumes(),
+            Program::Reader(claims) => claim_volumes(claims),
+        };
+        volumes.push(job);
+        mounts.push(mount("job", JOB_FOLDER, true));
+        (volumes, mounts)
+    }
+
+    /// The harness, and the folders that may be written.
+    fn harness_volumes(&self) -> (Vec<Volume>, Vec<VolumeMount>) {
+        let mut volumes = vec![Volume {
+            name: "harness".to_owned(),
+            config_map: Some(ConfigMapVolumeSource {
+                name: harness_name(),
+                ..ConfigMapVolumeSource::default()
+            }),
+            ..Volume::default()
+        }];
+        let mut mounts = vec![mount("harness", harness::FOLDER, true)];
         for (name, path) in SCRATCH {
             volumes.push(Volume {
                 name: name.to_owned(),
@@ -300,6 +344,38 @@ impl Run<'_> {
             mounts.push(mount(name, path, false));
         }
         (volumes, mounts)
+    }
+}
+
+/// Each claim as a whole, in the order of their folders.
+fn claim_volumes(claims: &[String]) -> (Vec<Volume>, Vec<VolumeMount>) {
+    let volume = |(number, claim): (usize, &String)| {
+        let name = format!("claim-{number}");
+        let mount = mount(&name, &claim_folder(number), true);
+        let volume = Volume {
+            name,
+            persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource {
+                claim_name: claim.clone(),
+                read_only: None,
+            }),
+            ..Volume::default()
+        };
+        (volume, mount)
+    };
+    claims.iter().enumerate().map(volume).unzip()
+}
+
+/// Where a reader finds its claim of this number.
+pub(super) fn claim_folder(number: usize) -> String {
+    format!("/claims/{number}")
+}
+
+fn mount(name: &str, path: &str, read_only: bool) -> VolumeMount {
+    VolumeMount {
+        name: name.to_owned(),
+        mount_path: path.to_owned(),
+        read_only: read_only.then_some(true),
+        ..VolumeMount::default()
     }
 }
 

@@ -1,14 +1,10 @@
-use std::io::Write as _;
 use std::process::Command;
 
-use flate2::Compression;
-use flate2::write::ZlibEncoder;
 use rstest::rstest;
 use serde_json::json;
 
 use super::*;
-use crate::pipeline::digest::hex;
-use crate::pipeline::sandbox::{PhaseEnd, PhaseName, PhaseReport};
+use crate::pipeline::sandbox::{PhaseEnd, PhaseName, PhaseReport, Report};
 
 const NONCE: [u8; 32] = [7; 32];
 
@@ -244,4 +240,26 @@ fn a_report_that_stays_too_long_proves_nothing() {
     let (message, log) = of_the_harness(&json!({"phases": [phase], "seconds": 1.0}));
     let tests = taken(&message, &log).unwrap().phases.remove(0).tests.unwrap();
     assert_eq!((tests.collected.len(), tests.session_exit), (0, None));
+}
+
+#[test]
+fn what_the_reader_of_sources_sends_is_what_arrives() {
+    let text: Vec<String> = (0..20_000_u16).map(|n| sha256_hex(&n.to_le_bytes())).collect();
+    let sent = send(&serde_json::to_vec(&text).unwrap(), &hex(&NONCE)).unwrap();
+    assert!(sent.message.len() < MOST_MESSAGE_BYTES);
+    assert!(sent.log.lines().count() > 1 && sent.log.lines().all(|line| line.len() < 8 * 1024));
+    let Message::Report(announced) = verify(&sent.message, &NONCE).unwrap() else {
+        panic!("{}", sent.message)
+    };
+    assert_eq!(announced.find::<Vec<String>>(&sent.log).unwrap(), text);
+    assert_eq!(verify(&sent.message, &[8; 32]), Err(ChannelError::Forged));
+}
+
+#[test]
+fn a_report_that_no_log_takes_is_not_sent() {
+    let mut noise = vec![0; 8 << 20];
+    let mut random = fastrand::Rng::with_seed(1);
+    random.fill(&mut noise);
+    assert_eq!(send(&noise, &hex(&NONCE)), None);
+    assert_eq!(send(b"{}", "no digits"), None);
 }

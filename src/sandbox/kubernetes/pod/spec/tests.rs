@@ -74,6 +74,8 @@ fn pod(
     let (mut settings, mut task, mut job, mut inputs) = (PodSettings::default(), task(), job(), inputs());
     change(&mut settings, &mut task, &mut job, &mut inputs);
     let run = Run {
+        program: Program::Harness,
+        pull_secrets: &[],
         name: "words-0123456789",
         image: "registry.example/codegen@sha256:00",
         job: &job,
@@ -264,9 +266,69 @@ fn a_claim_is_mounted_read_only_and_by_name() {
 }
 
 #[test]
+fn a_reader_is_a_sandbox_that_mounts_whole_claims_and_writes_nowhere() {
+    let (settings, task, mut job) = (PodSettings::default(), task(), job());
+    job.inputs.truncate(1);
+    let claims = ["data".to_owned(), "rates".to_owned()];
+    let run = Run {
+        program: Program::Reader(&claims),
+        pull_secrets: &[LocalObjectReference {
+            name: "operator-registry".to_owned(),
+        }],
+        name: "words-0123456789",
+        image: "registry.example/operator:1",
+        job: &job,
+        nonce: "00",
+        egress: "denied",
+        settings: &settings,
+        task: &task,
+        owner: &owner(),
+        inputs: &inputs(),
+    };
+    let reader = serde_json::to_value(run.pod().unwrap()).unwrap();
+    let sandbox = pod(|_, _, _, _| ());
+    for field in [
+        "securityContext",
+        "automountServiceAccountToken",
+        "dnsPolicy",
+        "restartPolicy",
+        "enableServiceLinks",
+    ] {
+        assert_eq!(reader["spec"][field], sandbox["spec"][field], "{field}");
+    }
+    let labels = &reader["metadata"]["labels"];
+    assert_eq!(
+        (&labels[EGRESS], &labels[names::COMPONENT]),
+        (&json!("denied"), &json!("reader"))
+    );
+    assert_eq!(
+        reader["spec"]["imagePullSecrets"],
+        json!([{"name": "operator-registry"}])
+    );
+    let container = &reader["spec"]["containers"][0];
+    assert_eq!(
+        container["securityContext"],
+        sandbox["spec"]["containers"][0]["securityContext"]
+    );
+    assert_eq!(container["args"], json!(["read-sources"]));
+    assert_eq!(container.get("command"), None);
+    assert_eq!(
+        container["volumeMounts"],
+        json!([
+            {"name": "claim-0", "mountPath": "/claims/0", "readOnly": true},
+            {"name": "claim-1", "mountPath": "/claims/1", "readOnly": true},
+            {"name": "job", "mountPath": "/job", "readOnly": true},
+            {"name": "inputs", "mountPath": "/var/inputs", "readOnly": true},
+        ])
+    );
+}
+
+#[test]
 fn an_input_that_nobody_froze_is_refused_by_name() {
     let (settings, task, job) = (PodSettings::default(), task(), job());
     let run = Run {
+        program: Program::Harness,
+        pull_secrets: &[],
         name: "words-0123456789",
         image: "i",
         job: &job,

@@ -1,6 +1,9 @@
-//! Where the bytes of samples, inputs and acceptance tests come from: decided here, read in [`super::freeze`].
+//! Where the bytes of samples, inputs and acceptance tests come from: decided here, read by whoever runs the task.
 
+pub mod digest;
 mod names;
+mod objects;
+pub mod reading;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -9,10 +12,15 @@ use thiserror::Error;
 
 pub use self::names::sample_names;
 use self::names::{ending_of_text, last_segment, name_files, usable};
-use super::objects::{Objects, find};
+pub use self::objects::{Keys, ObjectKey, find};
 use crate::api::CodeGenTask;
 use crate::api::common::{ClaimPath, ConfigMapKeyRef};
 use crate::api::values::{AcceptanceTests, Input, InputSource, Sample, ValueType};
+
+/// Largest file or folder that a task may read, bytes.
+pub const LARGEST_SOURCE: u64 = 1024 * 1024 * 1024;
+/// Most files of a folder.
+pub const MOST_FOLDER_FILES: usize = 10_000;
 
 /// Files given on the command line in place of what the manifest refers to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,8 +29,23 @@ pub struct Given {
     pub samples: BTreeMap<String, PathBuf>,
     /// `File` and `Dir` inputs by name.
     pub inputs: BTreeMap<String, PathBuf>,
-    /// Folders that stand for a `PersistentVolumeClaim` each, by claim name.
-    pub claims: BTreeMap<String, PathBuf>,
+    /// What stands for a `PersistentVolumeClaim`.
+    pub claims: Claims,
+}
+
+/// What stands for a `PersistentVolumeClaim`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claims {
+    /// A folder on this machine each, by claim name.
+    Folders(BTreeMap<String, PathBuf>),
+    /// The claim itself: a cluster mounts it.
+    Mounted,
+}
+
+impl Default for Claims {
+    fn default() -> Self {
+        Self::Folders(BTreeMap::new())
+    }
 }
 
 /// Where bytes come from.
@@ -38,6 +61,15 @@ pub enum Source {
     Files(BTreeMap<String, Vec<u8>>),
     /// A file elsewhere.
     Download(String),
+    /// A file or folder on a claim of the cluster.
+    Claim {
+        /// Name of the `PersistentVolumeClaim`.
+        claim: String,
+        /// Path on it, relative and without `.` and `..`; empty for all of it.
+        path: String,
+        /// Whether a folder must lie there.
+        is_dir: bool,
+    },
 }
 
 /// One thing to freeze.
@@ -80,7 +112,7 @@ pub enum SourceError {
         option: String,
     },
     /// The ConfigMap has no such key.
-    #[error("{field} refers to key {key} of ConfigMap {name}, which has {}: correct the key, or give the file with {option}", keys_text(.present))]
+    #[error("{field} refers to key {key} of ConfigMap {name}, which has {}: correct the key{}", keys_text(.present), or_give(option.as_ref()))]
     NoKey {
         /// The field.
         field: String,
@@ -90,8 +122,8 @@ pub enum SourceError {
         key: String,
         /// The keys that it has.
         present: Vec<String>,
-        /// The option that gives the file instead.
-        option: String,
+        /// The option that gives the file instead, where there is one.
+        option: Option<String>,
     },
     /// A claim that no folder stands for.
     #[error(
@@ -147,19 +179,27 @@ pub enum SourceError {
     },
 }
 
-pub(super) fn keys_text(keys: &[String]) -> String {
+pub(crate) fn keys_text(keys: &[String]) -> String {
     match keys {
         [] => "none".to_owned(),
         keys => keys.join(", "),
     }
 }
 
+fn or_give(option: Option<&String>) -> String {
+    option.map_or_else(String::new, |option| format!(", or give the file with {option}"))
+}
+
 /// Decides where everything that `task` reads comes from.
-pub fn plan(task: &CodeGenTask, objects: &Objects, given: &Given) -> Result<Plan, SourceError> {
+pub fn plan(
+    task: &CodeGenTask,
+    config_maps: &BTreeMap<ObjectKey, Keys>,
+    given: &Given,
+) -> Result<Plan, SourceError> {
     let spec = &task.spec;
     let namespace = task.metadata.namespace.as_deref().unwrap_or("default");
     let resolver = Resolver {
-        objects,
+        config_maps,
         namespace,
         given,
     };
@@ -217,7 +257,7 @@ fn check_given(samples: &[Sample], inputs: &[Input], given: &Given) -> Result<()
 }
 
 struct Resolver<'a> {
-    objects: &'a Objects,
+    config_maps: &'a BTreeMap<ObjectKey, Keys>,
     namespace: &'a str,
     given: &'a Given,
 }
@@ -244,7 +284,7 @@ impl Resolver<'_> {
             (Source::Download(url.clone()), last_segment(path))
         } else if let Some(claim) = &sample.persistent_volume_claim {
             (
-                Source::File(self.claim(claim, &field, &option)?),
+                self.claim(claim, false, &field, &option)?,
                 last_segment(&claim.path),
             )
         } else {
@@ -270,35 +310,30 @@ impl Resolver<'_> {
         let field = format!("spec.inputs[{index}] ({})", input.name);
         let option = format!("--input {}=PATH", input.name);
         let is_dir = input.type_ == ValueType::Dir;
-        let on_disk = |path: PathBuf| {
-            if is_dir {
-                Source::Folder(path)
-            } else {
-                Source::File(path)
-            }
-        };
         let none = InputSource::default();
         let from = input.source.as_ref().unwrap_or(&none);
         let (source, found_name) = if let Some(path) = self.given.inputs.get(&input.name) {
-            (on_disk(path.clone()), last_segment(&path.to_string_lossy()))
+            (
+                on_disk(path.clone(), is_dir),
+                last_segment(&path.to_string_lossy()),
+            )
         } else if let Some(reference) = &from.config_map_key_ref {
             (
                 Source::Bytes(self.key(reference, &field, &option)?),
                 reference.key.clone(),
             )
         } else if let Some(reference) = &from.config_map_ref {
-            let (_, keys) =
-                find(&self.objects.config_maps, self.namespace, &reference.name).ok_or_else(|| {
-                    SourceError::NoConfigMap {
-                        field,
-                        name: reference.name.clone(),
-                        option,
-                    }
-                })?;
+            let (_, keys) = find(self.config_maps, self.namespace, &reference.name).ok_or_else(|| {
+                SourceError::NoConfigMap {
+                    field,
+                    name: reference.name.clone(),
+                    option,
+                }
+            })?;
             (Source::Files(keys.0.clone()), String::new())
         } else if let Some(claim) = &from.persistent_volume_claim {
             (
-                on_disk(self.claim(claim, &field, &option)?),
+                self.claim(claim, is_dir, &field, &option)?,
                 last_segment(&claim.path),
             )
         } else {
@@ -344,7 +379,7 @@ impl Resolver<'_> {
 
     fn key(&self, reference: &ConfigMapKeyRef, field: &str, option: &str) -> Result<Vec<u8>, SourceError> {
         let (field, option, name) = (field.to_owned(), option.to_owned(), reference.name.clone());
-        let Some((_, keys)) = find(&self.objects.config_maps, self.namespace, &reference.name) else {
+        let Some((_, keys)) = find(self.config_maps, self.namespace, &reference.name) else {
             return Err(SourceError::NoConfigMap { field, name, option });
         };
         keys.0
@@ -355,30 +390,61 @@ impl Resolver<'_> {
                 name,
                 key: reference.key.clone(),
                 present: keys.0.keys().cloned().collect(),
-                option,
+                option: (self.given.claims != Claims::Mounted).then_some(option),
             })
     }
 
-    fn claim(&self, claim: &ClaimPath, field: &str, option: &str) -> Result<PathBuf, SourceError> {
-        let Some(folder) = self.given.claims.get(&claim.claim_name) else {
+    fn claim(
+        &self,
+        claim: &ClaimPath,
+        is_dir: bool,
+        field: &str,
+        option: &str,
+    ) -> Result<Source, SourceError> {
+        let path = inside(&claim.path).ok_or_else(|| SourceError::OutsideClaim {
+            field: field.to_owned(),
+            path: claim.path.clone(),
+        });
+        let folders = match &self.given.claims {
+            Claims::Mounted => {
+                return Ok(Source::Claim {
+                    claim: claim.claim_name.clone(),
+                    path: path?,
+                    is_dir,
+                });
+            }
+            Claims::Folders(folders) => folders,
+        };
+        let Some(folder) = folders.get(&claim.claim_name) else {
             return Err(SourceError::NoClaim {
                 field: field.to_owned(),
                 claim: claim.claim_name.clone(),
                 option: option.to_owned(),
             });
         };
-        let path = Path::new(&claim.path);
-        if path
-            .components()
-            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
-        {
-            return Ok(folder.join(path));
-        }
-        Err(SourceError::OutsideClaim {
-            field: field.to_owned(),
-            path: claim.path.clone(),
-        })
+        Ok(on_disk(folder.join(path?), is_dir))
     }
+}
+
+fn on_disk(path: PathBuf, is_dir: bool) -> Source {
+    if is_dir {
+        Source::Folder(path)
+    } else {
+        Source::File(path)
+    }
+}
+
+/// A path on a claim without what says nothing; `None` where it leaves the claim.
+fn inside(path: &str) -> Option<String> {
+    let mut names = Vec::new();
+    for part in Path::new(path).components() {
+        match part {
+            Component::Normal(name) => names.push(name.to_str()?),
+            Component::CurDir => {}
+            Component::Prefix(_) | Component::RootDir | Component::ParentDir => return None,
+        }
+    }
+    Some(names.join("/"))
 }
 
 #[cfg(test)]

@@ -1,18 +1,25 @@
 //! Every source of every field, and what is said when it cannot be had.
 
-use super::super::manifest::parse;
+use super::names::ending_of_text;
 use super::*;
 
-const MAPS: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: penguins}\ndata: {penguins.csv: 'a,b', notes: n}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\ndata: {penguins.csv: 'c,d'}\n---\n";
+fn config_maps() -> BTreeMap<ObjectKey, Keys> {
+    let map = |name: &str, keys: &[(&str, &str)]| {
+        let keys = keys
+            .iter()
+            .map(|(key, text)| ((*key).to_owned(), text.as_bytes().to_vec()));
+        (("default".to_owned(), name.to_owned()), Keys(keys.collect()))
+    };
+    BTreeMap::from([
+        map("penguins", &[("penguins.csv", "a,b"), ("notes", "n")]),
+        map("other", &[("penguins.csv", "c,d")]),
+    ])
+}
 
 fn plan_of(spec: &str, given: &Given) -> Result<Plan, SourceError> {
-    let text = format!(
-        "{MAPS}apiVersion: codegen-operator.dev/v1alpha1\nkind: CodeGenTask\nmetadata: {{name: t}}\nspec:\n  prompt: p\n{spec}"
-    );
-    let mut documents = parse("t.yaml", &text).unwrap();
     // Past the validation, so that what it refuses is refused here too.
-    let task: CodeGenTask = serde_json::from_value(documents.pop().unwrap().value).unwrap();
-    plan(&task, &Objects::collect(documents).unwrap(), given)
+    let spec = serde_saphyr::from_str(&format!("  prompt: p\n{spec}")).unwrap();
+    plan(&CodeGenTask::new("t", spec), &config_maps(), given)
 }
 
 fn message(spec: &str) -> String {
@@ -93,7 +100,7 @@ fn a_claim_needs_a_folder_and_its_path_stays_inside() {
     };
     assert!(message(&spec("a.csv")).contains("--claim data=FOLDER"));
     let given = Given {
-        claims: BTreeMap::from([("data".to_owned(), PathBuf::from("/srv"))]),
+        claims: Claims::Folders(BTreeMap::from([("data".to_owned(), PathBuf::from("/srv"))])),
         ..Given::default()
     };
     let plan = plan_of(&spec("2026/a.csv"), &given).unwrap();
@@ -197,4 +204,45 @@ fn acceptance_tests_get_a_name_that_pytest_collects() {
     .unwrap();
     assert_eq!(plan.acceptance_tests.unwrap().file_name, "test_acceptance.py");
     assert!(message("  acceptanceTests: {}\n").contains("has no source"));
+}
+
+#[test]
+fn a_claim_that_a_cluster_mounts_is_read_there() {
+    let given = Given {
+        claims: Claims::Mounted,
+        ..Given::default()
+    };
+    let spec = |path: &str| {
+        format!("  samples: [{{name: m, persistentVolumeClaim: {{claimName: data, path: {path}}}}}]\n")
+    };
+    let plan = plan_of(&spec("./2026//a.csv"), &given).unwrap();
+    assert_eq!(file_names(&plan), ["a.csv"]);
+    assert!(matches!(
+        &plan.samples[0].source,
+        Source::Claim { claim, path, is_dir: false } if claim == "data" && path == "2026/a.csv"
+    ));
+    assert!(plan_of(&spec("../a.csv"), &given).is_err());
+    let spec =
+        "  inputs: [{name: d, type: Dir, source: {persistentVolumeClaim: {claimName: data, path: .}}}]\n";
+    let plan = plan_of(spec, &given).unwrap();
+    assert!(matches!(
+        &plan.inputs[0].source,
+        Source::Claim { path, is_dir: true, .. } if path.is_empty()
+    ));
+}
+
+#[test]
+fn in_a_cluster_nobody_is_told_of_options() {
+    let given = Given {
+        claims: Claims::Mounted,
+        ..Given::default()
+    };
+    let error = plan_of(
+        "  samples: [{name: m, configMapKeyRef: {name: penguins, key: k}}]\n",
+        &given,
+    );
+    assert_eq!(
+        error.err().unwrap().to_string(),
+        "spec.samples[0] (m) refers to key k of ConfigMap penguins, which has notes, penguins.csv: correct the key"
+    );
 }

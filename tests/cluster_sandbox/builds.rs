@@ -1,277 +1,24 @@
-//! Image builds in a real cluster: the one of `KUBECONFIG`, with the registries that the environment names.
-//!
-//! Run by hand with the variables of the test cluster's environment file and `CODEGEN_OPERATOR_IMAGE`.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "tests say what they expect"
-)]
+//! Image builds, with the registries that the environment names.
 
 use std::collections::BTreeMap;
-use std::future::Future;
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use base64::Engine as _;
-use codegen_operator::api::CodeGenTask;
 use codegen_operator::pipeline::sandbox::Packages;
-use codegen_operator::pipeline::task::{FrozenFiles, Task, resolve};
-use codegen_operator::sandbox::kubernetes::settings::{AllowedTarget, Registries, Settings};
-use codegen_operator::sandbox::kubernetes::{MountedInput, Owner, RegistryCache, elsewhere};
-use codegen_operator::sandbox::{
-    Built, ImageSpec, KubernetesSandbox, PackageProblemKind, Progressing, Sandbox as _, SandboxError,
-};
-use futures::StreamExt as _;
-use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Secret};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
-use kube::runtime::{WatchStreamExt as _, watcher};
-use kube::{Client, ResourceExt as _};
-use serde_json::{Value, json};
+use codegen_operator::sandbox::kubernetes::elsewhere;
+use codegen_operator::sandbox::{ImageSpec, PackageProblemKind, Progressing, Sandbox as _, SandboxError};
+use k8s_openapi::api::core::v1::{Namespace, Secret};
+use kube::ResourceExt as _;
+use kube::api::{Api, ListParams, Patch, PatchParams};
+use serde_json::json;
 
-/// Longest wait for a build.
-const BUILT: Duration = Duration::from_mins(5);
-
-fn variable(name: &str) -> String {
-    std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set"))
-}
-
-/// A namespace for one test, and what an operator of that test would know.
-struct Space {
-    client: Client,
-    namespace: String,
-    settings: Settings,
-    registries: RegistryCache,
-    repository: String,
-}
-
-impl Space {
-    async fn open(name: &str) -> Self {
-        Self::open_at(name, "baseline").await
-    }
-
-    /// With the Pod Security level that it enforces.
-    async fn open_at(name: &str, level: &str) -> Self {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = Client::try_default().await.expect("the cluster of KUBECONFIG");
-        let suffix: String = std::iter::repeat_with(fastrand::lowercase).take(5).collect();
-        let namespace = format!("build-{name}-{suffix}");
-        let object: Namespace = serde_json::from_value(json!({
-            "metadata": {"name": namespace, "labels": {"pod-security.kubernetes.io/enforce": level}},
-        }))
-        .unwrap();
-        let all: Api<Namespace> = Api::all(client.clone());
-        all.create(&PostParams::default(), &object).await.unwrap();
-        let registry = variable("CODEGEN_E2E_REGISTRY");
-        let space = Self {
-            settings: settings(&registry),
-            registries: RegistryCache::default(),
-            repository: format!("{registry}/build/{namespace}"),
-            client,
-            namespace,
-        };
-        let password = std::fs::read_to_string(variable("CODEGEN_E2E_REGISTRY_PASSWORD_FILE")).unwrap();
-        space.write_credentials("push", password.trim()).await;
-        space.write_credentials("wrong", "not-the-password").await;
-        space
-    }
-
-    async fn close(self) {
-        let all: Api<Namespace> = Api::all(self.client.clone());
-        all.delete(&self.namespace, &DeleteParams::default())
-            .await
-            .unwrap();
-    }
-
-    fn api<K>(&self) -> Api<K>
-    where
-        K: kube::Resource<Scope = k8s_openapi::NamespaceResourceScope>,
-        K::DynamicType: Default,
-    {
-        Api::namespaced(self.client.clone(), &self.namespace)
-    }
-
-    async fn write_credentials(&self, name: &str, password: &str) {
-        let user = variable("CODEGEN_E2E_REGISTRY_USER");
-        let auth = base64::engine::general_purpose::STANDARD.encode(format!("{user}:{password}"));
-        let config = json!({"auths": {variable("CODEGEN_E2E_REGISTRY"): {"auth": auth}}}).to_string();
-        let secret: Secret = serde_json::from_value(json!({
-            "metadata": {"name": name, "labels": {"codegen-operator.dev/use": "registry"}},
-            "type": "kubernetes.io/dockerconfigjson",
-            "stringData": {".dockerconfigjson": config},
-        }))
-        .unwrap();
-        self.api::<Secret>()
-            .create(&PostParams::default(), &secret)
-            .await
-            .unwrap();
-    }
-
-    /// A task that owns builds; a ConfigMap stands for it.
-    async fn owner(&self, name: &str) -> Owner {
-        let map: ConfigMap = serde_json::from_value(json!({"metadata": {"name": name}})).unwrap();
-        let map = self
-            .api::<ConfigMap>()
-            .create(&PostParams::default(), &map)
-            .await
-            .unwrap();
-        let uid = map.uid().unwrap();
-        Owner {
-            namespace: self.namespace.clone(),
-            name: name.to_owned(),
-            uid: uid.clone(),
-            run: "run".to_owned(),
-            wish: String::new(),
-            attempt: 1,
-            reference: OwnerReference {
-                api_version: "v1".to_owned(),
-                kind: "ConfigMap".to_owned(),
-                name: name.to_owned(),
-                uid,
-                controller: Some(true),
-                ..OwnerReference::default()
-            },
-        }
-    }
-
-    fn task(&self, change: impl FnOnce(&mut Value)) -> Task {
-        let mut spec = json!({
-            "prompt": "Count words.",
-            "model": {"name": "recorded"},
-            "image": {
-                "base": variable("CODEGEN_E2E_PYTHON_IMAGE"),
-                "pythonVersion": "3.11",
-                "repository": self.repository,
-                "pushSecretRef": {"name": "push"},
-            },
-        });
-        change(&mut spec);
-        let task = CodeGenTask::new("words", serde_json::from_value(spec).unwrap());
-        resolve(&task, None, FrozenFiles::default()).unwrap()
-    }
-
-    /// Asks until there is an answer, each time that a Job or Pod has changed.
-    async fn build(&self, owner: &Owner, task: &Task, pip: &[&str]) -> Result<Built, SandboxError> {
-        self.build_after(owner, task, &[], pip).await
-    }
-
-    /// The same for a task whose image before had the packages `before`.
-    async fn build_after(
-        &self,
-        owner: &Owner,
-        task: &Task,
-        before: &[&str],
-        pip: &[&str],
-    ) -> Result<Built, SandboxError> {
-        let inputs = BTreeMap::new();
-        let sandbox = self.sandbox(owner, task, &inputs);
-        let packages = |pip: &[&str]| Packages {
-            pip: pip.iter().map(ToString::to_string).collect(),
-            apt: vec![],
-        };
-        let mut spec = ImageSpec::new(task.language, &task.image, &packages(pip));
-        if !before.is_empty() {
-            spec = spec.after(&task.image, &packages(before));
-        }
-        self.until_answered(|| sandbox.build(&spec, 0)).await
-    }
-
-    fn sandbox<'a>(
-        &'a self,
-        owner: &'a Owner,
-        task: &'a Task,
-        inputs: &'a BTreeMap<String, MountedInput>,
-    ) -> KubernetesSandbox<'a> {
-        KubernetesSandbox {
-            client: self.client.clone(),
-            settings: &self.settings,
-            task,
-            owner,
-            inputs,
-            registries: &self.registries,
-        }
-    }
-
-    async fn until_answered<F>(&self, ask: impl Fn() -> F) -> Result<Built, SandboxError>
-    where
-        F: Future<Output = Result<Progressing<Built>, SandboxError>>,
-    {
-        let pods = watcher(self.api::<Pod>(), watcher::Config::default())
-            .touched_objects()
-            .map(drop);
-        let jobs = watcher(self.api::<Job>(), watcher::Config::default())
-            .touched_objects()
-            .map(drop);
-        let mut changes = Box::pin(futures::stream::select(pods, jobs));
-        let answered = async {
-            loop {
-                match ask().await {
-                    Ok(Progressing::Done(built)) => return Ok(built),
-                    Err(error) => return Err(error),
-                    Ok(Progressing::Pending | Progressing::Queued(_)) => {}
-                }
-                changes.next().await;
-            }
-        };
-        tokio::time::timeout(BUILT, answered)
-            .await
-            .expect("an answer in time")
-    }
-
-    async fn jobs(&self) -> Vec<Job> {
-        self.api::<Job>()
-            .list(&ListParams::default())
-            .await
-            .unwrap()
-            .items
-    }
-
-    /// Requests to this test's repository that the registry has logged.
-    fn requests(&self) -> Vec<String> {
-        let log = std::fs::read_to_string(variable("CODEGEN_E2E_REGISTRY_LOG")).unwrap();
-        let path = format!("/v2/build/{}/", self.namespace);
-        let is_ours = |line: &&str| line.contains(&path) && line.contains(" HTTP/");
-        log.lines().filter(is_ours).map(str::to_owned).collect()
-    }
-}
-
-fn settings(registry: &str) -> Settings {
-    let base = variable("CODEGEN_E2E_BASE_REGISTRY");
-    let host = |address: &str| address.split(':').next().unwrap().to_owned();
-    let mut settings = Settings {
-        operator_image: Some(variable("CODEGEN_OPERATOR_IMAGE")),
-        registries: Registries {
-            insecure: vec![base.clone()],
-            authorities: vec![PathBuf::from(variable("CODEGEN_E2E_REGISTRY_CA"))],
-            ..Registries::default()
-        },
-        ..Settings::default()
-    };
-    settings.build.executor_image = variable("CODEGEN_E2E_KANIKO_IMAGE");
-    let small = json!({
-        "requests": {"cpu": "100m", "memory": "256Mi"},
-        "limits": {"cpu": "2", "memory": "4Gi", "ephemeral-storage": "4Gi"},
-    });
-    settings.build.resources = serde_json::from_value(small).unwrap();
-    settings.build.image_pull_secrets = serde_json::from_value(json!([{"name": "push"}])).unwrap();
-    settings.build.network.allow = [host(&base), host(registry)]
-        .map(|address| AllowedTarget {
-            cidr: format!("{address}/32"),
-            ports: vec![],
-        })
-        .to_vec();
-    settings
-}
+use crate::space::{Space, variable};
 
 fn seconds(since: Instant) -> f64 {
     since.elapsed().as_secs_f64()
 }
 
 #[tokio::test]
-#[ignore = "needs a cluster with registries"]
+#[ignore = "needs a cluster: make e2e"]
 async fn an_image_is_built_once_and_then_found_with_one_request() {
     let space = Space::open("once").await;
     let (first, second) = (space.owner("first").await, space.owner("second").await);
@@ -306,7 +53,7 @@ async fn an_image_is_built_once_and_then_found_with_one_request() {
 }
 
 #[tokio::test]
-#[ignore = "needs a cluster with registries"]
+#[ignore = "needs a cluster: make e2e"]
 async fn an_unknown_package_is_named() {
     let space = Space::open("unknown").await;
     let (owner, task) = (space.owner("words").await, space.task(|_| {}));
@@ -320,7 +67,7 @@ async fn an_unknown_package_is_named() {
 }
 
 #[tokio::test]
-#[ignore = "needs a cluster with registries"]
+#[ignore = "needs a cluster: make e2e"]
 async fn a_wrong_password_and_a_missing_secret_are_named_before_anything_is_built() {
     let space = Space::open("wrong").await;
     let owner = space.owner("words").await;
@@ -346,7 +93,7 @@ async fn a_wrong_password_and_a_missing_secret_are_named_before_anything_is_buil
 }
 
 #[tokio::test]
-#[ignore = "needs a cluster with registries"]
+#[ignore = "needs a cluster: make e2e"]
 async fn two_tasks_that_want_one_image_at_once_share_its_build() {
     let space = Space::open("shared").await;
     let (first, second) = (space.owner("first").await, space.owner("second").await);
@@ -371,7 +118,7 @@ async fn two_tasks_that_want_one_image_at_once_share_its_build() {
 }
 
 #[tokio::test]
-#[ignore = "needs a cluster with registries"]
+#[ignore = "needs a cluster: make e2e"]
 async fn a_package_more_is_one_small_layer_on_the_image_before() {
     let space = Space::open("layers").await;
     let owner = space.owner("words").await;
@@ -402,7 +149,7 @@ async fn a_package_more_is_one_small_layer_on_the_image_before() {
 }
 
 #[tokio::test]
-#[ignore = "needs a cluster with registries"]
+#[ignore = "needs a cluster: make e2e"]
 async fn who_overrides_replaces_the_image_and_who_disables_shares_none() {
     let space = Space::open("modes").await;
     let task = |mode: &str| space.task(|spec| spec["cache"] = json!(mode));
@@ -444,7 +191,7 @@ async fn who_overrides_replaces_the_image_and_who_disables_shares_none() {
 }
 
 #[tokio::test]
-#[ignore = "needs a cluster with registries"]
+#[ignore = "needs a cluster: make e2e"]
 async fn a_build_reaches_private_addresses_only_where_they_are_listed() {
     let mut space = Space::open("egress").await;
     let registry = variable("CODEGEN_E2E_REGISTRY");
@@ -472,7 +219,7 @@ async fn a_build_reaches_private_addresses_only_where_they_are_listed() {
 }
 
 #[tokio::test]
-#[ignore = "needs a cluster with registries"]
+#[ignore = "needs a cluster: make e2e"]
 async fn a_namespace_that_refuses_builds_is_told_before_anything_is_made() {
     let space = Space::open("restricted").await;
     let labels = json!({"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}});
@@ -492,7 +239,7 @@ async fn a_namespace_that_refuses_builds_is_told_before_anything_is_made() {
 }
 
 #[tokio::test]
-#[ignore = "needs a cluster with registries"]
+#[ignore = "needs a cluster: make e2e"]
 async fn an_image_that_is_there_is_taken_as_it_is() {
     let space = Space::open("reference").await;
     let image = "registry.example/team/python@sha256:11";
@@ -506,7 +253,7 @@ async fn an_image_that_is_there_is_taken_as_it_is() {
 }
 
 #[tokio::test]
-#[ignore = "needs a cluster with registries"]
+#[ignore = "needs a cluster: make e2e"]
 async fn tasks_of_a_restricted_namespace_have_their_builds_made_in_another() {
     let builds = Space::open("builds").await;
     let mut tenant = Space::open_at("tenant", "restricted").await;

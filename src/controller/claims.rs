@@ -1,0 +1,146 @@
+//! Sources on claims: this process cannot mount them, a Pod reads them in its place.
+
+use super::context::Context;
+use super::hold::{Blocked, misconfigured, unavailable};
+use super::reconcile::ReconcileError;
+use super::snapshot::{Content, Contents, Parts, Sources};
+use crate::pipeline::causes::with_causes;
+use crate::pipeline::digest::sha256_hex_of_parts;
+use crate::pipeline::stage::Category;
+use crate::pipeline::task::{FrozenFile, Task};
+use crate::sandbox::kubernetes::names::{self, Component};
+use crate::sandbox::kubernetes::{
+    ClaimSource, Owner, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader,
+};
+use crate::sandbox::{KubernetesSandbox, Progressing, SandboxError};
+
+/// Completes what is known of `sources` by what lies on claims, once the Pod that reads it has ended. `task` is the task with
+/// the sources as far as they are known.
+pub async fn read(
+    context: &Context,
+    owner: &Owner,
+    task: &Task,
+    sources: &mut Sources,
+) -> Result<Progressing<()>, ReconcileError> {
+    let request = request(task, sources);
+    if request.sources.is_empty() {
+        return Ok(Progressing::Done(()));
+    }
+    let contents = mounted(&request, sources);
+    let known: Vec<&str> = request
+        .samples
+        .iter()
+        .filter_map(|sample| sample.sha256.as_deref())
+        .collect();
+    let name = names::name(
+        &owner.name,
+        &[&owner.uid, "reader-inputs", &sha256_hex_of_parts(&known)],
+    );
+    let mut parts = Parts::new(&name);
+    let inputs = parts.add_all(contents);
+    let sandbox = KubernetesSandbox {
+        client: context.client.clone(),
+        settings: &context.settings,
+        task,
+        owner,
+        inputs: &inputs,
+        registries: &context.registries,
+    };
+    let reader = SourceReader::new(&sandbox, &request).map_err(|error| blocked(&error))?;
+    let mut looked = reader.look().await;
+    if matches!(looked, Ok(None)) {
+        if !inputs.is_empty() {
+            parts.create(&context.client, owner, Component::Reader).await?;
+        }
+        looked = Box::pin(reader.start()).await.map(Some);
+    }
+    match looked
+        .map_err(|error| blocked(&error))?
+        .unwrap_or(Progressing::Pending)
+    {
+        Progressing::Pending => Ok(Progressing::Pending),
+        Progressing::Queued(why) => Ok(Progressing::Queued(why)),
+        Progressing::Done(ReadReport::Refused(why)) => Err(misconfigured(why).into()),
+        Progressing::Done(ReadReport::Failed(why)) => Err(unavailable(&why).into()),
+        Progressing::Done(ReadReport::Read {
+            sources: found,
+            profiles,
+        }) => {
+            for (source, found) in request.sources.iter().zip(found) {
+                complete(sources, &source.name, found);
+            }
+            sources.profiles = profiles;
+            Ok(Progressing::Done(()))
+        }
+    }
+}
+
+/// What there is to read: everything on claims, and all samples to describe where one of them lies there.
+fn request(task: &Task, sources: &Sources) -> ReadRequest {
+    let files = sources.files.samples.iter().chain(&sources.files.input_files);
+    let on_claims = files.filter_map(|file| match sources.contents.get(&file.name)? {
+        Contents::OnClaim { claim, path } => Some(ClaimSource {
+            name: file.name.clone(),
+            claim: claim.clone(),
+            path: path.clone(),
+            is_dir: file.is_dir,
+            sha256: Some(file.sha256.clone()).filter(|sha256| !sha256.is_empty()),
+            ..ClaimSource::default()
+        }),
+        Contents::Here(_) => None,
+    });
+    let request = ReadRequest::of(on_claims.collect());
+    let is_on_claim = |file: &FrozenFile| request.sources.iter().any(|source| source.name == file.name);
+    if !task.samples.iter().any(is_on_claim) {
+        return request;
+    }
+    let samples = task.samples.iter().map(|sample| SampleSource {
+        name: sample.name.clone(),
+        file_name: task.mount_name(&sample.name).unwrap_or_default(),
+        sha256: (!is_on_claim(sample)).then(|| sample.sha256.clone()),
+    });
+    ReadRequest {
+        samples: samples.collect(),
+        max_sample_rows: task.max_sample_rows,
+        ..request
+    }
+}
+
+/// The samples that the reader describes besides those on claims.
+fn mounted(request: &ReadRequest, sources: &Sources) -> Vec<(String, Contents)> {
+    let samples = request.samples.iter();
+    samples
+        .filter_map(|sample| match sources.contents.get(&sample.name)? {
+            Contents::Here(files) => {
+                let files = files.iter().map(|file| Content {
+                    path: file.path.clone(),
+                    bytes: file.bytes.clone(),
+                });
+                Some((sample.name.clone(), Contents::Here(files.collect())))
+            }
+            Contents::OnClaim { .. } => None,
+        })
+        .collect()
+}
+
+/// Adds what the reader found of one source.
+fn complete(sources: &mut Sources, name: &str, found: ReadSource) {
+    let files = &mut sources.files;
+    let mut all = files.samples.iter_mut().chain(&mut files.input_files);
+    if let Some(file) = all.find(|file| file.name == name) {
+        file.sha256 = found.sha256;
+        file.bytes = found.bytes;
+    }
+}
+
+fn blocked(error: &SandboxError) -> Blocked {
+    match error.category() {
+        Category::Configuration => misconfigured(error.to_string()),
+        Category::Infrastructure | Category::Environment | Category::Logic | Category::TestError => {
+            unavailable(&with_causes(error))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

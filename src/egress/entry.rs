@@ -1,0 +1,133 @@
+//! One origin that is opened. Pure.
+
+use reqwest::Url;
+use serde::Deserialize;
+use thiserror::Error;
+
+/// A scheme, a host and a port that may be requested whatever their address is.
+#[derive(Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(try_from = "String")]
+pub struct Entry {
+    scheme: String,
+    host: Host,
+    port: Option<u16>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Host {
+    One(String),
+    /// Every host whose name ends like this, with the dot.
+    Below(String),
+}
+
+/// A text that is no origin.
+#[derive(Error, Clone, Debug, PartialEq, Eq)]
+#[error(
+    "`{0}` is no origin: write scheme, host and port alone, like http://files.data:8080 or https://*.example.com"
+)]
+pub struct EntryError(String);
+
+impl TryFrom<String> for Entry {
+    type Error = EntryError;
+
+    fn try_from(text: String) -> Result<Self, EntryError> {
+        let (plain, is_wildcard) = match text.split_once("://*.") {
+            Some((scheme, rest)) => (format!("{scheme}://{rest}"), true),
+            None => (text.clone(), false),
+        };
+        let url = Url::parse(&plain).ok().filter(is_origin);
+        let Some((url, host)) = url.and_then(|url| {
+            let host = bare_host(url.host_str()?);
+            Some((url, host))
+        }) else {
+            return Err(EntryError(text));
+        };
+        // A star before an address, or before a domain's last part, is nobody's intention.
+        if host.contains('*') || (is_wildcard && (url.domain().is_none() || !host.contains('.'))) {
+            return Err(EntryError(text));
+        }
+        Ok(Self {
+            scheme: url.scheme().to_owned(),
+            port: url.port_or_known_default(),
+            host: if is_wildcard {
+                Host::Below(format!(".{host}"))
+            } else {
+                Host::One(host)
+            },
+        })
+    }
+}
+
+impl Entry {
+    /// Whether it opens `url`.
+    pub(super) fn allows(&self, url: &Url) -> bool {
+        self.scheme == url.scheme()
+            && self.port == url.port_or_known_default()
+            && url.host_str().is_some_and(|host| self.names(&bare_host(host)))
+    }
+
+    /// Whether it opens some port of `host`.
+    pub(super) fn names(&self, host: &str) -> bool {
+        match &self.host {
+            Host::One(name) => name == host,
+            Host::Below(end) => host.ends_with(end.as_str()),
+        }
+    }
+}
+
+fn is_origin(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https")
+        && url.path() == "/"
+        && url.query().is_none()
+        && url.fragment().is_none()
+        && url.username().is_empty()
+        && url.password().is_none()
+}
+
+/// A host without the brackets of an IPv6 address and the dot that ends a full name, in small letters.
+pub(super) fn bare_host(host: &str) -> String {
+    host.trim_matches(['[', ']'])
+        .trim_end_matches('.')
+        .to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn entry(text: &str) -> Result<Entry, EntryError> {
+        Entry::try_from(text.to_owned())
+    }
+
+    #[rstest]
+    #[case("http://files.data:8080", "http://files.data:8080/a/b?c", true)]
+    #[case("http://files.data:8080", "http://FILES.data.:8080/", true)]
+    #[case("http://files.data:8080", "https://files.data:8080/", false)]
+    #[case("http://files.data:8080", "http://files.data/", false)]
+    #[case("https://files.data", "https://files.data:443/", true)]
+    #[case("https://*.example.com", "https://a.b.example.com/", true)]
+    #[case("https://*.example.com", "https://example.com/", false)]
+    #[case("https://*.example.com", "https://badexample.com/", false)]
+    #[case("http://10.0.0.5", "http://10.0.0.5/", true)]
+    #[case("http://10.0.0.5", "http://167772165/", true)]
+    #[case("http://[fd00::1]:80", "http://[FD00:0::1]/", true)]
+    fn an_entry_opens_its_own_origin_alone(#[case] text: &str, #[case] url: &str, #[case] allowed: bool) {
+        assert_eq!(entry(text).unwrap().allows(&url.parse().unwrap()), allowed);
+    }
+
+    #[rstest]
+    #[case("files.data:8080")]
+    #[case("ftp://files.data")]
+    #[case("http://files.data/path")]
+    #[case("http://me:you@files.data")]
+    #[case("http://*")]
+    #[case("http://*.com")]
+    #[case("http://a*.example.com")]
+    #[case("http://*.*.example.com")]
+    #[case("http://*.10.0.0.1")]
+    fn what_is_no_origin_is_refused(#[case] text: &str) {
+        assert_eq!(entry(text), Err(EntryError(text.to_owned())));
+    }
+}

@@ -1,0 +1,227 @@
+//! Where this process may send a request when somebody else wrote the address: public hosts over https, and what whoever runs
+//! it has listed.
+//!
+//! A name is judged by the address that is connected to, so that one which leads elsewhere a moment later gains nothing, and a
+//! redirect is judged like the first address.
+
+mod address;
+mod entry;
+mod resolver;
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper_util::client::proxy::matcher::Matcher;
+use ipnet::IpNet;
+use reqwest::redirect::{Action, Attempt, Policy};
+use reqwest::{ClientBuilder, Url};
+use serde::Deserialize;
+use thiserror::Error;
+
+pub use self::address::CLOSED;
+use self::address::is_public;
+pub use self::entry::{Entry, EntryError};
+use self::resolver::Resolver;
+
+const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
+const MOST_REDIRECTS: usize = 5;
+
+/// What whoever runs this process opens.
+#[derive(Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct EgressSettings {
+    /// Origins that may be reached although they are private or without TLS (`http://files.data:8080`,
+    /// `https://*.example.com`).
+    pub allow: Vec<Entry>,
+}
+
+/// An address that no request is sent to. Of category configuration.
+#[derive(Error, Clone, Debug, PartialEq, Eq)]
+#[error(
+    "{origin} is not fetched from: {why}; give a public https address, or have `{origin}` added to egress.allow of the operator"
+)]
+pub struct Refused {
+    /// Scheme, host and port, as an entry would name them.
+    pub origin: String,
+    /// Why it is refused.
+    pub why: Why,
+}
+
+/// Why an address is refused.
+#[derive(Error, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It is neither http nor https.
+    #[error("it is neither http nor https")]
+    Scheme,
+    /// It is http.
+    #[error("plain http is fetched from listed hosts only")]
+    NoTls,
+    /// The address is not one of the public internet, or belongs to the cluster.
+    #[error("its address is not a public one")]
+    NotPublic,
+    /// Others of its ports are listed.
+    #[error("the host is listed with another scheme or port")]
+    OtherOrigin,
+    /// A proxy stands between, so that nobody here knows the address.
+    #[error("it is reached through a proxy, where its address cannot be checked")]
+    Proxy,
+}
+
+impl Refused {
+    fn new(url: &Url, why: Why) -> Self {
+        Self {
+            origin: url.origin().ascii_serialization(),
+            why,
+        }
+    }
+
+    /// The refusal that made a request of a client of [`EgressGate::client_builder`] fail, if it was one.
+    #[must_use]
+    pub fn within(error: &reqwest::Error) -> Option<Self> {
+        let mut causes = std::iter::successors(error.source(), |cause| (*cause).source());
+        let refused = causes.find_map(|cause| cause.downcast_ref::<Self>())?;
+        // A resolver sees no port.
+        let url = error.url().filter(|url| {
+            let host = url.host_str().unwrap_or_default();
+            refused.origin == format!("https://{host}")
+        });
+        Some(url.map_or_else(|| refused.clone(), |url| Self::new(url, refused.why)))
+    }
+}
+
+/// Decides which addresses are requested.
+#[derive(Clone, Debug)]
+pub struct EgressGate(Arc<Rules>);
+
+#[derive(Debug)]
+struct Rules {
+    allow: Vec<Entry>,
+    closed: Vec<IpNet>,
+    proxies: Option<Matcher>,
+    /// Where the proxies are: their own addresses are no matter of whoever writes a URL.
+    proxy_hosts: BTreeSet<String>,
+}
+
+impl EgressGate {
+    /// A gate that lets through what `settings` list and what is public, short of `closed`: public ranges of the cluster's own,
+    /// such as the API server's. Proxies are those of this process's environment.
+    #[must_use]
+    pub fn new(settings: &EgressSettings, closed: Vec<IpNet>) -> Self {
+        Self::behind(Matcher::from_env(), settings, closed)
+    }
+
+    fn behind(proxies: Matcher, settings: &EgressSettings, closed: Vec<IpNet>) -> Self {
+        let anywhere = ["http://proxied.invalid/", "https://proxied.invalid/"];
+        let proxy_hosts: BTreeSet<String> = anywhere
+            .iter()
+            .filter_map(|url| proxies.intercept(&url.parse().ok()?))
+            .filter_map(|proxy| proxy.uri().host().map(entry::bare_host))
+            .collect();
+        Self(Arc::new(Rules {
+            allow: settings.allow.clone(),
+            closed,
+            proxies: Some(proxies).filter(|_| !proxy_hosts.is_empty()),
+            proxy_hosts,
+        }))
+    }
+
+    /// A gate without proxies.
+    #[cfg(test)]
+    pub(crate) fn direct(allow: &[&str], closed: &[&str]) -> Self {
+        let settings = EgressSettings {
+            allow: allow
+                .iter()
+                .filter_map(|text| Entry::try_from((*text).to_owned()).ok())
+                .collect(),
+        };
+        let closed = closed.iter().filter_map(|range| range.parse().ok());
+        Self::behind(Matcher::builder().build(), &settings, closed.collect())
+    }
+
+    /// Whether `url` may be requested, as far as its text tells; the address behind a name is looked at when it is connected to.
+    pub fn check_url(&self, url: &Url) -> Result<(), Refused> {
+        self.0.check_url(url)
+    }
+
+    /// A client that connects to no address that is refused and follows no redirect to one. Whoever sends its first request
+    /// calls [`Self::check_url`] before.
+    pub fn client_builder(&self) -> ClientBuilder {
+        let rules = Arc::clone(&self.0);
+        let builder = reqwest::Client::builder()
+            .dns_resolver(Arc::new(Resolver(Arc::clone(&self.0))))
+            .redirect(Policy::custom(move |attempt| rules.follow(attempt)))
+            .connect_timeout(CONNECT_DEADLINE)
+            .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")));
+        if self.0.proxies.is_some() {
+            builder
+        } else {
+            builder.no_proxy()
+        }
+    }
+}
+
+impl Rules {
+    fn check_url(&self, url: &Url) -> Result<(), Refused> {
+        if self.allow.iter().any(|entry| entry.allows(url)) {
+            return Ok(());
+        }
+        match self.objection(url) {
+            Some(why) => Err(Refused::new(url, why)),
+            None => Ok(()),
+        }
+    }
+
+    /// What speaks against an address that is not listed.
+    fn objection(&self, url: &Url) -> Option<Why> {
+        match url.scheme() {
+            "https" => {}
+            "http" => return Some(Why::NoTls),
+            _ => return Some(Why::Scheme),
+        }
+        let host = entry::bare_host(url.host_str().unwrap_or_default());
+        let literal = host.parse::<IpAddr>();
+        if literal.is_ok_and(|address| !self.is_open(address)) {
+            return Some(Why::NotPublic);
+        }
+        if self.proxy_hosts.contains(&host) || self.is_proxied(url) {
+            return Some(Why::Proxy);
+        }
+        self.is_named(&host).then_some(Why::OtherOrigin)
+    }
+
+    fn is_proxied(&self, url: &Url) -> bool {
+        let Some(proxies) = &self.proxies else {
+            return false;
+        };
+        // What cannot be read as an address of a request is none that goes directly.
+        let uri = url.as_str().parse();
+        uri.map_or(true, |uri| proxies.intercept(&uri).is_some())
+    }
+
+    /// Whether an entry names this host. All that is requested of such a host is listed: names are looked up without a port.
+    fn is_named(&self, host: &str) -> bool {
+        self.allow.iter().any(|entry| entry.names(host))
+    }
+
+    /// Whether names that lead to `address` may be connected to by whoever has no entry for them.
+    fn is_open(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        is_public(address) && !self.closed.iter().any(|range| range.contains(&address))
+    }
+
+    fn follow(&self, attempt: Attempt<'_>) -> Action {
+        if attempt.previous().len() > MOST_REDIRECTS {
+            return attempt.error("it leads from one address to the next without an end");
+        }
+        match self.check_url(attempt.url()) {
+            Ok(()) => attempt.follow(),
+            Err(refused) => attempt.error(refused),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

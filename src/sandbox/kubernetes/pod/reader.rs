@@ -1,0 +1,320 @@
+//! Samples and inputs on claims, read by a Pod of the operator's image that mounts them: in the shape of a sandbox, without a
+//! network, and with nothing to write to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::Pod;
+use serde::{Deserialize, Serialize};
+
+use super::super::{KubernetesSandbox, names};
+use super::spec::{Program, Run, claim_folder};
+use super::{Pods, Reported, network, nonce, ready};
+use crate::data::profile::Profiles;
+use crate::pipeline::digest::sha256_hex;
+use crate::pipeline::sandbox::{InputMount, Job, JobLimits, NetworkAccess};
+use crate::sandbox::{Progressing, SandboxError};
+
+/// Time to read at most the largest sources, after the start.
+const SECONDS: f64 = 900.0;
+/// The child that describes samples takes half of it.
+const MEMORY_BYTES: u64 = 512 << 20;
+/// How long an answer that nothing can be done with holds. Asked later, the Pod is replaced: what it complained of may be mended.
+const HOLDS: SignedDuration = SignedDuration::from_secs(10);
+
+/// What a reader is to read.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadRequest {
+    /// What lies on claims.
+    pub sources: Vec<ClaimSource>,
+    /// Samples to describe, in their order; none where no sample lies on a claim.
+    pub samples: Vec<SampleSource>,
+    /// Rows of each sample that are shown.
+    pub max_sample_rows: usize,
+}
+
+/// A sample or an input on a claim.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct ClaimSource {
+    /// Its name.
+    pub name: String,
+    /// The claim.
+    pub claim: String,
+    /// Where the reader finds the claim.
+    pub folder: String,
+    /// File or folder on it, relative; empty for all of it.
+    pub path: String,
+    /// Whether a folder must lie there.
+    pub is_dir: bool,
+    /// The digest that it must have, hex.
+    pub sha256: Option<String>,
+}
+
+/// A sample that is described. What is not among the sources is mounted as in a sandbox.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct SampleSource {
+    /// Its name.
+    pub name: String,
+    /// Its file name as the program sees it.
+    pub file_name: String,
+    /// Its digest, where it lies on no claim, so that another content is another request.
+    pub sha256: Option<String>,
+}
+
+/// What a reader found.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub enum ReadReport {
+    /// Everything.
+    Read {
+        /// One a source, in their order.
+        sources: Vec<ReadSource>,
+        /// What the samples look like, where they were to be described.
+        profiles: Option<Profiles>,
+    },
+    /// Something that somebody must change.
+    Refused(String),
+    /// Something that may work at another time.
+    Failed(String),
+}
+
+/// What lies at a source.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadSource {
+    /// SHA-256 of the file, or of the folder as a whole, hex.
+    pub sha256: String,
+    /// Its bytes.
+    pub bytes: u64,
+}
+
+impl ReadRequest {
+    /// A request for these sources; each gets the folder of its claim.
+    #[must_use]
+    pub fn of(sources: Vec<ClaimSource>) -> Self {
+        let mut claims: Vec<String> = Vec::new();
+        let sources = sources.into_iter().map(|source| {
+            let known = claims.iter().position(|known| *known == source.claim);
+            let number = known.unwrap_or_else(|| {
+                claims.push(source.claim.clone());
+                claims.len() - 1
+            });
+            ClaimSource {
+                folder: claim_folder(number),
+                ..source
+            }
+        });
+        Self {
+            sources: sources.collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Each claim once, in the order of their folders.
+    fn claims(&self) -> Vec<String> {
+        let folders: BTreeMap<(usize, &str), &str> = self
+            .sources
+            .iter()
+            .map(|source| {
+                (
+                    (source.folder.len(), source.folder.as_str()),
+                    source.claim.as_str(),
+                )
+            })
+            .collect();
+        folders.into_values().map(str::to_owned).collect()
+    }
+
+    /// Samples that lie on no claim.
+    fn mounted(&self) -> Vec<InputMount> {
+        let on_claim = |name: &str| self.sources.iter().any(|source| source.name == name);
+        let samples = self.samples.iter().filter(|sample| !on_claim(&sample.name));
+        samples
+            .map(|sample| InputMount {
+                name: sample.name.clone(),
+                file_name: sample.file_name.clone(),
+                source: sample.name.clone(),
+            })
+            .collect()
+    }
+}
+
+impl Reported for ReadReport {
+    fn out_of_memory() -> Option<Self> {
+        None
+    }
+}
+
+/// One reader: its name follows from what it is to read, so that it is started once.
+pub struct SourceReader<'a> {
+    pods: Pods<'a>,
+    request: &'a ReadRequest,
+    image: &'a str,
+    body: Vec<u8>,
+}
+
+impl<'a> SourceReader<'a> {
+    /// The reader of `request` for the task of `sandbox`.
+    pub fn new(sandbox: &'a KubernetesSandbox<'a>, request: &'a ReadRequest) -> Result<Self, SandboxError> {
+        let image = sandbox.settings.operator_image.as_deref();
+        let image = image.ok_or_else(|| SandboxError::Refused {
+            object: "operator".to_owned(),
+            reason: "it does not know its own image, which reads what lies on claims".to_owned(),
+            remedy: "set operatorImage, or the variable OPERATOR_IMAGE of its Pod".to_owned(),
+        })?;
+        let owner = sandbox.owner;
+        // Plain data with string keys: writing it to memory cannot fail.
+        let body = serde_json::to_vec(request).unwrap_or_default();
+        let parts = [&owner.uid, &owner.run, "reader", &sha256_hex(&body), image];
+        Ok(Self {
+            pods: Pods::new(sandbox, names::name(&owner.name, &parts)),
+            request,
+            image,
+            body,
+        })
+    }
+
+    /// How far it is; `None` when it is not there.
+    pub async fn look(&self) -> Result<Option<Progressing<ReadReport>>, SandboxError> {
+        let Some(pod) = self.pods.get().await? else {
+            return Ok(None);
+        };
+        let looked = self.pods.look::<ReadReport>(self.image, &pod).await;
+        let is_vain = match &looked {
+            Ok(Progressing::Done(ReadReport::Refused(_) | ReadReport::Failed(_))) => true,
+            Ok(_) => false,
+            Err(error) => error.needs_another_child(),
+        };
+        if is_vain && !holds(&pod, Timestamp::now()) {
+            // Its end is the next look's cause.
+            self.pods.delete(&pod).await?;
+            return Ok(Some(Progressing::Pending));
+        }
+        match looked {
+            Ok(looked) => Ok(Some(looked)),
+            Err(error) => Err(self.explained(error)),
+        }
+    }
+
+    /// Creates it, when everything that it mounts is there.
+    pub async fn start(&self) -> Result<Progressing<ReadReport>, SandboxError> {
+        let sandbox = self.pods.sandbox;
+        let job = Job {
+            phases: Vec::new(),
+            inputs: self.request.mounted(),
+            env: BTreeMap::new(),
+            limits: JobLimits {
+                timeout_seconds: SECONDS,
+                cpus: 1.0,
+                memory_bytes: MEMORY_BYTES,
+                processes: 0,
+                file_bytes: 0,
+            },
+            network: NetworkAccess::Denied,
+        };
+        let policy = ready::policy(sandbox, &job.network).await?;
+        let egress = network::label(&policy);
+        let claims = self.request.claims();
+        let nonce = nonce()?;
+        let run = Run {
+            program: Program::Reader(&claims),
+            name: &self.pods.name,
+            image: self.image,
+            job: &job,
+            nonce: &nonce,
+            egress: &egress,
+            settings: &sandbox.settings.sandbox,
+            task: sandbox.task,
+            owner: sandbox.owner,
+            inputs: sandbox.inputs,
+            pull_secrets: &sandbox.settings.build.image_pull_secrets,
+        };
+        let labels = run.labels();
+        let needs = ready::ensure_policy(sandbox, policy, &labels);
+        let started = self.pods.start(&run, self.body.clone(), needs).await;
+        started.map_err(|error| self.explained(error))
+    }
+
+    /// The scheduler's words about a claim name the Pod, of which nobody who wrote the task has heard.
+    fn explained(&self, error: SandboxError) -> SandboxError {
+        let namespace = &self.pods.sandbox.owner.namespace;
+        match error {
+            SandboxError::Refused { reason, .. } if is_about_volumes(&reason) => {
+                about_claims(self.request, namespace, &reason)
+            }
+            SandboxError::EnvironmentMissing(image) => SandboxError::Refused {
+                object: format!("image {image}"),
+                reason: "the registry does not have it".to_owned(),
+                remedy: "correct the operator's setting operatorImage".to_owned(),
+            },
+            other => other,
+        }
+    }
+}
+
+/// Whether the scheduler or the node speaks of volumes.
+fn is_about_volumes(reason: &str) -> bool {
+    let words = [
+        "persistentvolume",
+        "mountvolume.",
+        "attachvolume.",
+        "mount volumes",
+    ];
+    let reason = reason.to_lowercase();
+    words.iter().any(|word| reason.contains(word))
+}
+
+/// What keeps a Pod from its claims, by claim and with the samples and inputs that lie there.
+fn about_claims(request: &ReadRequest, namespace: &str, reason: &str) -> SandboxError {
+    // What it says of other Pods that might make room is no matter of claims.
+    let reason = reason
+        .split(" preemption:")
+        .next()
+        .unwrap_or_default()
+        .trim_end_matches('.');
+    let quoted = |source: &&ClaimSource| reason.contains(&format!("\"{}\"", source.claim));
+    let is_any_named = request.sources.iter().any(|source| quoted(&source));
+    let meant: Vec<&ClaimSource> = request
+        .sources
+        .iter()
+        .filter(|source| !is_any_named || quoted(source))
+        .collect();
+    let claims: BTreeSet<&str> = meant.iter().map(|source| source.claim.as_str()).collect();
+    let claims: Vec<&str> = claims.into_iter().collect();
+    let names: Vec<&str> = meant.iter().map(|source| source.name.as_str()).collect();
+    let remedy = if reason.contains("not found") {
+        "create the claim, or correct claimName"
+    } else {
+        "give the claim a volume that the nodes of sandboxes reach"
+    };
+    SandboxError::Refused {
+        object: format!(
+            "PersistentVolumeClaim {namespace}/{} with {}",
+            claims.join(", "),
+            names.join(", ")
+        ),
+        reason: reason.to_owned(),
+        remedy: format!("{remedy}; the task then goes on by itself"),
+    }
+}
+
+/// Whether what a Pod said at its end is still to be believed.
+fn holds(pod: &Pod, now: Timestamp) -> bool {
+    let ended = pod
+        .status
+        .iter()
+        .flat_map(|status| status.container_statuses.iter().flatten());
+    let ended = ended.filter_map(|container| {
+        let ended = container.state.as_ref()?.terminated.as_ref()?;
+        ended.finished_at.as_ref().map(|time| time.0)
+    });
+    let created = pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
+    let since = ended.max().or(created);
+    since.is_some_and(|since| now.duration_since(since) < HOLDS)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,336 @@
+//! What the reader Pod does: hashes what lies on claims as a local run hashes its copies, and describes samples.
+//!
+//! A claim is somebody's disk, with links that may lead anywhere. A link on the way to a source may lead to another place of the
+//! same claim; inside of a folder there are none, as in a local run.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, open, openat};
+use rustix::io::Errno;
+use sha2::{Digest as _, Sha256};
+use thiserror::Error;
+
+use super::{LARGEST_SOURCE, MOST_FOLDER_FILES, digest};
+use crate::data::worker::Client;
+use crate::engine::reader::{SampleFile, profiles};
+use crate::pipeline::digest::hex;
+use crate::sandbox::kubernetes::{ClaimSource, ReadReport, ReadRequest, ReadSource};
+
+/// Where samples that lie on no claim are mounted.
+const MOUNTED: &str = "/var/inputs";
+/// What the file system of a whole volume has at its top.
+const LOST_AND_FOUND: &str = "lost+found";
+
+/// A source that cannot be read. Somebody must change something, unless it is passing.
+#[derive(Error, Debug)]
+pub enum ReadError {
+    /// It is not there, or not to be read.
+    #[error("{name}: cannot read {path} on the claim {claim}: {source}; {}", remedy(.source))]
+    Read {
+        /// Name of the sample or input.
+        name: String,
+        /// The claim.
+        claim: String,
+        /// Path on it.
+        path: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The way to it leaves the claim.
+    #[error("{name}: {path} leads out of the claim {claim} by a link: put the file itself there")]
+    Outside {
+        /// Name of the sample or input.
+        name: String,
+        /// The claim.
+        claim: String,
+        /// Path on it.
+        path: String,
+    },
+    /// It is something else.
+    #[error("{name}: {path} on the claim {claim} is not a {wanted}")]
+    WrongKind {
+        /// Name of the sample or input.
+        name: String,
+        /// The claim.
+        claim: String,
+        /// Path on it.
+        path: String,
+        /// `file` or `folder`.
+        wanted: &'static str,
+    },
+    /// It has another content than is wanted.
+    #[error(
+        "{name}: the content has sha256 {found}, the spec says {wanted}: correct sha256 if the new content is right"
+    )]
+    Digest {
+        /// Name of the sample or input.
+        name: String,
+        /// What it has.
+        found: String,
+        /// What it must have.
+        wanted: String,
+    },
+    /// It is too large.
+    #[error("{name}: is larger than 1 GiB or has more than 10,000 files: give a smaller one")]
+    TooLarge {
+        /// Name of the sample or input.
+        name: String,
+    },
+}
+
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => "correct the path, or put it there",
+        io::ErrorKind::PermissionDenied => "let every user read it, and enter the folders above it",
+        _ => "look at the volume of the claim",
+    }
+}
+
+impl ReadError {
+    fn is_passing(&self) -> bool {
+        let Self::Read { source, .. } = self else {
+            return false;
+        };
+        !matches!(
+            source.kind(),
+            io::ErrorKind::NotFound
+                | io::ErrorKind::PermissionDenied
+                | io::ErrorKind::NotADirectory
+                | io::ErrorKind::IsADirectory
+        )
+    }
+}
+
+/// Reads everything that `request` names; samples are described by children of `worker`.
+pub async fn read(request: &ReadRequest, worker: &Client) -> ReadReport {
+    let mut files = HashMap::new();
+    let mut found = Vec::new();
+    for source in &request.sources {
+        match (ClaimReader { source }).read() {
+            Ok((what, file)) => {
+                found.push(what);
+                files.extend(file.map(|file| (source.name.as_str(), file)));
+            }
+            Err(error) if error.is_passing() => return ReadReport::Failed(error.to_string()),
+            Err(error) => return ReadReport::Refused(error.to_string()),
+        }
+    }
+    if request.samples.is_empty() {
+        return ReadReport::Read {
+            sources: found,
+            profiles: None,
+        };
+    }
+    let samples = request.samples.iter().map(|sample| SampleFile {
+        name: sample.name.clone(),
+        file_name: sample.file_name.clone(),
+        // The very file that was hashed, whatever lies at its path by now.
+        path: files.get(sample.name.as_str()).map_or_else(
+            || Path::new(MOUNTED).join(&sample.name),
+            |file| PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())),
+        ),
+    });
+    let samples: Vec<SampleFile> = samples.collect();
+    match profiles(worker, &samples, request.max_sample_rows).await {
+        Ok(profiles) => ReadReport::Read {
+            sources: found,
+            profiles: Some(profiles),
+        },
+        Err(error) if error.is_passing() => ReadReport::Failed(error.to_string()),
+        Err(error) => ReadReport::Refused(error.to_string()),
+    }
+}
+
+/// Reads one source.
+struct ClaimReader<'a> {
+    source: &'a ClaimSource,
+}
+
+impl ClaimReader<'_> {
+    /// Digest and size; of a file the file itself as well.
+    fn read(&self) -> Result<(ReadSource, Option<File>), ReadError> {
+        let place = self.place()?;
+        let (top, kind) = self.open(&place)?;
+        let (found, file) = match (kind, self.source.is_dir) {
+            (FileType::RegularFile, false) => {
+                let mut file = File::from(top);
+                let (sha256, bytes) = self.hash(&mut file, &place, LARGEST_SOURCE)?;
+                (ReadSource { sha256, bytes }, Some(file))
+            }
+            (FileType::Directory, true) => (self.folder(&place)?, None),
+            (_, is_dir) => {
+                let wanted = if is_dir { "folder" } else { "file" };
+                return Err(self.wrong_kind(Path::new(&self.source.path), wanted));
+            }
+        };
+        match &self.source.sha256 {
+            Some(wanted) if *wanted != found.sha256 => Err(ReadError::Digest {
+                name: self.source.name.clone(),
+                found: found.sha256,
+                wanted: wanted.clone(),
+            }),
+            _ => Ok((found, file)),
+        }
+    }
+
+    /// Path of the source on the claim, with every link resolved.
+    fn place(&self) -> Result<PathBuf, ReadError> {
+        let error = |error| self.error(Path::new(&self.source.path), error);
+        let top = Path::new(&self.source.folder).canonicalize().map_err(error)?;
+        let found = top.join(&self.source.path).canonicalize().map_err(error)?;
+        let inside = found.strip_prefix(&top).map(Path::to_owned);
+        inside.map_err(|_| ReadError::Outside {
+            name: self.source.name.clone(),
+            claim: self.source.claim.clone(),
+            path: self.source.path.clone(),
+        })
+    }
+
+    /// Opens what lies at `place`, which has no links: one that appears meanwhile is not followed.
+    fn open(&self, place: &Path) -> Result<(OwnedFd, FileType), ReadError> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let opened = || {
+            let top = open(
+                self.source.folder.as_str(),
+                OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+                Mode::empty(),
+            )?;
+            let mut here = top;
+            let mut parts = place.components().peekable();
+            if parts.peek().is_none() {
+                here = openat(CWD, self.source.folder.as_str(), flags, Mode::empty())?;
+            }
+            while let Some(part) = parts.next() {
+                let flags = if parts.peek().is_some() {
+                    OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
+                } else {
+                    flags
+                };
+                here = openat(here.as_fd(), part.as_os_str(), flags, Mode::empty())?;
+            }
+            let kind = FileType::from_raw_mode(fstat(&here)?.st_mode);
+            Ok((here, kind))
+        };
+        opened().map_err(|error: Errno| self.error(place, error.into()))
+    }
+
+    fn folder(&self, top: &Path) -> Result<ReadSource, ReadError> {
+        let mut files = Vec::new();
+        let mut bytes = 0;
+        let mut open = vec![PathBuf::new()];
+        while let Some(relative) = open.pop() {
+            for name in self.names(&top.join(&relative))? {
+                let relative = relative.join(name);
+                if top.as_os_str().is_empty() && relative == Path::new(LOST_AND_FOUND) {
+                    continue;
+                }
+                let place = top.join(&relative);
+                let (found, kind) = match self.open(&place) {
+                    Err(ReadError::Read { source, .. }) if is_link_or_socket(&source) => {
+                        return Err(self.wrong_kind(&place, "file"));
+                    }
+                    found => found?,
+                };
+                match kind {
+                    FileType::Directory => open.push(relative),
+                    FileType::RegularFile => {
+                        let left = LARGEST_SOURCE - bytes;
+                        let (sha256, size) = self.hash(&mut File::from(found), &place, left)?;
+                        bytes += size;
+                        files.push((relative.to_string_lossy().into_owned(), sha256));
+                    }
+                    _ => return Err(self.wrong_kind(&place, "file")),
+                }
+                if files.len() > MOST_FOLDER_FILES {
+                    return Err(self.too_large());
+                }
+            }
+        }
+        let sha256 = digest::of_folder(files);
+        Ok(ReadSource { sha256, bytes })
+    }
+
+    /// Names in a folder.
+    fn names(&self, folder: &Path) -> Result<Vec<PathBuf>, ReadError> {
+        let (open, _) = self.open(folder)?;
+        let error = |error: Errno| self.error(folder, error.into());
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&open).map_err(error)? {
+            let entry = entry.map_err(error)?;
+            let name = entry.file_name().to_bytes();
+            if !matches!(name, b"." | b"..") {
+                names.push(PathBuf::from(std::ffi::OsStr::from_bytes(name)));
+            }
+            if names.len() > MOST_FOLDER_FILES {
+                return Err(self.too_large());
+            }
+        }
+        Ok(names)
+    }
+
+    /// Digest and size of a file of at most `most` bytes.
+    fn hash(&self, file: &mut File, place: &Path, most: u64) -> Result<(String, u64), ReadError> {
+        let mut digest = Sha256::new();
+        let mut bytes = 0;
+        let mut buffer = vec![0; 256 * 1024];
+        loop {
+            let read = match file.read(&mut buffer) {
+                Ok(0) => return Ok((hex(&digest.finalize()), bytes)),
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(self.error(place, error)),
+            };
+            bytes += read as u64;
+            if bytes > most {
+                return Err(self.too_large());
+            }
+            digest.update(&buffer[..read]);
+        }
+    }
+
+    fn error(&self, place: &Path, source: io::Error) -> ReadError {
+        ReadError::Read {
+            name: self.source.name.clone(),
+            claim: self.source.claim.clone(),
+            path: shown(place),
+            source,
+        }
+    }
+
+    fn wrong_kind(&self, place: &Path, wanted: &'static str) -> ReadError {
+        ReadError::WrongKind {
+            name: self.source.name.clone(),
+            claim: self.source.claim.clone(),
+            path: shown(place),
+            wanted,
+        }
+    }
+
+    fn too_large(&self) -> ReadError {
+        ReadError::TooLarge {
+            name: self.source.name.clone(),
+        }
+    }
+}
+
+/// What the system says of a link that is not followed, and of a socket.
+fn is_link_or_socket(error: &io::Error) -> bool {
+    let codes = [Errno::LOOP, Errno::NXIO].map(|code| Some(code.raw_os_error()));
+    codes.contains(&error.raw_os_error())
+}
+
+fn shown(place: &Path) -> String {
+    if place.as_os_str().is_empty() {
+        "the top".to_owned()
+    } else {
+        place.display().to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests;

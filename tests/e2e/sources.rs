@@ -1,0 +1,263 @@
+//! Samples and inputs that are not in the manifest: on claims, and at URLs.
+
+use k8s_openapi::api::core::v1::{PersistentVolume, Pod};
+use kube::api::{Api, PostParams};
+use kube::runtime::wait::await_condition;
+use serde_json::{Value, json};
+
+use codegen_operator::api::CodeGenTask;
+use codegen_operator::pipeline::digest::sha256_hex;
+
+use crate::space::{SOON, Space, condition, in_space};
+
+const MANIFEST: &str = "tests/e2e/manifests/sources.yaml";
+const TASK: &str = "sources";
+
+/// What the acceptance tests of the manifest expect of the claim.
+const NOTES: &str = "
+import pathlib
+notes = pathlib.Path('/claim/notes/deep')
+notes.mkdir(parents=True)
+for path in [notes.parent / 'a.txt', notes.parent / 'b.txt', notes / 'c.txt']:
+    path.write_text(path.name)
+";
+const ORDERS: &str = "
+import pathlib
+orders = pathlib.Path('/claim/2026')
+orders.mkdir()
+rows = (f'{row},{[\"EUR\", \"USD\", \"GBP\"][row % 3]},{row % 1000}' for row in range(250_000))
+(orders / 'orders.csv').write_text('order,currency,amount\\n' + '\\n'.join(rows) + '\\n')
+";
+
+fn python_image() -> String {
+    std::env::var("CODEGEN_E2E_PYTHON_IMAGE")
+        .unwrap_or_else(|_| "docker.io/library/python:3.11-slim".to_owned())
+}
+
+impl Space {
+    async fn create<K>(&self, object: Value)
+    where
+        K: kube::Resource<Scope = k8s_openapi::NamespaceResourceScope>
+            + Clone
+            + std::fmt::Debug
+            + serde::de::DeserializeOwned
+            + serde::Serialize,
+        K::DynamicType: Default,
+    {
+        let object: K = serde_json::from_value(object).unwrap();
+        self.api::<K>()
+            .create(&PostParams::default(), &object)
+            .await
+            .unwrap();
+    }
+
+    /// A claim on a folder of the node; the volume goes with the namespace.
+    async fn claim(&self, name: &str) {
+        let namespace = Api::<k8s_openapi::api::core::v1::Namespace>::all(self.client.clone())
+            .get(&self.name)
+            .await
+            .unwrap();
+        let volume = format!("{}-{name}", self.name);
+        let owner = json!({"apiVersion": "v1", "kind": "Namespace", "name": self.name, "uid": namespace.metadata.uid});
+        let object: PersistentVolume = serde_json::from_value(json!({
+            "metadata": {"name": volume, "ownerReferences": [owner]},
+            "spec": {
+                "capacity": {"storage": "1Gi"},
+                "accessModes": ["ReadWriteOnce"],
+                "persistentVolumeReclaimPolicy": "Retain",
+                "storageClassName": "",
+                "hostPath": {"path": format!("/var/lib/kubelet/codegen-e2e/{volume}"), "type": "DirectoryOrCreate"},
+            },
+        }))
+        .unwrap();
+        Api::all(self.client.clone())
+            .create(&PostParams::default(), &object)
+            .await
+            .unwrap();
+        self.create::<k8s_openapi::api::core::v1::PersistentVolumeClaim>(json!({
+            "metadata": {"name": name},
+            "spec": {
+                "accessModes": ["ReadWriteOnce"],
+                "storageClassName": "",
+                "volumeName": volume,
+                "resources": {"requests": {"storage": "1Gi"}},
+            },
+        }))
+        .await;
+    }
+
+    /// Runs a Python script that has the claim `datasets` at `/claim`, to its end.
+    async fn write(&self, pod: &str, script: &str) {
+        self.create::<Pod>(json!({
+            "metadata": {"name": pod},
+            "spec": {
+                "restartPolicy": "Never",
+                "automountServiceAccountToken": false,
+                "containers": [{
+                    "name": "write",
+                    "image": python_image(),
+                    "command": ["python3", "-c", script],
+                    "volumeMounts": [{"name": "claim", "mountPath": "/claim"}],
+                }],
+                "volumes": [{"name": "claim", "persistentVolumeClaim": {"claimName": "datasets"}}],
+            },
+        }))
+        .await;
+        let has_ended = |pod: Option<&Pod>| {
+            let phase = pod.and_then(|pod| pod.status.as_ref()?.phase.clone());
+            phase.is_some_and(|phase| phase == "Succeeded" || phase == "Failed")
+        };
+        let pod = tokio::time::timeout(SOON, await_condition(self.api::<Pod>(), pod, has_ended));
+        let pod = pod.await.expect("the claim is written").unwrap().unwrap();
+        assert_eq!(pod.status.unwrap().phase.as_deref(), Some("Succeeded"));
+    }
+
+    /// The task as soon as somebody must mend something whose description holds `words`.
+    async fn until_told(&self, words: &str) -> CodeGenTask {
+        let is = |task: &CodeGenTask| matches!(condition(task, "Stalled"), Some(("True", "Configuration", message)) if message.contains(words));
+        let task = self.until(TASK, &format!("told: {words}"), SOON, is).await;
+        let status = task.status.as_ref().unwrap();
+        assert_eq!((status.model_calls, status.attempts.len()), (0, 0));
+        task
+    }
+
+    /// Checks a task that has succeeded, and that nothing is left of what read its sources.
+    async fn succeeded(&self) -> CodeGenTask {
+        let task = self.end(TASK).await;
+        let (status, reason, message) = condition(&task, "Succeeded").unwrap();
+        assert_eq!((status, reason), ("True", "TestsSkipped"), "{message}");
+        let readers = self.kubectl(&[
+            "get",
+            "pods,secrets",
+            "--selector",
+            "codegen-operator.dev/component=reader",
+            "-o",
+            "name",
+        ]);
+        assert_eq!(readers, "");
+        task
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn a_large_sample_and_a_folder_on_a_claim_reach_the_program_beside_a_config_map() {
+    in_space("claims", async |space| {
+        space.copy_secret("openai").await;
+        space.claim("datasets").await;
+        space.write("write", &format!("{NOTES}{ORDERS}")).await;
+        space.apply(MANIFEST, "sources");
+        let task = space.succeeded().await;
+        let status = task.status.unwrap();
+        assert_eq!(status.samples[0].name, "orders");
+        assert!(status.samples[0].bytes > 3_000_000, "{:?}", status.samples);
+        let accepted = status.attempts[0].acceptance_tests.unwrap();
+        assert_eq!((accepted.passed, accepted.total), (3, 3));
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn what_is_missing_of_a_claim_is_named_and_the_task_goes_on_when_it_is_there() {
+    in_space("no-claim", async |space| {
+        space.copy_secret("openai").await;
+        space.apply(MANIFEST, "sources");
+        space.until_told("datasets with orders, notes").await;
+        space.claim("datasets").await;
+        space
+            .until_told("cannot read 2026/orders.csv on the claim datasets")
+            .await;
+        space.write("write-orders", ORDERS).await;
+        space.until_told("cannot read notes on the claim datasets").await;
+        space.write("write-notes", NOTES).await;
+        space.succeeded().await;
+    })
+    .await;
+}
+
+/// The task without claims: a small order, and the ConfigMap for a folder of notes.
+fn without_claims(spec: &mut Value, rates: &Value) {
+    spec["samples"] = json!([{"name": "orders", "inline": "order,currency,amount\n1,USD,21\n"}, rates]);
+    spec["inputs"][0]["source"] = json!({"configMapRef": {"name": "rates"}});
+    spec.as_object_mut().unwrap().remove("acceptanceTests");
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn a_sample_at_a_url_is_fetched_from_a_server_that_is_listed() {
+    in_space("url", async |space| {
+        space.copy_secret("openai").await;
+        let served = "currency,rate\nUSD,2\n";
+        let serve = format!(
+            "import os, http.server; os.chdir('/tmp'); open('rates.csv', 'w').write({served:?}); \
+             http.server.ThreadingHTTPServer(('', 8000), http.server.SimpleHTTPRequestHandler).serve_forever()"
+        );
+        let labels = json!({"app": "files"});
+        space
+            .create::<k8s_openapi::api::core::v1::Service>(json!({
+                "metadata": {"name": "files"},
+                "spec": {"selector": labels, "ports": [{"port": 8000}]},
+            }))
+            .await;
+        let url = format!("http://files.{}.svc.cluster.local:8000", space.name);
+        let sample = |file: &str, sha256: &str| json!({"name": "rates", "url": format!("{url}/{file}"), "sha256": sha256});
+        let apply = |file: &str, sha256: &str| {
+            space.apply_changed(MANIFEST, "sources", |spec| without_claims(spec, &sample(file, sha256)));
+        };
+        apply("none.csv", &sha256_hex(served.as_bytes()));
+        // Nobody answers yet: that is nothing which the task must be changed for.
+        let is_waiting = |task: &CodeGenTask| {
+            let status = task.status.as_ref();
+            status.is_some_and(|status| status.reason.as_deref() == Some("Infrastructure"))
+        };
+        space.until(TASK, "waiting for the server", SOON, is_waiting).await;
+        space
+            .create::<Pod>(json!({
+                "metadata": {"name": "files", "labels": labels},
+                "spec": {
+                    "automountServiceAccountToken": false,
+                    "terminationGracePeriodSeconds": 0,
+                    "containers": [{"name": "files", "image": python_image(), "command": ["python3", "-c", serve]}],
+                },
+            }))
+            .await;
+        space.until_told("none.csv answers 404").await;
+        apply("rates.csv", &"0".repeat(64));
+        space.until_told("correct sha256").await;
+        apply("rates.csv", &sha256_hex(served.as_bytes()));
+        let task = space.succeeded().await;
+        let status = task.status.unwrap();
+        assert_eq!(status.samples[1].bytes, 20);
+        assert_eq!(status.samples[1].sha256, sha256_hex(served.as_bytes()));
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn a_url_inside_of_the_cluster_that_nobody_listed_is_not_fetched() {
+    in_space("refused-url", async |space| {
+        let refused = [
+            (
+                "https://kubernetes.default.svc/version",
+                "https://kubernetes.default.svc is not fetched from",
+            ),
+            (
+                "http://replies.codegen-e2e:8080/requests",
+                "`http://replies.codegen-e2e:8080` added to egress.allow",
+            ),
+            (
+                "https://169.254.169.254/latest",
+                "its address is not a public one",
+            ),
+            ("https://2130706433/", "https://127.0.0.1 is not fetched from"),
+        ];
+        for (url, words) in refused {
+            let sample = json!({"name": "rates", "url": url, "sha256": "0".repeat(64)});
+            space.apply_changed(MANIFEST, "sources", |spec| without_claims(spec, &sample));
+            space.until_told(words).await;
+        }
+    })
+    .await;
+}
