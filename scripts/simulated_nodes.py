@@ -128,7 +128,10 @@ class SimulatedNodes:
         spec = {"taints": [{"key": LABEL, "effect": "NoSchedule"}]}
         labels = {LABEL: "true", "kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux"}
         self._api.call("POST", "/api/v1/nodes", {"metadata": {"name": name, "labels": labels}, "spec": spec})
+        room = {"cpu": "1000", "memory": "10Ti", "ephemeral-storage": "10Ti", "pods": "10000"}
         status = {
+            "allocatable": room,
+            "capacity": room,
             "addresses": [{"type": "InternalIP", "address": self._address()}],
             "daemonEndpoints": {"kubeletEndpoint": {"Port": PORT}},
         }
