@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::admission::Admissions;
 use super::awaited::Waits;
 use super::calls::CallPool;
-use super::config::{History, OperatorConfig};
+use super::config::{Gates, History, OperatorConfig};
 use super::documents::Documents;
 use super::downloads::Downloads;
 use super::events::Events;
@@ -52,6 +52,8 @@ pub struct Context {
     pub stopping: CancellationToken,
     /// Samples at URLs.
     pub downloads: Downloads,
+    /// Which model endpoints are spoken to.
+    pub models: EgressGate,
     /// Places of model calls.
     pub calls: CallPool,
     /// How long finished tasks are kept.
@@ -85,7 +87,7 @@ impl Context {
     pub fn new(
         client: Client,
         config: &OperatorConfig,
-        gate: EgressGate,
+        gates: Gates,
         worker: Worker,
         events: Events,
         metrics: Metrics,
@@ -99,7 +101,8 @@ impl Context {
         Self {
             isolation: Isolation::awaiting(&settings.sandbox.node_pools()),
             client,
-            downloads: Downloads::new(gate),
+            downloads: Downloads::new(gates.samples),
+            models: gates.models,
             calls: CallPool::new(calls, stopping.clone(), metrics.clone()),
             events,
             admissions,

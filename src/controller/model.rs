@@ -41,7 +41,8 @@ impl<'a> PooledModel<'a> {
     /// call. False when no call may start any more.
     /// It gives up when so much time has passed as the task has left.
     pub async fn prepare(&self, seconds_left: f64) -> Result<bool, Blocked> {
-        let mut options = credentials::model_options(&self.context.client, self.task).await?;
+        let mut options =
+            credentials::model_options(&self.context.client, &self.context.models, self.task).await?;
         // A deadline beyond what a clock can say is none.
         options.task_deadline = Duration::try_from_secs_f64(seconds_left)
             .ok()

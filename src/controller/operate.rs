@@ -113,9 +113,9 @@ async fn work(
     let worker = Worker::new(&identity.program, ["worker"]);
     let (events, sending) = Events::new(client.clone(), identity.name.clone(), metrics.clone());
     let sending = tokio::spawn(sending);
-    let gate = config.gate(api_servers(&client).await);
+    let gates = config.gates(api_servers(&client).await);
     let context = Arc::new(Context::new(
-        client, config, gate, worker, events, metrics, stopping,
+        client, config, gates, worker, events, metrics, stopping,
     ));
     let counting = tokio::spawn(count_tasks(Arc::clone(&context)));
     let waits = tokio::spawn(awaited::keep_looking(Arc::clone(&context)));

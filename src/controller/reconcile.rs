@@ -324,7 +324,8 @@ impl Look<'_> {
         let came_to;
         (progress, came_to) = Box::pin(engine.step(progress)).await?;
         self.context.calm(&self.uid);
-        self.wait_if(waits_for_a_person(&progress));
+        let goes_on = matches!(came_to, Step::Pending | Step::Queued(_));
+        self.wait_if(!goes_on && waits_for_a_person(&progress));
         let looked = match came_to {
             Step::Advanced | Step::Finished => (Action::await_change(), Reconciled::Advanced),
             Step::Waiting(until) => (Action::requeue(pause(until)), Reconciled::Waiting),
@@ -369,7 +370,9 @@ impl Look<'_> {
         let now = Timestamp::now();
         let status = self.object.status.as_ref();
         let was_queued = status.and_then(|status| status.reason.as_deref()) == Some(reason::QUEUED);
-        if was_queued || progress.is_overdue(now) {
+        // What it waited for before is there, or its child would not run.
+        let has_waited = progress.waiting.take().is_some();
+        if was_queued || has_waited || progress.is_overdue(now) {
             progress.go_on_at(now);
             engine.save(&progress).await?;
         }

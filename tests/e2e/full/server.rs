@@ -38,7 +38,7 @@ impl<'a> Server<'a> {
                 "metadata": {
                     "name": "openai",
                     "labels": {"codegen-operator.dev/use": "model"},
-                    "annotations": {"codegen-operator.dev/hosts": format!("replies.{}:8080", space.name)},
+                    "annotations": {"codegen-operator.dev/hosts": format!("replies.{}.svc.cluster.local:8080", space.name)},
                 },
                 "stringData": {"api-key": "recorded"},
             }),
@@ -73,7 +73,10 @@ impl<'a> Server<'a> {
 
     /// Where this task asks its model.
     pub fn base_url(&self, task: &str) -> String {
-        format!("http://replies.{}:8080/{task}/v1", self.space.name)
+        format!(
+            "http://replies.{}.svc.cluster.local:8080/{task}/v1",
+            self.space.name
+        )
     }
 
     /// What this task has asked so far.
