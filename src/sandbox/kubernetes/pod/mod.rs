@@ -11,6 +11,7 @@ mod ready;
 mod refusal;
 mod room;
 mod spec;
+mod volumes;
 
 use std::future::Future;
 
