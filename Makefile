@@ -1,6 +1,6 @@
 # `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help prerequisites check test demo bench bench-cluster generate lint deny install fuzz e2e e2e-up e2e-smoke e2e-install e2e-down
+.PHONY: help prerequisites check test demo bench bench-cluster generate lint deny install fuzz e2e e2e-full e2e-up e2e-smoke e2e-install e2e-down
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -43,6 +43,9 @@ e2e-install: ## Put the operator of this source tree into that cluster, with Hel
 
 e2e: e2e-up e2e-install ## A cluster, the operator in it, and the end-to-end tests against it
 	@tests/cluster/test
+
+e2e-full: e2e-up e2e-install ## The whole set, about an hour: also kills, fifty tasks, both Helms, simulated nodes (PARTS="kills fifty" chooses)
+	@tests/cluster/full $(PARTS)
 
 e2e-down: ## Remove the cluster and all that it left
 	@tests/cluster/down

@@ -14,6 +14,9 @@ pub const STALLED: &str = "Stalled";
 /// The image holds every package that program and tests need.
 pub const IMAGE_READY: &str = "ImageReady";
 
+/// The cluster was seen to keep sandboxes and builds from what they must not reach.
+pub const ISOLATION_VERIFIED: &str = "IsolationVerified";
+
 /// Reasons, one word each, equal to `status.reason`.
 pub mod reason {
     /// `Succeeded=True`: every generated and every acceptance test passed, and the rehearsal did not fail.
@@ -32,7 +35,7 @@ pub mod reason {
     pub const CONFIGURATION: &str = "Configuration";
     /// `Reconciling=True`: something that is no fault of the program failed and is tried again.
     pub const INFRASTRUCTURE: &str = "Infrastructure";
-    /// `Stalled=True` (configuration): an output is larger than can be checked where the task runs.
+    /// `Stalled=True`, `Succeeded=Unknown` (configuration): all that could be checked holds, and an output is too large to be.
     pub const OUTPUT_TOO_LARGE: &str = "OutputTooLarge";
     /// `Reconciling=True`: a stage is under way.
     pub const PROGRESSING: &str = "Progressing";
@@ -48,8 +51,15 @@ pub mod reason {
     /// A package of the image cannot be installed.
     pub const PACKAGE_UNAVAILABLE: &str = "PackageUnavailable";
 
+    /// A Pod under the policy of sandboxes was kept from what it must not reach.
+    pub const ISOLATED: &str = "Isolated";
+    /// It was not shown yet whether the cluster isolates sandboxes.
+    pub const ISOLATION_AWAITED: &str = "IsolationAwaited";
+    /// `Stalled=True`: sandboxes or builds reach what their policies close, so nothing is run; the message says what.
+    pub const ISOLATION_NOT_ENFORCED: &str = "IsolationNotEnforced";
+
     /// Every reason that a task as such has.
-    pub const ALL: [&str; 12] = [
+    pub const ALL: [&str; 13] = [
         TESTS_PASSED,
         TESTS_SKIPPED,
         ITERATIONS_EXHAUSTED,
@@ -62,5 +72,6 @@ pub mod reason {
         PROGRESSING,
         QUEUED,
         SUSPENDED,
+        ISOLATION_NOT_ENFORCED,
     ];
 }

@@ -155,7 +155,7 @@ pub struct AttemptStatus {
     /// The verdict in one sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// At most five failures, each field cut to 300 characters; only the last diagnosed attempt has them.
+    /// At most five failures, each field cut to 300 bytes; only the last diagnosed attempt has them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub diagnosis: Vec<FailureDiagnosis>,
     /// When the attempt's tests started.

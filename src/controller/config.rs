@@ -9,7 +9,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 use serde::Deserialize;
 
-use crate::egress::{EgressGate, EgressSettings};
+use crate::egress::{Allowed, EgressGate, Entry};
 use crate::sandbox::kubernetes::settings::{BuildSettings, PodSettings, Registries, Settings};
 
 /// Everything that whoever installs the operator can say. A field that is left out has its default.
@@ -30,6 +30,8 @@ pub struct OperatorConfig {
     pub operator_image: Option<String>,
     /// Where the operator itself may send requests that tasks ask for.
     pub egress: EgressSettings,
+    /// Which model servers tasks may name.
+    pub model: ModelSettings,
     /// How registries are reached.
     pub registries: Registries,
     /// Image builds.
@@ -48,11 +50,41 @@ impl Default for OperatorConfig {
             history: History::default(),
             operator_image: None,
             egress: EgressSettings::default(),
+            model: ModelSettings::default(),
             registries: Registries::default(),
             build: BuildSettings::default(),
             sandbox: PodSettings::default(),
         }
     }
+}
+
+/// The providers' own endpoints.
+const PROVIDERS: [&str; 2] = ["https://api.openai.com", "https://api.anthropic.com"];
+
+/// Where samples at URLs may lie besides public hosts.
+#[derive(Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct EgressSettings {
+    /// Origins that may be reached although they are private or without TLS (`http://files.data:8080`,
+    /// `https://*.example.com`).
+    pub allow: Vec<Entry>,
+}
+
+/// Which model servers tasks may name besides public hosts.
+#[derive(Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct ModelSettings {
+    /// Their origins (`http://ollama.models:11434`).
+    pub allowed_endpoints: Vec<Entry>,
+}
+
+/// Which addresses are requested for tasks.
+#[derive(Clone, Debug)]
+pub struct Gates {
+    /// Samples at URLs.
+    pub samples: EgressGate,
+    /// Model endpoints.
+    pub models: EgressGate,
 }
 
 /// How much is done at once.
@@ -189,9 +221,9 @@ impl OperatorConfig {
         }
     }
 
-    /// The gate of requests that tasks ask for. `servers` are addresses of the API server.
+    /// The gates of requests that tasks ask for: of samples, and of models. `servers` are addresses of the API server.
     #[must_use]
-    pub fn gate(&self, servers: Vec<IpNet>) -> EgressGate {
+    pub fn gates(&self, servers: Vec<IpNet>) -> Gates {
         let own = self
             .sandbox
             .network
@@ -199,7 +231,26 @@ impl OperatorConfig {
             .iter()
             .chain(&self.build.network.except);
         let own = own.filter_map(|range| range.parse().ok());
-        EgressGate::new(&self.egress, servers.into_iter().chain(own).collect())
+        let closed: Vec<IpNet> = servers.into_iter().chain(own).collect();
+        let samples = Allowed {
+            entries: &self.egress.allow,
+            setting: "egress.allow",
+        };
+        // Behind a proxy, which hides every address, the list is all there is.
+        let providers = PROVIDERS.map(|origin| Entry::try_from(origin.to_owned()).ok());
+        let models: Vec<Entry> = providers
+            .into_iter()
+            .flatten()
+            .chain(self.model.allowed_endpoints.clone())
+            .collect();
+        let models = Allowed {
+            entries: &models,
+            setting: "model.allowedEndpoints",
+        };
+        Gates {
+            samples: EgressGate::new(samples, closed.clone()),
+            models: EgressGate::new(models, closed),
+        }
     }
 
     /// The first field whose value makes no sense.
@@ -215,6 +266,12 @@ impl OperatorConfig {
             return Some((
                 "limits.maxCallsPerEndpoint",
                 "with 0 no model would ever be called: write 1 or more",
+            ));
+        }
+        if self.build.namespace.is_some() && self.build.cache_claim.is_some() {
+            return Some((
+                "build.cacheClaim",
+                "with build.namespace one namespace's packages would reach the images of all others: leave one of them out",
             ));
         }
         if election.lease_name.is_empty() {
@@ -312,6 +369,7 @@ mod tests {
     #[rstest]
     #[case("limits: {maxConcurrentTasks: 0}", "limits.maxConcurrentTasks")]
     #[case("limits: {maxCallsPerEndpoint: 0}", "limits.maxCallsPerEndpoint")]
+    #[case("build: {namespace: builds, cacheClaim: layers}", "build.cacheClaim")]
     #[case("leaderElection: {graceSeconds: 15}", "leaderElection.graceSeconds")]
     #[case("leaderElection: {graceSeconds: 0}", "leaderElection.graceSeconds")]
     #[case("leaderElection: {leaseName: ''}", "leaderElection.leaseName")]

@@ -12,8 +12,9 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use super::admission::Admissions;
+use super::awaited::Waits;
 use super::calls::CallPool;
-use super::config::{History, OperatorConfig};
+use super::config::{Gates, History, OperatorConfig};
 use super::documents::Documents;
 use super::downloads::Downloads;
 use super::events::Events;
@@ -23,6 +24,7 @@ use crate::api::CodeGenTask;
 use crate::data::worker::Client as Worker;
 use crate::egress::EgressGate;
 use crate::ledger::StoreError;
+use crate::sandbox::kubernetes::isolation::Isolation;
 use crate::sandbox::kubernetes::settings::Settings;
 use crate::sandbox::kubernetes::{Owner, RegistryCache};
 
@@ -42,12 +44,16 @@ pub struct Context {
     pub worker: Worker,
     /// What registries said.
     pub registries: RegistryCache,
+    /// What is known of how the cluster isolates.
+    pub isolation: Isolation,
     /// What is counted.
     pub metrics: Metrics,
     /// No call starts after this.
     pub stopping: CancellationToken,
     /// Samples at URLs.
     pub downloads: Downloads,
+    /// Which model endpoints are spoken to.
+    pub models: EgressGate,
     /// Places of model calls.
     pub calls: CallPool,
     /// How long finished tasks are kept.
@@ -56,6 +62,8 @@ pub struct Context {
     pub admissions: Admissions,
     /// What users are told.
     pub events: Events,
+    /// What tasks wait for.
+    pub waits: Waits,
     tasks: Mutex<HashMap<String, Known>>,
     woken: broadcast::Sender<ObjectRef<CodeGenTask>>,
     known: Mutex<Vec<Store<CodeGenTask>>>,
@@ -79,7 +87,7 @@ impl Context {
     pub fn new(
         client: Client,
         config: &OperatorConfig,
-        gate: EgressGate,
+        gates: Gates,
         worker: Worker,
         events: Events,
         metrics: Metrics,
@@ -89,16 +97,20 @@ impl Context {
         let (admissions, admitted) = Admissions::new(config.limits, metrics.clone());
         let woken = broadcast::Sender::new(MOST_WOKEN);
         tokio::spawn(announce(admitted, woken.clone()));
+        let settings = config.sandbox_settings();
         Self {
+            isolation: Isolation::awaiting(&settings.sandbox.node_pools()),
             client,
-            downloads: Downloads::new(gate),
+            downloads: Downloads::new(gates.samples),
+            models: gates.models,
             calls: CallPool::new(calls, stopping.clone(), metrics.clone()),
             events,
             admissions,
+            waits: Waits::default(),
             history: config.history,
             known: Mutex::default(),
             woken,
-            settings: config.sandbox_settings(),
+            settings,
             registries: RegistryCache::default(),
             worker,
             metrics,
@@ -128,6 +140,7 @@ impl Context {
         self.tasks().remove(uid);
         self.downloads.forget(uid);
         self.admissions.leave(uid);
+        self.waits.stop(uid);
     }
 
     /// The documents of a run that are in memory.
@@ -200,6 +213,7 @@ impl Context {
             .filter_map(|task| task.metadata.uid.as_deref())
             .collect();
         self.tasks().retain(|uid, _| there.contains(uid.as_str()));
+        self.waits.keep_only(&there);
         self.admissions.keep_only(&tasks);
     }
 
@@ -218,7 +232,13 @@ impl Context {
         known.iter().flat_map(Store::state).collect()
     }
 
-    /// The tasks that got a place while they waited, from now on.
+    /// Has a task looked at.
+    pub fn wake(&self, task: ObjectRef<CodeGenTask>) {
+        // Nobody listens only when the operator ends.
+        let _ = self.woken.send(task);
+    }
+
+    /// The tasks that must be looked at because what they waited for is there, from now on.
     #[must_use]
     pub fn woken(&self) -> broadcast::Receiver<ObjectRef<CodeGenTask>> {
         self.woken.subscribe()

@@ -8,12 +8,14 @@ use kube::{Api, Client};
 use super::hold::{Blocked, misconfigured, unreachable};
 use crate::api::common::SecretKeyRef;
 use crate::api::secret_use::{SecretUse, USE_LABEL, check_host};
+use crate::egress::EgressGate;
 use crate::model::{ModelOptions, Secret};
 use crate::pipeline::task::Task;
 
 /// What a model client is made of, with the key and the secret headers.
-pub async fn model_options(client: &Client, task: &Task) -> Result<ModelOptions, Blocked> {
+pub async fn model_options(client: &Client, gate: &EgressGate, task: &Task) -> Result<ModelOptions, Blocked> {
     let mut options = ModelOptions::new(task.model.clone());
+    options.gate = Some(gate.clone());
     if let Some(reference) = &task.model.api_key_secret_ref {
         let value = model_value(client, task, "spec.model.apiKeySecretRef", reference).await?;
         options.api_key = Some(Secret::new(value.trim_end_matches(['\r', '\n'])));

@@ -18,7 +18,7 @@ use super::context::Context;
 use super::parts::{LARGEST_PART, part_name};
 use super::reconcile::ReconcileError;
 use super::run::Run;
-use super::store::{pack, unpacked};
+use super::store::{LARGEST_DOCUMENT, pack, unpacked};
 use crate::api::CodeGenTask;
 use crate::api::status::ArtifactRef;
 use crate::engine::results::{self, SOLUTION, TESTS};
@@ -125,7 +125,7 @@ pub async fn unpack(
         let further = part(client, owner, &part_name(name, number)).await?;
         bytes.extend(content(further).ok_or_else(|| damaged("a part of the record is gone"))?);
     }
-    let json = unpacked(&bytes).map_err(|error| damaged(&error.to_string()))?;
+    let json = unpacked(&bytes, LARGEST_DOCUMENT).map_err(|error| damaged(&error.to_string()))?;
     let record: BTreeMap<String, ByteString> =
         serde_json::from_slice(&json).map_err(|error| damaged(&error.to_string()))?;
     Ok(record.into_iter().map(|(name, bytes)| (name, bytes.0)).collect())

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::Router;
 use axum::extract::State;
@@ -30,6 +31,32 @@ pub enum Readiness {
     NotReady(String),
     /// It can, or could if it led.
     Ready,
+}
+
+/// The namespaces whose tasks are not read yet: the operator can work when there is none left.
+#[derive(Debug)]
+pub struct Unread<'a> {
+    number: AtomicUsize,
+    readiness: &'a watch::Sender<Readiness>,
+}
+
+impl<'a> Unread<'a> {
+    /// So many, all of them unread.
+    #[must_use]
+    pub fn new(number: usize, readiness: &'a watch::Sender<Readiness>) -> Self {
+        readiness.send_replace(Readiness::NotReady("the tasks are not read yet".to_owned()));
+        Self {
+            number: AtomicUsize::new(number),
+            readiness,
+        }
+    }
+
+    /// One of them is read.
+    pub fn read(&self) {
+        if self.number.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.readiness.send_replace(Readiness::Ready);
+        }
+    }
 }
 
 /// What the server tells of.

@@ -71,6 +71,7 @@ pub struct Metrics {
     waits: Counters<1>,
     reconcile_seconds: Histograms<1>,
     leader: Gauge,
+    isolated: Family<[(&'static str, String); 1], Gauge>,
     events_dropped: Counter,
 }
 
@@ -111,6 +112,7 @@ impl Metrics {
             waits: Family::default(),
             reconcile_seconds: Family::new_with_constructor(milliseconds),
             leader: Gauge::default(),
+            isolated: Family::default(),
             events_dropped: Counter::default(),
         };
         metrics.registry = Arc::new(metrics.registered());
@@ -122,6 +124,11 @@ impl Metrics {
         let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
         all.register("build", "Version of the operator", version);
         all.register("leader", "1 where this replica leads", self.leader.clone());
+        all.register(
+            "isolated",
+            "1 where the nodes of a pool were seen to isolate sandboxes and builds",
+            self.isolated.clone(),
+        );
         self.register_tasks(&mut all);
         self.register_calls(&mut all);
         all.register_with_unit(
@@ -291,6 +298,13 @@ impl Metrics {
     /// Whether this replica leads.
     pub fn set_leader(&self, leads: bool) {
         self.leader.set(i64::from(leads));
+    }
+
+    /// What was found of a pool of nodes.
+    pub fn set_isolated(&self, pool: &str, isolates: bool) {
+        self.isolated
+            .get_or_create(&[("pool", pool.to_owned())])
+            .set(i64::from(isolates));
     }
 
     /// A model call was sent and ended; where there is no reply, by which category of failure.

@@ -1,6 +1,8 @@
 //! The operator: tasks in a cluster, each advanced by one decision at a time.
 
 pub mod admission;
+mod awaited;
+mod builds;
 mod cache;
 pub mod calls;
 mod claims;
@@ -14,6 +16,8 @@ mod finish;
 pub mod gate;
 pub mod health;
 pub mod hold;
+mod index;
+mod isolation;
 pub mod leader;
 pub mod logging;
 pub mod metrics;
@@ -23,6 +27,7 @@ pub mod operate;
 pub mod progress;
 pub mod reconcile;
 mod run;
+mod size;
 pub mod snapshot;
 mod sources;
 pub mod store;
@@ -41,26 +46,22 @@ use kube::runtime::watcher::{self, watcher};
 use kube::runtime::{Controller, WatchStreamExt as _};
 use kube::{Api, Client, Resource, ResourceExt};
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::watch;
 
 use self::context::Context;
-use self::health::Readiness;
+use self::health::Unread;
 use crate::api::CodeGenTask;
 use crate::pipeline::stage::Stage;
+use crate::sandbox::kubernetes::elsewhere;
 use crate::sandbox::kubernetes::names::{self, Component};
 
 /// Looks after the tasks of one namespace, or of all, until it is told to stop and what is in flight has ended.
-pub(crate) async fn control(
-    context: Arc<Context>,
-    namespace: Option<&str>,
-    readiness: &watch::Sender<Readiness>,
-) {
+pub(crate) async fn control(context: Arc<Context>, namespace: Option<&str>, unread: &Unread<'_>) {
     let client = &context.client;
     let ours = watcher::Config::default().labels(&format!("{}={}", names::MANAGED_BY, names::OPERATOR));
     let stopping = context.stopping.clone();
     let (tasks, writer) = reflector::store();
     context.knows(tasks.clone());
-    let (there, seen_by) = (tasks.clone(), Arc::clone(&context));
+    let (there, seen_by, of) = (tasks.clone(), Arc::clone(&context), namespace.map(str::to_owned));
     // Each page of the first list is whole in memory until it is trimmed.
     let few_at_once = watcher::Config::default().page_size(50);
     let changes = watcher(api::<CodeGenTask>(client, namespace), few_at_once)
@@ -68,11 +69,16 @@ pub(crate) async fn control(
         .modify(cache::trim)
         .reflect(writer)
         .inspect(move |event| match event {
-            Ok(watcher::Event::Delete(task)) => seen_by.forget(&task.uid().unwrap_or_default()),
+            Ok(watcher::Event::Delete(task)) => {
+                let uid = task.uid().unwrap_or_default();
+                seen_by.forget(&uid);
+                builds::task_is_gone(&seen_by, uid);
+            }
             // The first list, before any look, or one after a break.
             Ok(watcher::Event::InitDone) => {
                 seen_by.forget_deleted();
                 seen_by.admissions.resume(&there.state());
+                builds::tasks_are(&seen_by, of.clone(), &there.state());
             }
             Ok(_) | Err(_) => {}
         })
@@ -82,7 +88,8 @@ pub(crate) async fn control(
     let jobs = api::<PartialObjectMeta<Job>>(client, namespace);
     let looks = Controller::for_stream(changes, tasks.clone())
         .watches(pods, ours.clone(), move |pod| tasks_of_pod(&pod, &known))
-        .watches(jobs, ours, |job| owners(&job))
+        .watches(jobs, ours, |job| tasks_of_job(&job));
+    let looks = builds::watched_elsewhere(&context, namespace, looks, &tasks)
         .reconcile_on(woken(&context, namespace))
         .with_config(ControllerConfig::default().concurrency(0))
         .graceful_shutdown_on(async move { stopping.cancelled().await })
@@ -95,13 +102,13 @@ pub(crate) async fn control(
         });
     let filled = async {
         if tasks.wait_until_ready().await.is_ok() {
-            readiness.send_replace(Readiness::Ready);
+            unread.read();
         }
     };
     join(looks, filled).await;
 }
 
-/// The tasks of a namespace, or of all, that got a place while they waited.
+/// The tasks of a namespace, or of all, for which there is now what they waited for.
 fn woken(
     context: &Context,
     namespace: Option<&str>,
@@ -130,6 +137,13 @@ where
     }
 }
 
+/// The tasks that wait for a Job: its owners, or those that it names where it is in another namespace than they.
+fn tasks_of_job(job: &PartialObjectMeta<Job>) -> Vec<ObjectRef<CodeGenTask>> {
+    let waiting = elsewhere::waiting(&job.metadata).into_iter();
+    let waiting = waiting.map(|task| ObjectRef::new(&task.name).within(&task.namespace));
+    waiting.chain(owners(job)).collect()
+}
+
 /// The tasks that own a child.
 fn owners<K: ResourceExt>(child: &K) -> Vec<ObjectRef<CodeGenTask>> {
     let namespace = child.namespace().unwrap_or_default();
@@ -146,9 +160,10 @@ fn tasks_of_pod(pod: &PartialObjectMeta<Pod>, tasks: &Store<CodeGenTask>) -> Vec
     if pod.labels().get(names::COMPONENT).map(String::as_str) != Some(Component::Build.as_str()) {
         return owners(pod);
     }
+    let namespace = elsewhere::namespace_of_tasks(pod);
     let waits = |task: &CodeGenTask| {
         let stage = task.status.as_ref().and_then(|status| status.stage.as_deref());
-        task.namespace() == pod.namespace() && stage == Some(Stage::AwaitingImage.as_str())
+        task.namespace() == namespace && stage == Some(Stage::AwaitingImage.as_str())
     };
     tasks
         .state_filter(waits)

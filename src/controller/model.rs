@@ -1,6 +1,9 @@
 //! The model of a task, made when a call is due: its Secrets are read then and not kept.
 
+use std::time::Duration;
+
 use tokio::sync::OnceCell;
+use tokio::time::Instant;
 
 use super::calls::CallPermit;
 use super::context::Context;
@@ -36,8 +39,14 @@ impl<'a> PooledModel<'a> {
 
     /// Reads what the call needs and waits for its place, before its intent is written: what is missing must not cost a
     /// call. False when no call may start any more.
-    pub async fn prepare(&self) -> Result<bool, Blocked> {
-        let options = credentials::model_options(&self.context.client, self.task).await?;
+    /// It gives up when so much time has passed as the task has left.
+    pub async fn prepare(&self, seconds_left: f64) -> Result<bool, Blocked> {
+        let mut options =
+            credentials::model_options(&self.context.client, &self.context.models, self.task).await?;
+        // A deadline beyond what a clock can say is none.
+        options.task_deadline = Duration::try_from_secs_f64(seconds_left)
+            .ok()
+            .and_then(|left| Instant::now().checked_add(left));
         let model = AnyModel::new(&options).map_err(|error| misconfigured(error.to_string()))?;
         let Some(place) = self.context.calls.enter(&self.task.model.base_url).await else {
             return Ok(false);

@@ -12,12 +12,14 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use super::awaited;
 use super::cache;
 use super::config::OperatorConfig;
 use super::context::Context;
 use super::control;
 use super::events::Events;
-use super::health::{self, Readiness};
+use super::health::{self, Readiness, Unread};
+use super::isolation;
 use super::leader::Leadership;
 use super::metrics::Metrics;
 use crate::data::worker::Client as Worker;
@@ -111,11 +113,16 @@ async fn work(
     let worker = Worker::new(&identity.program, ["worker"]);
     let (events, sending) = Events::new(client.clone(), identity.name.clone(), metrics.clone());
     let sending = tokio::spawn(sending);
-    let gate = config.gate(api_servers(&client).await);
+    let gates = config.gates(api_servers(&client).await);
     let context = Arc::new(Context::new(
-        client, config, gate, worker, events, metrics, stopping,
+        client, config, gates, worker, events, metrics, stopping,
     ));
     let counting = tokio::spawn(count_tasks(Arc::clone(&context)));
+    let waits = tokio::spawn(awaited::keep_looking(Arc::clone(&context)));
+    let looking = tokio::spawn(isolation::look_after(
+        Arc::clone(&context),
+        identity.namespace.clone(),
+    ));
     let namespaces = if config.watch_namespaces.is_empty() {
         vec![None]
     } else {
@@ -125,13 +132,16 @@ async fn work(
             .map(|name| Some(name.as_str()))
             .collect()
     };
+    let unread = Unread::new(namespaces.len(), ready);
     join_all(
         namespaces
             .into_iter()
-            .map(|namespace| control(Arc::clone(&context), namespace, ready)),
+            .map(|namespace| control(Arc::clone(&context), namespace, &unread)),
     )
     .await;
     counting.abort();
+    looking.abort();
+    waits.abort();
     drop(context);
     if tokio::time::timeout(LAST_EVENTS, sending).await.is_err() {
         tracing::warn!("some events were not sent in time");
@@ -151,6 +161,7 @@ async fn count_tasks(context: Arc<Context>) {
 
 /// Waits until the API server serves every field that this version writes.
 async fn definitions(client: &Client, ready: &watch::Sender<Readiness>) {
+    let mut told = String::new();
     loop {
         let why = match health::missing_fields(client).await {
             Ok(missing) => match health::explain(&missing) {
@@ -159,8 +170,11 @@ async fn definitions(client: &Client, ready: &watch::Sender<Readiness>) {
             },
             Err(error) => format!("the definitions cannot be read: {error}"),
         };
-        tracing::warn!(why, "not ready");
-        ready.send_replace(Readiness::NotReady(why));
+        if why != told {
+            tracing::warn!(why, "not ready");
+            told.clone_from(&why);
+            ready.send_replace(Readiness::NotReady(why));
+        }
         tokio::time::sleep(LOOK_AGAIN).await;
     }
 }

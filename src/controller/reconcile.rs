@@ -3,27 +3,37 @@
 //! Nothing here sleeps or polls. What changes an answer (the task, its children) is watched; a pause asks for another look
 //! only where the world outside of the cluster must be tried again.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use kube::runtime::controller::Action;
+use kube::runtime::reflector::ObjectRef;
 use kube::{Resource as _, ResourceExt as _};
 use tokio::sync::watch;
 
+use super::awaited::{self, Awaited};
 use super::cache::{ended_in, has_ended, retry_asked};
 use super::context::Context;
 use super::finish;
 use super::hold::{Blocked, misconfigured, queued, suspended};
+use super::isolation;
 use super::metrics::Reconciled;
 use super::model::PooledModel;
+use super::progress::paused;
 use super::run::{Run, Started, asks_for_another};
+use super::size::fitting;
 use super::store::{KubernetesStore, replace_status};
 use crate::api::CodeGenTask;
 use crate::api::conditions::reason;
+use crate::engine::data::DataReader;
 use crate::engine::{Engine, EngineError, Step};
 use crate::ledger::StoreError;
+use crate::model::Model;
+use crate::pipeline::active::seconds_left;
 use crate::pipeline::advance::Outcome;
+use crate::pipeline::bounds::{LONGEST_MESSAGE, cut};
 use crate::pipeline::budget;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::decide::{Decision, decide};
@@ -80,6 +90,7 @@ async fn look(object: Arc<CodeGenTask>, context: &Context) -> Looked {
         object: (*object).clone(),
         context,
         uid,
+        refers_to: OnceLock::new(),
     };
     match Box::pin(look.act()).await {
         Err(ReconcileError::Blocked(Blocked(hold))) => look.hold(&hold).await,
@@ -154,6 +165,8 @@ struct Look<'a> {
     object: CodeGenTask,
     context: &'a Context,
     uid: String,
+    /// What it reads and a person may have to mend.
+    refers_to: OnceLock<BTreeSet<Awaited>>,
 }
 
 impl Look<'_> {
@@ -179,10 +192,13 @@ impl Look<'_> {
             // Whoever gives up a place wakes it.
             return Ok((Action::requeue(SAFETY_NET), how));
         }
+        let is_mended = self.context.waits.take_mended(&self.uid);
         let Some(run) = Run::present(self.context, &self.object).await? else {
+            self.refers_to.get_or_init(|| awaited::of_start(&self.object));
             return Box::pin(self.start()).await;
         };
-        Box::pin(self.step(run)).await
+        self.refers_to.get_or_init(|| awaited::of_run(&run.task));
+        Box::pin(self.step(run, is_mended)).await
     }
 
     /// The status was written by an operator that knows more: hands off.
@@ -242,8 +258,8 @@ impl Look<'_> {
         Ok(advanced())
     }
 
-    /// Performs the next step of the run.
-    async fn step(&self, run: Run) -> Looked {
+    /// Performs the next step of the run; at once where `is_mended` says that what it waited for has changed.
+    async fn step(&self, run: Run, is_mended: bool) -> Looked {
         let store = self.store(&run, self.object.clone());
         let surroundings = run.surroundings(self.context).await?;
         let files = run.files(self.context).await?;
@@ -281,7 +297,7 @@ impl Look<'_> {
                     "a sandbox of the spec before could not be removed"
                 );
             }
-            engine.apply(progress, outcome).await?;
+            Box::pin(engine.apply(progress, outcome)).await?;
             self.written(store);
             return Ok(advanced());
         }
@@ -291,7 +307,16 @@ impl Look<'_> {
             self.written(store);
             return Ok(advanced());
         }
-        if asks_the_model(&decide(&run.task, &progress, Timestamp::now())) && !model.prepare().await? {
+        let now = Timestamp::now();
+        if is_mended && let Some(waiting) = &mut progress.waiting {
+            waiting.retry_at = waiting.retry_at.min(now);
+        }
+        let decision = decide(&run.task, &progress, now);
+        if let Some(hold) = isolation::hold(self.context, &run.task, &decision) {
+            return self.hold(&hold).await;
+        }
+        let left = seconds_left(&run.task, &progress, now);
+        if asks_the_model(&decision) && !model.prepare(left).await? {
             // It must not be taken for lost by whoever comes next.
             engine.withdraw(progress).await?;
             return Ok(idle());
@@ -299,15 +324,14 @@ impl Look<'_> {
         let came_to;
         (progress, came_to) = Box::pin(engine.step(progress)).await?;
         self.context.calm(&self.uid);
-        if waits_for_a_person(&progress) {
-            self.context.admissions.leave(&self.uid);
-        }
+        let goes_on = matches!(came_to, Step::Pending | Step::Queued(_));
+        self.wait_if(!goes_on && waits_for_a_person(&progress));
         let looked = match came_to {
             Step::Advanced | Step::Finished => (Action::await_change(), Reconciled::Advanced),
             Step::Waiting(until) => (Action::requeue(pause(until)), Reconciled::Waiting),
             Step::Pending => {
-                self.clear_hold(&store, &progress).await?;
-                (Action::requeue(SAFETY_NET), Reconciled::Pending)
+                let left = self.count(&engine, progress).await?;
+                (Action::requeue(left.min(SAFETY_NET)), Reconciled::Pending)
             }
             Step::Queued(why) => {
                 self.written(store);
@@ -326,31 +350,35 @@ impl Look<'_> {
         if progress.waiting.is_some() && (is_new_spec || retry) {
             return Some(Outcome::Resumed);
         }
-        let can_go_on = progress.stopped_in.is_some() && budget::has_room_again(&run.task, progress);
+        let can_go_on =
+            progress.stopped_in.is_some() && budget::has_room_again(&run.task, progress, Timestamp::now());
         ((is_new_spec || retry) && can_go_on).then_some(Outcome::LimitRaised)
     }
 
     fn store<'a>(&self, run: &'a Run, object: CodeGenTask) -> KubernetesStore<'a> {
         let documents = self.context.documents(&self.uid, &run.owner.run);
-        KubernetesStore::new(self.context.client.clone(), run, documents, object)
+        let isolation = isolation::shown(self.context, &run.task);
+        KubernetesStore::new(self.context.client.clone(), run, documents, isolation, object)
     }
 
-    /// A child that was queued runs now.
-    async fn clear_hold(
+    /// A child runs: its time counts, and what held the task before holds it no more. Gives the time that the task has left.
+    async fn count<M: Model, D: DataReader>(
         &self,
-        store: &KubernetesStore<'_>,
-        progress: &Progress,
-    ) -> Result<(), ReconcileError> {
-        let reason = self
-            .object
-            .status
-            .as_ref()
-            .and_then(|status| status.reason.as_deref());
-        if reason == Some(reason::QUEUED) {
-            let bytes = serde_json::to_vec(progress).unwrap_or_default();
-            crate::ledger::Store::save(store, &bytes).await?;
+        engine: &Engine<'_, M, KubernetesStore<'_>, KubernetesSandbox<'_>, D>,
+        mut progress: Progress,
+    ) -> Result<Duration, ReconcileError> {
+        let now = Timestamp::now();
+        let status = self.object.status.as_ref();
+        let was_queued = status.and_then(|status| status.reason.as_deref()) == Some(reason::QUEUED);
+        // What it waited for before is there, or its child would not run.
+        let has_waited = progress.waiting.take().is_some();
+        if was_queued || has_waited || progress.is_overdue(now) {
+            progress.go_on_at(now);
+            engine.save(&progress).await?;
         }
-        Ok(())
+        // A deadline beyond what a clock can say is none.
+        let left = seconds_left(engine.task, &progress, now);
+        Ok(Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX))
     }
 
     /// Remembers which version was written, so that no older one is acted on.
@@ -364,26 +392,41 @@ impl Look<'_> {
 
     /// Says in the status what holds the task, unless it says so already.
     async fn hold(&self, hold: &Hold) -> Looked {
+        let hold = &Hold {
+            message: cut(&hold.message, LONGEST_MESSAGE),
+            ..hold.clone()
+        };
         let before = self.object.status.clone().unwrap_or_default();
         let says_so = before.reason.as_deref() == Some(hold.reason)
             && before.message.as_deref() == Some(&hold.message)
             && before.observed_generation == self.object.metadata.generation;
         if !says_so {
-            let mut object = self.object.clone();
-            object.status = Some(held(before, object.metadata.generation, hold, Timestamp::now()));
+            let (mut object, now) = (self.object.clone(), Timestamp::now());
+            let status = paused(held(before, object.metadata.generation, hold, now), now);
+            object.status = Some(fitting(status, &object)?);
             self.context
                 .wrote(&self.uid, &replace_status(&self.context.client, &object).await?);
             self.context.events.held(&self.object, hold);
         }
-        if hold.until == Until::Mended {
-            self.context.admissions.leave(&self.uid);
-        }
+        self.wait_if(hold.until == Until::Mended);
         let again = || Action::requeue(self.context.pause(&self.uid).min(LONGEST_PAUSE));
         Ok(match (hold.reason, hold.until) {
             (reason::QUEUED, _) => (again(), Reconciled::Queued),
             (_, Until::Resumed) => (Action::await_change(), Reconciled::Waiting),
             (_, Until::Room | Until::Mended) => (again(), Reconciled::Waiting),
         })
+    }
+
+    /// While it waits for a person, its place is for others, until something changes that it refers to.
+    fn wait_if(&self, waits_for_a_person: bool) {
+        if !waits_for_a_person {
+            return self.context.waits.stop(&self.uid);
+        }
+        self.context.admissions.leave(&self.uid);
+        let refers_to = self.refers_to.get().cloned().unwrap_or_default();
+        self.context
+            .waits
+            .wait(&self.uid, ObjectRef::from_obj(&self.object), refers_to);
     }
 }
 

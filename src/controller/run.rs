@@ -249,6 +249,11 @@ fn owner(object: &CodeGenTask, run: String, attempt: u32) -> Owner {
         name: object.name_any(),
         uid: object.uid().unwrap_or_default(),
         run,
+        wish: format!(
+            "{} {}",
+            object.metadata.generation.unwrap_or_default(),
+            object.annotations().get(RETRY).map_or("", String::as_str)
+        ),
         attempt,
         reference: object.controller_owner_ref(&()).unwrap_or_default(),
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::parts::{Contents, LARGEST_PART, Parts, remote};
-use super::store::{pack, unpacked};
+use super::store::{LARGEST_DOCUMENT, pack, unpacked};
 use crate::api::CodeGenTaskSpec;
 use crate::api::agent::CodeGenAgentSpec;
 use crate::data::profile::Profiles;
@@ -206,7 +206,7 @@ pub async fn profiles(
     for piece in &snapshot.profiles {
         packed.extend(content(client, owner, piece).await?);
     }
-    let profiles = unpacked(&packed).map_err(|error| error.to_string());
+    let profiles = unpacked(&packed, LARGEST_DOCUMENT).map_err(|error| error.to_string());
     let profiles = profiles.and_then(|json| serde_json::from_slice(&json).map_err(|error| error.to_string()));
     profiles.map(Some).map_err(|detail| StoreError::Damaged {
         name: format!("Secret {}/{}", owner.namespace, first.secret),

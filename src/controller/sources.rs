@@ -64,7 +64,7 @@ pub async fn read(client: &Client, downloads: &Downloads, task: &CodeGenTask) ->
 }
 
 /// Each ConfigMap that the task refers to, with the first field that does.
-fn config_maps(task: &CodeGenTask) -> Vec<(String, String)> {
+pub(super) fn config_maps(task: &CodeGenTask) -> Vec<(String, String)> {
     let spec = &task.spec;
     let samples = spec.samples.iter().enumerate().filter_map(|(index, sample)| {
         let reference = sample.config_map_key_ref.as_ref()?;

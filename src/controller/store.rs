@@ -22,12 +22,13 @@ use super::documents::Documents;
 use super::finish;
 use super::progress;
 use super::run::Run;
+use super::size::fitting;
 use crate::api::CodeGenTask;
 use crate::ledger::{Created, Entry, Store, StoreError};
 use crate::pipeline::call::CallKind;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::progress::Progress;
-use crate::pipeline::status::{Around, status};
+use crate::pipeline::status::{Around, IsolationShown, status};
 use crate::sandbox::kubernetes::names::{self, Component};
 
 /// Type of the Secrets that hold replies and documents.
@@ -41,7 +42,7 @@ const PACKED_FROM: usize = 64 * 1024;
 /// Most bytes in one Secret, so that its base64 and metadata fit below what etcd takes.
 const LARGEST_PART: usize = 900 * 1024;
 /// Most bytes that a packed document may unfold to.
-const LARGEST_DOCUMENT: u64 = 64 * 1024 * 1024;
+pub(super) const LARGEST_DOCUMENT: u64 = 64 * 1024 * 1024;
 /// Keys in a Secret.
 const PLAIN: &str = "content";
 const PACKED: &str = "content.gz";
@@ -51,6 +52,7 @@ pub struct KubernetesStore<'a> {
     client: Client,
     run: &'a Run,
     documents: Arc<Documents>,
+    isolation: IsolationShown,
     state: Mutex<State>,
 }
 
@@ -66,12 +68,19 @@ struct State {
 impl<'a> KubernetesStore<'a> {
     /// The store of `object`. What was read or written goes to `documents`, so that the next step need not ask again.
     #[must_use]
-    pub fn new(client: Client, run: &'a Run, documents: Arc<Documents>, object: CodeGenTask) -> Self {
+    pub fn new(
+        client: Client,
+        run: &'a Run,
+        documents: Arc<Documents>,
+        isolation: IsolationShown,
+        object: CodeGenTask,
+    ) -> Self {
         let index = object.status.as_ref().map(progress::index).unwrap_or_default();
         Self {
             client,
             run,
             documents,
+            isolation,
             state: Mutex::new(State {
                 object,
                 index,
@@ -238,7 +247,7 @@ impl<'a> KubernetesStore<'a> {
         if !is_packed {
             return Ok(Some(bytes));
         }
-        unpacked(&bytes)
+        unpacked(&bytes, LARGEST_DOCUMENT)
             .map(Some)
             .map_err(|error| damaged(&error.to_string()))
     }
@@ -260,6 +269,7 @@ impl Store for KubernetesStore<'_> {
         let mut around = Around {
             generation: self.run.generation,
             before: &before.conditions,
+            isolation: Some(self.isolation.clone()),
             ..Around::default()
         };
         let mut result = None;
@@ -281,7 +291,8 @@ impl Store for KubernetesStore<'_> {
         // Where a run goes on after an end, its documents are in that end's result until the next one.
         shown.result = result.or(before.result);
         let mut next = state.object.clone();
-        next.status = Some(progress::record(shown, bytes, &state.index));
+        let recorded = progress::record(shown, bytes, &state.index);
+        next.status = Some(fitting(recorded, &state.object)?);
         state.object = replace_status(&self.client, &next).await?;
         if ends {
             finish::clear(&self.client, self.run, &progress, superseded.as_deref()).await;
@@ -407,11 +418,9 @@ pub(super) fn pack(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap_or_default()
 }
 
-pub(super) fn unpacked(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+pub(super) fn unpacked(bytes: &[u8], longest: u64) -> std::io::Result<Vec<u8>> {
     let mut content = Vec::new();
-    GzDecoder::new(bytes)
-        .take(LARGEST_DOCUMENT)
-        .read_to_end(&mut content)?;
+    GzDecoder::new(bytes).take(longest).read_to_end(&mut content)?;
     Ok(content)
 }
 
@@ -434,7 +443,7 @@ mod tests {
         let (key, packed) = stored(&long);
         assert_eq!(key, PACKED);
         assert!(packed.len() < long.len() / 10);
-        assert_eq!(unpacked(&packed).unwrap(), long);
+        assert_eq!(unpacked(&packed, LARGEST_DOCUMENT).unwrap(), long);
         assert_eq!(stored(b"short"), (PLAIN, b"short".to_vec()));
     }
 }

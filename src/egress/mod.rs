@@ -18,7 +18,6 @@ use hyper_util::client::proxy::matcher::Matcher;
 use ipnet::IpNet;
 use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{ClientBuilder, Url};
-use serde::Deserialize;
 use thiserror::Error;
 
 pub use self::address::CLOSED;
@@ -30,24 +29,26 @@ const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 const MOST_REDIRECTS: usize = 5;
 
 /// What whoever runs this process opens.
-#[derive(Deserialize, Clone, Debug, Default, PartialEq, Eq)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct EgressSettings {
-    /// Origins that may be reached although they are private or without TLS (`http://files.data:8080`,
-    /// `https://*.example.com`).
-    pub allow: Vec<Entry>,
+#[derive(Clone, Copy, Debug)]
+pub struct Allowed<'a> {
+    /// Origins that may be reached although they are private or without TLS.
+    pub entries: &'a [Entry],
+    /// The setting that lists them, for messages.
+    pub setting: &'static str,
 }
 
 /// An address that no request is sent to. Of category configuration.
 #[derive(Error, Clone, Debug, PartialEq, Eq)]
 #[error(
-    "{origin} is not fetched from: {why}; give a public https address, or have `{origin}` added to egress.allow of the operator"
+    "no request is sent to {origin}: {why}; give a public https address, or have `{origin}` added to {setting} of the operator"
 )]
 pub struct Refused {
     /// Scheme, host and port, as an entry would name them.
     pub origin: String,
     /// Why it is refused.
     pub why: Why,
+    /// The setting that would open it.
+    pub setting: &'static str,
 }
 
 /// Why an address is refused.
@@ -57,7 +58,7 @@ pub enum Why {
     #[error("it is neither http nor https")]
     Scheme,
     /// It is http.
-    #[error("plain http is fetched from listed hosts only")]
+    #[error("plain http is spoken to listed hosts only")]
     NoTls,
     /// The address is not one of the public internet, or belongs to the cluster.
     #[error("its address is not a public one")]
@@ -71,10 +72,11 @@ pub enum Why {
 }
 
 impl Refused {
-    fn new(url: &Url, why: Why) -> Self {
+    fn new(url: &Url, why: Why, setting: &'static str) -> Self {
         Self {
             origin: url.origin().ascii_serialization(),
             why,
+            setting,
         }
     }
 
@@ -88,7 +90,10 @@ impl Refused {
             let host = url.host_str().unwrap_or_default();
             refused.origin == format!("https://{host}")
         });
-        Some(url.map_or_else(|| refused.clone(), |url| Self::new(url, refused.why)))
+        Some(url.map_or_else(
+            || refused.clone(),
+            |url| Self::new(url, refused.why, refused.setting),
+        ))
     }
 }
 
@@ -99,6 +104,7 @@ pub struct EgressGate(Arc<Rules>);
 #[derive(Debug)]
 struct Rules {
     allow: Vec<Entry>,
+    setting: &'static str,
     closed: Vec<IpNet>,
     proxies: Option<Matcher>,
     /// Where the proxies are: their own addresses are no matter of whoever writes a URL.
@@ -106,14 +112,14 @@ struct Rules {
 }
 
 impl EgressGate {
-    /// A gate that lets through what `settings` list and what is public, short of `closed`: public ranges of the cluster's own,
+    /// A gate that lets through what is `allowed` and what is public, short of `closed`: public ranges of the cluster's own,
     /// such as the API server's. Proxies are those of this process's environment.
     #[must_use]
-    pub fn new(settings: &EgressSettings, closed: Vec<IpNet>) -> Self {
-        Self::behind(Matcher::from_env(), settings, closed)
+    pub fn new(allowed: Allowed<'_>, closed: Vec<IpNet>) -> Self {
+        Self::behind(Matcher::from_env(), allowed, closed)
     }
 
-    fn behind(proxies: Matcher, settings: &EgressSettings, closed: Vec<IpNet>) -> Self {
+    fn behind(proxies: Matcher, allowed: Allowed<'_>, closed: Vec<IpNet>) -> Self {
         let anywhere = ["http://proxied.invalid/", "https://proxied.invalid/"];
         let proxy_hosts: BTreeSet<String> = anywhere
             .iter()
@@ -121,7 +127,8 @@ impl EgressGate {
             .filter_map(|proxy| proxy.uri().host().map(entry::bare_host))
             .collect();
         Self(Arc::new(Rules {
-            allow: settings.allow.clone(),
+            allow: allowed.entries.to_vec(),
+            setting: allowed.setting,
             closed,
             proxies: Some(proxies).filter(|_| !proxy_hosts.is_empty()),
             proxy_hosts,
@@ -131,14 +138,15 @@ impl EgressGate {
     /// A gate without proxies.
     #[cfg(test)]
     pub(crate) fn direct(allow: &[&str], closed: &[&str]) -> Self {
-        let settings = EgressSettings {
-            allow: allow
-                .iter()
-                .filter_map(|text| Entry::try_from((*text).to_owned()).ok())
-                .collect(),
+        let entries = allow
+            .iter()
+            .filter_map(|text| Entry::try_from((*text).to_owned()).ok());
+        let allowed = Allowed {
+            entries: &entries.collect::<Vec<_>>(),
+            setting: "egress.allow",
         };
         let closed = closed.iter().filter_map(|range| range.parse().ok());
-        Self::behind(Matcher::builder().build(), &settings, closed.collect())
+        Self::behind(Matcher::builder().build(), allowed, closed.collect())
     }
 
     /// Whether `url` may be requested, as far as its text tells; the address behind a name is looked at when it is connected to.
@@ -169,7 +177,7 @@ impl Rules {
             return Ok(());
         }
         match self.objection(url) {
-            Some(why) => Err(Refused::new(url, why)),
+            Some(why) => Err(Refused::new(url, why, self.setting)),
             None => Ok(()),
         }
     }

@@ -34,6 +34,7 @@ impl Rules {
             return Err(Refused {
                 origin: format!("https://{host}"),
                 why: Why::NotPublic,
+                setting: self.setting,
             });
         }
         Ok(found)

@@ -52,7 +52,7 @@ fn a_refusal_names_the_entry_that_would_open_the_address() {
     let refused = gate(&[]).check_url(&"http://files.data:8080/a.csv?token=s3cret".parse().unwrap());
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "http://files.data:8080 is not fetched from: plain http is fetched from listed hosts only; give a public https \
+        "no request is sent to http://files.data:8080: plain http is spoken to listed hosts only; give a public https \
          address, or have `http://files.data:8080` added to egress.allow of the operator"
     );
 }
@@ -83,10 +83,11 @@ fn behind_a_proxy_only_listed_hosts_are_reached() {
         .https("http://proxy.corp:3128")
         .no("direct.example")
         .build();
-    let settings = EgressSettings {
-        allow: vec![Entry::try_from("https://files.example.com".to_owned()).unwrap()],
+    let allowed = Allowed {
+        entries: &[Entry::try_from("https://files.example.com".to_owned()).unwrap()],
+        setting: "egress.allow",
     };
-    let gate = EgressGate::behind(proxies, &settings, Vec::new());
+    let gate = EgressGate::behind(proxies, allowed, Vec::new());
     assert_eq!(check(&gate, "https://files.example.com/a"), Ok(()));
     assert_eq!(check(&gate, "https://example.com/a"), Err(Why::Proxy));
     assert_eq!(check(&gate, "https://direct.example/a"), Ok(()));

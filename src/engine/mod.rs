@@ -40,6 +40,12 @@ use self::event::{Event, Observer};
 /// Longest pause before something that is blocked is tried again.
 const MAX_PAUSE_SECONDS: i64 = 30;
 
+/// Children of one step that may be lost in a row. A sandbox that ends without a report again has none to give; a child that
+/// is lost again is a matter for a person.
+const MAX_LOST_CHILDREN: u32 = 3;
+/// Pause where children are lost again and again.
+const LOST_PAUSE_SECONDS: i64 = 300;
+
 /// Everything that one task's steps need.
 pub struct Engine<'a, M, S, B, D> {
     /// The task.
@@ -219,10 +225,16 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let (stage, attempt) = (progress.stage, progress.attempt);
         let ends_iteration = matches!(outcome, Outcome::Ran { .. } | Outcome::Diagnosed { .. });
         let mut next = advance(self.task, &progress, outcome, now)?;
-        next.spent.active_seconds += now.duration_since(started).as_secs_f64().max(0.0);
+        next.count_step(started, now);
         let next = self.announce(next, now).await?;
         self.save(&next).await?;
-        if ends_iteration && next.stage != Stage::Diagnosing {
+        if let Some(waiting) = &next.waiting {
+            self.tell(&Event::Waiting {
+                category: waiting.category,
+                message: waiting.message.clone(),
+                retry_at: waiting.retry_at,
+            });
+        } else if ends_iteration && next.stage != Stage::Diagnosing {
             self.tell_iteration(&next);
         }
         if (next.stage, next.attempt) != (stage, attempt) {
@@ -290,7 +302,10 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             .as_ref()
             .map_or(0, |waiting| waiting.times)
             .min(10);
+        let lost = progress.lost_children + u32::from(lost_child);
+        let is_lost_for_good = lost_child && lost > MAX_LOST_CHILDREN;
         let pause = match category {
+            _ if is_lost_for_good => LOST_PAUSE_SECONDS,
             Category::Infrastructure => MAX_PAUSE_SECONDS.min(1 << times),
             Category::Configuration | Category::Environment | Category::Logic | Category::TestError => {
                 MAX_PAUSE_SECONDS
@@ -298,15 +313,18 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         };
         let now = (self.clock)();
         let retry_at = now.checked_add(SignedDuration::from_secs(pause)).unwrap_or(now);
-        let message = self.surroundings.redactor.redact(message);
-        self.tell(&Event::Waiting {
-            category,
-            message: message.clone(),
-            retry_at,
-        });
+        let (category, message) = if is_lost_for_good {
+            let minutes = LOST_PAUSE_SECONDS / 60;
+            let message = format!(
+                "{message}; it was so {lost} times in a row: see what ends it. It is tried again every {minutes} minutes"
+            );
+            (Category::Configuration, message)
+        } else {
+            (category, message.to_owned())
+        };
         Outcome::Blocked {
             category,
-            message,
+            message: self.surroundings.redactor.redact(&message),
             retry_at,
             lost_child,
         }

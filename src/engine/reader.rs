@@ -10,7 +10,7 @@ use crate::data::checks::constraints::{Interpretation, bound_samples, checks_fro
 use crate::data::checks::{CheckOutcome, CheckReport, CheckResult};
 use crate::data::context::{Context, Options, render};
 use crate::data::exposure::{Exposed, ExposedJoins};
-use crate::data::outputs::{OutputFault, OutputValue};
+use crate::data::outputs::{OutputFault, OutputProblem, OutputValue};
 use crate::data::profile::{ColumnType, Profiles, SampleProfile};
 use crate::data::source::Source;
 use crate::data::worker::{Client, Request, Response};
@@ -18,7 +18,7 @@ use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::reply::ConstraintsReply;
 use crate::pipeline::sandbox::{OutputContent, OutputReport};
 use crate::pipeline::task::Task;
-use crate::pipeline::verdict::{Fault, RehearsalFindings};
+use crate::pipeline::verdict::{Fault, RehearsalFindings, TooLarge};
 
 use super::data::{DataReader, Described};
 
@@ -253,6 +253,13 @@ fn parsed(task: &Task, response: Option<Result<Response, DataError>>) -> Rehears
             for (output, value) in task.outputs.iter().zip(values) {
                 match value {
                     Ok(value) => findings.values.push((output.name.clone(), shown(&value))),
+                    Err(OutputFault {
+                        output: name,
+                        problem: OutputProblem::TooLarge(bytes),
+                    }) if may_be_large(output.type_) => findings.too_large.push(TooLarge {
+                        output: name,
+                        bytes: Some(bytes),
+                    }),
                     Err(OutputFault { output, problem }) => findings.faults.push(Fault {
                         output,
                         problem: problem.to_string(),
@@ -265,6 +272,16 @@ fn parsed(task: &Task, response: Option<Result<Response, DataError>>) -> Rehears
         Some(Ok(Response::Profile(_) | Response::Joins(_) | Response::Report(_))) | None => {}
     }
     findings
+}
+
+/// Whether so many bytes may be what the task asks for: no number or date has them.
+const fn may_be_large(type_: ValueType) -> bool {
+    match type_ {
+        ValueType::File | ValueType::Dir | ValueType::String => true,
+        ValueType::Int | ValueType::Float | ValueType::Bool | ValueType::Datetime | ValueType::Timedelta => {
+            false
+        }
+    }
 }
 
 fn shown(value: &OutputValue) -> String {

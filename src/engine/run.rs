@@ -16,7 +16,8 @@ use crate::pipeline::private_run::told;
 use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::python::{Module, outline::stub};
 use crate::pipeline::sandbox::{
-    Job, JobLimits, OutputReport, Phase, PhaseEnd, PhaseName, ProgramPhase, Report, Sentinels, TestPhase,
+    Job, JobLimits, MAX_OUTPUT_BYTES, OutputReport, Phase, PhaseEnd, PhaseName, ProgramPhase, Report,
+    Sentinels, TestPhase,
 };
 use crate::pipeline::stage::Category;
 use crate::pipeline::verdict::{RehearsalFindings, Verdict, judge};
@@ -25,16 +26,12 @@ use crate::sandbox::{Progressing, Sandbox, SandboxError};
 use super::data::DataReader;
 use super::event::Event;
 use super::redaction;
-use super::{Engine, EngineError, Performed, damaged};
+use super::{Engine, EngineError, MAX_LOST_CHILDREN, Performed, damaged};
 
-/// Largest output that is brought back from a sandbox.
-const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 /// Processes and threads of one sandbox.
 const MAX_PROCESSES: u32 = 128;
 /// Largest file that a sandboxed program may write.
 const MAX_FILE_BYTES: u64 = 1 << 30;
-/// Sandboxes in a row that may end without a report before that counts as the report.
-const MAX_LOST_CHILDREN: u32 = 3;
 
 /// Everything that one attempt's run showed, as it is stored.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]

@@ -114,10 +114,12 @@ type LocalEngine<'a> = Engine<'a, AnyModel, FolderStore, Isolated, WorkerReader>
 /// Where the task stands: what blocked it before is tried again, a raised limit lets it go on.
 async fn resume(engine: &LocalEngine<'_>, recorded: usize) -> Result<Progress, EngineError> {
     let mut progress = engine.load(&engine.task.decisive_hash()).await?;
+    // Nothing of it ran while this process was not there.
+    progress.active_since = None;
     if progress.waiting.is_some() {
         progress = engine.apply(progress, Outcome::Resumed).await?;
     }
-    if progress.stopped_in.is_some() && budget::has_room_again(engine.task, &progress) {
+    if progress.stopped_in.is_some() && budget::has_room_again(engine.task, &progress, Timestamp::now()) {
         progress = engine.apply(progress, Outcome::LimitRaised).await?;
     }
     if recorded > 0 && !progress.stage.is_terminal() {

@@ -50,6 +50,7 @@ pub async fn collect(
         generation: task.metadata.generation,
         before: &before,
         hold: None,
+        isolation: None,
     };
     task.status = Some(status(
         &prepared.task,

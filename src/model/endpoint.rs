@@ -7,6 +7,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::options::ModelOptions;
 use super::{ModelError, Secret};
+use crate::egress::EgressGate;
 use crate::pipeline::redact::Redactor;
 
 /// Bytes of a server's answer that a message may hold.
@@ -22,6 +23,8 @@ pub(super) struct Endpoint {
     model: String,
     key_source: String,
     redactor: Redactor,
+    /// Which addresses are connected to.
+    pub gate: Option<EgressGate>,
 }
 
 impl Endpoint {
@@ -41,6 +44,9 @@ impl Endpoint {
                 field: "spec.model.baseURL".to_owned(),
                 detail: "it is not an http or https address such as https://api.openai.com/v1".to_owned(),
             })?;
+        if let Some(gate) = &options.gate {
+            gate.check_url(&url)?;
+        }
         if !settings.query.is_empty() {
             url.query_pairs_mut().extend_pairs(&settings.query);
         }
@@ -58,6 +64,7 @@ impl Endpoint {
             headers,
             model: settings.name.clone(),
             key_source: options.key_source.clone(),
+            gate: options.gate.clone(),
         })
     }
 

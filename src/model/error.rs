@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use crate::egress::Refused;
 use crate::pipeline::call::CallKind;
 use crate::pipeline::stage::Category;
 
@@ -23,6 +24,9 @@ pub enum ModelError {
         /// What the last try met.
         detail: String,
     },
+    /// Whoever runs the operator does not let it speak to this address.
+    #[error("spec.model.baseURL: {0}")]
+    Refused(#[from] Refused),
     /// The connection ended inside a reply, on every try.
     #[error(
         "the connection to the model endpoint {endpoint} ended in the middle of a reply ({tries} tries): {detail}"
@@ -258,7 +262,8 @@ impl ModelError {
             | Self::Unavailable { .. }
             | Self::Malformed { .. }
             | Self::TooLarge { .. } => Category::Infrastructure,
-            Self::Unauthorized { .. }
+            Self::Refused(_)
+            | Self::Unauthorized { .. }
             | Self::NotFound { .. }
             | Self::ContextTooLong { .. }
             | Self::QuotaExhausted { .. }
@@ -282,7 +287,8 @@ impl ModelError {
             | Self::DeadlineExceeded { .. }
             | Self::Malformed { .. }
             | Self::TooLarge { .. } => true,
-            Self::Unreachable { .. }
+            Self::Refused(_)
+            | Self::Unreachable { .. }
             | Self::Unavailable { .. }
             | Self::Unauthorized { .. }
             | Self::NotFound { .. }

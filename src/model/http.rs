@@ -14,6 +14,7 @@ use tokio::time::{Instant, timeout_at};
 use super::ModelError;
 use super::endpoint::{Endpoint, is_quota_exhausted};
 use super::retry::{RetryPolicy, is_transient, retry_after};
+use crate::egress::Refused;
 
 /// Largest answer that is read, bytes after decompression.
 pub(super) const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
@@ -140,11 +141,16 @@ impl Http {
         }
         // Fails only when a provider is installed already, and then that one serves as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let builder = match self.endpoint.is_loopback() {
-            // No proxy can reach it, and without TLS no certificate is needed: reading the system's takes 30 ms.
-            true if self.endpoint.url.scheme() == "http" => Client::builder().no_proxy().tls_certs_only([]),
-            true => Client::builder().no_proxy(),
-            false => Client::builder(),
+        let builder = match &self.endpoint.gate {
+            Some(gate) => gate.client_builder(),
+            // No proxy can reach it.
+            None if self.endpoint.is_loopback() => Client::builder().no_proxy(),
+            None => Client::builder(),
+        };
+        let builder = match self.endpoint.url.scheme() {
+            // Without TLS no certificate is needed, and reading the system's takes 30 ms: it is never redirected to https.
+            "http" => builder.tls_certs_only([]),
+            _ => builder,
         };
         let client = builder
             .connect_timeout(CONNECT_DEADLINE)
@@ -165,7 +171,10 @@ impl Http {
             .json(body);
         let response = match request.send().await {
             Ok(response) => response,
-            Err(error) => return Ok(Err(Failure::Connection(self.connection_detail(error)))),
+            Err(error) => match Refused::within(&error) {
+                Some(refused) => return Err(refused.into()),
+                None => return Ok(Err(Failure::Connection(self.connection_detail(error)))),
+            },
         };
         let status = response.status();
         let headers = response.headers().clone();

@@ -6,6 +6,7 @@ use tokio::time::Instant;
 
 use super::Secret;
 use crate::api::model::Provider;
+use crate::egress::EgressGate;
 use crate::pipeline::task::ModelSettings;
 
 /// Time that one call has, all its tries together, where nothing else is said.
@@ -24,6 +25,8 @@ pub struct ModelOptions {
     pub headers: Vec<(String, Secret)>,
     /// Time that one call has, all its tries together.
     pub call_deadline: Duration,
+    /// Which addresses are spoken to; any where none is given, for whoever runs this process wrote the address.
+    pub gate: Option<EgressGate>,
     /// When the task's time is over; no call outlives it.
     pub task_deadline: Option<Instant>,
 }
@@ -53,6 +56,7 @@ impl ModelOptions {
             headers,
             call_deadline: DEFAULT_CALL_DEADLINE,
             task_deadline: None,
+            gate: None,
         }
     }
 

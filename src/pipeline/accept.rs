@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use crate::api::status::{ErrorType, PlanStatus};
 
+use super::bounds::too_many;
 use super::call::{CallKind, Reply};
 use super::diagnosis::{Diagnosis, diagnose};
 use super::progress::Progress;
@@ -198,6 +199,10 @@ impl Facts<'_> {
                 &failure.diagnosis.test,
             );
             failures.push(failure);
+        }
+        for names in [&mut declared.pip, &mut declared.apt] {
+            let mut known = BTreeSet::new();
+            names.retain(|name| known.insert(name.clone()));
         }
         let wanted = self.wanted_now(&declared).map_err(Refusal::Reply)?;
         Ok(Accepted::Diagnosis {
@@ -397,7 +402,11 @@ impl Facts<'_> {
         if let Some(rejected) = detected.rejected.first() {
             return Err(format!("Package {}: {}.", rejected.given, rejected.reason));
         }
-        Ok(self.progress.build.replace(&detected.packages))
+        let wanted = self.progress.build.replace(&detected.packages);
+        match too_many(declared).or_else(|| too_many(&wanted)) {
+            Some(why) => Err(why),
+            None => Ok(wanted),
+        }
     }
 }
 

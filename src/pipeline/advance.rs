@@ -1,15 +1,16 @@
 //! What follows from what happened: the transitions of the state machine.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::api::common::TestingMode;
 use crate::api::status::{AttemptStatus, ErrorType, FailureDiagnosis};
 
+use super::bounds;
 use super::diagnosis::{Diagnosis, only_acceptance};
 pub use super::outcome::{IllegalTransition, Outcome, Written};
-use super::progress::{BuildFault, BuiltImage, Progress, Waiting};
-use super::stage::{Stage, Stop, StopReason};
+use super::progress::{BuildFault, BuiltImage, Progress, WaitReason, Waiting};
+use super::stage::{Category, Stage, Stop, StopReason};
 use super::task::Task;
 use super::verdict::{CheckSource, Verdict};
 
@@ -17,10 +18,12 @@ use super::verdict::{CheckSource, Verdict};
 pub const MAX_REJECTIONS: usize = 3;
 /// Tries of one fix: plainly, with a warning, as an ultimatum (S09, S11).
 pub const MAX_FIX_TRIES: u32 = 3;
+/// Pause before outputs that could not be checked are looked at again: an operator of a later version may have other limits.
+const LOOK_AT_OUTPUTS_AGAIN: SignedDuration = SignedDuration::from_hours(1);
 /// Failures whose diagnosis the status shows.
 const SHOWN_FAILURES: usize = 5;
-/// Characters of one field of a shown diagnosis.
-const SHOWN_CHARACTERS: usize = 300;
+/// Bytes of one field of a shown diagnosis, and of a failure in one sentence.
+const SHOWN_BYTES: usize = 300;
 
 /// What follows from `outcome`. Pure and total.
 #[expect(
@@ -134,12 +137,14 @@ pub fn advance(
                 message,
                 times,
                 retry_at,
+                reason: None,
             });
         }
         Outcome::Resumed => next.lost_children = progress.lost_children,
         Outcome::Stopped(stop) => next.end(stop, stage, now),
         Outcome::LimitRaised => next.go_on(),
     }
+    next.bound();
     Ok(next)
 }
 
@@ -194,7 +199,7 @@ impl Progress {
 
     fn take_fault(&mut self, fault: BuildFault, now: Timestamp) {
         self.spent.builds += 1;
-        self.last_error = Some(fault.message.clone());
+        self.last_error = Some(bounds::cut(&fault.message, SHOWN_BYTES));
         self.build.fault = Some(fault);
         if self.stage == Stage::AwaitingImage {
             self.enter_image(now);
@@ -202,6 +207,9 @@ impl Progress {
     }
 
     fn take_verdict(&mut self, task: &Task, verdict: &Verdict, started_at: Timestamp, now: Timestamp) {
+        if let Some(message) = verdict.unchecked() {
+            return self.wait_for_smaller_outputs(verdict, message, now);
+        }
         self.record_attempt(verdict, started_at, now);
         if verdict.passed() {
             self.last_error = None;
@@ -209,7 +217,7 @@ impl Progress {
             self.memory.failing.clear();
             return self.enter(Stage::Succeeded);
         }
-        self.last_error = Some(verdict.summary());
+        self.last_error = Some(bounds::cut(&verdict.summary(), SHOWN_BYTES));
         let failing = verdict.failing();
         let stuck = self.remember_failing(&failing);
         self.memory.only_acceptance_fails = only_acceptance(&verdict.failed);
@@ -234,6 +242,19 @@ impl Progress {
         }
     }
 
+    /// Neither passed nor failed: no attempt, and nothing that a model could mend. Only another run ends it.
+    fn wait_for_smaller_outputs(&mut self, verdict: &Verdict, message: String, now: Timestamp) {
+        self.exit_code = verdict.exit_code;
+        self.rehearsal = Some(verdict.rehearsal.clone());
+        self.waiting = Some(Waiting {
+            category: Category::Configuration,
+            message,
+            times: 1,
+            retry_at: now.checked_add(LOOK_AT_OUTPUTS_AGAIN).unwrap_or(now),
+            reason: Some(WaitReason::OutputTooLarge),
+        });
+    }
+
     fn record_attempt(&mut self, verdict: &Verdict, started_at: Timestamp, now: Timestamp) {
         let installed = |attempts: &[AttemptStatus], package: &String| {
             attempts
@@ -252,7 +273,7 @@ impl Progress {
             packages_added,
             tests: verdict.tests,
             acceptance_tests: verdict.acceptance,
-            summary: Some(cut(&verdict.summary(), SHOWN_CHARACTERS)),
+            summary: Some(bounds::cut(&verdict.summary(), SHOWN_BYTES)),
             diagnosis: Vec::new(),
             started_at: Some(Time(started_at)),
             completed_at: Some(Time(now)),
@@ -384,7 +405,7 @@ impl Progress {
 }
 
 fn shown(diagnosis: &Diagnosis) -> Vec<FailureDiagnosis> {
-    let cut_field = |text: &String| cut(text, SHOWN_CHARACTERS);
+    let cut_field = |text: &String| bounds::cut(text, SHOWN_BYTES);
     diagnosis
         .failures
         .iter()
@@ -399,15 +420,6 @@ fn shown(diagnosis: &Diagnosis) -> Vec<FailureDiagnosis> {
             ..failure.diagnosis.clone()
         })
         .collect()
-}
-
-fn cut(text: &str, characters: usize) -> String {
-    if text.chars().count() <= characters {
-        return text.to_owned();
-    }
-    let mut short: String = text.chars().take(characters - 1).collect();
-    short.push('…');
-    short
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! What a task may still spend (B10). Every stop names the limit, what was spent and the last failure.
 
+use jiff::Timestamp;
+
 use super::progress::Progress;
 use super::stage::{Stage, Stop, StopReason};
 use super::task::Task;
@@ -12,9 +14,9 @@ const MIN_OUTPUT_TOKENS: u64 = 256;
 
 /// Whether the active time is spent.
 #[must_use]
-pub fn exhausted(task: &Task, progress: &Progress) -> Option<Stop> {
+pub fn exhausted(task: &Task, progress: &Progress, now: Timestamp) -> Option<Stop> {
     let limit = task.limits.deadline_seconds;
-    let spent = progress.spent.active_seconds;
+    let spent = progress.active_seconds(now);
     (spent >= limit).then(|| {
         stop(
             progress,
@@ -66,13 +68,13 @@ pub fn allow_build(task: &Task, progress: &Progress) -> Result<(), Stop> {
 
 /// Whether the limit that stopped the task has room again.
 #[must_use]
-pub fn has_room_again(task: &Task, progress: &Progress) -> bool {
+pub fn has_room_again(task: &Task, progress: &Progress, now: Timestamp) -> bool {
     let stopped = progress.stop.as_ref().map(|stop| stop.reason);
     let needs_build = progress.stopped_in == Some(Stage::AwaitingImage);
     let room = allow_another_call(task, progress).is_ok()
         && (!needs_build || allow_build(task, progress).is_ok())
         && allow_call(task, progress, 0).is_ok()
-        && exhausted(task, progress).is_none();
+        && exhausted(task, progress, now).is_none();
     match stopped {
         Some(StopReason::IterationsExhausted) => room && progress.attempt < task.limits.max_iterations,
         Some(StopReason::BudgetExceeded) => room,

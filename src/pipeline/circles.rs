@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::api::status::ErrorType;
 
+use super::bounds::told_apart;
 use super::diagnosis::Diagnosis;
 use super::digest::sha256_hex_of_parts;
 use super::progress::{Progress, Recurrence, Tried};
@@ -14,6 +15,7 @@ pub const MAX_RECURRENCES: u32 = 3;
 impl Progress {
     /// Remembers what fails; says why going on would repeat itself, if it would.
     pub(super) fn remember_failing(&mut self, failing: &BTreeSet<String>) -> Option<String> {
+        let failing = &told_apart(failing);
         for signature in failing {
             if let Some(tried) = self.memory.tried.get_mut(signature) {
                 tried.failed += 1;
@@ -49,7 +51,13 @@ impl Progress {
 
     /// Remembers as what each failure is fixed now.
     pub(super) fn remember_diagnosis(&mut self, diagnosis: &Diagnosis) {
-        for failure in &diagnosis.failures {
+        let failing = &self.memory.failing;
+        let known = |signature: &str| failing.contains(signature);
+        for failure in diagnosis
+            .failures
+            .iter()
+            .filter(|failure| known(&failure.signature))
+        {
             let tried = self
                 .memory
                 .tried

@@ -42,7 +42,7 @@ pub fn decide(task: &Task, progress: &Progress, now: Timestamp) -> Decision {
     {
         return Decision::Wait(waiting.retry_at);
     }
-    if let Some(stop) = budget::exhausted(task, progress) {
+    if let Some(stop) = budget::exhausted(task, progress, now) {
         return Decision::Stop(stop);
     }
     match progress.stage {

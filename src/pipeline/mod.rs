@@ -3,6 +3,8 @@
 //! Pure: no `async`, no client, no clock (time comes in as an argument), no files.
 
 pub mod accept;
+pub mod active;
+pub mod bounds;
 pub mod advance;
 pub mod budget;
 pub mod call;

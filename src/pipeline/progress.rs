@@ -78,6 +78,9 @@ pub struct Progress {
     pub last_error: Option<String>,
     /// What was spent.
     pub spent: Spent,
+    /// Up to when the active time is counted in `spent`; `None` where the task is not active now.
+    #[serde(default)]
+    pub active_since: Option<Timestamp>,
     /// When it started.
     pub started_at: Timestamp,
     /// When it ended.
@@ -112,6 +115,17 @@ pub struct Waiting {
     pub times: u32,
     /// When it is tried again.
     pub retry_at: Timestamp,
+    /// What a person must change, where that has a name of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<WaitReason>,
+}
+
+/// What a person must change.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum WaitReason {
+    /// An output is too large to be checked.
+    OutputTooLarge,
 }
 
 /// The image and what it must hold.
@@ -264,7 +278,7 @@ pub struct Spent {
     pub lost_calls: u32,
     /// Builds started.
     pub builds: u32,
-    /// Active time, seconds: not suspended, queued or waiting.
+    /// Active time, seconds, up to `Progress::active_since`: not suspended, queued or waiting.
     pub active_seconds: f64,
 }
 
@@ -306,6 +320,7 @@ impl Progress {
             exit_code: None,
             last_error: None,
             spent: Spent::default(),
+            active_since: Some(now),
             started_at: now,
             completed_at: None,
         }

@@ -7,6 +7,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+/// Largest output that is brought back from a sandbox, bytes: a folder with all its files.
+pub const MAX_OUTPUT_BYTES: u64 = 1 << 20;
+/// Most bytes of all outputs of a run together. The harness knows it as four times the above.
+pub const MAX_OUTPUTS_BYTES: u64 = 4 * MAX_OUTPUT_BYTES;
+
 /// The packages of an image (locally of a virtual environment).
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[serde(rename_all = "camelCase")]

@@ -4,10 +4,12 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 use crate::api::CodeGenTaskStatus;
-use crate::api::conditions::{IMAGE_READY, READY, RECONCILING, STALLED, SUCCEEDED, reason};
+use crate::api::conditions::{
+    IMAGE_READY, ISOLATION_VERIFIED, READY, RECONCILING, STALLED, SUCCEEDED, reason,
+};
 use crate::api::status::{ArtifactRef, TokenStatus};
 
-use super::progress::{Build, Progress};
+use super::progress::{Build, Progress, WaitReason};
 use super::stage::{Category, Stage, StopReason};
 use super::task::Task;
 use crate::api::common::TestingMode;
@@ -34,6 +36,17 @@ pub enum Until {
     Resumed,
 }
 
+/// What is known of how the cluster isolates what the task runs, in a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IsolationShown {
+    /// It was seen to.
+    Verified(String),
+    /// It does not, or need not.
+    Refuted(String),
+    /// It is not known yet.
+    Awaited(String),
+}
+
 /// What is known of the object besides the state of its task.
 #[derive(Clone, Debug, Default)]
 pub struct Around<'a> {
@@ -45,6 +58,8 @@ pub struct Around<'a> {
     pub before: &'a [Condition],
     /// What holds the task.
     pub hold: Option<&'a Hold>,
+    /// What is known of the isolation; nothing locally, where every run finds out itself.
+    pub isolation: Option<IsolationShown>,
 }
 
 /// A status with what holds its task. A task that has ended holds for another run of it, which has not started.
@@ -58,8 +73,12 @@ pub fn held(
     let state = State::held(hold);
     let ends = [Stage::Succeeded, Stage::Failed].map(Stage::as_str);
     let mut conditions = state.conditions(generation, &before.conditions, now);
-    let image = before.conditions.iter().find(|old| old.type_ == IMAGE_READY);
-    conditions.extend(image.cloned());
+    let others = [IMAGE_READY, ISOLATION_VERIFIED];
+    let kept = before
+        .conditions
+        .iter()
+        .filter(|old| others.contains(&old.type_.as_str()));
+    conditions.extend(kept.cloned());
     CodeGenTaskStatus {
         observed_generation: generation,
         reason: Some(state.reason.to_owned()),
@@ -81,6 +100,7 @@ pub fn status(task: &Task, progress: &Progress, around: Around<'_>, now: Timesta
         generation,
         before,
         hold,
+        isolation,
     } = around;
     let state = hold
         .filter(|_| !progress.stage.is_terminal())
@@ -93,6 +113,7 @@ pub fn status(task: &Task, progress: &Progress, around: Around<'_>, now: Timesta
         now,
     };
     conditions.push(stamp.image(&progress.build));
+    conditions.extend(isolation.map(|shown| stamp.isolation(&shown)));
     let built = progress.build.built.clone().unwrap_or_default();
     CodeGenTaskStatus {
         observed_generation: generation,
@@ -184,7 +205,10 @@ impl State {
             },
             (_, _, Some(waiting)) => match waiting.category {
                 Category::Configuration => Self {
-                    reason: reason::CONFIGURATION,
+                    reason: match waiting.reason {
+                        Some(WaitReason::OutputTooLarge) => reason::OUTPUT_TOO_LARGE,
+                        None => reason::CONFIGURATION,
+                    },
                     message: waiting.message.clone(),
                     kind: Kind::WaitingForPerson,
                 },
@@ -251,6 +275,15 @@ impl Stamp<'_> {
             observed_generation: self.generation,
             last_transition_time: unchanged.map_or(Time(self.now), |old| old.last_transition_time.clone()),
         }
+    }
+
+    fn isolation(&self, shown: &IsolationShown) -> Condition {
+        let (status, reason, message) = match shown {
+            IsolationShown::Verified(message) => ("True", reason::ISOLATED, message),
+            IsolationShown::Refuted(message) => ("False", reason::ISOLATION_NOT_ENFORCED, message),
+            IsolationShown::Awaited(message) => ("Unknown", reason::ISOLATION_AWAITED, message),
+        };
+        self.condition(ISOLATION_VERIFIED, status, reason, message)
     }
 
     fn image(&self, wanted: &Build) -> Condition {
@@ -320,6 +353,7 @@ mod tests {
             message: "secret openai is missing".into(),
             times: 1,
             retry_at: at(9),
+            reason: None,
         });
         progress
     }

@@ -132,6 +132,7 @@ pub fn verdict(failed: Vec<FailedCheck>) -> Verdict {
         },
         exit_code: Some(0),
         failed,
+        too_large: Vec::new(),
     }
 }
 

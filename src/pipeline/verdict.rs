@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::status::{RehearsalResult, RehearsalStatus, TestCounts};
 
+use super::digest::sha256_hex_of_parts;
 use super::sandbox::{
-    Job, LimitKind, Phase, PhaseEnd, PhaseName, PhaseReport, Report, Sentinels, TestFailure, TestOutcome,
-    TestReport,
+    Job, LimitKind, MAX_OUTPUT_BYTES, MAX_OUTPUTS_BYTES, Phase, PhaseEnd, PhaseName, PhaseReport, Report,
+    Sentinels, TestFailure, TestOutcome, TestReport,
 };
 
 /// What a run of tests and rehearsal showed.
@@ -25,8 +26,21 @@ pub struct Verdict {
     pub rehearsal: RehearsalStatus,
     /// Exit code of the last phase that ended by itself.
     pub exit_code: Option<i32>,
-    /// Everything that must be mended; empty means passed.
+    /// Everything that must be mended.
     pub failed: Vec<FailedCheck>,
+    /// Outputs that nobody could look at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub too_large: Vec<TooLarge>,
+}
+
+/// An output that is too large to be brought back from its sandbox, so that nothing is known of it.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct TooLarge {
+    /// Its name.
+    pub output: String,
+    /// Its size; not told where the samples are private, for a program may write as many bytes as a value says.
+    pub bytes: Option<u64>,
 }
 
 /// One thing that must be mended.
@@ -69,15 +83,11 @@ impl CheckSource {
 }
 
 impl FailedCheck {
-    /// What makes two failures the same: test, exception, message without what varies from run to run (S12).
+    /// What makes two failures the same: test, exception, message without what varies from run to run (S12). A hash.
     #[must_use]
     pub fn signature(&self) -> String {
-        format!(
-            "{}|{}|{}",
-            self.detail.id,
-            self.detail.exception,
-            normalise(&self.detail.message)
-        )
+        let message = normalise(&self.detail.message);
+        sha256_hex_of_parts(&[&self.detail.id, &self.detail.exception, &message])[..16].to_owned()
     }
 
     /// One line for people: `test_solution.py::test_mean: AssertionError: assert 3 == 4`.
@@ -96,7 +106,13 @@ impl Verdict {
     /// Whether everything holds.
     #[must_use]
     pub fn passed(&self) -> bool {
-        self.failed.is_empty()
+        self.failed.is_empty() && self.too_large.is_empty()
+    }
+
+    /// Why it is not known whether everything holds, and what to do, where nothing is wrong of what could be looked at.
+    #[must_use]
+    pub fn unchecked(&self) -> Option<String> {
+        self.failed.is_empty().then(|| explain(&self.too_large)).flatten()
     }
 
     /// The failing set by signature.
@@ -123,8 +139,24 @@ impl Verdict {
         } else {
             String::new()
         };
-        format!("{}{more}", self.failed[0].headline())
+        let first = self.failed.first().map(FailedCheck::headline);
+        let first = first.or_else(|| explain(&self.too_large)).unwrap_or_default();
+        format!("{first}{more}")
     }
+}
+
+/// What to do about outputs that are too large.
+fn explain(too_large: &[TooLarge]) -> Option<String> {
+    let TooLarge { output, bytes } = too_large.first()?;
+    let size = bytes.map_or_else(|| "is too large".to_owned(), |bytes| format!("has {bytes} bytes"));
+    let more = match too_large.len() - 1 {
+        0 => String::new(),
+        more => format!(" (and {more} more are too large)"),
+    };
+    Some(format!(
+        "the output {output} {size}{more}, and at most {MAX_OUTPUT_BYTES} bytes of one output and {MAX_OUTPUTS_BYTES} of all \
+         together are brought back and checked: give smaller samples, or ask in the prompt for less to be written"
+    ))
 }
 
 /// What the rehearsal's outputs are worth, as found by the data module.
@@ -136,6 +168,9 @@ pub struct RehearsalFindings {
     /// Values of the outputs that are what they should be: output and value, of files and folders their size.
     #[serde(default)]
     pub values: Vec<(String, String)>,
+    /// Files and folders that nobody could look at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub too_large: Vec<TooLarge>,
 }
 
 /// What is wrong with an output.
@@ -161,6 +196,14 @@ impl RehearsalFindings {
         Self {
             faults: faults.collect(),
             values: Vec::new(),
+            too_large: self
+                .too_large
+                .iter()
+                .map(|large| TooLarge {
+                    bytes: None,
+                    ..large.clone()
+                })
+                .collect(),
         }
     }
 }
@@ -220,7 +263,8 @@ pub fn judge(
     });
     let skipped =
         skipped_rehearsal.or((!reached).then_some("not reached: the tests used up the time of the run"));
-    let rehearsal = rehearsal_status(&failed, skipped);
+    let too_large = findings.too_large.clone();
+    let rehearsal = rehearsal_status(&failed, &too_large, skipped);
     // A session of tests always ends with 1: one sentinel must fail.
     let exit_code = if failed.is_empty() {
         Some(0)
@@ -233,6 +277,7 @@ pub fn judge(
         rehearsal,
         exit_code,
         failed,
+        too_large,
     }
 }
 
@@ -420,22 +465,28 @@ fn count(report: &TestReport, sentinels: &Sentinels) -> TestCounts {
     counts
 }
 
-fn rehearsal_status(failed: &[FailedCheck], skipped: Option<&str>) -> RehearsalStatus {
+fn rehearsal_status(
+    failed: &[FailedCheck],
+    too_large: &[TooLarge],
+    skipped: Option<&str>,
+) -> RehearsalStatus {
     if let Some(why) = skipped {
         return RehearsalStatus {
             result: RehearsalResult::Skipped,
             message: Some(why.to_owned()),
         };
     }
-    match failed.iter().find(|check| check.source == CheckSource::Rehearsal) {
-        Some(check) => RehearsalStatus {
-            result: RehearsalResult::Failed,
-            message: Some(check.detail.message.clone()),
+    let fault = failed.iter().find(|check| check.source == CheckSource::Rehearsal);
+    let message = fault
+        .map(|check| check.detail.message.clone())
+        .or_else(|| explain(too_large));
+    RehearsalStatus {
+        result: if message.is_some() {
+            RehearsalResult::Failed
+        } else {
+            RehearsalResult::Passed
         },
-        None => RehearsalStatus {
-            result: RehearsalResult::Passed,
-            message: None,
-        },
+        message,
     }
 }
 

@@ -18,7 +18,7 @@ use crate::support::{World, create, job, named, program};
 const CONNECT: &str = "import socket, sys\nhost, port = sys.argv[1].rsplit(':', 1)\ntry:\n    socket.create_connection((host, int(port)), 2)\n    print('connected')\nexcept OSError as error:\n    print('blocked')\n";
 
 #[tokio::test]
-#[ignore = "wants a cluster"]
+#[ignore = "needs a cluster: make e2e"]
 async fn code_under_test_can_neither_sign_nor_reach_the_harness() {
     let world = World::new("forge").await;
     let code = r#"
@@ -56,7 +56,7 @@ os.kill(1, 2)
 }
 
 #[tokio::test]
-#[ignore = "wants a cluster"]
+#[ignore = "needs a cluster: make e2e"]
 async fn a_denied_network_reaches_neither_names_nor_pods_nor_the_api_server() {
     let world = World::new("denied").await;
     let peer = world.listener().await;
@@ -72,7 +72,7 @@ async fn a_denied_network_reaches_neither_names_nor_pods_nor_the_api_server() {
 }
 
 #[tokio::test]
-#[ignore = "wants a cluster"]
+#[ignore = "needs a cluster: make e2e"]
 async fn a_listed_target_answers_and_others_do_not() {
     let mut world = World::new("list").await;
     let peer = world.listener().await;
@@ -113,7 +113,7 @@ fn with_network(
 }
 
 #[tokio::test]
-#[ignore = "wants a cluster"]
+#[ignore = "needs a cluster: make e2e"]
 async fn nothing_runs_while_a_closed_address_answers() {
     let mut world = World::new("open").await;
     let peer = world.listener().await;
@@ -131,7 +131,7 @@ async fn nothing_runs_while_a_closed_address_answers() {
 }
 
 #[tokio::test]
-#[ignore = "wants a cluster"]
+#[ignore = "needs a cluster: make e2e"]
 async fn a_changed_policy_is_put_right_before_the_next_pod() {
     let world = World::new("policy").await;
     world.run(&job(vec![program("print(1)", &[])])).await;
@@ -153,7 +153,7 @@ async fn a_changed_policy_is_put_right_before_the_next_pod() {
 }
 
 #[tokio::test]
-#[ignore = "wants a cluster"]
+#[ignore = "needs a cluster: make e2e"]
 async fn inputs_lie_under_both_names_and_are_read_only() {
     let mut world = World::new("inputs").await;
     let secret = Secret {
@@ -199,7 +199,7 @@ async fn inputs_lie_under_both_names_and_are_read_only() {
 }
 
 #[tokio::test]
-#[ignore = "wants a cluster"]
+#[ignore = "needs a cluster: make e2e"]
 async fn a_pod_that_somebody_deletes_while_it_runs_is_made_again() {
     let world = World::new("deleted").await;
     let job = job(vec![program("import time\ntime.sleep(2)\nprint('ran')", &[])]);
@@ -215,7 +215,7 @@ async fn a_pod_that_somebody_deletes_while_it_runs_is_made_again() {
 }
 
 #[tokio::test]
-#[ignore = "wants a cluster"]
+#[ignore = "needs a cluster: make e2e"]
 async fn nothing_is_left_of_a_task_that_is_cleared() {
     let world = World::new("clear").await;
     world.run(&job(vec![program("", &[])])).await;

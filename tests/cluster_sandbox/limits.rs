@@ -4,27 +4,9 @@ use codegen_operator::pipeline::sandbox::{LimitKind, PhaseEnd};
 
 use crate::support::{World, job, program};
 
-#[tokio::test]
-#[ignore = "wants a cluster"]
-async fn a_program_that_takes_too_much_memory_meets_the_limit() {
-    let world = World::new("memory").await;
-    let report = world
-        .run(&job(vec![program("block = b'x' * (2 << 30)\n", &[])]))
-        .await;
-    // Where the node ends the whole container, no phase is left to say so.
-    let ends: Vec<_> = report.phases.iter().map(|phase| &phase.end).collect();
-    assert!(
-        ends.is_empty() || ends == [&PhaseEnd::LimitHit(LimitKind::Memory)],
-        "{ends:?}"
-    );
-    world.end().await;
-}
-
-#[tokio::test]
-#[ignore = "wants a cluster"]
-async fn files_count_as_memory() {
-    let world = World::new("files").await;
-    let code = "for n in range(100):\n    open(f'/tmp/{n}', 'wb').write(b'x' * (16 << 20))\n";
+/// Where the node ends the whole container, no phase is left to say so.
+async fn expect_memory_limit(test: &str, code: &str) {
+    let world = World::new(test).await;
     let report = world.run(&job(vec![program(code, &[])])).await;
     let ends: Vec<_> = report.phases.iter().map(|phase| &phase.end).collect();
     assert!(
@@ -35,7 +17,20 @@ async fn files_count_as_memory() {
 }
 
 #[tokio::test]
-#[ignore = "wants a cluster"]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_program_that_takes_too_much_memory_meets_the_limit() {
+    expect_memory_limit("memory", "block = b'x' * (2 << 30)\n").await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster: make e2e"]
+async fn files_count_as_memory() {
+    let code = "for n in range(100):\n    open(f'/tmp/{n}', 'wb').write(b'x' * (16 << 20))\n";
+    expect_memory_limit("files", code).await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster: make e2e"]
 async fn a_fork_bomb_ends_at_the_limit_of_processes() {
     let world = World::new("bomb").await;
     let code = "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass\n";
@@ -48,7 +43,7 @@ async fn a_fork_bomb_ends_at_the_limit_of_processes() {
 }
 
 #[tokio::test]
-#[ignore = "wants a cluster"]
+#[ignore = "needs a cluster: make e2e"]
 async fn a_program_that_is_refused_a_thread_meets_the_limit_of_processes() {
     let world = World::new("threads").await;
     let code = "import threading, time\nfor _ in range(200):\n    threading.Thread(target=time.sleep, args=(5,), daemon=True).start()\n";
@@ -63,7 +58,7 @@ async fn a_program_that_is_refused_a_thread_meets_the_limit_of_processes() {
 }
 
 #[tokio::test]
-#[ignore = "wants a cluster"]
+#[ignore = "needs a cluster: make e2e"]
 async fn a_job_ends_when_its_time_runs_out() {
     let world = World::new("time").await;
     let mut job = job(vec![

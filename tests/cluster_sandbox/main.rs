@@ -1,17 +1,21 @@
-//! Sandbox Pods on a real cluster: `KUBECONFIG`, and `CODEGEN_E2E_SANDBOX_IMAGE`, an image with Python and pytest.
-//!
-//! Run with `cargo test --test cluster_sandbox -- --ignored`.
+//! Builds and sandboxes on a real cluster, each without the operator around it. `make e2e` runs these beside those of `tests/e2e`; they need
+//! its registries and the operator's image.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::print_stderr,
     reason = "tests say what they expect"
 )]
 
+mod builds;
 mod claims;
 mod isolation;
+#[path = "../support/jobs.rs"]
+mod jobs;
 mod limits;
 mod refusals;
+mod space;
 mod support;
 
 use codegen_operator::pipeline::sandbox::{OutputContent, PhaseEnd, TestOutcome};
@@ -19,7 +23,7 @@ use codegen_operator::pipeline::sandbox::{OutputContent, PhaseEnd, TestOutcome};
 use crate::support::{World, job, program, tests};
 
 #[tokio::test]
-#[ignore = "wants a cluster"]
+#[ignore = "needs a cluster: make e2e"]
 async fn tests_and_a_rehearsal_run_in_a_pod() {
     let world = World::new("runs").await;
     let solution = "from pathlib import Path\n\ndef double(n):\n    return 2 * n\n\nif __name__ == '__main__':\n    Path('/var/outputs/result').write_text(str(double(21)))\n";

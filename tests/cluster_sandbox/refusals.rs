@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::ResourceQuota;
 use kube::Api;
 use serde_json::json;
 
+use crate::space::variable;
 use crate::support::{World, create, job, program};
 
 fn refused(error: &SandboxError, words: &str) {
@@ -16,7 +17,7 @@ fn refused(error: &SandboxError, words: &str) {
 }
 
 #[tokio::test]
-#[ignore = "wants a cluster"]
+#[ignore = "needs a cluster: make e2e"]
 async fn an_image_that_is_gone_is_to_be_built_again() {
     let world = World::new("gone").await;
     let (repository, _) = world.image().split_once('@').unwrap();
@@ -33,7 +34,7 @@ async fn an_image_that_is_gone_is_to_be_built_again() {
 }
 
 #[tokio::test]
-#[ignore = "wants a cluster"]
+#[ignore = "needs a cluster: make e2e"]
 async fn what_nobody_can_schedule_names_the_nodes() {
     let mut world = World::new("nodes").await;
     world.settings.sandbox.node_selector = BTreeMap::from([("pool".to_owned(), "nowhere".to_owned())]);
@@ -45,7 +46,7 @@ async fn what_nobody_can_schedule_names_the_nodes() {
 }
 
 #[tokio::test]
-#[ignore = "wants a cluster"]
+#[ignore = "needs a cluster: make e2e"]
 async fn more_memory_than_any_node_has_is_refused() {
     let world = World::new("huge").await;
     let mut job = job(vec![program("", &[])]);
@@ -55,7 +56,7 @@ async fn more_memory_than_any_node_has_is_refused() {
 }
 
 #[tokio::test]
-#[ignore = "wants a cluster"]
+#[ignore = "needs a cluster: make e2e"]
 async fn a_runtime_class_that_is_not_there_is_named() {
     let mut world = World::new("runtime").await;
     world.settings.sandbox.runtime_class_name = Some("gvisor".into());
@@ -67,12 +68,12 @@ async fn a_runtime_class_that_is_not_there_is_named() {
 }
 
 #[tokio::test]
-#[ignore = "wants a cluster"]
+#[ignore = "needs a cluster: make e2e"]
 async fn an_image_without_python_says_so() {
     let world = World::new("python").await;
-    let pause = std::env::var("CODEGEN_E2E_BASE_REGISTRY").unwrap() + "/pause:3.10";
+    let image = variable("CODEGEN_OPERATOR_IMAGE");
     let error = world
-        .run_image(&pause, &job(vec![program("", &[])]))
+        .run_image(&image, &job(vec![program("", &[])]))
         .await
         .unwrap_err();
     refused(&error, "the image must have `python3` on its PATH");
@@ -80,7 +81,7 @@ async fn an_image_without_python_says_so() {
 }
 
 #[tokio::test]
-#[ignore = "wants a cluster"]
+#[ignore = "needs a cluster: make e2e"]
 async fn a_full_quota_is_a_queue() {
     let world = World::new("quota").await;
     let quota: ResourceQuota =

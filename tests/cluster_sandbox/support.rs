@@ -1,22 +1,24 @@
-//! A namespace of a real cluster, a task in it, and jobs.
+//! A namespace for sandboxes and a task in it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use codegen_operator::pipeline::sandbox::{
-    Job, JobLimits, NetworkAccess, Phase, PhaseName, ProgramPhase, Report, Sentinels, TestPhase,
-};
+use codegen_operator::pipeline::sandbox::{Job, Report};
 use codegen_operator::pipeline::task::Task;
 use codegen_operator::sandbox::kubernetes::settings::Settings;
 use codegen_operator::sandbox::kubernetes::{MountedInput, Owner, RegistryCache};
 use codegen_operator::sandbox::{KubernetesSandbox, Progressing, Sandbox as _, SandboxError};
 use futures::StreamExt as _;
-use k8s_openapi::api::core::v1::{ConfigMap, LocalObjectReference, Namespace, Pod, ResourceQuota, Secret};
-use kube::api::{DeleteParams, ListParams, ObjectMeta, PostParams};
+use k8s_openapi::api::core::v1::{ConfigMap, LocalObjectReference, Namespace, Pod, ResourceQuota};
+use kube::api::{DeleteParams, ListParams, ObjectMeta};
 use kube::runtime::wait::await_condition;
 use kube::runtime::watcher;
-use kube::{Api, Client, Resource as _, ResourceExt as _};
+use kube::{Api, Client};
 use serde_json::json;
+
+pub use crate::jobs::{job, program, tests};
+pub use crate::space::create;
+use crate::space::{credentials, make_namespace, make_owner, password, sandbox_image};
 
 /// How long one run may take here.
 pub const PATIENCE: Duration = Duration::from_mins(2);
@@ -36,33 +38,17 @@ pub struct World {
 impl World {
     pub async fn new(test: &str) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let image = std::env::var("CODEGEN_E2E_SANDBOX_IMAGE")
-            .expect("CODEGEN_E2E_SANDBOX_IMAGE names an image with python3 and pytest");
+        let image = sandbox_image().await;
         let client = Client::try_default().await.expect("KUBECONFIG names a cluster");
-        let namespace = format!("pod-{test}-{}", fastrand::u32(..));
-        let object = Namespace {
-            metadata: ObjectMeta {
-                name: Some(namespace.clone()),
-                labels: Some(BTreeMap::from([(
-                    "pod-security.kubernetes.io/enforce".to_owned(),
-                    "restricted".to_owned(),
-                )])),
-                ..ObjectMeta::default()
-            },
-            ..Namespace::default()
-        };
-        create(&Api::all(client.clone()), &object).await;
-        let owner: ConfigMap = create(&Api::namespaced(client.clone(), &namespace), &named("words")).await;
-        let owner = Owner {
-            namespace: namespace.clone(),
-            name: "words".into(),
-            uid: owner.uid().unwrap(),
-            run: "run".into(),
-            attempt: 1,
-            reference: owner.owner_ref(&()).unwrap(),
-        };
+        let namespace = make_namespace(&client, &format!("pod-{test}"), "restricted").await;
+        let owner = make_owner(&client, &namespace, "words").await;
+        create(
+            &Api::namespaced(client.clone(), &namespace),
+            &credentials("pull", &password()),
+        )
+        .await;
         let mut settings = Settings::default();
-        settings.sandbox.image_pull_secrets = pull_secret(&client, &namespace).await;
+        settings.sandbox.image_pull_secrets = vec![LocalObjectReference { name: "pull".into() }];
         Self {
             client,
             task: task(&namespace),
@@ -222,13 +208,6 @@ impl World {
     }
 }
 
-pub async fn create<K>(api: &Api<K>, object: &K) -> K
-where
-    K: kube::Resource + Clone + std::fmt::Debug + serde::Serialize + serde::de::DeserializeOwned,
-{
-    api.create(&PostParams::default(), object).await.unwrap()
-}
-
 pub fn named(name: &str) -> ConfigMap {
     ConfigMap {
         metadata: ObjectMeta {
@@ -237,29 +216,6 @@ pub fn named(name: &str) -> ConfigMap {
         },
         ..ConfigMap::default()
     }
-}
-
-/// The credential of the test cluster's registry, where it has one.
-async fn pull_secret(client: &Client, namespace: &str) -> Vec<LocalObjectReference> {
-    let variable = |name: &str| std::env::var(format!("CODEGEN_E2E_REGISTRY{name}")).ok();
-    let (Some(registry), Some(user), Some(file)) =
-        (variable(""), variable("_USER"), variable("_PASSWORD_FILE"))
-    else {
-        return Vec::new();
-    };
-    let password = std::fs::read_to_string(file).unwrap();
-    let config = json!({"auths": {registry: {"username": user, "password": password.trim()}}});
-    let secret = Secret {
-        type_: Some("kubernetes.io/dockerconfigjson".to_owned()),
-        string_data: Some(BTreeMap::from([(
-            ".dockerconfigjson".to_owned(),
-            config.to_string(),
-        )])),
-        metadata: named("pull").metadata,
-        ..Secret::default()
-    };
-    create(&Api::namespaced(client.clone(), namespace), &secret).await;
-    vec![LocalObjectReference { name: "pull".into() }]
 }
 
 fn task(namespace: &str) -> Task {
@@ -278,42 +234,4 @@ fn task(namespace: &str) -> Task {
         "cache": "Auto",
     }))
     .unwrap()
-}
-
-pub fn job(phases: Vec<Phase>) -> Job {
-    Job {
-        phases,
-        inputs: vec![],
-        env: BTreeMap::new(),
-        limits: JobLimits {
-            timeout_seconds: 60.0,
-            cpus: 1.0,
-            memory_bytes: 256 << 20,
-            processes: 64,
-            file_bytes: 32 << 20,
-        },
-        network: NetworkAccess::Denied,
-    }
-}
-
-pub fn tests(solution: &str, test_file: &str) -> Phase {
-    Phase::Tests(TestPhase {
-        name: PhaseName::Tests,
-        solution: solution.into(),
-        tests: BTreeMap::from([("test_solution.py".to_owned(), test_file.to_owned())]),
-        sentinels: Sentinels {
-            must_pass: "test_first_4f1c".into(),
-            must_fail: "test_last_9b2e".into(),
-        },
-    })
-}
-
-pub fn program(solution: &str, outputs: &[&str]) -> Phase {
-    Phase::Program(ProgramPhase {
-        name: PhaseName::Rehearsal,
-        solution: solution.into(),
-        args: vec![],
-        outputs: outputs.iter().map(ToString::to_string).collect(),
-        max_output_bytes: 1 << 20,
-    })
 }

@@ -8,8 +8,11 @@
     reason = "tests say what they expect"
 )]
 
+mod admission;
 mod changes;
 mod deletion;
+mod full;
+mod isolation;
 mod leadership;
 mod outcomes;
 mod permissions;

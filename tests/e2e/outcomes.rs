@@ -1,6 +1,10 @@
 //! How tasks end.
 
-use crate::space::{condition, in_space};
+use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt as _;
+use kube::api::ListParams;
+
+use crate::space::{SOON, TO_THE_END, condition, in_space};
 
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
@@ -67,6 +71,60 @@ async fn a_task_that_cannot_succeed_ends_with_its_reason_and_a_next_step() {
             Some("False")
         );
         assert_eq!(task.status.unwrap().stage.as_deref(), Some("Failed"));
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn the_deadline_ends_a_task_whose_tests_do_not_end() {
+    in_space("sleepy", async |space| {
+        space.copy_secret("openai").await;
+        space.apply("tests/e2e/manifests/sleepy.yaml", "sleepy");
+        let task = space.end("sleepy").await;
+        let (status, reason, message) = condition(&task, "Succeeded").unwrap();
+        assert_eq!((status, reason), ("False", "BudgetExceeded"));
+        assert!(message.starts_with("limits.deadline: "), "{message}");
+        let status = task.status.as_ref().unwrap();
+        let took = status
+            .completed_at
+            .as_ref()
+            .unwrap()
+            .0
+            .duration_since(status.started_at.as_ref().unwrap().0);
+        // What was built in between may have waited for room, and that does not count.
+        assert!((60..200).contains(&took.as_secs()), "{took}");
+        assert_eq!(status.attempts.len(), 0);
+
+        let label = format!("codegen-operator.dev/task-uid={}", task.uid().unwrap());
+        let sandboxes = format!("{label},codegen-operator.dev/component=sandbox");
+        let sandboxes = ListParams::default().labels(&sandboxes);
+        let left = async || space.api::<Pod>().list(&sandboxes).await.unwrap().items.len();
+        let gone = async { while left().await > 0 {} };
+        tokio::time::timeout(SOON, gone)
+            .await
+            .expect("the Pod is removed");
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn an_output_that_is_too_large_to_be_checked_is_said_and_never_passes() {
+    in_space("large", async |space| {
+        space.copy_secret("openai").await;
+        space.apply("tests/e2e/manifests/large.yaml", "large");
+        let task = space
+            .until("large", "stalled or ended", TO_THE_END, |task| {
+                matches!(condition(task, "Stalled"), Some(("True", ..)))
+                    || matches!(condition(task, "Succeeded"), Some(("True" | "False", ..)))
+            })
+            .await;
+        let (_, reason, message) = condition(&task, "Stalled").unwrap();
+        assert_eq!(reason, "OutputTooLarge");
+        assert!(message.contains("2097152 bytes"), "{message}");
+        let status = task.status.unwrap();
+        assert_eq!((status.attempts.len(), status.model_calls), (0, 3));
     })
     .await;
 }

@@ -2,9 +2,7 @@
 
 use std::process::Command;
 
-use crate::space::{Space, in_space};
-
-const OPERATOR: &str = "system:serviceaccount:codegen-system:codegen-operator";
+use crate::space::{OPERATOR, Space, in_space};
 
 fn may(space: &Space, who: &str, verb: &str, resource: &str) -> bool {
     let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));

@@ -21,7 +21,9 @@ pub const SOON: Duration = Duration::from_mins(1);
 
 /// Where `make e2e-install` puts the recorded replies and the Secrets that this copies.
 const HOME: &str = "codegen-e2e";
-const OPERATOR_NAMESPACE: &str = "codegen-system";
+pub const OPERATOR_NAMESPACE: &str = "codegen-system";
+/// The account of the operator.
+pub const OPERATOR: &str = "system:serviceaccount:codegen-system:codegen-operator";
 
 /// A namespace that is there for one test.
 pub struct Space {
@@ -31,12 +33,22 @@ pub struct Space {
 
 /// Runs a test in a namespace of its own. When it fails, says what happened there; removes the namespace in any case.
 pub async fn in_space(name: &str, test: impl AsyncFnOnce(&Space)) {
-    let space = Space::open(name).await;
-    let ended = AssertUnwindSafe(test(&space)).catch_unwind().await;
-    if ended.is_err() {
-        space.tell();
+    in_spaces(name, 1, async |spaces| test(&spaces[0]).await).await;
+}
+
+/// Runs a test in several namespaces of its own.
+pub async fn in_spaces(name: &str, count: usize, test: impl AsyncFnOnce(&[Space])) {
+    let mut spaces = Vec::new();
+    for _ in 0..count {
+        spaces.push(Space::open(name).await);
     }
-    space.close().await;
+    let ended = AssertUnwindSafe(test(&spaces)).catch_unwind().await;
+    for space in &spaces {
+        if ended.is_err() {
+            space.tell();
+        }
+        space.close().await;
+    }
     if let Err(panic) = ended {
         resume_unwind(panic);
     }
@@ -65,8 +77,13 @@ impl Space {
 
     /// Makes a Secret that the installation keeps for tests: `registry` (push and pull), `openai` (key `api-key`).
     pub async fn copy_secret(&self, name: &str) {
+        self.copy_secret_as(name, name).await;
+    }
+
+    /// [`Self::copy_secret`] under another name.
+    pub async fn copy_secret_as(&self, kept: &str, name: &str) {
         let original = Api::<Secret>::namespaced(self.client.clone(), HOME)
-            .get(name)
+            .get(kept)
             .await
             .expect("run make e2e-install");
         let copy = Secret {
@@ -101,6 +118,16 @@ impl Space {
 
     /// [`Self::apply`] with a further change of each task's spec.
     pub fn apply_changed(&self, path: &str, replies: &str, change: impl Fn(&mut Value)) {
+        let mut objects = self.objects(path, replies);
+        objects
+            .iter_mut()
+            .filter(|object| is_task(object))
+            .for_each(|task| change(&mut task["spec"]));
+        self.apply_objects(&objects);
+    }
+
+    /// What [`Self::apply`] applies.
+    pub fn objects(&self, path: &str, replies: &str) -> Vec<Value> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
         let text = if path.is_dir() {
             kubectl(&["kustomize", path.to_str().unwrap()], "")
@@ -108,15 +135,16 @@ impl Space {
             std::fs::read_to_string(path).unwrap()
         };
         let mut objects: Vec<Value> = serde_saphyr::from_multiple(&text).unwrap();
-        for object in objects
-            .iter_mut()
-            .filter(|object| object["kind"] == "CodeGenTask")
-        {
-            let spec = &mut object["spec"];
+        for task in objects.iter_mut().filter(|object| is_task(object)) {
+            let spec = &mut task["spec"];
             spec["model"]["baseURL"] = json!(format!("http://replies.{HOME}:8080/{replies}/v1"));
             spec["image"] = self.image(&spec["image"]);
-            change(spec);
         }
+        objects
+    }
+
+    /// Applies these objects to this namespace.
+    pub fn apply_objects(&self, objects: &[Value]) {
         let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
         kubectl(
             &["--namespace", &self.name, "apply", "-f", "-"],
@@ -167,15 +195,18 @@ impl Space {
 
     /// The task when it has ended, well or not.
     pub async fn end(&self, task: &str) -> CodeGenTask {
-        self.until(task, "at its end", TO_THE_END, |task| {
-            matches!(condition(task, "Succeeded"), Some(("True" | "False", _, _)))
-        })
-        .await
+        self.until(task, "at its end", TO_THE_END, has_ended).await
     }
 
     /// `kubectl` in this namespace; its output.
     pub fn kubectl(&self, arguments: &[&str]) -> String {
         kubectl(&[&["--namespace", &self.name], arguments].concat(), "")
+    }
+
+    /// Sets the Pod Security level of this namespace.
+    pub fn enforce(&self, level: &str) {
+        let label = format!("pod-security.kubernetes.io/enforce={level}");
+        kubectl(&["label", "--overwrite", "namespace", &self.name, &label], "");
     }
 
     /// What a person would look at first.
@@ -223,6 +254,15 @@ impl Space {
     }
 }
 
+pub fn is_task(object: &Value) -> bool {
+    object["kind"] == "CodeGenTask"
+}
+
+/// Whether the task has ended, well or not.
+pub fn has_ended(task: &CodeGenTask) -> bool {
+    matches!(condition(task, "Succeeded"), Some(("True" | "False", _, _)))
+}
+
 /// Status, reason and message of a condition.
 pub fn condition<'a>(task: &'a CodeGenTask, type_: &str) -> Option<(&'a str, &'a str, &'a str)> {
     let conditions = &task.status.as_ref()?.conditions;
@@ -231,6 +271,19 @@ pub fn condition<'a>(task: &'a CodeGenTask, type_: &str) -> Option<(&'a str, &'a
 }
 
 fn kubectl(arguments: &[&str], input: &str) -> String {
+    let (is_done, output, error) = try_kubectl(arguments, input);
+    assert!(is_done, "kubectl {}: {error}", arguments.join(" "));
+    output
+}
+
+/// What is said by whoever refuses.
+pub fn kubectl_refused(arguments: &[&str], input: &str) -> String {
+    let (is_done, output, error) = try_kubectl(arguments, input);
+    assert!(!is_done, "kubectl {}: {output}", arguments.join(" "));
+    error
+}
+
+fn try_kubectl(arguments: &[&str], input: &str) -> (bool, String, String) {
     let mut child = Command::new("kubectl")
         .args(arguments)
         .stdin(Stdio::piped())
@@ -240,11 +293,6 @@ fn kubectl(arguments: &[&str], input: &str) -> String {
         .expect("kubectl; run make e2e");
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.success(),
-        "kubectl {}: {error}",
-        arguments.join(" ")
-    );
-    String::from_utf8(output.stdout).unwrap()
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.success(), text(output.stdout), text(output.stderr))
 }

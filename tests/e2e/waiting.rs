@@ -1,6 +1,14 @@
 //! Tasks that somebody must help, and that go on by themselves then.
 
+use std::time::Duration;
+
+use codegen_operator::api::CodeGenTask;
+use serde_json::json;
+
 use crate::space::{SOON, condition, in_space};
+
+/// Much less than the pause after which what a task waits for is tried again anyway.
+const AT_ONCE: Duration = Duration::from_secs(6);
 
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
@@ -35,6 +43,46 @@ async fn a_task_without_its_secret_says_so_and_goes_on_when_it_is_there() {
             condition(&task, "Stalled").map(|(status, ..)| status),
             Some("True")
         );
+        assert_eq!(task.status.unwrap().model_calls, 3);
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn what_a_task_waits_for_brings_it_on_when_it_is_there_or_changes() {
+    in_space("late-secret", async |space| {
+        space.copy_secret("openai").await;
+        space.apply_changed("examples/prompt-only/task.yaml", "prompt-only", |spec| {
+            spec["image"]["pushSecretRef"] = json!({"name": "late"});
+        });
+        let stalls_over = |word: &'static str| {
+            move |task: &CodeGenTask| {
+                matches!(condition(task, "Stalled"), Some(("True", _, message)) if message.contains(word))
+            }
+        };
+        space
+            .until("multiplication-table", "stalled over the Secret", SOON, stalls_over("late"))
+            .await;
+
+        // There, and neither allowed nor right.
+        space.kubectl(&["create", "secret", "generic", "late", "--from-literal=other=1"]);
+        let task = "multiplication-table";
+        let not_allowed = stalls_over("codegen-operator.dev/use=registry");
+        space.until(task, "stalled over its use", AT_ONCE, not_allowed).await;
+        space.kubectl(&["label", "secret", "late", "codegen-operator.dev/use=registry"]);
+        let not_right = stalls_over(".dockerconfigjson");
+        space.until(task, "stalled over its content", AT_ONCE, not_right).await;
+        // Mended.
+        space.kubectl(&["delete", "secret", "late"]);
+        space.copy_secret_as("registry", "late").await;
+        space
+            .until("multiplication-table", "going on", AT_ONCE, |task| {
+                matches!(condition(task, "Stalled"), Some(("False", ..)))
+            })
+            .await;
+        let task = space.end("multiplication-table").await;
+        assert_eq!(condition(&task, "Succeeded").map(|(status, ..)| status), Some("True"));
         assert_eq!(task.status.unwrap().model_calls, 3);
     })
     .await;

@@ -11,6 +11,8 @@
 mod cases;
 mod compare;
 mod files;
+#[path = "../support/jobs.rs"]
+mod jobs;
 mod random;
 #[expect(dead_code, reason = "the tests of the sandbox use the rest")]
 #[path = "../sandbox/support.rs"]

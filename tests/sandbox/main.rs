@@ -10,6 +10,8 @@
 
 mod environments;
 mod isolation;
+#[path = "../support/jobs.rs"]
+mod jobs;
 mod limits;
 mod outputs;
 mod pytest_sessions;

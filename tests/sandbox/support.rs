@@ -1,19 +1,14 @@
-//! What the tests share: an environment, and jobs of a few words.
+//! What the tests share: an environment, and runs in it.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::PathBuf;
 
 use codegen_operator::api::common::Language;
-use codegen_operator::pipeline::sandbox::{
-    Job, JobLimits, NetworkAccess, Packages, Phase, PhaseName, PhaseReport, ProgramPhase, Report, Sentinels,
-    TestPhase, TestReport,
-};
+use codegen_operator::pipeline::sandbox::{Job, Packages, Phase, PhaseReport, Report, TestReport};
 use codegen_operator::pipeline::task::ImageSettings;
 use codegen_operator::sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox as _, SandboxError};
 
-pub const FIRST: &str = "test_first_4f1c";
-pub const LAST: &str = "test_last_9b2e";
+pub use crate::jobs::{FIRST, LAST, job, program, tests};
 
 pub fn cache() -> PathBuf {
     std::env::var_os("CODEGEN_CACHE_DIR").map_or_else(
@@ -59,44 +54,6 @@ pub async fn environment() -> String {
         .await
         .unwrap()
         .image
-}
-
-pub fn job(phases: Vec<Phase>) -> Job {
-    Job {
-        phases,
-        inputs: vec![],
-        env: BTreeMap::new(),
-        limits: JobLimits {
-            timeout_seconds: 60.0,
-            cpus: 1.0,
-            memory_bytes: 256 << 20,
-            processes: 64,
-            file_bytes: 32 << 20,
-        },
-        network: NetworkAccess::Denied,
-    }
-}
-
-pub fn tests(solution: &str, test_file: &str) -> Phase {
-    Phase::Tests(TestPhase {
-        name: PhaseName::Tests,
-        solution: solution.into(),
-        tests: BTreeMap::from([("test_solution.py".to_owned(), test_file.to_owned())]),
-        sentinels: Sentinels {
-            must_pass: FIRST.into(),
-            must_fail: LAST.into(),
-        },
-    })
-}
-
-pub fn program(solution: &str, outputs: &[&str]) -> Phase {
-    Phase::Program(ProgramPhase {
-        name: PhaseName::Rehearsal,
-        solution: solution.into(),
-        args: vec![],
-        outputs: outputs.iter().map(ToString::to_string).collect(),
-        max_output_bytes: 1 << 20,
-    })
 }
 
 pub async fn run(job: &Job) -> Report {

@@ -1,5 +1,6 @@
 //! The operator.
 
+mod probe;
 mod push_layout;
 mod read_sources;
 mod run;
@@ -33,6 +34,7 @@ enum Command {
     Run(run::Run),
     PushLayout(push_layout::PushLayout),
     ServeReplies(serve_replies::ServeReplies),
+    Probe(probe::Probe),
     /// Read data for the operator: requests on standard input, answers on standard output.
     #[command(hide = true)]
     Worker,
@@ -48,6 +50,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Run(command) => return run::run(command),
         Command::PushLayout(command) => return push_layout::run(&command),
         Command::ServeReplies(command) => serve_replies::run(&command)?,
+        Command::Probe(command) => probe::run(&command)?,
         Command::ReadSources => read_sources::run()?,
         Command::Worker => worker::serve(io::stdin().lock(), io::stdout().lock())
             .context("the worker lost the operator that it reads for")?,

@@ -114,3 +114,15 @@ async fn the_server_tells_why_it_is_not_ready_and_ends_when_it_is_told_to() {
     stop.cancel();
     server.await.unwrap().unwrap();
 }
+
+#[test]
+fn the_operator_is_ready_when_the_last_namespace_is_read() {
+    let (ready, told) = watch::channel(Readiness::Ready);
+    let unread = Unread::new(2, &ready);
+    let not_yet = Readiness::NotReady("the tasks are not read yet".to_owned());
+    assert_eq!(*told.borrow(), not_yet, "also where it was ready to lead before");
+    unread.read();
+    assert_eq!(*told.borrow(), not_yet);
+    unread.read();
+    assert_eq!(*told.borrow(), Readiness::Ready);
+}

@@ -34,6 +34,35 @@ fn sample(name: &str) -> FrozenFile {
     }
 }
 
+#[test]
+fn a_large_file_cannot_be_checked_and_a_large_number_is_wrong() {
+    let output = |name: &str, type_| crate::api::values::Output {
+        name: name.into(),
+        type_,
+        format: None,
+        description: None,
+    };
+    let mut task = task();
+    task.outputs = vec![output("table", ValueType::File), output("count", ValueType::Int)];
+    let large = |name: &str| {
+        Err(OutputFault {
+            output: name.into(),
+            problem: OutputProblem::TooLarge(2_000_000),
+        })
+    };
+    let response = Response::Outputs(vec![large("table"), large("count")]);
+    let findings = parsed(&task, Some(Ok(response)));
+    assert_eq!(
+        findings.too_large,
+        [TooLarge {
+            output: "table".into(),
+            bytes: Some(2_000_000)
+        }]
+    );
+    assert_eq!(findings.faults.len(), 1);
+    assert_eq!(findings.faults[0].output, "count");
+}
+
 #[tokio::test]
 async fn joins_that_cannot_be_looked_for_are_a_remark() {
     let mut task = task();

@@ -1,5 +1,7 @@
 //! Whole tasks, from the first call to the end.
 
+use std::sync::atomic::Ordering;
+
 use rstest::rstest;
 use serde_json::json;
 
@@ -9,14 +11,15 @@ use super::world::{
 use crate::api::common::TestingMode;
 use crate::api::status::ErrorType;
 use crate::engine::event::Event;
-use crate::ledger::MemoryStore;
+use crate::ledger::{MemoryStore, Store as _};
 use crate::model::ModelError;
 use crate::pipeline::call::{CallKind, FinishReason, Request};
-use crate::pipeline::progress::Progress;
+use crate::pipeline::progress::{Progress, WaitReason};
 use crate::pipeline::sandbox::TestFailure;
 use crate::pipeline::stage::{Category, Stage, StopReason};
 use crate::pipeline::task::Task;
 use crate::pipeline::test_support::task;
+use crate::pipeline::verdict::TooLarge;
 
 async fn end(world: &World) -> Progress {
     world.live(&MemoryStore::new()).await.unwrap()
@@ -287,7 +290,7 @@ async fn a_program_that_reaches_for_the_runner_never_runs(#[case] source: &str) 
         StopReason::InvalidReply,
         "{progress:#?}"
     );
-    assert_eq!(world.sandbox.runs.load(std::sync::atomic::Ordering::SeqCst), 0);
+    assert_eq!(world.sandbox.runs.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test]
@@ -341,18 +344,75 @@ async fn of_failing_acceptance_tests_the_model_learns_the_count_and_nothing_else
 }
 
 #[tokio::test]
+async fn an_output_that_cannot_be_checked_waits_for_a_person_and_runs_once() {
+    let script = Script::new()
+        .with(CallKind::Plan, &plan())
+        .with(CallKind::Code, &code("return len(text.split())"))
+        .with(CallKind::Tests, &tests(2));
+    let mut world = World::new(task(), script, splits);
+    world.data.findings.too_large = vec![TooLarge {
+        output: "summary".into(),
+        bytes: Some(2_000_000),
+    }];
+    let store = MemoryStore::new();
+    for _ in 0..2 {
+        let progress = world.live(&store).await.unwrap();
+        let waiting = progress.waiting.unwrap();
+        assert_eq!(waiting.reason, Some(WaitReason::OutputTooLarge));
+        assert_eq!(
+            (progress.stage, progress.attempts.len()),
+            (Stage::RunningTests, 0)
+        );
+    }
+    assert_eq!(world.sandbox.runs.load(Ordering::SeqCst), 1);
+    assert_eq!(kinds(&world).len(), 3);
+    let told = world.watcher.0.lock().unwrap();
+    let told = told
+        .iter()
+        .filter(|event| matches!(event, Event::Waiting { message, .. } if message.contains("2000000")));
+    assert_eq!(told.count(), 1);
+}
+
+#[tokio::test]
 async fn an_image_that_is_gone_is_built_again_and_costs_no_call() {
     let world = World::new(task(), one_logic_bug(), splits);
-    world
-        .sandbox
-        .loses_image
-        .store(true, std::sync::atomic::Ordering::SeqCst);
+    world.sandbox.loses_image.store(true, Ordering::SeqCst);
     let progress = end(&world).await;
     assert_eq!(
         (progress.stage, progress.attempt, world.script.calls()),
         (Stage::Succeeded, 2, 5)
     );
-    assert_eq!(world.sandbox.builds.load(std::sync::atomic::Ordering::SeqCst), 2);
+    assert_eq!(world.sandbox.builds.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_build_that_is_lost_again_and_again_becomes_a_matter_for_a_person_and_is_tried_on() {
+    let script = Script::new()
+        .with(CallKind::Plan, &plan())
+        .with(CallKind::Code, &code("return len(text.split())"))
+        .with(CallKind::Tests, &tests(2));
+    let world = World::new(task(), script, splits);
+    world.sandbox.loses_builds.store(true, Ordering::SeqCst);
+    let store = MemoryStore::new();
+    let mut seen = Vec::new();
+    for _ in 0..5 {
+        let mut progress = world.live(&store).await.unwrap();
+        let waiting = progress.waiting.as_mut().unwrap();
+        seen.push((waiting.category, waiting.retry_at.as_second() - 1_000));
+        if seen.len() == 4 {
+            assert!(waiting.message.contains("build-3") && waiting.message.contains("4 times in a row"));
+        }
+        waiting.retry_at = jiff::Timestamp::UNIX_EPOCH;
+        store.save(&serde_json::to_vec(&progress).unwrap()).await.unwrap();
+    }
+    let (tried, told) = (Category::Infrastructure, Category::Configuration);
+    assert_eq!(
+        seen,
+        [(tried, 1), (tried, 2), (tried, 4), (told, 300), (told, 300)]
+    );
+    world.sandbox.loses_builds.store(false, Ordering::SeqCst);
+    let progress = world.live(&store).await.unwrap();
+    assert_eq!((progress.stage, progress.lost_children), (Stage::Succeeded, 0));
 }
 
 #[tokio::test]

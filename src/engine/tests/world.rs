@@ -114,6 +114,8 @@ pub struct Fake {
     pub acceptance_passes: fn(&str) -> bool,
     /// The image is gone at the next run.
     pub loses_image: AtomicBool,
+    /// Every build is lost.
+    pub loses_builds: AtomicBool,
     installed: Mutex<BTreeMap<String, Vec<String>>>,
 }
 
@@ -126,6 +128,7 @@ impl Fake {
             runs: AtomicUsize::new(0),
             acceptance_passes: |_| true,
             loses_image: AtomicBool::new(false),
+            loses_builds: AtomicBool::new(false),
             installed: Mutex::default(),
         }
     }
@@ -196,7 +199,13 @@ pub fn failure(id: &str, exception: &str, message: &str) -> TestFailure {
 }
 
 impl Sandbox for Fake {
-    async fn build(&self, spec: &ImageSpec, _repeat: u32) -> Result<Progressing<Built>, SandboxError> {
+    async fn build(&self, spec: &ImageSpec, repeat: u32) -> Result<Progressing<Built>, SandboxError> {
+        if self.loses_builds.load(Ordering::SeqCst) {
+            return Err(SandboxError::Lost {
+                child: format!("Job data/build-{repeat}"),
+                reason: "the push ended with exit code 101".to_owned(),
+            });
+        }
         let image = spec.content_hash();
         if let Some(name) = self.unknown.iter().find(|name| spec.packages.pip.contains(name)) {
             self.builds.fetch_add(1, Ordering::SeqCst);
@@ -256,6 +265,8 @@ impl Sandbox for Fake {
 #[derive(Default)]
 pub struct FixedData {
     pub context: String,
+    /// What is found in the outputs.
+    pub findings: RehearsalFindings,
 }
 
 impl DataReader for FixedData {
@@ -295,7 +306,7 @@ impl DataReader for FixedData {
         _outputs: &[OutputReport],
         _checks: &[ColumnCheck],
     ) -> Result<RehearsalFindings, DataError> {
-        Ok(RehearsalFindings::default())
+        Ok(self.findings.clone())
     }
 }
 

@@ -7,8 +7,9 @@ use crate::pipeline::diagnosis::{DiagnosedFailure, diagnose};
 use crate::pipeline::reply::DiagnosisRow;
 use crate::pipeline::sandbox::Packages;
 use crate::pipeline::stage::Category;
+use crate::pipeline::status::{Around, status};
 use crate::pipeline::test_support::{at, document, failed, image, pip, start, task, verdict};
-use crate::pipeline::verdict::FailedCheck;
+use crate::pipeline::verdict::{FailedCheck, TooLarge};
 
 /// Walks a task through outcomes and keeps every (stage, outcome) pair that was taken.
 struct Walk {
@@ -541,6 +542,39 @@ fn nothing_follows_a_terminal_stage() {
 }
 
 #[test]
+fn outputs_that_nobody_could_look_at_are_a_matter_for_a_person_and_no_attempt() {
+    let mut walk = Walk::new(task());
+    walk.until_tests();
+    let mut unchecked = verdict(Vec::new());
+    unchecked.too_large.push(TooLarge {
+        output: "summary".into(),
+        bytes: Some(2_000_000),
+    });
+    walk.take(Outcome::Ran {
+        run: document("r"),
+        verdict: Box::new(unchecked),
+        started_at: at(0),
+    });
+    let waiting = walk.progress.waiting.clone().unwrap();
+    assert_eq!(
+        (waiting.category, waiting.reason),
+        (Category::Configuration, Some(WaitReason::OutputTooLarge))
+    );
+    assert_eq!(
+        (walk.stage(), walk.progress.attempts.len()),
+        (Stage::RunningTests, 0)
+    );
+    assert_eq!(walk.progress.documents.run, Some(document("r")));
+    assert_eq!(
+        decide(&walk.task, &walk.progress, at(2)),
+        Decision::Wait(waiting.retry_at)
+    );
+    let shown = status(&walk.task, &walk.progress, Around::default(), at(2));
+    assert_eq!(shown.reason.as_deref(), Some("OutputTooLarge"));
+    assert!(shown.message.unwrap().contains("2000000 bytes"));
+}
+
+#[test]
 fn every_limit_stops_the_task_and_names_itself() {
     let mut walk = Walk::new(task());
     walk.take(samples());
@@ -553,6 +587,7 @@ fn every_limit_stops_the_task_and_names_itself() {
     assert!(stop(&walk.task, &calls).starts_with("limits.maxModelCalls: 100 of 100 model calls are made."));
     let mut time = walk.progress.clone();
     time.spent.active_seconds = 7_200.0;
+    time.active_since = None;
     assert!(stop(&walk.task, &time).starts_with("limits.deadline: 7200 s of 7200 s"));
     let mut builds = walk.progress.clone();
     builds.stage = Stage::AwaitingImage;

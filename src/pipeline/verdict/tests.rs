@@ -293,6 +293,64 @@ fn an_output_that_is_wrong_fails_the_rehearsal() {
     );
 }
 
+fn too_large(outputs: &[(&str, u64)]) -> RehearsalFindings {
+    RehearsalFindings {
+        too_large: outputs
+            .iter()
+            .map(|(name, bytes)| TooLarge {
+                output: (*name).to_owned(),
+                bytes: Some(*bytes),
+            })
+            .collect(),
+        ..RehearsalFindings::default()
+    }
+}
+
+fn rehearsed_with(findings: &RehearsalFindings) -> Verdict {
+    let done = report(vec![phase(PhaseName::Rehearsal, 0)]);
+    judge(&[(&job(vec![program()]), &done)], None, findings, None)
+}
+
+#[test]
+fn an_output_that_nobody_could_look_at_neither_passes_nor_fails() {
+    let verdict = rehearsed_with(&too_large(&[("summary", 2_000_000)]));
+    assert!(!verdict.passed() && verdict.failed.is_empty());
+    let message = verdict.unchecked().unwrap();
+    assert!(
+        message.starts_with("the output summary has 2000000 bytes, and at most 1048576 bytes of one output")
+    );
+    assert!(message.ends_with("give smaller samples, or ask in the prompt for less to be written"));
+    assert_eq!(verdict.rehearsal.result, RehearsalResult::Failed);
+    assert_eq!(verdict.rehearsal.message.as_ref(), Some(&message));
+    assert_eq!(verdict.summary(), message);
+    let more = rehearsed_with(&too_large(&[("summary", 2_000_000), ("log", 1_500_000)]));
+    assert!(more.unchecked().unwrap().contains("(and 1 more are too large)"));
+}
+
+#[test]
+fn what_is_wrong_besides_is_mended_before_anything_is_said_of_sizes() {
+    let mut findings = too_large(&[("summary", 2_000_000)]);
+    findings.faults.push(Fault {
+        output: "species".into(),
+        problem: "the program wrote nothing to it".into(),
+        without_values: String::new(),
+    });
+    let verdict = rehearsed_with(&findings);
+    assert_eq!(verdict.unchecked(), None);
+    assert_eq!(verdict.failing().len(), 1);
+    assert!(!verdict.summary().contains("summary"), "{}", verdict.summary());
+}
+
+#[test]
+fn the_size_of_an_output_of_private_samples_is_not_told() {
+    let verdict = rehearsed_with(&too_large(&[("summary", 4_711_000)]).told());
+    let message = verdict.unchecked().unwrap();
+    assert!(
+        message.starts_with("the output summary is too large, and at most"),
+        "{message}"
+    );
+}
+
 #[test]
 fn a_program_that_crashes_fails_the_rehearsal_with_its_exception() {
     let mut crashed = phase(PhaseName::Rehearsal, 1);

@@ -38,7 +38,8 @@ def main_in_pod() -> None:
     started = _start()
     nonce = bytes.fromhex(os.environ.pop("CODEGEN_NONCE"))
     address = os.environ.pop("CODEGEN_PROBE", None) or _api_server()
-    probe = Probe(address)
+    # An administrator may let code run in a namespace whose network is open.
+    probe = Probe(address) if address != "none" else None
     protect_self()
     with open(_JOB, "rb") as file:
         job = json.load(file)
@@ -57,12 +58,12 @@ def main_in_pod() -> None:
         # Loaded while the first session loads pytest.
         import channel  # noqa: F401
 
-        if not is_closed and not probe.is_closed():
+        if probe and not is_closed and not probe.is_closed():
             refuse()
         is_closed = True
 
     report = _run(job, started, wait_until_closed)
-    if probe.has_answered():
+    if probe and probe.has_answered():
         refuse()
     import channel
 

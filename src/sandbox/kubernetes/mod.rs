@@ -4,8 +4,11 @@
 //! under way answers `Pending`, and whoever asks watches the children.
 
 mod build;
+pub mod elsewhere;
+pub mod isolation;
 pub mod names;
 mod pod;
+mod room;
 pub mod settings;
 
 use std::collections::BTreeMap;
@@ -53,6 +56,8 @@ pub struct Owner {
     pub uid: String,
     /// The run: the task's decisive hash.
     pub run: String,
+    /// What the user asked for last, in one word: it changes with the spec and with a wish for another try.
+    pub wish: String,
     /// Number of the attempt, so that a later one never takes the child of an earlier one for its own.
     pub attempt: u32,
     /// As children refer to it.

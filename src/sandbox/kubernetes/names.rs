@@ -12,6 +12,8 @@ pub const OPERATOR: &str = "codegen-operator";
 pub const TASK: &str = "codegen-operator.dev/task";
 /// Uid of the task that an object belongs to.
 pub const TASK_UID: &str = "codegen-operator.dev/task-uid";
+/// Namespace of the tasks that a build in another namespace is for.
+pub const TASK_NAMESPACE: &str = "codegen-operator.dev/task-namespace";
 /// Name of the first of several objects that hold one thing together.
 pub const PART_OF: &str = "codegen-operator.dev/part-of";
 /// What an object is for: one of [`Component`].
@@ -39,6 +41,8 @@ pub enum Component {
     Result,
     /// The harness, shared by a namespace's sandboxes.
     Harness,
+    /// Tries what sandboxes and builds must not reach.
+    Canary,
 }
 
 impl Component {
@@ -53,6 +57,7 @@ impl Component {
             Self::Record => "record",
             Self::Result => "result",
             Self::Harness => "harness",
+            Self::Canary => "canary",
         }
     }
 }

@@ -8,6 +8,8 @@ use k8s_openapi::api::networking::v1::NetworkPolicyEgressRule;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde::Deserialize;
 
+use super::isolation::Target;
+
 /// Builds, sandboxes and registries.
 #[derive(Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
@@ -40,6 +42,8 @@ pub struct Registries {
 #[derive(Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct BuildSettings {
+    /// Namespace of all builds, for where those of tasks enforce a level that admits none. None: each task's own.
+    pub namespace: Option<String>,
     /// The Kaniko executor.
     pub executor_image: String,
     /// Seconds that a build has.
@@ -53,7 +57,8 @@ pub struct BuildSettings {
     pub env: BTreeMap<String, String>,
     /// Certificate authorities of package indexes and proxies, PEM files in the operator's container.
     pub index_authorities: Vec<PathBuf>,
-    /// Claim in the task's namespace that layers are cached on; no cache without one.
+    /// Claim in the task's namespace that layers are cached on; no cache without one. Not with `namespace`, where it would be
+    /// shared by all.
     pub cache_claim: Option<String>,
     /// What builds may reach.
     pub network: BuildNetwork,
@@ -78,6 +83,7 @@ impl Default for BuildSettings {
             ]))
         };
         Self {
+            namespace: None,
             executor_image: "ghcr.io/osscontainertools/kaniko:v1.28.3".to_owned(),
             deadline_seconds: 900,
             resources: ResourceRequirements {
@@ -169,6 +175,8 @@ pub struct PodSettings {
     pub probe: Option<String>,
     /// What sandboxes may reach.
     pub network: NetworkSettings,
+    /// Whether the cluster keeps them from the rest.
+    pub isolation: IsolationSettings,
 }
 
 impl Default for PodSettings {
@@ -188,7 +196,72 @@ impl Default for PodSettings {
             start_allowance_seconds: 600,
             probe: None,
             network: NetworkSettings::default(),
+            isolation: IsolationSettings::default(),
         }
+    }
+}
+
+/// How it is shown that the cluster enforces the policies of sandboxes and builds. Until it is, no test runs.
+#[derive(Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct IsolationSettings {
+    /// Seconds between two looks at a pool of nodes that isolates; others are looked at twice a minute.
+    pub interval_seconds: u32,
+    /// What must be out of reach, besides a sibling Pod. Default: the API server, the name server, the registry and the address at which
+    /// clouds serve credentials to their machines.
+    pub targets: Option<Vec<Target>>,
+    /// Pools of nodes that sandboxes run on. Default: one, of the nodes that `nodeSelector` and `tolerations` of sandboxes allow.
+    pub node_pools: Vec<NodePool>,
+    /// Namespaces in which code runs although it was not shown that it is isolated. Whoever may create tasks there can reach what any Pod reaches.
+    pub unverified_namespaces: Vec<String>,
+}
+
+impl Default for IsolationSettings {
+    fn default() -> Self {
+        Self {
+            interval_seconds: 600,
+            targets: None,
+            node_pools: Vec::new(),
+            unverified_namespaces: Vec::new(),
+        }
+    }
+}
+
+/// Nodes that are alike in how they isolate.
+#[derive(Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NodePool {
+    /// How messages name it.
+    pub name: String,
+    /// Labels of its nodes.
+    #[serde(default)]
+    pub node_selector: BTreeMap<String, String>,
+    /// Its taints, tolerated.
+    #[serde(default)]
+    pub tolerations: Vec<Toleration>,
+}
+
+impl PodSettings {
+    /// The pools of nodes that sandboxes run on.
+    #[must_use]
+    pub fn node_pools(&self) -> Vec<NodePool> {
+        if !self.isolation.node_pools.is_empty() {
+            return self.isolation.node_pools.clone();
+        }
+        vec![NodePool {
+            name: "default".to_owned(),
+            node_selector: self.node_selector.clone(),
+            tolerations: self.tolerations.clone(),
+        }]
+    }
+
+    /// Whether code runs in this namespace although it was not shown that it is isolated.
+    #[must_use]
+    pub fn may_be_open(&self, namespace: &str) -> bool {
+        self.isolation
+            .unverified_namespaces
+            .iter()
+            .any(|name| name == namespace)
     }
 }
 

@@ -15,6 +15,22 @@ load_environment() {
   if [ -x "$RUN/bin/kubectl" ]; then PATH="$RUN/bin:$PATH"; else ensure_program kubectl kubernetes k8s.io/kubernetes/cmd/kubectl; fi
 }
 
+# The same for the tests, which are Rust programs: all of it as variables, and the operator that was installed.
+load_test_environment() {
+  local index
+  load_environment
+  require_registry
+  [ -s "$RUN/installed" ] || fail "the operator is not installed: run make e2e-install first"
+  set -a
+  # shellcheck source=/dev/null
+  . "$RUN/installed"
+  CODEGEN_E2E_PYTHON_IMAGE="$PYTHON_IMAGE" CODEGEN_E2E_KANIKO_IMAGE="$KANIKO_IMAGE"
+  index="$(index_url)"
+  [ -z "$index" ] || CODEGEN_E2E_INDEX_URL="$index"
+  set +a
+  cd "$REPOSITORY" || exit
+}
+
 require_registry() {
   local name
   for name in CODEGEN_E2E_REGISTRY CODEGEN_E2E_REGISTRY_USER CODEGEN_E2E_REGISTRY_PASSWORD_FILE; do

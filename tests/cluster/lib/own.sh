@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Our own cluster, from nothing: the order of its parts, and whether it is well.
 
-COMPONENTS="etcd kube-apiserver kube-controller-manager kube-scheduler containerd kubelet kube-proxy registry-base registry-private"
+COMPONENTS="etcd kube-apiserver kube-controller-manager kube-scheduler containerd kubelet kube-proxy registry-base registry-private metadata"
 
 own_up() {
   require_root_and_linux
@@ -25,6 +25,7 @@ own_start() {
   local begin="$SECONDS" pull
   step "run folder, certificates" prepare_run_folder
   step "node namespaces and network" create_node
+  start_metadata
   start_api_server
   start_registries
   start_containerd

@@ -5,19 +5,21 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::ByteString;
 use k8s_openapi::api::batch::v1::{
     Job, JobSpec, PodFailurePolicy, PodFailurePolicyOnPodConditionsPattern, PodFailurePolicyRule,
 };
 use k8s_openapi::api::core::v1::{
     Capabilities, ConfigMap, ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar, KeyToPath,
     PersistentVolumeClaimVolumeSource, PodSecurityContext, PodSpec, PodTemplateSpec, ResourceRequirements,
-    SeccompProfile, SecretVolumeSource, SecurityContext, Volume, VolumeMount,
+    SeccompProfile, Secret, SecretVolumeSource, SecurityContext, Volume, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 use super::dockerfile::{FILES, INDEX_AUTHORITIES, INSTALLED, RESULTS};
 use crate::api::quantity;
+use crate::sandbox::kubernetes::names::PART_OF;
 use crate::sandbox::kubernetes::settings::{BuildSettings, Registries};
 
 /// The container that builds.
@@ -25,10 +27,13 @@ pub(super) const BUILD: &str = "build";
 /// The container that pushes.
 pub(super) const PUSH: &str = "push";
 
+/// Annotation with what a Job is made for that its name does not say.
+pub(super) const MADE_FOR: &str = "codegen-operator.dev/made-for";
 /// The authorities of registries, below [`FILES`].
 const REGISTRY_AUTHORITIES: &str = "registry-authorities.pem";
 const DOCKERFILE: &str = "Dockerfile";
 const DOCKER_CONFIG_KEY: &str = ".dockerconfigjson";
+const DOCKER_CONFIG_TYPE: &str = "kubernetes.io/dockerconfigjson";
 const CREDENTIALS: &str = "/credentials";
 const KANIKO_CREDENTIALS: &str = "/kaniko/.docker";
 const CACHE: &str = "/cache";
@@ -46,8 +51,10 @@ pub(super) struct Plan<'a> {
     pub namespace: &'a str,
     /// Their labels.
     pub labels: BTreeMap<String, String>,
-    /// Whose children they are.
-    pub owner: OwnerReference,
+    /// The Job's annotations.
+    pub annotations: BTreeMap<String, String>,
+    /// Whose child the Job is, where that is of the same namespace.
+    pub owner: Option<OwnerReference>,
     /// Where the image goes: `repository:tag`.
     pub reference: String,
     /// Whether it goes there even if the tag is taken.
@@ -57,7 +64,7 @@ pub(super) struct Plan<'a> {
     /// `amd64`.
     pub architecture: &'a str,
     /// Secret that pushes.
-    pub push_secret: Option<&'a str>,
+    pub push_secret: Option<String>,
     /// Arguments of the build: variables of what it runs.
     pub arguments: BTreeMap<&'a str, &'a str>,
     /// Secret that pulls the base; what is installed can read it.
@@ -102,10 +109,28 @@ impl Files {
 /// The files of a build. They belong to its Job, and go with it.
 pub(super) fn config_map(plan: &Plan<'_>, job: OwnerReference) -> ConfigMap {
     ConfigMap {
-        metadata: metadata(plan, job),
+        metadata: metadata(plan, Some(job)),
         data: Some(plan.files.data()),
         immutable: Some(true),
         ..ConfigMap::default()
+    }
+}
+
+/// A copy of credentials for a Job in another namespace than theirs. It belongs to the Job.
+pub(super) fn credentials_copy(plan: &Plan<'_>, name: String, config: &[u8], job: OwnerReference) -> Secret {
+    let mut metadata = metadata(plan, Some(job));
+    metadata.name = Some(name);
+    let labels = metadata.labels.get_or_insert_default();
+    labels.insert(PART_OF.to_owned(), plan.name.to_owned());
+    Secret {
+        metadata,
+        type_: Some(DOCKER_CONFIG_TYPE.to_owned()),
+        data: Some(BTreeMap::from([(
+            DOCKER_CONFIG_KEY.to_owned(),
+            ByteString(config.to_vec()),
+        )])),
+        immutable: Some(true),
+        ..Secret::default()
     }
 }
 
@@ -120,7 +145,10 @@ pub(super) fn job(plan: &Plan<'_>) -> Job {
         ..PodFailurePolicyRule::default()
     };
     Job {
-        metadata: metadata(plan, plan.owner.clone()),
+        metadata: ObjectMeta {
+            annotations: Some(plan.annotations.clone()),
+            ..metadata(plan, plan.owner.clone())
+        },
         spec: Some(JobSpec {
             // Another try is another Job, of whose cause something is known.
             backoff_limit: Some(0),
@@ -169,12 +197,12 @@ pub(super) fn template(plan: &Plan<'_>) -> PodTemplateSpec {
     }
 }
 
-fn metadata(plan: &Plan<'_>, owner: OwnerReference) -> ObjectMeta {
+fn metadata(plan: &Plan<'_>, owner: Option<OwnerReference>) -> ObjectMeta {
     ObjectMeta {
         name: Some(plan.name.to_owned()),
         namespace: Some(plan.namespace.to_owned()),
         labels: Some(plan.labels.clone()),
-        owner_references: Some(vec![owner]),
+        owner_references: owner.map(|owner| vec![owner]),
         ..ObjectMeta::default()
     }
 }
@@ -365,7 +393,7 @@ fn volumes(plan: &Plan<'_>) -> Vec<Volume> {
         },
     ];
     let secrets = [
-        ("push-credentials", plan.push_secret),
+        ("push-credentials", plan.push_secret.as_deref()),
         ("base-credentials", plan.base_secret.as_deref()),
     ];
     for (name, secret) in secrets {

@@ -7,7 +7,7 @@ mod dockerfile;
 mod failure;
 mod job;
 mod objects;
-mod policy;
+pub(super) mod policy;
 mod registries;
 mod sources;
 mod state;
@@ -19,16 +19,18 @@ use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use k8s_openapi::jiff::Timestamp;
+use kube::api::Patch;
+use serde_json::{Value, json};
 
 use self::dockerfile::Recipe;
 use self::failure::Failed;
 use self::job::{Files, Plan};
-use self::objects::Objects;
+use self::objects::{DockerConfig, Objects};
 pub use self::registries::RegistryCache;
 use self::sources::{Base, Target};
 use self::state::{Failure, State};
-use super::KubernetesSandbox;
-use super::names::{Component, labels, name};
+use super::names::{Component, TASK_UID, labels, name};
+use super::{KubernetesSandbox, elsewhere, room};
 use crate::api::common::CacheMode;
 use crate::pipeline::digest::sha256_hex_of_parts;
 use crate::pipeline::sandbox::Packages;
@@ -39,8 +41,9 @@ use crate::sandbox::{Built, ImageSpec, Progressing, SandboxError};
 const TAG: usize = 32;
 /// Where pip finds its index.
 const INDEX_URL: &str = "PIP_INDEX_URL";
-/// After so many seconds a build that failed for want of a setting is made again: what it lacked may be there by now.
-const TRY_AGAIN_SECONDS: i64 = 60;
+/// After so many seconds a build that failed for want of a setting is made again: what it lacked may be there by now. Before
+/// that, only when its task or a Secret has changed.
+const TRY_AGAIN_SECONDS: i64 = 300;
 
 /// Builds an image, or finds the one that is there.
 pub(super) async fn build(
@@ -68,6 +71,9 @@ struct Build<'a> {
     sandbox: &'a KubernetesSandbox<'a>,
     spec: &'a ImageSpec,
     repeat: u32,
+    /// The namespace of the task, where its Secrets are.
+    home: Objects,
+    /// The namespace of the build.
     objects: Objects,
     target: Target,
     base: Base,
@@ -83,9 +89,10 @@ impl<'a> Build<'a> {
         repeat: u32,
     ) -> Result<Self, SandboxError> {
         let owner = sandbox.owner;
-        let objects = Objects::new(sandbox.client.clone(), &owner.namespace);
-        let target = Target::of(sandbox, &objects).await?;
-        let base = Base::resolve(sandbox, &objects, &spec.base).await?;
+        let home = Objects::new(sandbox.client.clone(), &owner.namespace);
+        let objects = Objects::new(sandbox.client.clone(), namespace(sandbox));
+        let target = Target::of(sandbox, &home).await?;
+        let base = Base::resolve(sandbox, &home, &spec.base).await?;
         let content = content(sandbox, spec, &base.digest);
         // What is not shared has a Job of its own; what is not kept has a tag of its own.
         let own = sha256_hex_of_parts(&[&content, &owner.uid, &owner.run, &owner.attempt.to_string()]);
@@ -107,6 +114,7 @@ impl<'a> Build<'a> {
             sandbox,
             spec,
             repeat,
+            home,
             objects,
             target,
             base,
@@ -127,11 +135,14 @@ impl<'a> Build<'a> {
         }
         let pod = self.objects.latest_pod(&self.name).await?;
         match state::state(&job, pod.as_ref()) {
-            State::Done(digest) => self.pushed(&job, &digest).await,
+            State::Done(digest) => {
+                self.drop_copies().await;
+                self.pushed(&job, &digest).await
+            }
             State::Failed(failure) => self.failed(&job, pod.as_ref(), failure).await,
             State::Queued(why) => {
                 self.join(&job).await?;
-                Ok(Progressing::Queued(why))
+                self.queued(pod.as_ref(), why).await
             }
             State::Running { started } => {
                 self.join(&job).await?;
@@ -186,6 +197,9 @@ impl<'a> Build<'a> {
         failure: Failure,
     ) -> Result<Progressing<Built>, SandboxError> {
         let has_ended = failure.has_ended();
+        if has_ended {
+            self.drop_copies().await;
+        }
         if has_ended && let Some(image) = self.found().await? {
             return Ok(Progressing::Done(self.built(image, false)));
         }
@@ -201,11 +215,52 @@ impl<'a> Build<'a> {
             push_credentials: &self.target.credentials(),
         };
         let error = failed.error(failure, &log);
-        if has_ended && matches!(error, SandboxError::Refused { .. }) && is_old(job) {
+        let may_be_mended = is_old(job) || self.is_made_for_another_wish(job);
+        if has_ended && matches!(error, SandboxError::Refused { .. }) && may_be_mended {
             self.objects.delete_job(&self.name).await?;
             return Ok(Progressing::Pending);
         }
         Err(error)
+    }
+
+    /// A Pod that no node takes: is there a node that could?
+    async fn queued(&self, pod: Option<&Pod>, why: String) -> Result<Progressing<Built>, SandboxError> {
+        if why.contains("Insufficient ")
+            && let Some(pod) = pod
+            && room::is_too_large(&self.sandbox.client, pod).await
+        {
+            return Err(SandboxError::Refused {
+                object: self.child(),
+                reason: why,
+                remedy:
+                    "no node is as large as that: lower build.resources of the operator, or add a larger node"
+                        .to_owned(),
+            });
+        }
+        Ok(Progressing::Queued(why))
+    }
+
+    /// Whether this task made the Job, and has changed since, or a Secret that it names.
+    fn is_made_for_another_wish(&self, job: &Job) -> bool {
+        let metadata = &job.metadata;
+        let made_by = metadata.labels.as_ref().and_then(|labels| labels.get(TASK_UID));
+        let made_for = metadata
+            .annotations
+            .as_ref()
+            .and_then(|all| all.get(job::MADE_FOR));
+        made_by == Some(&self.sandbox.owner.uid) && made_for != Some(&self.wish())
+    }
+
+    /// What the Job is made for that its name does not say.
+    fn wish(&self) -> String {
+        let parts = [
+            self.sandbox.owner.wish.as_str(),
+            self.target.secret.as_deref().unwrap_or_default(),
+            version(self.target.config.as_ref()),
+            self.base.secret.as_deref().unwrap_or_default(),
+            version(self.base.config.as_ref()),
+        ];
+        sha256_hex_of_parts(&parts)[..16].to_owned()
     }
 
     fn built(&self, image: Image, fresh: bool) -> Built {
@@ -229,21 +284,63 @@ impl<'a> Build<'a> {
     }
 
     async fn start(&self) -> Result<Progressing<Built>, SandboxError> {
-        let plan = self.plan(&self.foundation().await?)?;
+        let foundation = self.foundation().await?;
+        let plan = self.plan(&foundation)?;
         self.objects.try_pod(&self.name, job::template(&plan)).await?;
         let network = &self.sandbox.settings.build.network;
-        if let Some(policy) = policy::policy(&self.sandbox.owner.namespace, network) {
+        if let Some(policy) = policy::policy(namespace(self.sandbox), network) {
             self.objects.write_policy(&policy).await?;
         }
         match self.objects.create_job(&job::job(&plan)).await? {
-            Some(job) => {
-                let map = job::config_map(&plan, objects::reference_to(&job));
-                self.objects.write_files(&map).await?;
-            }
+            Some(job) => self.write_what_it_reads(&plan, &foundation, &job).await?,
             // Another task was faster.
-            None => self.objects.own(&self.name, &self.owner()).await?,
+            None => self.objects.patch_job(&self.name, &self.joined()).await?,
         }
         Ok(Progressing::Pending)
+    }
+
+    /// The files last: where they are, all is.
+    async fn write_what_it_reads(
+        &self,
+        plan: &Plan<'_>,
+        on: &Foundation<'_>,
+        job: &Job,
+    ) -> Result<(), SandboxError> {
+        let owner = objects::reference_to(job);
+        if self.is_elsewhere() {
+            let configs = self.target.config.iter().chain(&on.image.config);
+            for config in configs {
+                let copy =
+                    job::credentials_copy(plan, self.name_of_copy(config), config.bytes(), owner.clone());
+                self.objects.write_copy(&copy).await?;
+            }
+        }
+        self.objects.write_files(&job::config_map(plan, owner)).await
+    }
+
+    /// What a Job in another namespace than the task's has seen of Secrets, it has seen when it has ended.
+    async fn drop_copies(&self) {
+        if self.is_elsewhere()
+            && let Err(error) = self.objects.delete_copies(&self.name).await
+        {
+            tracing::warn!(%error, job = self.name, "copies of credentials could not be removed; they go with their Job");
+        }
+    }
+
+    fn is_elsewhere(&self) -> bool {
+        namespace(self.sandbox) != self.sandbox.owner.namespace
+    }
+
+    /// The Secret as the Job names it: itself, or a copy beside the Job.
+    fn mounted(&self, secret: Option<&str>, config: Option<&DockerConfig>) -> Option<String> {
+        match config.filter(|_| self.is_elsewhere()) {
+            Some(config) => Some(self.name_of_copy(config)),
+            None => secret.map(str::to_owned),
+        }
+    }
+
+    fn name_of_copy(&self, config: &DockerConfig) -> String {
+        name("credentials", &[&self.name, &config.name, &config.version])
     }
 
     /// Whoever waits for a Job is one of its owners: it goes when the last of them does.
@@ -251,7 +348,16 @@ impl<'a> Build<'a> {
         if self.owns(job) {
             return Ok(());
         }
-        self.objects.own(&self.name, &self.owner()).await
+        self.objects.patch_job(&self.name, &self.joined()).await
+    }
+
+    /// The change of a Job with which the task waits for it as well.
+    fn joined(&self) -> Patch<Value> {
+        if self.is_elsewhere() {
+            return elsewhere::join(self.sandbox.owner);
+        }
+        // Owners merge by uid.
+        Patch::Strategic(json!({"metadata": {"ownerReferences": [self.owner()]}}))
     }
 
     /// The files are written after the Job, which owns them; a crash may lie between.
@@ -259,12 +365,15 @@ impl<'a> Build<'a> {
         if self.objects.has_files(&self.name).await? {
             return Ok(());
         }
-        let plan = self.plan(&self.foundation().await?)?;
-        let map = job::config_map(&plan, objects::reference_to(job));
-        self.objects.write_files(&map).await
+        let foundation = self.foundation().await?;
+        let plan = self.plan(&foundation)?;
+        self.write_what_it_reads(&plan, &foundation, job).await
     }
 
     fn owns(&self, job: &Job) -> bool {
+        if self.is_elsewhere() {
+            return elsewhere::is_waited_for_by(&job.metadata, self.sandbox.owner);
+        }
         let owners = job.metadata.owner_references.as_deref().unwrap_or_default();
         owners.iter().any(|owner| owner.uid == self.sandbox.owner.uid)
     }
@@ -279,7 +388,7 @@ impl<'a> Build<'a> {
     }
 
     fn child(&self) -> String {
-        format!("Job {}/{}", self.sandbox.owner.namespace, self.name)
+        format!("Job {}/{}", namespace(self.sandbox), self.name)
     }
 
     /// What the image stands on: the task's environment before this one, where it only adds to it, else the base. Without
@@ -291,7 +400,7 @@ impl<'a> Build<'a> {
                 ..self.spec.clone()
             };
             let tag = content(self.sandbox, &before, &self.base.digest);
-            let found = sources::previous(self.sandbox, &self.objects, &self.target, &tag[..TAG]).await?;
+            let found = sources::previous(self.sandbox, &self.home, &self.target, &tag[..TAG]).await?;
             if let Some(image) = found {
                 return Ok(Foundation {
                     image: Cow::Owned(image),
@@ -315,18 +424,25 @@ impl<'a> Build<'a> {
                 reason: "it does not know its own image, which pushes what is built".to_owned(),
                 remedy: "set operatorImage, or the variable OPERATOR_IMAGE of its Pod".to_owned(),
             })?;
+        let mut all_labels = labels(&owner.name, &owner.uid, Component::Build);
+        let mut annotations = BTreeMap::from([(job::MADE_FOR.to_owned(), self.wish())]);
+        if self.is_elsewhere() {
+            all_labels.extend(elsewhere::labels(owner));
+            annotations.extend(elsewhere::annotations(owner));
+        }
         Ok(Plan {
             name: &self.name,
-            namespace: &owner.namespace,
-            labels: labels(&owner.name, &owner.uid, Component::Build),
-            owner: self.owner(),
+            namespace: namespace(self.sandbox),
+            labels: all_labels,
+            annotations,
+            owner: (!self.is_elsewhere()).then(|| self.owner()),
             reference: self.reference(),
             replace: self.sandbox.task.cache != CacheMode::Auto,
             base_registry: on.image.registry.clone(),
             architecture: kubernetes_architecture(&self.spec.architecture),
-            push_secret: self.target.secret.as_deref(),
+            push_secret: self.mounted(self.target.secret.as_deref(), self.target.config.as_ref()),
             arguments: self.arguments(),
-            base_secret: on.image.secret.clone(),
+            base_secret: self.mounted(on.image.secret.as_deref(), on.image.config.as_ref()),
             repeat: self.repeat,
             operator_image,
             files: self.files(on)?,
@@ -374,6 +490,16 @@ struct Foundation<'a> {
     image: Cow<'a, Base>,
     /// What it has, where it is one of ours.
     has: Option<&'a Packages>,
+}
+
+/// Where the task's builds are made.
+fn namespace<'a>(sandbox: &'a KubernetesSandbox<'_>) -> &'a str {
+    let own = sandbox.settings.build.namespace.as_deref();
+    own.unwrap_or(&sandbox.owner.namespace)
+}
+
+fn version(config: Option<&DockerConfig>) -> &str {
+    config.map_or("", |config| config.version.as_str())
 }
 
 /// The hash of what the image holds, whatever name its base goes by.

@@ -8,12 +8,12 @@ use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::api::{DeleteParams, ListParams, LogParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
-use serde_json::json;
+use serde_json::Value;
 
 use super::job::BUILD;
 use crate::api::secret_use::SecretUse;
 use crate::sandbox::SandboxError;
-use crate::sandbox::kubernetes::names::OPERATOR;
+use crate::sandbox::kubernetes::names::{OPERATOR, PART_OF};
 
 /// The key of a Secret of type `kubernetes.io/dockerconfigjson`.
 const DOCKER_CONFIG: &str = ".dockerconfigjson";
@@ -21,11 +21,18 @@ const DOCKER_CONFIG: &str = ".dockerconfigjson";
 const LOG_LINES: i64 = 200;
 
 /// The content of a `.dockerconfigjson`.
-pub(super) struct DockerConfig(Vec<u8>);
+#[derive(Clone)]
+pub(super) struct DockerConfig {
+    bytes: Vec<u8>,
+    /// The name of its Secret.
+    pub name: String,
+    /// The version of its Secret.
+    pub version: String,
+}
 
 impl DockerConfig {
     pub fn bytes(&self) -> &[u8] {
-        &self.0
+        &self.bytes
     }
 }
 
@@ -49,6 +56,10 @@ impl Objects {
     }
 
     fn pods(&self) -> Api<Pod> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    fn secrets(&self) -> Api<Secret> {
         Api::namespaced(self.client.clone(), &self.namespace)
     }
 
@@ -94,20 +105,24 @@ impl Objects {
             reason: reason.to_owned(),
             remedy,
         };
-        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &self.namespace);
-        let secret = secrets.get_opt(name).await;
+        let secret = self.secrets().get_opt(name).await;
         let secret = secret
             .map_err(|error| self.failed("read", "Secret", name, error))?
             .ok_or_else(|| refused("it is not there", format!("create it, or correct {field}")))?;
         SecretUse::Registry
             .check(&secret.metadata)
             .map_err(|refusal| refused(&refusal.reason, refusal.remedy))?;
+        let version = secret.metadata.resource_version.unwrap_or_default();
         let content = secret.data.and_then(|mut data| data.remove(DOCKER_CONFIG));
         let content = content.ok_or_else(|| {
             let remedy = format!("give {field} a Secret of type kubernetes.io/dockerconfigjson");
             refused("it has no key .dockerconfigjson", remedy)
         })?;
-        Ok(DockerConfig(content.0))
+        Ok(DockerConfig {
+            bytes: content.0,
+            name: name.to_owned(),
+            version,
+        })
     }
 
     /// Asks the API server whether it would take the Job's Pod. A Job whose Pod is refused says so nowhere but in an event.
@@ -139,15 +154,13 @@ impl Objects {
         }
     }
 
-    /// Makes `owner` one of the Job's owners.
-    pub async fn own(&self, job: &str, owner: &OwnerReference) -> Result<(), SandboxError> {
-        // Owners merge by uid.
-        let patch = Patch::Strategic(json!({"metadata": {"ownerReferences": [owner]}}));
+    /// Changes a Job, so that another task waits for it.
+    pub async fn patch_job(&self, job: &str, patch: &Patch<Value>) -> Result<(), SandboxError> {
         let parameters = PatchParams {
             field_manager: Some(OPERATOR.to_owned()),
             ..PatchParams::default()
         };
-        match self.jobs().patch_metadata(job, &parameters, &patch).await {
+        match self.jobs().patch_metadata(job, &parameters, patch).await {
             Err(error) => Err(self.failed("become an owner of", "Job", job, error)),
             Ok(_) => Ok(()),
         }
@@ -176,6 +189,25 @@ impl Objects {
             Err(error) => Err(self.failed("create", "ConfigMap", name_of(&map.metadata), error)),
             Ok(_) => Ok(()),
         }
+    }
+
+    /// Writes a copy of credentials, unless it is there.
+    pub async fn write_copy(&self, copy: &Secret) -> Result<(), SandboxError> {
+        match self.secrets().create(&parameters(), copy).await {
+            Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
+            Err(error) => Err(self.failed("create", "Secret", name_of(&copy.metadata), error)),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    /// Deletes the copies of credentials that a Job had.
+    pub async fn delete_copies(&self, job: &str) -> Result<(), kube::Error> {
+        let its = ListParams::default().labels(&format!("{PART_OF}={job}"));
+        let deleted = self
+            .secrets()
+            .delete_collection(&DeleteParams::default(), &its)
+            .await;
+        deleted.map(drop)
     }
 
     /// Writes the policy, unless it stands as it should.
@@ -220,7 +252,8 @@ fn remedy(message: &str) -> &'static str {
     if message.contains("exceeded quota") {
         "raise the namespace's quota, or lower build.resources of the operator"
     } else if message.contains("violates PodSecurity") {
-        "let the namespace enforce the level baseline, or build in another one with image.reference"
+        "let the namespace enforce the level baseline, set build.namespace of the operator to one that does, or name an image \
+         that is there in image.reference"
     } else if message.contains("is forbidden: User") {
         "give the operator's service account the right to do it"
     } else {

@@ -25,7 +25,10 @@ const NEVER: [&str; 5] = [
 const NEVER_V6: [&str; 2] = ["fc00::/7", "fe80::/10"];
 
 /// The policy, or nothing where an administrator has their own.
-pub(super) fn policy(namespace: &str, network: &BuildNetwork) -> Option<NetworkPolicy> {
+pub(in crate::sandbox::kubernetes) fn policy(
+    namespace: &str,
+    network: &BuildNetwork,
+) -> Option<NetworkPolicy> {
     if !network.enabled {
         return None;
     }

@@ -18,6 +18,8 @@ pub(super) struct Target {
     pub pull_repository: String,
     /// The Secret with the credentials.
     pub secret: Option<String>,
+    /// What it holds.
+    pub config: Option<DockerConfig>,
     /// Speaks to its registry.
     pub registry: Arc<Registry>,
 }
@@ -50,6 +52,7 @@ impl Target {
             repository: repository.clone(),
             pull_repository: pull_repository.as_ref().unwrap_or(repository).clone(),
             registry: client.map_err(|error| failed(repository, &credentials(secret.as_deref()), error))?,
+            config,
             secret,
         })
     }
@@ -78,6 +81,8 @@ pub(super) struct Base {
     pub registry: String,
     /// Secret that it is pulled with.
     pub secret: Option<String>,
+    /// What it holds.
+    pub config: Option<DockerConfig>,
 }
 
 impl Base {
@@ -121,6 +126,7 @@ impl Base {
             reference: format!("{registry}/{}@{digest}", reference.repository()),
             digest,
             registry,
+            config,
             secret,
         })
     }
@@ -153,6 +159,7 @@ pub(super) async fn previous(
         reference: format!("{}@{}", target.repository, image.digest),
         digest: image.digest,
         registry: reference.registry().to_owned(),
+        config,
         secret,
     }))
 }

@@ -9,14 +9,17 @@ mod observe;
 pub(super) mod reader;
 mod ready;
 mod refusal;
-mod room;
 mod spec;
 mod volumes;
+
+pub(super) use self::network::{EGRESS, label};
+pub(super) use self::spec::architecture;
 
 use std::future::Future;
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::core::v1::{Event, Node, Pod, Secret};
+use k8s_openapi::api::core::v1::{Event, Pod, Secret};
+use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::Api;
 use kube::api::{DeleteParams, ListParams, LogParams, PostParams, Preconditions};
 use serde::de::DeserializeOwned;
@@ -28,9 +31,10 @@ use self::refusal::{Refusal, classify};
 use self::spec::{CONTAINER, Program, Run};
 pub use self::spec::{JOB_FILE, NONCE};
 use super::names::Component;
-use super::{KubernetesSandbox, names};
+use super::settings::Settings;
+use super::{KubernetesSandbox, names, room};
 use crate::pipeline::digest::{hex, sha256_hex};
-use crate::pipeline::sandbox::{Job, Report};
+use crate::pipeline::sandbox::{Job, NetworkAccess, Report};
 use crate::sandbox::{Progressing, SandboxError};
 
 /// Largest log that is read, bytes: no report is longer.
@@ -73,8 +77,9 @@ pub(super) async fn run(
                 inputs: sandbox.inputs,
                 pull_secrets: &[],
             };
+            let labels = run.labels();
             let needs = async {
-                let policy = ready::ensure_policy(sandbox, policy);
+                let policy = ready::ensure_policy(sandbox, policy, &labels);
                 let (harness, policy) = tokio::join!(ready::ensure_harness(sandbox), policy);
                 harness.and(policy)
             };
@@ -82,6 +87,11 @@ pub(super) async fn run(
         }
         Some(pod) => pods.look(image, &pod).await,
     }
+}
+
+/// The policy of sandboxes without a network.
+pub(super) fn denied(settings: &Settings) -> Result<NetworkPolicy, SandboxError> {
+    network::policy(&NetworkAccess::Denied, &settings.sandbox.network, &[])
 }
 
 /// What a Pod reports.
@@ -283,17 +293,11 @@ impl<'a> Pods<'a> {
 
     /// A Pod that no node takes: is there a node that could?
     async fn queued<R>(&self, pod: &Pod, words: String) -> Result<Progressing<R>, SandboxError> {
-        if words.contains("Insufficient ") {
-            let nodes: Api<Node> = Api::all(self.sandbox.client.clone());
-            // Who may not look at nodes waits: nothing says that it is in vain.
-            if let Ok(nodes) = nodes.list(&ListParams::default()).await
-                && !room::fits_somewhere(pod, &nodes.items)
-            {
-                return Err(self.refused(
-                    &words,
-                    "no node is as large as that: lower sandbox.resources.limits, or add a larger node",
-                ));
-            }
+        if words.contains("Insufficient ") && room::is_too_large(&self.sandbox.client, pod).await {
+            return Err(self.refused(
+                &words,
+                "no node is as large as that: lower sandbox.resources.limits, or add a larger node",
+            ));
         }
         Ok(Progressing::Queued(words))
     }

@@ -9,6 +9,8 @@ use k8s_openapi::api::networking::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
+use kube::core::{Selector, SelectorExt as _};
+
 use super::super::names::{self, Component};
 use super::super::settings::NetworkSettings;
 use crate::egress::CLOSED;
@@ -17,7 +19,7 @@ use crate::pipeline::sandbox::NetworkAccess;
 use crate::sandbox::SandboxError;
 
 /// Label of a sandbox: which policy holds for it.
-pub(super) const EGRESS: &str = "codegen-operator.dev/egress";
+pub(in crate::sandbox::kubernetes) const EGRESS: &str = "codegen-operator.dev/egress";
 
 /// Every address.
 const ALL: [&str; 2] = ["0.0.0.0/0", "::/0"];
@@ -79,12 +81,29 @@ pub(super) fn policy(
 }
 
 /// The value of [`EGRESS`] that a policy selects.
-pub(super) fn label(policy: &NetworkPolicy) -> String {
+pub(in crate::sandbox::kubernetes) fn label(policy: &NetworkPolicy) -> String {
     let labels = policy.metadata.labels.as_ref();
     labels
         .and_then(|labels| labels.get(EGRESS))
         .cloned()
         .unwrap_or_default()
+}
+
+/// Name of the first policy beside `own` that lets a Pod with these labels reach anything.
+pub(super) fn opener<'a>(
+    policies: &'a [NetworkPolicy],
+    own: &str,
+    labels: &BTreeMap<String, String>,
+) -> Option<&'a str> {
+    let opens = |policy: &&NetworkPolicy| {
+        let Some(spec) = &policy.spec else { return false };
+        let selector = spec.pod_selector.clone().unwrap_or_default();
+        // One that cannot be read is not enforced either.
+        let selects = Selector::try_from(selector).is_ok_and(|selector| selector.matches(labels));
+        selects && spec.egress.as_ref().is_some_and(|rules| !rules.is_empty())
+    };
+    let name = |policy: &'a NetworkPolicy| policy.metadata.name.as_deref().unwrap_or_default();
+    policies.iter().filter(opens).map(name).find(|name| *name != own)
 }
 
 fn closed(settings: &NetworkSettings, servers: &[IpNet]) -> Result<Vec<IpNet>, SandboxError> {

@@ -233,10 +233,9 @@ impl<'a> SourceReader<'a> {
             inputs: sandbox.inputs,
             pull_secrets: &sandbox.settings.build.image_pull_secrets,
         };
-        let started = self
-            .pods
-            .start(&run, self.body.clone(), ready::ensure_policy(sandbox, policy))
-            .await;
+        let labels = run.labels();
+        let needs = ready::ensure_policy(sandbox, policy, &labels);
+        let started = self.pods.start(&run, self.body.clone(), needs).await;
         started.map_err(|error| self.explained(error))
     }
 

@@ -1,5 +1,6 @@
 //! What must be there before a Pod: the namespace's harness, the policy that closes its network, its job.
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::net::IpAddr;
 
@@ -7,7 +8,7 @@ use ipnet::IpNet;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
-use kube::api::PostParams;
+use kube::api::{ListParams, PostParams};
 use kube::{Api, Client, Resource, ResourceExt as _};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -59,17 +60,32 @@ pub(super) async fn ensure_harness(sandbox: &KubernetesSandbox<'_>) -> Result<()
     Ok(())
 }
 
-/// Creates the policy, or puts right what somebody has changed.
+/// Creates the policy, or puts right what somebody has changed; an error where another policy opens what this one closes.
 pub(super) async fn ensure_policy(
     sandbox: &KubernetesSandbox<'_>,
     policy: NetworkPolicy,
+    pod_labels: &BTreeMap<String, String>,
 ) -> Result<(), SandboxError> {
     let namespace = &sandbox.owner.namespace;
     let api: Api<NetworkPolicy> = Api::namespaced(sandbox.client.clone(), namespace);
     let name = policy.name_any();
     let object = format!("NetworkPolicy {namespace}/{name}");
-    let found = api.get_opt(&name).await;
-    match found.map_err(|error| cluster(format!("read {object}"))(error))? {
+    let listed = api.list(&ListParams::default()).await;
+    let listed =
+        listed.map_err(|error| cluster(format!("list the NetworkPolicies of {namespace}"))(error))?;
+    if !sandbox.settings.sandbox.may_be_open(namespace)
+        && let Some(opener) = network::opener(&listed.items, &name, pod_labels)
+    {
+        return Err(SandboxError::Refused {
+            object: format!("NetworkPolicy {namespace}/{opener}"),
+            reason: "it opens the network of sandboxes, for policies add up".to_owned(),
+            remedy: format!(
+                "let its podSelector leave out Pods with the label {}",
+                network::EGRESS
+            ),
+        });
+    }
+    match listed.items.into_iter().find(|found| found.name_any() == name) {
         None => create(&api, &object, &policy).await.map(drop),
         Some(found) if found.spec == policy.spec => Ok(()),
         Some(found) => {

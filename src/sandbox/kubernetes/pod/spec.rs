@@ -27,6 +27,8 @@ pub(super) const CONTAINER: &str = "sandbox";
 pub const NONCE: &str = "CODEGEN_NONCE";
 /// Variable with the address that must not answer.
 const PROBE: &str = "CODEGEN_PROBE";
+/// Value of [`PROBE`] where nothing is looked at.
+const NO_PROBE: &str = "none";
 /// The subcommand of the operator that reads sources.
 const READ_SOURCES: &str = "read-sources";
 /// The job, as the program of a Pod finds it.
@@ -118,7 +120,7 @@ impl Run<'_> {
     /// The Secret with the job: it holds values of the task's own Secrets.
     pub(super) fn secret(&self, job: Vec<u8>) -> Secret {
         Secret {
-            metadata: self.metadata(BTreeMap::new()),
+            metadata: self.metadata(self.own_labels()),
             immutable: Some(true),
             type_: Some(JOB_TYPE.to_owned()),
             data: Some(BTreeMap::from([(JOB_KEY.to_owned(), ByteString(job))])),
@@ -133,7 +135,6 @@ impl Run<'_> {
         let settings = self.settings;
         let wanted = &self.task.sandbox.placement;
         let denied = self.job.network == NetworkAccess::Denied;
-        let egress = BTreeMap::from([(EGRESS.to_owned(), self.egress.to_owned())]);
         let image = &self.task.image;
         let own_secret = image.pull_secret.as_ref().or(image.push_secret.as_ref());
         let own_secret = own_secret.map(|name| LocalObjectReference { name: name.clone() });
@@ -176,15 +177,24 @@ impl Run<'_> {
             ..PodSpec::default()
         };
         Ok(Pod {
-            metadata: self.metadata(egress),
+            metadata: self.metadata(self.labels()),
             spec: Some(spec),
             status: None,
         })
     }
 
-    fn metadata(&self, further: BTreeMap<String, String>) -> ObjectMeta {
-        let mut labels = names::labels(&self.owner.name, &self.owner.uid, self.program.component());
-        labels.extend(further);
+    /// Labels of the Pod: by them policies select it.
+    pub(super) fn labels(&self) -> BTreeMap<String, String> {
+        let mut labels = self.own_labels();
+        labels.insert(EGRESS.to_owned(), self.egress.to_owned());
+        labels
+    }
+
+    fn own_labels(&self) -> BTreeMap<String, String> {
+        names::labels(&self.owner.name, &self.owner.uid, self.program.component())
+    }
+
+    fn metadata(&self, labels: BTreeMap<String, String>) -> ObjectMeta {
         ObjectMeta {
             name: Some(self.name.to_owned()),
             namespace: Some(self.owner.namespace.clone()),
@@ -207,7 +217,12 @@ impl Run<'_> {
         let words = |words: &[&str]| Some(words.iter().map(|word| (*word).to_owned()).collect());
         let (command, args, working_dir) = match self.program {
             Program::Harness => {
-                env.extend(self.settings.probe.iter().map(|address| variable(PROBE, address)));
+                let probe = if self.settings.may_be_open(&self.owner.namespace) {
+                    Some(NO_PROBE)
+                } else {
+                    self.settings.probe.as_deref()
+                };
+                env.extend(probe.map(|address| variable(PROBE, address)));
                 let command = words(&["python3", "-I", "-S", "-c", harness::START_IN_POD]);
                 (command, None, Some("/sandbox".to_owned()))
             }
@@ -341,7 +356,7 @@ pub(super) fn bytes(amount: u64) -> Quantity {
 }
 
 /// This program's architecture, as nodes name theirs.
-fn architecture() -> &'static str {
+pub(in crate::sandbox::kubernetes) fn architecture() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",
         "aarch64" => "arm64",

@@ -16,7 +16,8 @@ fn plan<'a>(build: &'a BuildSettings, registries: &'a Registries) -> Plan<'a> {
         name: "build-3f2a",
         namespace: "lab",
         labels: labels("penguins", "0c1", Component::Build),
-        owner: owner(),
+        owner: Some(owner()),
+        annotations: BTreeMap::from([(MADE_FOR.to_owned(), "0c1".to_owned())]),
         reference: "registry.example/team:3f2a".to_owned(),
         replace: false,
         base_registry: "docker.io".to_owned(),
@@ -62,7 +63,7 @@ fn the_job_of_everything_that_can_be_set() {
     };
     let mut plan = plan(&build, &registries);
     plan.replace = true;
-    plan.push_secret = Some("push");
+    plan.push_secret = Some("push".to_owned());
     plan.base_secret = Some("pull".to_owned());
     plan.arguments = BTreeMap::from([
         ("HTTPS_PROXY", "http://proxy:3128"),
@@ -76,7 +77,7 @@ fn the_job_of_everything_that_can_be_set() {
 fn the_builder_sees_no_credentials_to_push_with_and_the_push_nothing_else() {
     let (build, registries) = (BuildSettings::default(), Registries::default());
     let mut plan = plan(&build, &registries);
-    plan.push_secret = Some("push");
+    plan.push_secret = Some("push".to_owned());
     let spec = template(&plan).spec.unwrap();
     let mounted = |container: &Container| -> Vec<String> {
         let mounts = container.volume_mounts.as_deref().unwrap_or_default();

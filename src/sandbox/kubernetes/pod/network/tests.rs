@@ -134,3 +134,50 @@ fn a_setting_that_is_no_range_is_named() {
             .starts_with("the operator's setting sandbox.network.deniedCidrs: `10.0.0.0` is no range")
     );
 }
+
+fn other(name: &str, spec: &Value) -> NetworkPolicy {
+    let policy = json!({"metadata": {"name": name}, "spec": spec});
+    serde_json::from_value(policy).unwrap()
+}
+
+#[test]
+fn a_policy_that_opens_what_ours_closes_is_found() {
+    let labels = BTreeMap::from([(EGRESS.to_owned(), "denied".to_owned())]);
+    let names_for_all =
+        json!({"podSelector": {}, "policyTypes": ["Egress"], "egress": [{"ports": [{"port": 53}]}]});
+    let by_expression = json!({
+        "podSelector": {"matchExpressions": [{"key": EGRESS, "operator": "Exists"}]},
+        "egress": [{}],
+    });
+    for spec in [names_for_all, by_expression] {
+        let policies = [
+            other("ours", &json!({"podSelector": {}, "egress": [{}]})),
+            other("theirs", &spec),
+        ];
+        assert_eq!(opener(&policies, "ours", &labels), Some("theirs"));
+    }
+}
+
+#[test]
+fn a_policy_that_closes_or_selects_others_opens_nothing() {
+    let labels = BTreeMap::from([(EGRESS.to_owned(), "denied".to_owned())]);
+    let policies = [
+        other(
+            "closes",
+            &json!({"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}),
+        ),
+        other("ingress", &json!({"podSelector": {}, "ingress": [{}]})),
+        other(
+            "web",
+            &json!({"podSelector": {"matchLabels": {"app": "web"}}, "egress": [{}]}),
+        ),
+        other(
+            "but-sandboxes",
+            &json!({
+                "podSelector": {"matchExpressions": [{"key": EGRESS, "operator": "DoesNotExist"}]},
+                "egress": [{}],
+            }),
+        ),
+    ];
+    assert_eq!(opener(&policies, "ours", &labels), None);
+}

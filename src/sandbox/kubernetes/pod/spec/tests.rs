@@ -13,6 +13,7 @@ fn owner() -> Owner {
         name: "words".into(),
         uid: "0c1d".into(),
         run: "run".into(),
+        wish: String::new(),
         attempt: 1,
         reference: OwnerReference {
             api_version: "codegen-operator.dev/v1alpha1".into(),

@@ -26,3 +26,13 @@ fn no_node_fits_what_each_lacks_in_part() {
     assert!(!fits_somewhere(&pod("4", "8Gi"), &nodes));
     assert!(!fits_somewhere(&pod("1", "64Gi"), &nodes));
 }
+
+#[test]
+fn a_container_that_comes_first_must_fit_as_well() {
+    let mut build = pod("100m", "64Mi");
+    let spec = build.spec.as_mut().unwrap();
+    let large = pod("4", "64Gi").spec.unwrap().containers;
+    spec.init_containers = Some(large);
+    assert!(!fits_somewhere(&build, &[node("8", "32Gi")]));
+    assert!(fits_somewhere(&build, &[node("8", "128Gi")]));
+}

@@ -1,15 +1,29 @@
-//! Whether any node is large enough for a Pod. Pure.
+//! Whether any node is large enough for a Pod.
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Node, Pod};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
+use kube::api::ListParams;
+use kube::{Api, Client};
+
 use crate::api::quantity;
 
+/// Whether no node could give what the Pod asks for, however empty it was. Who may not look at nodes does not know.
+pub(super) async fn is_too_large(client: &Client, pod: &Pod) -> bool {
+    let nodes: Api<Node> = Api::all(client.clone());
+    let nodes = nodes.list(&ListParams::default()).await;
+    nodes.is_ok_and(|nodes| !fits_somewhere(pod, &nodes.items))
+}
+
 /// Whether one of the nodes could give what the Pod asks for if nothing else ran there.
-pub(super) fn fits_somewhere(pod: &Pod, nodes: &[Node]) -> bool {
-    let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
+fn fits_somewhere(pod: &Pod, nodes: &[Node]) -> bool {
+    let containers = pod.spec.iter().flat_map(|spec| {
+        spec.containers
+            .iter()
+            .chain(spec.init_containers.iter().flatten())
+    });
     let requests: Vec<_> = containers
         .filter_map(|container| container.resources.as_ref()?.requests.as_ref())
         .collect();

@@ -1,0 +1,337 @@
+//! What tasks wait for that a person must mend: looked at by name until it changes.
+//!
+//! A watch needs the right to list, and so to read, every Secret of the cluster. The operator has no such right: it asks for
+//! the metadata of the few objects that waiting tasks refer to, about once a second, and never for more than so many a second.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::api::GetParams;
+use kube::runtime::reflector::ObjectRef;
+use kube::{Api, Client, Resource, ResourceExt as _};
+use tokio::sync::Notify;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+
+use super::context::Context;
+use super::sources;
+use crate::api::{CodeGenAgent, CodeGenTask};
+use crate::pipeline::task::Task;
+
+/// Pause between two looks at the same object.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Pause between two requests: where much is waited for, each object is looked at more seldom.
+const BETWEEN_REQUESTS: Duration = Duration::from_millis(50);
+
+/// An object that a task refers to, and that a person makes or mends.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Awaited {
+    kind: Kind,
+    namespace: String,
+    name: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Secret,
+    ConfigMap,
+    Agent,
+}
+
+/// What a run reads when it starts.
+#[must_use]
+pub fn of_start(task: &CodeGenTask) -> BTreeSet<Awaited> {
+    let namespace = task.namespace().unwrap_or_default();
+    let object = |kind, name| Awaited {
+        kind,
+        namespace: namespace.clone(),
+        name,
+    };
+    let agent = task.spec.agent_ref.iter().map(|agent| agent.name.clone());
+    let config_maps = sources::config_maps(task).into_iter().map(|(_, name)| name);
+    agent
+        .map(|name| object(Kind::Agent, name))
+        .chain(config_maps.map(|name| object(Kind::ConfigMap, name)))
+        .collect()
+}
+
+/// What a run reads on its way: credentials are never frozen.
+#[must_use]
+pub fn of_run(task: &Task) -> BTreeSet<Awaited> {
+    let headers = task.model.headers.iter();
+    let keys = task.model.api_key_secret_ref.iter();
+    let variables = task.sandbox.secrets.iter();
+    let images = task.image.push_secret.iter().chain(&task.image.pull_secret);
+    keys.chain(headers.filter_map(|header| header.value_from.as_ref()))
+        .chain(variables.map(|variable| &variable.secret_key_ref))
+        .map(|reference| &reference.name)
+        .chain(images)
+        .map(|name| Awaited {
+            kind: Kind::Secret,
+            namespace: task.namespace.clone(),
+            name: name.clone(),
+        })
+        .collect()
+}
+
+/// Who waits for what. Objects that nobody waits for are not looked at.
+#[derive(Debug, Default)]
+pub struct Waits {
+    state: Mutex<State>,
+    added: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// By the uid of the task.
+    tasks: HashMap<String, (ObjectRef<CodeGenTask>, BTreeSet<Awaited>)>,
+    objects: BTreeMap<Awaited, Object>,
+    /// Uids of the tasks of which something has changed since they were looked at.
+    mended: HashSet<String>,
+}
+
+/// An object that somebody waits for.
+#[derive(Debug, Default)]
+struct Object {
+    /// What was seen last; `None` before the first look.
+    seen: Option<Seen>,
+    /// Uids of those who wait for it.
+    waiting: HashSet<String>,
+}
+
+/// The version of an object; `None` where there is none.
+type Seen = Option<String>;
+
+impl Waits {
+    /// The task waits for a change of any of `objects`.
+    pub fn wait(&self, uid: &str, task: ObjectRef<CodeGenTask>, objects: BTreeSet<Awaited>) {
+        let mut state = self.state();
+        if state.tasks.get(uid).is_some_and(|(_, before)| *before == objects) {
+            return;
+        }
+        state.stop(uid);
+        for object in &objects {
+            let entry = state.objects.entry(object.clone()).or_default();
+            entry.waiting.insert(uid.to_owned());
+        }
+        state.tasks.insert(uid.to_owned(), (task, objects));
+        self.added.notify_one();
+    }
+
+    /// The task waits no more.
+    pub fn stop(&self, uid: &str) {
+        let mut state = self.state();
+        state.mended.remove(uid);
+        state.stop(uid);
+    }
+
+    /// Forgets every task but those with these uids.
+    pub fn keep_only(&self, there: &HashSet<&str>) {
+        let mut state = self.state();
+        let gone: Vec<String> = state
+            .tasks
+            .keys()
+            .filter(|uid| !there.contains(uid.as_str()))
+            .cloned()
+            .collect();
+        for uid in gone {
+            state.stop(&uid);
+            state.mended.remove(&uid);
+        }
+    }
+
+    /// Whether something has changed that the task waited for; true once.
+    pub fn take_mended(&self, uid: &str) -> bool {
+        self.state().mended.remove(uid)
+    }
+
+    /// What is waited for.
+    fn objects(&self) -> Vec<Awaited> {
+        self.state().objects.keys().cloned().collect()
+    }
+
+    /// Takes note of an object, and says who waited for the change.
+    fn saw(&self, object: &Awaited, version: Seen) -> Vec<ObjectRef<CodeGenTask>> {
+        let mut state = self.state();
+        let Some(entry) = state.objects.get_mut(object) else {
+            return Vec::new();
+        };
+        let before = entry.seen.replace(version);
+        if before.is_none() || before == entry.seen {
+            return Vec::new();
+        }
+        let waiting = entry.waiting.clone();
+        let of = |uid| state.tasks.get(uid).map(|(task, _)| task.clone());
+        let tasks = waiting.iter().filter_map(of).collect();
+        state.mended.extend(waiting);
+        tasks
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn stop(&mut self, uid: &str) {
+        for object in self
+            .tasks
+            .remove(uid)
+            .into_iter()
+            .flat_map(|(_, objects)| objects)
+        {
+            if let Some(entry) = self.objects.get_mut(&object) {
+                entry.waiting.remove(uid);
+                if entry.waiting.is_empty() {
+                    self.objects.remove(&object);
+                }
+            }
+        }
+    }
+}
+
+/// Looks at what is waited for, and wakes whoever waited for what has changed. Does not end.
+pub async fn keep_looking(context: Arc<Context>) {
+    let mut pace = interval(BETWEEN_REQUESTS);
+    pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        let round = Instant::now();
+        let objects = context.waits.objects();
+        if objects.is_empty() {
+            context.waits.added.notified().await;
+            continue;
+        }
+        for object in objects {
+            pace.tick().await;
+            // What cannot be read now is looked at again; the task itself says what is wrong.
+            if let Ok(version) = object.version(&context.client).await {
+                for task in context.waits.saw(&object, version) {
+                    context.wake(task);
+                }
+            }
+        }
+        // What is new is looked at at once: what changes before its first look is not noticed.
+        let next = sleep_until(round + LOOK_AGAIN);
+        tokio::select! {
+            () = next => {}
+            () = context.waits.added.notified() => {}
+        }
+    }
+}
+
+impl Awaited {
+    async fn version(&self, client: &Client) -> Result<Seen, kube::Error> {
+        match self.kind {
+            Kind::Secret => self.version_as::<Secret>(client).await,
+            Kind::ConfigMap => self.version_as::<ConfigMap>(client).await,
+            Kind::Agent => self.version_as::<CodeGenAgent>(client).await,
+        }
+    }
+
+    async fn version_as<K>(&self, client: &Client) -> Result<Seen, kube::Error>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
+            + Clone
+            + std::fmt::Debug
+            + serde::de::DeserializeOwned,
+    {
+        let api: Api<K> = Api::namespaced(client.clone(), &self.namespace);
+        // From the memory of the API server.
+        let cached = GetParams {
+            resource_version: Some("0".to_owned()),
+        };
+        let found = api.get_metadata_opt_with(&self.name, &cached).await?;
+        Ok(found.and_then(|found| found.resource_version()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::CodeGenTaskSpec;
+    use crate::pipeline::test_support::task as resolved;
+
+    fn object(kind: Kind, name: &str) -> Awaited {
+        Awaited {
+            kind,
+            namespace: "data".to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    fn task(name: &str) -> ObjectRef<CodeGenTask> {
+        ObjectRef::new(name).within("data")
+    }
+
+    fn version(number: u32) -> String {
+        number.to_string()
+    }
+
+    #[test]
+    fn whoever_waits_for_an_object_is_woken_when_it_appears_changes_or_goes() {
+        let waits = Waits::default();
+        let openai = object(Kind::Secret, "openai");
+        waits.wait("1", task("a"), BTreeSet::from([openai.clone()]));
+        assert_eq!(waits.saw(&openai, None), [], "the first look");
+        assert_eq!(waits.saw(&openai, None), [], "nothing has changed");
+        for next in [Some(version(7)), Some(version(9)), None] {
+            assert_eq!(waits.saw(&openai, next), [task("a")]);
+            assert!(waits.take_mended("1"));
+            assert!(!waits.take_mended("1"));
+        }
+    }
+
+    #[test]
+    fn a_task_that_waits_on_after_a_look_misses_no_change_meanwhile() {
+        let waits = Waits::default();
+        let openai = object(Kind::Secret, "openai");
+        let wait = || waits.wait("1", task("a"), BTreeSet::from([openai.clone()]));
+        wait();
+        waits.saw(&openai, None);
+        wait();
+        assert_eq!(waits.saw(&openai, Some(version(7))), [task("a")]);
+    }
+
+    #[test]
+    fn what_nobody_waits_for_any_more_is_not_looked_at() {
+        let waits = Waits::default();
+        let (openai, registry) = (object(Kind::Secret, "openai"), object(Kind::Secret, "registry"));
+        waits.wait("1", task("a"), BTreeSet::from([openai.clone(), registry.clone()]));
+        waits.wait("2", task("b"), BTreeSet::from([registry.clone()]));
+        waits.stop("1");
+        assert_eq!(waits.objects(), std::slice::from_ref(&registry));
+        assert_eq!(waits.saw(&openai, Some(version(1))), []);
+        waits.saw(&registry, Some(version(1)));
+        assert_eq!(waits.saw(&registry, Some(version(2))), [task("b")]);
+        assert!(!waits.take_mended("1"));
+        waits.wait("2", task("b"), BTreeSet::new());
+        assert_eq!(waits.objects(), []);
+    }
+
+    #[test]
+    fn a_start_waits_for_agent_and_sources_and_a_run_for_credentials() {
+        let spec: CodeGenTaskSpec = serde_json::from_value(serde_json::json!({
+            "prompt": "p",
+            "agentRef": {"name": "shared"},
+            "samples": [{"name": "s", "configMapKeyRef": {"name": "penguins", "key": "penguins.csv"}}],
+            "model": {"name": "m", "apiKeySecretRef": {"name": "openai", "key": "api-key"}},
+        }))
+        .unwrap();
+        let mut asked = CodeGenTask::new("a", spec);
+        asked.metadata.namespace = Some("data".to_owned());
+        let wanted = [object(Kind::ConfigMap, "penguins"), object(Kind::Agent, "shared")];
+        assert_eq!(of_start(&asked), BTreeSet::from(wanted));
+
+        let mut task = resolved();
+        task.namespace = "data".to_owned();
+        task.image.push_secret = Some("registry".to_owned());
+        task.model.api_key_secret_ref = Some(crate::api::common::SecretKeyRef {
+            name: "openai".to_owned(),
+            key: "api-key".to_owned(),
+        });
+        let wanted = ["openai", "registry"].map(|name| object(Kind::Secret, name));
+        assert_eq!(of_run(&task), BTreeSet::from(wanted));
+    }
+}

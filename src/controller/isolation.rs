@@ -1,0 +1,286 @@
+//! Looks again and again whether the cluster isolates sandboxes and builds, and holds tasks while it does not.
+
+use std::collections::BTreeMap;
+use std::net::ToSocketAddrs as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::context::Context;
+use super::hold::queued;
+use crate::api::conditions::reason;
+use crate::pipeline::decide::Decision;
+use crate::pipeline::status::{Hold, IsolationShown, Until};
+use crate::pipeline::task::Task;
+use crate::sandbox::kubernetes::isolation::{
+    API_SERVER, Isolation, Prover, Record, Standing, Target, Verdict, recorded,
+};
+use crate::sandbox::kubernetes::settings::{NodePool, Settings};
+
+/// Where clouds serve credentials to their machines.
+const METADATA: &str = "169.254.169.254:80";
+/// Pause after a look that did not show isolation.
+const SOON: Duration = Duration::from_secs(30);
+/// Intervals for which what was shown still holds when a look comes to nothing.
+const LASTS: u32 = 3;
+const RESOLVER: &str = "/etc/resolv.conf";
+
+/// Looks at every pool of nodes until it is dropped.
+pub async fn look_after(context: Arc<Context>, namespace: String) {
+    let settings = &context.settings;
+    let interval = Duration::from_secs(settings.sandbox.isolation.interval_seconds.max(1).into());
+    let mut records = recorded(&context.client, &namespace, settings).await;
+    let pools = settings.sandbox.node_pools();
+    records.retain(|record| pools.iter().any(|pool| pool.name == record.pool));
+    for pool in &pools {
+        take_recorded(&context.isolation, pool, &records, interval);
+    }
+    loop {
+        let targets = settings.sandbox.isolation.targets.clone();
+        let prover = Prover {
+            client: context.client.clone(),
+            namespace: &namespace,
+            settings,
+            targets: &targets.unwrap_or_else(|| default_targets(settings)),
+        };
+        let mut pause = interval;
+        for pool in &pools {
+            let now = Timestamp::now();
+            let left = interval.saturating_sub(age(&records, pool, now));
+            if !left.is_zero() {
+                pause = pause.min(left);
+                continue;
+            }
+            let verdict = prover.look(pool).await;
+            if !matches!(verdict, Verdict::Enforced { .. }) {
+                pause = pause.min(SOON);
+            }
+            note(&context, pool, verdict, &mut records, interval * LASTS);
+        }
+        if let Err(error) = prover.record(&records).await {
+            tracing::warn!(%error, "what was found of the isolation is not kept for the next start");
+        }
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// What was shown a moment ago need not be shown again because the operator started anew.
+fn take_recorded(isolation: &Isolation, pool: &NodePool, records: &[Record], interval: Duration) {
+    if age(records, pool, Timestamp::now()) >= interval {
+        return;
+    }
+    if let Some(record) = records.iter().find(|record| record.pool == pool.name) {
+        isolation.found(pool, record.verdict.clone());
+    }
+}
+
+/// How long ago the pool was shown to isolate.
+fn age(records: &[Record], pool: &NodePool, now: Timestamp) -> Duration {
+    let shown = records
+        .iter()
+        .find(|record| record.pool == pool.name && matches!(record.verdict, Verdict::Enforced { .. }));
+    shown.map_or(Duration::MAX, |record| {
+        // A clock that was set back makes it old.
+        Duration::try_from(now.duration_since(record.at)).unwrap_or(Duration::MAX)
+    })
+}
+
+/// Remembers a finding; one that says nothing does not take the place of one that is not old.
+fn note(context: &Context, pool: &NodePool, verdict: Verdict, records: &mut Vec<Record>, lasts: Duration) {
+    let now = Timestamp::now();
+    if let Verdict::Unknown { why } = &verdict {
+        tracing::warn!(
+            pool = pool.name,
+            why,
+            "a look at the isolation of sandboxes came to nothing"
+        );
+        if age(records, pool, now) < lasts {
+            return;
+        }
+    }
+    match &verdict {
+        Verdict::Enforced { kept_from, unproved } => {
+            tracing::debug!(pool = pool.name, ?kept_from, ?unproved, "sandboxes are isolated");
+        }
+        Verdict::Open { policy, reached } => {
+            tracing::error!(
+                pool = pool.name,
+                policy,
+                ?reached,
+                "the cluster does not isolate: nothing is run"
+            );
+        }
+        Verdict::Unknown { .. } => {}
+    }
+    context
+        .metrics
+        .set_isolated(&pool.name, matches!(verdict, Verdict::Enforced { .. }));
+    records.retain(|record| record.pool != pool.name);
+    records.push(Record {
+        pool: pool.name.clone(),
+        at: now,
+        verdict: verdict.clone(),
+    });
+    context.isolation.found(pool, verdict);
+}
+
+/// What a sandbox has no business with in any cluster.
+fn default_targets(settings: &Settings) -> Vec<Target> {
+    let target = |name: &str, address: String, open_to_builds| Target {
+        name: name.to_owned(),
+        address,
+        open_to_builds,
+    };
+    let mut targets = vec![
+        // The kubelet puts in what the Pod is told of the Service, where the operator itself does not know.
+        target(API_SERVER, api_server(), false),
+        target("metadata service", METADATA.to_owned(), false),
+    ];
+    let resolver = std::fs::read_to_string(RESOLVER).unwrap_or_default();
+    targets.extend(name_server(&resolver).map(|address| target("name server", address, true)));
+    let registry = settings
+        .registries
+        .repository
+        .as_deref()
+        .and_then(address_of_registry);
+    targets.extend(registry.map(|address| target("registry", address, true)));
+    targets
+}
+
+fn api_server() -> String {
+    let host = std::env::var("KUBERNETES_SERVICE_HOST").ok();
+    let port = std::env::var("KUBERNETES_SERVICE_PORT").unwrap_or_else(|_| "443".to_owned());
+    match host {
+        Some(host) if host.contains(':') => format!("[{host}]:{port}"),
+        Some(host) => format!("{host}:{port}"),
+        None => "$(KUBERNETES_SERVICE_HOST):$(KUBERNETES_SERVICE_PORT)".to_owned(),
+    }
+}
+
+/// The first name server of a `resolv.conf`.
+fn name_server(resolver: &str) -> Option<String> {
+    let lines = resolver.lines();
+    let address = lines
+        .filter_map(|line| line.trim().strip_prefix("nameserver"))
+        .map(str::trim)
+        .find(|address| !address.is_empty())?;
+    Some(if address.contains(':') {
+        format!("[{address}]:53")
+    } else {
+        format!("{address}:53")
+    })
+}
+
+/// Where a repository's registry listens, as an address: canaries cannot look up names.
+fn address_of_registry(repository: &str) -> Option<String> {
+    let (host, _) = repository.split_once('/')?;
+    let host = if host
+        .rsplit_once(':')
+        .is_some_and(|(_, port)| port.parse::<u16>().is_ok())
+    {
+        host.to_owned()
+    } else {
+        format!("{host}:443")
+    };
+    let address = host.to_socket_addrs().ok()?.next()?;
+    Some(address.to_string())
+}
+
+/// What holds a task whose next step is this one.
+pub fn hold(context: &Context, task: &Task, decision: &Decision) -> Option<Hold> {
+    match standing(context, task) {
+        Standing::Verified(_) | Standing::Unverified(_) => None,
+        Standing::Refuted(message) => Some(Hold {
+            reason: reason::ISOLATION_NOT_ENFORCED,
+            message,
+            until: Until::Mended,
+        }),
+        Standing::Awaited(message) => runs_code(decision).then(|| queued(message)),
+    }
+}
+
+/// What the task's condition says.
+pub fn shown(context: &Context, task: &Task) -> IsolationShown {
+    match standing(context, task) {
+        Standing::Verified(message) => IsolationShown::Verified(message),
+        Standing::Unverified(message) | Standing::Refuted(message) => IsolationShown::Refuted(message),
+        Standing::Awaited(message) => IsolationShown::Awaited(message),
+    }
+}
+
+fn standing(context: &Context, task: &Task) -> Standing {
+    let settings = &context.settings.sandbox;
+    if settings.may_be_open(&task.namespace) {
+        return Standing::Unverified(format!(
+            "the operator's settings let code run in the namespace {} without isolation",
+            task.namespace
+        ));
+    }
+    let mut selector: BTreeMap<String, String> = task.sandbox.placement.node_selector.clone();
+    selector.extend(settings.node_selector.clone());
+    context.isolation.standing(&selector)
+}
+
+const fn runs_code(decision: &Decision) -> bool {
+    match decision {
+        Decision::CallBesideBuild(_) | Decision::Build | Decision::Run => true,
+        Decision::ReadSamples
+        | Decision::Call(_)
+        | Decision::DiagnoseAcceptance
+        | Decision::Stop(_)
+        | Decision::Wait(_)
+        | Decision::Finished => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::*;
+
+    #[test]
+    fn the_first_name_server_is_a_target() {
+        let text = "search a.svc\nnameserver 10.96.0.10\nnameserver 8.8.8.8\n";
+        assert_eq!(name_server(text).as_deref(), Some("10.96.0.10:53"));
+        assert_eq!(
+            name_server("nameserver fd00::a\n").as_deref(),
+            Some("[fd00::a]:53")
+        );
+        assert_eq!(name_server("options ndots:5\n"), None);
+    }
+
+    #[test]
+    fn a_registry_is_a_target_by_its_address() {
+        assert_eq!(
+            address_of_registry("127.0.0.1:5000/environments").as_deref(),
+            Some("127.0.0.1:5000")
+        );
+        assert_eq!(
+            address_of_registry("127.0.0.1/x").as_deref(),
+            Some("127.0.0.1:443")
+        );
+    }
+
+    #[test]
+    fn what_was_shown_before_the_clock_was_set_back_is_old() {
+        let pool = NodePool {
+            name: "default".to_owned(),
+            ..NodePool::default()
+        };
+        let now: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
+        let record = |at: Timestamp| Record {
+            pool: "default".to_owned(),
+            at,
+            verdict: Verdict::Enforced {
+                kept_from: vec![API_SERVER.to_owned()],
+                unproved: Vec::new(),
+            },
+        };
+        let minute = SignedDuration::from_mins(1);
+        assert_eq!(age(&[record(now - minute)], &pool, now), Duration::from_mins(1));
+        assert_eq!(age(&[record(now + minute)], &pool, now), Duration::MAX);
+        assert_eq!(age(&[], &pool, now), Duration::MAX);
+    }
+}

@@ -1,0 +1,155 @@
+//! Active time: how long a task has worked, and not waited, queued, been suspended or ended.
+//!
+//! It goes on between the steps, while Pods and builds run, and is written down with every step. What is not written down yet
+//! follows from the moment of the last writing. Clocks may be set and operators may be away in between, so a gap counts for no
+//! more than [`LONGEST_GAP`], and backwards for nothing.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::progress::Progress;
+use super::task::Task;
+
+/// The most that counts of the time between two writings. Whoever looks at a running task writes more often than that.
+pub const LONGEST_GAP: SignedDuration = SignedDuration::from_mins(10);
+
+impl Progress {
+    /// Seconds of active time up to `now`.
+    #[must_use]
+    pub fn active_seconds(&self, now: Timestamp) -> f64 {
+        let gap = self.active_since.map(|since| now.duration_since(since));
+        let gap = gap.map(|gap| gap.clamp(SignedDuration::ZERO, LONGEST_GAP));
+        self.spent.active_seconds + gap.map_or(0.0, |gap| gap.as_secs_f64())
+    }
+
+    /// Counts the time up to `now`; from then on the task is active.
+    pub fn go_on_at(&mut self, now: Timestamp) {
+        self.spent.active_seconds = self.active_seconds(now);
+        self.active_since = Some(now);
+    }
+
+    /// Counts the time up to `now`; from then on the task is not active.
+    pub fn pause_at(&mut self, now: Timestamp) {
+        self.go_on_at(now);
+        self.active_since = None;
+    }
+
+    /// Counts a step of which `self` is the result. The time of the step itself counts in full.
+    pub fn count_step(&mut self, started: Timestamp, now: Timestamp) {
+        self.pause_at(started);
+        self.spent.active_seconds += now.duration_since(started).as_secs_f64().max(0.0);
+        let is_active = !self.stage.is_terminal() && self.waiting.is_none();
+        self.active_since = is_active.then_some(now);
+    }
+
+    /// Whether so much time is not written down that it should be.
+    #[must_use]
+    pub fn is_overdue(&self, now: Timestamp) -> bool {
+        let half = LONGEST_GAP / 2;
+        self.active_since
+            .is_none_or(|since| now.duration_since(since).abs() >= half)
+    }
+}
+
+/// Seconds of active time that are left; 0 where none is.
+#[must_use]
+pub fn seconds_left(task: &Task, progress: &Progress, now: Timestamp) -> f64 {
+    (task.limits.deadline_seconds - progress.active_seconds(now)).max(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::pipeline::decide::{Decision, decide};
+    use crate::pipeline::progress::Waiting;
+    use crate::pipeline::stage::{Category, Stage};
+    use crate::pipeline::test_support::{at, start, task};
+
+    /// A minute of active time, written down at second 100.
+    fn running() -> Progress {
+        let mut progress = start();
+        progress.stage = Stage::RunningTests;
+        progress.spent.active_seconds = 60.0;
+        progress.active_since = Some(at(100));
+        progress
+    }
+
+    #[rstest]
+    #[case::at_once(100, 60.0)]
+    #[case::while_a_pod_runs(130, 90.0)]
+    #[case::a_clock_that_was_set_back(40, 60.0)]
+    #[case::a_clock_that_was_set_an_hour_ahead(3_730, 660.0)]
+    #[case::an_operator_that_was_away_for_a_day(86_500, 660.0)]
+    fn time_between_two_looks_counts_within_bounds(#[case] now: i64, #[case] expected: f64) {
+        assert!((running().active_seconds(at(now)) - expected).abs() < 1e-9);
+        let mut counted = running();
+        counted.go_on_at(at(now));
+        assert_eq!(counted.active_since, Some(at(now)));
+        assert!((counted.active_seconds(at(now + 5)) - expected - 5.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn time_in_which_the_task_is_held_does_not_count() {
+        let mut progress = running();
+        progress.pause_at(at(110));
+        assert!((progress.active_seconds(at(900)) - 70.0).abs() < 1e-9);
+        progress.go_on_at(at(900));
+        assert!((progress.active_seconds(at(905)) - 75.0).abs() < 1e-9);
+    }
+
+    #[rstest]
+    #[case::active(Stage::Diagnosing, None, Some(at(1_300)))]
+    #[case::ended(Stage::Failed, None, None)]
+    #[case::waiting(Stage::Diagnosing, Some(Category::Infrastructure), None)]
+    fn a_step_counts_in_full_and_what_follows_only_where_the_task_goes_on(
+        #[case] stage: Stage,
+        #[case] waits: Option<Category>,
+        #[case] since: Option<Timestamp>,
+    ) {
+        let mut progress = running();
+        progress.stage = stage;
+        progress.waiting = waits.map(|category| Waiting {
+            category,
+            message: "m".into(),
+            times: 1,
+            retry_at: at(2_000),
+            reason: None,
+        });
+        progress.count_step(at(105), at(1_300));
+        assert!((progress.spent.active_seconds - 60.0 - 5.0 - 1_195.0).abs() < 1e-9);
+        assert_eq!(progress.active_since, since);
+    }
+
+    #[rstest]
+    #[case::before(139, None)]
+    #[case::at_the_deadline(140, Some("limits.deadline: 100 s of 100 s of active time are spent"))]
+    fn the_deadline_ends_a_task_of_which_nothing_is_heard(#[case] now: i64, #[case] expected: Option<&str>) {
+        let mut task = task();
+        task.limits.deadline_seconds = 100.0;
+        for stage in Stage::LIVE {
+            let progress = Progress {
+                stage: *stage,
+                ..running()
+            };
+            let told = match decide(&task, &progress, at(now)) {
+                Decision::Stop(stop) => Some(stop.message),
+                _ => None,
+            };
+            assert_eq!(told.is_some(), expected.is_some(), "{stage}");
+            assert!(told.unwrap_or_default().starts_with(expected.unwrap_or_default()));
+        }
+        let left = seconds_left(&task, &running(), at(now));
+        assert!((left - f64::from(i32::try_from(140 - now).unwrap())).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_long_not_written_down_is_overdue() {
+        assert!(!running().is_overdue(at(200)));
+        assert!(running().is_overdue(at(400)));
+        assert!(running().is_overdue(at(-300)), "a clock that was set back");
+        let mut held = running();
+        held.pause_at(at(110));
+        assert!(held.is_overdue(at(110)), "a task that goes on must say so");
+    }
+}

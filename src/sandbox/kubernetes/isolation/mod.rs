@@ -1,0 +1,209 @@
+//! Whether the cluster keeps sandboxes and builds from what they must not reach: shown by Pods that try, not assumed (B06).
+//!
+//! A *control* without any policy and *canaries* under the policies of sandboxes and builds knock at the same targets at the
+//! same time. Silence counts only where the control was answered: a dead target proves nothing.
+
+mod objects;
+pub mod prober;
+mod prove;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+pub use self::prove::{Prover, Record, recorded};
+use super::settings::NodePool;
+
+/// Name of the target that must have answered the control.
+pub const API_SERVER: &str = "API server";
+/// Name of the Pod beside the canaries.
+pub const SIBLING: &str = "sibling Pod";
+
+/// Something that a sandbox must not reach.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Target {
+    /// How messages name it (`registry`).
+    pub name: String,
+    /// Where it listens: `host:port`, TCP; the host of IPv6 in brackets.
+    pub address: String,
+    /// Whether builds may reach it: package indexes, registries and name servers.
+    #[serde(default)]
+    pub open_to_builds: bool,
+}
+
+/// What one of the Pods found: names of targets that answered.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Probed {
+    /// Those that answered.
+    pub reached: BTreeSet<String>,
+}
+
+/// What all Pods of one pool of nodes found.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// Without a policy.
+    pub control: Probed,
+    /// Under the policy of sandboxes.
+    pub sandbox: Probed,
+    /// Under the policy of builds; `None` where administrators have their own.
+    pub build: Option<Probed>,
+}
+
+/// What follows from them.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum Verdict {
+    /// The policies hold.
+    Enforced {
+        /// What was kept out of reach.
+        kept_from: Vec<String>,
+        /// What did not answer the control either.
+        unproved: Vec<String>,
+    },
+    /// They do not.
+    Open {
+        /// Under whose policy: `sandbox` or `build`.
+        policy: String,
+        /// What could be reached.
+        reached: Vec<String>,
+    },
+    /// Nothing can be said.
+    Unknown {
+        /// Why.
+        why: String,
+    },
+}
+
+/// What follows from the findings about these targets.
+#[must_use]
+pub fn conclude(targets: &[Target], findings: &Findings) -> Verdict {
+    let among = |reached: &BTreeSet<String>, asked: &dyn Fn(&Target) -> bool| -> Vec<String> {
+        let hit = targets
+            .iter()
+            .filter(|target| asked(target) && reached.contains(&target.name));
+        hit.map(|target| target.name.clone()).collect()
+    };
+    let open = |policy: &str, reached: Vec<String>| Verdict::Open {
+        policy: policy.to_owned(),
+        reached,
+    };
+    let reached = among(&findings.sandbox.reached, &|_| true);
+    if !reached.is_empty() {
+        return open("sandbox", reached);
+    }
+    if let Some(build) = &findings.build {
+        let reached = among(&build.reached, &|target| !target.open_to_builds);
+        if !reached.is_empty() {
+            return open("build", reached);
+        }
+    }
+    let kept_from = among(&findings.control.reached, &|_| true);
+    if !kept_from.iter().any(|name| name == API_SERVER) {
+        return Verdict::Unknown {
+            why: format!(
+                "the {API_SERVER} did not answer the control, which no policy of ours restricts: silence proves nothing"
+            ),
+        };
+    }
+    let unproved = targets.iter().map(|target| target.name.clone());
+    let unproved = unproved.filter(|name| !kept_from.contains(name)).collect();
+    Verdict::Enforced { kept_from, unproved }
+}
+
+/// What is known of every pool of nodes.
+#[derive(Debug, Default)]
+pub struct Isolation {
+    pools: Mutex<BTreeMap<String, (NodePool, Verdict)>>,
+}
+
+/// What a sandbox may rely on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The policies hold wherever it may run; what was kept out of reach.
+    Verified(String),
+    /// The administrator said that it need not be shown.
+    Unverified(String),
+    /// It was not shown yet.
+    Awaited(String),
+    /// They do not hold; what to do.
+    Refuted(String),
+}
+
+impl Isolation {
+    /// Every pool is yet to be looked at.
+    #[must_use]
+    pub fn awaiting(pools: &[NodePool]) -> Self {
+        let unknown = |pool: &NodePool| {
+            let why = "the first look is under way".to_owned();
+            (pool.name.clone(), (pool.clone(), Verdict::Unknown { why }))
+        };
+        Self {
+            pools: Mutex::new(pools.iter().map(unknown).collect()),
+        }
+    }
+
+    fn pools(&self) -> MutexGuard<'_, BTreeMap<String, (NodePool, Verdict)>> {
+        self.pools.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers what was found of a pool. Gives what was known before.
+    pub fn found(&self, pool: &NodePool, verdict: Verdict) -> Option<Verdict> {
+        self.pools()
+            .insert(pool.name.clone(), (pool.clone(), verdict))
+            .map(|(_, before)| before)
+    }
+
+    /// What a sandbox whose Pod selects nodes so may rely on.
+    #[must_use]
+    pub fn standing(&self, selector: &BTreeMap<String, String>) -> Standing {
+        let pools = self.pools();
+        let mut kept_from = BTreeSet::new();
+        let mut awaited = None;
+        for (pool, verdict) in pools.values().filter(|(pool, _)| may_land(selector, pool)) {
+            match verdict {
+                Verdict::Enforced { kept_from: names, .. } => kept_from.extend(names.iter().cloned()),
+                Verdict::Open { policy, reached } => {
+                    return Standing::Refuted(refuted(pool, policy, reached));
+                }
+                Verdict::Unknown { why } => {
+                    awaited = Some(format!(
+                        "it is not shown yet that the cluster isolates sandboxes (node pool {}): {why}",
+                        pool.name
+                    ));
+                }
+            }
+        }
+        awaited.map_or_else(
+            || {
+                let names: Vec<String> = kept_from.into_iter().collect();
+                Standing::Verified(format!(
+                    "a Pod under the same policy was kept from: {}",
+                    names.join(", ")
+                ))
+            },
+            Standing::Awaited,
+        )
+    }
+}
+
+fn refuted(pool: &NodePool, policy: &str, reached: &[String]) -> String {
+    let what = if policy == "build" { "builds" } else { "sandboxes" };
+    format!(
+        "the cluster does not isolate {what} on the nodes of the pool {}: a Pod under their NetworkPolicy reached {}, so nothing is run; install a \
+         network plugin that enforces NetworkPolicies (Calico, Cilium, kube-network-policies), or look for a policy that opens this",
+        pool.name,
+        reached.join(", ")
+    )
+}
+
+/// Whether a Pod with this selector can come to a node of the pool: no label says otherwise.
+fn may_land(selector: &BTreeMap<String, String>, pool: &NodePool) -> bool {
+    pool.node_selector
+        .iter()
+        .all(|(key, value)| selector.get(key).is_none_or(|wanted| wanted == value))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,294 @@
+//! A namespace for builds, and what every namespace of these tests is made with.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use base64::Engine as _;
+use codegen_operator::api::CodeGenTask;
+use codegen_operator::pipeline::sandbox::Packages;
+use codegen_operator::pipeline::task::{FrozenFiles, Task, resolve};
+use codegen_operator::sandbox::kubernetes::settings::{AllowedTarget, Registries, Settings};
+use codegen_operator::sandbox::kubernetes::{MountedInput, Owner, RegistryCache};
+use codegen_operator::sandbox::{
+    Built, ImageSpec, KubernetesSandbox, Progressing, Sandbox as _, SandboxError,
+};
+use futures::StreamExt as _;
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Secret};
+use kube::api::{Api, DeleteParams, ListParams, PostParams};
+use kube::runtime::{WatchStreamExt as _, watcher};
+use kube::{Client, Resource as _, ResourceExt as _};
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+/// Longest wait for a build.
+const BUILT: Duration = Duration::from_mins(5);
+
+/// What the environment must say.
+pub fn variable(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run tests/cluster/test"))
+}
+
+/// An image with Python and pytest, by digest: found where an earlier run built it, else built.
+pub async fn sandbox_image() -> String {
+    static IMAGE: OnceCell<String> = OnceCell::const_new();
+    let build = async || {
+        let mut space = Space::open("sandbox").await;
+        space.repository = format!("{}/sandbox-tests", variable("CODEGEN_E2E_REGISTRY"));
+        let owner = space.owner("words").await;
+        let built = space.build(&owner, &space.task(|_| {}), &[]).await.unwrap();
+        space.close().await;
+        built.image
+    };
+    IMAGE.get_or_init(build).await.clone()
+}
+
+pub async fn create<K>(api: &Api<K>, object: &K) -> K
+where
+    K: kube::Resource + Clone + std::fmt::Debug + serde::Serialize + serde::de::DeserializeOwned,
+{
+    api.create(&PostParams::default(), object).await.unwrap()
+}
+
+/// A namespace of a new name that enforces this Pod security level.
+pub async fn make_namespace(client: &Client, prefix: &str, level: &str) -> String {
+    let suffix: String = std::iter::repeat_with(fastrand::lowercase).take(5).collect();
+    let name = format!("{prefix}-{suffix}");
+    let object = serde_json::from_value(json!({
+        "metadata": {"name": name, "labels": {"pod-security.kubernetes.io/enforce": level}},
+    }));
+    create(&Api::<Namespace>::all(client.clone()), &object.unwrap()).await;
+    name
+}
+
+/// A task that owns children; a ConfigMap stands for it.
+pub async fn make_owner(client: &Client, namespace: &str, name: &str) -> Owner {
+    let map: ConfigMap = serde_json::from_value(json!({"metadata": {"name": name}})).unwrap();
+    let map = create(&Api::namespaced(client.clone(), namespace), &map).await;
+    Owner {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        uid: map.uid().unwrap(),
+        run: "run".to_owned(),
+        wish: String::new(),
+        attempt: 1,
+        reference: map.controller_owner_ref(&()).unwrap(),
+    }
+}
+
+/// Credentials of the test cluster's registry.
+pub fn credentials(name: &str, password: &str) -> Secret {
+    let user = variable("CODEGEN_E2E_REGISTRY_USER");
+    let auth = base64::engine::general_purpose::STANDARD.encode(format!("{user}:{password}"));
+    let config = json!({"auths": {variable("CODEGEN_E2E_REGISTRY"): {"auth": auth}}}).to_string();
+    serde_json::from_value(json!({
+        "metadata": {"name": name, "labels": {"codegen-operator.dev/use": "registry"}},
+        "type": "kubernetes.io/dockerconfigjson",
+        "stringData": {".dockerconfigjson": config},
+    }))
+    .unwrap()
+}
+
+/// The password of that registry.
+pub fn password() -> String {
+    let file = variable("CODEGEN_E2E_REGISTRY_PASSWORD_FILE");
+    std::fs::read_to_string(file).unwrap().trim().to_owned()
+}
+
+/// A namespace for one test, and what an operator of that test would know.
+pub struct Space {
+    pub client: Client,
+    pub namespace: String,
+    pub settings: Settings,
+    pub repository: String,
+    registries: RegistryCache,
+}
+
+impl Space {
+    pub async fn open(name: &str) -> Self {
+        Self::open_at(name, "baseline").await
+    }
+
+    /// With the Pod Security level that it enforces.
+    pub async fn open_at(name: &str, level: &str) -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = Client::try_default().await.expect("the cluster of KUBECONFIG");
+        let namespace = make_namespace(&client, &format!("build-{name}"), level).await;
+        let registry = variable("CODEGEN_E2E_REGISTRY");
+        let space = Self {
+            settings: settings(&registry),
+            registries: RegistryCache::default(),
+            repository: format!("{registry}/build/{namespace}"),
+            client,
+            namespace,
+        };
+        for (name, password) in [("push", password()), ("wrong", "not-the-password".to_owned())] {
+            create(&space.api(), &credentials(name, &password)).await;
+        }
+        space
+    }
+
+    pub async fn close(self) {
+        let all: Api<Namespace> = Api::all(self.client.clone());
+        all.delete(&self.namespace, &DeleteParams::default())
+            .await
+            .unwrap();
+    }
+
+    pub fn api<K>(&self) -> Api<K>
+    where
+        K: kube::Resource<Scope = k8s_openapi::NamespaceResourceScope>,
+        K::DynamicType: Default,
+    {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// A task that owns builds; a ConfigMap stands for it.
+    pub async fn owner(&self, name: &str) -> Owner {
+        make_owner(&self.client, &self.namespace, name).await
+    }
+
+    pub fn task(&self, change: impl FnOnce(&mut Value)) -> Task {
+        let mut spec = json!({
+            "prompt": "Count words.",
+            "model": {"name": "recorded"},
+            "image": {
+                "base": variable("CODEGEN_E2E_PYTHON_IMAGE"),
+                "pythonVersion": "3.11",
+                "repository": self.repository,
+                "pushSecretRef": {"name": "push"},
+            },
+        });
+        if let Ok(index) = std::env::var("CODEGEN_E2E_INDEX_URL") {
+            spec["image"]["indexURL"] = json!(index);
+        }
+        change(&mut spec);
+        let task = CodeGenTask::new("words", serde_json::from_value(spec).unwrap());
+        resolve(&task, None, FrozenFiles::default()).unwrap()
+    }
+
+    /// Asks until there is an answer, each time that a Job or Pod has changed.
+    pub async fn build(&self, owner: &Owner, task: &Task, pip: &[&str]) -> Result<Built, SandboxError> {
+        self.build_after(owner, task, &[], pip).await
+    }
+
+    /// The same for a task whose image before had the packages `before`.
+    pub async fn build_after(
+        &self,
+        owner: &Owner,
+        task: &Task,
+        before: &[&str],
+        pip: &[&str],
+    ) -> Result<Built, SandboxError> {
+        let inputs = BTreeMap::new();
+        let sandbox = self.sandbox(owner, task, &inputs);
+        let packages = |pip: &[&str]| Packages {
+            pip: pip.iter().map(ToString::to_string).collect(),
+            apt: vec![],
+        };
+        let mut spec = ImageSpec::new(task.language, &task.image, &packages(pip));
+        if !before.is_empty() {
+            spec = spec.after(&task.image, &packages(before));
+        }
+        self.until_answered(|| sandbox.build(&spec, 0)).await
+    }
+
+    pub fn sandbox<'a>(
+        &'a self,
+        owner: &'a Owner,
+        task: &'a Task,
+        inputs: &'a BTreeMap<String, MountedInput>,
+    ) -> KubernetesSandbox<'a> {
+        KubernetesSandbox {
+            client: self.client.clone(),
+            settings: &self.settings,
+            task,
+            owner,
+            inputs,
+            registries: &self.registries,
+        }
+    }
+
+    pub async fn until_answered<F>(&self, ask: impl Fn() -> F) -> Result<Built, SandboxError>
+    where
+        F: Future<Output = Result<Progressing<Built>, SandboxError>>,
+    {
+        let pods = watcher(self.api::<Pod>(), watcher::Config::default())
+            .touched_objects()
+            .map(drop);
+        let jobs = watcher(self.api::<Job>(), watcher::Config::default())
+            .touched_objects()
+            .map(drop);
+        let mut changes = Box::pin(futures::stream::select(pods, jobs));
+        let answered = async {
+            loop {
+                match ask().await {
+                    Ok(Progressing::Done(built)) => return Ok(built),
+                    Err(error) => return Err(error),
+                    Ok(Progressing::Pending | Progressing::Queued(_)) => {}
+                }
+                changes.next().await;
+            }
+        };
+        tokio::time::timeout(BUILT, answered)
+            .await
+            .expect("an answer in time")
+    }
+
+    pub async fn jobs(&self) -> Vec<Job> {
+        self.api::<Job>()
+            .list(&ListParams::default())
+            .await
+            .unwrap()
+            .items
+    }
+
+    /// Requests to this test's repository that the registry has logged.
+    pub fn requests(&self) -> Vec<String> {
+        let log = std::fs::read_to_string(variable("CODEGEN_E2E_REGISTRY_LOG")).unwrap();
+        let path = format!("/v2/build/{}/", self.namespace);
+        let is_ours = |line: &&str| line.contains(&path) && line.contains(" HTTP/");
+        log.lines().filter(is_ours).map(str::to_owned).collect()
+    }
+}
+
+/// Reaches the registries that the environment names; a base registry is our own cluster's, spoken to without TLS.
+fn settings(registry: &str) -> Settings {
+    let base = std::env::var("CODEGEN_E2E_BASE_REGISTRY").ok();
+    let authority = std::env::var_os("CODEGEN_E2E_REGISTRY_CA");
+    let mut settings = Settings {
+        operator_image: Some(variable("CODEGEN_OPERATOR_IMAGE")),
+        registries: Registries {
+            insecure: base.iter().cloned().collect(),
+            authorities: authority.map(PathBuf::from).into_iter().collect(),
+            ..Registries::default()
+        },
+        ..Settings::default()
+    };
+    settings.build.executor_image = variable("CODEGEN_E2E_KANIKO_IMAGE");
+    let small = json!({
+        "requests": {"cpu": "100m", "memory": "256Mi"},
+        "limits": {"cpu": "2", "memory": "4Gi", "ephemeral-storage": "4Gi"},
+    });
+    settings.build.resources = serde_json::from_value(small).unwrap();
+    settings.build.image_pull_secrets = serde_json::from_value(json!([{"name": "push"}])).unwrap();
+    settings.build.network.allow = base
+        .iter()
+        .map(String::as_str)
+        .chain([registry])
+        .filter_map(address)
+        .collect();
+    settings
+}
+
+/// A registry that is named by its address may be a private one.
+fn address(registry: &str) -> Option<AllowedTarget> {
+    let address: Ipv4Addr = registry.split(':').next()?.parse().ok()?;
+    Some(AllowedTarget {
+        cidr: format!("{address}/32"),
+        ports: vec![],
+    })
+}

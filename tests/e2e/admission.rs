@@ -1,0 +1,185 @@
+//! The API server holds sandboxes, and what the operator creates, to their shape, whoever asks.
+
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use crate::space::{OPERATOR, Space, in_space, kubectl_refused};
+
+/// What a sandbox's Pod has at least.
+fn sandbox() -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "sandbox",
+            "labels": {"codegen-operator.dev/component": "sandbox", "codegen-operator.dev/egress": "denied"},
+        },
+        "spec": {
+            "restartPolicy": "Never",
+            "activeDeadlineSeconds": 60,
+            "automountServiceAccountToken": false,
+            "securityContext": {"runAsNonRoot": true, "runAsUser": 100_000, "seccompProfile": {"type": "RuntimeDefault"}},
+            "containers": [{
+                "name": "sandbox",
+                "image": "registry.example.com/nothing:1",
+                "resources": {"limits": {"memory": "64Mi", "cpu": "100m", "ephemeral-storage": "16Mi"}},
+                "securityContext": {
+                    "allowPrivilegeEscalation": false,
+                    "readOnlyRootFilesystem": true,
+                    "capabilities": {"drop": ["ALL"]},
+                },
+                "volumeMounts": [{"name": "data", "mountPath": "/data", "readOnly": true}],
+            }],
+            "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}],
+        },
+    })
+}
+
+/// Sets what the pointer names, or removes it.
+fn set(pod: &mut Value, pointer: &str, value: &Value) {
+    let (parent, key) = pointer.rsplit_once('/').unwrap();
+    let parent = pod.pointer_mut(parent).unwrap().as_object_mut().unwrap();
+    let key = key.replace("~1", "/");
+    if value.is_null() {
+        parent.remove(&key);
+    } else {
+        parent.insert(key, value.clone());
+    }
+}
+
+async fn refusal(space: &Space, pod: Value) -> Option<String> {
+    let pods: Api<Pod> = space.api();
+    let dry_run = PostParams {
+        dry_run: true,
+        ..PostParams::default()
+    };
+    match pods.create(&dry_run, &serde_json::from_value(pod).unwrap()).await {
+        Ok(_) => None,
+        Err(kube::Error::Api(status)) => Some(status.message.clone()),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[rstest]
+#[case::token("/spec/automountServiceAccountToken", json!(true), "no token")]
+#[case::network_of_nobody(
+    "/metadata/labels/codegen-operator.dev~1egress",
+    Value::Null,
+    "codegen-operator.dev/egress"
+)]
+#[case::writable_claim("/spec/containers/0/volumeMounts", json!([{"name": "data", "mountPath": "/data"}]), "claims read-only")]
+#[case::token_by_projection(
+    "/spec/volumes",
+    json!([{"name": "data", "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}]),
+    "empty folders only"
+)]
+#[case::secret_as_variable(
+    "/spec/containers/0/env",
+    json!([{"name": "A", "valueFrom": {"secretKeyRef": {"name": "a", "key": "b"}}}]),
+    "no variable"
+)]
+#[case::writable_root("/spec/containers/0/securityContext/readOnlyRootFilesystem", json!(false), "root file system")]
+#[case::capability("/spec/containers/0/securityContext/capabilities", json!({}), "no capability")]
+#[case::no_limits("/spec/containers/0/resources", json!({}), "limits of memory")]
+#[case::for_ever("/spec/activeDeadlineSeconds", Value::Null, "deadline")]
+#[case::processes_of_others("/spec/shareProcessNamespace", json!(true), "no namespace")]
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn a_sandbox_of_another_shape_is_refused(
+    #[case] pointer: &str,
+    #[case] value: Value,
+    #[case] why: &str,
+) {
+    in_space("shape", async |space| {
+        assert_eq!(refusal(space, sandbox()).await, None, "the shape itself is taken");
+        let mut pod = sandbox();
+        set(&mut pod, pointer, &value);
+        let words = refusal(space, pod.clone()).await.expect("it was taken");
+        assert!(words.contains(why), "{words}");
+
+        pod["metadata"]["labels"] = json!({});
+        assert_eq!(
+            refusal(space, pod).await,
+            None,
+            "without the label of a sandbox it is anybody's Pod, so it was the policy that refused"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn nobody_takes_the_label_off_a_sandbox() {
+    in_space("label", async |space| {
+        let pods: Api<Pod> = space.api();
+        let mut pod = sandbox();
+        pod["spec"]["nodeSelector"] = json!({"no": "such-node"});
+        pods.create(&PostParams::default(), &serde_json::from_value(pod).unwrap())
+            .await
+            .unwrap();
+        let label = json!({"metadata": {"labels": {"codegen-operator.dev/egress": null}}});
+        let patched = pods
+            .patch("sandbox", &PatchParams::default(), &Patch::Merge(&label))
+            .await;
+        let words = patched.unwrap_err().to_string();
+        assert!(words.contains("stay as they are"), "{words}");
+        let other = json!({"metadata": {"labels": {"team": "a"}}});
+        pods.patch("sandbox", &PatchParams::default(), &Patch::Merge(&other))
+            .await
+            .unwrap();
+        pods.delete("sandbox", &DeleteParams::default().grace_period(0))
+            .await
+            .unwrap();
+    })
+    .await;
+}
+
+#[rstest]
+#[case::of_no_component(json!({}), json!({"automountServiceAccountToken": false}), "sandboxes, builds, readers and canaries only")]
+#[case::with_a_token(json!({"codegen-operator.dev/component": "canary"}), json!({}), "has a token")]
+#[case::with_the_nodes_network(
+    json!({"codegen-operator.dev/component": "build"}),
+    json!({"automountServiceAccountToken": false, "hostNetwork": true}),
+    "shares a namespace"
+)]
+#[case::with_a_folder_of_the_node(
+    json!({"codegen-operator.dev/component": "build"}),
+    json!({"automountServiceAccountToken": false, "volumes": [{"name": "root", "hostPath": {"path": "/"}}]}),
+    "a folder of its node"
+)]
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn the_operators_account_cannot_create_a_pod(
+    #[case] labels: Value,
+    #[case] spec: Value,
+    #[case] why: &str,
+) {
+    in_space("account", async |space| {
+        // So that it is not the namespace that refuses.
+        space.enforce("privileged");
+        let mut pod = json!({
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "any", "labels": labels},
+            "spec": {"containers": [{"name": "any", "image": "registry.example.com/nothing:1"}]},
+        });
+        pod["spec"]
+            .as_object_mut()
+            .unwrap()
+            .extend(spec.as_object().unwrap().clone());
+        let create = [
+            "--namespace",
+            &space.name,
+            "create",
+            "--dry-run=server",
+            "-f",
+            "-",
+        ];
+        let as_operator = [&create[..], &["--as", OPERATOR]].concat();
+        let words = kubectl_refused(&as_operator, &pod.to_string());
+        assert!(words.contains(why), "{words}");
+    })
+    .await;
+}

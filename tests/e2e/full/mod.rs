@@ -1,0 +1,7 @@
+//! What takes long: `make e2e-full` runs each of these by itself, with the whole cluster to it.
+
+mod kills;
+mod many;
+mod operator;
+mod server;
+mod seen;
