@@ -235,3 +235,35 @@ fn the_readme_shows_what_the_demo_prints() {
         "README.md shows something else than the demo prints:\n{printed}"
     );
 }
+
+#[test]
+fn every_test_that_the_page_on_security_names_exists() {
+    let mut code = String::new();
+    for folder in ["src", "tests"] {
+        rust(&root().join(folder), &mut code);
+    }
+    let page = fs::read_to_string(root().join("docs/security.md")).unwrap();
+    let named: Vec<&str> = page
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|name| name.matches('_').count() > 3 && !name.contains(['.', ':', ' ']))
+        .collect();
+    assert!(named.len() > 30, "{named:?}");
+    let missing: Vec<&&str> = named
+        .iter()
+        .filter(|name| !code.contains(&format!("fn {name}(")))
+        .collect();
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+fn rust(folder: &Path, code: &mut String) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            rust(&path, code);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            code.push_str(&fs::read_to_string(&path).unwrap());
+        }
+    }
+}

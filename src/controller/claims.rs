@@ -2,8 +2,9 @@
 
 use super::context::Context;
 use super::hold::{Blocked, misconfigured, unavailable};
+use super::parts::{Content, Contents, Parts};
 use super::reconcile::ReconcileError;
-use super::snapshot::{Content, Contents, Parts, Sources};
+use super::snapshot::Sources;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::digest::sha256_hex_of_parts;
 use crate::pipeline::stage::Category;

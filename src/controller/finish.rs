@@ -15,9 +15,9 @@ use serde::de::DeserializeOwned;
 
 use super::cache::{ended_in, later_ends};
 use super::context::Context;
+use super::parts::{LARGEST_PART, part_name};
 use super::reconcile::ReconcileError;
 use super::run::Run;
-use super::snapshot::{LARGEST_PART, part_name};
 use super::store::{LARGEST_DOCUMENT, pack, unpacked};
 use crate::api::CodeGenTask;
 use crate::api::status::ArtifactRef;

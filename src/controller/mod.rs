@@ -22,6 +22,7 @@ pub mod leader;
 pub mod logging;
 pub mod metrics;
 mod model;
+mod parts;
 pub mod operate;
 pub mod progress;
 pub mod reconcile;

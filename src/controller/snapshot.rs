@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::parts::{Contents, LARGEST_PART, Parts, remote};
 use super::store::{LARGEST_DOCUMENT, pack, unpacked};
 use crate::api::CodeGenTaskSpec;
 use crate::api::agent::CodeGenAgentSpec;
@@ -19,12 +19,8 @@ use crate::pipeline::task::FrozenFiles;
 use crate::sandbox::kubernetes::names::{self, Component};
 use crate::sandbox::kubernetes::{MountedFile, MountedInput, Owner};
 
-/// Type of the Secrets that hold a snapshot.
-pub const SNAPSHOT_TYPE: &str = "codegen-operator.dev/snapshot";
 /// Key with the description of the rest.
 const INDEX: &str = "snapshot.json";
-/// Most bytes in one Secret.
-pub(super) const LARGEST_PART: usize = 900 * 1024;
 
 /// Everything that a run goes by besides its spec.
 #[derive(Serialize, Deserialize, Clone, Debug)]
@@ -43,47 +39,6 @@ pub struct Snapshot {
     pub profiles: Vec<MountedFile>,
     /// Secret of the run, from which follows what code under test must not guess.
     pub seed: String,
-}
-
-/// A file that was read from its source.
-pub struct Content {
-    /// Path below its folder; empty for an input that is a file.
-    pub path: String,
-    /// Its bytes.
-    pub bytes: Vec<u8>,
-}
-
-/// Where the content of a sample or an input is.
-pub enum Contents {
-    /// Here: one file, or those of a folder.
-    Here(Vec<Content>),
-    /// On a claim, where it stays.
-    OnClaim {
-        /// Name of the `PersistentVolumeClaim`.
-        claim: String,
-        /// File or folder on it, relative.
-        path: String,
-    },
-}
-
-impl Contents {
-    /// The files that are here.
-    #[must_use]
-    pub fn files(&self) -> &[Content] {
-        match self {
-            Self::Here(files) => files,
-            Self::OnClaim { .. } => &[],
-        }
-    }
-
-    /// The files that are here.
-    #[must_use]
-    pub fn into_files(self) -> Vec<Content> {
-        match self {
-            Self::Here(files) => files,
-            Self::OnClaim { .. } => Vec::new(),
-        }
-    }
 }
 
 /// Every source as it was read.
@@ -212,9 +167,7 @@ pub async fn create(
         seed: std::iter::repeat_with(fastrand::alphanumeric).take(32).collect(),
     };
     let index = serde_json::to_vec(&snapshot).unwrap_or_default();
-    if let Some(first) = parts.secrets.first_mut() {
-        first.insert(INDEX.to_owned(), ByteString(index));
-    }
+    parts.describe(INDEX, index);
     parts.create(client, owner, Component::Snapshot).await?;
     Ok((
         read(client, owner, &name).await?.unwrap_or(snapshot),
@@ -284,13 +237,6 @@ async fn data(
     Ok(found.map(|secret| secret.data.unwrap_or_default()))
 }
 
-fn remote(action: &str, owner: &Owner, name: &str, error: kube::Error) -> StoreError {
-    StoreError::Remote {
-        action: format!("{action} the Secret {}/{name}", owner.namespace),
-        source: Box::new(error),
-    }
-}
-
 fn digest(sources: &Sources) -> String {
     let files = &sources.files;
     let all = files
@@ -304,126 +250,9 @@ fn digest(sources: &Sources) -> String {
     sha256_hex_of_parts(&parts)
 }
 
-fn secret(
-    owner: &Owner,
-    component: Component,
-    first: &str,
-    number: usize,
-    data: BTreeMap<String, ByteString>,
-) -> Secret {
-    let mut labels = names::labels(&owner.name, &owner.uid, component);
-    labels.insert(names::PART_OF.to_owned(), first.to_owned());
-    Secret {
-        metadata: ObjectMeta {
-            name: Some(part_name(first, number)),
-            namespace: Some(owner.namespace.clone()),
-            labels: Some(labels),
-            owner_references: Some(vec![owner.reference.clone()]),
-            ..ObjectMeta::default()
-        },
-        type_: Some(SNAPSHOT_TYPE.to_owned()),
-        immutable: Some(true),
-        data: Some(data),
-        ..Secret::default()
-    }
-}
-
-/// Contents packed into as few Secrets as they need, in order.
-pub struct Parts<'a> {
-    name: &'a str,
-    secrets: Vec<BTreeMap<String, ByteString>>,
-    room: usize,
-    files: usize,
-}
-
-impl<'a> Parts<'a> {
-    /// Nothing yet; the first Secret is `name`.
-    #[must_use]
-    pub fn new(name: &'a str) -> Self {
-        Self {
-            name,
-            secrets: vec![BTreeMap::new()],
-            room: LARGEST_PART,
-            files: 0,
-        }
-    }
-
-    /// Takes samples and inputs; says where each lies then.
-    pub fn add_all(
-        &mut self,
-        contents: impl IntoIterator<Item = (String, Contents)>,
-    ) -> BTreeMap<String, MountedInput> {
-        let mut place = |contents| match contents {
-            Contents::Here(files) => {
-                let files = files.into_iter();
-                MountedInput::Secrets(files.map(|file| self.add(file.path, file.bytes)).collect())
-            }
-            Contents::OnClaim { claim, path } => MountedInput::Claim { claim, path },
-        };
-        let contents = contents.into_iter();
-        contents.map(|(name, contents)| (name, place(contents))).collect()
-    }
-
-    /// Writes the Secrets, or takes those that are there. The first one last: where it is, all are.
-    pub async fn create(
-        self,
-        client: &Client,
-        owner: &Owner,
-        component: Component,
-    ) -> Result<(), StoreError> {
-        let secrets: Api<Secret> = Api::namespaced(client.clone(), &owner.namespace);
-        for (number, data) in self.secrets.into_iter().enumerate().rev() {
-            let secret = secret(owner, component, self.name, number, data);
-            match secrets.create(&PostParams::default(), &secret).await {
-                Ok(_) => {}
-                Err(kube::Error::Api(status)) if status.is_already_exists() => {}
-                Err(error) => return Err(remote("create", owner, &part_name(self.name, number), error)),
-            }
-        }
-        Ok(())
-    }
-
-    fn add(&mut self, path: String, bytes: Vec<u8>) -> MountedFile {
-        if bytes.len() > self.room {
-            self.secrets.push(BTreeMap::new());
-            self.room = LARGEST_PART;
-        }
-        self.room = self.room.saturating_sub(bytes.len());
-        self.files += 1;
-        let key = format!("file.{}", self.files);
-        if let Some(last) = self.secrets.last_mut() {
-            last.insert(key.clone(), ByteString(bytes));
-        }
-        MountedFile {
-            path,
-            secret: part_name(self.name, self.secrets.len() - 1),
-            key,
-        }
-    }
-}
-
-/// Names of all parts but the first end in their number.
-pub(super) fn part_name(name: &str, number: usize) -> String {
-    if number == 0 {
-        name.to_owned()
-    } else {
-        format!("{name}-{number}")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn contents_that_do_not_fit_one_secret_go_to_the_next() {
-        let mut parts = Parts::new("a");
-        let first = parts.add(String::new(), vec![0; 500 * 1024]);
-        let second = parts.add("x/y".to_owned(), vec![0; 500 * 1024]);
-        assert_eq!((first.secret.as_str(), first.key.as_str()), ("a", "file.1"));
-        assert_eq!((second.secret.as_str(), second.key.as_str()), ("a-1", "file.2"));
-        assert_eq!(second.path, "x/y");
-    }
 
     #[test]
     fn a_raised_limit_decides_nothing_and_another_prompt_does() {

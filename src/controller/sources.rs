@@ -7,7 +7,8 @@ use kube::{Api, Client};
 
 use super::downloads::Downloads;
 use super::hold::{Blocked, misconfigured, unreachable};
-use super::snapshot::{Content, Contents, Sources};
+use super::parts::{Content, Contents};
+use super::snapshot::Sources;
 use crate::api::CodeGenTask;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::task::FrozenFile;

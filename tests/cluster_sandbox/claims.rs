@@ -1,5 +1,7 @@
 //! Claims: what the reader says of them, and that sandboxes see the same. Wants `CODEGEN_OPERATOR_IMAGE` as well.
 
+use std::time::Duration;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use codegen_operator::pipeline::digest::sha256_hex;
@@ -10,7 +12,7 @@ use codegen_operator::sandbox::kubernetes::{
 use codegen_operator::sandbox::{Progressing, SandboxError};
 use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::{Namespace, PersistentVolume, PersistentVolumeClaim, Pod, Secret};
-use kube::api::{Patch, PatchParams};
+use kube::api::{Patch, PatchParams, PostParams};
 use kube::runtime::wait::await_condition;
 use kube::runtime::watcher;
 use kube::{Api, ResourceExt as _};
@@ -68,7 +70,9 @@ impl World {
             },
         }))
         .unwrap();
-        create(&self.pods(), &writer).await;
+        tokio::time::timeout(PATIENCE, self.create_when_allowed(&writer))
+            .await
+            .expect("in time");
         let written = await_condition(self.pods(), "write", |pod: Option<&Pod>| {
             let phase = pod.and_then(|pod| pod.status.as_ref()?.phase.as_deref());
             phase == Some("Succeeded")
@@ -78,6 +82,18 @@ impl World {
             .expect("in time")
             .unwrap();
         self.enforce("restricted").await;
+    }
+
+    /// The API server takes a moment to know a level that was set.
+    async fn create_when_allowed(&self, pod: &Pod) {
+        loop {
+            match self.pods().create(&PostParams::default(), pod).await {
+                Err(kube::Error::Api(status)) if status.is_forbidden() => {
+                    tokio::time::sleep(Duration::from_millis(200)).await;
+                }
+                created => return drop(created.unwrap()),
+            }
+        }
     }
 
     async fn enforce(&self, level: &str) {

@@ -5,7 +5,7 @@ use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::space::{OPERATOR, Space, in_space, kubectl_refused};
+use crate::space::{OPERATOR, Space, in_space, in_space_at, kubectl_refused};
 
 /// What a sandbox's Pod has at least.
 fn sandbox() -> Value {
@@ -156,9 +156,8 @@ async fn the_operators_account_cannot_create_a_pod(
     #[case] spec: Value,
     #[case] why: &str,
 ) {
-    in_space("account", async |space| {
-        // So that it is not the namespace that refuses.
-        space.enforce("privileged");
+    // So that it is not the namespace that refuses.
+    in_space_at("account", "privileged", async |space| {
         let mut pod = json!({
             "apiVersion": "v1",
             "kind": "Pod",

@@ -25,6 +25,9 @@ pub const OPERATOR_NAMESPACE: &str = "codegen-system";
 /// The account of the operator.
 pub const OPERATOR: &str = "system:serviceaccount:codegen-system:codegen-operator";
 
+/// Sandboxes are restricted; builds are not.
+const BASELINE: &str = "baseline";
+
 /// A namespace that is there for one test.
 pub struct Space {
     pub client: Client,
@@ -40,8 +43,18 @@ pub async fn in_space(name: &str, test: impl AsyncFnOnce(&Space)) {
 pub async fn in_spaces(name: &str, count: usize, test: impl AsyncFnOnce(&[Space])) {
     let mut spaces = Vec::new();
     for _ in 0..count {
-        spaces.push(Space::open(name).await);
+        spaces.push(Space::open(name, BASELINE).await);
     }
+    run(spaces, test).await;
+}
+
+/// [`in_space`] with another Pod Security level: one that is set later holds only a moment after.
+pub async fn in_space_at(name: &str, level: &str, test: impl AsyncFnOnce(&Space)) {
+    let spaces = vec![Space::open(name, level).await];
+    run(spaces, async |spaces: &[Space]| test(&spaces[0]).await).await;
+}
+
+async fn run(spaces: Vec<Space>, test: impl AsyncFnOnce(&[Space])) {
     let ended = AssertUnwindSafe(test(&spaces)).catch_unwind().await;
     for space in &spaces {
         if ended.is_err() {
@@ -55,15 +68,14 @@ pub async fn in_spaces(name: &str, count: usize, test: impl AsyncFnOnce(&[Space]
 }
 
 impl Space {
-    async fn open(name: &str) -> Self {
+    async fn open(name: &str, level: &str) -> Self {
         let client = Client::try_default()
             .await
             .expect("the cluster of KUBECONFIG; run make e2e");
         let suffix: String = std::iter::repeat_with(fastrand::lowercase).take(5).collect();
         let name = format!("e2e-{name}-{suffix}");
-        // Sandboxes are restricted; builds are not.
         let namespace: Namespace = serde_json::from_value(json!({
-            "metadata": {"name": name, "labels": {"pod-security.kubernetes.io/enforce": "baseline"}},
+            "metadata": {"name": name, "labels": {"pod-security.kubernetes.io/enforce": level}},
         }))
         .unwrap();
         Api::all(client.clone())
@@ -201,12 +213,6 @@ impl Space {
     /// `kubectl` in this namespace; its output.
     pub fn kubectl(&self, arguments: &[&str]) -> String {
         kubectl(&[&["--namespace", &self.name], arguments].concat(), "")
-    }
-
-    /// Sets the Pod Security level of this namespace.
-    pub fn enforce(&self, level: &str) {
-        let label = format!("pod-security.kubernetes.io/enforce={level}");
-        kubectl(&["label", "--overwrite", "namespace", &self.name, &label], "");
     }
 
     /// What a person would look at first.

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::space::{SOON, condition, in_space};
 
 /// Much less than the pause after which what a task waits for is tried again anyway.
-const AT_ONCE: Duration = Duration::from_secs(6);
+const AT_ONCE: Duration = Duration::from_secs(15);
 
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]

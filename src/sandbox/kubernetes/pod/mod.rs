@@ -10,6 +10,7 @@ pub(super) mod reader;
 mod ready;
 mod refusal;
 mod spec;
+mod volumes;
 
 pub(super) use self::network::{EGRESS, label};
 pub(super) use self::spec::architecture;

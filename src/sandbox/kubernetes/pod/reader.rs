@@ -8,7 +8,8 @@ use k8s_openapi::api::core::v1::Pod;
 use serde::{Deserialize, Serialize};
 
 use super::super::{KubernetesSandbox, names};
-use super::spec::{Program, Run, claim_folder};
+use super::spec::{Program, Run};
+use super::volumes::claim_folder;
 use super::{Pods, Reported, network, nonce, ready};
 use crate::data::profile::Profiles;
 use crate::pipeline::digest::sha256_hex;
@@ -269,12 +270,9 @@ fn is_about_volumes(reason: &str) -> bool {
 
 /// What keeps a Pod from its claims, by claim and with the samples and inputs that lie there.
 fn about_claims(request: &ReadRequest, namespace: &str, reason: &str) -> SandboxError {
-    // What it says of other Pods that might make room is no matter of claims.
-    let reason = reason
-        .split(" preemption:")
-        .next()
-        .unwrap_or_default()
-        .trim_end_matches('.');
+    // What it says of other Pods that might make room is no matter of claims; some schedulers end with a stray "not found".
+    let reason = reason.split(" preemption:").next().unwrap_or_default();
+    let reason = reason.trim_end_matches('.').trim_end_matches(". not found");
     let quoted = |source: &&ClaimSource| reason.contains(&format!("\"{}\"", source.claim));
     let is_any_named = request.sources.iter().any(|source| quoted(&source));
     let meant: Vec<&ClaimSource> = request
@@ -285,7 +283,7 @@ fn about_claims(request: &ReadRequest, namespace: &str, reason: &str) -> Sandbox
     let claims: BTreeSet<&str> = meant.iter().map(|source| source.claim.as_str()).collect();
     let claims: Vec<&str> = claims.into_iter().collect();
     let names: Vec<&str> = meant.iter().map(|source| source.name.as_str()).collect();
-    let remedy = if reason.contains("not found") {
+    let remedy = if reason.contains("\" not found") {
         "create the claim, or correct claimName"
     } else {
         "give the claim a volume that the nodes of sandboxes reach"

@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{
-    Capabilities, ConfigMap, ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar,
-    LocalObjectReference, PersistentVolumeClaimVolumeSource, Pod, PodDNSConfig, PodSecurityContext, PodSpec,
-    ResourceRequirements, SeccompProfile, Secret, SecretVolumeSource, SecurityContext, Toleration, Volume,
-    VolumeMount,
+    Capabilities, ConfigMap, Container, EnvVar, LocalObjectReference, Pod, PodDNSConfig, PodSecurityContext,
+    PodSpec, ResourceRequirements, SeccompProfile, Secret, SecurityContext, Toleration, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
@@ -33,20 +31,12 @@ const PROBE: &str = "CODEGEN_PROBE";
 const NO_PROBE: &str = "none";
 /// The subcommand of the operator that reads sources.
 const READ_SOURCES: &str = "read-sources";
-/// Where the job lies.
-const JOB_FOLDER: &str = "/job";
 /// The job, as the program of a Pod finds it.
 pub const JOB_FILE: &str = "/job/job.json";
 /// Key of the job in its Secret.
 const JOB_KEY: &str = "job.json";
 /// Type of that Secret.
 const JOB_TYPE: &str = "codegen-operator.dev/job";
-/// Folders that a job writes to; in memory, so that what lies there counts as its memory. `/dev/shm` is the runtime's.
-const SCRATCH: [(&str, &str); 3] = [
-    ("sandbox", "/sandbox"),
-    ("tmp", "/tmp"),
-    ("outputs", "/var/outputs"),
-];
 /// Users of sandboxes: nobody else's, on no distribution.
 const FIRST_USER: i64 = 100_000;
 const USERS: i64 = 65_536;
@@ -301,82 +291,6 @@ impl Run<'_> {
         tolerations.extend(self.task.sandbox.placement.tolerations.iter().map(toleration));
         tolerations
     }
-
-    /// The job, and what its program needs.
-    fn own_volumes(&self) -> (Vec<Volume>, Vec<VolumeMount>) {
-        let job = Volume {
-            name: "job".to_owned(),
-            secret: Some(SecretVolumeSource {
-                secret_name: Some(self.name.to_owned()),
-                ..SecretVolumeSource::default()
-            }),
-            ..Volume::default()
-        };
-        let (mut volumes, mut mounts) = match self.program {
-            Program::Harness => self.harness_volumes(),
-            Program::Reader(claims) => claim_volumes(claims),
-        };
-        volumes.push(job);
-        mounts.push(mount("job", JOB_FOLDER, true));
-        (volumes, mounts)
-    }
-
-    /// The harness, and the folders that may be written.
-    fn harness_volumes(&self) -> (Vec<Volume>, Vec<VolumeMount>) {
-        let mut volumes = vec![Volume {
-            name: "harness".to_owned(),
-            config_map: Some(ConfigMapVolumeSource {
-                name: harness_name(),
-                ..ConfigMapVolumeSource::default()
-            }),
-            ..Volume::default()
-        }];
-        let mut mounts = vec![mount("harness", harness::FOLDER, true)];
-        for (name, path) in SCRATCH {
-            volumes.push(Volume {
-                name: name.to_owned(),
-                empty_dir: Some(EmptyDirVolumeSource {
-                    medium: Some("Memory".to_owned()),
-                    size_limit: Some(bytes(self.job.limits.memory_bytes)),
-                }),
-                ..Volume::default()
-            });
-            mounts.push(mount(name, path, false));
-        }
-        (volumes, mounts)
-    }
-}
-
-/// Each claim as a whole, in the order of their folders.
-fn claim_volumes(claims: &[String]) -> (Vec<Volume>, Vec<VolumeMount>) {
-    let volume = |(number, claim): (usize, &String)| {
-        let name = format!("claim-{number}");
-        let mount = mount(&name, &claim_folder(number), true);
-        let volume = Volume {
-            name,
-            persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource {
-                claim_name: claim.clone(),
-                read_only: None,
-            }),
-            ..Volume::default()
-        };
-        (volume, mount)
-    };
-    claims.iter().enumerate().map(volume).unzip()
-}
-
-/// Where a reader finds its claim of this number.
-pub(super) fn claim_folder(number: usize) -> String {
-    format!("/claims/{number}")
-}
-
-fn mount(name: &str, path: &str, read_only: bool) -> VolumeMount {
-    VolumeMount {
-        name: name.to_owned(),
-        mount_path: path.to_owned(),
-        read_only: read_only.then_some(true),
-        ..VolumeMount::default()
-    }
 }
 
 fn toleration(wanted: &crate::api::sandbox::Toleration) -> Toleration {
@@ -430,7 +344,7 @@ fn resources(limits: &JobLimits, settings: &PodSettings) -> ResourceRequirements
 }
 
 /// A quantity of bytes, as people write it.
-fn bytes(amount: u64) -> Quantity {
+pub(super) fn bytes(amount: u64) -> Quantity {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki")];
     let unit = UNITS
         .iter()

@@ -64,7 +64,7 @@ fn a_claim_that_is_not_there_is_named_with_what_lies_on_it() {
 
 #[test]
 fn claims_without_a_volume_are_all_named_where_nobody_says_which() {
-    let reason = "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.";
+    let reason = "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found";
     let error = about_claims(&request(), "team-a", reason).to_string();
     assert!(
         error.starts_with("PersistentVolumeClaim team-a/data, rates with a, b, c: "),

@@ -1,0 +1,96 @@
+//! What a Pod of a run mounts besides its inputs. Pure.
+
+use k8s_openapi::api::core::v1::{
+    ConfigMapVolumeSource, EmptyDirVolumeSource, PersistentVolumeClaimVolumeSource, SecretVolumeSource,
+    Volume, VolumeMount,
+};
+
+use super::spec::{Program, Run, bytes, harness_name};
+use crate::sandbox::harness;
+
+/// Where the job lies.
+const JOB_FOLDER: &str = "/job";
+/// Folders that a job writes to; in memory, so that what lies there counts as its memory. `/dev/shm` is the runtime's.
+const SCRATCH: [(&str, &str); 3] = [
+    ("sandbox", "/sandbox"),
+    ("tmp", "/tmp"),
+    ("outputs", "/var/outputs"),
+];
+
+impl Run<'_> {
+    /// The job, and what its program needs.
+    pub(super) fn own_volumes(&self) -> (Vec<Volume>, Vec<VolumeMount>) {
+        let job = Volume {
+            name: "job".to_owned(),
+            secret: Some(SecretVolumeSource {
+                secret_name: Some(self.name.to_owned()),
+                ..SecretVolumeSource::default()
+            }),
+            ..Volume::default()
+        };
+        let (mut volumes, mut mounts) = match self.program {
+            Program::Harness => self.harness_volumes(),
+            Program::Reader(claims) => claim_volumes(claims),
+        };
+        volumes.push(job);
+        mounts.push(mount("job", JOB_FOLDER, true));
+        (volumes, mounts)
+    }
+
+    /// The harness, and the folders that may be written.
+    fn harness_volumes(&self) -> (Vec<Volume>, Vec<VolumeMount>) {
+        let mut volumes = vec![Volume {
+            name: "harness".to_owned(),
+            config_map: Some(ConfigMapVolumeSource {
+                name: harness_name(),
+                ..ConfigMapVolumeSource::default()
+            }),
+            ..Volume::default()
+        }];
+        let mut mounts = vec![mount("harness", harness::FOLDER, true)];
+        for (name, path) in SCRATCH {
+            volumes.push(Volume {
+                name: name.to_owned(),
+                empty_dir: Some(EmptyDirVolumeSource {
+                    medium: Some("Memory".to_owned()),
+                    size_limit: Some(bytes(self.job.limits.memory_bytes)),
+                }),
+                ..Volume::default()
+            });
+            mounts.push(mount(name, path, false));
+        }
+        (volumes, mounts)
+    }
+}
+
+/// Each claim as a whole, in the order of their folders.
+fn claim_volumes(claims: &[String]) -> (Vec<Volume>, Vec<VolumeMount>) {
+    let volume = |(number, claim): (usize, &String)| {
+        let name = format!("claim-{number}");
+        let mount = mount(&name, &claim_folder(number), true);
+        let volume = Volume {
+            name,
+            persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource {
+                claim_name: claim.clone(),
+                read_only: None,
+            }),
+            ..Volume::default()
+        };
+        (volume, mount)
+    };
+    claims.iter().enumerate().map(volume).unzip()
+}
+
+/// Where a reader finds its claim of this number.
+pub(super) fn claim_folder(number: usize) -> String {
+    format!("/claims/{number}")
+}
+
+fn mount(name: &str, path: &str, read_only: bool) -> VolumeMount {
+    VolumeMount {
+        name: name.to_owned(),
+        mount_path: path.to_owned(),
+        read_only: read_only.then_some(true),
+        ..VolumeMount::default()
+    }
+}

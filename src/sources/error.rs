@@ -1,0 +1,97 @@
+//! Why a source cannot be had.
+
+use thiserror::Error;
+
+/// A source that cannot be had. Of category configuration: the message says what to change.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum SourceError {
+    /// No such ConfigMap among the documents.
+    #[error(
+        "{field} refers to ConfigMap {name}, which is not among the manifests: add its document with -f (or its kustomization with -k), or give the file with {option}"
+    )]
+    NoConfigMap {
+        /// The field.
+        field: String,
+        /// The ConfigMap.
+        name: String,
+        /// The option that gives the file instead.
+        option: String,
+    },
+    /// The ConfigMap has no such key.
+    #[error("{field} refers to key {key} of ConfigMap {name}, which has {}: correct the key{}", keys_text(.present), or_give(option.as_ref()))]
+    NoKey {
+        /// The field.
+        field: String,
+        /// The ConfigMap.
+        name: String,
+        /// The key.
+        key: String,
+        /// The keys that it has.
+        present: Vec<String>,
+        /// The option that gives the file instead, where there is one.
+        option: Option<String>,
+    },
+    /// A claim that no folder stands for.
+    #[error(
+        "{field} lies on PersistentVolumeClaim {claim}, which a local run cannot mount: give the file with {option}, or a folder for the claim with --claim {claim}=FOLDER"
+    )]
+    NoClaim {
+        /// The field.
+        field: String,
+        /// The claim.
+        claim: String,
+        /// The option that gives the file instead.
+        option: String,
+    },
+    /// A path that leaves its claim.
+    #[error(
+        "{field} has the path {path}, which leaves the claim: write a path without .. and without a leading slash"
+    )]
+    OutsideClaim {
+        /// The field.
+        field: String,
+        /// The path.
+        path: String,
+    },
+    /// An option for a name that the task does not have.
+    #[error("{option}: the task has no {what} of that name; it has {}", keys_text(.present))]
+    Unknown {
+        /// The option.
+        option: String,
+        /// `sample`, or `File or Dir input`.
+        what: &'static str,
+        /// The names that it has.
+        present: Vec<String>,
+    },
+    /// Two files that the program would see under one name.
+    #[error("{first} and {second} have the same file name {file_name}: give one of them another fileName")]
+    SameFileName {
+        /// One.
+        first: String,
+        /// The other.
+        second: String,
+        /// The name.
+        file_name: String,
+    },
+    /// A sample without a source.
+    #[error(
+        "{field} has no source: write one of inline, configMapKeyRef, url with sha256 and persistentVolumeClaim, or give the file with {option}"
+    )]
+    NoSource {
+        /// The field.
+        field: String,
+        /// The option that gives the file.
+        option: String,
+    },
+}
+
+pub(crate) fn keys_text(keys: &[String]) -> String {
+    match keys {
+        [] => "none".to_owned(),
+        keys => keys.join(", "),
+    }
+}
+
+fn or_give(option: Option<&String>) -> String {
+    option.map_or_else(String::new, |option| format!(", or give the file with {option}"))
+}
