@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 DEADLINE = 180.0
+IDLE = 30.0
 Json = dict[str, Any]
 
 
@@ -50,12 +51,14 @@ class Api:
         return reply
 
     def read(self, method: str, path: str, body: Json | None = None, content: str = "application/json") -> bytes:
-        if not hasattr(self._local, "connection"):
+        # The API server closes connections that nobody uses.
+        if time.monotonic() > getattr(self._local, "used", float("-inf")) + IDLE:
             self._local.connection = self.connection()
         headers = {"Content-Type": content, "Accept": "application/json"}
         self._local.connection.request(method, path, json.dumps(body) if body is not None else None, headers)
         response = self._local.connection.getresponse()
         reply = response.read()
+        self._local.used = time.monotonic()
         # A second section finds what the first one copied.
         if response.status >= 300 and b'"AlreadyExists"' not in reply:
             sys.exit(f"{method} {path}: {response.status} {reply.decode(errors='replace')[:500]}")
