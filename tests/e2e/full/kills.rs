@@ -250,7 +250,7 @@ async fn expect_as_calm(tasks: &Tasks<'_>, calm: &CodeGenTask) {
         replies += asked.distinct;
     }
     eprintln!(
-        "{replies} replies recorded; {lost} calls lost by the tasks' count, {repeated} requests repeated by the server's"
+        "{replies} replies recorded; {lost} calls lost by the tasks' count, {repeated} of them had reached the server by its own"
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
