@@ -73,12 +73,16 @@ pub fn held(
     let state = State::held(hold);
     let ends = [Stage::Succeeded, Stage::Failed].map(Stage::as_str);
     let mut conditions = state.conditions(generation, &before.conditions, now);
-    let others = [IMAGE_READY, ISOLATION_VERIFIED];
-    let kept = before
-        .conditions
-        .iter()
-        .filter(|old| others.contains(&old.type_.as_str()));
-    conditions.extend(kept.cloned());
+    let stamp = Stamp {
+        generation,
+        before: &before.conditions,
+        now,
+    };
+    let old = |type_: &str| before.conditions.iter().find(|old| old.type_ == type_).cloned();
+    conditions.extend(old(IMAGE_READY));
+    let refuted = (hold.reason == reason::ISOLATION_NOT_ENFORCED)
+        .then(|| stamp.isolation(&IsolationShown::Refuted(hold.message.clone())));
+    conditions.extend(refuted.or_else(|| old(ISOLATION_VERIFIED)));
     CodeGenTaskStatus {
         observed_generation: generation,
         reason: Some(state.reason.to_owned()),
@@ -448,6 +452,25 @@ mod tests {
         assert_eq!(new.stage.as_deref(), Some("Pending"));
         let done = status(&task(), &ended(Stage::Failed), around, at(5));
         assert_eq!(done.reason.as_deref(), Some("NoProgress"), "an end is an end");
+    }
+
+    #[test]
+    fn a_task_that_is_held_for_want_of_isolation_says_no_more_that_it_was_seen() {
+        let around = Around {
+            isolation: Some(IsolationShown::Verified("kept from: API server".into())),
+            ..Around::default()
+        };
+        let shown = status(&task(), &start(), around, at(5));
+        assert_eq!(condition(&shown, ISOLATION_VERIFIED), "True");
+        let hold = |reason| Hold {
+            reason,
+            message: "reached API server".into(),
+            until: Until::Mended,
+        };
+        let other = held(shown.clone(), Some(1), &hold(reason::CONFIGURATION), at(9));
+        assert_eq!(condition(&other, ISOLATION_VERIFIED), "True");
+        let open = held(shown, Some(1), &hold(reason::ISOLATION_NOT_ENFORCED), at(9));
+        assert_eq!(condition(&open, ISOLATION_VERIFIED), "False");
     }
 
     #[test]

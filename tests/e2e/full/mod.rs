@@ -1,5 +1,6 @@
 //! What takes long: `make e2e-full` runs each of these by itself, with the whole cluster to it.
 
+mod enforcement;
 mod kills;
 mod many;
 mod operator;
