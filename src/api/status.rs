@@ -23,7 +23,7 @@ pub struct CodeGenTaskStatus {
     /// What happened, and what to do next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// `Ready`, `Succeeded`, `Reconciling`, `Stalled`, `ImageReady`.
+    /// `Ready`, `Succeeded`, `Reconciling`, `Stalled`, `ImageReady`, `IsolationVerified`.
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     #[serde(default)]
     pub conditions: Vec<Condition>,
