@@ -31,10 +31,11 @@ fn enforcement(state: &str) {
     assert!(done.success(), "enforcement {state}");
 }
 
-/// What was found before is forgotten, and the operator looks anew.
+/// What was found before is forgotten, and the operator looks anew. Before it has, calls are made and nothing is run.
 fn look_anew() {
     let there = ["--namespace", OPERATOR_NAMESPACE];
-    let restart: [&[&str]; 3] = [
+    let found = r"--for=jsonpath={.metadata.annotations.codegen-operator\.dev/found}";
+    let restart: [&[&str]; 4] = [
         &[
             "annotate",
             "networkpolicy",
@@ -46,6 +47,12 @@ fn look_anew() {
             "rollout",
             "status",
             "deployment/codegen-operator",
+            "--timeout=180s",
+        ],
+        &[
+            "wait",
+            "networkpolicy/codegen-sandbox-denied",
+            found,
             "--timeout=180s",
         ],
     ];
