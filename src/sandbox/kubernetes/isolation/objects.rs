@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
-    Capabilities, Container, LocalObjectReference, Pod, PodSecurityContext, PodSpec, ResourceRequirements,
-    SeccompProfile, SecurityContext,
+    Container, LocalObjectReference, Pod, PodSecurityContext, PodSpec, ResourceRequirements, SeccompProfile,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -144,16 +143,7 @@ impl Round<'_> {
                 limits: amount(&[("cpu", "500m"), ("memory", "64Mi")]),
                 ..ResourceRequirements::default()
             }),
-            security_context: Some(SecurityContext {
-                allow_privilege_escalation: Some(false),
-                privileged: Some(false),
-                read_only_root_filesystem: Some(true),
-                capabilities: Some(Capabilities {
-                    drop: Some(vec!["ALL".to_owned()]),
-                    add: None,
-                }),
-                ..SecurityContext::default()
-            }),
+            security_context: Some(pod::unprivileged()),
             termination_message_policy: Some("File".to_owned()),
             ..Container::default()
         }

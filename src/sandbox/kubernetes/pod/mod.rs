@@ -13,7 +13,7 @@ mod spec;
 mod volumes;
 
 pub(super) use self::network::{EGRESS, label};
-pub(super) use self::spec::architecture;
+pub(super) use self::spec::{architecture, unprivileged};
 
 use std::future::Future;
 

@@ -237,16 +237,7 @@ impl Run<'_> {
             env: Some(env),
             working_dir,
             resources: Some(resources(&self.job.limits, self.settings)),
-            security_context: Some(SecurityContext {
-                allow_privilege_escalation: Some(false),
-                privileged: Some(false),
-                read_only_root_filesystem: Some(true),
-                capabilities: Some(Capabilities {
-                    drop: Some(vec!["ALL".to_owned()]),
-                    add: None,
-                }),
-                ..SecurityContext::default()
-            }),
+            security_context: Some(unprivileged()),
             volume_mounts: Some(mounts),
             termination_message_policy: Some("File".to_owned()),
             ..Container::default()
@@ -309,6 +300,20 @@ fn toleration(wanted: &crate::api::sandbox::Toleration) -> Toleration {
         value: wanted.value.clone(),
         effect: effect.map(str::to_owned),
         toleration_seconds: wanted.toleration_seconds,
+    }
+}
+
+/// No privilege, no capability, and a root file system that cannot be written.
+pub(in crate::sandbox::kubernetes) fn unprivileged() -> SecurityContext {
+    SecurityContext {
+        allow_privilege_escalation: Some(false),
+        privileged: Some(false),
+        read_only_root_filesystem: Some(true),
+        capabilities: Some(Capabilities {
+            drop: Some(vec!["ALL".to_owned()]),
+            add: None,
+        }),
+        ..SecurityContext::default()
     }
 }
 
