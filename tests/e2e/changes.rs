@@ -3,7 +3,7 @@
 use codegen_operator::api::CodeGenTask;
 use serde_json::{Value, json};
 
-use crate::space::{SOON, Space, condition, in_space};
+use crate::space::{SOON, Space, condition, in_space, status_of};
 
 fn change(space: &Space, task: &str, spec: &Value) -> String {
     let patch = json!({ "spec": spec }).to_string();
@@ -38,10 +38,7 @@ async fn a_raised_limit_goes_on_with_a_failed_task_and_pays_for_nothing_twice() 
 
         change(space, "penguin-masses", &json!({"limits": {"maxIterations": 3}}));
         let task = end_of_this_spec(space, "penguin-masses").await;
-        assert_eq!(
-            condition(&task, "Succeeded").map(|(status, ..)| status),
-            Some("True")
-        );
+        assert_eq!(status_of(&task, "Succeeded"), Some("True"));
         let status = task.status.unwrap();
         assert_eq!((status.model_calls, status.lost_calls), (6, 0));
         assert_eq!(status.attempts.len(), 2);
@@ -112,17 +109,10 @@ async fn a_suspended_task_waits_without_an_error_until_it_is_resumed() {
                 matches!(condition(task, "Ready"), Some((_, "Suspended", _)))
             })
             .await;
-        assert_eq!(
-            condition(&task, "Stalled").map(|(status, ..)| status),
-            Some("False")
-        );
+        assert_eq!(status_of(&task, "Stalled"), Some("False"));
         assert_eq!(task.status.unwrap().model_calls, 0);
         change(space, "multiplication-table", &json!({"suspend": false}));
-        let task = space.end("multiplication-table").await;
-        assert_eq!(
-            condition(&task, "Succeeded").map(|(status, ..)| status),
-            Some("True")
-        );
+        space.succeeded("multiplication-table").await;
     })
     .await;
 }
@@ -135,12 +125,7 @@ async fn a_task_that_no_node_takes_says_so_and_goes_on_when_its_spec_is_mended()
         space.apply_changed("examples/prompt-only/task.yaml", "prompt-only", |spec| {
             spec["sandbox"] = json!({"nodeSelector": {"no-node": "has-this"}});
         });
-        let task = space
-            .until("multiplication-table", "stalled", SOON * 4, |task| {
-                matches!(condition(task, "Stalled"), Some(("True", _, _)))
-            })
-            .await;
-        let (_, reason, message) = condition(&task, "Stalled").unwrap();
+        let (task, reason, message) = space.stalled("multiplication-table").await;
         assert_eq!(reason, "Configuration");
         assert!(message.contains("nodeSelector"), "{message}");
         let calls = task.status.as_ref().unwrap().model_calls;

@@ -1,11 +1,10 @@
 //! Nothing runs where the cluster does not isolate, and a task says what was looked at.
 
-use codegen_operator::api::CodeGenTask;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::api::{DeleteParams, PostParams};
 use serde_json::json;
 
-use crate::space::{SOON, TO_THE_END, condition, in_space};
+use crate::space::{condition, in_space};
 
 const TASK: &str = "multiplication-table";
 
@@ -44,9 +43,7 @@ async fn a_policy_that_opens_the_network_of_sandboxes_is_named_and_holds_them() 
         let policies = space.api::<NetworkPolicy>();
         policies.create(&PostParams::default(), &opener).await.unwrap();
         space.apply("examples/prompt-only/task.yaml", "prompt-only");
-        let stalled = |task: &CodeGenTask| matches!(condition(task, "Stalled"), Some(("True", _, _)));
-        let task = space.until(TASK, "stalled", TO_THE_END, stalled).await;
-        let (_, _, message) = condition(&task, "Stalled").unwrap();
+        let (_, _, message) = space.stalled(TASK).await;
         assert!(message.contains("allow-everything"), "{message}");
         assert!(message.contains("opens the network of sandboxes"), "{message}");
 
@@ -54,8 +51,7 @@ async fn a_policy_that_opens_the_network_of_sandboxes_is_named_and_holds_them() 
             .delete("allow-everything", &DeleteParams::default())
             .await
             .unwrap();
-        let passed = |task: &CodeGenTask| matches!(condition(task, "Succeeded"), Some(("True", _, _)));
-        space.until(TASK, "succeeded", SOON, passed).await;
+        space.succeeded(TASK).await;
     })
     .await;
 }

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
 use kube::api::ListParams;
 
-use crate::space::{SOON, TO_THE_END, condition, in_space};
+use crate::space::{SOON, TO_THE_END, condition, in_space, status_of};
 
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
@@ -18,7 +18,7 @@ async fn the_penguins_succeed_in_an_image_named_by_digest_after_one_diagnosis() 
             condition(&task, "Succeeded").map(|(status, reason, _)| (status, reason)),
             Some(("True", "TestsPassed"))
         );
-        assert_eq!(condition(&task, "Ready").map(|(status, ..)| status), Some("True"));
+        assert_eq!(status_of(&task, "Ready"), Some("True"));
         assert_eq!(status.observed_generation, task.metadata.generation);
 
         let image = status.image.as_deref().unwrap();
@@ -62,14 +62,8 @@ async fn a_task_that_cannot_succeed_ends_with_its_reason_and_a_next_step() {
         assert_eq!((status, reason), ("False", "IterationsExhausted"));
         assert!(message.contains("limits.maxIterations"), "{message}");
         // What Flux and Argo CD look at.
-        assert_eq!(
-            condition(&task, "Stalled").map(|(status, ..)| status),
-            Some("True")
-        );
-        assert_eq!(
-            condition(&task, "Ready").map(|(status, ..)| status),
-            Some("False")
-        );
+        assert_eq!(status_of(&task, "Stalled"), Some("True"));
+        assert_eq!(status_of(&task, "Ready"), Some("False"));
         assert_eq!(task.status.unwrap().stage.as_deref(), Some("Failed"));
     })
     .await;

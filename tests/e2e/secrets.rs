@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
-use crate::space::{SOON, Space, condition, in_space};
+use crate::space::{Space, in_space};
 
 const TASK: &str = "multiplication-table";
 
@@ -24,11 +24,7 @@ async fn a_key_without_its_label_is_not_used_until_it_has_it() {
         );
 
         change_secret(space, json!({"labels": {"codegen-operator.dev/use": "model"}})).await;
-        let task = space.end(TASK).await;
-        assert_eq!(
-            condition(&task, "Succeeded").map(|(status, ..)| status),
-            Some("True")
-        );
+        space.succeeded(TASK).await;
     })
     .await;
 }
@@ -81,11 +77,9 @@ async fn change_secret(space: &Space, metadata: Value) {
 
 /// What the task says that waits for somebody.
 async fn refusal(space: &Space) -> String {
-    let stalled = |task: &CodeGenTask| matches!(condition(task, "Stalled"), Some(("True", _, _)));
-    let task = space.until(TASK, "stalled", SOON, stalled).await;
-    let (_, reason, message) = condition(&task, "Stalled").unwrap();
+    let (_, reason, message) = space.stalled(TASK).await;
     assert_eq!(reason, "Configuration");
-    message.to_owned()
+    message
 }
 
 async fn calls(space: &Space) -> i32 {

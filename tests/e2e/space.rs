@@ -210,6 +210,23 @@ impl Space {
         self.until(task, "at its end", TO_THE_END, has_ended).await
     }
 
+    /// The task at its end, which must be a good one.
+    pub async fn succeeded(&self, task: &str) -> CodeGenTask {
+        let task = self.end(task).await;
+        let said = condition(&task, "Succeeded");
+        assert!(matches!(said, Some(("True", ..))), "{said:?}");
+        task
+    }
+
+    /// The task as soon as somebody must help it, with the reason and the message.
+    pub async fn stalled(&self, task: &str) -> (CodeGenTask, String, String) {
+        let is_stalled = |task: &CodeGenTask| status_of(task, "Stalled") == Some("True");
+        let task = self.until(task, "stalled", TO_THE_END, is_stalled).await;
+        let (_, reason, message) = condition(&task, "Stalled").unwrap();
+        let (reason, message) = (reason.to_owned(), message.to_owned());
+        (task, reason, message)
+    }
+
     /// `kubectl` in this namespace; its output.
     pub fn kubectl(&self, arguments: &[&str]) -> String {
         kubectl(&[&["--namespace", &self.name], arguments].concat(), "")
@@ -274,6 +291,11 @@ pub fn condition<'a>(task: &'a CodeGenTask, type_: &str) -> Option<(&'a str, &'a
     let conditions = &task.status.as_ref()?.conditions;
     let found = conditions.iter().find(|condition| condition.type_ == type_)?;
     Some((&found.status, &found.reason, &found.message))
+}
+
+/// `True`, `False` or `Unknown`: what a condition says.
+pub fn status_of<'a>(task: &'a CodeGenTask, type_: &str) -> Option<&'a str> {
+    condition(task, type_).map(|(status, ..)| status)
 }
 
 fn kubectl(arguments: &[&str], input: &str) -> String {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use codegen_operator::api::CodeGenTask;
 use serde_json::json;
 
-use crate::space::{SOON, condition, in_space};
+use crate::space::{SOON, condition, in_space, status_of};
 
 /// Much less than the pause after which what a task waits for is tried again anyway.
 const AT_ONCE: Duration = Duration::from_secs(15);
@@ -15,34 +15,19 @@ const AT_ONCE: Duration = Duration::from_secs(15);
 async fn a_task_without_its_secret_says_so_and_goes_on_when_it_is_there() {
     in_space("no-secret", async |space| {
         space.apply("examples/prompt-only/task.yaml", "prompt-only");
-        let task = space
-            .until("multiplication-table", "stalled", SOON, |task| {
-                matches!(condition(task, "Stalled"), Some(("True", _, _)))
-            })
-            .await;
-        let (_, reason, message) = condition(&task, "Stalled").unwrap();
+        let (task, reason, message) = space.stalled("multiplication-table").await;
         assert_eq!(reason, "Configuration");
         assert!(
             message.contains("openai") && message.contains("Secret"),
             "{message}"
         );
-        assert_eq!(
-            condition(&task, "Succeeded").map(|(status, ..)| status),
-            Some("Unknown")
-        );
+        assert_eq!(status_of(&task, "Succeeded"), Some("Unknown"));
         let status = task.status.unwrap();
         assert_eq!((status.model_calls, status.attempts.len()), (0, 0));
 
         space.copy_secret("openai").await;
-        let task = space.end("multiplication-table").await;
-        assert_eq!(
-            condition(&task, "Succeeded").map(|(status, ..)| status),
-            Some("True")
-        );
-        assert_ne!(
-            condition(&task, "Stalled").map(|(status, ..)| status),
-            Some("True")
-        );
+        let task = space.succeeded("multiplication-table").await;
+        assert_ne!(status_of(&task, "Stalled"), Some("True"));
         assert_eq!(task.status.unwrap().model_calls, 3);
     })
     .await;
@@ -81,8 +66,7 @@ async fn what_a_task_waits_for_brings_it_on_when_it_is_there_or_changes() {
                 matches!(condition(task, "Stalled"), Some(("False", ..)))
             })
             .await;
-        let task = space.end("multiplication-table").await;
-        assert_eq!(condition(&task, "Succeeded").map(|(status, ..)| status), Some("True"));
+        let task = space.succeeded("multiplication-table").await;
         assert_eq!(task.status.unwrap().model_calls, 3);
     })
     .await;

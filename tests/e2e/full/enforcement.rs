@@ -3,9 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use codegen_operator::api::CodeGenTask;
-
-use crate::space::{OPERATOR_NAMESPACE, Space, TO_THE_END, condition, in_space};
+use crate::space::{OPERATOR_NAMESPACE, Space, in_space, status_of};
 
 const TASK: &str = "multiplication-table";
 
@@ -69,9 +67,7 @@ fn look_anew() {
 async fn apply_and_see_it_held(space: &Space) {
     space.copy_secret("openai").await;
     space.apply("examples/prompt-only/task.yaml", "prompt-only");
-    let held = |task: &CodeGenTask| matches!(condition(task, "Stalled"), Some(("True", _, _)));
-    let task = space.until(TASK, "held", TO_THE_END, held).await;
-    let (_, reason, message) = condition(&task, "Stalled").unwrap();
+    let (task, reason, message) = space.stalled(TASK).await;
     assert_eq!(reason, "IsolationNotEnforced", "{message}");
     eprintln!("held: {message}");
     for target in [
@@ -83,10 +79,7 @@ async fn apply_and_see_it_held(space: &Space) {
     ] {
         assert!(message.contains(target), "{target} was not reached: {message}");
     }
-    assert_eq!(
-        condition(&task, "IsolationVerified").map(|(status, ..)| status),
-        Some("False")
-    );
+    assert_eq!(status_of(&task, "IsolationVerified"), Some("False"));
     assert_eq!(task.status.unwrap().model_calls, 0);
 }
 
@@ -98,15 +91,8 @@ async fn nothing_runs_until_the_cluster_enforces_its_policies() {
         look_anew();
         apply_and_see_it_held(space).await;
         drop(unenforced);
-        let task = space.end(TASK).await;
-        assert_eq!(
-            condition(&task, "Succeeded").map(|(status, ..)| status),
-            Some("True")
-        );
-        assert_eq!(
-            condition(&task, "IsolationVerified").map(|(status, ..)| status),
-            Some("True")
-        );
+        let task = space.succeeded(TASK).await;
+        assert_eq!(status_of(&task, "IsolationVerified"), Some("True"));
     })
     .await;
 }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::operator::Operator;
 use super::seen::Seen;
 use super::server::Server;
-use crate::space::{Space, condition, has_ended, in_space, is_task};
+use crate::space::{Space, condition, has_ended, in_space, is_task, status_of};
 
 /// Tasks under way at once.
 const AT_ONCE: usize = 4;
@@ -152,10 +152,7 @@ async fn a_killed_operator_pays_for_nothing_twice_and_every_task_ends_as_if_noth
         };
         tasks.begin(CALM, 0);
         let calm = space.end(CALM).await;
-        assert_eq!(
-            condition(&calm, "Succeeded").map(|(status, ..)| status),
-            Some("True")
-        );
+        assert_eq!(status_of(&calm, "Succeeded"), Some("True"));
 
         let begun = Instant::now();
         kill_often(&mut tasks, Rng::with_seed(seed)).await;
