@@ -339,6 +339,52 @@ def left_files() -> str:
     return f"{', '.join(found)} is as the phase before left it"
 
 
+def leave_last_words() -> str:
+    """Leave a word in the file of the container's last words; `left_last_words` looks for it."""
+    with open("/dev/termination-log", "w") as file:
+        file.write("left")
+    raise KeptOut("the next phase says")
+
+
+def left_last_words() -> str:
+    with open("/dev/termination-log") as file:
+        if not (words := file.read()):
+            raise KeptOut("nothing is left")
+    return f"the phase before left {words!r}"
+
+
+KEY = 7
+CREATE = 0o1000
+
+
+def leave_shared_memory() -> str:
+    """Leave a segment that outlives its process; `left_shared_memory` looks for it."""
+    if ctypes.CDLL(None, use_errno=True).shmget(KEY, MIB, CREATE | 0o600) < 0:
+        raise KeptOut(os.strerror(ctypes.get_errno()))
+    raise KeptOut("the next phase says")
+
+
+def left_shared_memory() -> str:
+    if ctypes.CDLL(None, use_errno=True).shmget(KEY, MIB, 0o600) < 0:
+        raise KeptOut(os.strerror(ctypes.get_errno()))
+    return "the segment of the phase before is there"
+
+
+def leave_queue() -> str:
+    """Leave a queue that outlives its process; `left_queue` looks for it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mq_open(b"/left", os.O_RDWR | os.O_CREAT, 0o600, None) < 0:
+        raise KeptOut(os.strerror(ctypes.get_errno()))
+    raise KeptOut("the next phase says")
+
+
+def left_queue() -> str:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mq_open(b"/left", os.O_RDWR) < 0:
+        raise KeptOut(os.strerror(ctypes.get_errno()))
+    return "the queue of the phase before is there"
+
+
 # The tests.
 
 

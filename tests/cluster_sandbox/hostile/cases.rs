@@ -278,11 +278,26 @@ pub const LIMITS: &[Case] = &[
         got: limited,
     },
     Case {
-        attacks: &["large_file", "disk_of_the_node"],
+        attacks: &["large_file"],
         defence: "a limit of the size of a file",
         without: harness("there is none", &[("processes.py", "        (resource.RLIMIT_FSIZE, limits.file_bytes),\n", "")]),
-        job: |_, _| attacks(&["large_file@48", "disk_of_the_node@48"]),
+        job: |_, _| attacks(&["large_file@48"]),
         got: said,
+    },
+    Case {
+        attacks: &["disk_of_the_node"],
+        defence: "an end of whoever writes much to the only file on the node's disk",
+        without: harness(
+            "nobody looks at it",
+            &[("watch.py", "if _size(MESSAGE) > _MOST_MESSAGE_BYTES:", "if False:")],
+        ),
+        job: |_, _| {
+            let mut job = attacks(&["disk_of_the_node@512"]);
+            // As much as tasks have.
+            job.limits.file_bytes = 1024 * MIB;
+            job
+        },
+        got: limited,
     },
     Case {
         attacks: &["output"],
@@ -319,15 +334,20 @@ pub const LIMITS: &[Case] = &[
     },
 ];
 
+/// The first phase leaves something, the second looks for it.
+fn two_phases(leave: &[&str], look: &[&str]) -> Job {
+    job(vec![attack(leave), attack(look)])
+}
+
 pub const PHASES: &[Case] = &[
     Case {
         attacks: &["stayed"],
         defence: "an end of every process after each phase",
         without: harness(
             "nothing is ended",
-            &[("processes.py", "    kill_everything()\n    for stream", "    for stream")],
+            &[("processes.py", "    kill_everything()\n    remove", "    remove")],
         ),
-        job: |_, _| job(vec![attack(&["stay"]), attack(&["stayed"])]),
+        job: |_, _| two_phases(&["stay"], &["stayed"]),
         got: said,
     },
     Case {
@@ -337,7 +357,26 @@ pub const PHASES: &[Case] = &[
             "only the program's own is",
             &[("files.py", "for folder in SCRATCH):", "for folder in [WORK]):")],
         ),
-        job: |_, _| job(vec![attack(&["leave_files"]), attack(&["left_files"])]),
+        job: |_, _| two_phases(&["leave_files"], &["left_files"]),
+        got: said,
+    },
+    Case {
+        attacks: &["left_last_words", "left_shared_memory", "left_queue"],
+        defence: "an end of what else outlives its process",
+        without: harness(
+            "it is left alone",
+            &[
+                ("files.py", "        os.truncate(MESSAGE, 0)\n", "        pass\n"),
+                ("processes.py", "    remove_shared_objects()\n    for stream", "    for stream"),
+                ("processes.py", "        (resource.RLIMIT_MSGQUEUE, 0),\n", ""),
+            ],
+        ),
+        job: |_, _| {
+            two_phases(
+                &["leave_last_words", "leave_shared_memory", "leave_queue"],
+                PHASES[2].attacks,
+            )
+        },
         got: said,
     },
 ];
