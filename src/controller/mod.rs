@@ -70,9 +70,7 @@ pub(crate) async fn control(
     context.knows(tasks.clone());
     let (there, seen_by, of) = (tasks.clone(), Arc::clone(&context), namespace.map(str::to_owned));
     // Each page of the first list is whole in memory until it is trimmed.
-    let few_at_once = watcher::Config::default()
-        .page_size(50)
-        .labels(selector.as_str());
+    let few_at_once = watcher::Config::default().page_size(50).labels(selector.as_str());
     let changes = watcher(api::<CodeGenTask>(client, namespace), few_at_once)
         .default_backoff()
         .modify(cache::trim)

@@ -94,6 +94,9 @@ mod tests {
     #[case("{matchLabels: {team: data}}", "{matchLabels: {team: data}}")]
     fn another_text_is_refused_by_the_part_that_is_wrong(#[case] text: &str, #[case] part: &str) {
         let error = TaskSelector::try_from(text.to_owned()).unwrap_err().to_string();
-        assert!(error.starts_with(&format!("`{part}` is no requirement")), "{error}");
+        assert!(
+            error.starts_with(&format!("`{part}` is no requirement")),
+            "{error}"
+        );
     }
 }
