@@ -15,6 +15,7 @@ mod isolation;
 #[path = "../support/jobs.rs"]
 mod jobs;
 mod limits;
+mod operators;
 mod refusals;
 mod space;
 mod support;
