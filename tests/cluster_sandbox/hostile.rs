@@ -2,14 +2,20 @@
 //! taken away: what fails both ways is no attack.
 
 mod cases;
+mod limits;
+mod verdicts;
 mod without;
+
+use std::collections::BTreeSet;
 
 use codegen_operator::pipeline::sandbox::{Job, Report};
 use codegen_operator::sandbox::Progressing;
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::Api;
 
-use self::cases::{Case, HARNESS, LIMITS, NETWORK, NODE, PHASES, TESTS};
+use self::cases::{Case, HARNESS, NETWORK, NODE};
+use self::limits::{LIMITS, PHASES};
+use self::verdicts::TESTS;
 use self::without::Ran;
 use crate::space::variable;
 use crate::support::World;
@@ -120,6 +126,15 @@ fn said(attack: &str, _: &Job, ran: &Ran) -> Got {
         Some(what) => Ok(what.to_owned()),
         None => Err(answer),
     }
+}
+
+#[test]
+fn the_page_with_figures_says_how_many_attacks_there_are() {
+    let cases = [NETWORK, NODE, HARNESS, LIMITS, PHASES, TESTS].concat();
+    let attacks: BTreeSet<&str> = cases.iter().flat_map(|case| case.attacks).copied().collect();
+    let page = include_str!("../../docs/benchmarks.md");
+    let said = format!("| {} attacks from inside of a sandbox", attacks.len());
+    assert!(page.contains(&said), "{said}");
 }
 
 #[tokio::test]
