@@ -49,7 +49,7 @@ class Watch:
 
     def exceeded(self) -> object | None:
         """The limit that the tree has met while it still runs, if one."""
-        if _size(MESSAGE) > _MOST_MESSAGE_BYTES:
+        if _fills_the_node():
             return {"limitHit": "fileSize"}
         if _count(self._process_events, "max") - self._refused >= _REFUSED_FORKS:
             return {"limitHit": "processes"}
@@ -73,6 +73,8 @@ class Watch:
         """How the program ended, from its wait status and the limits that the tree met."""
         if _count(self._memory_events, "oom_kill") > self._kills:
             return {"limitHit": "memory"}
+        if _fills_the_node():
+            return {"limitHit": "fileSize"}
         if status == 0:
             return {"exited": 0}
         if _count(self._process_events, "max") > self._refused:
@@ -96,11 +98,11 @@ def _first(paths: tuple[str, ...]) -> str | None:
     return next(filter(os.path.exists, paths), None)
 
 
-def _size(path: str) -> int:
+def _fills_the_node() -> bool:
     try:
-        return os.stat(path).st_size
+        return os.stat(MESSAGE).st_size > _MOST_MESSAGE_BYTES
     except FileNotFoundError:
-        return 0
+        return False
 
 
 def _number(path: str | None) -> int:

@@ -93,8 +93,8 @@ pub const LIMITS: &[Case] = &[
             "nobody looks at it",
             &[(
                 "watch.py",
-                "if _size(MESSAGE) > _MOST_MESSAGE_BYTES:",
-                "if False:",
+                "return os.stat(MESSAGE).st_size > _MOST_MESSAGE_BYTES",
+                "return False",
             )],
         ),
         job: |_, _| {
