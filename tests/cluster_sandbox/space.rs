@@ -19,13 +19,14 @@ use futures::StreamExt as _;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Secret};
 use kube::api::{Api, DeleteParams, ListParams, PostParams};
+use kube::runtime::wait::await_condition;
 use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Client, Resource as _, ResourceExt as _};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 /// Longest wait for a build.
-const BUILT: Duration = Duration::from_mins(5);
+pub const BUILT: Duration = Duration::from_mins(5);
 
 /// What the environment must say.
 pub fn variable(name: &str) -> String {
@@ -238,6 +239,28 @@ impl Space {
             .expect("an answer in time")
     }
 
+    /// A Pod beside the builds that takes connections at port 8080; its address.
+    pub async fn listener(&self) -> String {
+        let code = "import http.server\nhttp.server.HTTPServer(('', 8080), http.server.SimpleHTTPRequestHandler).serve_forever()";
+        let pod = json!({
+            "metadata": {"name": "listener"},
+            "spec": {
+                "automountServiceAccountToken": false,
+                "terminationGracePeriodSeconds": 0,
+                "containers": [{
+                    "name": "listener",
+                    "image": variable("CODEGEN_E2E_PYTHON_IMAGE"),
+                    "command": ["python3", "-c", code],
+                    "readinessProbe": {"tcpSocket": {"port": 8080}, "periodSeconds": 1},
+                }],
+            },
+        });
+        create(&self.api::<Pod>(), &serde_json::from_value(pod).unwrap()).await;
+        let ready = await_condition(self.api::<Pod>(), "listener", is_ready);
+        let pod = tokio::time::timeout(BUILT, ready).await.expect("the listener is ready in time").unwrap();
+        pod.and_then(|pod| pod.status?.pod_ip).unwrap()
+    }
+
     pub async fn jobs(&self) -> Vec<Job> {
         self.api::<Job>()
             .list(&ListParams::default())
@@ -253,6 +276,11 @@ impl Space {
         let is_ours = |line: &&str| line.contains(&path) && line.contains(" HTTP/");
         log.lines().filter(is_ours).map(str::to_owned).collect()
     }
+}
+
+fn is_ready(pod: Option<&Pod>) -> bool {
+    let conditions = pod.and_then(|pod| pod.status.as_ref()?.conditions.as_ref());
+    conditions.is_some_and(|all| all.iter().any(|one| one.type_ == "Ready" && one.status == "True"))
 }
 
 /// Reaches the registries that the environment names; a base registry is our own cluster's, spoken to without TLS.
