@@ -272,7 +272,10 @@ impl Space {
         });
         create(&self.api::<Pod>(), &serde_json::from_value(pod).unwrap()).await;
         let ready = await_condition(self.api::<Pod>(), "listener", is_ready);
-        let pod = tokio::time::timeout(BUILT, ready).await.expect("the listener is ready in time").unwrap();
+        let pod = tokio::time::timeout(BUILT, ready)
+            .await
+            .expect("the listener is ready in time")
+            .unwrap();
         pod.and_then(|pod| pod.status?.pod_ip).unwrap()
     }
 
@@ -329,9 +332,11 @@ fn settings(registry: &str) -> Settings {
 
 /// A registry that is named by its address may be a private one.
 fn address(registry: &str) -> Option<AllowedTarget> {
-    let address: Ipv4Addr = registry.split(':').next()?.parse().ok()?;
+    let (host, port) = registry.split_once(':')?;
+    let address: Ipv4Addr = host.parse().ok()?;
     Some(AllowedTarget {
         cidr: format!("{address}/32"),
-        ports: vec![],
+        // At that address the API server may listen as well.
+        ports: vec![port.parse().ok()?],
     })
 }

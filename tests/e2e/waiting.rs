@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use codegen_operator::api::CodeGenTask;
+use codegen_operator::api::status::TokenStatus;
 use serde_json::json;
 
 use crate::space::{HOME, SOON, Space, condition, in_space, status_of};
@@ -95,13 +96,13 @@ async fn a_task_whose_key_is_refused_spends_nothing_and_goes_on_when_it_is_the_r
         let (task, reason, message) = space.stalled("multiplication-table").await;
         assert_eq!(reason, "Configuration");
         assert!(
-            message.contains("401") && message.contains("apiKeySecretRef"),
+            message.contains("401") && message.contains("check the API key: key `api-key` of the Secret"),
             "what to mend: {message}"
         );
         assert!(!message.contains("not-the-key"), "{message}");
         let status = task.status.unwrap();
-        assert_eq!((status.iteration, status.attempts.len()), (0, 0));
-        assert_eq!((status.tokens.input, status.tokens.output), (0, 0));
+        assert_eq!((status.attempts.len(), status.builds), (0, 0));
+        assert_eq!(status.tokens, TokenStatus::default());
 
         space.apply_objects(&[secret("the-right-key")]);
         space

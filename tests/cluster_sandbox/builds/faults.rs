@@ -112,12 +112,19 @@ impl Scene {
 }
 
 /// The first `count` requests that the rule meets fail.
-fn first(count: usize, meets: fn(&super::server::Head) -> bool, fault: Fault) -> impl Fn(&super::server::Head) -> Option<Fault> {
+fn first(
+    count: usize,
+    meets: fn(&super::server::Head) -> bool,
+    fault: Fault,
+) -> impl Fn(&super::server::Head) -> Option<Fault> {
     let met = Arc::new(AtomicUsize::new(0));
     move |head| (meets(head) && met.fetch_add(1, Ordering::Relaxed) < count).then(|| fault.clone())
 }
 
-fn always(meets: fn(&super::server::Head) -> bool, fault: Fault) -> impl Fn(&super::server::Head) -> Option<Fault> {
+fn always(
+    meets: fn(&super::server::Head) -> bool,
+    fault: Fault,
+) -> impl Fn(&super::server::Head) -> Option<Fault> {
     first(usize::MAX, meets, fault)
 }
 
@@ -143,13 +150,22 @@ async fn a_push_that_fails_half_way_goes_on_with_what_is_missing() {
         (is_upload(head) && counted.fetch_add(1, Ordering::Relaxed) > 0).then_some(Fault::FailHalfWay)
     });
     let reason = scene.lost(0).await;
-    assert!(reason.contains("500") && reason.contains("the upload of the blob"), "{reason}");
+    assert!(
+        reason.contains("500") && reason.contains("the upload of the blob"),
+        "{reason}"
+    );
     let before = scene.registry.requests().len();
     scene.registry.recover();
     scene.build(1).await.unwrap();
     let again = scene.registry.requests().split_off(before);
-    let blobs = again.iter().filter(|line| line.starts_with("HEAD ") && line.contains("/blobs/")).count();
-    let uploads = again.iter().filter(|line| line.starts_with("PUT ") && line.contains("/blobs/uploads/")).count();
+    let blobs = again
+        .iter()
+        .filter(|line| line.starts_with("HEAD ") && line.contains("/blobs/"))
+        .count();
+    let uploads = again
+        .iter()
+        .filter(|line| line.starts_with("PUT ") && line.contains("/blobs/uploads/"))
+        .count();
     assert!(uploads < blobs, "what had arrived is not sent again: {again:#?}");
     scene.recovers(2).await;
 }
@@ -190,7 +206,9 @@ async fn a_registry_that_is_down_or_slow_by_the_byte_holds_nothing_up_and_starts
     };
     assert!(source.to_string().contains("503"), "{source}");
 
-    scene.registry.fail(always(|_| true, Fault::SlowAnswer(Duration::from_secs(2))));
+    scene
+        .registry
+        .fail(always(|_| true, Fault::SlowAnswer(Duration::from_secs(2))));
     let started = Instant::now();
     let slow = scene.build(0).await;
     let Err(SandboxError::Cluster { source, .. }) = &slow else {
@@ -209,7 +227,9 @@ async fn a_registry_that_is_down_or_slow_by_the_byte_holds_nothing_up_and_starts
 async fn a_push_that_is_slow_by_the_byte_ends_at_the_deadline_of_its_build() {
     let mut scene = Scene::open("crawl").await;
     scene.space.settings.build.deadline_seconds = 20;
-    scene.registry.fail(always(is_upload, Fault::SlowBody(Duration::from_secs(1))));
+    scene
+        .registry
+        .fail(always(is_upload, Fault::SlowBody(Duration::from_secs(1))));
     let reason = scene.lost(0).await;
     assert!(reason.contains("ran out of time"), "{reason}");
     scene.space.settings.build.deadline_seconds = 900;

@@ -22,7 +22,9 @@ pub struct Pushed {
 impl Pushed {
     /// Whether the bytes of the top layer have this text.
     pub fn contains(&self, text: &str) -> bool {
-        let tar = run(Command::new("gzip").arg("-dc").stdin(self.layer.reopen().unwrap()));
+        let tar = run(Command::new("gzip")
+            .arg("-dc")
+            .stdin(self.layer.reopen().unwrap()));
         tar.windows(text.len()).any(|window| window == text.as_bytes())
     }
 
@@ -37,7 +39,9 @@ impl Pushed {
     }
 
     fn tar(&self, arguments: &[&str]) -> Vec<u8> {
-        run(Command::new("tar").args(arguments).stdin(self.layer.reopen().unwrap()))
+        run(Command::new("tar")
+            .args(arguments)
+            .stdin(self.layer.reopen().unwrap()))
     }
 }
 
@@ -46,9 +50,19 @@ pub async fn pushed(reference: &str) -> Pushed {
     let registry = variable("CODEGEN_E2E_REGISTRY");
     let path = reference.strip_prefix(&format!("{registry}/")).unwrap();
     let (repository, name) = path.split_once('@').or_else(|| path.rsplit_once(':')).unwrap();
-    let manifest = get(repository, &format!("manifests/{name}")).await.text().await.unwrap();
+    let manifest = get(repository, &format!("manifests/{name}"))
+        .await
+        .text()
+        .await
+        .unwrap();
     let parsed: Value = serde_json::from_str(&manifest).unwrap();
-    let blob = async |descriptor: &Value| get(repository, &format!("blobs/{}", descriptor["digest"].as_str().unwrap())).await;
+    let blob = async |descriptor: &Value| {
+        get(
+            repository,
+            &format!("blobs/{}", descriptor["digest"].as_str().unwrap()),
+        )
+        .await
+    };
     let configuration = blob(&parsed["config"]).await.text().await.unwrap();
     let top = parsed["layers"].as_array().unwrap().last().unwrap();
     let layer = tempfile::NamedTempFile::new().unwrap();
@@ -70,11 +84,22 @@ pub async fn tags(repository: &str) -> Vec<String> {
 
 async fn get(repository: &str, what: &str) -> Response {
     let authority = std::fs::read(variable("CODEGEN_E2E_REGISTRY_CA")).unwrap();
-    let client = Client::builder().no_proxy().add_root_certificate(Certificate::from_pem(&authority).unwrap());
-    let url = format!("https://{}/v2/{repository}/{what}", variable("CODEGEN_E2E_REGISTRY"));
+    let client = Client::builder()
+        .no_proxy()
+        .add_root_certificate(Certificate::from_pem(&authority).unwrap());
+    let url = format!(
+        "https://{}/v2/{repository}/{what}",
+        variable("CODEGEN_E2E_REGISTRY")
+    );
     let request = client.build().unwrap().get(url).header("Accept", ACCEPTED);
     let user = variable("CODEGEN_E2E_REGISTRY_USER");
-    request.basic_auth(user, Some(password())).send().await.unwrap().error_for_status().unwrap()
+    request
+        .basic_auth(user, Some(password()))
+        .send()
+        .await
+        .unwrap()
+        .error_for_status()
+        .unwrap()
 }
 
 /// The base image, in the registry that asks for a password. Copied once a run of the test: the registry has its layers then.

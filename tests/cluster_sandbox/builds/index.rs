@@ -18,10 +18,18 @@ pub type Distribution = (String, Vec<u8>);
 /// A wheel of version 1.0 with these modules and `.pth` files.
 pub fn wheel(name: &str, files: &[(&str, &str)]) -> Distribution {
     let info = format!("{name}-1.0.dist-info");
-    let mut all: Vec<(String, String)> =
-        files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
-    all.push((format!("{info}/METADATA"), format!("Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")));
-    all.push((format!("{info}/WHEEL"), "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n".to_owned()));
+    let mut all: Vec<(String, String)> = files
+        .iter()
+        .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+        .collect();
+    all.push((
+        format!("{info}/METADATA"),
+        format!("Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n"),
+    ));
+    all.push((
+        format!("{info}/WHEEL"),
+        "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n".to_owned(),
+    ));
     let record: String = all.iter().map(|(path, _)| format!("{path},,\n")).collect();
     all.push((format!("{info}/RECORD"), format!("{record}{info}/RECORD,,\n")));
     let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
@@ -29,7 +37,10 @@ pub fn wheel(name: &str, files: &[(&str, &str)]) -> Distribution {
         archive.start_file(path, SimpleFileOptions::default()).unwrap();
         archive.write_all(text.as_bytes()).unwrap();
     }
-    (format!("{name}-1.0-py3-none-any.whl"), archive.finish().unwrap().into_inner())
+    (
+        format!("{name}-1.0-py3-none-any.whl"),
+        archive.finish().unwrap().into_inner(),
+    )
 }
 
 /// A source distribution whose `setup.py` is the backend that builds it, so that it needs nothing else.
@@ -41,8 +52,16 @@ pub fn source(name: &str, setup: &str) -> Distribution {
     let project = "[build-system]\nrequires = []\nbuild-backend = \"setup\"\nbackend-path = [\".\"]\n";
     std::fs::write(root.join("pyproject.toml"), project).unwrap();
     std::fs::write(root.join("setup.py"), setup).unwrap();
-    std::fs::write(root.join("PKG-INFO"), format!("Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")).unwrap();
-    let archive = run(Command::new("tar").arg("-cz").arg("-C").arg(folder.path()).arg(&inner));
+    std::fs::write(
+        root.join("PKG-INFO"),
+        format!("Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n"),
+    )
+    .unwrap();
+    let archive = run(Command::new("tar")
+        .arg("-cz")
+        .arg("-C")
+        .arg(folder.path())
+        .arg(&inner));
     (format!("{inner}.tar.gz"), archive)
 }
 
@@ -66,9 +85,15 @@ impl Index {
         distributions: Vec<Distribution>,
     ) -> Self {
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let files: BTreeMap<String, Vec<u8>> = distributions.into_iter().chain([wheel("pytest", &[])]).collect();
+        let files: BTreeMap<String, Vec<u8>> =
+            distributions.into_iter().chain([wheel("pytest", &[])]).collect();
         let files = Arc::new(files);
-        let login = login.map(|login| format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(login)));
+        let login = login.map(|login| {
+            format!(
+                "Basic {}",
+                base64::engine::general_purpose::STANDARD.encode(login)
+            )
+        });
         let login = Arc::new(login);
         let requests = Arc::new(Mutex::new(Vec::new()));
         let log = requests.clone();
@@ -81,13 +106,19 @@ impl Index {
                     return answer(&mut connection, "401 Unauthorized", &ask, b"").await;
                 }
                 match find(&files, &head.target) {
-                    Some((kind, body)) => answer(&mut connection, "200 OK", &[("Content-Type", kind)], &body).await,
+                    Some((kind, body)) => {
+                        answer(&mut connection, "200 OK", &[("Content-Type", kind)], &body).await
+                    }
                     None => answer(&mut connection, "404 Not Found", &[], b"").await,
                 }
             }
         })
         .await;
-        Self { address, scheme, requests }
+        Self {
+            address,
+            scheme,
+            requests,
+        }
     }
 
     /// What `image.indexURL` says; with the login that it asks for.

@@ -33,7 +33,10 @@ impl Proxy {
 }
 
 async fn pass(head: Head, mut client: Connection, targets: Arc<Mutex<Vec<String>>>) {
-    let plain = head.target.strip_prefix("http://").and_then(|rest| rest.split_once('/'));
+    let plain = head
+        .target
+        .strip_prefix("http://")
+        .and_then(|rest| rest.split_once('/'));
     let is_tunnel = head.method == "CONNECT";
     let target = plain.map_or(head.target.as_str(), |(target, _)| target);
     targets.lock().unwrap().push(target.to_owned());

@@ -58,7 +58,9 @@ impl FaultyRegistry {
         let requests = Arc::new(Mutex::new(Vec::new()));
         let (rules, log) = (rule.clone(), requests.clone());
         let address = serve(None, move |head, connection| {
-            log.lock().unwrap().push(format!("{} {}", head.method, head.target));
+            log.lock()
+                .unwrap()
+                .push(format!("{} {}", head.method, head.target));
             let fault = rules.lock().unwrap()(&head);
             async move {
                 // Whoever asked may be gone, which is their matter.
@@ -66,7 +68,11 @@ impl FaultyRegistry {
             }
         })
         .await;
-        Self { address, rule, requests }
+        Self {
+            address,
+            rule,
+            requests,
+        }
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -90,15 +96,25 @@ impl FaultyRegistry {
 }
 
 async fn respond(head: Head, mut client: Connection, fault: Option<Fault>) -> std::io::Result<()> {
-    let length: u64 = head.header("Content-Length").and_then(|text| text.parse().ok()).unwrap_or_default();
-    if let Some(Fault::Answer { status, headers, body }) = fault {
+    let length: u64 = head
+        .header("Content-Length")
+        .and_then(|text| text.parse().ok())
+        .unwrap_or_default();
+    if let Some(Fault::Answer {
+        status,
+        headers,
+        body,
+    }) = fault
+    {
         drain(&mut client, length).await?;
         answer(&mut client, status, headers, body.as_bytes()).await;
         return Ok(());
     }
     let mut registry = connect().await?;
     // It gives its addresses as the client knows it.
-    registry.write_all(&head.forwarded(&head.target, &[("X-Forwarded-Proto", "http")])).await?;
+    registry
+        .write_all(&head.forwarded(&head.target, &[("X-Forwarded-Proto", "http")]))
+        .await?;
     match fault {
         Some(Fault::FailHalfWay) => {
             copy(&mut (&mut client).take(length / 2), &mut registry).await?;
@@ -135,12 +151,20 @@ async fn respond(head: Head, mut client: Connection, fault: Option<Fault>) -> st
 }
 
 async fn drain(client: &mut Connection, length: u64) -> std::io::Result<()> {
-    copy(&mut client.take(length), &mut tokio::io::sink()).await.map(drop)
+    copy(&mut client.take(length), &mut tokio::io::sink())
+        .await
+        .map(drop)
 }
 
 async fn connect() -> std::io::Result<Connection> {
-    let registry: SocketAddr = variable("CODEGEN_E2E_REGISTRY").parse().expect("a registry that is named by its address");
+    let registry: SocketAddr = variable("CODEGEN_E2E_REGISTRY")
+        .parse()
+        .expect("a registry that is named by its address");
     let connector = TlsConnector::from(Arc::new(trusting(variable("CODEGEN_E2E_REGISTRY_CA").as_ref())));
     let stream = TcpStream::connect(registry).await?;
-    Ok(Box::new(connector.connect(ServerName::IpAddress(registry.ip().into()), stream).await?))
+    Ok(Box::new(
+        connector
+            .connect(ServerName::IpAddress(registry.ip().into()), stream)
+            .await?,
+    ))
 }

@@ -27,7 +27,9 @@ pub type Connection = Box<dyn Duplex>;
 
 /// The address under which Pods reach this process: the one from which it reaches their registry.
 pub fn machine() -> IpAddr {
-    let registry: SocketAddr = variable("CODEGEN_E2E_REGISTRY").parse().expect("a registry that is named by its address");
+    let registry: SocketAddr = variable("CODEGEN_E2E_REGISTRY")
+        .parse()
+        .expect("a registry that is named by its address");
     let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
     socket.connect(registry).unwrap();
     socket.local_addr().unwrap().ip()
@@ -43,7 +45,10 @@ pub struct Head {
 
 impl Head {
     pub fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(given, _)| given.eq_ignore_ascii_case(name));
+        let found = self
+            .headers
+            .iter()
+            .find(|(given, _)| given.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str())
     }
 
@@ -70,8 +75,16 @@ impl Head {
     /// The same request for a server that is spoken to directly.
     pub fn forwarded(&self, target: &str, further: &[(&str, &str)]) -> Vec<u8> {
         let mut text = format!("{} {target} HTTP/1.1\r\nConnection: close\r\n", self.method);
-        let own = self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let of_the_way = ["connection", "proxy-connection", "proxy-authorization", "keep-alive"];
+        let own = self
+            .headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()));
+        let of_the_way = [
+            "connection",
+            "proxy-connection",
+            "proxy-authorization",
+            "keep-alive",
+        ];
         for (name, value) in own.chain(further.iter().copied()) {
             if !of_the_way.contains(&name.to_ascii_lowercase().as_str()) {
                 text.push_str(&format!("{name}: {value}\r\n"));
@@ -84,7 +97,10 @@ impl Head {
 
 /// Answers in full, and says that nothing follows.
 pub async fn answer(connection: &mut Connection, status: &str, headers: &[(&str, &str)], body: &[u8]) {
-    let mut head = format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
+    let mut head = format!(
+        "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n",
+        body.len()
+    );
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
@@ -96,7 +112,10 @@ pub async fn answer(connection: &mut Connection, status: &str, headers: &[(&str,
 }
 
 /// Serves at a free port of this machine until the test ends; the address.
-pub async fn serve<F>(tls: Option<ServerConfig>, respond: impl Fn(Head, Connection) -> F + Send + Sync + 'static) -> SocketAddr
+pub async fn serve<F>(
+    tls: Option<ServerConfig>,
+    respond: impl Fn(Head, Connection) -> F + Send + Sync + 'static,
+) -> SocketAddr
 where
     F: Future<Output = ()> + Send + 'static,
 {
@@ -106,7 +125,9 @@ where
     let respond = Arc::new(respond);
     tokio::spawn(async move {
         loop {
-            let Ok((stream, _)) = listener.accept().await else { continue };
+            let Ok((stream, _)) = listener.accept().await else {
+                continue;
+            };
             let (acceptor, respond) = (acceptor.clone(), respond.clone());
             tokio::spawn(async move {
                 let opened = tokio::time::timeout(HANDSHAKE, open(stream, acceptor)).await;
@@ -137,7 +158,16 @@ impl Authority {
         let authority = Self {
             folder: tempfile::tempdir().unwrap(),
         };
-        authority.openssl(&["-subj", "/CN=tests", "-keyout", "ca.key", "-out", "ca.crt", "-addext", "keyUsage=critical,keyCertSign"]);
+        authority.openssl(&[
+            "-subj",
+            "/CN=tests",
+            "-keyout",
+            "ca.key",
+            "-out",
+            "ca.crt",
+            "-addext",
+            "keyUsage=critical,keyCertSign",
+        ]);
         authority
     }
 
@@ -150,19 +180,44 @@ impl Authority {
     pub fn server(&self) -> ServerConfig {
         let name = format!("subjectAltName=IP:{}", machine());
         self.openssl(&[
-            "-CA", "ca.crt", "-CAkey", "ca.key", "-subj", "/CN=server", "-keyout", "server.key", "-out", "server.crt", "-addext", &name,
-            "-addext", "basicConstraints=critical,CA:FALSE",
+            "-CA",
+            "ca.crt",
+            "-CAkey",
+            "ca.key",
+            "-subj",
+            "/CN=server",
+            "-keyout",
+            "server.key",
+            "-out",
+            "server.crt",
+            "-addext",
+            &name,
+            "-addext",
+            "basicConstraints=critical,CA:FALSE",
         ]);
         let in_folder = |name: &str| self.folder.path().join(name);
         let certificates = CertificateDer::pem_file_iter(in_folder("server.crt")).unwrap();
         let certificates = certificates.map(Result::unwrap).collect();
         let key = PrivateKeyDer::from_pem_file(in_folder("server.key")).unwrap();
-        ServerConfig::builder().with_no_client_auth().with_single_cert(certificates, key).unwrap()
+        ServerConfig::builder()
+            .with_no_client_auth()
+            .with_single_cert(certificates, key)
+            .unwrap()
     }
 
     fn openssl(&self, arguments: &[&str]) {
         run(Command::new("openssl")
-            .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"])
+            .args([
+                "req",
+                "-x509",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                "ec_paramgen_curve:P-256",
+                "-nodes",
+                "-days",
+                "2",
+            ])
             .args(arguments)
             .current_dir(self.folder.path()));
     }
@@ -171,7 +226,11 @@ impl Authority {
 /// Runs a command to a good end; what it printed.
 pub fn run(command: &mut Command) -> Vec<u8> {
     let output = command.output().unwrap();
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{command:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     output.stdout
 }
 
@@ -181,5 +240,7 @@ pub fn trusting(authority: &Path) -> rustls::ClientConfig {
     for certificate in CertificateDer::pem_file_iter(authority).unwrap() {
         roots.add(certificate.unwrap()).unwrap();
     }
-    rustls::ClientConfig::builder().with_root_certificates(roots).with_no_client_auth()
+    rustls::ClientConfig::builder()
+        .with_root_certificates(roots)
+        .with_no_client_auth()
 }

@@ -38,17 +38,37 @@ async fn a_base_that_asks_for_a_password_is_pulled_with_it_and_refused_at_once_w
         })
     };
 
-    for (secret, remedy_names) in [(None, "image.pullSecretRef"), (Some("wrong"), "the Secret wrong of image.pullSecretRef")] {
+    for (secret, remedy_names) in [
+        (None, "image.pullSecretRef"),
+        (Some("wrong"), "the Secret wrong of image.pullSecretRef"),
+    ] {
         let started = Instant::now();
         let refused = space.build(&owner, &task(secret), &[]).await;
-        let Err(SandboxError::Refused { object, reason, remedy }) = refused else {
+        let Err(SandboxError::Refused {
+            object,
+            reason,
+            remedy,
+        }) = refused
+        else {
             panic!("{refused:?}");
         };
-        eprintln!("{:.2} s: {object}: {reason}; {remedy}", started.elapsed().as_secs_f64());
-        assert!(object.contains(&base) && reason.contains(&variable("CODEGEN_E2E_REGISTRY")), "{object}: {reason}");
-        assert!(remedy.contains(remedy_names) && remedy.contains("image.base"), "{remedy}");
+        eprintln!(
+            "{:.2} s: {object}: {reason}; {remedy}",
+            started.elapsed().as_secs_f64()
+        );
+        assert!(
+            object.contains(&base) && reason.contains(&variable("CODEGEN_E2E_REGISTRY")),
+            "{object}: {reason}"
+        );
+        assert!(
+            remedy.contains(remedy_names) && remedy.contains("image.base"),
+            "{remedy}"
+        );
     }
-    assert!(space.jobs().await.is_empty(), "nothing is built on what cannot be pulled");
+    assert!(
+        space.jobs().await.is_empty(),
+        "nothing is built on what cannot be pulled"
+    );
 
     let built = space.build(&owner, &task(Some("push")), &[]).await.unwrap();
     assert!(built.fresh && built.resolved == ["pytest==1.0"], "{built:?}");
@@ -61,7 +81,12 @@ async fn an_index_with_an_authority_and_a_login_of_its_own_serves_whoever_has_bo
     let mut space = Space::open("index").await;
     let authority = Authority::new();
     let login = "reader:opens-the-index";
-    let index = Index::start_with(Some(authority.server()), Some(login), vec![wheel("tiny", &[("tiny.py", "")])]).await;
+    let index = Index::start_with(
+        Some(authority.server()),
+        Some(login),
+        vec![wheel("tiny", &[("tiny.py", "")])],
+    )
+    .await;
     space.settings.build.network.allow.push(allowed(index.address()));
     let owner = space.owner("words").await;
     let task = |login: Option<&str>| space.task(|spec| spec["image"]["indexURL"] = json!(index.url(login)));
@@ -73,22 +98,36 @@ async fn an_index_with_an_authority_and_a_login_of_its_own_serves_whoever_has_bo
     };
     assert!(reason.contains("certificate verify failed"), "{reason}");
     assert!(remedy.contains("build.indexAuthorities"), "{remedy}");
-    assert!(index.requests().is_empty(), "a password goes to nobody who is not known");
+    assert!(
+        index.requests().is_empty(),
+        "a password goes to nobody who is not known"
+    );
 
     space.settings.build.index_authorities = vec![authority.file()];
-    let stranger = space.build(&space.owner("stranger").await, &without, &["tiny"]).await;
+    let stranger = space
+        .build(&space.owner("stranger").await, &without, &["tiny"])
+        .await;
     let Err(SandboxError::Refused { reason, remedy, .. }) = stranger else {
         panic!("{stranger:?}");
     };
     assert!(remedy.contains("image.indexURL"), "{reason}; {remedy}");
 
-    let built = space.build(&space.owner("reader").await, &with_login, &["tiny"]).await.unwrap();
+    let built = space
+        .build(&space.owner("reader").await, &with_login, &["tiny"])
+        .await
+        .unwrap();
     assert_eq!(built.resolved, ["pytest==1.0", "tiny==1.0"]);
     let image = pushed(&built.image).await;
     for text in [&image.manifest, &image.configuration] {
-        assert!(!text.contains("opens-the-index"), "a password became part of the image: {text}");
+        assert!(
+            !text.contains("opens-the-index"),
+            "a password became part of the image: {text}"
+        );
     }
-    assert!(!image.contains("opens-the-index"), "a password became part of a layer");
+    assert!(
+        !image.contains("opens-the-index"),
+        "a password became part of a layer"
+    );
     space.close().await;
 }
 
@@ -114,19 +153,34 @@ async fn a_build_whose_only_way_out_is_a_proxy_takes_it_for_everything() {
     space.settings.build.env = [short.clone()].into();
     space.settings.build.deadline_seconds = 20;
     let blocked = space.build(&owner, &task, &["blocked"]).await;
-    assert!(matches!(blocked, Err(SandboxError::Lost { .. })), "without the proxy nothing gets out: {blocked:?}");
+    assert!(
+        matches!(blocked, Err(SandboxError::Lost { .. })),
+        "without the proxy nothing gets out: {blocked:?}"
+    );
     assert!(index.requests().is_empty() && proxy.targets().is_empty());
     space.settings.build.deadline_seconds = 900;
 
     let url = format!("http://{}", proxy.address());
     let names = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
-    space.settings.build.env = names.map(|name| (name.to_owned(), url.clone())).into_iter().chain([short]).collect();
+    space.settings.build.env = names
+        .map(|name| (name.to_owned(), url.clone()))
+        .into_iter()
+        .chain([short])
+        .collect();
     let built = space.build(&space.owner("behind").await, &task, &["tiny"]).await;
-    let built = built.unwrap_or_else(|error| panic!("{error}; the proxy was asked for {:?}", proxy.targets()));
+    let built =
+        built.unwrap_or_else(|error| panic!("{error}; the proxy was asked for {:?}", proxy.targets()));
     assert_eq!(built.resolved, ["pytest==1.0", "tiny==1.0"]);
     let targets = proxy.targets();
-    for target in [index.address().to_string(), variable("CODEGEN_E2E_BASE_REGISTRY"), variable("CODEGEN_E2E_REGISTRY")] {
-        assert!(targets.contains(&target), "{target} was not asked for by way of the proxy: {targets:?}");
+    for target in [
+        index.address().to_string(),
+        variable("CODEGEN_E2E_BASE_REGISTRY"),
+        variable("CODEGEN_E2E_REGISTRY"),
+    ] {
+        assert!(
+            targets.contains(&target),
+            "{target} was not asked for by way of the proxy: {targets:?}"
+        );
     }
     space.close().await;
 }
