@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -82,15 +82,24 @@ pub async fn make_owner(client: &Client, namespace: &str, name: &str) -> Owner {
 
 /// Credentials of the test cluster's registry.
 pub fn credentials(name: &str, password: &str) -> Secret {
-    let user = variable("CODEGEN_E2E_REGISTRY_USER");
-    let auth = base64::engine::general_purpose::STANDARD.encode(format!("{user}:{password}"));
-    let config = json!({"auths": {variable("CODEGEN_E2E_REGISTRY"): {"auth": auth}}}).to_string();
+    credentials_for(&variable("CODEGEN_E2E_REGISTRY"), name, password)
+}
+
+/// The same for that registry under another name.
+pub fn credentials_for(registry: &str, name: &str, password: &str) -> Secret {
     serde_json::from_value(json!({
         "metadata": {"name": name, "labels": {"codegen-operator.dev/use": "registry"}},
         "type": "kubernetes.io/dockerconfigjson",
-        "stringData": {".dockerconfigjson": config},
+        "stringData": {".dockerconfigjson": docker_config(registry, password)},
     }))
     .unwrap()
+}
+
+/// The content of a `.dockerconfigjson` for one registry.
+pub fn docker_config(registry: &str, password: &str) -> String {
+    let login = format!("{}:{password}", variable("CODEGEN_E2E_REGISTRY_USER"));
+    let auth = base64::engine::general_purpose::STANDARD.encode(login);
+    json!({"auths": {registry: {"auth": auth}}}).to_string()
 }
 
 /// The password of that registry.
@@ -130,6 +139,14 @@ impl Space {
             create(&space.api(), &credentials(name, &password)).await;
         }
         space
+    }
+
+    /// Lets builds reach a server at a private address.
+    pub fn allow(&mut self, server: SocketAddr) {
+        self.settings.build.network.allow.push(AllowedTarget {
+            cidr: format!("{}/32", server.ip()),
+            ports: vec![server.port()],
+        });
     }
 
     pub async fn close(self) {

@@ -7,15 +7,13 @@ use std::time::{Duration, Instant};
 use codegen_operator::pipeline::sandbox::Packages;
 use codegen_operator::pipeline::task::Task;
 use codegen_operator::sandbox::kubernetes::Owner;
-use codegen_operator::sandbox::kubernetes::settings::AllowedTarget;
 use codegen_operator::sandbox::{Built, ImageSpec, Sandbox as _, SandboxError};
-use k8s_openapi::api::core::v1::Secret;
 use serde_json::json;
 
-use super::image::{docker_config, tags};
+use super::image::tags;
 use super::index::Index;
 use super::registry::{Fault, FaultyRegistry, is_upload, is_write};
-use crate::space::{Space, create, password};
+use crate::space::{Space, create, credentials_for, password, variable};
 
 /// What the registry says when its disk is full.
 const FULL: Fault = Fault::Answer {
@@ -48,21 +46,12 @@ impl Scene {
         let mut space = Space::open(name).await;
         let (registry, index) = (FaultyRegistry::start().await, Index::start(vec![]).await);
         for server in [registry.address(), index.address()] {
-            space.settings.build.network.allow.push(AllowedTarget {
-                cidr: format!("{}/32", server.ip()),
-                ports: vec![server.port()],
-            });
+            space.allow(server);
         }
         let host = registry.address().to_string();
         space.settings.registries.insecure.push(host.clone());
         space.repository = format!("{host}/build/{}", space.namespace);
-        let secret: Secret = serde_json::from_value(json!({
-            "metadata": {"name": "faulty", "labels": {"codegen-operator.dev/use": "registry"}},
-            "type": "kubernetes.io/dockerconfigjson",
-            "stringData": {".dockerconfigjson": docker_config(&host, &password())},
-        }))
-        .unwrap();
-        create(&space.api(), &secret).await;
+        create(&space.api(), &credentials_for(&host, "faulty", &password())).await;
         let task = space.task(|spec| {
             spec["image"]["pushSecretRef"]["name"] = json!("faulty");
             spec["image"]["indexURL"] = json!(index.url(None));
@@ -104,7 +93,7 @@ impl Scene {
         assert_eq!(self.space.jobs().await.len(), jobs, "one Job for each try");
         let real = self.space.repository.replace(
             &self.registry.address().to_string(),
-            &crate::space::variable("CODEGEN_E2E_REGISTRY"),
+            &variable("CODEGEN_E2E_REGISTRY"),
         );
         assert_eq!(tags(&real).await.len(), 1, "one tag");
         self.space.close().await;

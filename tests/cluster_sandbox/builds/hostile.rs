@@ -1,6 +1,5 @@
 //! Packages that search, reach out and plant links while they are installed, and the same build without each defence.
 
-use codegen_operator::sandbox::kubernetes::settings::AllowedTarget;
 use codegen_operator::sandbox::{PackageProblemKind, SandboxError};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
@@ -39,15 +38,8 @@ async fn prober(space: &Space, links: &[(&str, &str)]) -> Distribution {
 async fn scene(name: &str, links: &[(&str, &str)]) -> (Space, Index) {
     let mut space = Space::open(name).await;
     let index = Index::start(vec![prober(&space, links).await]).await;
-    allow(&mut space, &index);
+    space.allow(index.address());
     (space, index)
-}
-
-fn allow(space: &mut Space, index: &Index) {
-    space.settings.build.network.allow.push(AllowedTarget {
-        cidr: format!("{}/32", index.address().ip()),
-        ports: vec![index.address().port()],
-    });
 }
 
 /// Makes a Job of the test's own from one of the product's: the same but for `change`, which gets the Pod's template and the Dockerfile,
@@ -214,8 +206,8 @@ async fn a_setup_script_does_not_run_while_an_image_is_built() {
         teller.url(None)
     );
     let index = Index::start(vec![source("sourced", &setup)]).await;
-    allow(&mut space, &teller);
-    allow(&mut space, &index);
+    space.allow(teller.address());
+    space.allow(index.address());
     let task = space.task(|spec| spec["image"]["indexURL"] = json!(index.url(None)));
     let refused = space
         .build(&space.owner("words").await, &task, &["sourced"])

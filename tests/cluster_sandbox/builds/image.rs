@@ -3,10 +3,10 @@
 use std::process::Command;
 
 use reqwest::{Certificate, Client, Response};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::server::run;
-use crate::space::{password, variable};
+use crate::space::{docker_config, password, variable};
 
 const ACCEPTED: &str =
     "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json";
@@ -119,12 +119,4 @@ pub async fn private_base() -> String {
         .arg(format!("docker://{reference}"));
     tokio::task::spawn_blocking(move || run(&mut copy)).await.unwrap();
     reference
-}
-
-/// The content of a `.dockerconfigjson` for one registry.
-pub fn docker_config(registry: &str, password: &str) -> String {
-    use base64::Engine as _;
-    let login = format!("{}:{password}", variable("CODEGEN_E2E_REGISTRY_USER"));
-    let auth = base64::engine::general_purpose::STANDARD.encode(login);
-    json!({"auths": {registry: {"auth": auth}}}).to_string()
 }

@@ -30,7 +30,7 @@ pub fn wheel(name: &str, files: &[(&str, &str)]) -> Distribution {
         format!("{info}/WHEEL"),
         "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n".to_owned(),
     ));
-    let record: String = all.iter().map(|(path, _)| format!("{path},,\n")).collect();
+    let record: String = all.iter().flat_map(|(path, _)| [path.as_str(), ",,\n"]).collect();
     all.push((format!("{info}/RECORD"), format!("{record}{info}/RECORD,,\n")));
     let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for (path, text) in all {
@@ -107,7 +107,7 @@ impl Index {
                 }
                 match find(&files, &head.target) {
                     Some((kind, body)) => {
-                        answer(&mut connection, "200 OK", &[("Content-Type", kind)], &body).await
+                        answer(&mut connection, "200 OK", &[("Content-Type", kind)], &body).await;
                     }
                     None => answer(&mut connection, "404 Not Found", &[], b"").await,
                 }
@@ -144,7 +144,7 @@ fn find(files: &BTreeMap<String, Vec<u8>>, path: &str) -> Option<(&'static str, 
         let links: String = files
             .keys()
             .filter(|name| name.starts_with(&prefix))
-            .map(|name| format!("<a href=\"/files/{name}\">{name}</a>\n"))
+            .flat_map(|name| ["<a href=\"/files/", name, "\">", name, "</a>\n"])
             .collect();
         return (!links.is_empty()).then(|| ("text/html", links.into_bytes()));
     }

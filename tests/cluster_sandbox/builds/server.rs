@@ -87,7 +87,7 @@ impl Head {
         ];
         for (name, value) in own.chain(further.iter().copied()) {
             if !of_the_way.contains(&name.to_ascii_lowercase().as_str()) {
-                text.push_str(&format!("{name}: {value}\r\n"));
+                text.extend([name, ": ", value, "\r\n"]);
             }
         }
         text.push_str("\r\n");
@@ -102,7 +102,7 @@ pub async fn answer(connection: &mut Connection, status: &str, headers: &[(&str,
         body.len()
     );
     for (name, value) in headers {
-        head.push_str(&format!("{name}: {value}\r\n"));
+        head.extend([name, ": ", value, "\r\n"]);
     }
     head.push_str("\r\n");
     // Whoever asked may be gone, which is their matter.

@@ -4,7 +4,6 @@
 use std::time::Instant;
 
 use codegen_operator::sandbox::SandboxError;
-use codegen_operator::sandbox::kubernetes::settings::AllowedTarget;
 use serde_json::json;
 
 use super::image::{private_base, pushed};
@@ -13,19 +12,12 @@ use super::proxy::Proxy;
 use super::server::Authority;
 use crate::space::{Space, variable};
 
-fn allowed(address: std::net::SocketAddr) -> AllowedTarget {
-    AllowedTarget {
-        cidr: format!("{}/32", address.ip()),
-        ports: vec![address.port()],
-    }
-}
-
 #[tokio::test]
 #[ignore = "needs a cluster: make e2e"]
 async fn a_base_that_asks_for_a_password_is_pulled_with_it_and_refused_at_once_without() {
     let mut space = Space::open("base").await;
     let index = Index::start(vec![]).await;
-    space.settings.build.network.allow.push(allowed(index.address()));
+    space.allow(index.address());
     let base = private_base().await;
     let owner = space.owner("words").await;
     let task = |pull: Option<&str>| {
@@ -87,7 +79,7 @@ async fn an_index_with_an_authority_and_a_login_of_its_own_serves_whoever_has_bo
         vec![wheel("tiny", &[("tiny.py", "")])],
     )
     .await;
-    space.settings.build.network.allow.push(allowed(index.address()));
+    space.allow(index.address());
     let owner = space.owner("words").await;
     let task = |login: Option<&str>| space.task(|spec| spec["image"]["indexURL"] = json!(index.url(login)));
     let (with_login, without) = (task(Some(login)), task(None));
