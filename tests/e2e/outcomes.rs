@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
 use kube::api::ListParams;
 
-use crate::space::{SOON, TO_THE_END, condition, in_space, status_of};
+use crate::space::{OPERATOR_NAMESPACE, SOON, TO_THE_END, condition, in_space, status_of};
 
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
@@ -67,6 +67,48 @@ async fn a_task_that_cannot_succeed_ends_with_its_reason_and_a_next_step() {
         assert_eq!(task.status.unwrap().stage.as_deref(), Some("Failed"));
     })
     .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn a_task_that_goes_its_way_is_never_looked_at_because_a_pause_is_over() {
+    in_space("no-pause", async |space| {
+        space.copy_secret("openai").await;
+        space.apply("examples/prompt-only/task.yaml", "prompt-only");
+        space.succeeded("multiplication-table").await;
+        let log = operator_log();
+        let its = |line: &&str| line.contains(&format!("\"namespace\":\"{}\"", space.name));
+        let of_task: Vec<&str> = log.lines().filter(its).collect();
+        assert!(of_task.len() > 5, "{of_task:#?}");
+        // What waits for room on the node is another matter: no watch tells when there is some.
+        let pauses: Vec<&&str> = of_task
+            .iter()
+            .filter(|line| line.contains("a pause is over") && !line.contains("\"after\":\"queued\""))
+            .collect();
+        assert!(pauses.is_empty(), "{pauses:#?}");
+    })
+    .await;
+}
+
+fn operator_log() -> String {
+    let arguments = [
+        "--namespace",
+        OPERATOR_NAMESPACE,
+        "logs",
+        "--since=20m",
+        "--tail=-1",
+    ];
+    let output = std::process::Command::new("kubectl")
+        .args(arguments)
+        .arg("--selector=app.kubernetes.io/name=codegen-operator")
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
 }
 
 #[tokio::test]
