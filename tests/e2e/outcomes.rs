@@ -1,8 +1,12 @@
 //! How tasks end.
 
+use codegen_operator::api::CodeGenTask;
+use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
 use kube::api::ListParams;
+use kube::runtime::wait::await_condition;
+use serde_json::json;
 
 use crate::space::{OPERATOR_NAMESPACE, SOON, TO_THE_END, condition, in_space, status_of};
 
@@ -65,6 +69,52 @@ async fn a_task_that_cannot_succeed_ends_with_its_reason_and_a_next_step() {
         assert_eq!(status_of(&task, "Stalled"), Some("True"));
         assert_eq!(status_of(&task, "Ready"), Some("False"));
         assert_eq!(task.status.unwrap().stage.as_deref(), Some("Failed"));
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn two_tasks_that_want_the_same_image_share_one_job_and_go_when_their_time_is_over() {
+    in_space("shared-job", async |space| {
+        space.copy_secret("openai").await;
+        let task = space
+            .objects("examples/prompt-only/task.yaml", "prompt-only")
+            .remove(0);
+        let two: Vec<_> = ["one", "other"]
+            .iter()
+            .map(|name| {
+                let mut task = task.clone();
+                task["metadata"]["name"] = json!(name);
+                task
+            })
+            .collect();
+        space.apply_objects(&two);
+        for name in ["one", "other"] {
+            space.succeeded(name).await;
+        }
+        let jobs = space
+            .api::<Job>()
+            .list(&ListParams::default())
+            .await
+            .unwrap()
+            .items;
+        assert_eq!(jobs.len(), 1, "{jobs:#?}");
+        let owners = jobs[0].metadata.owner_references.as_ref();
+        assert_eq!(owners.map(Vec::len), Some(2), "{owners:#?}");
+
+        let spec = r#"{"spec": {"ttlSecondsAfterFinished": 0}}"#;
+        for name in ["one", "other"] {
+            space.kubectl(&["patch", "codegentask", name, "--type=merge", "--patch", spec]);
+        }
+        for name in ["one", "other"] {
+            let gone = await_condition(space.api::<CodeGenTask>(), name, |task: Option<&CodeGenTask>| {
+                task.is_none()
+            });
+            let gone = tokio::time::timeout(SOON, gone).await;
+            gone.expect("the task is deleted when its time to live is over")
+                .unwrap();
+        }
     })
     .await;
 }
