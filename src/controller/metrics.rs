@@ -39,6 +39,7 @@ pub enum Reconciled {
 
 impl Reconciled {
     /// As labels and log records have it.
+    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Advanced => "advanced",
