@@ -86,7 +86,7 @@ pub(super) async fn ensure_policy(
         });
     }
     let found = listed.items.into_iter().find(|found| found.name_any() == name);
-    match policies::ensure(&api, &policy, found).await {
+    match Box::pin(policies::ensure(&api, &policy, found)).await {
         Ok(()) => Ok(()),
         Err(error) => Err(match classify(&object, error) {
             Refusal::Error(error) => error,
