@@ -142,3 +142,31 @@ fn serve_to_whoever_has(space: &Space, key: &str, replies: &str) -> String {
     space.kubectl(&["wait", "pod/gate", "--for=condition=Ready", "--timeout=60s"]);
     format!("http://gate.{}.svc.cluster.local:8080/v1", space.name)
 }
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn a_task_waits_for_its_agent_and_takes_the_model_from_it() {
+    in_space("agent", async |space| {
+        space.copy_secret("openai").await;
+        let mut task = space
+            .objects("examples/prompt-only/task.yaml", "prompt-only")
+            .remove(0);
+        let model = task["spec"]["model"].take();
+        task["spec"].as_object_mut().unwrap().remove("model");
+        task["spec"]["agentRef"] = json!({"name": "shared"});
+        space.apply_objects(&[task]);
+        let (_, reason, message) = space.stalled("multiplication-table").await;
+        assert_eq!(reason, "Configuration");
+        assert!(
+            message.contains("CodeGenAgent") && message.contains("shared"),
+            "{message}"
+        );
+        space.apply_objects(&[json!({
+            "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeGenAgent",
+            "metadata": {"name": "shared"}, "spec": {"model": model},
+        })]);
+        let task = space.succeeded("multiplication-table").await;
+        assert_eq!(task.status.unwrap().model_calls, 3);
+    })
+    .await;
+}

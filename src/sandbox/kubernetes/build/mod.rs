@@ -137,7 +137,8 @@ impl<'a> Build<'a> {
         match state::state(&job, pod.as_ref()) {
             State::Done(digest) => {
                 self.drop_copies().await;
-                self.pushed(&job, &digest).await
+                let seconds = state::seconds(&job, pod.as_ref());
+                self.pushed(&job, &digest, seconds).await
             }
             State::Failed(failure) => self.failed(&job, pod.as_ref(), failure).await,
             State::Queued(why) => {
@@ -173,14 +174,19 @@ impl<'a> Build<'a> {
 
     /// A digest counts once the registry has shown the image. What is shared is what its tag has by now: somebody may have
     /// replaced what this Job pushed.
-    async fn pushed(&self, job: &Job, digest: &str) -> Result<Progressing<Built>, SandboxError> {
+    async fn pushed(
+        &self,
+        job: &Job,
+        digest: &str,
+        seconds: Option<f64>,
+    ) -> Result<Progressing<Built>, SandboxError> {
         let reference = match self.sandbox.task.cache {
             CacheMode::Auto => self.reference(),
             CacheMode::Override | CacheMode::Disable => format!("{}@{digest}", self.target.repository),
         };
         match self.ask(&reference).await? {
             Some(image) => Ok(Progressing::Done(Built {
-                seconds: age(job),
+                seconds,
                 ..self.built(image, self.owns(job))
             })),
             None => Err(SandboxError::Lost {
@@ -548,12 +554,6 @@ fn kubernetes_architecture(rust: &str) -> &str {
         "aarch64" => "arm64",
         other => other,
     }
-}
-
-/// Seconds since the Job was made.
-fn age(job: &Job) -> Option<f64> {
-    let made = job.metadata.creation_timestamp.as_ref()?.0;
-    Some(Timestamp::now().duration_since(made).as_secs_f64())
 }
 
 /// Whether a Job failed so long ago that what it lacked may be there by now.

@@ -72,6 +72,14 @@ pub(super) fn state(job: &Job, pod: Option<&Pod>) -> State {
     pod.and_then(waiting).unwrap_or(State::Running { started: false })
 }
 
+/// Seconds from the start of the Job to the end of the push, by the cluster's own account: nobody may have looked for a while.
+pub(super) fn seconds(job: &Job, pod: Option<&Pod>) -> Option<f64> {
+    let started = job.status.as_ref()?.start_time.as_ref()?.0;
+    let pushed = container(pod?.status.as_ref()?.container_statuses.as_ref(), PUSH).and_then(terminated)?;
+    let ended = pushed.finished_at.as_ref()?.0;
+    Some(ended.duration_since(started).as_secs_f64().max(0.0))
+}
+
 /// What the containers and the Pod say of their end.
 fn ended(pod: &Pod) -> Option<State> {
     let status = pod.status.as_ref()?;

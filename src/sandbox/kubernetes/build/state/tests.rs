@@ -62,6 +62,21 @@ fn the_message_of_the_push_is_the_end_before_the_job_knows_of_it() {
 }
 
 #[test]
+fn a_build_took_the_time_from_its_jobs_start_to_the_end_of_its_push() {
+    let started = job(json!({"startTime": "2026-11-21T20:00:00Z"}));
+    let ended = |at: &str| pod(push(json!({"terminated": {"exitCode": 0, "finishedAt": at}})));
+    let at = |at| seconds(&started, Some(&ended(at)));
+    assert_eq!(at("2026-11-21T20:00:07Z"), Some(7.0));
+    // The clocks of two machines.
+    assert_eq!(at("2026-11-21T19:59:59Z"), Some(0.0));
+    assert_eq!(seconds(&started, Some(&pod(push(json!({"running": {}}))))), None);
+    assert_eq!(
+        seconds(&job(json!({})), Some(&ended("2026-11-21T20:00:07Z"))),
+        None
+    );
+}
+
+#[test]
 fn a_build_that_only_wrote_a_digest_is_not_done() {
     let end = json!({"terminated": {"exitCode": 0, "message": "sha256:ab"}});
     assert!(matches!(of(push(end)), State::Failed(Failure::Lost(_))));
