@@ -53,6 +53,7 @@ e2e-down: ## Remove the cluster and all that it left
 generate: ## Write again what is generated: crds/ and the chart's copy, docs/model-protocol.md
 	cargo run --locked --quiet --bin codegen-operator -- crds --output crds
 	cp crds/*.yaml charts/codegen-operator/files/crds/
+	cp crds/*.yaml charts/codegen-operator-crds/files/crds/
 	cargo run --locked --quiet --bin kubectl-codegen -- docs model-protocol > docs/model-protocol.md
 
 deny: ## Licences, advisories and sources of the dependencies (needs cargo-deny)
