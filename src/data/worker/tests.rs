@@ -238,7 +238,12 @@ async fn no_more_children_read_at_once_than_there_are_places() {
     let (begun, go) = (folder.path().join("begun"), folder.path().join("go"));
     let client = held_back(folder.path()).with_at_most(2);
     let lets_go = async {
-        while std::fs::read_to_string(&begun).unwrap_or_default().lines().count() < 2 {
+        while std::fs::read_to_string(&begun)
+            .unwrap_or_default()
+            .lines()
+            .count()
+            < 2
+        {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         assert_eq!(client.places.as_ref().unwrap().available_permits(), 0);

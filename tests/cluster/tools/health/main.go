@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"github.com/fluxcd/pkg/apis/kustomize"
 	"github.com/fluxcd/pkg/runtime/cel"
 	lua "github.com/yuin/gopher-lua"
@@ -54,15 +55,16 @@ func run() error {
 		if err := object.UnmarshalJSON(raw); err != nil {
 			return err
 		}
-		flux, err := evaluator.Evaluate(context.Background(), object)
-		if err != nil {
-			return err
+		flux := string(status.UnknownStatus)
+		// Where an expression fails, Flux says Unknown and looks again.
+		if result, err := evaluator.Evaluate(context.Background(), object); err == nil {
+			flux = string(result.Status)
 		}
 		argocd, err := evaluate(asked.Lua, object.Object)
 		if err != nil {
 			return err
 		}
-		answers = append(answers, answer{ArgoCD: argocd, Flux: string(flux.Status)})
+		answers = append(answers, answer{ArgoCD: argocd, Flux: flux})
 	}
 	return json.NewEncoder(os.Stdout).Encode(answers)
 }
