@@ -43,7 +43,7 @@ pub fn watched_elsewhere(
         .watches(jobs, its, |job| tasks_of_job(&job))
 }
 
-/// Removes the builds that only a deleted task waited for.
+/// Removes the builds that only a deleted task waited for. One that another operator works on from now on is not deleted.
 pub fn task_is_gone(context: &Arc<Context>, uid: String) {
     if context.settings.build.namespace.is_none() {
         return;

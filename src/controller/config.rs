@@ -9,6 +9,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 use serde::Deserialize;
 
+use super::selector::TaskSelector;
 use crate::egress::{Allowed, EgressGate, Entry};
 use crate::sandbox::kubernetes::settings::{BuildSettings, PodSettings, Registries, Settings};
 
@@ -20,6 +21,8 @@ pub struct OperatorConfig {
     pub listen: SocketAddr,
     /// Namespaces whose tasks are worked on. Empty: all.
     pub watch_namespaces: Vec<String>,
+    /// Of the tasks there, those that are worked on. Empty: all.
+    pub task_selector: TaskSelector,
     /// How much is done at once.
     pub limits: ConcurrencyLimits,
     /// Which of several replicas works.
@@ -45,6 +48,7 @@ impl Default for OperatorConfig {
         Self {
             listen: SocketAddr::from(([0, 0, 0, 0], 8080)),
             watch_namespaces: Vec::new(),
+            task_selector: TaskSelector::default(),
             limits: ConcurrencyLimits::default(),
             leader_election: LeaderElection::default(),
             history: History::default(),
@@ -339,6 +343,7 @@ mod tests {
         let config = parse(
             "listen: 127.0.0.1:9000\n\
              watchNamespaces: [data, science]\n\
+             taskSelector: 'team in (a,b),!legacy'\n\
              limits: {maxConcurrentTasks: 5, maxTasksPerNamespace: 2, maxCallsPerEndpoint: 3}\n\
              leaderElection: {enabled: false, leaseName: other, durationSeconds: 30, graceSeconds: 10}\n\
              history: {ttlSecondsAfterFinished: 3600, succeededLimit: 10, failedLimit: 5}\n\
@@ -349,6 +354,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(config.watch_namespaces, ["data", "science"]);
+        assert_eq!(config.task_selector.as_str(), "team in (a,b),!legacy");
         assert_eq!(config.limits.max_tasks_per_namespace, 2);
         assert_eq!(config.history.ttl_seconds_after_finished, Some(3600));
         assert_eq!(config.egress.allow.len(), 2);
@@ -369,6 +375,11 @@ mod tests {
     #[case("leaderElection:\n  enabled: yes please\n", "line 2", "enabled: yes please")]
     #[case("a: [\n", "line", "config.yaml")]
     #[case("egress:\n  allow: [files.data]\n", "line 2", "`files.data` is no origin")]
+    #[case(
+        "taskSelector: team is data\n",
+        "line 1",
+        "`team is data` is no requirement of a label selector"
+    )]
     fn an_error_names_file_line_and_field(#[case] text: &str, #[case] line: &str, #[case] field: &str) {
         let message = parse(text).unwrap_err();
         assert!(message.starts_with("config.yaml, "), "{message}");

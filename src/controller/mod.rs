@@ -27,6 +27,7 @@ pub mod operate;
 pub mod progress;
 pub mod reconcile;
 mod run;
+pub mod selector;
 mod size;
 pub mod snapshot;
 mod sources;
@@ -49,13 +50,19 @@ use tokio::sync::broadcast::error::RecvError;
 
 use self::context::Context;
 use self::health::Unread;
+use self::selector::TaskSelector;
 use crate::api::CodeGenTask;
 use crate::pipeline::stage::Stage;
 use crate::sandbox::kubernetes::elsewhere;
 use crate::sandbox::kubernetes::names::{self, Component};
 
-/// Looks after the tasks of one namespace, or of all, until it is told to stop and what is in flight has ended.
-pub(crate) async fn control(context: Arc<Context>, namespace: Option<&str>, unread: &Unread<'_>) {
+/// Looks after the selected tasks of one namespace, or of all, until it is told to stop and what is in flight has ended.
+pub(crate) async fn control(
+    context: Arc<Context>,
+    namespace: Option<&str>,
+    selector: &TaskSelector,
+    unread: &Unread<'_>,
+) {
     let client = &context.client;
     let ours = watcher::Config::default().labels(&format!("{}={}", names::MANAGED_BY, names::OPERATOR));
     let stopping = context.stopping.clone();
@@ -63,7 +70,7 @@ pub(crate) async fn control(context: Arc<Context>, namespace: Option<&str>, unre
     context.knows(tasks.clone());
     let (there, seen_by, of) = (tasks.clone(), Arc::clone(&context), namespace.map(str::to_owned));
     // Each page of the first list is whole in memory until it is trimmed.
-    let few_at_once = watcher::Config::default().page_size(50);
+    let few_at_once = watcher::Config::default().page_size(50).labels(selector.as_str());
     let changes = watcher(api::<CodeGenTask>(client, namespace), few_at_once)
         .default_backoff()
         .modify(cache::trim)

@@ -136,7 +136,7 @@ async fn work(
     join_all(
         namespaces
             .into_iter()
-            .map(|namespace| control(Arc::clone(&context), namespace, &unread)),
+            .map(|namespace| control(Arc::clone(&context), namespace, &config.task_selector, &unread)),
     )
     .await;
     counting.abort();

@@ -14,6 +14,7 @@ mod isolation;
 #[path = "../support/jobs.rs"]
 mod jobs;
 mod limits;
+mod operators;
 mod refusals;
 mod space;
 mod support;

@@ -151,6 +151,21 @@ impl Space {
         make_owner(&self.client, &self.namespace, name).await
     }
 
+    /// The owner that a task is which the installed operator does not touch.
+    pub async fn task_of_another_operator(&self, name: &str) -> Owner {
+        let task: CodeGenTask = serde_json::from_value(json!({
+            "metadata": {"name": name, "labels": {"codegen-operator.dev/operator": "another"}},
+            "spec": {"prompt": "Count words.", "model": {"name": "recorded"}, "suspend": true},
+        }))
+        .unwrap();
+        let task = create(&Api::namespaced(self.client.clone(), &self.namespace), &task).await;
+        Owner {
+            uid: task.uid().unwrap(),
+            reference: task.controller_owner_ref(&()).unwrap(),
+            ..make_owner(&self.client, &self.namespace, name).await
+        }
+    }
+
     pub fn task(&self, change: impl FnOnce(&mut Value)) -> Task {
         let mut spec = json!({
             "prompt": "Count words.",

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::Owner;
 use super::names::{COMPONENT, Component, MANAGED_BY, OPERATOR, TASK_NAMESPACE};
+use crate::api::CodeGenTask;
 
 /// How the names of these labels and annotations begin.
 const WAITS: &str = "waits.codegen-operator.dev/";
@@ -70,22 +71,23 @@ pub fn waiting(job: &ObjectMeta) -> Vec<Waiting> {
     waits.collect()
 }
 
-/// The task with this uid is gone: so are the builds in `namespace` that nobody else waits for.
+/// The task with this uid is not ours any more: where it is gone, so are the builds in `namespace` that nobody else waits for.
 pub async fn release(client: &Client, namespace: &str, uid: &str) -> Result<(), kube::Error> {
     let jobs: Api<Job> = Api::namespaced(client.clone(), namespace);
     let its = ListParams::default().labels(&format!("{WAITS}{uid}"));
     for job in jobs.list_metadata(&its).await?.items {
-        keep_for(&jobs, &job.metadata, |waiting| waiting.uid != uid).await?;
+        keep_for(client, &jobs, &job.metadata, |waiting| waiting != uid).await?;
     }
     Ok(())
 }
 
-/// Of the builds in `namespace`, those stay for which a task waits that is there. `of` limits it to those of one namespace's tasks.
+/// Of the builds in `namespace`, those stay for which a task waits that is there. `of` limits it to those of one namespace's tasks;
+/// `is_known` says which uids need not be asked for.
 pub async fn sweep(
     client: &Client,
     namespace: &str,
     of: Option<&str>,
-    is_there: impl Fn(&str) -> bool,
+    is_known: impl Fn(&str) -> bool,
 ) -> Result<(), kube::Error> {
     let jobs: Api<Job> = Api::namespaced(client.clone(), namespace);
     let mut selector = format!(
@@ -101,18 +103,26 @@ pub async fn sweep(
         .await?
         .items
     {
-        keep_for(&jobs, &job.metadata, |waiting| is_there(&waiting.uid)).await?;
+        keep_for(client, &jobs, &job.metadata, &is_known).await?;
     }
     Ok(())
 }
 
 /// Takes those off a Job who do not wait any more, and the Job away when there is nobody left.
 async fn keep_for(
+    client: &Client,
     jobs: &Api<Job>,
     job: &ObjectMeta,
-    waits: impl Fn(&Waiting) -> bool,
+    is_known: impl Fn(&str) -> bool,
 ) -> Result<(), kube::Error> {
-    let (stay, gone): (Vec<Waiting>, Vec<Waiting>) = waiting(job).into_iter().partition(waits);
+    let (mut stay, mut gone) = (Vec::new(), Vec::new());
+    for waiting in waiting(job) {
+        if is_known(&waiting.uid) || is_there(client, &waiting).await? {
+            stay.push(waiting);
+        } else {
+            gone.push(waiting);
+        }
+    }
     let name = job.name.as_deref().unwrap_or_default();
     if stay.is_empty() {
         // Whoever has joined since then has changed its version.
@@ -135,6 +145,13 @@ async fn keep_for(
     let patch = Patch::Merge(json!({"metadata": {"labels": without, "annotations": without}}));
     let patched = jobs.patch_metadata(name, &PatchParams::default(), &patch).await;
     unless_changed(patched.map(drop))
+}
+
+/// Whether the task that waits is there: another operator may work on it.
+async fn is_there(client: &Client, waiting: &Waiting) -> Result<bool, kube::Error> {
+    let tasks: Api<CodeGenTask> = Api::namespaced(client.clone(), &waiting.namespace);
+    let found = tasks.get_metadata_opt(&waiting.name).await?;
+    Ok(found.is_some_and(|task| task.metadata.uid.as_ref() == Some(&waiting.uid)))
 }
 
 /// A Job that is gone, or has changed since it was listed, is another look's matter: a change says that somebody waits.
