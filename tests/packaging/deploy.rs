@@ -10,11 +10,11 @@ use crate::tool::{identity, objects, of_kind, output, root};
 #[ignore = "needs Helm: make packaging"]
 fn the_base_is_what_the_chart_makes() {
     let file = fs::read_to_string(root().join("deploy/base/operator.yaml")).unwrap();
-    assert_eq!(
-        output("scripts/render-deploy", &["--print"], ""),
-        file,
-        "run make render"
-    );
+    let rendered = output("scripts/render-deploy", &["--print"], "");
+    for (number, (found, wanted)) in file.lines().zip(rendered.lines()).enumerate() {
+        assert_eq!(found, wanted, "line {}: run make render", number + 1);
+    }
+    assert_eq!(file.lines().count(), rendered.lines().count(), "run make render");
 }
 
 #[test]
