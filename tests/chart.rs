@@ -64,9 +64,15 @@ fn both_charts_bring_definitions_in_the_same_way() {
 
 #[test]
 fn the_readmes_have_every_value() {
-    let check = Command::new(chart("../../scripts/chart-values")).arg("--check").output();
+    let check = Command::new(chart("../../scripts/chart-values"))
+        .arg("--check")
+        .output();
     let check = check.expect("python3");
-    assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stderr));
+    assert!(
+        check.status.success(),
+        "{}",
+        String::from_utf8_lossy(&check.stderr)
+    );
 }
 
 #[test]
@@ -78,7 +84,10 @@ fn the_limit_of_memory_holds_the_operator_and_all_readers() {
     let limit = codegen_operator::api::quantity::bytes(limit.as_str().unwrap()).unwrap();
     assert!(limit >= needed, "{limit} bytes are less than {needed}");
     let text = read("values.yaml");
-    assert!(text.contains(&format!("config.limits.maxReaders ({readers})")), "{text}");
+    assert!(
+        text.contains(&format!("config.limits.maxReaders ({readers})")),
+        "{text}"
+    );
 }
 
 #[test]
