@@ -1,5 +1,6 @@
 //! Other ways to install the operator than the one that `make e2e-install` takes.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
@@ -11,8 +12,47 @@ use crate::space::{OPERATOR_NAMESPACE, Space, in_space, in_spaces, is_task};
 
 /// Which operator a task is for; the one of `make e2e-install` leaves those that have it alone.
 const OPERATOR_LABEL: &str = "codegen-operator.dev/operator";
-const RELEASE: &str = "scoped";
-const ACCOUNT: &str = "scoped-codegen-operator";
+
+/// A release of the chart, which bears the name of its namespace: no other has its objects outside of namespaces.
+struct Release<'a>(&'a Space);
+
+impl Release<'_> {
+    fn helm(&self, command: &str, arguments: &[&str], input: &str) -> String {
+        let name = self.0.name.as_str();
+        let all = [&[command, name, "--namespace", name], arguments].concat();
+        run("helm", &all, input)
+    }
+
+    /// Installs or upgrades it with the values of the installed operator, and these.
+    fn has(&self, chart: &str, values: &Value) {
+        let installed = std::env::var("CODEGEN_E2E_INSTALLED_VALUES").expect("run make e2e-install");
+        let given = ["--values", &installed, "--values", "-"];
+        let place = [chart, "--install", "--wait", "--timeout", "2m"];
+        self.helm(
+            "upgrade",
+            &[place.as_slice(), &given].concat(),
+            &values.to_string(),
+        );
+    }
+
+    /// What the objects that bear its name are called.
+    fn full_name(&self) -> String {
+        format!("{}-codegen-operator", self.0.name)
+    }
+
+    /// Its objects as they were rendered.
+    fn manifest(&self) -> Vec<Value> {
+        let name = self.0.name.as_str();
+        let manifest = run("helm", &["get", "manifest", name, "--namespace", name], "");
+        serde_saphyr::from_multiple(&manifest).unwrap()
+    }
+}
+
+impl Drop for Release<'_> {
+    fn drop(&mut self) {
+        self.helm("uninstall", &["--wait", "--ignore-not-found"], "");
+    }
+}
 
 fn run(program: &str, arguments: &[&str], input: &str) -> String {
     let mut child = Command::new(program)
@@ -60,52 +100,34 @@ async fn an_operator_with_rights_in_one_namespace_alone_takes_a_task_to_its_end(
         };
         copy_authorities(home).await;
         team.copy_secret("openai").await;
-        install_for(home, team);
-        let place = ["--namespace", home.name.as_str()];
-        run("helm", &[["test", RELEASE].as_slice(), &place].concat(), "");
-        may_do_nothing_elsewhere(home, team);
+        let release = Release(home);
+        let values = json!({
+            "config": watching(home, team),
+            "crds": {"install": false},
+            "admissionPolicy": {"create": false},
+            "rbac": {"aggregate": false, "nodes": false, "apiServerAddresses": false},
+        });
+        release.has("charts/codegen-operator", &values);
+        release.helm("test", &[], "");
+        may_do_nothing_elsewhere(&release, team);
         let mut objects = team.objects("examples/prompt-only/task.yaml", "prompt-only");
         let tasks = objects.iter_mut().filter(|object| is_task(object));
         tasks.for_each(|task| task["metadata"]["labels"] = json!({OPERATOR_LABEL: home.name}));
         team.apply_objects(&objects);
         team.succeeded("multiplication-table").await;
-        run(
-            "helm",
-            &["uninstall", RELEASE, "--namespace", &home.name, "--wait"],
-            "",
-        );
     })
     .await;
 }
 
-/// The chart without anything that is not in one of the two namespaces.
-fn install_for(home: &Space, team: &Space) {
-    let installed = std::env::var("CODEGEN_E2E_INSTALLED_VALUES").expect("run make e2e-install");
+/// The tasks of one namespace that are for the operator of another.
+fn watching(home: &Space, team: &Space) -> Value {
     let selector = format!("{OPERATOR_LABEL}={}", home.name);
-    let values = json!({
-        "config": {"watchNamespaces": [team.name], "taskSelector": selector},
-        "crds": {"install": false},
-        "admissionPolicy": {"create": false},
-        "rbac": {"aggregate": false, "nodes": false, "apiServerAddresses": false},
-    });
-    let place = ["--namespace", &home.name, "--values", &installed, "--values", "-"];
-    let install = [
-        "install",
-        RELEASE,
-        "charts/codegen-operator",
-        "--wait",
-        "--timeout",
-        "2m",
-    ];
-    run(
-        "helm",
-        &[install.as_slice(), &place].concat(),
-        &values.to_string(),
-    );
+    json!({"watchNamespaces": [team.name], "taskSelector": selector})
 }
 
-fn may_do_nothing_elsewhere(home: &Space, team: &Space) {
-    let account = format!("system:serviceaccount:{}:{ACCOUNT}", home.name);
+fn may_do_nothing_elsewhere(release: &Release, team: &Space) {
+    let home = release.0;
+    let account = format!("system:serviceaccount:{}:{}", home.name, release.full_name());
     let may = |verb: &str, resource: &str, place: &[&str]| {
         let asked = ["--as", account.as_str(), "auth", "can-i", verb, resource];
         let output = Command::new("kubectl").args(asked).args(place).output().unwrap();
@@ -125,6 +147,63 @@ fn may_do_nothing_elsewhere(home: &Space, team: &Space) {
     ] {
         assert!(!may(verb, resource, place), "{verb} {resource} {place:?}");
     }
+}
+
+/// The chart as it was: a version that somebody upgrades from.
+const CHART_BEFORE: &str = "tests/cluster/charts/codegen-operator-0.0.9.tgz";
+
+fn names(objects: &[Value]) -> BTreeSet<String> {
+    let name = |object: &Value| {
+        let metadata = &object["metadata"];
+        format!(
+            "{} {} {}",
+            object["kind"], metadata["namespace"], metadata["name"]
+        )
+    };
+    objects.iter().map(name).collect()
+}
+
+/// Those of the objects that are in the cluster.
+fn present(objects: &[Value]) -> BTreeSet<String> {
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": objects}).to_string();
+    let found = run(
+        "kubectl",
+        &["get", "--ignore-not-found", "-o", "json", "-f", "-"],
+        &list,
+    );
+    let found: Value = serde_json::from_str(&found).unwrap_or_default();
+    names(found["items"].as_array().map_or(&[], Vec::as_slice))
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn an_upgrade_leaves_nothing_of_the_chart_before_and_a_removal_nothing_at_all() {
+    in_spaces("upgrade", 2, async |spaces| {
+        let [home, team] = spaces else {
+            panic!("two namespaces")
+        };
+        copy_authorities(home).await;
+        let values = json!({"config": watching(home, team), "crds": {"install": false}});
+        let release = Release(home);
+        release.has(CHART_BEFORE, &values);
+        let before = release.manifest();
+        assert_eq!(present(&before), names(&before));
+        release.has("charts/codegen-operator", &values);
+        let after = release.manifest();
+        assert_eq!(present(&after), names(&after));
+        let gone: Vec<String> = names(&before).difference(&names(&after)).cloned().collect();
+        let right = format!("\"ClusterRole\" null \"{}\"", release.full_name());
+        assert!(
+            gone.contains(&right),
+            "a namespaced operator keeps {right}: {gone:?}"
+        );
+        let left = present(&before);
+        assert!(gone.iter().all(|name| !left.contains(name)), "{left:?}");
+        release.helm("test", &[], "");
+        drop(release);
+        assert_eq!(present(&after), BTreeSet::new());
+    })
+    .await;
 }
 
 /// Removes what was applied outside of a namespace of the test.
