@@ -102,6 +102,20 @@ fn what_keeps_a_container_from_starting_is_told(#[case] status: Value, #[case] r
 }
 
 #[rstest]
+#[case::still_ending("FailureTarget")]
+#[case::ended("Failed")]
+fn a_push_that_was_killed_at_the_deadline_ran_out_of_time(#[case] condition: &str) {
+    let ended =
+        job(json!({"conditions": [{"type": condition, "status": "True", "reason": "DeadlineExceeded"}]}));
+    let killed = pod(push(json!({"terminated": {"exitCode": 137, "reason": "Error"}})));
+    assert_eq!(state(&ended, Some(&killed)), State::Failed(Failure::Deadline));
+    let done = pod(push(
+        json!({"terminated": {"exitCode": 0, "message": r#"{"digest":"sha256:ab"}"#}}),
+    ));
+    assert_eq!(state(&ended, Some(&done)), State::Done("sha256:ab".to_owned()));
+}
+
+#[rstest]
 #[case::builder(build(json!({"terminated": {"exitCode": 100, "reason": "Error"}})), Failure::Builder)]
 #[case::memory(build(json!({"terminated": {"exitCode": 1, "reason": "OOMKilled"}})), Failure::OutOfMemory)]
 #[case::memory_of_a_command(build(json!({"terminated": {"exitCode": 137, "reason": "Error"}})), Failure::OutOfMemory)]
