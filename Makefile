@@ -1,6 +1,6 @@
 # `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help prerequisites check test demo bench bench-cluster generate lint deny install fuzz e2e e2e-full e2e-up e2e-smoke e2e-install e2e-down
+.PHONY: help prerequisites check test demo bench bench-cluster generate lint deny install fuzz packaging plugin render e2e e2e-full e2e-up e2e-smoke e2e-install e2e-down
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -32,6 +32,12 @@ bench-cluster: ## Measure the operator on the cluster of e2e-up and e2e-install 
 	cargo build --locked --release --bin codegen-operator
 	scripts/bench-cluster $(if $(STOP_OPERATOR),--stop-operator)
 
+packaging: ## Lint and test charts, deploy/ and release files with Helm, kustomize and the engines of Argo CD and Flux
+	@tests/cluster/packaging
+
+plugin: ## Build kubectl-codegen with its man page and completions, as a release packs them
+	@scripts/plugin
+
 e2e-up: ## A cluster for the end-to-end tests: KUBECONFIG's, else kind, else our own
 	@tests/cluster/up
 
@@ -50,9 +56,15 @@ e2e-full: e2e-up e2e-install ## The whole set, about an hour: also kills, fifty 
 e2e-down: ## Remove the cluster and all that it left
 	@tests/cluster/down
 
-generate: ## Write again what is generated: crds/ and the chart's copy, docs/model-protocol.md
+render: ## Write again what Helm makes of the chart for deploy/
+	@tests/cluster/packaging --render
+
+generate: ## Write again what is generated: crds/ and its copies, values of the charts, docs/model-protocol.md
 	cargo run --locked --quiet --bin codegen-operator -- crds --output crds
 	cp crds/*.yaml charts/codegen-operator/files/crds/
+	cp crds/*.yaml charts/codegen-operator-crds/files/crds/
+	cargo run --locked --quiet --bin codegen-operator -- crds > deploy/base/crds.yaml
+	scripts/chart-values
 	cargo run --locked --quiet --bin kubectl-codegen -- docs model-protocol > docs/model-protocol.md
 
 deny: ## Licences, advisories and sources of the dependencies (needs cargo-deny)

@@ -1,4 +1,4 @@
-//! The chart agrees with what it is made from. That Helm takes it is seen on the test cluster.
+//! The charts agree with what they are made from. What Helm makes of them `make packaging` shows.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -9,8 +9,12 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use codegen_operator::api;
+use codegen_operator::api::conditions::reason;
+use codegen_operator::controller::config::OperatorConfig;
+use codegen_operator::data::worker;
 use serde_json::Value;
 
 fn chart(path: &str) -> PathBuf {
@@ -28,22 +32,103 @@ fn values() -> serde_json::Map<String, Value> {
 }
 
 #[test]
-fn the_definitions_of_the_chart_are_those_of_the_types() {
-    let mut expected = BTreeSet::new();
-    for crd in api::crds() {
-        let file = format!("{}.yaml", crd.spec.names.plural);
-        assert_eq!(
-            read(&format!("files/crds/{file}")),
-            api::crd::crd_yaml(&crd).unwrap(),
-            "run make generate"
-        );
-        expected.insert(file);
+fn the_definitions_of_the_charts_and_of_deploy_are_those_of_the_types() {
+    for folder in ["files/crds", "../codegen-operator-crds/files/crds"] {
+        let mut expected = BTreeSet::new();
+        for crd in api::crds() {
+            let file = format!("{}.yaml", crd.spec.names.plural);
+            let found = read(&format!("{folder}/{file}"));
+            assert_eq!(found, api::crd::crd_yaml(&crd).unwrap(), "run make generate");
+            expected.insert(file);
+        }
+        let found: BTreeSet<String> = fs::read_dir(chart(folder))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        assert_eq!(found, expected);
     }
-    let found: BTreeSet<String> = fs::read_dir(chart("files/crds"))
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+    let deploy = read("../../deploy/base/crds.yaml");
+    assert_eq!(deploy, api::crds_yaml().unwrap(), "run make generate");
+}
+
+#[test]
+fn both_charts_bring_definitions_in_the_same_way() {
+    let template = |chart: &str| read(&format!("{chart}/templates/crds.yaml"));
+    let apart = template("../codegen-operator-crds").replace(".Values.keep", ".Values.crds.keep");
+    let within = template(".");
+    let within = within
+        .strip_prefix("{{- if .Values.crds.install }}\n")
+        .and_then(|within| within.strip_suffix("{{- end }}\n"));
+    assert_eq!(within, Some(apart.as_str()));
+}
+
+#[test]
+fn the_readmes_have_every_value() {
+    let check = Command::new(chart("../../scripts/chart-values"))
+        .arg("--check")
+        .output();
+    let check = check.expect("python3");
+    assert!(
+        check.status.success(),
+        "{}",
+        String::from_utf8_lossy(&check.stderr)
+    );
+}
+
+#[test]
+fn the_limit_of_memory_holds_the_operator_and_all_readers() {
+    let own: u64 = 256 << 20;
+    let readers = OperatorConfig::default().limits.max_readers as u64;
+    let needed = own + readers * worker::Limits::default().memory_bytes;
+    let limit = values()["resources"]["limits"]["memory"].clone();
+    let limit = codegen_operator::api::quantity::bytes(limit.as_str().unwrap()).unwrap();
+    assert!(limit >= needed, "{limit} bytes are less than {needed}");
+    let text = read("values.yaml");
+    assert!(
+        text.contains(&format!("config.limits.maxReaders ({readers})")),
+        "{text}"
+    );
+}
+
+#[test]
+fn alerts_look_at_metrics_that_there_are() {
+    let page = read("../../docs/operator.md");
+    let rules = read("files/alerts.yaml");
+    let named = rules.split("codegen_operator_").skip(1).map(|rest| {
+        let is_part = |letter: char| letter.is_ascii_lowercase() || letter == '_';
+        let end = rest.find(|letter| !is_part(letter)).unwrap();
+        rest[..end].trim_end_matches("_count")
+    });
+    let missing: BTreeSet<&str> = named
+        .filter(|name| !page.contains(&format!("`{name}`")))
         .collect();
-    assert_eq!(found, expected);
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn alerts_and_health_checks_name_reasons_that_there_are() {
+    let known = |name: &str| assert!(reason::ALL.contains(&name), "{name}");
+    let alerts = read("files/alerts.yaml");
+    let (_, reasons) = alerts.split_once("reason=~\"").unwrap();
+    reasons.split_once('"').unwrap().0.split('|').for_each(known);
+    let health = read("../../deploy/gitops/argocd/health.yaml");
+    let (_, suspended) = health.split_once("status.reason == \"").unwrap();
+    known(suspended.split_once('"').unwrap().0);
+}
+
+#[test]
+fn the_operator_takes_the_configurations_of_deploy() {
+    for file in ["base/config.yaml", "gitops/operator/config.yaml"] {
+        let text = read(&format!("../../deploy/{file}"));
+        OperatorConfig::parse(Path::new(file), &text).unwrap();
+    }
+}
+
+#[test]
+fn the_task_of_the_sample_is_a_valid_one() {
+    let text = read("../../deploy/gitops/tasks/task.yaml");
+    let task: Value = serde_saphyr::from_str(&text).unwrap();
+    assert!(api::validate::manifest(&task).is_ok());
 }
 
 #[test]
@@ -95,7 +180,10 @@ fn every_value_says_what_it_does() {
 }
 
 #[test]
-fn the_chart_has_the_version_of_the_operator() {
-    let chart: Value = serde_saphyr::from_str(&read("Chart.yaml")).unwrap();
-    assert_eq!(chart["appVersion"], env!("CARGO_PKG_VERSION"));
+fn the_charts_have_the_version_of_the_operator() {
+    for path in ["Chart.yaml", "../codegen-operator-crds/Chart.yaml"] {
+        let chart: Value = serde_saphyr::from_str(&read(path)).unwrap();
+        assert_eq!(chart["version"], env!("CARGO_PKG_VERSION"));
+        assert_eq!(chart["appVersion"], env!("CARGO_PKG_VERSION"));
+    }
 }

@@ -101,6 +101,8 @@ pub struct ConcurrencyLimits {
     pub max_tasks_per_namespace: usize,
     /// Model calls in flight at once to one endpoint (scheme, host and port).
     pub max_calls_per_endpoint: usize,
+    /// Processes that read data at once. Each may take 256 MiB of the memory that the operator's Pod has.
+    pub max_readers: usize,
 }
 
 impl Default for ConcurrencyLimits {
@@ -109,6 +111,7 @@ impl Default for ConcurrencyLimits {
             max_concurrent_tasks: 100,
             max_tasks_per_namespace: 0,
             max_calls_per_endpoint: 16,
+            max_readers: 3,
         }
     }
 }
@@ -270,6 +273,12 @@ impl OperatorConfig {
             return Some((
                 "limits.maxCallsPerEndpoint",
                 "with 0 no model would ever be called: write 1 or more",
+            ));
+        }
+        if self.limits.max_readers == 0 {
+            return Some((
+                "limits.maxReaders",
+                "with 0 no sample would ever be read: write 1 or more",
             ));
         }
         if self.build.namespace.is_some() && self.build.cache_claim.is_some() {

@@ -110,7 +110,7 @@ async fn work(
             halt.cancel();
         }
     });
-    let worker = Worker::new(&identity.program, ["worker"]);
+    let worker = Worker::new(&identity.program, ["worker"]).with_at_most(config.limits.max_readers);
     let (events, sending) = Events::new(client.clone(), identity.name.clone(), metrics.clone());
     let sending = tokio::spawn(sending);
     let gates = config.gates(api_servers(&client).await);

@@ -7,12 +7,14 @@ use std::io::{self, BufRead, Write};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
+use tokio::sync::Semaphore;
 
 use crate::api::values::{FileFormat, Output};
 use crate::pipeline::checks::ColumnCheck;
@@ -222,6 +224,7 @@ pub struct Client {
     program: PathBuf,
     args: Vec<OsString>,
     limits: Limits,
+    places: Option<Arc<Semaphore>>,
 }
 
 /// What a child answered.
@@ -248,7 +251,16 @@ impl Client {
             program: program.to_path_buf(),
             args,
             limits: Limits::default(),
+            places: None,
         }
+    }
+
+    /// The same client, which with its clones has no more than `children` at once: what they take together is bounded. Whoever
+    /// has to wait for a place does so outside of the time that a child has.
+    #[must_use]
+    pub fn with_at_most(mut self, children: usize) -> Self {
+        self.places = Some(Arc::new(Semaphore::new(children)));
+        self
     }
 
     /// The same client with other limits.
@@ -271,6 +283,11 @@ impl Client {
         for request in requests {
             input.extend(to_line(request)?);
         }
+        let _place = match &self.places {
+            // Nobody closes it.
+            Some(places) => places.acquire().await.ok(),
+            None => None,
+        };
         let mut stdout = Vec::new();
         let wall = Duration::from_secs(self.limits.seconds);
         let finished = tokio::time::timeout(wall, self.converse(&input, &mut stdout)).await;

@@ -15,6 +15,7 @@ mod full;
 mod isolation;
 mod leadership;
 mod outcomes;
+mod packaging;
 mod permissions;
 mod secrets;
 mod sources;

@@ -3,6 +3,7 @@
 mod probe;
 mod push_layout;
 mod read_sources;
+mod ready;
 mod run;
 mod serve_replies;
 
@@ -35,6 +36,7 @@ enum Command {
     PushLayout(push_layout::PushLayout),
     ServeReplies(serve_replies::ServeReplies),
     Probe(probe::Probe),
+    Ready(ready::Ready),
     /// Read data for the operator: requests on standard input, answers on standard output.
     #[command(hide = true)]
     Worker,
@@ -51,6 +53,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::PushLayout(command) => return push_layout::run(&command),
         Command::ServeReplies(command) => serve_replies::run(&command)?,
         Command::Probe(command) => probe::run(&command)?,
+        Command::Ready(command) => return ready::run(&command),
         Command::ReadSources => read_sources::run()?,
         Command::Worker => worker::serve(io::stdin().lock(), io::stdout().lock())
             .context("the worker lost the operator that it reads for")?,

@@ -19,6 +19,7 @@ fn gate(all: usize, each: usize) -> Gate {
         max_concurrent_tasks: all,
         max_tasks_per_namespace: each,
         max_calls_per_endpoint: 1,
+        max_readers: 1,
     })
 }
 

@@ -224,3 +224,36 @@ async fn a_child_sees_no_environment() {
         .to_string();
     assert!(error.contains("empty"), "{error}");
 }
+
+/// Its children say in a file when they begin, and end when there is a file `go`, or when three of them have begun.
+fn held_back(folder: &Path) -> Client {
+    let script = "cd \"$0\" && echo began >>begun; until [ -e go ] || [ \"$(wc -l <begun)\" -ge 3 ]; do sleep 0.01; done; \
+        wc -l <begun >>seen";
+    shell(script, folder.to_owned())
+}
+
+#[tokio::test]
+async fn no_more_children_read_at_once_than_there_are_places() {
+    let folder = tempfile::tempdir().unwrap();
+    let (begun, go) = (folder.path().join("begun"), folder.path().join("go"));
+    let client = held_back(folder.path()).with_at_most(2);
+    let lets_go = async {
+        while std::fs::read_to_string(&begun)
+            .unwrap_or_default()
+            .lines()
+            .count()
+            < 2
+        {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert_eq!(client.places.as_ref().unwrap().available_permits(), 0);
+        std::fs::write(&go, "").unwrap();
+    };
+    let (a, b, c, ()) = tokio::join!(client.run(&[]), client.run(&[]), client.run(&[]), lets_go);
+    assert!(a.is_ok() && b.is_ok() && c.is_ok(), "{a:?} {b:?} {c:?}");
+    let seen = std::fs::read_to_string(folder.path().join("seen")).unwrap();
+    let mut seen: Vec<&str> = seen.lines().map(str::trim).collect();
+    seen.sort_unstable();
+    assert_eq!(seen.last(), Some(&"3"), "the third one follows");
+    assert_ne!(seen.first(), Some(&"3"), "it does not run beside both");
+}

@@ -24,10 +24,11 @@ load_test_environment() {
   set -a
   # shellcheck source=/dev/null
   . "$RUN/installed"
-  CODEGEN_E2E_PYTHON_IMAGE="$PYTHON_IMAGE" CODEGEN_E2E_KANIKO_IMAGE="$KANIKO_IMAGE"
+  CODEGEN_E2E_PYTHON_IMAGE="$PYTHON_IMAGE" CODEGEN_E2E_KANIKO_IMAGE="$KANIKO_IMAGE" CODEGEN_E2E_INSTALLED_VALUES="$RUN/values.yaml"
   index="$(index_url)"
   [ -z "$index" ] || CODEGEN_E2E_INDEX_URL="$index"
   set +a
+  ensure_tool helm "${CODEGEN_E2E_HELM:-helm3}" "$(helm_package)"
   cd "$REPOSITORY" || exit
 }
 

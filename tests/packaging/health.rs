@@ -1,0 +1,209 @@
+//! What Argo CD and Flux make of a task, at every stage and for every reason, by the engines that they use.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use codegen_operator::api::common::TestingMode;
+use codegen_operator::api::conditions::reason;
+use codegen_operator::api::{CodeGenTask, CodeGenTaskStatus};
+use codegen_operator::pipeline::progress::{Progress, WaitReason, Waiting};
+use codegen_operator::pipeline::stage::{Category, Stage, Stop, StopReason};
+use codegen_operator::pipeline::status::{Around, Hold, Until, held, status};
+use codegen_operator::pipeline::task::{FrozenFiles, Task, resolve};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::tool::{objects, output, root};
+
+const GENERATION: i64 = 3;
+
+/// A status, and what it must mean.
+struct Case {
+    object: Value,
+    argocd: &'static str,
+    flux: &'static str,
+}
+
+/// Without a status no expression about it has a value: Flux looks again.
+const NEW: (&str, &str) = ("Progressing", "Unknown");
+const PROGRESSING: (&str, &str) = ("Progressing", "InProgress");
+const HEALTHY: (&str, &str) = ("Healthy", "Current");
+const DEGRADED: (&str, &str) = ("Degraded", "Failed");
+const SUSPENDED: (&str, &str) = ("Suspended", "InProgress");
+
+fn manifest() -> CodeGenTask {
+    serde_json::from_value(json!({
+        "apiVersion": "codegen-operator.dev/v1alpha1",
+        "kind": "CodeGenTask",
+        "metadata": {"name": "words", "namespace": "data", "generation": GENERATION},
+        "spec": {"prompt": "Count the words.", "model": {"name": "m"}},
+    }))
+    .unwrap()
+}
+
+fn task() -> Task {
+    resolve(&manifest(), None, FrozenFiles::default()).unwrap()
+}
+
+fn case(status: Option<CodeGenTaskStatus>, (argocd, flux): (&'static str, &'static str)) -> Case {
+    let mut object = manifest();
+    object.status = status;
+    Case {
+        object: serde_json::to_value(object).unwrap(),
+        argocd,
+        flux,
+    }
+}
+
+fn at(stage: Stage) -> Progress {
+    let mut progress = Progress::start("run".into(), Timestamp::UNIX_EPOCH);
+    progress.stage = stage;
+    progress
+}
+
+fn shown(task: &Task, progress: &Progress, hold: Option<&Hold>) -> CodeGenTaskStatus {
+    let around = Around {
+        generation: Some(GENERATION),
+        hold,
+        ..Around::default()
+    };
+    status(task, progress, around, Timestamp::UNIX_EPOCH)
+}
+
+fn waiting(stage: Stage, category: Category, reason: Option<WaitReason>) -> Progress {
+    let mut progress = at(stage);
+    progress.waiting = Some(Waiting {
+        category,
+        message: "Secret data/openai is not there: create it".into(),
+        times: 1,
+        retry_at: Timestamp::UNIX_EPOCH,
+        reason,
+    });
+    progress
+}
+
+fn holds() -> Vec<(Hold, (&'static str, &'static str))> {
+    let hold = |reason, until| Hold {
+        reason,
+        message: "what it waits for".into(),
+        until,
+    };
+    vec![
+        (hold(reason::QUEUED, Until::Room), PROGRESSING),
+        (hold(reason::CONFIGURATION, Until::Mended), DEGRADED),
+        (hold(reason::ISOLATION_NOT_ENFORCED, Until::Mended), DEGRADED),
+        (hold(reason::SUSPENDED, Until::Resumed), SUSPENDED),
+    ]
+}
+
+/// Every stage under every cause that there is.
+fn cases() -> Vec<Case> {
+    let task = task();
+    let mut cases = vec![case(None, NEW)];
+    for &stage in Stage::LIVE {
+        cases.push(case(Some(shown(&task, &at(stage), None)), PROGRESSING));
+        for (category, why, health) in [
+            (Category::Infrastructure, None, PROGRESSING),
+            (Category::Environment, None, PROGRESSING),
+            (Category::Configuration, None, DEGRADED),
+            (
+                Category::Configuration,
+                Some(WaitReason::OutputTooLarge),
+                DEGRADED,
+            ),
+        ] {
+            cases.push(case(
+                Some(shown(&task, &waiting(stage, category, why), None)),
+                health,
+            ));
+        }
+        for (hold, health) in &holds() {
+            cases.push(case(Some(shown(&task, &at(stage), Some(hold))), *health));
+        }
+    }
+    for (hold, health) in &holds() {
+        let new = held(
+            CodeGenTaskStatus::default(),
+            Some(GENERATION),
+            hold,
+            Timestamp::UNIX_EPOCH,
+        );
+        cases.push(case(Some(new), *health));
+    }
+    for stop in [
+        StopReason::IterationsExhausted,
+        StopReason::BudgetExceeded,
+        StopReason::NoProgress,
+        StopReason::InvalidReply,
+    ] {
+        let mut failed = at(Stage::Failed);
+        failed.stop = Some(Stop {
+            reason: stop,
+            message: "why".into(),
+        });
+        cases.push(case(Some(shown(&task, &failed, None)), DEGRADED));
+    }
+    for testing in [TestingMode::Generate, TestingMode::Skip] {
+        let task = Task {
+            testing,
+            ..task.clone()
+        };
+        cases.push(case(Some(shown(&task, &at(Stage::Succeeded), None)), HEALTHY));
+    }
+    // An end that is not that of the spec as it stands now.
+    let mut old = case(Some(shown(&task, &at(Stage::Succeeded), None)), PROGRESSING);
+    old.object["status"]["observedGeneration"] = json!(GENERATION - 1);
+    cases.push(old);
+    cases
+}
+
+fn of_all(cases: &[Case], field: &str) -> BTreeSet<String> {
+    let found = cases
+        .iter()
+        .filter_map(|case| case.object["status"][field].as_str());
+    found.map(str::to_owned).collect()
+}
+
+/// The checks as they are shipped.
+fn checks() -> (String, Value) {
+    let read = |file: &str| {
+        let text = fs::read_to_string(root().join("deploy/gitops").join(file)).unwrap();
+        objects(&text).remove(0)
+    };
+    let script = &read("argocd/health.yaml")["data"]["resource.customizations.health.codegen-operator.dev_CodeGenTask"];
+    let expressions = read("flux/tasks.yaml")["spec"]["healthCheckExprs"][0].clone();
+    assert_eq!(expressions["kind"], "CodeGenTask");
+    (script.as_str().unwrap().to_owned(), expressions)
+}
+
+#[test]
+#[ignore = "needs the engines of Argo CD and Flux: make packaging"]
+fn a_task_is_healthy_degraded_or_under_way_at_every_stage_and_for_every_reason() {
+    let cases = cases();
+    let stages = of_all(&cases, "stage");
+    assert!(
+        Stage::ALL.iter().all(|stage| stages.contains(stage.as_str())),
+        "{stages:?}"
+    );
+    let reasons = of_all(&cases, "reason");
+    assert!(
+        reason::ALL.iter().all(|reason| reasons.contains(*reason)),
+        "{reasons:?}"
+    );
+    let (script, expressions) = checks();
+    let given: Vec<&Value> = cases.iter().map(|case| &case.object).collect();
+    let asked = json!({"lua": script, "cel": expressions, "objects": given});
+    let answers: Vec<Value> = serde_json::from_str(&output("health", &[], &asked.to_string())).unwrap();
+    assert_eq!(answers.len(), cases.len());
+    for (case, answer) in cases.iter().zip(&answers) {
+        let status = &case.object["status"];
+        assert_eq!(answer["argocd"]["status"], case.argocd, "{status:#}");
+        assert_eq!(answer["flux"], case.flux, "{status:#}");
+        let said = answer["argocd"]["message"].as_str().unwrap();
+        let is_current = status["observedGeneration"] == GENERATION;
+        assert!(
+            !is_current || said.contains(status["message"].as_str().unwrap()),
+            "{said}"
+        );
+    }
+}
