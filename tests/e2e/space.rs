@@ -298,7 +298,7 @@ pub fn status_of<'a>(task: &'a CodeGenTask, type_: &str) -> Option<&'a str> {
     condition(task, type_).map(|(status, ..)| status)
 }
 
-fn kubectl(arguments: &[&str], input: &str) -> String {
+pub fn kubectl(arguments: &[&str], input: &str) -> String {
     let (is_done, output, error) = try_kubectl(arguments, input);
     assert!(is_done, "kubectl {}: {error}", arguments.join(" "));
     output

@@ -3,6 +3,6 @@
 mod enforcement;
 mod kills;
 mod many;
-mod operator;
+pub mod operator;
 mod server;
 mod seen;
