@@ -17,7 +17,7 @@ const TASKS: [&str; 2] = ["t1", "t2"];
 #[case::too_many_requests("429", Fault::Refuse { status: 429, share: 0.3, which: Which::All })]
 #[case::writes_fail("500-writes", Fault::Refuse { status: 500, share: 0.3, which: Which::Writes })]
 #[case::watches_fail("500-watches", Fault::Refuse { status: 500, share: 0.7, which: Which::Watches })]
-#[case::replies_are_cut("cut", Fault::Cut { share: 0.3 })]
+#[case::replies_are_cut("cut", Fault::Cut { share: 0.1 })]
 #[case::stale_reads("stale", Fault::Stale { late: Duration::from_secs(2) })]
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]

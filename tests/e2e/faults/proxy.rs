@@ -17,6 +17,9 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+/// Events in a watch before it ends, where reads are stale.
+const EVENTS: usize = 3;
+
 /// Which requests meet a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
@@ -34,7 +37,7 @@ pub enum Fault {
     Refuse { status: u16, share: f64, which: Which },
     /// A share of the replies ends in the middle, watches after a moment: the request was done.
     Cut { share: f64 },
-    /// Watches come late, begin anew again and again, and lists of tasks are the ones before the last.
+    /// Watches come late and begin anew again and again, and lists of tasks are the ones before the last.
     Stale { late: Duration },
     /// Nothing gets through, and nobody says so.
     BlackHole,
@@ -228,7 +231,12 @@ fn passed_on(shared: Arc<Shared>, answer: reqwest::Response, is_cut: bool, is_wa
                 shared.through().await;
                 return Some((Err(cut()), None));
             }
-            Fault::Stale { late } if is_watch => tokio::time::sleep(late).await,
+            // The next one is too old, or begins where this one has ended.
+            Fault::Stale { .. } if is_watch && number >= EVENTS => return None,
+            Fault::Stale { late } if is_watch => {
+                shared.count("late events");
+                tokio::time::sleep(late).await;
+            }
             _ => {}
         }
         Some((Ok(chunk), Some((shared, answer, number + 1))))
