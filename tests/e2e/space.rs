@@ -293,6 +293,11 @@ pub fn condition<'a>(task: &'a CodeGenTask, type_: &str) -> Option<(&'a str, &'a
     Some((&found.status, &found.reason, &found.message))
 }
 
+/// Where the task is.
+pub fn stage_of(task: &CodeGenTask) -> Option<&str> {
+    task.status.as_ref()?.stage.as_deref()
+}
+
 /// `True`, `False` or `Unknown`: what a condition says.
 pub fn status_of<'a>(task: &'a CodeGenTask, type_: &str) -> Option<&'a str> {
     condition(task, type_).map(|(status, ..)| status)

@@ -3,10 +3,11 @@
 //! it and the API server is a proxy that can do harm; its model is a server in the test's process.
 
 mod api_server;
-mod model;
-mod model_server;
+mod children;
+pub mod model;
+pub mod model_server;
 pub mod own;
-mod partition;
+pub mod partition;
 mod proxy;
 pub mod remains;
 
@@ -16,19 +17,19 @@ use self::model::Model;
 use crate::space::Space;
 
 /// The example that every test of this kind runs.
-const RECORDING: &str = include_str!("../../../examples/prompt-only/replies.jsonl");
+pub const RECORDING: &str = include_str!("../../../examples/prompt-only/replies.jsonl");
 /// Its calls.
 const CALLS: u64 = 3;
 
 /// `CODEGEN_E2E_SEED`, or another one each time.
-fn seed() -> u64 {
+pub fn seed() -> u64 {
     std::env::var("CODEGEN_E2E_SEED")
         .map_or_else(|_| fastrand::u64(..100_000), |seed| seed.parse().expect("a seed"))
 }
 
 /// The task succeeds with as many replies as if nothing had happened, and has asked for none again but those that it counts as lost; gives
 /// how many these are.
-async fn expect_same_end(space: &Space, model: &Model, task: &str) -> u64 {
+pub async fn expect_same_end(space: &Space, model: &Model, task: &str) -> u64 {
     let ended: CodeGenTask = space.succeeded(task).await;
     let status = ended.status.unwrap();
     let count = |number: i32| u64::try_from(number).unwrap();
