@@ -17,7 +17,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-/// Events in a watch before it ends, where reads are stale.
+/// Events in a watch before it ends, where watches are what fails.
 const EVENTS: usize = 3;
 
 /// Which requests meet a fault.
@@ -156,9 +156,8 @@ async fn pass(State(shared): State<Arc<Shared>>, request: Request) -> Response {
         _ => {}
     }
     let path = request.uri().path().to_owned();
-    let answer = match forward(&shared, request).await {
-        Ok(answer) => answer,
-        Err(_) => return broken(),
+    let Ok(answer) = forward(&shared, request).await else {
+        return broken();
     };
     if shared.fault() == Fault::BlackHole {
         shared.count("swallowed replies");
@@ -231,8 +230,12 @@ fn passed_on(shared: Arc<Shared>, answer: reqwest::Response, is_cut: bool, is_wa
                 shared.through().await;
                 return Some((Err(cut()), None));
             }
-            // The next one is too old, or begins where this one has ended.
-            Fault::Stale { .. } if is_watch && number >= EVENTS => return None,
+            // The next one is refused or too old, or begins where this one has ended.
+            Fault::Stale { .. }
+            | Fault::Refuse {
+                which: Which::Watches,
+                ..
+            } if is_watch && number >= EVENTS => return None,
             Fault::Stale { late } if is_watch => {
                 shared.count("late events");
                 tokio::time::sleep(late).await;
