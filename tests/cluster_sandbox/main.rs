@@ -10,6 +10,7 @@
 
 mod builds;
 mod claims;
+mod hostile;
 mod isolation;
 #[path = "../support/jobs.rs"]
 mod jobs;

@@ -23,7 +23,7 @@ use crate::space::{credentials, make_namespace, make_owner, password, sandbox_im
 /// How long one run may take here.
 pub const PATIENCE: Duration = Duration::from_mins(2);
 
-/// A namespace of its own, at the level that sandboxes must keep.
+/// A namespace of its own; `new` makes one at the level that sandboxes must keep.
 pub struct World {
     pub client: Client,
     pub namespace: String,
@@ -37,10 +37,15 @@ pub struct World {
 
 impl World {
     pub async fn new(test: &str) -> Self {
+        Self::at(test, "restricted").await
+    }
+
+    /// With the Pod security level that the namespace enforces.
+    pub async fn at(test: &str, level: &str) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let image = sandbox_image().await;
         let client = Client::try_default().await.expect("KUBECONFIG names a cluster");
-        let namespace = make_namespace(&client, &format!("pod-{test}"), "restricted").await;
+        let namespace = make_namespace(&client, &format!("pod-{test}"), level).await;
         let owner = make_owner(&client, &namespace, "words").await;
         create(
             &Api::namespaced(client.clone(), &namespace),
@@ -78,11 +83,21 @@ impl World {
 
     /// Looks again after every event of a Pod, as the controller does, until there is more to say than that it goes on.
     pub async fn run_image(&self, image: &str, job: &Job) -> Result<Progressing<Report>, SandboxError> {
+        self.run_again(image, job, 0).await
+    }
+
+    /// The same for the try of this number.
+    pub async fn run_again(
+        &self,
+        image: &str,
+        job: &Job,
+        repeat: u32,
+    ) -> Result<Progressing<Report>, SandboxError> {
         let events = watcher(self.pods(), watcher::Config::default());
         let mut events = std::pin::pin!(events);
         let looks = async {
             loop {
-                match self.sandbox().run(image, job, 0).await {
+                match self.sandbox().run(image, job, repeat).await {
                     Ok(Progressing::Pending) => drop(events.next().await),
                     other => return other,
                 }

@@ -163,7 +163,9 @@ async fn a_missing_input_is_refused_by_name() {
 #[tokio::test]
 async fn nothing_is_left_of_the_phase_before() {
     let first = r#"
-import os, subprocess, sys, time
+import ctypes, os, subprocess, sys, time
+assert ctypes.CDLL(None).shmget(7, 1 << 20, 0o1600) >= 0
+assert ctypes.CDLL(None).mq_open(b"/left", os.O_RDWR | os.O_CREAT, 0o600, None) < 0
 for folder in ("/tmp", "/sandbox", "/var/outputs", "/dev/shm"):
     os.makedirs(folder + "/left/deep", exist_ok=True)
     open(folder + "/left/deep/file", "w").close()
@@ -171,8 +173,9 @@ for folder in ("/tmp", "/sandbox", "/var/outputs", "/dev/shm"):
 subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True, close_fds=False)
 "#;
     let second = r#"
-import os
+import ctypes, os
 def test_fresh():
+    assert ctypes.CDLL(None).shmget(7, 1 << 20, 0o600) < 0
     assert sum(name.isdigit() for name in os.listdir("/proc")) == 2
     for folder in ("/tmp", "/var/outputs", "/dev/shm"):
         assert os.listdir(folder) == []

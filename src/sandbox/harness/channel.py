@@ -14,7 +14,8 @@ import zlib
 from binascii import b2a_base64, hexlify
 from collections.abc import Callable
 
-_MESSAGE = "/dev/termination-log"
+from watch import MESSAGE
+
 _LINE_CHARACTERS = 7 * 1024
 _MOST_LOG_CHARACTERS = 7 * 1024 * 1024
 """Below what a node keeps of a log before it starts a new file."""
@@ -47,7 +48,7 @@ def send_not_isolated(address: str, nonce: bytes, write: Write) -> None:
 def _send(body: dict, nonce: bytes, write: Write) -> None:
     signed = json.dumps(body, separators=(",", ":")).encode()
     signature = hmac.digest(nonce, signed, "sha256").hex().encode()
-    file = os.open(_MESSAGE, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC)
+    file = os.open(MESSAGE, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC)
     write(file, signature + b"\n" + signed)
     os.close(file)
 

@@ -6,7 +6,7 @@ import os
 import stat
 from binascii import b2a_base64
 
-from watch import SCRATCH
+from watch import MESSAGE, SCRATCH
 
 WORK = "/sandbox"
 OUTPUTS = "/var/outputs"
@@ -16,7 +16,9 @@ _MOST_ENTRIES = 1_000_000
 
 
 def fresh_folders(sources: dict[str, str]) -> bool:
-    """Empty the writable folders and lay out the sources; false when a folder could not be emptied."""
+    """Empty all that can be written and lay out the sources; false when a folder could not be emptied."""
+    if os.path.exists(MESSAGE):
+        os.truncate(MESSAGE, 0)
     if not all(_empty(folder) for folder in SCRATCH):
         return False
     for name, text in sources.items():

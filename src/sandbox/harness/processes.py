@@ -66,7 +66,8 @@ class Tail:
         return bytes(self._bytes[-self._keep :]).decode("utf-8", "replace")
 
 
-_prctl = ctypes.CDLL(None, use_errno=True).prctl
+_libc = ctypes.CDLL(None, use_errno=True)
+_prctl = _libc.prctl
 
 
 def become(user: int) -> None:
@@ -156,6 +157,7 @@ def run(
     seconds = monotonic() - started
     signal.set_wakeup_fd(-1)
     kill_everything()
+    remove_shared_objects()
     for stream in (*tails, *((channel[1],) if channel else ())):
         # Nobody is left to write, so this ends.
         while take(stream):
@@ -180,6 +182,16 @@ def kill_everything() -> None:
             os.waitpid(-1, 0)
         except ChildProcessError:
             return
+
+
+def remove_shared_objects() -> None:
+    """Remove what programs share by number (System V) and leave behind: it outlives them, and counts as memory of whoever comes after."""
+    remove = 0
+    for kind, arguments in (("shm", (remove, None)), ("msg", (remove, None)), ("sem", (0, remove))):
+        with open(f"/proc/sysvipc/{kind}") as objects:
+            numbers = [int(line.split()[1]) for line in list(objects)[1:]]
+        for number in numbers:
+            getattr(_libc, f"{kind}ctl")(number, *arguments)
 
 
 def _reap(main: int) -> int | None:
@@ -231,6 +243,8 @@ def _limit_self(limits: Limits, processes: int) -> None:
         (resource.RLIMIT_FSIZE, limits.file_bytes),
         (resource.RLIMIT_CPU, limits.cpu_seconds),
         (resource.RLIMIT_NPROC, processes),
+        # Queues outlive their makers, and nobody could list them.
+        (resource.RLIMIT_MSGQUEUE, 0),
     ):
         _, hard = resource.getrlimit(what)
         if hard != resource.RLIM_INFINITY:

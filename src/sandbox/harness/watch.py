@@ -8,6 +8,10 @@ import signal
 SCRATCH = ("/tmp", "/sandbox", "/var/outputs", "/dev/shm")
 """Writable folders; in memory, so they count as memory of the tree."""
 
+MESSAGE = "/dev/termination-log"
+"""A container's last words, in a Pod: the only file on the node's disk that a program can write, and counted by no limit of the Pod."""
+
+_MOST_MESSAGE_BYTES = 1024 * 1024
 _MEMORY_EVENTS = (
     "/run/limits/memory",
     "/sys/fs/cgroup/memory.events",
@@ -45,6 +49,8 @@ class Watch:
 
     def exceeded(self) -> object | None:
         """The limit that the tree has met while it still runs, if one."""
+        if _fills_the_node():
+            return {"limitHit": "fileSize"}
         if _count(self._process_events, "max") - self._refused >= _REFUSED_FORKS:
             return {"limitHit": "processes"}
         if _count(self._memory_events, "oom_kill") > self._kills:
@@ -67,6 +73,8 @@ class Watch:
         """How the program ended, from its wait status and the limits that the tree met."""
         if _count(self._memory_events, "oom_kill") > self._kills:
             return {"limitHit": "memory"}
+        if _fills_the_node():
+            return {"limitHit": "fileSize"}
         if status == 0:
             return {"exited": 0}
         if _count(self._process_events, "max") > self._refused:
@@ -88,6 +96,13 @@ class Watch:
 
 def _first(paths: tuple[str, ...]) -> str | None:
     return next(filter(os.path.exists, paths), None)
+
+
+def _fills_the_node() -> bool:
+    try:
+        return os.stat(MESSAGE).st_size > _MOST_MESSAGE_BYTES
+    except FileNotFoundError:
+        return False
 
 
 def _number(path: str | None) -> int:

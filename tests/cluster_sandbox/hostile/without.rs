@@ -1,0 +1,115 @@
+//! A sandbox from which one defence was taken: the Pod that our code makes, changed before it starts, and judged by our code.
+
+use codegen_operator::pipeline::sandbox::{Job, Report};
+use codegen_operator::sandbox::{KubernetesSandbox, Progressing, Sandbox as _, SandboxError};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use kube::api::{Api, DeleteParams};
+use serde_json::{Value, json};
+
+use crate::support::{PATIENCE, World, create};
+
+/// The try that is made without the defence; with it, the first one is made.
+const TRY: u32 = 1;
+
+/// How a defence is taken away.
+#[derive(Clone, Copy)]
+pub struct Without {
+    /// In words.
+    pub what: &'static str,
+    /// Changes the Pod.
+    pub pod: fn(&mut Value),
+    /// Changes files of the harness: file, what stands there, what stands there instead.
+    pub harness: &'static [(&'static str, &'static str, &'static str)],
+}
+
+/// What came of a run, as our code sees it.
+pub type Ran = Result<Progressing<Report>, SandboxError>;
+
+impl World {
+    /// Runs the job as it is always run, and beside that without a defence.
+    pub async fn run_both(&self, job: &Job, job_without: &Job, without: &Without) -> (Ran, Ran) {
+        self.weaken(job_without, without).await;
+        tokio::join!(
+            self.run_again(self.image(), job, 0),
+            self.run_again(self.image(), job_without, TRY)
+        )
+    }
+
+    /// Puts another Pod in the place of the one that runs this job.
+    async fn weaken(&self, job: &Job, without: &Without) {
+        // No node takes the one that is replaced.
+        let mut nowhere = self.settings.clone();
+        nowhere
+            .sandbox
+            .node_selector
+            .insert("pool".to_owned(), "nowhere".to_owned());
+        let sandbox = KubernetesSandbox {
+            settings: &nowhere,
+            ..self.sandbox()
+        };
+        let before = self.names::<Pod>().await;
+        let begun = sandbox.run(self.image(), job, TRY).await.unwrap();
+        assert!(matches!(begun, Progressing::Pending), "{begun:?}");
+        let names = self.names::<Pod>().await;
+        let name = names.iter().find(|name| !before.contains(name)).unwrap();
+        let pod = self.pods().get(name).await.unwrap();
+        let now = DeleteParams::default().grace_period(0);
+        self.pods().delete(name, &now).await.unwrap();
+        let gone = kube::runtime::wait::await_condition(
+            self.pods(),
+            name,
+            kube::runtime::conditions::is_deleted(pod.metadata.uid.as_deref().unwrap_or_default()),
+        );
+        tokio::time::timeout(PATIENCE, gone)
+            .await
+            .expect("the Pod is gone in time")
+            .unwrap();
+
+        let mut weak = json!({
+            "metadata": {"name": name, "labels": pod.metadata.labels, "ownerReferences": pod.metadata.owner_references},
+            "spec": pod.spec,
+        });
+        // To the API server it is anybody's Pod: its policy would refuse it.
+        let labels = weak["metadata"]["labels"].as_object_mut().unwrap();
+        labels.remove("codegen-operator.dev/component").unwrap();
+        let selector = weak["spec"]["nodeSelector"].as_object_mut().unwrap();
+        selector.remove("pool").unwrap();
+        self.weaken_harness(&mut weak, without).await;
+        (without.pod)(&mut weak);
+        create(&self.pods(), &serde_json::from_value(weak).unwrap()).await;
+    }
+
+    async fn weaken_harness(&self, pod: &mut Value, without: &Without) {
+        if without.harness.is_empty() {
+            return;
+        }
+        let name = pod["metadata"]["name"].as_str().unwrap().to_owned();
+        let volumes = pod["spec"]["volumes"].as_array_mut().unwrap();
+        let volume = volumes
+            .iter_mut()
+            .find(|volume| volume["name"] == "harness")
+            .unwrap();
+        let used = volume["configMap"]["name"].take();
+        let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), &self.namespace);
+        let mut map = maps.get(used.as_str().unwrap()).await.unwrap();
+        let files = map.data.as_mut().unwrap();
+        for (file, from, to) in without.harness {
+            let text = files.get_mut(*file).unwrap();
+            assert_eq!(text.matches(from).count(), 1, "{file}: {from}");
+            *text = text.replace(from, to);
+        }
+        volume["configMap"]["name"] = json!(name);
+        let weak = serde_json::from_value(json!({"metadata": {"name": name}, "data": map.data})).unwrap();
+        create(&maps, &weak).await;
+    }
+}
+
+/// The only container of a Pod.
+pub fn container(pod: &mut Value) -> &mut Value {
+    &mut pod["spec"]["containers"][0]
+}
+
+/// Runs this program in place of the harness.
+pub fn command(pod: &mut Value, program: &str) {
+    container(pod)["command"] = json!(["python3", "-c", program]);
+}
