@@ -124,8 +124,9 @@ async fn when_the_leader_of_two_is_killed_its_task_goes_on_within_the_time_of_th
             1,
             "the call in flight"
         );
-        drop(second);
+        // It removes what is needed no more after the end is written.
         expect_nothing_left(space, &[TASK]).await;
+        drop(second);
         remove_lease(&space.client, &space.name).await;
     })
     .await;
@@ -149,8 +150,9 @@ async fn a_leader_that_is_cut_off_ends_and_the_other_does_no_step_twice() {
         assert_eq!(lost, 1, "the call in flight");
         first.proxy.set(Fault::None);
         assert_eq!(first.ended().await, Some(1));
-        drop(second);
+        // It removes what is needed no more after the end is written.
         expect_nothing_left(space, &[TASK]).await;
+        drop(second);
         remove_lease(&space.client, &space.name).await;
     })
     .await;
