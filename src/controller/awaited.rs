@@ -7,8 +7,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::GetParams;
 use kube::runtime::reflector::ObjectRef;
 use kube::{Api, Client, Resource, ResourceExt as _};
@@ -24,6 +26,9 @@ use crate::pipeline::task::Task;
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Pause between two requests: where much is waited for, each object is looked at more seldom.
 const BETWEEN_REQUESTS: Duration = Duration::from_millis(50);
+/// What was changed since then counts as changed at the first look: a task may have seen what was before. The clocks of the API
+/// server and of this process may differ, and a look too many does no harm.
+const NEW: SignedDuration = SignedDuration::from_mins(1);
 
 /// An object that a task refers to, and that a person makes or mends.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,12 +102,20 @@ struct State {
 struct Object {
     /// What was seen last; `None` before the first look.
     seen: Option<Seen>,
-    /// Uids of those who wait for it.
-    waiting: HashSet<String>,
+    /// Uids of those who wait for it, and whether it was looked at since they do.
+    waiting: HashMap<String, bool>,
 }
 
 /// The version of an object; `None` where there is none.
 type Seen = Option<String>;
+
+/// What a look has found of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Found {
+    version: Seen,
+    /// Whether it was made or changed a moment ago, so perhaps after a task had looked at it and before it was waited for.
+    is_new: bool,
+}
 
 impl Waits {
     /// The task waits for a change of any of `objects`.
@@ -114,7 +127,7 @@ impl Waits {
         state.stop(uid);
         for object in &objects {
             let entry = state.objects.entry(object.clone()).or_default();
-            entry.waiting.insert(uid.to_owned());
+            entry.waiting.insert(uid.to_owned(), false);
         }
         state.tasks.insert(uid.to_owned(), (task, objects));
         self.added.notify_one();
@@ -153,19 +166,23 @@ impl Waits {
     }
 
     /// Takes note of an object, and says who waited for the change.
-    fn saw(&self, object: &Awaited, version: Seen) -> Vec<ObjectRef<CodeGenTask>> {
+    fn saw(&self, object: &Awaited, found: Found) -> Vec<ObjectRef<CodeGenTask>> {
         let mut state = self.state();
         let Some(entry) = state.objects.get_mut(object) else {
             return Vec::new();
         };
-        let before = entry.seen.replace(version);
-        if before.is_none() || before == entry.seen {
-            return Vec::new();
+        let before = entry.seen.replace(found.version);
+        let has_changed = before.is_some() && before != entry.seen;
+        let mut woken = Vec::new();
+        for (uid, was_looked_at) in &mut entry.waiting {
+            if has_changed || (found.is_new && !*was_looked_at) {
+                woken.push(uid.clone());
+            }
+            *was_looked_at = true;
         }
-        let waiting = entry.waiting.clone();
         let of = |uid| state.tasks.get(uid).map(|(task, _)| task.clone());
-        let tasks = waiting.iter().filter_map(of).collect();
-        state.mended.extend(waiting);
+        let tasks = woken.iter().filter_map(of).collect();
+        state.mended.extend(woken);
         tasks
     }
 
@@ -206,13 +223,13 @@ pub async fn keep_looking(context: Arc<Context>) {
         for object in objects {
             pace.tick().await;
             // What cannot be read now is looked at again; the task itself says what is wrong.
-            if let Ok(version) = object.version(&context.client).await {
-                for task in context.waits.saw(&object, version) {
+            if let Ok(found) = object.find(&context.client).await {
+                for task in context.waits.saw(&object, found) {
                     context.wake(task);
                 }
             }
         }
-        // What is new is looked at at once: what changes before its first look is not noticed.
+        // What is new is looked at at once: what was changed long before its first look is not noticed.
         let next = sleep_until(round + LOOK_AGAIN);
         tokio::select! {
             () = next => {}
@@ -222,15 +239,15 @@ pub async fn keep_looking(context: Arc<Context>) {
 }
 
 impl Awaited {
-    async fn version(&self, client: &Client) -> Result<Seen, kube::Error> {
+    async fn find(&self, client: &Client) -> Result<Found, kube::Error> {
         match self.kind {
-            Kind::Secret => self.version_as::<Secret>(client).await,
-            Kind::ConfigMap => self.version_as::<ConfigMap>(client).await,
-            Kind::Agent => self.version_as::<CodeGenAgent>(client).await,
+            Kind::Secret => self.find_as::<Secret>(client).await,
+            Kind::ConfigMap => self.find_as::<ConfigMap>(client).await,
+            Kind::Agent => self.find_as::<CodeGenAgent>(client).await,
         }
     }
 
-    async fn version_as<K>(&self, client: &Client) -> Result<Seen, kube::Error>
+    async fn find_as<K>(&self, client: &Client) -> Result<Found, kube::Error>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
             + Clone
@@ -243,8 +260,21 @@ impl Awaited {
             resource_version: Some("0".to_owned()),
         };
         let found = api.get_metadata_opt_with(&self.name, &cached).await?;
-        Ok(found.and_then(|found| found.resource_version()))
+        Ok(Found {
+            is_new: found
+                .as_ref()
+                .is_some_and(|found| changed_after(&found.metadata, Timestamp::now() - NEW)),
+            version: found.and_then(|found| found.resource_version()),
+        })
     }
+}
+
+fn changed_after(metadata: &ObjectMeta, moment: Timestamp) -> bool {
+    let changes = metadata.managed_fields.iter().flatten();
+    changes
+        .filter_map(|fields| fields.time.as_ref())
+        .chain(&metadata.creation_timestamp)
+        .any(|time| time.0 >= moment)
 }
 
 #[cfg(test)]
@@ -265,8 +295,18 @@ mod tests {
         ObjectRef::new(name).within("data")
     }
 
-    fn version(number: u32) -> String {
-        number.to_string()
+    fn version(number: u32) -> Found {
+        Found {
+            version: Some(number.to_string()),
+            is_new: false,
+        }
+    }
+
+    fn nothing() -> Found {
+        Found {
+            version: None,
+            is_new: false,
+        }
     }
 
     #[test]
@@ -274,9 +314,9 @@ mod tests {
         let waits = Waits::default();
         let openai = object(Kind::Secret, "openai");
         waits.wait("1", task("a"), BTreeSet::from([openai.clone()]));
-        assert_eq!(waits.saw(&openai, None), [], "the first look");
-        assert_eq!(waits.saw(&openai, None), [], "nothing has changed");
-        for next in [Some(version(7)), Some(version(9)), None] {
+        assert_eq!(waits.saw(&openai, nothing()), [], "the first look");
+        assert_eq!(waits.saw(&openai, nothing()), [], "nothing has changed");
+        for next in [version(7), version(9), nothing()] {
             assert_eq!(waits.saw(&openai, next), [task("a")]);
             assert!(waits.take_mended("1"));
             assert!(!waits.take_mended("1"));
@@ -289,9 +329,46 @@ mod tests {
         let openai = object(Kind::Secret, "openai");
         let wait = || waits.wait("1", task("a"), BTreeSet::from([openai.clone()]));
         wait();
-        waits.saw(&openai, None);
+        waits.saw(&openai, nothing());
         wait();
-        assert_eq!(waits.saw(&openai, Some(version(7))), [task("a")]);
+        assert_eq!(waits.saw(&openai, version(7)), [task("a")]);
+    }
+
+    #[test]
+    fn what_was_made_between_a_tasks_look_and_the_first_one_wakes_it_once() {
+        let waits = Waits::default();
+        let openai = object(Kind::Secret, "openai");
+        let made = Found {
+            is_new: true,
+            ..version(7)
+        };
+        let wait = || waits.wait("1", task("a"), BTreeSet::from([openai.clone()]));
+        wait();
+        assert_eq!(waits.saw(&openai, made.clone()), [task("a")]);
+        assert!(waits.take_mended("1"));
+        wait();
+        assert_eq!(waits.saw(&openai, made.clone()), []);
+        // Another one that had looked before, and waits since.
+        waits.wait("2", task("b"), BTreeSet::from([openai.clone()]));
+        assert_eq!(waits.saw(&openai, made.clone()), [task("b")]);
+        assert_eq!(waits.saw(&openai, made), []);
+    }
+
+    #[test]
+    fn an_object_is_new_by_its_creation_and_by_its_last_change() {
+        let made = |at: &str, changed: &str| -> ObjectMeta {
+            serde_json::from_value(serde_json::json!({
+                "creationTimestamp": at,
+                "managedFields": [{"manager": "kubectl", "operation": "Update", "time": changed}],
+            }))
+            .unwrap()
+        };
+        let moment: Timestamp = "2026-11-21T20:00:00Z".parse().unwrap();
+        let is_new = |at, changed| changed_after(&made(at, changed), moment);
+        assert!(is_new("2026-11-21T20:00:01Z", "2026-11-21T20:00:01Z"));
+        assert!(is_new("2026-11-01T20:00:00Z", "2026-11-21T20:00:01Z"));
+        assert!(!is_new("2026-11-01T20:00:00Z", "2026-11-21T19:59:59Z"));
+        assert!(!changed_after(&ObjectMeta::default(), moment));
     }
 
     #[test]
@@ -302,9 +379,9 @@ mod tests {
         waits.wait("2", task("b"), BTreeSet::from([registry.clone()]));
         waits.stop("1");
         assert_eq!(waits.objects(), std::slice::from_ref(&registry));
-        assert_eq!(waits.saw(&openai, Some(version(1))), []);
-        waits.saw(&registry, Some(version(1)));
-        assert_eq!(waits.saw(&registry, Some(version(2))), [task("b")]);
+        assert_eq!(waits.saw(&openai, version(1)), []);
+        waits.saw(&registry, version(1));
+        assert_eq!(waits.saw(&registry, version(2)), [task("b")]);
         assert!(!waits.take_mended("1"));
         waits.wait("2", task("b"), BTreeSet::new());
         assert_eq!(waits.objects(), []);

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::{Stream, StreamExt as _};
 use kube::runtime::reflector::{ObjectRef, Store};
@@ -18,7 +18,8 @@ use super::config::{Gates, History, OperatorConfig};
 use super::documents::Documents;
 use super::downloads::Downloads;
 use super::events::Events;
-use super::metrics::Metrics;
+use super::isolation::Held;
+use super::metrics::{Metrics, Reconciled};
 use super::snapshot::{self, Snapshot};
 use crate::api::CodeGenTask;
 use crate::data::worker::Client as Worker;
@@ -46,6 +47,8 @@ pub struct Context {
     pub registries: RegistryCache,
     /// What is known of how the cluster isolates.
     pub isolation: Isolation,
+    /// Who waits to know more of that.
+    pub held: Held,
     /// What is counted.
     pub metrics: Metrics,
     /// No call starts after this.
@@ -79,6 +82,8 @@ struct Known {
     snapshot: Option<(String, Arc<Snapshot>)>,
     announced: Arc<AtomicU32>,
     pauses: u32,
+    /// When it is looked at if nothing changes before, and what its last look came to.
+    due: Option<(Instant, Reconciled)>,
 }
 
 impl Context {
@@ -100,6 +105,7 @@ impl Context {
         let settings = config.sandbox_settings();
         Self {
             isolation: Isolation::awaiting(&settings.sandbox.node_pools()),
+            held: Held::default(),
             client,
             downloads: Downloads::new(gates.samples),
             models: gates.models,
@@ -141,6 +147,7 @@ impl Context {
         self.downloads.forget(uid);
         self.admissions.leave(uid);
         self.waits.stop(uid);
+        self.held.forget(uid);
     }
 
     /// The documents of a run that are in memory.
@@ -201,6 +208,20 @@ impl Context {
         pause.min(LONGEST_PAUSE)
     }
 
+    /// The task is looked at again after `pause`, should nothing change before; no pause is kept of a task that is not known.
+    pub fn due(&self, uid: &str, pause: Option<Duration>, came_to: Reconciled) {
+        if let Some(known) = self.tasks().get_mut(uid) {
+            let at = pause.and_then(|pause| Instant::now().checked_add(pause));
+            known.due = at.map(|at| (at, came_to));
+        }
+    }
+
+    /// What the last look came to, where nothing but its pause has led to this one.
+    pub fn pause_is_over(&self, uid: &str) -> Option<Reconciled> {
+        let (at, came_to) = self.tasks().get_mut(uid)?.due.take()?;
+        (at <= Instant::now()).then_some(came_to)
+    }
+
     /// The task goes on: the next pause is short again.
     pub fn calm(&self, uid: &str) {
         if let Some(known) = self.tasks().get_mut(uid) {
@@ -223,6 +244,7 @@ impl Context {
             .collect();
         self.tasks().retain(|uid, _| there.contains(uid.as_str()));
         self.waits.keep_only(&there);
+        self.held.keep_only(&there);
         self.admissions.keep_only(&tasks);
     }
 

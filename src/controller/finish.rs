@@ -9,7 +9,6 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
 use k8s_openapi::{ByteString, NamespaceResourceScope};
 use kube::api::{DeleteParams, ListParams, ObjectMeta, PostParams};
-use kube::runtime::controller::Action;
 use kube::{Api, Client, ResourceExt as _};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -263,8 +262,8 @@ fn packed(documents: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
     pack(&serde_json::to_vec(&record).unwrap_or_default())
 }
 
-/// Looks after a task that has ended: deletes it when its time has come.
-pub async fn look_after(object: &CodeGenTask, context: &Context) -> Result<Action, ReconcileError> {
+/// Looks after a task that has ended: deletes it when its time has come. Gives the time until then, where there is any.
+pub async fn look_after(object: &CodeGenTask, context: &Context) -> Result<Option<Duration>, ReconcileError> {
     context.forget(&object.uid().unwrap_or_default());
     let history = &context.history;
     let rest = time_left(object, history.ttl_seconds_after_finished, Timestamp::now());
@@ -275,15 +274,15 @@ pub async fn look_after(object: &CodeGenTask, context: &Context) -> Result<Actio
     let is_surplus = limit.is_some_and(|limit| later_ends(object, &context.known_tasks()) >= limit as usize);
     match rest {
         _ if is_surplus => {}
-        None => return Ok(Action::await_change()),
-        Some(rest) if rest > Duration::ZERO => return Ok(Action::requeue(rest)),
+        None => return Ok(None),
+        Some(rest) if rest > Duration::ZERO => return Ok(Some(rest)),
         Some(_) => {}
     }
     let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
     let tasks: Api<CodeGenTask> = Api::namespaced(context.client.clone(), &namespace);
     match tasks.delete(&name, &DeleteParams::background()).await {
-        Ok(_) => Ok(Action::await_change()),
-        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Action::await_change()),
+        Ok(_) => Ok(None),
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(None),
         Err(error) => Err(StoreError::Remote {
             action: format!("delete CodeGenTask {namespace}/{name}, which is kept no longer"),
             source: Box::new(error),

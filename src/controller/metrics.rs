@@ -38,7 +38,9 @@ pub enum Reconciled {
 }
 
 impl Reconciled {
-    const fn as_str(self) -> &'static str {
+    /// As labels and log records have it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Advanced => "advanced",
             Self::Pending => "pending",
@@ -70,6 +72,7 @@ pub struct Metrics {
     failures: Counters<1>,
     waits: Counters<1>,
     reconcile_seconds: Histograms<1>,
+    pauses_over: Counters<1>,
     leader: Gauge,
     isolated: Family<[(&'static str, String); 1], Gauge>,
     events_dropped: Counter,
@@ -111,6 +114,7 @@ impl Metrics {
             failures: Family::default(),
             waits: Family::default(),
             reconcile_seconds: Family::new_with_constructor(milliseconds),
+            pauses_over: Family::default(),
             leader: Gauge::default(),
             isolated: Family::default(),
             events_dropped: Counter::default(),
@@ -136,6 +140,11 @@ impl Metrics {
             "Duration of reconciles by how they ended",
             Unit::Seconds,
             self.reconcile_seconds.clone(),
+        );
+        all.register(
+            "pauses_over",
+            "Looks at a task for no cause but that a pause was over, by what the look before came to",
+            self.pauses_over.clone(),
         );
         all.register(
             "events_dropped",
@@ -332,6 +341,11 @@ impl Metrics {
         self.reconcile_seconds
             .get_or_create(&[("outcome", how.as_str())])
             .observe(time.as_secs_f64());
+    }
+
+    /// A task was looked at for no cause but that the pause after a look was over that came to this.
+    pub fn pause_over(&self, after: Reconciled) {
+        count(&self.pauses_over, [("after", after.as_str())], 1);
     }
 
     /// An event was not sent.

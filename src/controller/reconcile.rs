@@ -68,10 +68,18 @@ pub enum ReconcileError {
 /// Looks at a task, and does what is next.
 pub async fn reconcile(object: Arc<CodeGenTask>, context: Arc<Context>) -> Result<Action, ReconcileError> {
     let started = Instant::now();
+    let uid = object.uid().unwrap_or_default();
+    if let Some(after) = context.pause_is_over(&uid) {
+        context.metrics.pause_over(after);
+        let (namespace, task) = (object.namespace().unwrap_or_default(), object.name_any());
+        tracing::debug!(namespace, task, after = after.as_str(), "a pause is over");
+    }
     let looked = Box::pin(look(object, &context)).await;
     let how = looked.as_ref().map_or(Reconciled::Error, |(_, how)| *how);
     context.metrics.reconciled(how, started.elapsed());
-    looked.map(|(action, _)| action)
+    let (pause, came_to) = looked?;
+    context.due(&uid, pause, came_to);
+    Ok(pause.map_or_else(Action::await_change, Action::requeue))
 }
 
 /// Takes back the calls that were announced with the last steps and are not made any more: whoever comes next would take them for lost.
@@ -104,7 +112,8 @@ pub async fn withdraw_calls(context: &Arc<Context>) {
     }
 }
 
-type Looked = Result<(Action, Reconciled), ReconcileError>;
+/// The pause after which the task is looked at although nothing has changed, and what the look came to.
+type Looked = Result<(Option<Duration>, Reconciled), ReconcileError>;
 
 async fn look(object: Arc<CodeGenTask>, context: &Context) -> Looked {
     let uid = object.uid().unwrap_or_default();
@@ -171,7 +180,10 @@ pub fn retry_later(object: Arc<CodeGenTask>, error: &ReconcileError, context: Ar
         error = with_causes(error),
         "a step could not be taken and is tried again"
     );
-    Action::requeue(context.pause(&object.uid().unwrap_or_default()))
+    let uid = object.uid().unwrap_or_default();
+    let pause = context.pause(&uid);
+    context.due(&uid, Some(pause), Reconciled::Error);
+    Action::requeue(pause)
 }
 
 fn is_conflict(error: &ReconcileError) -> bool {
@@ -182,12 +194,12 @@ fn is_conflict(error: &ReconcileError) -> bool {
     )
 }
 
-fn idle() -> (Action, Reconciled) {
-    (Action::await_change(), Reconciled::Idle)
+const fn idle() -> (Option<Duration>, Reconciled) {
+    (None, Reconciled::Idle)
 }
 
-fn advanced() -> (Action, Reconciled) {
-    (Action::await_change(), Reconciled::Advanced)
+const fn advanced() -> (Option<Duration>, Reconciled) {
+    (None, Reconciled::Advanced)
 }
 
 /// One look at one task.
@@ -220,7 +232,7 @@ impl Look<'_> {
         if let Some(limit) = self.context.admissions.admit(&self.object) {
             let (_, how) = self.hold(&queued(limit)).await?;
             // Whoever gives up a place wakes it.
-            return Ok((Action::requeue(SAFETY_NET), how));
+            return Ok((Some(SAFETY_NET), how));
         }
         let is_mended = self.context.waits.take_mended(&self.uid);
         let Some(run) = Run::present(self.context, &self.object).await? else {
@@ -269,7 +281,7 @@ impl Look<'_> {
     async fn start(&self) -> Looked {
         let run = match Box::pin(Run::start(self.context, &self.object)).await? {
             Started::Run(run) => run,
-            Started::Reading => return Ok((Action::requeue(READING), Reconciled::Pending)),
+            Started::Reading => return Ok((Some(READING), Reconciled::Pending)),
             Started::Queued(why) => return self.hold(&queued(why)).await,
         };
         let progress = Progress::start(run.owner.run.clone(), Timestamp::now());
@@ -342,7 +354,7 @@ impl Look<'_> {
             waiting.retry_at = waiting.retry_at.min(now);
         }
         let decision = decide(&run.task, &progress, now);
-        if let Some(hold) = isolation::hold(self.context, &run.task, &decision) {
+        if let Some(hold) = isolation::hold(self.context, &self.object, &run.task, &decision) {
             return self.hold(&hold).await;
         }
         let left = seconds_left(&run.task, &progress, now);
@@ -357,11 +369,11 @@ impl Look<'_> {
         let goes_on = matches!(came_to, Step::Pending | Step::Queued(_));
         self.wait_if(!goes_on && waits_for_a_person(&progress));
         let looked = match came_to {
-            Step::Advanced | Step::Finished => (Action::await_change(), Reconciled::Advanced),
-            Step::Waiting(until) => (Action::requeue(pause(until)), Reconciled::Waiting),
+            Step::Advanced | Step::Finished => advanced(),
+            Step::Waiting(until) => (Some(pause(until)), Reconciled::Waiting),
             Step::Pending => {
                 let left = self.count(&engine, progress).await?;
-                (Action::requeue(left.min(SAFETY_NET)), Reconciled::Pending)
+                (Some(left.min(SAFETY_NET)), Reconciled::Pending)
             }
             Step::Queued(why) => {
                 self.written(store);
@@ -439,10 +451,10 @@ impl Look<'_> {
             self.context.events.held(&self.object, hold);
         }
         self.wait_if(hold.until == Until::Mended);
-        let again = || Action::requeue(self.context.pause(&self.uid).min(LONGEST_PAUSE));
+        let again = || Some(self.context.pause(&self.uid).min(LONGEST_PAUSE));
         Ok(match (hold.reason, hold.until) {
             (reason::QUEUED, _) => (again(), Reconciled::Queued),
-            (_, Until::Resumed) => (Action::await_change(), Reconciled::Waiting),
+            (_, Until::Resumed) => (None, Reconciled::Waiting),
             (_, Until::Room | Until::Mended) => (again(), Reconciled::Waiting),
         })
     }

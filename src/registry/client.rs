@@ -20,6 +20,8 @@ use super::layout::{Blob, Descriptor, Layout, MANIFEST_TYPES};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const READ_TIMEOUT: Duration = Duration::from_mins(1);
+/// A question has this long to be answered, tries and all: a registry that is slow by the byte never runs into [`READ_TIMEOUT`].
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 const UPLOADS_AT_ONCE: usize = 3;
 const TRIES: usize = 4;
 /// Digits of the digest in the tag of an image that was replaced.
@@ -160,7 +162,8 @@ impl Registry {
     }
 
     async fn find(&self, target: &Target) -> Result<Option<String>, RegistryError> {
-        retried(|| async {
+        let what = "to say which digest the tag has";
+        let asked = retried(|| async {
             match self
                 .client
                 .fetch_manifest_digest(&target.reference, &target.auth)
@@ -168,10 +171,10 @@ impl Registry {
             {
                 Ok(digest) => Ok(Some(digest)),
                 Err(error) if is_not_found(&error) => Ok(None),
-                Err(error) => Err(target.failed("to say which digest the tag has", &error)),
+                Err(error) => Err(target.failed(what, &error)),
             }
-        })
-        .await
+        });
+        target.answered(what, asked).await
     }
 
     async fn authenticate_for_push(&self, target: &Target) -> Result<(), RegistryError> {
@@ -226,7 +229,8 @@ impl Registry {
     }
 
     async fn manifest(&self, target: &Target) -> Result<Option<(bytes::Bytes, String)>, RegistryError> {
-        retried(|| async {
+        let what = "to give the manifest of the image";
+        let asked = retried(|| async {
             let pulled = self
                 .client
                 .pull_manifest_raw(&target.reference, &target.auth, &MANIFEST_TYPES)
@@ -234,10 +238,10 @@ impl Registry {
             match pulled {
                 Ok(found) => Ok(Some(found)),
                 Err(error) if is_not_found(&error) => Ok(None),
-                Err(error) => Err(target.failed("to give the manifest of the image", &error)),
+                Err(error) => Err(target.failed(what, &error)),
             }
-        })
-        .await
+        });
+        target.answered(what, asked).await
     }
 
     async fn put_manifest(
@@ -305,6 +309,22 @@ impl Target {
             ),
             auth: self.auth.clone(),
         }
+    }
+
+    /// The answer to a question, where the whole of it comes in time.
+    async fn answered<T>(
+        &self,
+        what: &str,
+        asked: impl Future<Output = Result<T, RegistryError>>,
+    ) -> Result<T, RegistryError> {
+        let answer = tokio::time::timeout(ANSWER_TIMEOUT, asked).await;
+        answer.unwrap_or_else(|_| {
+            Err(RegistryError::Unavailable {
+                registry: self.reference.resolve_registry().to_owned(),
+                what: what.to_owned(),
+                reason: format!("it gave no whole answer within {} s", ANSWER_TIMEOUT.as_secs()),
+            })
+        })
     }
 
     fn failed(&self, what: &str, error: &OciDistributionError) -> RegistryError {

@@ -1,5 +1,14 @@
 //! Image builds, with the registries that the environment names.
 
+mod faults;
+mod hostile;
+mod image;
+mod index;
+mod proxy;
+mod registry;
+mod server;
+mod sources;
+
 use std::collections::BTreeMap;
 use std::time::Instant;
 

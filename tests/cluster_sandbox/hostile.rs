@@ -78,6 +78,11 @@ async fn keeps_out(test: &str, cases: &[Case]) {
     for case in cases {
         let (job, job_without) = ((case.job)(&targets, true), (case.job)(&targets, false));
         let (with, without) = world.run_both(&job, &job_without, &case.without).await;
+        assert!(
+            report(&with).is_some(),
+            "nothing was seen of {:?}: {with:?}",
+            case.attacks
+        );
         for attack in case.attacks {
             let kept_out = (case.got)(attack, &job, &with);
             let through = (case.got)(attack, &job_without, &without);
@@ -121,7 +126,7 @@ fn said(attack: &str, _: &Job, ran: &Ran) -> Got {
         .filter_map(|line| line.split_once(&start))
         .map(|(_, answer)| answer.to_owned())
         .next_back()
-        .ok_or_else(|| format!("it says nothing: {words}"))?;
+        .unwrap_or_else(|| panic!("nothing is said of {attack}: {ran:#?}"));
     match answer.strip_prefix("through: ") {
         Some(what) => Ok(what.to_owned()),
         None => Err(answer),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,13 +19,14 @@ use futures::StreamExt as _;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Secret};
 use kube::api::{Api, DeleteParams, ListParams, PostParams};
+use kube::runtime::wait::await_condition;
 use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Client, Resource as _, ResourceExt as _};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 /// Longest wait for a build.
-const BUILT: Duration = Duration::from_mins(5);
+pub const BUILT: Duration = Duration::from_mins(5);
 
 /// What the environment must say.
 pub fn variable(name: &str) -> String {
@@ -81,15 +82,24 @@ pub async fn make_owner(client: &Client, namespace: &str, name: &str) -> Owner {
 
 /// Credentials of the test cluster's registry.
 pub fn credentials(name: &str, password: &str) -> Secret {
-    let user = variable("CODEGEN_E2E_REGISTRY_USER");
-    let auth = base64::engine::general_purpose::STANDARD.encode(format!("{user}:{password}"));
-    let config = json!({"auths": {variable("CODEGEN_E2E_REGISTRY"): {"auth": auth}}}).to_string();
+    credentials_for(&variable("CODEGEN_E2E_REGISTRY"), name, password)
+}
+
+/// The same for that registry under another name.
+pub fn credentials_for(registry: &str, name: &str, password: &str) -> Secret {
     serde_json::from_value(json!({
         "metadata": {"name": name, "labels": {"codegen-operator.dev/use": "registry"}},
         "type": "kubernetes.io/dockerconfigjson",
-        "stringData": {".dockerconfigjson": config},
+        "stringData": {".dockerconfigjson": docker_config(registry, password)},
     }))
     .unwrap()
+}
+
+/// The content of a `.dockerconfigjson` for one registry.
+pub fn docker_config(registry: &str, password: &str) -> String {
+    let login = format!("{}:{password}", variable("CODEGEN_E2E_REGISTRY_USER"));
+    let auth = base64::engine::general_purpose::STANDARD.encode(login);
+    json!({"auths": {registry: {"auth": auth}}}).to_string()
 }
 
 /// The password of that registry.
@@ -129,6 +139,14 @@ impl Space {
             create(&space.api(), &credentials(name, &password)).await;
         }
         space
+    }
+
+    /// Lets builds reach a server at a private address.
+    pub fn allow(&mut self, server: SocketAddr) {
+        self.settings.build.network.allow.push(AllowedTarget {
+            cidr: format!("{}/32", server.ip()),
+            ports: vec![server.port()],
+        });
     }
 
     pub async fn close(self) {
@@ -253,6 +271,31 @@ impl Space {
             .expect("an answer in time")
     }
 
+    /// A Pod beside the builds that takes connections at port 8080; its address.
+    pub async fn listener(&self) -> String {
+        let code = "import http.server\nhttp.server.HTTPServer(('', 8080), http.server.SimpleHTTPRequestHandler).serve_forever()";
+        let pod = json!({
+            "metadata": {"name": "listener"},
+            "spec": {
+                "automountServiceAccountToken": false,
+                "terminationGracePeriodSeconds": 0,
+                "containers": [{
+                    "name": "listener",
+                    "image": variable("CODEGEN_E2E_PYTHON_IMAGE"),
+                    "command": ["python3", "-c", code],
+                    "readinessProbe": {"tcpSocket": {"port": 8080}, "periodSeconds": 1},
+                }],
+            },
+        });
+        create(&self.api::<Pod>(), &serde_json::from_value(pod).unwrap()).await;
+        let ready = await_condition(self.api::<Pod>(), "listener", is_ready);
+        let pod = tokio::time::timeout(BUILT, ready)
+            .await
+            .expect("the listener is ready in time")
+            .unwrap();
+        pod.and_then(|pod| pod.status?.pod_ip).unwrap()
+    }
+
     pub async fn jobs(&self) -> Vec<Job> {
         self.api::<Job>()
             .list(&ListParams::default())
@@ -268,6 +311,11 @@ impl Space {
         let is_ours = |line: &&str| line.contains(&path) && line.contains(" HTTP/");
         log.lines().filter(is_ours).map(str::to_owned).collect()
     }
+}
+
+fn is_ready(pod: Option<&Pod>) -> bool {
+    let conditions = pod.and_then(|pod| pod.status.as_ref()?.conditions.as_ref());
+    conditions.is_some_and(|all| all.iter().any(|one| one.type_ == "Ready" && one.status == "True"))
 }
 
 /// Reaches the registries that the environment names; a base registry is our own cluster's, spoken to without TLS.
@@ -301,9 +349,11 @@ fn settings(registry: &str) -> Settings {
 
 /// A registry that is named by its address may be a private one.
 fn address(registry: &str) -> Option<AllowedTarget> {
-    let address: Ipv4Addr = registry.split(':').next()?.parse().ok()?;
+    let (host, port) = registry.split_once(':')?;
+    let address: Ipv4Addr = host.parse().ok()?;
     Some(AllowedTarget {
         cidr: format!("{address}/32"),
-        ports: vec![],
+        // At that address the API server may listen as well.
+        ports: vec![port.parse().ok()?],
     })
 }

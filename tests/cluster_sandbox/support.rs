@@ -21,7 +21,7 @@ pub use crate::space::create;
 use crate::space::{credentials, make_namespace, make_owner, password, sandbox_image};
 
 /// How long one run may take here.
-pub const PATIENCE: Duration = Duration::from_mins(2);
+pub const PATIENCE: Duration = Duration::from_mins(4);
 
 /// A namespace of its own; `new` makes one at the level that sandboxes must keep.
 pub struct World {
@@ -83,22 +83,34 @@ impl World {
 
     /// Looks again after every event of a Pod, as the controller does, until there is more to say than that it goes on.
     pub async fn run_image(&self, image: &str, job: &Job) -> Result<Progressing<Report>, SandboxError> {
-        self.run_again(image, job, 0).await
+        self.look(image, job, 0, |ran| !matches!(ran, Progressing::Pending))
+            .await
     }
 
-    /// The same for the try of this number.
-    pub async fn run_again(
+    /// The same for the try of this number, until it has ended: also where the node has no room for it yet.
+    pub async fn run_to_its_end(
         &self,
         image: &str,
         job: &Job,
         repeat: u32,
+    ) -> Result<Progressing<Report>, SandboxError> {
+        self.look(image, job, repeat, |ran| matches!(ran, Progressing::Done(_)))
+            .await
+    }
+
+    async fn look(
+        &self,
+        image: &str,
+        job: &Job,
+        repeat: u32,
+        is_enough: impl Fn(&Progressing<Report>) -> bool,
     ) -> Result<Progressing<Report>, SandboxError> {
         let events = watcher(self.pods(), watcher::Config::default());
         let mut events = std::pin::pin!(events);
         let looks = async {
             loop {
                 match self.sandbox().run(image, job, repeat).await {
-                    Ok(Progressing::Pending) => drop(events.next().await),
+                    Ok(ran) if !is_enough(&ran) => drop(events.next().await),
                     other => return other,
                 }
             }
@@ -108,14 +120,16 @@ impl World {
     }
 
     pub async fn run(&self, job: &Job) -> Report {
-        match self.run_image(&self.image, job).await {
+        match self.run_to_its_end(&self.image, job, 0).await {
             Ok(Progressing::Done(report)) => report,
             other => panic!("no report: {other:?}"),
         }
     }
 
     pub async fn fail(&self, job: &Job) -> SandboxError {
-        self.run_image(&self.image, job).await.expect_err("an error")
+        self.run_to_its_end(&self.image, job, 0)
+            .await
+            .expect_err("an error")
     }
 
     pub fn image(&self) -> &str {

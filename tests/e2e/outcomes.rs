@@ -1,10 +1,14 @@
 //! How tasks end.
 
+use codegen_operator::api::CodeGenTask;
+use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
 use kube::api::ListParams;
+use kube::runtime::wait::await_condition;
+use serde_json::json;
 
-use crate::space::{SOON, TO_THE_END, condition, in_space, status_of};
+use crate::space::{OPERATOR_NAMESPACE, SOON, TO_THE_END, condition, in_space, status_of};
 
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
@@ -67,6 +71,94 @@ async fn a_task_that_cannot_succeed_ends_with_its_reason_and_a_next_step() {
         assert_eq!(task.status.unwrap().stage.as_deref(), Some("Failed"));
     })
     .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn two_tasks_that_want_the_same_image_share_one_job_and_go_when_their_time_is_over() {
+    in_space("shared-job", async |space| {
+        space.copy_secret("openai").await;
+        let task = space
+            .objects("examples/prompt-only/task.yaml", "prompt-only")
+            .remove(0);
+        let two: Vec<_> = ["one", "other"]
+            .iter()
+            .map(|name| {
+                let mut task = task.clone();
+                task["metadata"]["name"] = json!(name);
+                task
+            })
+            .collect();
+        space.apply_objects(&two);
+        for name in ["one", "other"] {
+            space.succeeded(name).await;
+        }
+        let jobs = space
+            .api::<Job>()
+            .list(&ListParams::default())
+            .await
+            .unwrap()
+            .items;
+        assert_eq!(jobs.len(), 1, "{jobs:#?}");
+        let owners = jobs[0].metadata.owner_references.as_ref();
+        assert_eq!(owners.map(Vec::len), Some(2), "{owners:#?}");
+
+        let spec = r#"{"spec": {"ttlSecondsAfterFinished": 0}}"#;
+        for name in ["one", "other"] {
+            space.kubectl(&["patch", "codegentask", name, "--type=merge", "--patch", spec]);
+        }
+        for name in ["one", "other"] {
+            let gone = await_condition(space.api::<CodeGenTask>(), name, |task: Option<&CodeGenTask>| {
+                task.is_none()
+            });
+            let gone = tokio::time::timeout(SOON, gone).await;
+            gone.expect("the task is deleted when its time to live is over")
+                .unwrap();
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn a_task_that_goes_its_way_is_never_looked_at_because_a_pause_is_over() {
+    in_space("no-pause", async |space| {
+        space.copy_secret("openai").await;
+        space.apply("examples/prompt-only/task.yaml", "prompt-only");
+        space.succeeded("multiplication-table").await;
+        let log = operator_log();
+        let its = |line: &&str| line.contains(&format!("\"namespace\":\"{}\"", space.name));
+        let of_task: Vec<&str> = log.lines().filter(its).collect();
+        assert!(of_task.len() > 5, "{of_task:#?}");
+        // What waits for room on the node is another matter: no watch tells when there is some.
+        let pauses: Vec<&&str> = of_task
+            .iter()
+            .filter(|line| line.contains("a pause is over") && !line.contains("\"after\":\"queued\""))
+            .collect();
+        assert!(pauses.is_empty(), "{pauses:#?}");
+    })
+    .await;
+}
+
+fn operator_log() -> String {
+    let arguments = [
+        "--namespace",
+        OPERATOR_NAMESPACE,
+        "logs",
+        "--since=20m",
+        "--tail=-1",
+    ];
+    let output = std::process::Command::new("kubectl")
+        .args(arguments)
+        .arg("--selector=app.kubernetes.io/name=codegen-operator")
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
 }
 
 #[tokio::test]

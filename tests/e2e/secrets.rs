@@ -63,6 +63,28 @@ async fn a_registrys_credentials_are_no_environment_of_a_program() {
     .await;
 }
 
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn what_a_program_says_of_its_secrets_stands_nowhere() {
+    in_space("talkative", async |space| {
+        space.copy_secret("openai").await;
+        space.copy_secret("variable").await;
+        space.apply_changed("tests/e2e/manifests/hopeless.yaml", "talkative", |spec| {
+            let key = json!({"name": "variable", "key": "value"});
+            spec["sandbox"]["secrets"] = json!([{"name": "PASSWORD", "secretKeyRef": key}]);
+        });
+        let task = space.end("hopeless").await;
+        let status = serde_json::to_string(&task.status).unwrap();
+        assert_eq!(task.status.unwrap().attempts.len(), 2, "{status}");
+        let secret = space.api::<Secret>().get("variable").await.unwrap();
+        let value = String::from_utf8(secret.data.unwrap()["value"].0.clone()).unwrap();
+        assert!(status.contains("[redacted:PASSWORD]"), "{status}");
+        // Its records and what its Pods said are looked at by `tests/cluster/keys`, with those of every other test.
+        assert!(!status.contains(&value));
+    })
+    .await;
+}
+
 async fn change_secret(space: &Space, metadata: Value) {
     space
         .api::<Secret>()

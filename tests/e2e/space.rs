@@ -20,7 +20,7 @@ pub const TO_THE_END: Duration = Duration::from_mins(10);
 pub const SOON: Duration = Duration::from_mins(1);
 
 /// Where `make e2e-install` puts the recorded replies and the Secrets that this copies.
-const HOME: &str = "codegen-e2e";
+pub const HOME: &str = "codegen-e2e";
 pub const OPERATOR_NAMESPACE: &str = "codegen-system";
 /// The account of the operator.
 pub const OPERATOR: &str = "system:serviceaccount:codegen-system:codegen-operator";

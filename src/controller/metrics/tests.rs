@@ -106,6 +106,8 @@ fn busy() -> Metrics {
     metrics.set_leader(true);
     metrics.call_ended(Provider::OpenAI, None);
     metrics.set_calls(2, 1);
+    metrics.set_isolated("default", true);
+    metrics.pause_over(Reconciled::Waiting);
     metrics.reconciled(Reconciled::Advanced, Duration::from_millis(4));
     metrics.event_dropped();
     metrics
@@ -124,7 +126,7 @@ fn every_metric_stands_on_the_page_for_those_who_run_the_operator() {
         .lines()
         .filter_map(|line| line.strip_prefix("# TYPE codegen_operator_")?.split(' ').next())
         .collect();
-    assert_eq!(types.len(), 19, "{types:?}");
+    assert_eq!(types.len(), 21, "{types:?}");
     for name in types {
         let endings = ["", "_total", "_info"];
         let stands = endings

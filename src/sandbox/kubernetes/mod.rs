@@ -8,6 +8,7 @@ pub mod elsewhere;
 pub mod isolation;
 pub mod names;
 mod pod;
+mod policies;
 mod room;
 pub mod settings;
 

@@ -25,7 +25,8 @@ start_api_server() {
     --audit-policy-file "$RUN/config/audit-policy.yaml" --audit-log-path "$RUN/logs/audit.log" --audit-log-maxsize 2000
 }
 
-# Writes only, who and what without bodies; not the heartbeats of the cluster's own components.
+# Who does what, without bodies: writes, and what the operator reads, for its rights are compared with it (`rights`). Not the heartbeats of
+# the cluster's own components.
 write_audit_policy() {
   cat >"$RUN/config/audit-policy.yaml" <<YAML
 apiVersion: audit.k8s.io/v1
@@ -37,6 +38,9 @@ rules:
   resources: [{group: coordination.k8s.io, resources: [leases]}]
 - level: Metadata
   verbs: [create, update, patch, delete, deletecollection]
+- level: Metadata
+  users: ["system:serviceaccount:codegen-system:codegen-operator"]
+  verbs: [get, list, watch]
 YAML
 }
 

@@ -32,5 +32,7 @@ kubeconfig_up() {
 use_cluster() {
   env KUBECONFIG="$1" kubectl wait --for=condition=Ready nodes --all --timeout=180s >&2 ||
     fail "the cluster of KUBECONFIG=$1 is not ready; see its nodes, or unset KUBECONFIG"
+  # Where `install` and the tests write theirs.
+  mkdir -p "$RUN/logs"
   echo "KUBECONFIG=$1" >"$RUN/environment"
 }

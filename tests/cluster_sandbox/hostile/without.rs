@@ -30,8 +30,8 @@ impl World {
     pub async fn run_both(&self, job: &Job, job_without: &Job, without: &Without) -> (Ran, Ran) {
         self.weaken(job_without, without).await;
         tokio::join!(
-            self.run_again(self.image(), job, 0),
-            self.run_again(self.image(), job_without, TRY)
+            self.run_to_its_end(self.image(), job, 0),
+            self.run_to_its_end(self.image(), job_without, TRY)
         )
     }
 

@@ -29,6 +29,8 @@ pub(super) const PUSH: &str = "push";
 
 /// Annotation with what a Job is made for that its name does not say.
 pub(super) const MADE_FOR: &str = "codegen-operator.dev/made-for";
+/// Annotation with the digest of the settings that a Job is made with.
+pub(super) const MADE_WITH: &str = "codegen-operator.dev/made-with";
 /// The authorities of registries, below [`FILES`].
 const REGISTRY_AUTHORITIES: &str = "registry-authorities.pem";
 const DOCKERFILE: &str = "Dockerfile";
@@ -40,6 +42,8 @@ const CACHE: &str = "/cache";
 const TERMINATION_LOG: &str = "/dev/termination-log";
 /// Seconds that a Job stays after its end, for whoever wants to read its log.
 const KEPT_SECONDS: i32 = 3600;
+/// Seconds between the request to end and the end. Neither container has anything to put away.
+const FAREWELL_SECONDS: i64 = 5;
 const UNPRIVILEGED: i64 = 65532;
 
 /// What a build's objects follow from.
@@ -179,6 +183,7 @@ pub(super) fn template(plan: &Plan<'_>) -> PodTemplateSpec {
             containers: vec![push_container(plan)],
             volumes: Some(volumes(plan)),
             restart_policy: Some("Never".to_owned()),
+            termination_grace_period_seconds: Some(FAREWELL_SECONDS),
             automount_service_account_token: Some(false),
             enable_service_links: Some(false),
             security_context: Some(PodSecurityContext {

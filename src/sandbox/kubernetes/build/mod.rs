@@ -137,7 +137,8 @@ impl<'a> Build<'a> {
         match state::state(&job, pod.as_ref()) {
             State::Done(digest) => {
                 self.drop_copies().await;
-                self.pushed(&job, &digest).await
+                let seconds = state::seconds(&job, pod.as_ref());
+                self.pushed(&job, &digest, seconds).await
             }
             State::Failed(failure) => self.failed(&job, pod.as_ref(), failure).await,
             State::Queued(why) => {
@@ -173,14 +174,19 @@ impl<'a> Build<'a> {
 
     /// A digest counts once the registry has shown the image. What is shared is what its tag has by now: somebody may have
     /// replaced what this Job pushed.
-    async fn pushed(&self, job: &Job, digest: &str) -> Result<Progressing<Built>, SandboxError> {
+    async fn pushed(
+        &self,
+        job: &Job,
+        digest: &str,
+        seconds: Option<f64>,
+    ) -> Result<Progressing<Built>, SandboxError> {
         let reference = match self.sandbox.task.cache {
             CacheMode::Auto => self.reference(),
             CacheMode::Override | CacheMode::Disable => format!("{}@{digest}", self.target.repository),
         };
         match self.ask(&reference).await? {
             Some(image) => Ok(Progressing::Done(Built {
-                seconds: age(job),
+                seconds,
                 ..self.built(image, self.owns(job))
             })),
             None => Err(SandboxError::Lost {
@@ -215,7 +221,8 @@ impl<'a> Build<'a> {
             push_credentials: &self.target.credentials(),
         };
         let error = failed.error(failure, &log);
-        let may_be_mended = is_old(job) || self.is_made_for_another_wish(job);
+        let may_be_mended =
+            is_old(job) || self.is_made_for_another_wish(job) || self.is_made_with_other_settings(job)?;
         if has_ended && matches!(error, SandboxError::Refused { .. }) && may_be_mended {
             self.objects.delete_job(&self.name).await?;
             return Ok(Progressing::Pending);
@@ -249,6 +256,25 @@ impl<'a> Build<'a> {
             .as_ref()
             .and_then(|all| all.get(job::MADE_FOR));
         made_by == Some(&self.sandbox.owner.uid) && made_for != Some(&self.wish())
+    }
+
+    /// Whether somebody has changed how builds are made since, for any task.
+    fn is_made_with_other_settings(&self, job: &Job) -> Result<bool, SandboxError> {
+        let annotations = job.metadata.annotations.as_ref();
+        let made_with = annotations.and_then(|all| all.get(job::MADE_WITH));
+        Ok(made_with != Some(&self.settings()?))
+    }
+
+    /// The operator's settings for builds, and the authorities that they name.
+    fn settings(&self) -> Result<String, SandboxError> {
+        let (build, registries) = (&self.sandbox.settings.build, &self.sandbox.settings.registries);
+        let parts = [
+            format!("{build:?}"),
+            format!("{registries:?}"),
+            objects::concatenated(&build.index_authorities)?,
+            objects::concatenated(&registries.authorities)?,
+        ];
+        Ok(sha256_hex_of_parts(&parts.each_ref().map(String::as_str))[..16].to_owned())
     }
 
     /// What the Job is made for that its name does not say.
@@ -425,7 +451,10 @@ impl<'a> Build<'a> {
                 remedy: "set operatorImage, or the variable OPERATOR_IMAGE of its Pod".to_owned(),
             })?;
         let mut all_labels = labels(&owner.name, &owner.uid, Component::Build);
-        let mut annotations = BTreeMap::from([(job::MADE_FOR.to_owned(), self.wish())]);
+        let mut annotations = BTreeMap::from([
+            (job::MADE_FOR.to_owned(), self.wish()),
+            (job::MADE_WITH.to_owned(), self.settings()?),
+        ]);
         if self.is_elsewhere() {
             all_labels.extend(elsewhere::labels(owner));
             annotations.extend(elsewhere::annotations(owner));
@@ -525,12 +554,6 @@ fn kubernetes_architecture(rust: &str) -> &str {
         "aarch64" => "arm64",
         other => other,
     }
-}
-
-/// Seconds since the Job was made.
-fn age(job: &Job) -> Option<f64> {
-    let made = job.metadata.creation_timestamp.as_ref()?.0;
-    Some(Timestamp::now().duration_since(made).as_secs_f64())
 }
 
 /// Whether a Job failed so long ago that what it lacked may be there by now.

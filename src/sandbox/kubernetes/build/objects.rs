@@ -14,6 +14,7 @@ use super::job::BUILD;
 use crate::api::secret_use::SecretUse;
 use crate::sandbox::SandboxError;
 use crate::sandbox::kubernetes::names::{OPERATOR, PART_OF};
+use crate::sandbox::kubernetes::policies;
 
 /// The key of a Secret of type `kubernetes.io/dockerconfigjson`.
 const DOCKER_CONFIG: &str = ".dockerconfigjson";
@@ -215,15 +216,9 @@ impl Objects {
         let name = name_of(&policy.metadata);
         let failed = |error| self.failed("write", "NetworkPolicy", name, error);
         let found = self.policies().get_opt(name).await.map_err(failed)?;
-        if found.is_some_and(|found| found.spec == policy.spec) {
-            return Ok(());
-        }
-        let parameters = PatchParams::apply(OPERATOR).force();
-        let written = self
-            .policies()
-            .patch(name, &parameters, &Patch::Apply(policy))
-            .await;
-        written.map(drop).map_err(failed)
+        policies::ensure(&self.policies(), policy, found)
+            .await
+            .map_err(failed)
     }
 
     fn failed(&self, what: &str, kind: &str, name: &str, error: kube::Error) -> SandboxError {

@@ -60,14 +60,24 @@ struct PushFailure {
 
 /// How far the build is. `pod` is the Job's latest.
 pub(super) fn state(job: &Job, pod: Option<&Pod>) -> State {
-    // The push has the last word: what it wrote stands before the Job knows of it.
-    if let Some(state) = pod.and_then(ended) {
-        return state;
-    }
-    if let Some(failure) = failed(job) {
-        return State::Failed(failure);
+    match (pod.and_then(ended), failed(job)) {
+        // The push has the last word: what it wrote stands before the Job knows of it.
+        (Some(State::Done(digest)), _) => return State::Done(digest),
+        // Whose time is over is killed, and says of itself nothing but that.
+        (_, Some(Failure::Deadline)) => return State::Failed(Failure::Deadline),
+        (Some(state), _) => return state,
+        (None, Some(failure)) => return State::Failed(failure),
+        (None, None) => {}
     }
     pod.and_then(waiting).unwrap_or(State::Running { started: false })
+}
+
+/// Seconds from the start of the Job to the end of the push, by the cluster's own account: nobody may have looked for a while.
+pub(super) fn seconds(job: &Job, pod: Option<&Pod>) -> Option<f64> {
+    let started = job.status.as_ref()?.start_time.as_ref()?.0;
+    let pushed = container(pod?.status.as_ref()?.container_statuses.as_ref(), PUSH).and_then(terminated)?;
+    let ended = pushed.finished_at.as_ref()?.0;
+    Some(ended.duration_since(started).as_secs_f64().max(0.0))
 }
 
 /// What the containers and the Pod say of their end.
@@ -130,9 +140,10 @@ fn killed(end: &ContainerStateTerminated) -> Option<Failure> {
 
 fn failed(job: &Job) -> Option<Failure> {
     let conditions = job.status.as_ref()?.conditions.as_ref()?;
-    let condition = conditions
-        .iter()
-        .find(|condition| condition.type_ == "Failed" && condition.status == "True")?;
+    // The second says that it will have failed as soon as its Pod is gone.
+    let condition = conditions.iter().find(|condition| {
+        matches!(condition.type_.as_str(), "Failed" | "FailureTarget") && condition.status == "True"
+    })?;
     Some(match condition.reason.as_deref() {
         Some("DeadlineExceeded") => Failure::Deadline,
         _ => Failure::Lost(condition.message.clone().unwrap_or_default()),

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use super::super::build::policy::policy as build_policy;
 use super::super::settings::{NodePool, Settings};
-use super::super::{names, pod};
+use super::super::{names, pod, policies};
 use super::objects::{PART_OF, PORT, Role, Round};
 use super::{Findings, Probed, SIBLING, Target, Verdict, conclude};
 use crate::sandbox::SandboxError;
@@ -98,9 +98,9 @@ impl Prover<'_> {
             denied: &pod::label(&denied),
         };
         let has_build_policy = build_policy(self.namespace, &self.settings.build.network);
-        self.ensure(denied).await?;
+        self.ensure(&denied).await?;
         if let Some(policy) = &has_build_policy {
-            self.ensure(policy.clone()).await?;
+            self.ensure(policy).await?;
         }
         let sibling = self.create(&round.pod(Role::Sibling, &[])).await?;
         let address = self.address(&sibling).await?;
@@ -132,26 +132,13 @@ impl Prover<'_> {
         Api::namespaced(self.client.clone(), self.namespace)
     }
 
-    async fn ensure(&self, policy: NetworkPolicy) -> Result<(), String> {
-        let policies: Api<NetworkPolicy> = Api::namespaced(self.client.clone(), self.namespace);
+    async fn ensure(&self, policy: &NetworkPolicy) -> Result<(), String> {
+        let api: Api<NetworkPolicy> = Api::namespaced(self.client.clone(), self.namespace);
         let name = policy.name_any();
         let failed =
             |error: kube::Error| format!("failed to write NetworkPolicy {}/{name}: {error}", self.namespace);
-        match policies.get_opt(&name).await.map_err(failed)? {
-            Some(found) if found.spec == policy.spec => Ok(()),
-            Some(found) => {
-                let corrected = NetworkPolicy {
-                    spec: policy.spec,
-                    ..found
-                };
-                let replaced = policies.replace(&name, &PostParams::default(), &corrected).await;
-                replaced.map(drop).map_err(failed)
-            }
-            None => {
-                let created = policies.create(&PostParams::default(), &policy).await;
-                created.map(drop).map_err(failed)
-            }
-        }
+        let found = api.get_opt(&name).await.map_err(failed)?;
+        policies::ensure(&api, policy, found).await.map_err(failed)
     }
 
     async fn create(&self, pod: &Pod) -> Result<String, String> {

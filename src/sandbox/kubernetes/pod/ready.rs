@@ -13,7 +13,7 @@ use kube::{Api, Client, Resource, ResourceExt as _};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::super::{KubernetesSandbox, names};
+use super::super::{KubernetesSandbox, names, policies};
 use super::refusal::{Refusal, classify};
 use super::{cluster, network, spec};
 use crate::pipeline::sandbox::NetworkAccess;
@@ -85,19 +85,23 @@ pub(super) async fn ensure_policy(
             ),
         });
     }
-    match listed.items.into_iter().find(|found| found.name_any() == name) {
-        None => create(&api, &object, &policy).await.map(drop),
-        Some(found) if found.spec == policy.spec => Ok(()),
-        Some(found) => {
-            let corrected = NetworkPolicy {
-                spec: policy.spec,
-                ..found
-            };
-            let replaced = api.replace(&name, &PostParams::default(), &corrected).await;
-            replaced
-                .map(drop)
-                .map_err(|error| cluster(format!("replace {object}"))(error))
-        }
+    let found = listed.items.into_iter().find(|found| found.name_any() == name);
+    match Box::pin(policies::ensure(&api, &policy, found)).await {
+        Ok(()) => Ok(()),
+        Err(error) => Err(match classify(&object, error) {
+            Refusal::Error(error) => error,
+            // Without it no Pod may start, so what keeps it away is somebody's to mend.
+            Refusal::Queued(reason) => SandboxError::Refused {
+                object,
+                reason,
+                remedy: "raise the quota of the namespace".to_owned(),
+            },
+            Refusal::Exists => SandboxError::Refused {
+                object,
+                reason: "somebody changes it again and again".to_owned(),
+                remedy: "leave it to the operator".to_owned(),
+            },
+        }),
     }
 }
 

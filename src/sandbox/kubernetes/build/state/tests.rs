@@ -62,6 +62,21 @@ fn the_message_of_the_push_is_the_end_before_the_job_knows_of_it() {
 }
 
 #[test]
+fn a_build_took_the_time_from_its_jobs_start_to_the_end_of_its_push() {
+    let started = job(json!({"startTime": "2026-11-21T20:00:00Z"}));
+    let ended = |at: &str| pod(push(json!({"terminated": {"exitCode": 0, "finishedAt": at}})));
+    let at = |at| seconds(&started, Some(&ended(at)));
+    assert_eq!(at("2026-11-21T20:00:07Z"), Some(7.0));
+    // The clocks of two machines.
+    assert_eq!(at("2026-11-21T19:59:59Z"), Some(0.0));
+    assert_eq!(seconds(&started, Some(&pod(push(json!({"running": {}}))))), None);
+    assert_eq!(
+        seconds(&job(json!({})), Some(&ended("2026-11-21T20:00:07Z"))),
+        None
+    );
+}
+
+#[test]
 fn a_build_that_only_wrote_a_digest_is_not_done() {
     let end = json!({"terminated": {"exitCode": 0, "message": "sha256:ab"}});
     assert!(matches!(of(push(end)), State::Failed(Failure::Lost(_))));
@@ -99,6 +114,20 @@ fn what_keeps_a_container_from_starting_is_told(#[case] status: Value, #[case] r
     };
     assert!(says.contains(remedy), "{says}");
     assert!(!failure.has_ended());
+}
+
+#[rstest]
+#[case::still_ending("FailureTarget")]
+#[case::ended("Failed")]
+fn a_push_that_was_killed_at_the_deadline_ran_out_of_time(#[case] condition: &str) {
+    let ended =
+        job(json!({"conditions": [{"type": condition, "status": "True", "reason": "DeadlineExceeded"}]}));
+    let killed = pod(push(json!({"terminated": {"exitCode": 137, "reason": "Error"}})));
+    assert_eq!(state(&ended, Some(&killed)), State::Failed(Failure::Deadline));
+    let done = pod(push(
+        json!({"terminated": {"exitCode": 0, "message": r#"{"digest":"sha256:ab"}"#}}),
+    ));
+    assert_eq!(state(&ended, Some(&done)), State::Done("sha256:ab".to_owned()));
 }
 
 #[rstest]

@@ -184,7 +184,7 @@ fn of_the_harness(report: &serde_json::Value) -> (String, String) {
     std::fs::write(&message, "words of code under test").unwrap();
     std::fs::write(folder.path().join("report"), report.to_string()).unwrap();
     let code = "import json, os, sys; sys.dont_write_bytecode = True; sys.path.insert(0, sys.argv[1]); import channel\n\
-                channel._MESSAGE = sys.argv[2]\n\
+                channel.MESSAGE = sys.argv[2]\n\
                 report = json.load(open(sys.argv[3]))\n\
                 channel.send_report(report, bytes([7] * 32), lambda stream, part: open(stream, 'wb', closefd=False).write(part))";
     let output = Command::new("python3")

@@ -1,0 +1,240 @@
+//! Packages that search, reach out and plant links while they are installed, and the same build without each defence.
+
+use codegen_operator::sandbox::{PackageProblemKind, SandboxError};
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use kube::ResourceExt as _;
+use kube::api::{ListParams, LogParams};
+use kube::runtime::wait::await_condition;
+use serde_json::{Value, json};
+
+use super::image::pushed;
+use super::index::{Distribution, Index, source, wheel};
+use crate::space::{BUILT, Space, create, variable};
+
+const CREDENTIALS: &str = "/credentials/config.json";
+
+/// A wheel whose `.pth` file has every Python that starts import the probe, which plants `links` at its end.
+async fn prober(space: &Space, links: &[(&str, &str)]) -> Distribution {
+    let registry = variable("CODEGEN_E2E_REGISTRY");
+    let node = registry.split(':').next().unwrap();
+    let targets = json!({
+        "API server": [node, 6443],
+        "API server's Service": ["kubernetes.default.svc.cluster.local", 443],
+        "kubelet": [node, 10250],
+        "metadata": ["169.254.169.254", 80],
+        "Pod beside it": [space.listener().await, 8080],
+    });
+    let probe = include_str!("probe.py")
+        .replace("@TARGETS@", &targets.to_string())
+        .replace("@REGISTRY@", &registry)
+        .replace("@LINKS@", &json!(links).to_string());
+    wheel(
+        "prober",
+        &[("prober.py", &probe), ("prober.pth", "import prober\n")],
+    )
+}
+
+async fn scene(name: &str, links: &[(&str, &str)]) -> (Space, Index) {
+    let mut space = Space::open(name).await;
+    let index = Index::start(vec![prober(&space, links).await]).await;
+    space.allow(index.address());
+    (space, index)
+}
+
+/// Makes a Job of the test's own from one of the product's: the same but for `change`, which gets the Pod's template and the Dockerfile,
+/// and a tag of this name. Waits for its end.
+async fn without(space: &Space, name: &str, change: impl FnOnce(&mut Value, &mut String)) -> String {
+    let original = space
+        .jobs()
+        .await
+        .into_iter()
+        .min_by_key(Job::creation_timestamp)
+        .unwrap();
+    let files = space.api::<ConfigMap>().get(&original.name_any()).await.unwrap();
+    let mut data = files.data.unwrap();
+    let mut template = serde_json::to_value(&original.spec.unwrap().template).unwrap();
+    let labels = template["metadata"]["labels"].as_object_mut().unwrap();
+    labels.retain(|label, _| !label.contains("job-name") && !label.contains("controller-uid"));
+    for volume in template["spec"]["volumes"].as_array_mut().unwrap() {
+        if volume["name"] == "files" {
+            volume["configMap"]["name"] = json!(name);
+        }
+    }
+    let reference = format!("{}:{name}", space.repository);
+    template["spec"]["containers"][0]["args"][2] = json!(reference);
+    change(&mut template, data.get_mut("Dockerfile").unwrap());
+    let map = json!({"metadata": {"name": name}, "data": data});
+    create(&space.api::<ConfigMap>(), &serde_json::from_value(map).unwrap()).await;
+    let job = json!({"metadata": {"name": name}, "spec": {"backoffLimit": 0, "template": template}});
+    create(&space.api::<Job>(), &serde_json::from_value(job).unwrap()).await;
+    let ended = await_condition(space.api::<Job>(), name, |job: Option<&Job>| {
+        let conditions = job.and_then(|job| job.status.as_ref()?.conditions.as_ref());
+        conditions.is_some_and(|all| {
+            all.iter()
+                .any(|one| matches!(one.type_.as_str(), "Complete" | "Failed"))
+        })
+    });
+    tokio::time::timeout(BUILT, ended)
+        .await
+        .expect("the Job without a defence ends in time")
+        .unwrap();
+    reference
+}
+
+async fn log(space: &Space, job: &str, container: &str) -> String {
+    let its = ListParams::default().labels(&format!("batch.kubernetes.io/job-name={job}"));
+    let pods = space.api::<Pod>().list(&its).await.unwrap();
+    let parameters = LogParams {
+        container: Some(container.to_owned()),
+        ..LogParams::default()
+    };
+    space
+        .api::<Pod>()
+        .logs(&pods.items[0].name_any(), &parameters)
+        .await
+        .unwrap()
+}
+
+async fn report(reference: &str) -> Value {
+    serde_json::from_str(&pushed(reference).await.file("opt/codegen/probe.json")).unwrap()
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster: make e2e"]
+async fn what_a_package_searches_for_in_its_build_is_not_there() {
+    let links = [
+        ("/out/installed.json", CREDENTIALS),
+        ("/opt/codegen/passwd", "/etc/passwd"),
+        ("/opt/codegen/stolen", CREDENTIALS),
+        (
+            "/opt/codegen/outside",
+            "../../../../../../credentials/config.json",
+        ),
+    ];
+    let (space, index) = scene("probe", &links).await;
+    let task = space.task(|spec| spec["image"]["indexURL"] = json!(index.url(None)));
+    let built = space
+        .build(&space.owner("words").await, &task, &["prober"])
+        .await
+        .unwrap();
+    let found = report(&built.image).await;
+    let nothing = json!({"files": [], "environment": [], "reached": [], "registry": 401, "user": 0});
+    assert_eq!(found, nothing);
+
+    // The links are links in the image, and where the push would have read one it read nothing.
+    let image = pushed(&built.image).await;
+    for (path, target) in &links[1..] {
+        let link = format!("{} -> {target}", path.trim_start_matches('/'));
+        assert!(image.list().contains(&link), "{link}: {}", image.list());
+    }
+    assert!(built.resolved.is_empty(), "{built:?}");
+    assert!(!image.manifest.contains("annotations"), "{}", image.manifest);
+
+    let (one_phase, open) = futures::join!(
+        // The credentials of the push, where Kaniko would take them if it pushed.
+        without(&space, "one-phase", |template, _| {
+            let mount = json!({"name": "push-credentials", "mountPath": "/kaniko/.docker", "readOnly": true});
+            template["spec"]["initContainers"][0]["volumeMounts"]
+                .as_array_mut()
+                .unwrap()
+                .push(mount);
+        }),
+        without(&space, "no-policy", |template, _| {
+            let labels = template["metadata"]["labels"].as_object_mut().unwrap();
+            labels.remove("codegen-operator.dev/component");
+        }),
+    );
+    let found = report(&one_phase).await;
+    let files = found["files"].as_array().unwrap();
+    assert!(files.contains(&json!("/kaniko/.docker/config.json")), "{found}");
+    assert_eq!(found["registry"], 200, "{found}");
+    let found = report(&open).await;
+    let all = json!([
+        "API server",
+        "API server's Service",
+        "Pod beside it",
+        "kubelet",
+        "metadata"
+    ]);
+    assert_eq!(found["reached"], all, "{found}");
+    space.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_link_in_the_layout_that_leads_to_the_credentials_of_the_push_is_not_followed() {
+    let (space, index) = scene("link", &[("/out/image/index.json", CREDENTIALS)]).await;
+    let task = space.task(|spec| spec["image"]["indexURL"] = json!(index.url(None)));
+    let refused = space.build(&space.owner("words").await, &task, &["prober"]).await;
+    let Err(SandboxError::Lost { reason, .. }) = refused else {
+        panic!("{refused:?}");
+    };
+    eprintln!("{reason}");
+    assert!(
+        reason.contains("cannot read index.json of the image layout"),
+        "{reason}"
+    );
+    let uploads: Vec<String> = space
+        .requests()
+        .into_iter()
+        .filter(|line| line.contains("\"PUT "))
+        .collect();
+    assert!(uploads.is_empty(), "{uploads:?}");
+
+    // Whoever opens the file as others do reads the credentials.
+    without(&space, "follows", |template, _| {
+        let push = &mut template["spec"]["containers"][0];
+        push["image"] = json!(variable("CODEGEN_E2E_PYTHON_IMAGE"));
+        push["command"] = json!(["python3", "-c", "print(open('/out/image/index.json').read())"]);
+        push["args"] = json!([]);
+    })
+    .await;
+    let read = log(&space, "follows", "push").await;
+    assert!(read.contains("\"auths\""), "the link leads nowhere: {read}");
+    space.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster: make e2e"]
+async fn a_setup_script_does_not_run_while_an_image_is_built() {
+    let mut space = Space::open("setup").await;
+    // It tells somebody whom builds may reach.
+    let teller = Index::start(vec![]).await;
+    let setup = format!(
+        "import urllib.request\nurllib.request.urlopen('{}/ran')\n",
+        teller.url(None)
+    );
+    let index = Index::start(vec![source("sourced", &setup)]).await;
+    space.allow(teller.address());
+    space.allow(index.address());
+    let task = space.task(|spec| spec["image"]["indexURL"] = json!(index.url(None)));
+    let refused = space
+        .build(&space.owner("words").await, &task, &["sourced"])
+        .await;
+    let Err(SandboxError::Packages(problem)) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(
+        (problem.kind, problem.names),
+        (PackageProblemKind::NotFound, vec!["sourced".to_owned()])
+    );
+    assert!(teller.requests().is_empty());
+    assert!(
+        !index.requests().iter().any(|path| path.contains("tar.gz")),
+        "{:?}",
+        index.requests()
+    );
+
+    without(&space, "any-distribution", |_, dockerfile| {
+        assert!(dockerfile.contains("--only-binary :all:"), "{dockerfile}");
+        *dockerfile = dockerfile.replace("--only-binary :all:", "");
+    })
+    .await;
+    assert!(
+        teller.requests().contains(&"/simple/ran".to_owned()),
+        "{:?}",
+        teller.requests()
+    );
+    space.close().await;
+}
