@@ -1,7 +1,7 @@
 //! What all looks at tasks share. All of it can be lost: what must survive stands in the API server.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -165,6 +165,15 @@ impl Context {
     pub fn announced(&self, uid: &str) -> Arc<AtomicU32> {
         let mut tasks = self.tasks();
         Arc::clone(&tasks.entry(uid.to_owned()).or_default().announced)
+    }
+
+    /// Whether a call of the task is announced and not started.
+    #[must_use]
+    pub fn has_announced(&self, uid: &str) -> bool {
+        let tasks = self.tasks();
+        tasks
+            .get(uid)
+            .is_some_and(|known| known.announced.load(Ordering::Relaxed) != 0)
     }
 
     /// The snapshot `name`.

@@ -8,13 +8,17 @@ const MOST_BYTES: usize = 1 << 20;
 
 /// Documents of one run by name. They never change, so that what is known stays true.
 #[derive(Debug, Default)]
-pub struct Documents(Mutex<BTreeMap<String, Vec<u8>>>);
+pub struct Documents {
+    known: Mutex<BTreeMap<String, Vec<u8>>>,
+    /// What could not be written, in the order in which it was tried.
+    unwritten: Mutex<Vec<(String, Vec<u8>)>>,
+}
 
 impl Documents {
     /// What is remembered of `name`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Vec<u8>> {
-        self.0
+        self.known
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .get(name)
@@ -23,7 +27,7 @@ impl Documents {
 
     /// Remembers `bytes`, however much it is: nothing else has them.
     pub fn keep(&self, name: &str, bytes: Vec<u8>) {
-        self.0
+        self.known
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .insert(name.to_owned(), bytes);
@@ -31,11 +35,36 @@ impl Documents {
 
     /// Remembers `bytes`, unless that is too much.
     pub fn put(&self, name: &str, bytes: &[u8]) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let held: usize = known.values().map(Vec::len).sum();
         if held + bytes.len() <= MOST_BYTES {
             known.insert(name.to_owned(), bytes.to_vec());
         }
+    }
+
+    /// Remembers what could not be written: a reply is paid for, and nothing else has it.
+    pub fn hold(&self, name: &str, bytes: &[u8]) {
+        let mut unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
+        if !unwritten.iter().any(|(held, _)| held == name) {
+            unwritten.push((name.to_owned(), bytes.to_vec()));
+        }
+    }
+
+    /// What could not be written, where `name` is among it.
+    #[must_use]
+    pub fn held(&self, name: &str) -> Vec<(String, Vec<u8>)> {
+        let unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
+        if unwritten.iter().any(|(held, _)| held == name) {
+            unwritten.clone()
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// It is written.
+    pub fn wrote(&self, name: &str) {
+        let mut unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
+        unwritten.retain(|(held, _)| held != name);
     }
 }
 
@@ -50,5 +79,23 @@ mod tests {
         documents.put("b", &vec![0; MOST_BYTES]);
         assert_eq!(documents.get("a").as_deref(), Some(b"small".as_slice()));
         assert_eq!(documents.get("b"), None);
+    }
+
+    #[test]
+    fn what_could_not_be_written_is_held_in_order_until_it_is() {
+        let documents = Documents::default();
+        documents.hold("prefix", b"1");
+        documents.hold("entry", b"2");
+        documents.hold("entry", b"2");
+        assert!(documents.held("another").is_empty());
+        let held: Vec<String> = documents
+            .held("entry")
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(held, ["prefix", "entry"]);
+        documents.wrote("prefix");
+        documents.wrote("entry");
+        assert!(documents.held("entry").is_empty());
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use backon::{ExponentialBuilder, Retryable as _};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
 use k8s_openapi::{ByteString, NamespaceResourceScope};
@@ -34,6 +35,9 @@ const RECORD: &str = "record.json.gz";
 
 /// Annotation with the number of Secrets that the record is in.
 const PARTS: &str = "codegen-operator.dev/parts";
+
+/// Further tries to remove what nobody needs any more.
+const MOST_TRIES: usize = 6;
 
 /// What is kept of a task that has ended.
 pub struct Kept {
@@ -193,18 +197,14 @@ async fn clear_components(client: &Client, run: &Run, components: &[Component], 
     let how = DeleteParams::background();
     let namespace = &run.owner.namespace;
     let secrets = Api::<Secret>::namespaced(client.clone(), namespace);
-    let mut failures = vec![secrets.delete_collection(&how, &which).await.err()];
+    let mut failures = vec![removed(&secrets, &how, &which).await];
     if components.contains(&Component::Reader) {
         let pods = Api::<Pod>::namespaced(client.clone(), namespace);
-        failures.push(
-            pods.delete_collection(&how.clone().grace_period(0), &which)
-                .await
-                .err(),
-        );
+        failures.push(removed(&pods, &how.clone().grace_period(0), &which).await);
     }
     if components.contains(&Component::Result) {
         let config_maps = Api::<ConfigMap>::namespaced(client.clone(), namespace);
-        failures.push(config_maps.delete_collection(&how, &which).await.err());
+        failures.push(removed(&config_maps, &how, &which).await);
     }
     for error in failures.into_iter().flatten() {
         tracing::warn!(
@@ -214,6 +214,19 @@ async fn clear_components(client: &Client, run: &Run, components: &[Component], 
             "some objects of the task could not be removed; they go when it is deleted"
         );
     }
+}
+
+/// Removes objects, with some tries: nobody comes back for what stays. Why that did not work.
+async fn removed<K>(api: &Api<K>, how: &DeleteParams, which: &ListParams) -> Option<kube::Error>
+where
+    K: Clone + DeserializeOwned + std::fmt::Debug,
+{
+    let remove = async || api.delete_collection(how, which).await.map(drop);
+    let tries = ExponentialBuilder::default()
+        .with_min_delay(Duration::from_millis(100))
+        .with_max_times(MOST_TRIES);
+    let may_pass = |error: &kube::Error| !matches!(error, kube::Error::Api(status) if status.code < 500 && status.code != 429);
+    remove.retry(tries).when(may_pass).await.err()
 }
 
 async fn create<K>(client: &Client, owner: &Owner, object: &K) -> Result<(), StoreError>

@@ -22,6 +22,7 @@ use super::health::{self, Readiness, Unread};
 use super::isolation;
 use super::leader::Leadership;
 use super::metrics::Metrics;
+use super::reconcile;
 use crate::data::worker::Client as Worker;
 use crate::sandbox::kubernetes::api_servers;
 
@@ -142,6 +143,9 @@ async fn work(
     counting.abort();
     looking.abort();
     waits.abort();
+    if !lost.is_cancelled() {
+        reconcile::withdraw_calls(&context).await;
+    }
     drop(context);
     if tokio::time::timeout(LAST_EVENTS, sending).await.is_err() {
         tracing::warn!("some events were not sent in time");

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use kube::runtime::controller::Action;
 use kube::runtime::reflector::ObjectRef;
-use kube::{Resource as _, ResourceExt as _};
+use kube::{Api, Resource as _, ResourceExt as _};
 use tokio::sync::watch;
 
 use super::awaited::{self, Awaited};
@@ -80,6 +80,36 @@ pub async fn reconcile(object: Arc<CodeGenTask>, context: Arc<Context>) -> Resul
     let (pause, came_to) = looked?;
     context.due(&uid, pause, came_to);
     Ok(pause.map_or_else(Action::await_change, Action::requeue))
+}
+
+/// Takes back the calls that were announced with the last steps and are not made any more: whoever comes next would take them for lost.
+/// Only while no other replica can work.
+pub async fn withdraw_calls(context: &Arc<Context>) {
+    let tasks = context.known_tasks();
+    let announced = |task: &&Arc<CodeGenTask>| context.has_announced(&task.uid().unwrap_or_default());
+    for task in tasks.iter().filter(announced) {
+        let (namespace, name) = (task.namespace().unwrap_or_default(), task.name_any());
+        let api: Api<CodeGenTask> = Api::namespaced(context.client.clone(), &namespace);
+        // No call gets a place any more, so that a look does nothing else.
+        let withdrawn = match api.get_opt(&name).await {
+            Ok(Some(present)) => reconcile(Arc::new(present), Arc::clone(context)).await.map(drop),
+            Ok(None) => Ok(()),
+            Err(error) => Err(StoreError::Remote {
+                action: format!("read CodeGenTask {namespace}/{name}"),
+                source: Box::new(error),
+            }
+            .into()),
+        };
+        if let Err(error) = withdrawn {
+            let error = with_causes(&error);
+            tracing::warn!(
+                namespace,
+                task = name,
+                error,
+                "a call that was not made will be taken for lost"
+            );
+        }
+    }
 }
 
 /// The pause after which the task is looked at although nothing has changed, and what the look came to.

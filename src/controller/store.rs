@@ -306,9 +306,45 @@ impl Store for KubernetesStore<'_> {
         {
             return Ok(Created::Existed(found));
         }
-        if self.is_in_reply(document, bytes) {
+        let created = self.write(document, bytes).await;
+        if created.is_err() {
+            self.documents.hold(document, bytes);
+        }
+        created
+    }
+
+    fn keep(&self, document: &str, bytes: &[u8]) {
+        self.documents.hold(document, bytes);
+    }
+
+    async fn read(&self, document: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        for (name, bytes) in self.documents.held(document) {
+            self.write(&name, &bytes).await?;
+        }
+        let mut found = self.read_indexed(document).await?;
+        if found.is_none() && self.unpack().await? {
+            found = self.documents.get(document);
+        }
+        if let Some(bytes) = &found {
             self.documents.put(document, bytes);
             self.state.lock().await.index.insert(document.to_owned());
+        }
+        Ok(found)
+    }
+}
+
+impl KubernetesStore<'_> {
+    /// Writes a document that is not known to be there.
+    async fn write(&self, document: &str, bytes: &[u8]) -> Result<Created, StoreError> {
+        let created = self.write_parts(document, bytes).await?;
+        self.documents.wrote(document);
+        self.state.lock().await.index.insert(document.to_owned());
+        Ok(created)
+    }
+
+    async fn write_parts(&self, document: &str, bytes: &[u8]) -> Result<Created, StoreError> {
+        if self.is_in_reply(document, bytes) {
+            self.documents.put(document, bytes);
             return Ok(Created::New);
         }
         let name = self.first_name(document);
@@ -328,7 +364,6 @@ impl Store for KubernetesStore<'_> {
             .await?
         {
             self.documents.put(document, bytes);
-            self.state.lock().await.index.insert(document.to_owned());
             return Ok(Created::New);
         }
         let found = self.fetch(document).await?.ok_or_else(|| StoreError::Damaged {
@@ -336,20 +371,7 @@ impl Store for KubernetesStore<'_> {
             detail: "it was deleted while it was written".to_owned(),
         })?;
         self.documents.put(document, &found);
-        self.state.lock().await.index.insert(document.to_owned());
         Ok(Created::Existed(found))
-    }
-
-    async fn read(&self, document: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        let mut found = self.read_indexed(document).await?;
-        if found.is_none() && self.unpack().await? {
-            found = self.documents.get(document);
-        }
-        if let Some(bytes) = &found {
-            self.documents.put(document, bytes);
-            self.state.lock().await.index.insert(document.to_owned());
-        }
-        Ok(found)
     }
 }
 

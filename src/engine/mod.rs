@@ -16,6 +16,7 @@ mod samples;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU32;
+use std::time::Instant;
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
@@ -27,7 +28,7 @@ use crate::pipeline::causes::with_causes;
 use crate::pipeline::decide::{Decision, decide};
 use crate::pipeline::diagnosis::name;
 use crate::pipeline::digest::{sha256_hex, sha256_hex_of_parts};
-use crate::pipeline::progress::{Document, PROGRESS_VERSION, Progress};
+use crate::pipeline::progress::{Document, LONGEST_PAUSE, PROGRESS_VERSION, Progress};
 use crate::pipeline::prompts::PromptError;
 use crate::pipeline::redact::Redactor;
 use crate::pipeline::stage::{Category, Stage};
@@ -36,9 +37,6 @@ use crate::sandbox::{Progressing, Sandbox, SandboxError};
 
 use self::data::DataReader;
 use self::event::{Event, Observer};
-
-/// Longest pause before something that is blocked is tried again.
-const MAX_PAUSE_SECONDS: i64 = 30;
 
 /// Children of one step that may be lost in a row. A sandbox that ends without a report again has none to give; a child that
 /// is lost again is a matter for a person.
@@ -97,6 +95,13 @@ impl Surroundings {
         });
         format!("test_{}", letters.collect::<String>())
     }
+}
+
+/// When a step began, by the clock on the wall and by one that nobody sets.
+#[derive(Clone, Copy)]
+struct Began {
+    at: Timestamp,
+    instant: Instant,
 }
 
 /// What a step came to.
@@ -165,8 +170,11 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 
     /// Performs the next step and records what it came to.
     pub async fn step(&self, progress: Progress) -> Result<(Progress, Step), EngineError> {
-        let started = (self.clock)();
-        let decision = decide(self.task, &progress, started);
+        let started = Began {
+            at: (self.clock)(),
+            instant: Instant::now(),
+        };
+        let decision = decide(self.task, &progress, started.at);
         self.in_call.send_replace(matches!(decision, Decision::Call(_)));
         let performed = self.perform(progress, decision, started).await;
         self.in_call.send_replace(false);
@@ -177,7 +185,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         &self,
         progress: Progress,
         decision: Decision,
-        started: Timestamp,
+        started: Began,
     ) -> Result<(Progress, Step), EngineError> {
         let outcome = match decision {
             Decision::Finished => return Ok((progress, Step::Finished)),
@@ -219,13 +227,13 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         &self,
         progress: Progress,
         outcome: Outcome,
-        started: Timestamp,
+        started: Began,
     ) -> Result<Progress, EngineError> {
         let now = (self.clock)();
         let (stage, attempt) = (progress.stage, progress.attempt);
         let ends_iteration = matches!(outcome, Outcome::Ran { .. } | Outcome::Diagnosed { .. });
         let mut next = advance(self.task, &progress, outcome, now)?;
-        next.count_step(started, now);
+        next.count_step(started.at, started.instant.elapsed(), now);
         let next = self.announce(next, now).await?;
         self.save(&next).await?;
         if let Some(waiting) = &next.waiting {
@@ -254,7 +262,11 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 
     /// Records an outcome that comes from outside a step: a person resumed the task, or raised a limit.
     pub async fn apply(&self, progress: Progress, outcome: Outcome) -> Result<Progress, EngineError> {
-        self.record(progress, outcome, (self.clock)()).await
+        let now = Began {
+            at: (self.clock)(),
+            instant: Instant::now(),
+        };
+        self.record(progress, outcome, now).await
     }
 
     /// One line an attempt: what went wrong, what was added (S29).
@@ -306,9 +318,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let is_lost_for_good = lost_child && lost > MAX_LOST_CHILDREN;
         let pause = match category {
             _ if is_lost_for_good => LOST_PAUSE_SECONDS,
-            Category::Infrastructure => MAX_PAUSE_SECONDS.min(1 << times),
+            Category::Infrastructure => LONGEST_PAUSE.as_secs().min(1 << times),
             Category::Configuration | Category::Environment | Category::Logic | Category::TestError => {
-                MAX_PAUSE_SECONDS
+                LONGEST_PAUSE.as_secs()
             }
         };
         let now = (self.clock)();

@@ -58,12 +58,14 @@ impl<'a, S: Store> Ledger<'a, S> {
             started_at,
             finished_at,
         };
+        let (name, bytes) = (Entry::name(sequence, request.kind), to_json(&entry));
         // The prefix first: an entry never names one that is not there.
-        self.store
-            .create(&Prefix::name(&entry.prefix), &to_json(&prefix))
-            .await?;
-        let name = Entry::name(sequence, request.kind);
-        match self.store.create(&name, &to_json(&entry)).await? {
+        let prefix_name = Prefix::name(&entry.prefix);
+        if let Err(error) = self.store.create(&prefix_name, &to_json(&prefix)).await {
+            self.store.keep(&name, &bytes);
+            return Err(error);
+        }
+        match self.store.create(&name, &bytes).await? {
             Created::New => Ok(entry),
             Created::Existed(bytes) => from_json(&name, &bytes),
         }

@@ -2,7 +2,9 @@
 //!
 //! It goes on between the steps, while Pods and builds run, and is written down with every step. What is not written down yet
 //! follows from the moment of the last writing. Clocks may be set and operators may be away in between, so a gap counts for no
-//! more than [`LONGEST_GAP`], and backwards for nothing.
+//! more than [`LONGEST_GAP`], and backwards for nothing. How long a step itself took is measured by a clock that nobody sets.
+
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -33,10 +35,10 @@ impl Progress {
         self.active_since = None;
     }
 
-    /// Counts a step of which `self` is the result. The time of the step itself counts in full.
-    pub fn count_step(&mut self, started: Timestamp, now: Timestamp) {
+    /// Counts a step of which `self` is the result, and which took so long.
+    pub fn count_step(&mut self, started: Timestamp, took: Duration, now: Timestamp) {
         self.pause_at(started);
-        self.spent.active_seconds += now.duration_since(started).as_secs_f64().max(0.0);
+        self.spent.active_seconds += took.as_secs_f64();
         let is_active = !self.stage.is_terminal() && self.waiting.is_none();
         self.active_since = is_active.then_some(now);
     }
@@ -99,12 +101,15 @@ mod tests {
     }
 
     #[rstest]
-    #[case::active(Stage::Diagnosing, None, Some(at(1_300)))]
-    #[case::ended(Stage::Failed, None, None)]
-    #[case::waiting(Stage::Diagnosing, Some(Category::Infrastructure), None)]
+    #[case::active(Stage::Diagnosing, None, 1_300, Some(at(1_300)))]
+    #[case::ended(Stage::Failed, None, 1_300, None)]
+    #[case::waiting(Stage::Diagnosing, Some(Category::Infrastructure), 1_300, None)]
+    #[case::a_clock_that_was_set_an_hour_ahead(Stage::Diagnosing, None, 4_900, Some(at(4_900)))]
+    #[case::a_clock_that_was_set_back(Stage::Diagnosing, None, 40, Some(at(40)))]
     fn a_step_counts_in_full_and_what_follows_only_where_the_task_goes_on(
         #[case] stage: Stage,
         #[case] waits: Option<Category>,
+        #[case] now: i64,
         #[case] since: Option<Timestamp>,
     ) {
         let mut progress = running();
@@ -116,7 +121,7 @@ mod tests {
             retry_at: at(2_000),
             reason: None,
         });
-        progress.count_step(at(105), at(1_300));
+        progress.count_step(at(105), Duration::from_secs(1_195), at(now));
         assert!((progress.spent.active_seconds - 60.0 - 5.0 - 1_195.0).abs() < 1e-9);
         assert_eq!(progress.active_since, since);
     }

@@ -1,6 +1,6 @@
 //! What follows from what happened: the transitions of the state machine.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::api::common::TestingMode;
@@ -9,7 +9,7 @@ use crate::api::status::{AttemptStatus, ErrorType, FailureDiagnosis};
 use super::bounds;
 use super::diagnosis::{Diagnosis, only_acceptance};
 pub use super::outcome::{IllegalTransition, Outcome, Written};
-use super::progress::{BuildFault, BuiltImage, Progress, WaitReason, Waiting};
+use super::progress::{BuildFault, BuiltImage, LONGEST_PAUSE_FOR_A_PERSON, Progress, WaitReason, Waiting};
 use super::stage::{Category, Stage, Stop, StopReason};
 use super::task::Task;
 use super::verdict::{CheckSource, Verdict};
@@ -18,8 +18,6 @@ use super::verdict::{CheckSource, Verdict};
 pub const MAX_REJECTIONS: usize = 3;
 /// Tries of one fix: plainly, with a warning, as an ultimatum (S09, S11).
 pub const MAX_FIX_TRIES: u32 = 3;
-/// Pause before outputs that could not be checked are looked at again: an operator of a later version may have other limits.
-const LOOK_AT_OUTPUTS_AGAIN: SignedDuration = SignedDuration::from_hours(1);
 /// Failures whose diagnosis the status shows.
 const SHOWN_FAILURES: usize = 5;
 /// Bytes of one field of a shown diagnosis, and of a failure in one sentence.
@@ -250,7 +248,8 @@ impl Progress {
             category: Category::Configuration,
             message,
             times: 1,
-            retry_at: now.checked_add(LOOK_AT_OUTPUTS_AGAIN).unwrap_or(now),
+            // An operator of a later version may have other limits.
+            retry_at: now.checked_add(LONGEST_PAUSE_FOR_A_PERSON).unwrap_or(now),
             reason: Some(WaitReason::OutputTooLarge),
         });
     }

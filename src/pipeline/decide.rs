@@ -38,7 +38,7 @@ pub fn decide(task: &Task, progress: &Progress, now: Timestamp) -> Decision {
         return Decision::Finished;
     }
     if let Some(waiting) = &progress.waiting
-        && now < waiting.retry_at
+        && !waiting.is_over(now)
     {
         return Decision::Wait(waiting.retry_at);
     }

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::api::status::{
@@ -103,6 +103,11 @@ pub struct Intent {
     pub deadline: Timestamp,
 }
 
+/// Longest pause before infrastructure that failed is tried again.
+pub const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(30);
+/// Longest pause before it is looked again whether a person has acted.
+pub const LONGEST_PAUSE_FOR_A_PERSON: SignedDuration = SignedDuration::from_hours(1);
+
 /// What a task waits for.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
@@ -118,6 +123,21 @@ pub struct Waiting {
     /// What a person must change, where that has a name of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<WaitReason>,
+}
+
+impl Waiting {
+    /// Whether it is time for another try. A moment further away than any pause is one of a clock that was set back since.
+    #[must_use]
+    pub fn is_over(&self, now: Timestamp) -> bool {
+        let longest = match self.category {
+            Category::Infrastructure => LONGEST_PAUSE,
+            Category::Configuration | Category::Environment | Category::Logic | Category::TestError => {
+                LONGEST_PAUSE_FOR_A_PERSON
+            }
+        };
+        let left = self.retry_at.duration_since(now);
+        left <= SignedDuration::ZERO || left > longest
+    }
 }
 
 /// What a person must change.

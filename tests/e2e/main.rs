@@ -11,6 +11,7 @@
 mod admission;
 mod changes;
 mod deletion;
+mod faults;
 mod full;
 mod isolation;
 mod leadership;

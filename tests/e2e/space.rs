@@ -293,12 +293,17 @@ pub fn condition<'a>(task: &'a CodeGenTask, type_: &str) -> Option<(&'a str, &'a
     Some((&found.status, &found.reason, &found.message))
 }
 
+/// Where the task is.
+pub fn stage_of(task: &CodeGenTask) -> Option<&str> {
+    task.status.as_ref()?.stage.as_deref()
+}
+
 /// `True`, `False` or `Unknown`: what a condition says.
 pub fn status_of<'a>(task: &'a CodeGenTask, type_: &str) -> Option<&'a str> {
     condition(task, type_).map(|(status, ..)| status)
 }
 
-fn kubectl(arguments: &[&str], input: &str) -> String {
+pub fn kubectl(arguments: &[&str], input: &str) -> String {
     let (is_done, output, error) = try_kubectl(arguments, input);
     assert!(is_done, "kubectl {}: {error}", arguments.join(" "));
     output

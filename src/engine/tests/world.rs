@@ -328,6 +328,7 @@ pub struct World {
     pub data: FixedData,
     pub surroundings: Surroundings,
     pub watcher: Watcher,
+    pub clock: fn() -> Timestamp,
 }
 
 impl World {
@@ -339,6 +340,7 @@ impl World {
             data: FixedData::default(),
             surroundings: Surroundings::default(),
             watcher: Watcher::default(),
+            clock: || Timestamp::from_second(1_000).unwrap(),
         }
     }
 
@@ -353,7 +355,7 @@ impl World {
             data: &self.data,
             surroundings: &self.surroundings,
             observer: &self.watcher,
-            clock: || Timestamp::from_second(1_000).unwrap(),
+            clock: self.clock,
             in_call: &in_call,
             announced: &AtomicU32::new(0),
         };

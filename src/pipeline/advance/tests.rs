@@ -516,6 +516,11 @@ fn what_is_blocked_waits_and_goes_on_where_it_was() {
     let waiting = walk.progress.waiting.clone().unwrap();
     assert_eq!((waiting.times, waiting.retry_at), (2, at(20)));
     assert_eq!(decide(&walk.task, &walk.progress, at(19)), Decision::Wait(at(20)));
+    let set_back = decide(&walk.task, &walk.progress, at(-3_580));
+    assert!(
+        !matches!(set_back, Decision::Wait(_)),
+        "it would wait for an hour"
+    );
     assert_eq!(
         decide(&walk.task, &walk.progress, at(20)),
         Decision::Call(crate::pipeline::call::CallKind::Plan)

@@ -1,12 +1,16 @@
 # shellcheck shell=bash
 # etcd, kube-apiserver with its audit log, controller-manager, scheduler.
 
-start_api_server() {
-  local certificates="$RUN/certificates"
+start_etcd() {
   start etcd "$RUN/bin/etcd" --name "$NAME" --data-dir "$RUN/etcd" --unsafe-no-fsync --log-level warn \
     --listen-client-urls "$ETCD_URL" --advertise-client-urls "$ETCD_URL" \
     --listen-peer-urls http://127.0.0.1:2380 --initial-advertise-peer-urls http://127.0.0.1:2380 \
     --initial-cluster "$NAME=http://127.0.0.1:2380"
+}
+
+start_api_server() {
+  local certificates="$RUN/certificates"
+  start_etcd
   write_audit_policy
   # The audit log is written before the answer (the default, not batches): whoever has the answer finds the line.
   start kube-apiserver "$RUN/bin/kube-apiserver" --etcd-servers "$ETCD_URL" \

@@ -1,0 +1,49 @@
+//! An API server that is overloaded, broken, or behind the times.
+
+use std::time::Duration;
+
+use rstest::rstest;
+
+use super::model::Model;
+use super::own::{Own, apply};
+use super::proxy::{Fault, Which};
+use super::remains::expect_nothing_left;
+use super::{CALLS, RECORDING, expect_same_end, seed};
+use crate::space::in_space;
+
+const TASKS: [&str; 2] = ["t1", "t2"];
+
+#[rstest]
+#[case::too_many_requests("429", Fault::Refuse { status: 429, share: 0.3, which: Which::All })]
+#[case::writes_fail("500-writes", Fault::Refuse { status: 500, share: 0.3, which: Which::Writes })]
+#[case::watches_fail("500-watches", Fault::Refuse { status: 500, share: 0.7, which: Which::Watches })]
+#[case::replies_are_cut("cut", Fault::Cut { share: 0.1 })]
+#[case::stale_reads("stale", Fault::Stale { late: Duration::from_secs(2) })]
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn whatever_the_api_server_does_no_reply_is_asked_for_again_and_nothing_is_left(
+    #[case] name: &str,
+    #[case] fault: Fault,
+) {
+    in_space(&format!("faults-{name}"), async |space| {
+        let seed = seed();
+        let model = Model::start(space, RECORDING, &TASKS, Duration::from_secs(1)).await;
+        let own = Own::start(space, &model, seed).await;
+        own.proxy.set(fault);
+        for task in TASKS {
+            apply(space, &model, task);
+        }
+        for task in TASKS {
+            let lost = expect_same_end(space, &model, task).await;
+            assert_eq!(
+                lost, 0,
+                "{CALLS} replies came, and the operator lived to record them"
+            );
+        }
+        eprintln!("seed {seed}, met {:?}", own.proxy.met());
+        assert!(!own.proxy.met().is_empty());
+        own.proxy.set(Fault::None);
+        expect_nothing_left(space, &TASKS).await;
+    })
+    .await;
+}
