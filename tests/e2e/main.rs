@@ -11,6 +11,7 @@
 mod admission;
 mod changes;
 mod deletion;
+mod export;
 mod full;
 mod isolation;
 mod leadership;
