@@ -28,9 +28,9 @@ pub(super) fn run(args: &ExportArgs) -> i32 {
         Ok((count, cautions)) => {
             let done = format!("{count} files in {}", folder.display());
             progress.lines(&[Line::new(Mark::Done, done)]);
-            cautions
-                .iter()
-                .for_each(|caution| progress.lines(&warning(&caution.text)));
+            for caution in &cautions {
+                progress.lines(&warning(&caution.text));
+            }
             let is_passed = !cautions.iter().any(|caution| caution.is_failure);
             if is_passed { 0 } else { TASK_FAILED }
         }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use k8s_openapi::api::core::v1::Secret;
 use serde_json::{Value, json};
 
 use crate::space::{Space, in_space};
@@ -15,6 +16,12 @@ fn export(space: &Space, task: &str, folder: &Path) -> (Option<i32>, String) {
         .output()
         .unwrap();
     (done.status.code(), String::from_utf8(done.stderr).unwrap())
+}
+
+/// Names of the files in which `grep` finds something.
+fn found(arguments: &[&str], folder: &Path) -> String {
+    let done = Command::new("grep").args(arguments).arg(folder).output().unwrap();
+    String::from_utf8(done.stdout).unwrap()
 }
 
 #[tokio::test]
@@ -47,14 +54,12 @@ async fn everything_that_a_task_left_can_be_taken_out_and_replayed_without_a_clu
         assert!(read("outputs/summary.csv").contains("Adelie,151,3700.7"));
         let applied: Value = serde_saphyr::from_str(&read("task.yaml")).unwrap();
         assert_eq!(applied["spec"]["prompt"], json!(task.spec.prompt));
-        let key = Command::new("grep")
-            .args(["-rlw", "--", "recorded"])
-            .arg(folder.path())
-            .output();
+        let secret = space.api::<Secret>().get("openai").await.unwrap();
+        let key = String::from_utf8(secret.data.unwrap()["api-key"].0.clone()).unwrap();
         assert_eq!(
-            String::from_utf8(key.unwrap().stdout).unwrap(),
+            found(&["-rlwF", "--", &key], folder.path()),
             "",
-            "the model's key is exported"
+            "the model's key is in it"
         );
 
         let local = tempfile::tempdir().unwrap();
@@ -87,11 +92,8 @@ async fn data_of_a_task_that_tells_its_schema_only_stays_in_the_cluster() {
         let (_, said) = export(space, "penguin-masses", folder.path());
         assert!(said.contains("outputs/summary.csv"), "{said}");
         assert!(folder.path().join("solution.py").exists());
-        let rows = Command::new("grep")
-            .args(["-rlE", "Adelie|Torgersen|3700", "--exclude-dir=.runs"])
-            .arg(folder.path())
-            .output();
-        assert_eq!(String::from_utf8(rows.unwrap().stdout).unwrap(), "");
+        let data = ["-rlE", "Adelie|Torgersen|3700", "--exclude-dir=.runs"];
+        assert_eq!(found(&data, folder.path()), "");
     })
     .await;
 }
