@@ -9,6 +9,8 @@
 mod support;
 
 use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
 
 use rstest::rstest;
 use serde_json::Value;
@@ -81,6 +83,53 @@ fn every_example_with_replies_is_run_by_this_file() {
         .filter(|name| !source.contains(&format!("(\"{name}\",")))
         .collect();
     assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn what_a_task_leaves_runs_with_plain_python_and_tells_every_attempt() {
+    let folder = examples().join("penguins");
+    let output = tempfile::tempdir().unwrap();
+    let run = |replies: &Path, output: &Path| {
+        let done = program(output)
+            .args(manifest(&folder))
+            .arg("--replay")
+            .arg(replies)
+            .arg("--replay-strict")
+            .output()
+            .unwrap();
+        expect_code(&done, 0);
+    };
+    run(&folder.join("replies.jsonl"), output.path());
+    let read = |path: &str| std::fs::read_to_string(output.path().join(path)).unwrap();
+
+    assert!(read("attempts/1/test-output.txt").contains("Failed"));
+    assert!(read("attempts/1/diagnosis.json").contains("rootCause"));
+    assert_ne!(read("attempts/1/solution.py"), read("solution.py"));
+    assert_eq!(read("attempts/2/solution.py"), read("solution.py"));
+    let difference = read("attempts/2/solution.py.diff");
+    assert!(
+        difference.starts_with("--- a/solution.py\n+++ b/solution.py\n"),
+        "{difference}"
+    );
+    assert!(read("Dockerfile").contains("\nCOPY solution.py .\n"));
+
+    let again = tempfile::tempdir().unwrap();
+    run(&output.path().join("replies.jsonl"), again.path());
+    let summary = std::fs::read(again.path().join("outputs/summary.csv")).unwrap();
+    assert_eq!(summary, read("outputs/summary.csv").into_bytes());
+
+    let elsewhere = output.path().join("run elsewhere");
+    let done = Command::new("sh")
+        .arg(output.path().join("run.sh"))
+        .arg(&elsewhere)
+        .arg("--measurements")
+        .arg(examples().join("penguins/penguins.csv"))
+        .arg("--decimals=1")
+        .output()
+        .unwrap();
+    expect_code(&done, 0);
+    let summary = std::fs::read(elsewhere.join("summary")).unwrap();
+    assert_eq!(summary, read("outputs/summary.csv").into_bytes());
 }
 
 #[test]

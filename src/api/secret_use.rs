@@ -1,8 +1,9 @@
 //! What a Secret may be used for, as its owner says on it.
 //!
 //! The operator reads Secrets on behalf of whoever creates a task, who may not be allowed to read them. A Secret is therefore
-//! used only for what its label names, and a model's key is sent only to hosts that its annotation names.
+//! used only for what its label or its type names, and a model's key is sent only to hosts that its annotation names.
 
+use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use url::Url;
 
@@ -10,6 +11,9 @@ use super::model::Provider;
 
 /// Label of a Secret: what tasks of its namespace may use it for.
 pub const USE_LABEL: &str = "codegen-operator.dev/use";
+/// Beginning of the types of Secrets that say by their type what they are for (`codegen-operator.dev/model`), where they have no label: such
+/// a Secret is made by one command.
+const USE_TYPE: &str = "codegen-operator.dev/";
 /// Annotation of a Secret of use `model`: where its values may be sent, `host[:port]` divided by commas. The port is 443 where none is named;
 /// `*.` at the beginning stands for one or more labels.
 pub const HOSTS_ANNOTATION: &str = "codegen-operator.dev/hosts";
@@ -50,16 +54,19 @@ impl SecretUse {
         }
     }
 
-    /// Whether the Secret may be used so.
+    /// Whether the Secret may be used so: what its label says, or its type where it has no label.
     ///
     /// # Errors
-    /// The label is absent or names another use.
-    pub fn check(self, secret: &ObjectMeta) -> Result<(), SecretRefusal> {
+    /// The label names another use, or neither names one.
+    pub fn check(self, secret: &Secret) -> Result<(), SecretRefusal> {
         let wanted = self.as_str();
-        let label = secret.labels.as_ref().and_then(|labels| labels.get(USE_LABEL));
-        let (namespace, name) = identity(secret);
+        let metadata = &secret.metadata;
+        let label = metadata.labels.as_ref().and_then(|labels| labels.get(USE_LABEL));
+        let of_type = secret.type_.as_ref().and_then(|name| name.strip_prefix(USE_TYPE));
+        let (namespace, name) = identity(metadata);
         let (reason, remedy) = match label {
             Some(label) if label == wanted => return Ok(()),
+            None if of_type == Some(wanted) => return Ok(()),
             Some(label) => (
                 format!(
                     "may be used for `{label}` only, as its label {USE_LABEL} says, and not for `{wanted}`"
@@ -186,7 +193,7 @@ mod tests {
 
     use super::*;
 
-    fn secret(label: Option<&str>, hosts: Option<&str>) -> ObjectMeta {
+    fn metadata(label: Option<&str>, hosts: Option<&str>) -> ObjectMeta {
         let one = |key: &str, value: &str| BTreeMap::from([(key.to_owned(), value.to_owned())]);
         ObjectMeta {
             namespace: Some("team-a".to_owned()),
@@ -197,16 +204,24 @@ mod tests {
         }
     }
 
+    fn secret(label: Option<&str>, type_: &str) -> Secret {
+        Secret {
+            metadata: metadata(label, None),
+            type_: Some(type_.to_owned()),
+            ..Secret::default()
+        }
+    }
+
     fn may_go_to(hosts: Option<&str>, base_url: &str) -> bool {
-        check_host(&secret(Some("model"), hosts), Provider::OpenAI, base_url).is_ok()
+        check_host(&metadata(Some("model"), hosts), Provider::OpenAI, base_url).is_ok()
     }
 
     #[test]
     fn a_secret_is_used_for_what_its_label_names_and_nothing_else() {
-        assert_eq!(SecretUse::Model.check(&secret(Some("model"), None)), Ok(()));
+        assert_eq!(SecretUse::Model.check(&secret(Some("model"), "Opaque")), Ok(()));
         assert_eq!(
             SecretUse::Model
-                .check(&secret(None, None))
+                .check(&secret(None, "Opaque"))
                 .unwrap_err()
                 .to_string(),
             "the Secret team-a/openai may not be used for `model`: if every task of team-a may do so, run `kubectl -n team-a label \
@@ -214,12 +229,22 @@ mod tests {
         );
         assert_eq!(
             SecretUse::Sandbox
-                .check(&secret(Some("model"), None))
+                .check(&secret(Some("model"), "Opaque"))
                 .unwrap_err()
                 .to_string(),
             "the Secret team-a/openai may be used for `model` only, as its label codegen-operator.dev/use says, and not for `sandbox`: name \
              another Secret"
         );
+    }
+
+    #[test]
+    fn a_type_says_what_a_secret_without_a_label_is_for() {
+        let of_type = |label, type_| SecretUse::Model.check(&secret(label, type_)).is_ok();
+        assert!(of_type(None, "codegen-operator.dev/model"));
+        assert!(!of_type(None, "codegen-operator.dev/sandbox"));
+        assert!(!of_type(None, "codegen-operator.dev/result"));
+        assert!(!of_type(None, "model"));
+        assert!(!of_type(Some("sandbox"), "codegen-operator.dev/model"));
     }
 
     #[test]
@@ -252,7 +277,7 @@ mod tests {
     #[test]
     fn a_refused_address_is_said_without_its_secrets_and_with_what_would_allow_it() {
         let refused = check_host(
-            &secret(Some("model"), None),
+            &metadata(Some("model"), None),
             Provider::OpenAI,
             "http://user:hidden@replies:8080/x/v1?key=hidden",
         );

@@ -85,6 +85,18 @@ Examples:
   # The program of a task that has ended
   kubectl-codegen code penguin-masses > solution.py";
 
+const EXPORT_EXIT_CODES: &str = "\
+Exit codes:
+  0    everything was written, and the program passed
+  1    the task has not ended, or what it left was written and did not pass
+  2    there is no such task, its results may not be read, the folder cannot be written, or the command line is wrong";
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  # Everything that a task left, and its program run with plain Python
+  kubectl-codegen export penguin-masses --output penguin-masses
+  sh penguin-masses/run.sh out --measurements penguins.csv";
+
 /// Turns a prompt, sample data and typed outputs into a tested Python program.
 #[derive(Parser, Debug)]
 #[command(name = "kubectl-codegen", version, about, after_long_help = EXIT_CODES, disable_help_subcommand = true)]
@@ -109,6 +121,9 @@ pub enum Command {
     /// Print the program of a task that has ended in a cluster.
     #[command(after_help = CODE_EXAMPLES, after_long_help = format!("{CODE_EXAMPLES}\n\n{CODE_EXIT_CODES}"))]
     Code(Box<CodeArgs>),
+    /// Write everything that a task in a cluster left to a folder: program, tests, attempts, conversation, Dockerfile.
+    #[command(after_help = EXPORT_EXAMPLES, after_long_help = format!("{EXPORT_EXAMPLES}\n\n{EXPORT_EXIT_CODES}"))]
+    Export(Box<ExportArgs>),
     /// Print a completion script for a shell.
     Completion {
         /// The shell.
@@ -269,6 +284,20 @@ pub struct CodeArgs {
     /// Where it is.
     #[command(flatten)]
     pub cluster: ClusterArgs,
+}
+
+/// Options of `export`.
+#[derive(Args, Debug)]
+pub struct ExportArgs {
+    /// Name of the task.
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Where it is.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// The folder. What an earlier export left there is replaced; files that you changed are moved aside. Default: the task's name.
+    #[arg(short = 'o', long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub output: Option<PathBuf>,
 }
 
 /// The model, what is sent to it and what is replayed instead.

@@ -5,6 +5,7 @@ use kube::{Api, Client, Config};
 
 use super::args::ClusterArgs;
 use crate::api::CodeGenTask;
+use crate::ledger::StoreError;
 use crate::pipeline::causes::with_causes;
 
 /// The tasks of one namespace of a cluster.
@@ -78,6 +79,18 @@ pub(super) fn refusal(error: &kube::Error, name: &str, namespace: &str) -> Strin
             format!("the cluster refuses: {}", status.message)
         }
         error => format!("the cluster cannot be asked: {}", with_causes(error)),
+    }
+}
+
+/// Why what a task left cannot be read, and what to do.
+pub(super) fn unreadable(error: &StoreError) -> String {
+    let is_forbidden = |source: &(dyn std::error::Error + 'static)| matches!(source.downcast_ref(), Some(kube::Error::Api(status)) if status.is_forbidden());
+    let told = with_causes(error);
+    match error {
+        StoreError::Remote { source, .. } if is_forbidden(source.as_ref()) => {
+            format!("{told}; what a task left may hold data, so it is a Secret, which you may not read")
+        }
+        _ => told,
     }
 }
 

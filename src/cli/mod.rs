@@ -5,6 +5,8 @@ mod cluster;
 mod code;
 mod command;
 mod context;
+mod ended;
+mod export;
 mod local;
 pub mod paint;
 mod plot;
@@ -38,6 +40,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Context(args) => exit_code(context::run(&args)),
         Command::Watch(args) => exit_code(watch::run(&args)),
         Command::Code(args) => exit_code(code::run(&args)),
+        Command::Export(args) => exit_code(export::run(&args)),
         Command::Docs {
             page: Page::ModelProtocol,
         } => printed(crate::pipeline::protocol::page().as_bytes()),

@@ -88,7 +88,7 @@ async fn secret(
     };
     // Before anything of its content is told.
     wanted
-        .check(&secret.metadata)
+        .check(&secret)
         .map_err(|refusal| misconfigured(format!("{field}: {refusal}")))?;
     Ok(secret)
 }

@@ -16,15 +16,17 @@ use serde::de::DeserializeOwned;
 use super::cache::{ended_in, later_ends};
 use super::context::Context;
 use super::parts::{LARGEST_PART, part_name};
+use super::progress::recorded;
 use super::reconcile::ReconcileError;
 use super::run::Run;
 use super::store::{LARGEST_DOCUMENT, pack, unpacked};
 use crate::api::CodeGenTask;
-use crate::api::status::ArtifactRef;
-use crate::engine::results::{self, SOLUTION, TESTS};
+use crate::api::status::{ArtifactRef, CodeGenTaskStatus};
+use crate::engine::results::{self, Results, SOLUTION, TESTS};
 use crate::ledger::{Ledger, MemoryStore, StoreError};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::stage::Stage;
+use crate::pipeline::task::Task;
 use crate::sandbox::kubernetes::Owner;
 use crate::sandbox::kubernetes::names::{self, Component};
 
@@ -32,6 +34,9 @@ use crate::sandbox::kubernetes::names::{self, Component};
 pub const RESULT_TYPE: &str = "codegen-operator.dev/result";
 /// Key with every document and call of the run, packed JSON of names and base64.
 const RECORD: &str = "record.json.gz";
+
+/// Name of the document with the task as it was resolved, which a change of the object leaves alone.
+const TASK: &str = "documents/task.json";
 
 /// Annotation with the number of Secrets that the record is in.
 const PARTS: &str = "codegen-operator.dev/parts";
@@ -52,9 +57,11 @@ pub async fn keep(
     client: &Client,
     run: &Run,
     progress: &Progress,
-    documents: BTreeMap<String, Vec<u8>>,
+    mut documents: BTreeMap<String, Vec<u8>>,
 ) -> Result<Kept, StoreError> {
     let owner = &run.owner;
+    // Plain data with string keys: writing it to memory cannot fail.
+    documents.insert(TASK.to_owned(), serde_json::to_vec(&run.task).unwrap_or_default());
     let end = [progress.sequence.to_string(), progress.attempt.to_string()];
     let name = names::name(&owner.name, &[&owner.uid, &owner.run, "result", &end[0], &end[1]]);
     let record = packed(&documents);
@@ -107,25 +114,51 @@ pub async fn keep(
     })
 }
 
+/// The results of a task that has ended, from the record `name`, and the task as it was resolved.
+pub async fn results(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+    status: &CodeGenTaskStatus,
+) -> Result<(Task, Results), StoreError> {
+    let documents = unpack(client, namespace, name).await?;
+    let damaged = |detail: &str| StoreError::Damaged {
+        name: format!("Secret {namespace}/{name}"),
+        detail: detail.to_owned(),
+    };
+    let task = documents
+        .get(TASK)
+        .and_then(|bytes| serde_json::from_slice::<Task>(bytes).ok());
+    let task = task.ok_or_else(|| damaged("it does not say of which task it is the result"))?;
+    let progress = recorded(status).and_then(|bytes| serde_json::from_slice::<Progress>(&bytes).ok());
+    let progress =
+        progress.ok_or_else(|| damaged("the status of its task has no progress that this version knows"))?;
+    let store = MemoryStore::holding(documents);
+    let entries = Ledger::new(&store).entries(progress.sequence).await?;
+    let collected = results::collect(&task, &progress, &store, &entries).await;
+    let results = collected.map_err(|error| damaged(&error.to_string()))?;
+    Ok((task, results))
+}
+
 /// Every document that the result `name` holds.
 pub async fn unpack(
     client: &Client,
-    owner: &Owner,
+    namespace: &str,
     name: &str,
 ) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
-    let object = format!("Secret {}/{name}", owner.namespace);
+    let object = format!("Secret {namespace}/{name}");
     let damaged = |detail: &str| StoreError::Damaged {
         name: object.clone(),
         detail: detail.to_owned(),
     };
-    let first = part(client, owner, name).await?;
+    let first = part(client, namespace, name).await?;
     let count = first
         .annotations()
         .get(PARTS)
         .and_then(|count| count.parse().ok());
     let mut bytes = content(first).ok_or_else(|| damaged("the record of the run is gone"))?;
     for number in 1..count.unwrap_or(1) {
-        let further = part(client, owner, &part_name(name, number)).await?;
+        let further = part(client, namespace, &part_name(name, number)).await?;
         bytes.extend(content(further).ok_or_else(|| damaged("a part of the record is gone"))?);
     }
     let json = unpacked(&bytes, LARGEST_DOCUMENT).map_err(|error| damaged(&error.to_string()))?;
@@ -134,13 +167,10 @@ pub async fn unpack(
     Ok(record.into_iter().map(|(name, bytes)| (name, bytes.0)).collect())
 }
 
-async fn part(client: &Client, owner: &Owner, name: &str) -> Result<Secret, StoreError> {
-    let secrets: Api<Secret> = Api::namespaced(client.clone(), &owner.namespace);
+async fn part(client: &Client, namespace: &str, name: &str) -> Result<Secret, StoreError> {
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
     secrets.get(name).await.map_err(|error| StoreError::Remote {
-        action: format!(
-            "read the Secret {}/{name}, which holds the record of the run",
-            owner.namespace
-        ),
+        action: format!("read the Secret {namespace}/{name}, which holds the record of the run"),
         source: Box::new(error),
     })
 }

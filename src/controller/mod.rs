@@ -12,7 +12,7 @@ mod credentials;
 mod documents;
 mod downloads;
 pub mod events;
-mod finish;
+pub mod finish;
 pub mod gate;
 pub mod health;
 pub mod hold;

@@ -102,7 +102,7 @@ impl<'a> KubernetesStore<'a> {
         earlier: Option<&String>,
     ) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
         let mut all = match earlier {
-            Some(result) => finish::unpack(&self.client, &self.run.owner, result).await?,
+            Some(result) => finish::unpack(&self.client, &self.run.owner.namespace, result).await?,
             None => BTreeMap::new(),
         };
         for document in index {
@@ -148,7 +148,7 @@ impl<'a> KubernetesStore<'a> {
             return Ok(false);
         };
         state.is_unpacked = true;
-        for (name, bytes) in finish::unpack(&self.client, &self.run.owner, &result).await? {
+        for (name, bytes) in finish::unpack(&self.client, &self.run.owner.namespace, &result).await? {
             self.documents.keep(&name, bytes);
         }
         Ok(true)

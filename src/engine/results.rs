@@ -9,22 +9,31 @@ use base64::engine::general_purpose::STANDARD;
 use super::EngineError;
 use super::damaged;
 use super::run::RunRecord;
+use crate::api::common::Exposure;
 use crate::api::status::ArtifactRef;
 use crate::api::values::{FileFormat, Output};
 use crate::data::profile::SampleProfile;
 use crate::data::schema::infer_all;
 use crate::data::schema::pandera::to_pandera;
-use crate::ledger::{Entry, Ledger, Store};
+use crate::ledger::{Entry, Ledger, Store, export_replies};
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::sandbox::{OutputContent, OutputReport, PhaseReport};
 use crate::pipeline::task::Task;
 
+mod attempts;
+mod elsewhere;
+
+/// Files by path.
+pub type Files = BTreeMap<String, Vec<u8>>;
+
 /// Path of the program.
 pub const SOLUTION: &str = "solution.py";
 /// Path of the suite.
 pub const TESTS: &str = "test_solution.py";
+/// Path of the replies, as a recorded model takes them.
+pub const REPLIES: &str = "replies.jsonl";
 /// Folder of what the program wrote on the samples.
 pub const OUTPUTS: &str = "outputs";
 
@@ -32,7 +41,7 @@ pub const OUTPUTS: &str = "outputs";
 #[derive(Clone, Debug, Default)]
 pub struct Results {
     /// Files by path.
-    pub files: BTreeMap<String, Vec<u8>>,
+    pub files: Files,
     /// What the status says of them.
     pub artifacts: Vec<ArtifactRef>,
     /// Outputs on the samples: name and value, of files and folders their size.
@@ -47,7 +56,7 @@ pub async fn collect<S: Store>(
     entries: &[Entry],
 ) -> Result<Results, EngineError> {
     let documents = &progress.documents;
-    let mut files = BTreeMap::new();
+    let mut files = Files::new();
     let mut artifacts = Vec::new();
     let mut keep = |artifact: &str, path: &str, bytes: Vec<u8>| {
         artifacts.push(ArtifactRef {
@@ -78,7 +87,11 @@ pub async fn collect<S: Store>(
     }
     let record = run_record(store, progress).await?;
     if let Some(record) = &record {
-        keep("test-output", "test-output.txt", test_output(record).into_bytes());
+        keep(
+            "test-output",
+            attempts::TEST_OUTPUT,
+            test_output(record).into_bytes(),
+        );
     }
     keep(
         "conversation",
@@ -89,12 +102,33 @@ pub async fn collect<S: Store>(
         publish_output(output, &task.outputs, &mut files);
     }
     artifacts.push(samples_artifact(task));
+    files.insert(REPLIES.to_owned(), export_replies(entries).into_bytes());
+    files.extend(attempts::files(progress, store, entries).await?);
+    let needed = elsewhere::files(task, progress);
+    files.extend(
+        needed
+            .into_iter()
+            .map(|(path, text)| (path.to_owned(), text.into_bytes())),
+    );
     let outputs = record.map(|record| record.findings.values).unwrap_or_default();
     Ok(Results {
         files,
         artifacts,
         outputs,
     })
+}
+
+/// Takes out what holds data of the samples where a model was told no more than their schema (S23). Says what is left out.
+pub fn without_data(task: &Task, files: &mut Files) -> Vec<String> {
+    if task.exposure > Exposure::SchemaOnly || task.frozen_inputs().next().is_none() {
+        return Vec::new();
+    }
+    let holds_data =
+        |path: &String| path.starts_with(&format!("{OUTPUTS}/")) || path.ends_with(attempts::TEST_OUTPUT);
+    files
+        .extract_if(.., |path, _| holds_data(path))
+        .map(|(path, _)| path)
+        .collect()
 }
 
 async fn read<S: Store>(store: &S, document: Option<&Document>) -> Result<Option<Vec<u8>>, EngineError> {
@@ -184,7 +218,7 @@ fn write_phase(text: &mut String, phase: &PhaseReport) {
 }
 
 /// An output under `outputs/`, a file with the ending of its format.
-fn publish_output(output: &OutputReport, declared: &[Output], files: &mut BTreeMap<String, Vec<u8>>) {
+fn publish_output(output: &OutputReport, declared: &[Output], files: &mut Files) {
     let format = declared
         .iter()
         .find(|one| one.name == output.name)

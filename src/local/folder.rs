@@ -3,7 +3,8 @@
 //! ```text
 //! codegen-out/penguin-masses/
 //!   solution.py  test_solution.py  outputs/  data-context.txt  schemas.py
-//!   conversation.jsonl  test-output.txt  status.yaml
+//!   conversation.jsonl  replies.jsonl  test-output.txt  attempts/  status.yaml
+//!   run.sh  requirements.txt  Dockerfile
 //!   .runs/lock  .runs/published.json  .runs/<first 12 hex of the decisive hash>/
 //! ```
 

@@ -12,6 +12,7 @@ mod admission;
 mod changes;
 mod deletion;
 mod faults;
+mod export;
 mod full;
 mod isolation;
 mod leadership;

@@ -111,7 +111,7 @@ impl Objects {
             .map_err(|error| self.failed("read", "Secret", name, error))?
             .ok_or_else(|| refused("it is not there", format!("create it, or correct {field}")))?;
         SecretUse::Registry
-            .check(&secret.metadata)
+            .check(&secret)
             .map_err(|refusal| refused(&refusal.reason, refusal.remedy))?;
         let version = secret.metadata.resource_version.unwrap_or_default();
         let content = secret.data.and_then(|mut data| data.remove(DOCKER_CONFIG));

@@ -1,0 +1,122 @@
+//! What it takes to run the program without this operator: pinned packages, a Dockerfile, a script.
+
+use std::fmt::Write as _;
+
+use crate::api::values::{Input, ValueType};
+use crate::pipeline::progress::{BuiltImage, Progress};
+use crate::pipeline::task::Task;
+
+/// Packages with the versions that the tests passed with.
+const REQUIREMENTS: &str = "requirements.txt";
+/// Runs the program with another folder in the place of `/var/outputs`. Stands between apostrophes, so it has none.
+const LAUNCHER: &str = include_str!("launcher.py");
+
+/// The files by path; none where there never was an environment.
+pub(super) fn files(task: &Task, progress: &Progress) -> Vec<(&'static str, String)> {
+    let Some(built) = &progress.build.built else {
+        return Vec::new();
+    };
+    vec![
+        (REQUIREMENTS, requirements(built)),
+        ("Dockerfile", dockerfile(task, built)),
+        ("run.sh", script(task, built)),
+    ]
+}
+
+fn requirements(built: &BuiltImage) -> String {
+    let mut text = format!("# Installed with Python {} when the tests ran.\n", built.python);
+    for package in &built.resolved {
+        let _ = writeln!(text, "{package}");
+    }
+    text
+}
+
+fn dockerfile(task: &Task, built: &BuiltImage) -> String {
+    let mut text = format!(
+        "# docker build -t {name} . && docker run --rm -v \"$PWD/out:/var/outputs\" {name} --help\n",
+        name = task.name
+    );
+    // An image that the user already had holds its packages.
+    let base = task.image.reference.as_ref().unwrap_or(&task.image.base);
+    let _ = writeln!(text, "FROM {base}");
+    let system = system_packages(task, built);
+    if task.image.reference.is_none() && !system.is_empty() {
+        let _ = writeln!(
+            text,
+            "RUN apt-get update \\\n && apt-get install -y --no-install-recommends {} \\\n && rm -rf /var/lib/apt/lists/*",
+            system.join(" ")
+        );
+    }
+    text.push_str("WORKDIR /program\n");
+    if task.image.reference.is_none() {
+        let _ = writeln!(
+            text,
+            "COPY {REQUIREMENTS} .\nRUN pip install --no-cache-dir -r {REQUIREMENTS}"
+        );
+    }
+    text.push_str(
+        "COPY solution.py .\nRUN mkdir -p /var/inputs /var/outputs\nENTRYPOINT [\"python\", \"/program/solution.py\"]\n",
+    );
+    text
+}
+
+fn system_packages(task: &Task, built: &BuiltImage) -> Vec<String> {
+    let mut all = [
+        built.packages.apt.as_slice(),
+        task.image.base_system_packages.as_slice(),
+    ]
+    .concat();
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn script(task: &Task, built: &BuiltImage) -> String {
+    let options: Vec<String> = task.inputs.iter().map(option).collect();
+    let system = system_packages(task, built);
+    let needs = if system.is_empty() {
+        String::new()
+    } else {
+        format!(", and the Debian packages {}", system.join(" "))
+    };
+    format!(
+        r#"#!/bin/sh
+# Runs solution.py with plain Python: no container, none of a sandbox's limits.
+#
+#   sh run.sh OUTPUT-FOLDER {options}
+#
+# Needs Python {python} (another one with PYTHON=...){needs}. The first run makes a virtual environment beside this script.
+set -eu
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+if [ "$#" -eq 0 ]; then
+  echo "usage: sh run.sh OUTPUT-FOLDER {options}" >&2
+  exit 2
+fi
+if [ ! -e "$here/.venv/complete" ]; then
+  "${{PYTHON:-python3}}" -m venv --clear "$here/.venv"
+  "$here/.venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$here/{REQUIREMENTS}"
+  touch "$here/.venv/complete"
+fi
+exec "$here/.venv/bin/python" -c '
+{launcher}' "$here/solution.py" "$@"
+"#,
+        options = options.join(" "),
+        python = built.python,
+        launcher = LAUNCHER,
+    )
+}
+
+/// An option as a usage line shows it.
+fn option(input: &Input) -> String {
+    let value = match input.type_ {
+        ValueType::String => "TEXT",
+        ValueType::Int => "INT",
+        ValueType::Float => "FLOAT",
+        ValueType::Bool => "true|false",
+        ValueType::Datetime => "DATETIME",
+        ValueType::Timedelta => "TIMEDELTA",
+        ValueType::File => "FILE",
+        ValueType::Dir => "FOLDER",
+    };
+    format!("--{} {value}", input.name)
+}
