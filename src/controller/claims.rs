@@ -60,6 +60,7 @@ pub async fn read(
         .unwrap_or(Progressing::Pending)
     {
         Progressing::Pending => Ok(Progressing::Pending),
+        Progressing::Unseen => Ok(Progressing::Unseen),
         Progressing::Queued(why) => Ok(Progressing::Queued(why)),
         Progressing::Done(ReadReport::Refused(why)) => Err(misconfigured(why).into()),
         Progressing::Done(ReadReport::Failed(why)) => Err(unavailable(&why).into()),

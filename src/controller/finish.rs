@@ -22,6 +22,7 @@ use super::run::Run;
 use super::store::{LARGEST_DOCUMENT, pack, unpacked};
 use crate::api::CodeGenTask;
 use crate::api::status::{ArtifactRef, CodeGenTaskStatus};
+use crate::engine::EngineError;
 use crate::engine::results::{self, Results, SOLUTION, TESTS};
 use crate::ledger::{Ledger, MemoryStore, StoreError};
 use crate::pipeline::progress::Progress;
@@ -68,9 +69,12 @@ pub async fn keep(
     let store = MemoryStore::holding(documents);
     let entries = Ledger::new(&store).entries(progress.sequence).await?;
     let collected = results::collect(&run.task, progress, &store, &entries).await;
-    let mut results = collected.map_err(|error| StoreError::Damaged {
-        name: format!("the record of CodeGenTask {}/{}", owner.namespace, owner.name),
-        detail: error.to_string(),
+    let mut results = collected.map_err(|error| match error {
+        EngineError::Store(error) => error,
+        error => StoreError::Damaged {
+            name: format!("the record of CodeGenTask {}/{}", owner.namespace, owner.name),
+            detail: error.to_string(),
+        },
     })?;
     let mut labels = names::labels(&owner.name, &owner.uid, Component::Result);
     labels.insert(names::PART_OF.to_owned(), name.clone());

@@ -48,6 +48,8 @@ pub const RETRY: &str = "codegen-operator.dev/retry";
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// A Pod that cannot mount its claims says so in events alone, which are not watched.
 const READING: Duration = Duration::from_secs(16);
+/// What no watch tells: the end of a log that a node still writes.
+const MOMENT: Duration = Duration::from_secs(1);
 /// A look without cause, should a watch have missed something.
 const SAFETY_NET: Duration = Duration::from_mins(5);
 
@@ -366,11 +368,12 @@ impl Look<'_> {
         let came_to;
         (progress, came_to) = Box::pin(engine.step(progress)).await?;
         self.context.calm(&self.uid);
-        let goes_on = matches!(came_to, Step::Pending | Step::Queued(_));
+        let goes_on = matches!(came_to, Step::Pending | Step::Unseen | Step::Queued(_));
         self.wait_if(!goes_on && waits_for_a_person(&progress));
         let looked = match came_to {
             Step::Advanced | Step::Finished => advanced(),
             Step::Waiting(until) => (Some(pause(until)), Reconciled::Waiting),
+            Step::Unseen => (Some(MOMENT), Reconciled::Pending),
             Step::Pending => {
                 let left = self.count(&engine, progress).await?;
                 (Some(left.min(SAFETY_NET)), Reconciled::Pending)

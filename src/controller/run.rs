@@ -105,7 +105,7 @@ impl Run {
         let reading = owner(object, decides.clone(), 0);
         match claims::read(context, &reading, &task, &mut sources).await? {
             Progressing::Done(()) => {}
-            Progressing::Pending => return Ok(Started::Reading),
+            Progressing::Pending | Progressing::Unseen => return Ok(Started::Reading),
             Progressing::Queued(why) => return Ok(Started::Queued(why)),
         }
         let task = resolved(object, agent.as_ref(), sources.files.clone())?;

@@ -28,6 +28,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let started = (self.clock)();
         let built = match self.sandbox.build(&spec, progress.lost_children).await {
             Ok(Progressing::Pending) => return Ok(Performed::Pending),
+            Ok(Progressing::Unseen) => return Ok(Performed::Unseen),
             Ok(Progressing::Queued(why)) => return Ok(Performed::Queued(why)),
             Ok(Progressing::Done(built)) => built,
             Err(error) => return Ok(Performed::Done(self.build_failed(progress, wanted, &error))),

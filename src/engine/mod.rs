@@ -111,6 +111,8 @@ pub enum Step {
     Advanced,
     /// A child runs; its end will be noticed.
     Pending,
+    /// Something happens that nobody will notice: look again in a moment.
+    Unseen,
     /// A child waits for room that others take: what for.
     Queued(String),
     /// Nothing to do before this moment.
@@ -215,6 +217,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         };
         match outcome {
             (progress, Performed::Pending) => Ok((progress, Step::Pending)),
+            (progress, Performed::Unseen) => Ok((progress, Step::Unseen)),
             (progress, Performed::Queued(why)) => Ok((progress, Step::Queued(why))),
             (progress, Performed::Done(outcome)) => {
                 Ok((self.record(progress, outcome, started).await?, Step::Advanced))

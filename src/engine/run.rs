@@ -87,6 +87,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let reports = match self.execute(progress, &image, &jobs).await {
             Ok(Progressing::Done(reports)) => reports,
             Ok(Progressing::Pending) => return Ok(Performed::Pending),
+            Ok(Progressing::Unseen) => return Ok(Performed::Unseen),
             Ok(Progressing::Queued(why)) => return Ok(Performed::Queued(why)),
             Err(SandboxError::EnvironmentMissing(_)) if progress.build.lost.as_ref() == Some(&image) => {
                 let message = format!(
@@ -160,6 +161,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             (Progressing::Queued(why), _, _)
             | (_, Progressing::Queued(why), _)
             | (_, _, Progressing::Queued(why)) => Progressing::Queued(why),
+            (Progressing::Unseen, _, _) | (_, Progressing::Unseen, _) | (_, _, Progressing::Unseen) => {
+                Progressing::Unseen
+            }
             (Progressing::Pending, _, _) | (_, Progressing::Pending, _) | (_, _, Progressing::Pending) => {
                 Progressing::Pending
             }
@@ -178,6 +182,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         Ok(match self.execute_one(progress, image, job).await? {
             Progressing::Done(report) => Progressing::Done(Some(report)),
             Progressing::Pending => Progressing::Pending,
+            Progressing::Unseen => Progressing::Unseen,
             Progressing::Queued(why) => Progressing::Queued(why),
         })
     }

@@ -35,7 +35,12 @@ impl<'a, S: Store> Ledger<'a, S> {
 
     /// The call of that place in the run, when its reply was recorded.
     pub async fn find(&self, sequence: u32, kind: CallKind) -> Result<Option<Entry>, StoreError> {
-        self.read_json(&Entry::name(sequence, kind)).await
+        let entry: Option<Entry> = self.read_json(&Entry::name(sequence, kind)).await?;
+        if let Some(entry) = &entry {
+            // Whoever takes up a reply takes up what it names: a store may have to learn of both again.
+            self.store.read(&Prefix::name(&entry.prefix)).await?;
+        }
+        Ok(entry)
     }
 
     /// Records a reply and returns what the ledger holds: this reply, or the one that was recorded before it.

@@ -157,7 +157,7 @@ impl Drive<'_> {
             }
             match came_to {
                 Step::Advanced => {}
-                Step::Pending | Step::Queued(_) => tokio::task::yield_now().await,
+                Step::Pending | Step::Unseen | Step::Queued(_) => tokio::task::yield_now().await,
                 Step::Finished => return None,
                 Step::Waiting(until) => {
                     if let Some(refusal) = self.sandbox.refusal.get() {

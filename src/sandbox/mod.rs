@@ -22,6 +22,8 @@ use crate::pipeline::sandbox::{Job, Report};
 pub enum Progressing<T> {
     /// It goes on; ask again when something changed.
     Pending,
+    /// It goes on, and nothing will tell when something changed: ask again in a moment.
+    Unseen,
     /// It waits for room that others take: which limit, and that it goes on by itself.
     Queued(String),
     /// It is done.

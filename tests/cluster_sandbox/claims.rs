@@ -119,6 +119,7 @@ impl World {
                     None => reader.start().await?,
                 };
                 match looked {
+                    Progressing::Unseen => {}
                     Progressing::Pending => drop(events.next().await),
                     Progressing::Done(report) => return Ok(report),
                     Progressing::Queued(why) => panic!("{why}"),

@@ -261,7 +261,7 @@ impl Space {
                 match ask().await {
                     Ok(Progressing::Done(built)) => return Ok(built),
                     Err(error) => return Err(error),
-                    Ok(Progressing::Pending | Progressing::Queued(_)) => {}
+                    Ok(Progressing::Pending | Progressing::Unseen | Progressing::Queued(_)) => {}
                 }
                 changes.next().await;
             }

@@ -110,6 +110,7 @@ impl World {
         let looks = async {
             loop {
                 match self.sandbox().run(image, job, repeat).await {
+                    Ok(Progressing::Unseen) => {}
                     Ok(ran) if !is_enough(&ran) => drop(events.next().await),
                     other => return other,
                 }

@@ -44,7 +44,9 @@ pub fn spec(packages: &[&str]) -> ImageSpec {
 pub async fn build(spec: &ImageSpec) -> Result<Built, SandboxError> {
     match sandbox().build(spec, 0).await? {
         Progressing::Done(built) => Ok(built),
-        Progressing::Pending | Progressing::Queued(_) => panic!("a local build is done when it answers"),
+        Progressing::Pending | Progressing::Unseen | Progressing::Queued(_) => {
+            panic!("a local build is done when it answers")
+        }
     }
 }
 

@@ -366,7 +366,7 @@ impl World {
             match step {
                 Step::Advanced => {}
                 Step::Finished | Step::Waiting(_) => return Ok(progress),
-                Step::Pending | Step::Queued(_) => panic!("nothing in this world is pending"),
+                Step::Pending | Step::Unseen | Step::Queued(_) => panic!("nothing in this world is pending"),
             }
         }
         panic!("the task neither ends nor waits: {:?}", progress.stage);

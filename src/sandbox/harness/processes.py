@@ -188,6 +188,9 @@ def remove_shared_objects() -> None:
     """Remove what programs share by number (System V) and leave behind: it outlives them, and counts as memory of whoever comes after."""
     remove = 0
     for kind, arguments in (("shm", (remove, None)), ("msg", (remove, None)), ("sem", (0, remove))):
+        if not os.path.exists(f"/proc/sysvipc/{kind}"):
+            # A kernel without them.
+            continue
         with open(f"/proc/sysvipc/{kind}") as objects:
             numbers = [int(line.split()[1]) for line in list(objects)[1:]]
         for number in numbers:

@@ -2,7 +2,7 @@
 //! this machine, with the account and the configuration of the installed one, on tasks that the installed one does not select. Between
 //! it and the API server is a proxy that can do harm; its model is a server in the test's process.
 
-mod api_server;
+pub mod api_server;
 mod children;
 pub mod model;
 pub mod model_server;

@@ -9,10 +9,22 @@ use rstest::rstest;
 use crate::faults::model::Model;
 use crate::faults::own::{Own, apply};
 use crate::faults::remains::expect_nothing_left;
-use crate::faults::{RECORDING, expect_same_end, model_server, partition, seed};
+use crate::faults::{RECORDING, api_server, expect_same_end, model_server, partition, seed};
 use crate::space::{SOON, TO_THE_END, in_space, stage_of};
 
 const TASKS: [&str; 2] = ["t1", "t2"];
+
+#[tokio::test]
+#[ignore = "takes minutes: make e2e-full"]
+async fn writes_that_the_api_server_refuses_again_and_again_cost_time_and_nothing_else() {
+    api_server::tasks_end_alike_when_writes_fail().await;
+}
+
+#[tokio::test]
+#[ignore = "takes minutes: make e2e-full"]
+async fn watches_that_the_api_server_refuses_again_and_again_cost_time_and_nothing_else() {
+    api_server::tasks_end_alike_when_watches_fail().await;
+}
 
 #[tokio::test]
 #[ignore = "takes minutes: make e2e-full"]

@@ -273,8 +273,7 @@ impl<'a> Pods<'a> {
             Err(error) => {
                 let since = ended.finished_at.map(|end| now.duration_since(end));
                 if since.is_some_and(|since| since < SignedDuration::from_secs(LOG_SECONDS)) {
-                    // The Pod's phase comes a second after its container's end, and with it the next look.
-                    return Ok(Progressing::Pending);
+                    return Ok(Progressing::Unseen);
                 }
                 Err(self.lost(error.to_string()))
             }
