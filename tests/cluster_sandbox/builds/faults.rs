@@ -1,7 +1,7 @@
 //! A registry that is full, slow, busy or breaks off: what is told of it, and that the image is there when it is over.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use codegen_operator::pipeline::sandbox::Packages;
@@ -132,11 +132,15 @@ async fn a_full_registry_is_told_in_its_own_words_and_the_push_is_tried_again() 
 #[ignore = "needs a cluster: make e2e"]
 async fn a_push_that_fails_half_way_goes_on_with_what_is_missing() {
     let scene = Scene::open("half").await;
-    let uploaded = Arc::new(AtomicUsize::new(0));
-    let counted = uploaded.clone();
-    // The first blob arrives; from the second on, half of each.
+    // Of the blob that comes first half arrives, each time; the others arrive while it is tried again.
+    let broken = OnceLock::new();
     scene.registry.fail(move |head| {
-        (is_upload(head) && counted.fetch_add(1, Ordering::Relaxed) > 0).then_some(Fault::FailHalfWay)
+        let digest = head
+            .target
+            .split_once("digest=")
+            .map(|(_, digest)| digest.to_owned());
+        let is_broken = is_upload(head) && broken.get_or_init(|| digest.clone()) == &digest;
+        is_broken.then_some(Fault::FailHalfWay)
     });
     let reason = scene.lost(0).await;
     assert!(
