@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures::{Stream, StreamExt as _};
+use jiff::Timestamp;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Client, ResourceExt as _};
 use tokio::sync::broadcast;
@@ -49,6 +50,8 @@ pub struct Context {
     pub isolation: Isolation,
     /// Who waits to know more of that.
     pub held: Held,
+    /// When this operator began to work.
+    pub since: Timestamp,
     /// What is counted.
     pub metrics: Metrics,
     /// No call starts after this.
@@ -106,6 +109,7 @@ impl Context {
         Self {
             isolation: Isolation::awaiting(&settings.sandbox.node_pools()),
             held: Held::default(),
+            since: Timestamp::now(),
             client,
             downloads: Downloads::new(gates.samples),
             models: gates.models,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable as _};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
 use k8s_openapi::{ByteString, NamespaceResourceScope};
 use kube::api::{DeleteParams, ListParams, ObjectMeta, PostParams};
@@ -38,6 +38,9 @@ const RECORD: &str = "record.json.gz";
 
 /// Name of the document with the task as it was resolved, which a change of the object leaves alone.
 const TASK: &str = "documents/task.json";
+
+/// How long before it began to work an operator looks for tasks after which another one did not clear up: longer than a Lease and a start.
+const BEFORE: SignedDuration = SignedDuration::from_mins(5);
 
 /// Annotation with the number of Secrets that the record is in.
 const PARTS: &str = "codegen-operator.dev/parts";
@@ -186,15 +189,47 @@ fn content(secret: Secret) -> Option<Vec<u8>> {
 /// Removes what the result has made superfluous. What stays for want of an answer goes with the task.
 /// `but` is the result that stays where earlier ends of the run left others.
 pub async fn clear(client: &Client, run: &Run, progress: &Progress, but: Option<&str>) {
-    let mut components = vec![Component::Record, Component::Sandbox, Component::Reader];
-    // A failed task may go on when a limit is raised, and then needs its inputs.
-    if progress.stage == Stage::Succeeded {
-        components.push(Component::Snapshot);
-    }
-    clear_components(client, run, &components, None).await;
+    let task = Ended::of(&run.owner);
+    clear_components(client, task, superfluous(progress.stage), None).await;
     if but.is_some() {
-        clear_components(client, run, &[Component::Result], but).await;
+        clear_components(client, task, &[Component::Result], but).await;
     }
+}
+
+/// What nobody needs of a task that came to this end.
+fn superfluous(end: Stage) -> &'static [Component] {
+    let all = &[
+        Component::Record,
+        Component::Sandbox,
+        Component::Reader,
+        Component::Snapshot,
+    ];
+    // A failed task may go on when a limit is raised, and then needs its inputs.
+    if end == Stage::Succeeded { all } else { &all[..3] }
+}
+
+/// Removes what is left where the operator before this one was killed between the end of a task and [`clear`].
+async fn clear_again(object: &CodeGenTask, end: Stage, context: &Context) {
+    let ended = object
+        .status
+        .as_ref()
+        .and_then(|status| status.completed_at.as_ref());
+    if !ended.is_some_and(|ended| may_be_uncleared(ended.0, context.since)) {
+        return;
+    }
+    let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
+    let task = Ended {
+        namespace: &namespace,
+        name: &name,
+        uid: object.metadata.uid.as_deref().unwrap_or_default(),
+    };
+    clear_components(&context.client, task, superfluous(end), None).await;
+}
+
+/// Whether a task ended shortly before the operator began to work.
+fn may_be_uncleared(ended: Timestamp, since: Timestamp) -> bool {
+    let before = since.duration_since(ended);
+    before >= SignedDuration::ZERO && before < BEFORE
 }
 
 /// Removes everything of the runs before this one.
@@ -205,22 +240,41 @@ pub async fn clear_all(client: &Client, run: &Run) {
         Component::Reader,
         Component::Result,
     ];
-    clear_components(client, run, &all, None).await;
+    let task = Ended::of(&run.owner);
+    clear_components(client, task, &all, None).await;
     let present = Some(run.snapshot_status.name.as_str());
-    clear_components(client, run, &[Component::Snapshot], present).await;
+    clear_components(client, task, &[Component::Snapshot], present).await;
 }
 
 /// Removes what read the sources of a run that has its snapshot.
 pub async fn clear_readers(client: &Client, run: &Run) {
-    clear_components(client, run, &[Component::Reader], None).await;
+    clear_components(client, Ended::of(&run.owner), &[Component::Reader], None).await;
 }
 
-async fn clear_components(client: &Client, run: &Run, components: &[Component], but: Option<&str>) {
+/// A task of which something is removed.
+#[derive(Clone, Copy)]
+struct Ended<'a> {
+    namespace: &'a str,
+    name: &'a str,
+    uid: &'a str,
+}
+
+impl<'a> Ended<'a> {
+    fn of(owner: &'a Owner) -> Self {
+        Self {
+            namespace: &owner.namespace,
+            name: &owner.name,
+            uid: &owner.uid,
+        }
+    }
+}
+
+async fn clear_components(client: &Client, task: Ended<'_>, components: &[Component], but: Option<&str>) {
     let names: Vec<&str> = components.iter().map(|component| component.as_str()).collect();
     let mut selector = format!(
         "{}={},{} in ({})",
         names::TASK_UID,
-        run.owner.uid,
+        task.uid,
         names::COMPONENT,
         names.join(",")
     );
@@ -229,7 +283,7 @@ async fn clear_components(client: &Client, run: &Run, components: &[Component], 
     }
     let which = ListParams::default().labels(&selector);
     let how = DeleteParams::background();
-    let namespace = &run.owner.namespace;
+    let namespace = task.namespace;
     let secrets = Api::<Secret>::namespaced(client.clone(), namespace);
     let mut failures = vec![removed(&secrets, &how, &which).await];
     if components.contains(&Component::Reader) {
@@ -243,7 +297,7 @@ async fn clear_components(client: &Client, run: &Run, components: &[Component], 
     for error in failures.into_iter().flatten() {
         tracing::warn!(
             namespace,
-            task = run.owner.name,
+            task = task.name,
             error = error.to_string(),
             "some objects of the task could not be removed; they go when it is deleted"
         );
@@ -299,9 +353,13 @@ fn packed(documents: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
 /// Looks after a task that has ended: deletes it when its time has come. Gives the time until then, where there is any.
 pub async fn look_after(object: &CodeGenTask, context: &Context) -> Result<Option<Duration>, ReconcileError> {
     context.forget(&object.uid().unwrap_or_default());
+    let end = ended_in(object);
+    if let Some(end) = end {
+        clear_again(object, end, context).await;
+    }
     let history = &context.history;
     let rest = time_left(object, history.ttl_seconds_after_finished, Timestamp::now());
-    let limit = match ended_in(object) {
+    let limit = match end {
         Some(Stage::Succeeded) => history.succeeded_limit,
         _ => history.failed_limit,
     };
@@ -330,7 +388,7 @@ fn time_left(object: &CodeGenTask, default: Option<u32>, now: Timestamp) -> Opti
     let own = object.spec.ttl_seconds_after_finished.map(i64::from);
     let ttl = own.or(default.map(i64::from))?;
     let ended = object.status.as_ref()?.completed_at.as_ref()?.0;
-    let end = ended.checked_add(jiff::SignedDuration::from_secs(ttl)).ok()?;
+    let end = ended.checked_add(SignedDuration::from_secs(ttl)).ok()?;
     Some(Duration::try_from(end.duration_since(now)).unwrap_or_default())
 }
 
@@ -355,6 +413,22 @@ mod tests {
             ..Default::default()
         });
         task
+    }
+
+    #[test]
+    fn only_after_tasks_that_ended_shortly_before_the_start_is_cleared_up_again() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        assert!(may_be_uncleared(at(1_000), at(1_010)));
+        assert!(may_be_uncleared(at(1_000), at(1_000)));
+        assert!(!may_be_uncleared(at(1_000), at(1_300)));
+        assert!(!may_be_uncleared(at(1_001), at(1_000)));
+    }
+
+    #[test]
+    fn what_a_failed_task_needs_to_go_on_stays() {
+        assert!(superfluous(Stage::Succeeded).contains(&Component::Snapshot));
+        assert!(!superfluous(Stage::Failed).contains(&Component::Snapshot));
+        assert!(superfluous(Stage::Failed).contains(&Component::Record));
     }
 
     #[test]

@@ -9,8 +9,8 @@ use kube::{Client, ResourceExt as _};
 
 use super::model::Model;
 use super::own::{Own, apply};
-use super::proxy::Fault;
-use super::remains::expect_nothing_left;
+use super::proxy::{Fault, Which};
+use super::remains::{expect_nothing_left, remains};
 use super::{RECORDING, expect_same_end, seed};
 use crate::space::{OPERATOR_NAMESPACE, SOON, Space, in_space};
 
@@ -154,6 +154,31 @@ async fn a_leader_that_is_cut_off_ends_and_the_other_does_no_step_twice() {
         expect_nothing_left(space, &[TASK]).await;
         drop(second);
         remove_lease(&space.client, &space.name).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn what_an_operator_did_not_remove_before_it_was_killed_the_next_one_removes() {
+    in_space("faults-uncleared", async |space| {
+        let model = Model::start(space, RECORDING, &[TASK], Duration::ZERO).await;
+        let mut first = Own::start(space, &model, seed()).await;
+        first.proxy.set(Fault::Refuse {
+            status: 500,
+            share: 1.0,
+            which: Which::Deletions,
+        });
+        apply(space, &model, TASK);
+        space.succeeded(TASK).await;
+        first.kill();
+        let left = remains(space).await;
+        assert!(
+            left.contains_key("Secret record") && left.contains_key("Pod sandbox"),
+            "{left:?}"
+        );
+        let _second = Own::start(space, &model, seed()).await;
+        expect_nothing_left(space, &[TASK]).await;
     })
     .await;
 }

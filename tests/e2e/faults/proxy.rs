@@ -25,6 +25,7 @@ const EVENTS: usize = 3;
 pub enum Which {
     All,
     Writes,
+    Deletions,
     Watches,
 }
 
@@ -139,6 +140,7 @@ async fn pass(State(shared): State<Arc<Shared>>, request: Request) -> Response {
             let is_it = match which {
                 Which::All => true,
                 Which::Writes => is_write,
+                Which::Deletions => request.method() == Method::DELETE,
                 Which::Watches => is_watch,
             };
             if is_it && shared.draws(share) {
