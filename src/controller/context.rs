@@ -9,7 +9,7 @@ use futures::{Stream, StreamExt as _};
 use jiff::Timestamp;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Client, ResourceExt as _};
-use tokio::sync::broadcast;
+use tokio::sync::{Semaphore, broadcast};
 use tokio_util::sync::CancellationToken;
 
 use super::admission::Admissions;
@@ -32,6 +32,8 @@ use crate::sandbox::kubernetes::{Owner, RegistryCache};
 
 /// Woken tasks that may wait to be looked at; one that is lost is looked at when its pause is over.
 const MOST_WOKEN: usize = 4096;
+/// Tasks that are cleared up after at once when the operator begins: many may have ended just before.
+const CLEARED_AT_ONCE: usize = 4;
 /// First pause before something is tried again; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -52,6 +54,8 @@ pub struct Context {
     pub held: Held,
     /// When this operator began to work.
     pub since: Timestamp,
+    /// Places for tasks after which another operator may not have cleared up.
+    pub clearing: Semaphore,
     /// What is counted.
     pub metrics: Metrics,
     /// No call starts after this.
@@ -110,6 +114,7 @@ impl Context {
             isolation: Isolation::awaiting(&settings.sandbox.node_pools()),
             held: Held::default(),
             since: Timestamp::now(),
+            clearing: Semaphore::new(CLEARED_AT_ONCE),
             client,
             downloads: Downloads::new(gates.samples),
             models: gates.models,

@@ -217,6 +217,8 @@ async fn clear_again(object: &CodeGenTask, end: Stage, context: &Context) {
     if !ended.is_some_and(|ended| may_be_uncleared(ended.0, context.since)) {
         return;
     }
+    // It is never closed; without a place there are more requests at once, and nothing else is different.
+    let _place = context.clearing.acquire().await;
     let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
     let task = Ended {
         namespace: &namespace,
