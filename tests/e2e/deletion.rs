@@ -1,30 +1,15 @@
 //! A deleted task leaves nothing, whatever it was at.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
-use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::ResourceExt as _;
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams};
 use kube::runtime::wait::{await_condition, conditions};
 
 use codegen_operator::api::CodeGenTask;
 
+use crate::faults::remains::{GONE, kinds};
 use crate::space::{SOON, Space, TO_THE_END, in_space};
-
-/// Longest wait for the garbage collector, and for Pods that still run.
-const GONE: Duration = Duration::from_mins(3);
-
-fn kinds() -> [ApiResource; 5] {
-    [
-        ApiResource::erase::<Pod>(&()),
-        ApiResource::erase::<Job>(&()),
-        ApiResource::erase::<ConfigMap>(&()),
-        ApiResource::erase::<Secret>(&()),
-        ApiResource::erase::<NetworkPolicy>(&()),
-    ]
-}
 
 /// Everything that is labelled as this task's, with its kind.
 async fn children(space: &Space, uid: &str) -> Vec<(ApiResource, DynamicObject)> {

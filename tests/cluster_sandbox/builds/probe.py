@@ -41,8 +41,9 @@ def environment():
             with open(f"/proc/{process}/environ", "rb") as file:
                 variables = file.read().split(b"\0")
             yield from (variable.decode() for variable in variables if SUSPICIOUS.fullmatch(variable))
-            if os.path.exists(f"/proc/{process}/root/credentials"):
-                yield f"/proc/{process}/root/credentials"
+            credentials = os.path.join("/proc", process, "root", "credentials")
+            if os.path.exists(credentials):
+                yield credentials
         except OSError:
             pass
 

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::space::{SOON, Space};
 
 /// Longest wait for the garbage collector, and for Pods that still run.
-const GONE: Duration = Duration::from_mins(3);
+pub const GONE: Duration = Duration::from_mins(3);
 /// What stays of a task that has succeeded: program and suite, and its record. Its last build stays for an hour, with its files.
 const OF_A_SUCCESS: [&str; 2] = ["ConfigMap result", "Secret result"];
 const OF_A_BUILD: [&str; 3] = ["Job build", "ConfigMap build", "Pod build"];
@@ -28,7 +28,8 @@ const SHARED: [&str; 5] = [
     "Secret harness",
 ];
 
-fn kinds() -> [ApiResource; 5] {
+/// What the operator makes.
+pub fn kinds() -> [ApiResource; 5] {
     [
         ApiResource::erase::<Pod>(&()),
         ApiResource::erase::<Job>(&()),
