@@ -1,6 +1,7 @@
 //! Speaks to registries.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable as _};
@@ -141,8 +142,8 @@ impl Registry {
         if existing == Existing::Replace {
             self.keep_present(&target, layout).await?;
         }
-        let uploads = futures::stream::iter(&layout.blobs).map(|blob| self.upload(&target, blob));
-        let uploaded: Vec<u64> = uploads.buffer_unordered(UPLOADS_AT_ONCE).try_collect().await?;
+        let uploads = layout.blobs.iter().map(|blob| self.upload(&target, blob));
+        let uploaded_bytes = all_bytes(uploads).await?;
         let Descriptor { media_type, .. } = &layout.manifest;
         self.put_manifest(&target, media_type, &layout.manifest_bytes)
             .await?;
@@ -157,7 +158,7 @@ impl Registry {
         Ok(Pushed {
             digest: found,
             adopted: false,
-            uploaded_bytes: uploaded.iter().sum(),
+            uploaded_bytes,
         })
     }
 
@@ -332,6 +333,22 @@ impl Target {
     }
 }
 
+/// The sum of what the uploads say. After one that failed no other is begun, but those under way end: the next push finds them.
+async fn all_bytes<F>(uploads: impl IntoIterator<Item = F>) -> Result<u64, RegistryError>
+where
+    F: Future<Output = Result<u64, RegistryError>>,
+{
+    let has_failed = AtomicBool::new(false);
+    let begun = uploads.into_iter().take_while(|_| !has_failed.load(Ordering::Relaxed));
+    let ended = futures::stream::iter(begun)
+        .buffer_unordered(UPLOADS_AT_ONCE)
+        .inspect(|ended| {
+            has_failed.fetch_or(ended.is_err(), Ordering::Relaxed);
+        });
+    let ended: Vec<_> = ended.collect().await;
+    ended.into_iter().sum()
+}
+
 /// Again after about a half, one and two seconds while the registry does not answer or fails.
 async fn retried<T, F>(request: impl FnMut() -> F) -> Result<T, RegistryError>
 where
@@ -342,4 +359,39 @@ where
         .with_max_times(TRIES - 1)
         .with_jitter();
     request.retry(pauses).when(RegistryError::is_transient).await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use futures::FutureExt as _;
+    use tokio::sync::Notify;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn uploads_under_way_end_after_one_failed_and_no_other_begins() {
+        let (failed, ended) = (Notify::new(), AtomicUsize::new(0));
+        let failing = async {
+            failed.notify_waiters();
+            Err(RegistryError::Setup("full".to_owned()))
+        };
+        let slow = || async {
+            failed.notified().await;
+            tokio::task::yield_now().await;
+            ended.fetch_add(1, Ordering::Relaxed);
+            Ok(1)
+        };
+        let never = async { panic!("begun after another one failed") };
+        let uploads = [
+            slow().boxed_local(),
+            slow().boxed_local(),
+            failing.boxed_local(),
+            never.boxed_local(),
+        ];
+        let result = all_bytes(uploads).await;
+        assert!(matches!(result, Err(RegistryError::Setup(_))), "{result:?}");
+        assert_eq!(ended.into_inner(), 2);
+    }
 }
