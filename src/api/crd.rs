@@ -5,12 +5,12 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use kube::CustomResourceExt;
 
-use super::{CodeGenAgent, CodeGenTask};
+use super::{CodeGenAgent, CodeGenRun, CodeGenTask};
 
 /// Every definition of this project.
 #[must_use]
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    vec![task_crd(), agent_crd()]
+    vec![task_crd(), agent_crd(), run_crd()]
 }
 
 /// The definition of `CodeGenTask`.
@@ -21,6 +21,11 @@ pub(super) fn task_crd() -> CustomResourceDefinition {
 /// The definition of `CodeGenAgent`.
 pub(super) fn agent_crd() -> CustomResourceDefinition {
     for_the_server(CodeGenAgent::crd())
+}
+
+/// The definition of `CodeGenRun`.
+pub(super) fn run_crd() -> CustomResourceDefinition {
+    for_the_server(CodeGenRun::crd())
 }
 
 /// [`crds`] as one YAML stream, a document each.

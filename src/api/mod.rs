@@ -14,6 +14,8 @@ pub mod image;
 pub mod limits;
 pub mod model;
 pub mod quantity;
+pub mod run;
+pub mod run_status;
 pub mod sandbox;
 pub mod secret_use;
 pub mod status;
@@ -23,6 +25,8 @@ pub mod values;
 
 pub use agent::{CodeGenAgent, CodeGenAgentSpec};
 pub use crd::{crds, crds_yaml};
+pub use run::{CodeGenRun, CodeGenRunSpec};
+pub use run_status::CodeGenRunStatus;
 pub use status::CodeGenTaskStatus;
 pub use task::{CodeGenTask, CodeGenTaskSpec};
 

@@ -15,8 +15,8 @@ use kube::core::cel::{ErrorKind, Validator};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::crd::{agent_crd, task_crd};
-use super::{CodeGenAgent, CodeGenTask, GROUP, VERSION};
+use super::crd::{agent_crd, run_crd, task_crd};
+use super::{CodeGenAgent, CodeGenRun, CodeGenTask, GROUP, VERSION};
 
 /// A valid document.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +25,8 @@ pub enum Manifest {
     Task(Box<CodeGenTask>),
     /// A `CodeGenAgent`.
     Agent(Box<CodeGenAgent>),
+    /// A `CodeGenRun`.
+    Run(Box<CodeGenRun>),
 }
 
 /// One thing that is wrong with a document.
@@ -55,13 +57,14 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Reads a `CodeGenTask` or `CodeGenAgent`, or says everything that an API server would say against it.
+/// Reads a `CodeGenTask`, `CodeGenAgent` or `CodeGenRun`, or says everything that an API server would say against it.
 ///
 /// As on an API server, a field that is `null` counts as left out, unless it lies in free-form content.
 pub fn manifest(value: &Value) -> Result<Manifest, Vec<Fault>> {
     let kind = kind_of(value).map_err(|fault| vec![fault])?;
     let schema: &Value = match kind {
         "CodeGenTask" => &TASK_SCHEMA,
+        "CodeGenRun" => &RUN_SCHEMA,
         _ => &AGENT_SCHEMA,
     };
     let mut object = value.clone();
@@ -77,6 +80,7 @@ pub fn manifest(value: &Value) -> Result<Manifest, Vec<Fault>> {
     }
     match kind {
         "CodeGenTask" => typed(object).map(|task| Manifest::Task(Box::new(task))),
+        "CodeGenRun" => typed(object).map(|run| Manifest::Run(Box::new(run))),
         _ => typed(object).map(|agent| Manifest::Agent(Box::new(agent))),
     }
     .map_err(|fault| vec![fault])
@@ -86,16 +90,17 @@ fn kind_of(value: &Value) -> Result<&'static str, Fault> {
     let kind = match value.get("kind").and_then(Value::as_str) {
         Some("CodeGenTask") => "CodeGenTask",
         Some("CodeGenAgent") => "CodeGenAgent",
+        Some("CodeGenRun") => "CodeGenRun",
         Some(other) => {
             return Err(Fault::new(
                 "kind",
-                format!("unknown kind {other:?}: write CodeGenTask or CodeGenAgent"),
+                format!("unknown kind {other:?}: write CodeGenTask, CodeGenAgent or CodeGenRun"),
             ));
         }
         None => {
             return Err(Fault::new(
                 "kind",
-                "Required value: write CodeGenTask or CodeGenAgent",
+                "Required value: write CodeGenTask, CodeGenAgent or CodeGenRun",
             ));
         }
     };
@@ -115,6 +120,7 @@ fn kind_of(value: &Value) -> Result<&'static str, Fault> {
 
 static TASK_SCHEMA: LazyLock<Value> = LazyLock::new(|| schema_of(task_crd()));
 static AGENT_SCHEMA: LazyLock<Value> = LazyLock::new(|| schema_of(agent_crd()));
+static RUN_SCHEMA: LazyLock<Value> = LazyLock::new(|| schema_of(run_crd()));
 
 /// The schema of a kind, with what the API server adds to it: `apiVersion`, `kind` and the schema of `metadata`.
 fn schema_of(mut crd: CustomResourceDefinition) -> Value {

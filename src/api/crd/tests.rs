@@ -161,6 +161,9 @@ fn lists_of_named_things_merge_by_name() {
         [
             "CodeGenAgent.spec.model.headers",
             "CodeGenAgent.spec.sandbox.secrets",
+            "CodeGenRun.spec.inputs",
+            "CodeGenRun.spec.sandbox.secrets",
+            "CodeGenRun.status.conditions",
             "CodeGenTask.spec.inputs",
             "CodeGenTask.spec.model.headers",
             "CodeGenTask.spec.outputs",

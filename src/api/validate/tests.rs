@@ -488,8 +488,8 @@ fn every_fault_is_told_and_not_the_first_alone() {
 #[case(json!({"metadata": {"name": "a", "labels": {"a": 1}}}),
     "metadata.labels.a: Invalid value: \"integer\": must be of type string: write it in quotes, \"1\"")]
 #[case(json!({"prompt": "x"}), "prompt: unknown field \"prompt\": write it under spec")]
-#[case(json!({"kind": "CodegenTask"}), "kind: unknown kind \"CodegenTask\": write CodeGenTask or CodeGenAgent")]
-#[case(json!({"kind": null}), "kind: Required value: write CodeGenTask or CodeGenAgent")]
+#[case(json!({"kind": "CodegenTask"}), "kind: unknown kind \"CodegenTask\": write CodeGenTask, CodeGenAgent or CodeGenRun")]
+#[case(json!({"kind": null}), "kind: Required value: write CodeGenTask, CodeGenAgent or CodeGenRun")]
 #[case(json!({"apiVersion": "codegen-operator.dev/v1"}),
     "apiVersion: unknown version \"codegen-operator.dev/v1\" of CodeGenTask: write codegen-operator.dev/v1alpha1")]
 #[case(json!({"apiVersion": null}), "apiVersion: Required value: write codegen-operator.dev/v1alpha1")]
@@ -508,7 +508,7 @@ fn what_is_wrong_around_the_spec_is_refused(#[case] change: Value, #[case] fault
 fn a_document_that_is_no_object_is_refused() {
     assert_eq!(
         faults(&json!(["x"])),
-        ["kind: Required value: write CodeGenTask or CodeGenAgent"]
+        ["kind: Required value: write CodeGenTask, CodeGenAgent or CodeGenRun"]
     );
 }
 

@@ -1,0 +1,203 @@
+//! What the status of a `CodeGenRun` says.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use kube::KubeSchema;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::values::ValueType;
+
+/// What happened so far.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CodeGenRunStatus {
+    /// Generation of the spec that this status describes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// `Pending`, `Running`, `Succeeded` or `Failed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<String>,
+    /// Why the stage is what it is, one word (`ProgramSucceeded`, `TaskNotSucceeded`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What happened, and what to do next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// `Ready`, `Succeeded`, `Reconciling`, `Stalled`.
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
+    #[serde(default)]
+    pub conditions: Vec<Condition>,
+    /// The task as it was when the run started; a later change of it is of no matter to the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<PinnedTask>,
+    /// The image that the program runs in, by digest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    /// The value of each option of the program, in the task's order.
+    #[serde(default)]
+    pub inputs: Vec<RunInputStatus>,
+    /// Name of the Secret with the run as it was when it started; further parts of it end in a number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<String>,
+    /// Hash of what decides the outputs: program, image, inputs and settings. Runs with the same one may share outputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The run whose outputs were taken, where the program did not run again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adopted_from: Option<String>,
+    /// Executions that came before the present one, for whatever reason.
+    #[serde(default)]
+    pub executions: i32,
+    /// Executions that failed by the program's own fault.
+    #[serde(default)]
+    pub failures: i32,
+    /// What the program wrote, in declared order.
+    #[serde(default)]
+    pub outputs: Vec<RunOutputStatus>,
+    /// Inputs and outputs that break a constraint or have another type than the samples.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
+    /// Exit code of the program; 128 and the signal where one ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The limit that the program met: `Memory`, `Cpu`, `Processes`, `FileSize` or `Time`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
+    /// The last lines that a failed program wrote, those of standard error where there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_lines: Option<String>,
+    /// Wall time of the program (`1.3s`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<String>,
+    /// When the run had all that it needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Time>,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<Time>,
+}
+
+/// The task that a run holds on to.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PinnedTask {
+    /// Its name.
+    pub name: String,
+    /// Its uid.
+    pub uid: String,
+    /// Generation of its spec.
+    pub generation: i64,
+    /// `status.run` of the task: a hash of everything that decided the program.
+    pub run: String,
+    /// `status.result` of the task: where its program lies.
+    pub result: String,
+}
+
+/// The value of one option.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunInputStatus {
+    /// Name of the option.
+    pub name: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub type_: ValueType,
+    /// `Given` by the run, or the task's `Default`.
+    pub from: InputOrigin,
+    /// A value of at most 256 bytes as the program gets it; longer ones are left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// SHA-256 of a file, or of a folder with its paths and files, hex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// Size of a file or folder in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<i64>,
+}
+
+/// Who says what an option is.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(description = "")]
+pub enum InputOrigin {
+    /// The run.
+    Given,
+    /// The task: its sample, default or source.
+    Default,
+}
+
+/// What the program wrote to one output.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunOutputStatus {
+    /// Name of the output.
+    pub name: String,
+    /// Its declared type.
+    #[serde(rename = "type")]
+    pub type_: ValueType,
+    /// The value of anything but a `File` or `Dir`, as text (`"42"`, `PT1H30M`); what is longer than 1 KiB is in the Secret
+    /// alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// SHA-256 of the bytes that the program wrote, of a folder with its paths and files, hex.
+    pub sha256: String,
+    /// Size in bytes.
+    pub bytes: i64,
+    /// File name with the ending of its declared format (`summary.csv`); of a folder its name.
+    pub file_name: String,
+    /// Where its bytes lie, in the namespace of the run.
+    pub files: Vec<StoredFile>,
+}
+
+/// A file in a Secret.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredFile {
+    /// Path below the folder; empty for an output that is no folder.
+    #[serde(default)]
+    pub path: String,
+    /// Name of the Secret.
+    pub secret: String,
+    /// Key in it.
+    pub key: String,
+}
+
+/// Data that breaks a rule.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    /// `Warning`, or `Violation` where the run failed for it.
+    pub severity: Severity,
+    /// `Input` or `Output`.
+    pub of: DataSide,
+    /// Name of the input or output.
+    pub name: String,
+    /// The column.
+    pub column: String,
+    /// What should hold, in words (`body_mass_g between 2000 and 8000`).
+    pub check: String,
+    /// How many values break it.
+    pub count: i64,
+    /// The first of them: row and value (`row 17: 12`).
+    #[serde(default)]
+    pub first: Vec<String>,
+}
+
+/// How bad a finding is.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(description = "")]
+pub enum Severity {
+    /// The status says so.
+    Warning,
+    /// The run failed for it.
+    Violation,
+}
+
+/// Which data a finding is about.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(description = "")]
+pub enum DataSide {
+    /// What the program reads.
+    Input,
+    /// What it writes.
+    Output,
+}
