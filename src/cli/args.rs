@@ -1,5 +1,7 @@
 //! The command line of `kubectl-codegen`.
 
+mod run;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,6 +11,8 @@ use clap_complete::Shell;
 use crate::api::common::Exposure;
 use crate::api::duration;
 use crate::api::model::Provider;
+
+pub use run::{LocalCommand, LocalRunArgs, ProgramArgs, RunFormat, ValidationArg};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -176,8 +180,12 @@ pub struct ManifestArgs {
 
 /// Options of `local`.
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[group(id = "manifests", required = true, multiple = true, args = ["files", "kustomize"])]
 pub struct LocalArgs {
+    /// What else to do.
+    #[command(subcommand)]
+    pub command: Option<LocalCommand>,
     /// The tasks.
     #[command(flatten)]
     pub manifests: ManifestArgs,

@@ -1,0 +1,4 @@
+//! Runs of a finished task's program, on this machine and in a cluster.
+
+pub(super) mod local;
+mod print;
