@@ -10,7 +10,7 @@ use crate::local::credentials::CredentialError;
 use crate::local::folder::FolderError;
 use crate::local::freeze::FreezeError;
 use crate::pipeline::causes::with_causes;
-use crate::pipeline::run::RunFault;
+use crate::pipeline::run::{InputFault, RunFault};
 use crate::sandbox::SandboxError;
 
 /// A program that could not be run. One that ran and failed is no error.
@@ -45,7 +45,7 @@ pub enum LocalRunError {
         why: String,
     },
     /// The inputs or settings are wrong.
-    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    #[error("{}", .0.iter().map(told).collect::<Vec<_>>().join("\n"))]
     Faults(Vec<RunFault>),
     /// A file cannot be had.
     #[error(transparent)]
@@ -92,6 +92,14 @@ pub enum LocalRunError {
     /// Something of this machine failed.
     #[error("{0}")]
     Stopped(String),
+}
+
+/// A fault, with how a command line says what is wanted.
+fn told(fault: &RunFault) -> String {
+    match fault {
+        RunFault::Input(InputFault::NoContent { text, .. }) => format!("{fault}, as @{text}"),
+        fault => fault.to_string(),
+    }
 }
 
 impl LocalRunError {
