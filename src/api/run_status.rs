@@ -171,13 +171,13 @@ pub struct Finding {
     pub of: DataSide,
     /// Name of the input or output.
     pub name: String,
-    /// The column.
+    /// The column; empty where the data as a whole is not what is expected.
     pub column: String,
     /// What should hold, in words (`body_mass_g between 2000 and 8000`).
     pub check: String,
     /// How many values break it.
     pub count: i64,
-    /// The first of them: row and value (`row 17: 12`).
+    /// The first of them: line and value (`line 17: "12"`).
     #[serde(default)]
     pub first: Vec<String>,
 }

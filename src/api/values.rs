@@ -103,6 +103,23 @@ pub enum FileFormat {
     Binary,
 }
 
+impl FileFormat {
+    /// The ending of its files (`.csv`).
+    #[must_use]
+    pub const fn ending(self) -> &'static str {
+        match self {
+            Self::CSV => ".csv",
+            Self::TSV => ".tsv",
+            Self::JSON => ".json",
+            Self::JSONLines => ".jsonl",
+            Self::Parquet => ".parquet",
+            Self::Excel => ".xlsx",
+            Self::Text => ".txt",
+            Self::Binary => ".bin",
+        }
+    }
+}
+
 /// One file of sample data: shown to the model as a data context, and the default of the File input of the same name.
 /// Exactly one of `inline`, `configMapKeyRef`, `url` and `persistentVolumeClaim` says where it is.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]

@@ -1,6 +1,7 @@
 //! The schema of a sample: types and nullability, as data; `pandera` prints it.
 
 mod excel;
+pub mod expected;
 pub mod pandera;
 mod parquet;
 

@@ -12,6 +12,7 @@ pub mod reader;
 mod redaction;
 pub mod results;
 pub mod run;
+pub mod run_data;
 mod samples;
 
 use std::collections::BTreeMap;

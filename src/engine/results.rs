@@ -223,7 +223,11 @@ fn publish_output(output: &OutputReport, declared: &[Output], files: &mut Files)
         .iter()
         .find(|one| one.name == output.name)
         .and_then(|one| one.format);
-    let base = format!("{OUTPUTS}/{}{}", output.name, format.map_or("", ending));
+    let base = format!(
+        "{OUTPUTS}/{}{}",
+        output.name,
+        format.map_or("", FileFormat::ending)
+    );
     match &output.content {
         OutputContent::File(text) => {
             if let Ok(bytes) = STANDARD.decode(text) {
@@ -238,18 +242,5 @@ fn publish_output(output: &OutputReport, declared: &[Output], files: &mut Files)
             }
         }
         OutputContent::Missing | OutputContent::TooLarge(_) | OutputContent::NotAFile(_) => {}
-    }
-}
-
-const fn ending(format: FileFormat) -> &'static str {
-    match format {
-        FileFormat::CSV => ".csv",
-        FileFormat::TSV => ".tsv",
-        FileFormat::JSON => ".json",
-        FileFormat::JSONLines => ".jsonl",
-        FileFormat::Parquet => ".parquet",
-        FileFormat::Excel => ".xlsx",
-        FileFormat::Text => ".txt",
-        FileFormat::Binary => ".bin",
     }
 }

@@ -16,8 +16,8 @@ use crate::pipeline::private_run::told;
 use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::python::{Module, outline::stub};
 use crate::pipeline::sandbox::{
-    Job, JobLimits, MAX_OUTPUT_BYTES, OutputReport, Phase, PhaseEnd, PhaseName, ProgramPhase, Report,
-    Sentinels, TestPhase,
+    Job, MAX_OUTPUT_BYTES, OutputReport, Phase, PhaseEnd, PhaseName, ProgramPhase, Report, Sentinels,
+    TestPhase,
 };
 use crate::pipeline::stage::Category;
 use crate::pipeline::verdict::{RehearsalFindings, Verdict, judge};
@@ -27,11 +27,6 @@ use super::data::DataReader;
 use super::event::Event;
 use super::redaction;
 use super::{Engine, EngineError, MAX_LOST_CHILDREN, Performed, damaged};
-
-/// Processes and threads of one sandbox.
-const MAX_PROCESSES: u32 = 128;
-/// Largest file that a sandboxed program may write.
-const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// Everything that one attempt's run showed, as it is stored.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -203,7 +198,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         loop {
             match self.sandbox.run(image, job, repeat).await {
                 Ok(Progressing::Done(report))
-                    if repeat - first < retries && failed_execution(job, &report) =>
+                    if repeat - first < retries && report.is_failed_execution(job) =>
                 {
                     repeat += 1;
                 }
@@ -377,13 +372,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 Vec::new()
             },
             env,
-            limits: JobLimits {
-                timeout_seconds: sandbox.timeout_seconds,
-                cpus: sandbox.cpus,
-                memory_bytes: sandbox.memory_bytes,
-                processes: MAX_PROCESSES,
-                file_bytes: MAX_FILE_BYTES,
-            },
+            limits: sandbox.job_limits(),
             network: sandbox.network.clone(),
         }
     }
@@ -419,20 +408,4 @@ fn joined(mut main: Report, further: Option<Report>) -> Report {
         main.seconds = main.seconds.max(further.seconds);
     }
     main
-}
-
-/// Whether the execution as such failed: a limit, a signal, a phase that never started. How the program without bodies fares
-/// is no matter of the execution.
-fn failed_execution(job: &Job, report: &Report) -> bool {
-    let vacuity = |phase: &Phase| matches!(phase, Phase::Tests(asked) if asked.name == PhaseName::Vacuity);
-    job.phases
-        .iter()
-        .enumerate()
-        .filter(|(_, phase)| !vacuity(phase))
-        .any(|(index, _)| {
-            !report
-                .phases
-                .get(index)
-                .is_some_and(|done| matches!(done.end, PhaseEnd::Exited(_)))
-        })
 }

@@ -4,11 +4,13 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::api::values::ValueType;
+
 /// A check on the values of one column. A missing value satisfies every check but `NotNull`.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct ColumnCheck {
-    /// Position of the constraint in `spec.constraints`, counted from 0.
+    /// Position of the constraint in `spec.constraints`, counted from 0; of no meaning for a rule of samples.
     pub constraint: usize,
     /// Column that the check looks at.
     pub column: String,
@@ -36,6 +38,9 @@ pub enum Rule {
     IsIn(Vec<String>),
     /// There is a value.
     NotNull,
+    /// The value reads as one of this type, dates without a time as `Datetime`; any does as `String`. A rule of samples: no
+    /// constraint becomes one.
+    OfType(ValueType),
 }
 
 /// What a value is compared with.

@@ -22,6 +22,20 @@ pub fn sha256_hex_of_parts(parts: &[&str]) -> String {
     hex(&hasher.finalize())
 }
 
+/// Digest of a folder whose files have these relative paths and digests, hex.
+#[must_use]
+pub fn of_folder(mut files: Vec<(String, String)>) -> String {
+    files.sort();
+    let mut digest = Sha256::new();
+    for (path, content) in files {
+        digest.update(path.as_bytes());
+        digest.update([0]);
+        digest.update(content.as_bytes());
+        digest.update(b"\n");
+    }
+    hex(&digest.finalize())
+}
+
 /// Lower-case hexadecimal digits, two a byte.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {

@@ -23,6 +23,7 @@ pub mod protocol;
 pub mod python;
 pub mod redact;
 pub mod reply;
+pub mod run;
 pub mod sandbox;
 pub mod stage;
 pub mod status;

@@ -69,14 +69,19 @@ impl Task {
                     input.name
                 ));
             };
-            // In one argument: argparse takes a value that begins with a dash for an option of its own.
-            args.push(format!("--{}={value}", input.name));
+            args.push(argument(&input.name, &value));
         }
         Rehearsal::Run(args)
     }
 }
 
-fn mount_name(file: &FrozenFile) -> String {
+/// An option with its value, in one argument: argparse takes a value that begins with a dash for an option of its own.
+pub(super) fn argument(name: &str, value: &str) -> String {
+    format!("--{name}={value}")
+}
+
+/// Name under `/var/inputs` of a frozen file: that of its input with the ending of the file.
+pub(super) fn mount_name(file: &FrozenFile) -> String {
     if file.is_dir {
         return file.name.clone();
     }

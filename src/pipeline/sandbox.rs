@@ -7,6 +7,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::task::SandboxSettings;
+
+/// Processes and threads of one sandbox.
+const MAX_PROCESSES: u32 = 128;
+/// Largest file that a sandboxed program may write.
+const MAX_FILE_BYTES: u64 = 1 << 30;
 /// Largest output that is brought back from a sandbox, bytes: a folder with all its files.
 pub const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 /// Most bytes of all outputs of a run together. The harness knows it as four times the above.
@@ -100,6 +106,8 @@ pub enum PhaseName {
     Acceptance,
     /// The program on the samples.
     Rehearsal,
+    /// The program on what a run gives it.
+    Run,
 }
 
 /// A pytest session.
@@ -172,6 +180,40 @@ pub struct PhaseReport {
     /// What the program wrote to the declared outputs; empty for tests.
     #[serde(default)]
     pub outputs: Vec<OutputReport>,
+}
+
+impl Report {
+    /// Whether the execution of `job` as such failed: a limit, a signal, a phase that never started. How the program without
+    /// bodies fares is no matter of the execution.
+    #[must_use]
+    pub fn is_failed_execution(&self, job: &Job) -> bool {
+        let vacuity =
+            |phase: &Phase| matches!(phase, Phase::Tests(asked) if asked.name == PhaseName::Vacuity);
+        job.phases
+            .iter()
+            .enumerate()
+            .filter(|(_, phase)| !vacuity(phase))
+            .any(|(index, _)| {
+                !self
+                    .phases
+                    .get(index)
+                    .is_some_and(|done| matches!(done.end, PhaseEnd::Exited(_)))
+            })
+    }
+}
+
+impl SandboxSettings {
+    /// The limits of one job in it.
+    #[must_use]
+    pub const fn job_limits(&self) -> JobLimits {
+        JobLimits {
+            timeout_seconds: self.timeout_seconds,
+            cpus: self.cpus,
+            memory_bytes: self.memory_bytes,
+            processes: MAX_PROCESSES,
+            file_bytes: MAX_FILE_BYTES,
+        }
+    }
 }
 
 /// How a phase's process ended.

@@ -550,7 +550,7 @@ fn unusual(id: &str, message: &str) -> TestFailure {
     }
 }
 
-const fn limit_name(kind: LimitKind) -> &'static str {
+pub(super) const fn limit_name(kind: LimitKind) -> &'static str {
     match kind {
         LimitKind::Memory => "memory",
         LimitKind::Cpu => "CPU time",
@@ -560,7 +560,7 @@ const fn limit_name(kind: LimitKind) -> &'static str {
 }
 
 /// Exception and message of the last line of a Python traceback.
-fn last_exception(stderr: &str) -> (String, String) {
+pub(super) fn last_exception(stderr: &str) -> (String, String) {
     let last = stderr
         .lines()
         .rev()

@@ -156,7 +156,7 @@ const fn bound_in(rule: &Rule) -> Option<&Bound> {
         | Rule::LessThan(bound)
         | Rule::LessOrEqual(bound)
         | Rule::Between(bound, _) => Some(bound),
-        Rule::Regex(_) | Rule::IsIn(_) | Rule::NotNull => None,
+        Rule::Regex(_) | Rule::IsIn(_) | Rule::NotNull | Rule::OfType(_) => None,
     }
 }
 
@@ -245,6 +245,17 @@ pub fn in_words(check: &ColumnCheck) -> String {
         Rule::Regex(pattern) => format!("{column} matches {pattern}"),
         Rule::IsIn(values) => format!("{column} one of {}", values.join(", ")),
         Rule::NotNull => format!("{column} not missing"),
+        Rule::OfType(type_) => format!("{column} is {}", type_in_words(*type_)),
+    }
+}
+
+const fn type_in_words(type_: ValueType) -> &'static str {
+    match type_ {
+        ValueType::Int => "a whole number",
+        ValueType::Float => "a number",
+        ValueType::Bool => "true or false",
+        ValueType::Datetime => "an ISO date or time",
+        ValueType::String | ValueType::Timedelta | ValueType::File | ValueType::Dir => "any text",
     }
 }
 

@@ -4,12 +4,13 @@ use std::cmp::Ordering;
 
 use regex::Regex;
 
+use crate::api::values::ValueType;
 use crate::pipeline::checks::{Bound, ColumnCheck, Rule};
 
 use crate::data::DataError;
 use crate::data::checks::value::{Limit, Number, Value, with_point};
 use crate::data::checks::{CheckOutcome, CheckResult, Violation};
-use crate::data::column::cell::null_spelling;
+use crate::data::column::cell::{Cell, Kind, null_spelling};
 use crate::data::rows::cut_with_marker;
 
 const LISTED_VIOLATIONS: usize = 5;
@@ -46,6 +47,7 @@ enum Test<'c> {
     Regex(Regex),
     IsIn(&'c [String], Vec<Value<'c>>),
     NotNull,
+    OfType(ValueType),
 }
 
 impl<'c> Run<'c> {
@@ -78,6 +80,7 @@ impl<'c> Run<'c> {
                 )
             }
             Rule::NotNull => Test::NotNull,
+            Rule::OfType(type_) => Test::OfType(*type_),
         };
         Ok(Self {
             check,
@@ -159,6 +162,7 @@ impl<'c> Run<'c> {
                 allowed.iter().any(|other| other == text) || (!typed.is_empty() && is_same())
             }
             Test::NotNull => true,
+            Test::OfType(type_) => is_of_type(text, self.decimal, *type_),
         }
     }
 
@@ -185,6 +189,18 @@ impl<'c> Run<'c> {
             check: check.clone(),
             outcome,
         }
+    }
+}
+
+/// Whether a value reads as one of a type, as the profile of a sample sees it.
+fn is_of_type(text: &str, decimal: u8, type_: ValueType) -> bool {
+    let kind = Cell::with_decimal(text, decimal).kind();
+    match type_ {
+        ValueType::Int => kind == Some(Kind::Int),
+        ValueType::Float => matches!(kind, Some(Kind::Int | Kind::Float)),
+        ValueType::Bool => kind == Some(Kind::Bool),
+        ValueType::Datetime => matches!(kind, Some(Kind::Date | Kind::Datetime)),
+        ValueType::String | ValueType::Timedelta | ValueType::File | ValueType::Dir => true,
     }
 }
 

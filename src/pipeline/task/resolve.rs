@@ -15,6 +15,7 @@ use super::{FrozenFile, Task};
 use errors::Faults;
 pub use errors::{Problem, ResolveError};
 use layers::Layers;
+pub use settings::sandbox_over;
 
 /// The sources of a task as they were read.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]

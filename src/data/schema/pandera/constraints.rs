@@ -185,7 +185,8 @@ fn print(column: &SchemaColumn, rule: &Rule, decimal: char) -> Result<String, St
             ))
         }
         Rule::IsIn(allowed) => Ok(is_in(column, allowed, decimal)),
-        Rule::NotNull => Ok(String::new()),
+        // The schema has types of its own.
+        Rule::NotNull | Rule::OfType(_) => Ok(String::new()),
     }
 }
 

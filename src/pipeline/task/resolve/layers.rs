@@ -77,6 +77,22 @@ impl<'a> Layers<'a> {
         )
     }
 
+    /// The sandbox of a run alone.
+    pub(super) fn of_sandbox(sandbox: &'a Sandbox) -> Self {
+        Self(vec![Layer {
+            agent: None,
+            model: None,
+            system_prompt: None,
+            image: None,
+            sandbox: Some(sandbox),
+            limits: None,
+            testing: None,
+            cache: None,
+            max_sample_rows: None,
+            exposure: None,
+        }])
+    }
+
     /// The value that holds, with its layer.
     pub(super) fn find<T>(&self, field: impl Fn(&Layer<'a>) -> Option<T>) -> Option<(&Layer<'a>, T)> {
         self.0

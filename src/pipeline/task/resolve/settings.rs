@@ -8,12 +8,14 @@ use crate::api::limits::{
     DEFAULT_DEADLINE, DEFAULT_MAX_BUILDS, DEFAULT_MAX_CONTEXT_TOKENS, DEFAULT_MAX_ITERATIONS,
     DEFAULT_MAX_MODEL_CALLS, DEFAULT_MAX_SAMPLE_ROWS, DEFAULT_MAX_TOKENS, DEFAULT_RECLASSIFY_AFTER,
 };
-use crate::api::sandbox::{DEFAULT_CPU, DEFAULT_MEMORY, DEFAULT_RETRIES, DEFAULT_TIMEOUT, Egress, Network};
+use crate::api::sandbox::{
+    DEFAULT_CPU, DEFAULT_MEMORY, DEFAULT_RETRIES, DEFAULT_TIMEOUT, Egress, Network, Sandbox,
+};
 use crate::api::{duration, quantity};
 use crate::pipeline::sandbox::NetworkAccess;
 use crate::pipeline::task::{ImageSettings, LimitSettings, ModelSettings, Placement, SandboxSettings};
 
-use super::errors::{Faults, Problem};
+use super::errors::{Faults, Problem, ResolveError};
 use super::layers::{Layer, Layers};
 
 pub(super) fn model(layers: &Layers, faults: &mut Faults) -> ModelSettings {
@@ -155,6 +157,74 @@ pub(super) fn sandbox(layers: &Layers, faults: &mut Faults) -> SandboxSettings {
         env: env.map(|(_, env)| env.clone()).unwrap_or_default(),
         secrets: secrets.map(|(_, secrets)| secrets.clone()).unwrap_or_default(),
         placement: placement(layers),
+    }
+}
+
+/// The settings of a run's sandbox: its own where it gives a field, else those of the task. `retries` counts the repeats
+/// where the run says nothing: the task's are for its tests.
+pub fn sandbox_over(
+    task: &SandboxSettings,
+    run: Option<&Sandbox>,
+    retries: u32,
+) -> Result<SandboxSettings, Vec<ResolveError>> {
+    let mut merged = SandboxSettings {
+        retries,
+        ..task.clone()
+    };
+    let Some(run) = run else {
+        return Ok(merged);
+    };
+    let mut faults = Faults::default();
+    let own = sandbox(&Layers::of_sandbox(run), &mut faults);
+    let limits = run
+        .resources
+        .as_ref()
+        .and_then(|resources| resources.limits.as_ref());
+    if limits.is_some_and(|limits| limits.cpu.is_some()) {
+        merged.cpus = own.cpus;
+    }
+    if limits.is_some_and(|limits| limits.memory.is_some()) {
+        merged.memory_bytes = own.memory_bytes;
+    }
+    if run.timeout.is_some() {
+        merged.timeout_seconds = own.timeout_seconds;
+    }
+    if run.retries.is_some() {
+        merged.retries = own.retries;
+    }
+    if run.network.is_some() {
+        merged.network = own.network;
+    }
+    if !run.env.is_empty() {
+        merged.env = own.env;
+    }
+    if !run.secrets.is_empty() {
+        merged.secrets = own.secrets;
+    }
+    let (placement, own) = (&mut merged.placement, own.placement);
+    placement.runtime_class_name = own.runtime_class_name.or(placement.runtime_class_name.take());
+    placement.priority_class_name = own.priority_class_name.or(placement.priority_class_name.take());
+    if !own.node_selector.is_empty() {
+        placement.node_selector = own.node_selector;
+    }
+    if !own.tolerations.is_empty() {
+        placement.tolerations = own.tolerations;
+    }
+    // Also where one of the two is the task's.
+    for twice in merged
+        .secrets
+        .iter()
+        .filter(|secret| merged.env.contains_key(&secret.name))
+    {
+        let problem = Problem::VariableTwice(twice.name.clone());
+        if faults.0.iter().all(|fault| fault.problem != problem) {
+            faults.add("spec.sandbox.secrets", problem);
+        }
+    }
+    if faults.0.is_empty() {
+        Ok(merged)
+    } else {
+        Err(faults.0)
     }
 }
 

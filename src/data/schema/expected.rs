@@ -1,0 +1,92 @@
+//! What another file must be like to be read as a sample was: its columns, their types, which of them have every value.
+
+use std::collections::HashMap;
+
+use crate::api::values::ValueType;
+use crate::data::format::json::ROOT_PATH;
+use crate::data::format::json::keys::ANY_KEY;
+use crate::data::profile::{ColumnProfile, ColumnType, SampleProfile, TableProfile};
+
+/// What is expected of one column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expected {
+    /// Its name, as checks know it.
+    pub column: String,
+    /// Type of its values; `String` where any value does.
+    pub type_: ValueType,
+    /// Whether each record has a value.
+    pub is_complete: bool,
+}
+
+/// The columns of a sample, of a workbook those of all its sheets. None where it is no table, and none of a name that two
+/// columns share or that stands for many places of a JSON record.
+#[must_use]
+pub fn expected(profile: &SampleProfile) -> Vec<Expected> {
+    let mut times: HashMap<&str, u32> = HashMap::new();
+    for column in profile.tables().flat_map(|table| &table.columns) {
+        *times.entry(&column.name).or_default() += 1;
+    }
+    let is_one_place = |name: &str| {
+        !name.is_empty()
+            && name != ROOT_PATH
+            && !name.contains("[]")
+            && !name.contains(ANY_KEY)
+            && times[name] == 1
+    };
+    profile
+        .tables()
+        .flat_map(|table| table.columns.iter().map(move |column| (table, column)))
+        .filter(|(_, column)| is_one_place(&column.name))
+        .map(|(table, column)| of_column(table, column))
+        .collect()
+}
+
+fn of_column(table: &TableProfile, column: &ColumnProfile) -> Expected {
+    Expected {
+        column: column.name.clone(),
+        type_: match column.type_ {
+            ColumnType::Int => ValueType::Int,
+            ColumnType::Float => ValueType::Float,
+            ColumnType::Bool => ValueType::Bool,
+            ColumnType::Date | ColumnType::Datetime => ValueType::Datetime,
+            ColumnType::Text | ColumnType::Mixed | ColumnType::Empty => ValueType::String,
+        },
+        is_complete: table.records > 0 && column.values >= table.records,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::describe::{Options, describe_source};
+    use crate::data::source::Source;
+
+    fn of(text: &str, file_name: &str) -> Vec<String> {
+        let source = Source::bytes(text.as_bytes());
+        let profile = describe_source(&source, "a", file_name, &Options { max_rows: 10 }).unwrap();
+        expected(&profile)
+            .iter()
+            .map(|one| format!("{} {} {}", one.column, one.type_, one.is_complete))
+            .collect()
+    }
+
+    #[test]
+    fn a_sample_tells_columns_types_and_where_no_value_is_missing() {
+        assert_eq!(
+            of("n,mass,day,name\n1,2.5,2026-01-01,a\n2,,2026-01-02,\n", "a.csv"),
+            [
+                "n Int true",
+                "mass Float false",
+                "day Datetime true",
+                "name String false"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_stands_for_many_places_and_what_is_no_table_tells_nothing() {
+        let lines = "{\"id\": 1, \"tags\": [\"a\"]}\n{\"id\": 2, \"tags\": []}\n";
+        assert_eq!(of(lines, "a.jsonl"), ["id Int true"]);
+        assert!(of("once upon a time\nthere was\n", "a.txt").is_empty());
+    }
+}

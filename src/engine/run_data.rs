@@ -1,0 +1,261 @@
+//! Looks at the data of a run of a finished program: given files before it, outputs after it. In a child process with limits.
+
+use crate::api::run_status::{DataSide, Finding, InputOrigin, Severity};
+use crate::api::values::ValueType;
+use crate::data::DataError;
+use crate::data::checks::constraints::in_words;
+use crate::data::checks::{CheckOutcome, CheckReport, CheckResult, Violation};
+use crate::data::outputs::{OutputFault, OutputProblem};
+use crate::data::profile::SampleProfile;
+use crate::data::schema::expected::{Expected, expected};
+use crate::data::source::Source;
+use crate::data::worker::{Client, Request, Response};
+use crate::pipeline::checks::{ColumnCheck, Rule};
+use crate::pipeline::run::checks::Severities;
+use crate::pipeline::run::{OutputsRead, ResolvedInput, ResolvedRun, TypedOutput};
+use crate::pipeline::sandbox::{OutputContent, OutputReport};
+use crate::pipeline::task::FrozenFile;
+use crate::pipeline::verdict::{Fault, TooLarge};
+
+/// Values that a finding quotes.
+const QUOTED: usize = 3;
+/// Most findings of one file: a table of another kind breaks every rule.
+const MOST_FINDINGS: usize = 8;
+
+/// What is known of the data of a task.
+#[derive(Clone, Copy, Debug)]
+pub struct RunData<'a> {
+    /// Starts the child.
+    pub client: &'a Client,
+    /// What the samples look like.
+    pub profiles: &'a [SampleProfile],
+    /// The constraints on columns.
+    pub checks: &'a [ColumnCheck],
+}
+
+impl RunData<'_> {
+    /// What is wrong with the files that a run gives, `Dir` inputs aside. `source` tells where one lies, `None` where it
+    /// cannot be looked at. The error is that no child could be had; the same may work at another time.
+    pub async fn inputs(
+        &self,
+        run: &ResolvedRun,
+        source: impl Fn(&ResolvedInput, &FrozenFile) -> Option<Source>,
+    ) -> Result<Vec<Finding>, DataError> {
+        let Some(severity) = Severities::from(run.validation).inputs else {
+            return Ok(Vec::new());
+        };
+        let mut findings = Vec::new();
+        for (input, file) in run.files() {
+            // What is the task's own was looked at when the task was made.
+            if input.type_ != ValueType::File || input.from == InputOrigin::Default {
+                continue;
+            }
+            let profile = self.profiles.iter().find(|profile| profile.name == input.name);
+            let expected = profile.map(expected).unwrap_or_default();
+            let checks: Vec<ColumnCheck> = expected
+                .iter()
+                .flat_map(rules)
+                .chain(self.checks.iter().cloned())
+                .collect();
+            let Some(source) = source(input, file).filter(|_| !checks.is_empty()) else {
+                continue;
+            };
+            let about = About {
+                severity,
+                of: DataSide::Input,
+                name: &input.name,
+            };
+            let asked = Request::Check {
+                source,
+                file_name: file.file_name.clone(),
+                format: None,
+                checks,
+            };
+            findings.extend(match self.ask(asked).await? {
+                Ok(Response::Report(report)) => about.input(&expected, &report),
+                // Constraints alone say nothing of a file without columns.
+                Err(error) if !expected.is_empty() => {
+                    vec![about.whole(format!("a table like the sample ({error})"))]
+                }
+                _ => Vec::new(),
+            });
+        }
+        Ok(findings)
+    }
+
+    /// The outputs of a program that ended well, as their types, and the constraints that they break. The error is that no
+    /// child could be had; the same may work at another time.
+    pub async fn outputs(
+        &self,
+        run: &ResolvedRun,
+        reported: &[OutputReport],
+    ) -> Result<OutputsRead, DataError> {
+        let mut read = OutputsRead::default();
+        if run.outputs.is_empty() {
+            return Ok(read);
+        }
+        let content = |name: &str| {
+            let found = reported.iter().find(|output| output.name == name);
+            found.map_or(OutputContent::Missing, |found| found.content.clone())
+        };
+        let pairs: Vec<_> = run
+            .outputs
+            .iter()
+            .map(|output| (output.clone(), content(&output.name)))
+            .collect();
+        match self
+            .ask(Request::ParseOutputs {
+                outputs: pairs.clone(),
+            })
+            .await?
+        {
+            Ok(Response::Outputs(values)) => {
+                for ((declared, content), value) in pairs.iter().zip(values) {
+                    match value {
+                        Ok(value) => read
+                            .outputs
+                            .extend(TypedOutput::new(declared, content, value.text())),
+                        Err(fault) => refuse(&mut read, fault),
+                    }
+                }
+            }
+            Ok(_) => {}
+            // A file that the child could not survive is a fault of the program that wrote it.
+            Err(error) => read.faults.push(Fault {
+                output: "(all)".to_owned(),
+                problem: error.to_string(),
+                without_values: "they cannot be read as what they are declared to be".to_owned(),
+            }),
+        }
+        if let Some(severity) = Severities::from(run.validation).outputs {
+            for (declared, content) in pairs {
+                let (ValueType::File, OutputContent::File(bytes), false) =
+                    (declared.type_, content, self.checks.is_empty())
+                else {
+                    continue;
+                };
+                let asked = Request::Check {
+                    source: Source::base64(bytes),
+                    file_name: declared.name.clone(),
+                    format: declared.format,
+                    checks: self.checks.to_vec(),
+                };
+                let about = About {
+                    severity,
+                    of: DataSide::Output,
+                    name: &declared.name,
+                };
+                // What is no table has no columns; one of another format than the declared is a fault already.
+                if let Ok(Response::Report(report)) = self.ask(asked).await? {
+                    read.findings.extend(about.broken(&report.results));
+                }
+            }
+        }
+        Ok(read)
+    }
+
+    /// One answer of a child of its own. The inner error is about the file.
+    async fn ask(&self, request: Request) -> Result<Result<Response, DataError>, DataError> {
+        match self.client.run(&[request]).await {
+            Ok(mut answers) => Ok(answers
+                .pop()
+                .unwrap_or_else(|| Err(DataError::Reported("no answer".to_owned())))),
+            Err(error) if error.is_passing() => Err(error),
+            Err(error) => Ok(Err(error)),
+        }
+    }
+}
+
+/// Every column has a rule about its type, so that its absence shows.
+fn rules(expected: &Expected) -> impl Iterator<Item = ColumnCheck> {
+    let of_type = Some(Rule::OfType(expected.type_));
+    let complete = expected.is_complete.then_some(Rule::NotNull);
+    of_type.into_iter().chain(complete).map(|rule| ColumnCheck {
+        constraint: 0,
+        column: expected.column.clone(),
+        rule,
+    })
+}
+
+fn refuse(read: &mut OutputsRead, fault: OutputFault) {
+    match fault.problem {
+        OutputProblem::TooLarge(bytes) => read.too_large.push(TooLarge {
+            output: fault.output,
+            bytes: Some(bytes),
+        }),
+        problem => read.faults.push(Fault {
+            output: fault.output,
+            without_values: problem.without_values(),
+            problem: problem.to_string(),
+        }),
+    }
+}
+
+/// Which data findings are about.
+#[derive(Clone, Copy)]
+struct About<'a> {
+    severity: Severity,
+    of: DataSide,
+    name: &'a str,
+}
+
+impl About<'_> {
+    /// What a file has that its sample does not have, and the constraints that it breaks.
+    fn input(&self, expected: &[Expected], report: &CheckReport) -> Vec<Finding> {
+        let count: usize = expected.iter().map(|one| rules(one).count()).sum();
+        let (of_sample, of_constraints) = report.results.split_at(count.min(report.results.len()));
+        let absent = of_sample
+            .iter()
+            .filter(|result| {
+                result.outcome == CheckOutcome::ColumnMissing && matches!(result.check.rule, Rule::OfType(_))
+            })
+            .map(|result| Finding {
+                column: result.check.column.clone(),
+                ..self.whole(format!("a column {}", result.check.column))
+            });
+        let mut findings: Vec<Finding> = absent.collect();
+        findings.extend(self.broken(of_constraints));
+        findings.extend(self.broken(of_sample));
+        findings.truncate(MOST_FINDINGS);
+        findings
+    }
+
+    /// Rules that values break. One that names no column of the file breaks nothing.
+    fn broken(&self, results: &[CheckResult]) -> Vec<Finding> {
+        results
+            .iter()
+            .filter_map(|result| match &result.outcome {
+                CheckOutcome::Checked {
+                    violations, first, ..
+                } if *violations > 0 => Some(Finding {
+                    column: result.check.column.clone(),
+                    count: i64::try_from(*violations).unwrap_or(i64::MAX),
+                    first: first.iter().take(QUOTED).map(quoted).collect(),
+                    ..self.whole(in_words(&result.check))
+                }),
+                CheckOutcome::Checked { .. } | CheckOutcome::ColumnMissing => None,
+            })
+            .take(MOST_FINDINGS)
+            .collect()
+    }
+
+    /// A finding about the file as a whole.
+    fn whole(&self, check: String) -> Finding {
+        Finding {
+            severity: self.severity,
+            of: self.of,
+            name: self.name.to_owned(),
+            column: String::new(),
+            check,
+            count: 0,
+            first: Vec::new(),
+        }
+    }
+}
+
+fn quoted(violation: &Violation) -> String {
+    match &violation.sheet {
+        Some(sheet) => format!("sheet {sheet:?} line {}: {:?}", violation.line, violation.value),
+        None => format!("line {}: {:?}", violation.line, violation.value),
+    }
+}

@@ -1,0 +1,235 @@
+//! What a run came to: computed from the report and what was found in the data, never from a word in the output.
+
+use super::outputs::{OutputsRead, TypedOutput};
+use crate::api::run_status::{Finding, Severity};
+use crate::pipeline::sandbox::{
+    LimitKind, MAX_OUTPUT_BYTES, MAX_OUTPUTS_BYTES, PhaseEnd, PhaseReport, Report,
+};
+use crate::pipeline::verdict::{TooLarge, last_exception, limit_name, tail};
+
+/// Lines of a failed program that are kept.
+const LAST_LINES: usize = 20;
+/// Most bytes of them.
+const LAST_BYTES: usize = 2_000;
+/// Most faults that a message names.
+const NAMED: usize = 3;
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunEnd {
+    /// Every declared output is there and of its type, in declared order.
+    Succeeded(Vec<TypedOutput>),
+    /// It did not.
+    Failed(RunFailure),
+}
+
+/// Why a run failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunFailure {
+    /// In one word.
+    pub reason: FailureReason,
+    /// What happened, and what to do.
+    pub message: String,
+    /// Exit code of the program; 128 and the signal where one ended it; `None` where it was stopped or never ran.
+    pub exit_code: Option<i32>,
+    /// The limit that it met (`Memory`, `Time`).
+    pub limit: Option<&'static str>,
+    /// The last lines that it wrote, those of standard error where there are any; empty where it wrote nothing.
+    pub last_lines: String,
+}
+
+/// Why a run failed, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureReason {
+    /// The program ended with another exit code than 0, or by a signal.
+    ProgramFailed,
+    /// It met a limit of its sandbox.
+    LimitExceeded,
+    /// An output is missing or not of its type.
+    OutputInvalid,
+    /// An output is larger than what is brought back.
+    OutputTooLarge,
+    /// Data breaks a rule that is enforced.
+    CheckFailed,
+}
+
+impl FailureReason {
+    /// The word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ProgramFailed => "ProgramFailed",
+            Self::LimitExceeded => "LimitExceeded",
+            Self::OutputInvalid => "OutputInvalid",
+            Self::OutputTooLarge => "OutputTooLarge",
+            Self::CheckFailed => "CheckFailed",
+        }
+    }
+}
+
+/// Why a run does not start: inputs that break a rule which is enforced.
+#[must_use]
+pub fn refused(findings: &[Finding]) -> Option<RunFailure> {
+    let message = violations(findings)?;
+    Some(RunFailure {
+        reason: FailureReason::CheckFailed,
+        message: format!("the program was not run: {message}"),
+        exit_code: None,
+        limit: None,
+        last_lines: String::new(),
+    })
+}
+
+/// The report of a program that ended well, so that its outputs can be looked at; else why not.
+pub fn program_end(report: &Report) -> Result<&PhaseReport, RunFailure> {
+    let Some(phase) = report.phases.first() else {
+        return Err(RunFailure {
+            reason: FailureReason::LimitExceeded,
+            message: "nothing came back of the program: it took more memory than its sandbox has, or ended the sandbox; give it more with sandbox.resources.limits.memory".into(),
+            exit_code: None,
+            limit: Some("Memory"),
+            last_lines: String::new(),
+        });
+    };
+    let (reason, message, exit_code, limit) = match &phase.end {
+        PhaseEnd::Exited(0) => return Ok(phase),
+        PhaseEnd::Exited(code) => {
+            let message = format!("the program ended with exit code {code}");
+            (
+                FailureReason::ProgramFailed,
+                with_exception(message, phase),
+                Some(*code),
+                None,
+            )
+        }
+        PhaseEnd::Signaled(signal) => {
+            let message = format!("signal {signal} ended the program");
+            (FailureReason::ProgramFailed, message, Some(128 + signal), None)
+        }
+        PhaseEnd::TimedOut => {
+            let message = format!(
+                "the program did not end within {:.0} s: give it more time with sandbox.timeout",
+                phase.seconds
+            );
+            (FailureReason::LimitExceeded, message, None, Some("Time"))
+        }
+        PhaseEnd::LimitHit(kind) => {
+            let advice = match kind {
+                LimitKind::Memory => ": give it more with sandbox.resources.limits.memory",
+                LimitKind::Cpu | LimitKind::Processes | LimitKind::FileSize => "",
+            };
+            let message = format!(
+                "the program used more {} than the sandbox allows{advice}",
+                limit_name(*kind)
+            );
+            (
+                FailureReason::LimitExceeded,
+                message,
+                None,
+                Some(limit_word(*kind)),
+            )
+        }
+    };
+    Err(RunFailure {
+        reason,
+        message,
+        exit_code,
+        limit,
+        last_lines: last_lines(phase),
+    })
+}
+
+/// What a run came to. `read` is what was found in the outputs; it is of no matter where the program failed.
+#[must_use]
+pub fn conclude(report: &Report, read: OutputsRead) -> RunEnd {
+    let phase = match program_end(report) {
+        Ok(phase) => phase,
+        Err(failure) => return RunEnd::Failed(failure),
+    };
+    let failed = |reason, message| {
+        RunEnd::Failed(RunFailure {
+            reason,
+            message,
+            exit_code: Some(0),
+            limit: None,
+            last_lines: last_lines(phase),
+        })
+    };
+    if !read.faults.is_empty() {
+        let faults = read.faults.iter();
+        let faults: Vec<String> = faults
+            .map(|fault| format!("output {}: {}", fault.output, fault.problem))
+            .collect();
+        return failed(FailureReason::OutputInvalid, some_of(&faults));
+    }
+    if !read.too_large.is_empty() {
+        let large: Vec<String> = read.too_large.iter().map(size).collect();
+        let message = format!(
+            "{}; at most {MAX_OUTPUT_BYTES} bytes of one output and {MAX_OUTPUTS_BYTES} of all together are brought back: \
+             run the program on less data at a time",
+            some_of(&large)
+        );
+        return failed(FailureReason::OutputTooLarge, message);
+    }
+    match violations(&read.findings) {
+        Some(message) => failed(FailureReason::CheckFailed, message),
+        None => RunEnd::Succeeded(read.outputs),
+    }
+}
+
+/// The findings for which a run fails, in a sentence; `None` where there are none.
+fn violations(findings: &[Finding]) -> Option<String> {
+    let violations: Vec<String> = findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Violation)
+        .map(Finding::sentence)
+        .collect();
+    (!violations.is_empty()).then(|| some_of(&violations))
+}
+
+fn size(large: &TooLarge) -> String {
+    match large.bytes {
+        Some(bytes) => format!("output {} has {bytes} bytes", large.output),
+        None => format!("output {} is too large", large.output),
+    }
+}
+
+fn some_of(sentences: &[String]) -> String {
+    let named = sentences
+        .iter()
+        .take(NAMED)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join("; ");
+    match sentences.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named}; and {more} more"),
+    }
+}
+
+fn with_exception(message: String, phase: &PhaseReport) -> String {
+    match last_exception(&phase.stderr) {
+        (exception, text) if !exception.is_empty() => format!("{message}: {exception}: {text}"),
+        _ => message,
+    }
+}
+
+fn last_lines(phase: &PhaseReport) -> String {
+    let said = if phase.stderr.trim().is_empty() {
+        &phase.stdout
+    } else {
+        &phase.stderr
+    };
+    let lines: Vec<&str> = said.trim_end().lines().collect();
+    let kept = &lines[lines.len().saturating_sub(LAST_LINES)..];
+    tail(&kept.join("\n"), LAST_BYTES)
+}
+
+const fn limit_word(kind: LimitKind) -> &'static str {
+    match kind {
+        LimitKind::Memory => "Memory",
+        LimitKind::Cpu => "Cpu",
+        LimitKind::Processes => "Processes",
+        LimitKind::FileSize => "FileSize",
+    }
+}

@@ -1,0 +1,465 @@
+//! What a run may be given, how the program is called, and what its report is worth.
+
+use std::collections::BTreeMap;
+
+use rstest::rstest;
+
+use super::*;
+use crate::api::run::Validation;
+use crate::api::run_status::{DataSide, Finding, InputOrigin, Severity};
+use crate::api::sandbox::Sandbox;
+use crate::api::values::{FileFormat, Input, Output, ValueType};
+use crate::pipeline::sandbox::{
+    LimitKind, NetworkAccess, OutputContent, Phase, PhaseEnd, PhaseName, PhaseReport,
+};
+use crate::pipeline::task::{FrozenFile, Task};
+use crate::pipeline::test_support::{phase, report, task};
+use crate::pipeline::verdict::{Fault, TooLarge};
+
+fn input(name: &str, type_: ValueType, default: Option<&str>) -> Input {
+    Input {
+        name: name.into(),
+        type_,
+        default: default.map(str::to_owned),
+        example: None,
+        description: None,
+        source: None,
+    }
+}
+
+fn frozen(name: &str, file_name: &str) -> FrozenFile {
+    FrozenFile {
+        name: name.into(),
+        file_name: file_name.into(),
+        sha256: format!("digest of {file_name}"),
+        bytes: 3,
+        is_dir: file_name == name,
+    }
+}
+
+/// A program with one option of each kind; `measurements` has a sample, `decimals` a default, `site` nothing.
+fn program() -> Task {
+    Task {
+        samples: vec![frozen("measurements", "penguins.csv")],
+        inputs: vec![
+            input("measurements", ValueType::File, None),
+            input("decimals", ValueType::Int, Some("1")),
+            input("site", ValueType::String, None),
+            Input {
+                example: Some("0.5".into()),
+                ..input("ratio", ValueType::Float, None)
+            },
+            input("photos", ValueType::Dir, None),
+        ],
+        outputs: vec![Output {
+            name: "summary".into(),
+            type_: ValueType::File,
+            format: Some(FileFormat::CSV),
+            description: None,
+        }],
+        ..task()
+    }
+}
+
+fn values(given: &[(&str, &str)]) -> BTreeMap<String, String> {
+    given
+        .iter()
+        .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+        .collect()
+}
+
+/// What must be given.
+fn compulsory() -> BTreeMap<String, String> {
+    values(&[("site", "-Torgersen"), ("ratio", "0.25")])
+}
+
+fn photos() -> FrozenFile {
+    frozen("photos", "photos")
+}
+
+fn run_of(settings: RunSettings<'_>) -> ResolvedRun {
+    resolve(&program(), &compulsory(), &[photos()], settings).unwrap()
+}
+
+fn resolved() -> ResolvedRun {
+    run_of(RunSettings::default())
+}
+
+fn finding(severity: Severity) -> Finding {
+    Finding {
+        severity,
+        of: DataSide::Output,
+        name: "summary".into(),
+        column: "count".into(),
+        check: "count greater than 0".into(),
+        count: 2,
+        first: vec!["line 2: \"0\"".into(), "line 5: \"-1\"".into()],
+    }
+}
+
+fn failure(end: &RunEnd) -> &RunFailure {
+    match end {
+        RunEnd::Failed(failure) => failure,
+        RunEnd::Succeeded(outputs) => panic!("succeeded with {outputs:?}"),
+    }
+}
+
+#[test]
+fn what_is_not_given_is_the_sample_or_the_default() {
+    let run = resolved();
+    assert_eq!(
+        run.arguments(),
+        [
+            "--measurements=/var/inputs/measurements.csv",
+            "--decimals=1",
+            "--site=-Torgersen",
+            "--ratio=0.25",
+            "--photos=/var/inputs/photos",
+        ]
+    );
+    let origins: Vec<InputOrigin> = run.inputs.iter().map(|input| input.from).collect();
+    let (given, default) = (InputOrigin::Given, InputOrigin::Default);
+    assert_eq!(origins, [default, default, given, given, given]);
+}
+
+#[test]
+fn a_given_file_stands_in_the_place_of_the_sample_under_the_same_name() {
+    let files = [frozen("measurements", "today.tsv"), photos()];
+    let run = resolve(&program(), &compulsory(), &files, RunSettings::default()).unwrap();
+    let mounts = run.mounts(|input, file| format!("{:?}/{}", input.from, file.file_name));
+    let shown: Vec<_> = mounts
+        .iter()
+        .map(|mount| format!("{} {} {}", mount.name, mount.file_name, mount.source))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "measurements measurements.tsv Given/today.tsv",
+            "photos photos Given/photos"
+        ]
+    );
+}
+
+#[test]
+fn everything_that_is_wrong_is_said_at_once() {
+    let given = values(&[("decimals", "ten"), ("measurements", "a.csv"), ("decimal", "2")]);
+    let told: Vec<String> = resolve(&program(), &given, &[], RunSettings::default())
+        .unwrap_err()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "input \"measurements\" is a File, not the text \"a.csv\": give a file",
+            "input \"decimals\" is an Int, \"ten\" is not: give a whole number like 2",
+            "input \"site\" has no default: give it a text",
+            "input \"ratio\" has no default (its example is for the rehearsal alone): give it a decimal number like 0.5",
+            "input \"photos\" has no default: give it a folder",
+            "the program has no input \"decimal\": did you mean \"decimals\"?",
+        ]
+    );
+}
+
+#[rstest]
+#[case(
+    "decimals",
+    Given::File,
+    "input \"decimals\" is an Int, not a file: give its value, a whole number like 2"
+)]
+#[case(
+    "measurements",
+    Given::Folder,
+    "input \"measurements\" is a File, and a folder was given: give a file"
+)]
+#[case(
+    "photos",
+    Given::File,
+    "input \"photos\" is a Dir, and a file was given: give a folder"
+)]
+#[case(
+    "colour",
+    Given::Text("red"),
+    "the program has no input \"colour\": it has measurements, decimals, site, ratio, photos"
+)]
+fn a_fault_says_what_to_give(#[case] name: &str, #[case] given: Given<'_>, #[case] expected: &str) {
+    let told: Vec<String> = faults(&program(), &[(name, given)])
+        .iter()
+        .map(ToString::to_string)
+        .filter(|fault| !fault.contains("has no default"))
+        .collect();
+    assert_eq!(told, [expected]);
+}
+
+#[test]
+fn what_only_reading_tells_is_no_fault_before() {
+    let given = [("measurements", Given::Content), ("photos", Given::Content)];
+    let told: Vec<_> = faults(&program(), &given);
+    assert_eq!(told.len(), 2, "site and ratio alone are missing: {told:?}");
+}
+
+#[test]
+fn an_input_that_is_given_twice_is_refused() {
+    let given = [("site", Given::Text("a")), ("site", Given::Text("b"))];
+    let told = faults(&program(), &given);
+    assert!(
+        told.contains(&InputFault::Twice { name: "site".into() }),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_run_takes_the_sandbox_of_its_task_but_for_what_it_gives_and_for_retries() {
+    let mut task = program();
+    task.sandbox.retries = 3;
+    task.sandbox.env = values(&[("TZ", "UTC")]);
+    let own: Sandbox =
+        serde_json::from_str(r#"{"timeout": "7s", "resources": {"limits": {"memory": "64Mi"}}}"#).unwrap();
+    let settings = RunSettings {
+        sandbox: Some(&own),
+        validation: None,
+    };
+    let run = resolve(&task, &compulsory(), &[photos()], settings).unwrap();
+    assert_eq!(run.sandbox.retries, 0);
+    assert!((run.sandbox.timeout_seconds - 7.0).abs() < 1e-9);
+    assert_eq!(run.sandbox.memory_bytes, 64 << 20);
+    assert!((run.sandbox.cpus - task.sandbox.cpus).abs() < 1e-9);
+    assert_eq!(run.sandbox.env, task.sandbox.env);
+}
+
+#[test]
+fn a_variable_of_the_run_that_is_a_secret_of_the_task_is_refused() {
+    let mut task = program();
+    let secrets = r#"{"secrets": [{"name": "TOKEN", "secretKeyRef": {"name": "a", "key": "b"}}]}"#;
+    task.sandbox.secrets = serde_json::from_str::<Sandbox>(secrets).unwrap().secrets;
+    let own: Sandbox = serde_json::from_str(r#"{"env": {"TOKEN": "x"}}"#).unwrap();
+    let settings = RunSettings {
+        sandbox: Some(&own),
+        validation: None,
+    };
+    let told = resolve(&task, &compulsory(), &[photos()], settings).unwrap_err();
+    assert_eq!(
+        told[0].to_string(),
+        "spec.sandbox.secrets: the variable \"TOKEN\" is also set under env: remove one of the two"
+    );
+}
+
+#[test]
+fn the_job_is_the_program_alone() {
+    let run = resolved();
+    let job = run.job("print()", &values(&[("TOKEN", "x")]), |_, file| {
+        file.file_name.clone()
+    });
+    let [Phase::Program(program)] = job.phases.as_slice() else {
+        panic!("{job:?}")
+    };
+    assert_eq!(program.name, PhaseName::Run);
+    assert_eq!(program.outputs, ["summary"]);
+    assert_eq!(job.env["TOKEN"], "x");
+    assert_eq!(job.network, NetworkAccess::Denied);
+}
+
+#[test]
+fn the_key_changes_with_what_decides_the_outputs_and_with_nothing_else() {
+    let base = resolved();
+    let key = |run: &ResolvedRun| run.key("program", "image");
+    let mut limits = base.clone();
+    limits.sandbox.timeout_seconds = 1.0;
+    limits.sandbox.memory_bytes = 1;
+    assert_eq!(key(&limits), key(&base));
+    let mut renamed = base.clone();
+    if let ResolvedValue::File(file) = &mut renamed.inputs[0].value {
+        file.file_name = "other.csv".into();
+    }
+    assert_eq!(
+        key(&renamed),
+        key(&base),
+        "the program sees measurements.csv either way"
+    );
+
+    let changes: [fn(&mut ResolvedRun); 5] = [
+        |run| run.inputs[1].value = ResolvedValue::Text("2".into()),
+        |run| {
+            if let ResolvedValue::File(file) = &mut run.inputs[0].value {
+                file.sha256 = "other".into();
+            }
+        },
+        |run| run.sandbox.env = values(&[("TZ", "UTC")]),
+        |run| run.validation = Some(Validation::Enforce),
+        |run| run.outputs.clear(),
+    ];
+    for (number, change) in changes.iter().enumerate() {
+        let mut run = base.clone();
+        change(&mut run);
+        assert_ne!(key(&run), key(&base), "change {number}");
+    }
+    assert_ne!(base.key("other", "image"), key(&base));
+    assert_ne!(base.key("program", "other"), key(&base));
+}
+
+#[rstest]
+#[case(None, Some(Severity::Warning), Some(Severity::Violation))]
+#[case(
+    Some(Validation::Enforce),
+    Some(Severity::Violation),
+    Some(Severity::Violation)
+)]
+#[case(Some(Validation::Warn), Some(Severity::Warning), Some(Severity::Warning))]
+#[case(Some(Validation::Off), None, None)]
+fn inputs_are_warned_of_and_outputs_are_a_promise_unless_the_run_says_otherwise(
+    #[case] validation: Option<Validation>,
+    #[case] inputs: Option<Severity>,
+    #[case] outputs: Option<Severity>,
+) {
+    assert_eq!(
+        checks::Severities::from(validation),
+        checks::Severities { inputs, outputs }
+    );
+}
+
+fn ended(end: PhaseEnd) -> RunEnd {
+    let phase = PhaseReport {
+        end,
+        stderr: "Traceback\n  File \"solution.py\"\nValueError: no column body_mass_g\n".into(),
+        stdout: "what it printed".into(),
+        seconds: 7.0,
+        ..phase(PhaseName::Run, 0)
+    };
+    conclude(&report(vec![phase]), OutputsRead::default())
+}
+
+#[rstest]
+#[case(
+    PhaseEnd::Exited(3),
+    FailureReason::ProgramFailed,
+    "the program ended with exit code 3: ValueError: no column body_mass_g",
+    Some(3),
+    None
+)]
+#[case(
+    PhaseEnd::Signaled(11),
+    FailureReason::ProgramFailed,
+    "signal 11 ended the program",
+    Some(139),
+    None
+)]
+#[case(
+    PhaseEnd::TimedOut,
+    FailureReason::LimitExceeded,
+    "the program did not end within 7 s: give it more time with sandbox.timeout",
+    None,
+    Some("Time")
+)]
+#[case(
+    PhaseEnd::LimitHit(LimitKind::Memory),
+    FailureReason::LimitExceeded,
+    "the program used more memory than the sandbox allows: give it more with sandbox.resources.limits.memory",
+    None,
+    Some("Memory")
+)]
+fn a_failing_program_gives_its_exit_code_the_limit_it_met_and_its_last_lines(
+    #[case] end: PhaseEnd,
+    #[case] reason: FailureReason,
+    #[case] message: &str,
+    #[case] exit_code: Option<i32>,
+    #[case] limit: Option<&'static str>,
+) {
+    let end = ended(end);
+    let failure = failure(&end);
+    assert_eq!(failure.reason, reason);
+    assert_eq!(failure.message, message);
+    assert_eq!((failure.exit_code, failure.limit), (exit_code, limit));
+    assert!(failure.last_lines.ends_with("ValueError: no column body_mass_g"));
+}
+
+#[test]
+fn a_sandbox_that_went_down_with_its_program_met_the_limit_of_memory() {
+    let end = conclude(&report(Vec::new()), OutputsRead::default());
+    assert_eq!(failure(&end).limit, Some("Memory"));
+}
+
+#[test]
+fn only_the_last_lines_are_kept() {
+    let phase = PhaseReport {
+        end: PhaseEnd::Exited(1),
+        stderr: (1..=100).fold(String::new(), |text, line| format!("{text}line {line}\n")),
+        ..phase(PhaseName::Run, 1)
+    };
+    let end = conclude(&report(vec![phase]), OutputsRead::default());
+    let lines: Vec<&str> = failure(&end).last_lines.lines().collect();
+    assert_eq!((lines.len(), lines[0], lines[19]), (20, "line 81", "line 100"));
+}
+
+#[test]
+fn an_output_of_another_type_fails_a_program_that_ended_well() {
+    let read = OutputsRead {
+        faults: vec![Fault {
+            output: "species".into(),
+            problem: "the program wrote nothing to it".into(),
+            without_values: String::new(),
+        }],
+        too_large: vec![TooLarge {
+            output: "summary".into(),
+            bytes: Some(2_000_000),
+        }],
+        ..OutputsRead::default()
+    };
+    let ok = report(vec![phase(PhaseName::Run, 0)]);
+    let end = conclude(&ok, read.clone());
+    assert_eq!(failure(&end).reason, FailureReason::OutputInvalid);
+    assert_eq!(
+        failure(&end).message,
+        "output species: the program wrote nothing to it"
+    );
+    let end = conclude(
+        &ok,
+        OutputsRead {
+            faults: Vec::new(),
+            ..read
+        },
+    );
+    assert_eq!(failure(&end).reason, FailureReason::OutputTooLarge);
+    assert!(
+        failure(&end)
+            .message
+            .starts_with("output summary has 2000000 bytes; at most 1048576")
+    );
+}
+
+#[test]
+fn a_violation_fails_the_run_and_a_warning_does_not() {
+    let ok = report(vec![phase(PhaseName::Run, 0)]);
+    let with = |severity| OutputsRead {
+        findings: vec![finding(severity)],
+        ..OutputsRead::default()
+    };
+    let end = conclude(&ok, with(Severity::Violation));
+    assert_eq!(failure(&end).reason, FailureReason::CheckFailed);
+    assert_eq!(
+        failure(&end).message,
+        "output summary: 2 values break count greater than 0 (line 2: \"0\", line 5: \"-1\")"
+    );
+    assert_eq!(
+        conclude(&ok, with(Severity::Warning)),
+        RunEnd::Succeeded(Vec::new())
+    );
+    assert_eq!(refused(&[finding(Severity::Warning)]), None);
+    let refusal = refused(&[finding(Severity::Violation)]).unwrap();
+    assert!(
+        refusal
+            .message
+            .starts_with("the program was not run: output summary: 2 values")
+    );
+}
+
+#[test]
+fn an_output_has_the_bytes_that_were_written_under_a_name_that_tells_their_format() {
+    let declared = program().outputs.remove(0);
+    let content = OutputContent::File("YSxiCg==".into());
+    let output = TypedOutput::new(&declared, &content, None).unwrap();
+    assert_eq!(output.file_name, "summary.csv");
+    assert_eq!(output.files[0].bytes, b"a,b\n");
+    assert_eq!(output.bytes(), 4);
+    assert_eq!(output.sha256(), crate::pipeline::digest::sha256_hex(b"a,b\n"));
+    assert_eq!(TypedOutput::new(&declared, &OutputContent::Missing, None), None);
+}
