@@ -17,6 +17,30 @@ pub const IMAGE_READY: &str = "ImageReady";
 /// The cluster was seen to keep sandboxes and builds from what they must not reach.
 pub const ISOLATION_VERIFIED: &str = "IsolationVerified";
 
+/// Reasons that a `CodeGenRun` has besides those of [`reason`] and the ways in which a program fails.
+pub mod run_reason {
+    /// `Succeeded=True`: the program ended well and every declared output is there.
+    pub const PROGRAM_SUCCEEDED: &str = "ProgramSucceeded";
+    /// `Succeeded=True`: the outputs are those of a run with the same key, and the program did not run.
+    pub const OUTPUTS_ADOPTED: &str = "OutputsAdopted";
+    /// `Reconciling=True`: the program is under way.
+    pub const RUNNING: &str = "Running";
+    /// `Reconciling=True`: what lies on claims is read.
+    pub const READING_INPUTS: &str = "ReadingInputs";
+    /// `Reconciling=True`: the task is not finished yet.
+    pub const AWAITING_TASK: &str = "AwaitingTask";
+    /// `Stalled=True`, `Succeeded=Unknown`: there is no such task.
+    pub const TASK_NOT_FOUND: &str = "TaskNotFound";
+    /// `Stalled=True`, `Succeeded=Unknown`: the task has failed.
+    pub const TASK_NOT_SUCCEEDED: &str = "TaskNotSucceeded";
+    /// `Reconciling=True`: the run whose output is an input is not finished yet.
+    pub const AWAITING_RUN: &str = "AwaitingRun";
+    /// `Stalled=True`, `Succeeded=Unknown`: the inputs are not those of the program; the message names them.
+    pub const INVALID_INPUTS: &str = "InvalidInputs";
+    /// `Stalled=True`, `Succeeded=Unknown`: the registry has the task's image no more.
+    pub const IMAGE_GONE: &str = "ImageGone";
+}
+
 /// Reasons, one word each, equal to `status.reason`.
 pub mod reason {
     /// `Succeeded=True`: every generated and every acceptance test passed, and the rehearsal did not fail.

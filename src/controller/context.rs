@@ -21,6 +21,7 @@ use super::downloads::Downloads;
 use super::events::Events;
 use super::isolation::Held;
 use super::metrics::{Metrics, Reconciled};
+use super::runs::known::Runs;
 use super::snapshot::{self, Snapshot};
 use crate::api::CodeGenTask;
 use crate::data::worker::Client as Worker;
@@ -74,6 +75,8 @@ pub struct Context {
     pub events: Events,
     /// What tasks wait for.
     pub waits: Waits,
+    /// Runs of finished programs.
+    pub runs: Runs,
     tasks: Mutex<HashMap<String, Known>>,
     woken: broadcast::Sender<ObjectRef<CodeGenTask>>,
     known: Mutex<Vec<Store<CodeGenTask>>>,
@@ -122,6 +125,7 @@ impl Context {
             events,
             admissions,
             waits: Waits::default(),
+            runs: Runs::default(),
             history: config.history,
             known: Mutex::default(),
             woken,

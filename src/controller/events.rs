@@ -10,12 +10,12 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1::{Event as KubeEvent, EventSeries};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
-use kube::{Api, Client, Resource as _, ResourceExt as _};
+use kube::{Api, Client, ResourceExt as _};
 use tokio::sync::mpsc;
 
 use super::metrics::Metrics;
-use crate::api::CodeGenTask;
 use crate::api::conditions::reason;
+use crate::api::{CodeGenRun, CodeGenTask};
 use crate::engine::event::{Event, Observer};
 use crate::pipeline::stage::{Category, Stage};
 use crate::pipeline::status::{Hold, Until};
@@ -105,14 +105,10 @@ impl Events {
 
     /// The task is held; told once for each cause.
     pub fn held(&self, object: &CodeGenTask, hold: &Hold) {
-        let note = Note {
-            is_warning: match hold.until {
-                Until::Mended => true,
-                Until::Room => hold.reason != reason::QUEUED,
-                Until::Resumed => false,
-            },
-            repeats: true,
-            ..Note::normal(hold.reason, "Wait", hold.message.clone())
+        let is_warning = match hold.until {
+            Until::Mended => true,
+            Until::Room => hold.reason != reason::QUEUED,
+            Until::Resumed => false,
         };
         tracing::info!(
             namespace = object.namespace().unwrap_or_default(),
@@ -121,7 +117,7 @@ impl Events {
             message = hold.message,
             "the task waits"
         );
-        self.hand_in(reference(object), note);
+        self.hand_in(reference(object), waiting(hold, is_warning));
     }
 
     /// The task has ended, as its status says.
@@ -144,6 +140,39 @@ impl Events {
             "the task has ended"
         );
         self.hand_in(reference(object), note);
+    }
+
+    /// The run is held; told once for each cause.
+    pub fn run_held(&self, run: &CodeGenRun, hold: &Hold) {
+        tracing::info!(
+            namespace = run.namespace().unwrap_or_default(),
+            run = run.name_any(),
+            reason = hold.reason,
+            message = hold.message,
+            "the run waits"
+        );
+        self.hand_in(reference(run), waiting(hold, hold.until == Until::Mended));
+    }
+
+    /// The run has ended, as its status says.
+    pub fn run_ended(&self, run: &CodeGenRun) {
+        let Some(status) = &run.status else { return };
+        let text = status.message.clone().unwrap_or_default();
+        let reason = status.reason.as_deref().unwrap_or_default();
+        let note = if status.stage.as_deref() == Some(Stage::Succeeded.as_str()) {
+            Note::normal("Succeeded", "End", format!("{reason}: {text}"))
+        } else {
+            Note::warning("Failed", "End", format!("{reason}: {text}"))
+        };
+        // What the program said and wrote is no matter of a log.
+        tracing::info!(
+            namespace = run.namespace().unwrap_or_default(),
+            run = run.name_any(),
+            stage = status.stage,
+            reason,
+            "the run has ended"
+        );
+        self.hand_in(reference(run), note);
     }
 
     fn hand_in(&self, about: ObjectReference, note: Note) {
@@ -375,7 +404,15 @@ fn note(event: &Event) -> Option<Note> {
     })
 }
 
-fn reference(object: &CodeGenTask) -> ObjectReference {
+fn waiting(hold: &Hold, is_warning: bool) -> Note {
+    Note {
+        is_warning,
+        repeats: true,
+        ..Note::normal(hold.reason, "Wait", hold.message.clone())
+    }
+}
+
+fn reference<K: kube::Resource<DynamicType = ()>>(object: &K) -> ObjectReference {
     ObjectReference {
         // The version of the moment says nothing, and would make one story many.
         resource_version: None,

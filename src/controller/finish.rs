@@ -37,7 +37,7 @@ pub const RESULT_TYPE: &str = "codegen-operator.dev/result";
 const RECORD: &str = "record.json.gz";
 
 /// Name of the document with the task as it was resolved, which a change of the object leaves alone.
-const TASK: &str = "documents/task.json";
+pub(super) const TASK: &str = "documents/task.json";
 
 /// How long before it began to work an operator looks for tasks after which another one did not clear up: longer than a Lease and a start.
 const BEFORE: SignedDuration = SignedDuration::from_mins(5);
@@ -229,7 +229,7 @@ async fn clear_again(object: &CodeGenTask, end: Stage, context: &Context) {
 }
 
 /// Whether a task ended shortly before the operator began to work.
-fn may_be_uncleared(ended: Timestamp, since: Timestamp) -> bool {
+pub(super) fn may_be_uncleared(ended: Timestamp, since: Timestamp) -> bool {
     let before = since.duration_since(ended);
     before >= SignedDuration::ZERO && before < BEFORE
 }
@@ -253,7 +253,14 @@ pub async fn clear_readers(client: &Client, run: &Run) {
     clear_components(client, Ended::of(&run.owner), &[Component::Reader], None).await;
 }
 
-/// A task of which something is removed.
+/// Removes what a run of a program needed while it was under way.
+pub async fn clear_run(client: &Client, namespace: &str, name: &str, uid: &str) {
+    let run = Ended { namespace, name, uid };
+    let all = [Component::Sandbox, Component::Reader, Component::Snapshot];
+    clear_components(client, run, &all, None).await;
+}
+
+/// A task or run of which something is removed.
 #[derive(Clone, Copy)]
 struct Ended<'a> {
     namespace: &'a str,

@@ -231,6 +231,11 @@ pub fn hold(context: &Context, object: &CodeGenTask, task: &Task, decision: &Dec
     what_holds(context, task, decision)
 }
 
+/// What holds a run of a program whose sandbox is that of `task`. It looks again after a pause.
+pub fn hold_of_run(context: &Context, task: &Task) -> Option<Hold> {
+    what_holds(context, task, &Decision::Run)
+}
+
 fn what_holds(context: &Context, task: &Task, decision: &Decision) -> Option<Hold> {
     match standing(context, task) {
         Standing::Verified(_) | Standing::Unverified(_) => None,

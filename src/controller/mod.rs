@@ -27,6 +27,7 @@ pub mod operate;
 pub mod progress;
 pub mod reconcile;
 mod run;
+pub mod runs;
 pub mod selector;
 mod size;
 pub mod snapshot;
@@ -77,6 +78,7 @@ pub(crate) async fn control(
         .reflect(writer)
         .inspect(move |event| match event {
             Ok(watcher::Event::Delete(task)) => {
+                seen_by.runs.task_has_changed(task);
                 let uid = task.uid().unwrap_or_default();
                 seen_by.forget(&uid);
                 builds::task_is_gone(&seen_by, uid);
@@ -87,14 +89,19 @@ pub(crate) async fn control(
                 seen_by.admissions.resume(&there.state());
                 builds::tasks_are(&seen_by, of.clone(), &there.state());
             }
-            Ok(_) | Err(_) => {}
+            Ok(watcher::Event::Apply(task) | watcher::Event::InitApply(task)) => {
+                seen_by.runs.task_is_there(task);
+            }
+            Ok(watcher::Event::Init) | Err(_) => {}
         })
         .applied_objects();
     let known = tasks.clone();
+    let of_tasks = format!("{}={},!{}", names::MANAGED_BY, names::OPERATOR, names::RUN);
+    let of_tasks = watcher::Config::default().labels(&of_tasks);
     let pods = api::<PartialObjectMeta<Pod>>(client, namespace);
     let jobs = api::<PartialObjectMeta<Job>>(client, namespace);
     let looks = Controller::for_stream(changes, tasks.clone())
-        .watches(pods, ours.clone(), move |pod| tasks_of_pod(&pod, &known))
+        .watches(pods, of_tasks, move |pod| tasks_of_pod(&pod, &known))
         .watches(jobs, ours, |job| tasks_of_job(&job));
     let looks = builds::watched_elsewhere(&context, namespace, looks, &tasks)
         .reconcile_on(woken(&context, namespace))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use futures::future::join_all;
+use futures::future::{join, join_all};
 use kube::Client;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -23,6 +23,7 @@ use super::isolation;
 use super::leader::Leadership;
 use super::metrics::Metrics;
 use super::reconcile;
+use super::runs;
 use crate::data::worker::Client as Worker;
 use crate::sandbox::kubernetes::api_servers;
 
@@ -133,12 +134,16 @@ async fn work(
             .map(|name| Some(name.as_str()))
             .collect()
     };
-    let unread = Unread::new(namespaces.len(), ready);
-    join_all(
-        namespaces
-            .into_iter()
-            .map(|namespace| control(Arc::clone(&context), namespace, &config.task_selector, &unread)),
-    )
+    // The tasks and the runs of each.
+    let unread = Unread::new(2 * namespaces.len(), ready);
+    join_all(namespaces.into_iter().map(|namespace| {
+        let selector = &config.task_selector;
+        let tasks = control(Arc::clone(&context), namespace, selector, &unread);
+        join(
+            tasks,
+            runs::control(Arc::clone(&context), namespace, selector, &unread),
+        )
+    }))
     .await;
     counting.abort();
     looking.abort();

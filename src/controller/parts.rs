@@ -60,11 +60,12 @@ impl Contents {
 fn secret(
     owner: &Owner,
     component: Component,
+    type_: &str,
     first: &str,
     number: usize,
     data: BTreeMap<String, ByteString>,
 ) -> Secret {
-    let mut labels = names::labels(&owner.name, &owner.uid, component);
+    let mut labels = owner.labels(component);
     labels.insert(names::PART_OF.to_owned(), first.to_owned());
     Secret {
         metadata: ObjectMeta {
@@ -74,7 +75,7 @@ fn secret(
             owner_references: Some(vec![owner.reference.clone()]),
             ..ObjectMeta::default()
         },
-        type_: Some(SNAPSHOT_TYPE.to_owned()),
+        type_: Some(type_.to_owned()),
         immutable: Some(true),
         data: Some(data),
         ..Secret::default()
@@ -84,6 +85,7 @@ fn secret(
 /// Contents packed into as few Secrets as they need, in order.
 pub struct Parts<'a> {
     name: &'a str,
+    type_: &'static str,
     secrets: Vec<BTreeMap<String, ByteString>>,
     room: usize,
     files: usize,
@@ -93,8 +95,15 @@ impl<'a> Parts<'a> {
     /// Nothing yet; the first Secret is `name`.
     #[must_use]
     pub fn new(name: &'a str) -> Self {
+        Self::of_type(name, SNAPSHOT_TYPE)
+    }
+
+    /// Nothing yet; the first Secret is `name`, and all are of this type.
+    #[must_use]
+    pub fn of_type(name: &'a str, type_: &'static str) -> Self {
         Self {
             name,
+            type_,
             secrets: vec![BTreeMap::new()],
             room: LARGEST_PART,
             files: 0,
@@ -124,6 +133,12 @@ impl<'a> Parts<'a> {
         }
     }
 
+    /// Whether there is nothing to write.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.files == 0
+    }
+
     /// Writes the Secrets, or takes those that are there. The first one last: where it is, all are.
     pub async fn create(
         self,
@@ -133,7 +148,7 @@ impl<'a> Parts<'a> {
     ) -> Result<(), StoreError> {
         let secrets: Api<Secret> = Api::namespaced(client.clone(), &owner.namespace);
         for (number, data) in self.secrets.into_iter().enumerate().rev() {
-            let secret = secret(owner, component, self.name, number, data);
+            let secret = secret(owner, component, self.type_, self.name, number, data);
             match secrets.create(&PostParams::default(), &secret).await {
                 Ok(_) => {}
                 Err(kube::Error::Api(status)) if status.is_already_exists() => {}

@@ -146,7 +146,7 @@ async fn look(object: Arc<CodeGenTask>, context: &Context) -> Looked {
 }
 
 /// What a failed look says in the status.
-fn told(error: &ReconcileError) -> Hold {
+pub(super) fn told(error: &ReconcileError) -> Hold {
     let is_in_somebodys_hands = match error {
         ReconcileError::Engine(
             EngineError::State { .. } | EngineError::Store(StoreError::Damaged { .. }),
@@ -188,7 +188,7 @@ pub fn retry_later(object: Arc<CodeGenTask>, error: &ReconcileError, context: Ar
     Action::requeue(pause)
 }
 
-fn is_conflict(error: &ReconcileError) -> bool {
+pub(super) fn is_conflict(error: &ReconcileError) -> bool {
     matches!(
         error,
         ReconcileError::Store(StoreError::Conflict { .. })

@@ -49,6 +49,12 @@ pub async fn read(client: &Client, downloads: &Downloads, task: &CodeGenTask) ->
         sources.files.acceptance_tests = Some(file);
         sources.acceptance_tests = contents.into_files().pop().map(|content| content.bytes);
     }
+    check_total(&sources)?;
+    Ok(sources)
+}
+
+/// Whether all together are few enough bytes for a snapshot.
+pub(super) fn check_total(sources: &Sources) -> Result<(), Blocked> {
     let total: usize = sources
         .contents
         .values()
@@ -60,7 +66,7 @@ pub async fn read(client: &Client, downloads: &Downloads, task: &CodeGenTask) ->
             "samples and inputs have {total} bytes together, and at most {MOST_BYTES} are taken: put large ones on a PersistentVolumeClaim"
         )));
     }
-    Ok(sources)
+    Ok(())
 }
 
 /// Each ConfigMap that the task refers to, with the first field that does.
@@ -97,7 +103,12 @@ pub(super) fn config_maps(task: &CodeGenTask) -> Vec<(String, String)> {
         .collect()
 }
 
-async fn config_map(client: &Client, namespace: &str, field: &str, name: &str) -> Result<Keys, Blocked> {
+pub(super) async fn config_map(
+    client: &Client,
+    namespace: &str,
+    field: &str,
+    name: &str,
+) -> Result<Keys, Blocked> {
     let config_maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
     let found = config_maps.get_opt(name).await;
     let found =
@@ -118,7 +129,11 @@ async fn config_map(client: &Client, namespace: &str, field: &str, name: &str) -
 
 /// Takes the bytes of one source, and says what they are. What lies on a claim is read elsewhere: it is described short of
 /// digest and size.
-async fn take(downloads: &Downloads, uid: &str, wanted: Wanted) -> Result<(FrozenFile, Contents), Blocked> {
+pub(super) async fn take(
+    downloads: &Downloads,
+    uid: &str,
+    wanted: Wanted,
+) -> Result<(FrozenFile, Contents), Blocked> {
     let Wanted {
         name,
         file_name,
@@ -181,7 +196,7 @@ async fn take(downloads: &Downloads, uid: &str, wanted: Wanted) -> Result<(Froze
 }
 
 /// As a local run computes it, so that the same task is the same run everywhere.
-fn digest_of(contents: &[Content], is_dir: bool) -> String {
+pub(super) fn digest_of(contents: &[Content], is_dir: bool) -> String {
     match contents {
         [content] if !is_dir => sha256_hex(&content.bytes),
         contents => digest::of_folder(

@@ -166,13 +166,61 @@ struct State {
     kind: Kind,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+/// What an object is in, as kstatus tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It goes on by itself.
     Working,
+    /// A person must change something.
     WaitingForPerson,
+    /// A person wants it to pause.
     Suspended,
+    /// It ended well.
     Succeeded,
+    /// It ended otherwise.
     Failed,
+}
+
+impl From<Until> for Kind {
+    fn from(until: Until) -> Self {
+        match until {
+            Until::Room => Self::Working,
+            Until::Mended => Self::WaitingForPerson,
+            Until::Resumed => Self::Suspended,
+        }
+    }
+}
+
+/// The four conditions of an object; `before` are those that it has.
+#[must_use]
+pub fn conditions(
+    kind: Kind,
+    (reason, message): (&str, &str),
+    generation: Option<i64>,
+    before: &[Condition],
+    now: Timestamp,
+) -> Vec<Condition> {
+    let (ready, succeeded, reconciling, stalled) = match kind {
+        Kind::Working => ("False", "Unknown", "True", "False"),
+        Kind::WaitingForPerson => ("False", "Unknown", "False", "True"),
+        Kind::Suspended => ("False", "Unknown", "False", "False"),
+        Kind::Succeeded => ("True", "True", "False", "False"),
+        Kind::Failed => ("False", "False", "False", "True"),
+    };
+    let stamp = Stamp {
+        generation,
+        before,
+        now,
+    };
+    [
+        (READY, ready),
+        (SUCCEEDED, succeeded),
+        (RECONCILING, reconciling),
+        (STALLED, stalled),
+    ]
+    .into_iter()
+    .map(|(type_, status)| stamp.condition(type_, status, reason, message))
+    .collect()
 }
 
 impl State {
@@ -180,11 +228,7 @@ impl State {
         Self {
             reason: hold.reason,
             message: hold.message.clone(),
-            kind: match hold.until {
-                Until::Room => Kind::Working,
-                Until::Mended => Kind::WaitingForPerson,
-                Until::Resumed => Kind::Suspended,
-            },
+            kind: hold.until.into(),
         }
     }
 
@@ -233,27 +277,8 @@ impl State {
     }
 
     fn conditions(&self, generation: Option<i64>, before: &[Condition], now: Timestamp) -> Vec<Condition> {
-        let (ready, succeeded, reconciling, stalled) = match self.kind {
-            Kind::Working => ("False", "Unknown", "True", "False"),
-            Kind::WaitingForPerson => ("False", "Unknown", "False", "True"),
-            Kind::Suspended => ("False", "Unknown", "False", "False"),
-            Kind::Succeeded => ("True", "True", "False", "False"),
-            Kind::Failed => ("False", "False", "False", "True"),
-        };
-        let stamp = Stamp {
-            generation,
-            before,
-            now,
-        };
-        [
-            (READY, ready),
-            (SUCCEEDED, succeeded),
-            (RECONCILING, reconciling),
-            (STALLED, stalled),
-        ]
-        .into_iter()
-        .map(|(type_, status)| stamp.condition(type_, status, self.reason, &self.message))
-        .collect()
+        let said = (self.reason, self.message.as_str());
+        conditions(self.kind, said, generation, before, now)
     }
 }
 

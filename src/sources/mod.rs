@@ -11,8 +11,9 @@ use std::path::{Component, Path, PathBuf};
 
 pub use self::error::SourceError;
 pub(crate) use self::error::keys_text;
+use self::names::name_files;
 pub use self::names::sample_names;
-use self::names::{ending_of_text, last_segment, name_files, usable};
+pub(crate) use self::names::{ending_of_text, last_segment, usable};
 pub use self::objects::{Keys, ObjectKey, find};
 use crate::api::CodeGenTask;
 use crate::api::common::{ClaimPath, ConfigMapKeyRef};
@@ -342,7 +343,7 @@ fn on_disk(path: PathBuf, is_dir: bool) -> Source {
 }
 
 /// A path on a claim without what says nothing; `None` where it leaves the claim.
-fn inside(path: &str) -> Option<String> {
+pub(crate) fn inside(path: &str) -> Option<String> {
     let mut names = Vec::new();
     for part in Path::new(path).components() {
         match part {

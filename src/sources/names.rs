@@ -9,12 +9,12 @@ use crate::pipeline::python::Module;
 /// Characters of a file's name that its sample's name keeps; there is room for an ending.
 const LONGEST_STEM: usize = 50;
 
-pub(super) fn last_segment(path: &str) -> String {
+pub(crate) fn last_segment(path: &str) -> String {
     path.rsplit('/').next().unwrap_or_default().to_owned()
 }
 
 /// A file name as the program may see it: what was found when it is one, else the name with what ending there is.
-pub(super) fn usable(found: &str, name: &str) -> String {
+pub(crate) fn usable(found: &str, name: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     let is_usable = found.len() <= 253
         && found.bytes().all(plain)
@@ -42,7 +42,7 @@ fn ending(file_name: &str) -> String {
 }
 
 /// The ending that the content of an inline sample asks for.
-pub(super) fn ending_of_text(text: &str) -> &'static str {
+pub(crate) fn ending_of_text(text: &str) -> &'static str {
     let trimmed = text.trim_start();
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let first = lines.next().unwrap_or_default();

@@ -46,7 +46,7 @@ pub struct KubernetesSandbox<'a> {
     pub registries: &'a RegistryCache,
 }
 
-/// The task that children belong to, and the run that they are made for.
+/// The task that children belong to, and the run that they are made for; or a run of a finished program.
 #[derive(Clone, Debug)]
 pub struct Owner {
     /// Its namespace.
@@ -63,6 +63,19 @@ pub struct Owner {
     pub attempt: u32,
     /// As children refer to it.
     pub reference: OwnerReference,
+}
+
+impl Owner {
+    /// Labels of a child.
+    #[must_use]
+    pub fn labels(&self, component: names::Component) -> BTreeMap<String, String> {
+        let of = if self.reference.kind == "CodeGenRun" {
+            names::labels_of_run
+        } else {
+            names::labels
+        };
+        of(&self.name, &self.uid, component)
+    }
 }
 
 /// Where a sample or an input lies.

@@ -10,7 +10,9 @@ pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 pub const OPERATOR: &str = "codegen-operator";
 /// Name of the task that an object belongs to. Names of tasks may be longer than label values: then it is cut.
 pub const TASK: &str = "codegen-operator.dev/task";
-/// Uid of the task that an object belongs to.
+/// Name of the run of a program that an object belongs to, cut where it is longer than label values.
+pub const RUN: &str = "codegen-operator.dev/run";
+/// Uid of the task that an object belongs to; of the run, where it is one of a run.
 pub const TASK_UID: &str = "codegen-operator.dev/task-uid";
 /// Namespace of the tasks that a build in another namespace is for.
 pub const TASK_NAMESPACE: &str = "codegen-operator.dev/task-namespace";
@@ -39,6 +41,8 @@ pub enum Component {
     Record,
     /// What is kept of a finished task.
     Result,
+    /// What a run of a program wrote.
+    Outputs,
     /// The harness, shared by a namespace's sandboxes.
     Harness,
     /// Tries what sandboxes and builds must not reach.
@@ -56,6 +60,7 @@ impl Component {
             Self::Snapshot => "snapshot",
             Self::Record => "record",
             Self::Result => "result",
+            Self::Outputs => "outputs",
             Self::Harness => "harness",
             Self::Canary => "canary",
         }
@@ -72,9 +77,19 @@ pub fn name(prefix: &str, parts: &[&str]) -> String {
 /// Labels of an object that belongs to a task.
 #[must_use]
 pub fn labels(task: &str, uid: &str, component: Component) -> BTreeMap<String, String> {
+    labels_under(TASK, task, uid, component)
+}
+
+/// Labels of an object that belongs to a run of a program.
+#[must_use]
+pub fn labels_of_run(run: &str, uid: &str, component: Component) -> BTreeMap<String, String> {
+    labels_under(RUN, run, uid, component)
+}
+
+fn labels_under(key: &str, owner: &str, uid: &str, component: Component) -> BTreeMap<String, String> {
     BTreeMap::from([
         (MANAGED_BY.to_owned(), OPERATOR.to_owned()),
-        (TASK.to_owned(), cut(task, LONGEST_NAME).to_owned()),
+        (key.to_owned(), cut(owner, LONGEST_NAME).to_owned()),
         (TASK_UID.to_owned(), uid.to_owned()),
         (COMPONENT.to_owned(), component.as_str().to_owned()),
     ])

@@ -191,7 +191,7 @@ impl Run<'_> {
     }
 
     fn own_labels(&self) -> BTreeMap<String, String> {
-        names::labels(&self.owner.name, &self.owner.uid, self.program.component())
+        self.owner.labels(self.program.component())
     }
 
     fn metadata(&self, labels: BTreeMap<String, String>) -> ObjectMeta {

@@ -1,0 +1,234 @@
+//! Everything that a run reads: what it gives itself, and the task's own where it gives nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kube::ResourceExt as _;
+
+use super::program::Program;
+use super::source::{Given, invalid};
+use crate::api::run::RunSource;
+use crate::api::values::{Sample, ValueType};
+use crate::api::{CodeGenRun, CodeGenTask};
+use crate::controller::claims;
+use crate::controller::context::Context;
+use crate::controller::hold::{Blocked, misconfigured};
+use crate::controller::parts::Contents;
+use crate::controller::reconcile::ReconcileError;
+use crate::controller::snapshot::Sources;
+use crate::controller::sources::{self, check_total};
+use crate::pipeline::run::{ResolvedRun, RunFault, RunSettings, resolve};
+use crate::pipeline::task::{FrozenFile, Task};
+use crate::sandbox::Progressing;
+use crate::sandbox::kubernetes::Owner;
+
+/// A run that can begin.
+pub struct Gathered {
+    /// With every question answered.
+    pub run: ResolvedRun,
+    /// The contents of its files and folders, by the name of the input.
+    pub contents: BTreeMap<String, Contents>,
+}
+
+/// Reads the inputs of `object`, once the Pod has ended that reads those on claims.
+pub async fn gather(
+    context: &Context,
+    object: &CodeGenRun,
+    task: &CodeGenTask,
+    program: &Program,
+    owner: &Owner,
+) -> Result<Progressing<Gathered>, ReconcileError> {
+    let inputs = &object.spec.inputs;
+    let values: BTreeMap<String, String> = inputs
+        .iter()
+        .filter_map(|input| Some((input.name.clone(), input.value.clone()?)))
+        .collect();
+    let settings = RunSettings::from(&object.spec);
+    // What is wrong shows before anything is read.
+    let supposed: Vec<FrozenFile> = inputs
+        .iter()
+        .filter_map(|input| Some(supposed(&program.task, &input.name, input.source.as_ref()?)))
+        .collect();
+    resolve(&program.task, &values, &supposed, settings).map_err(|faults| refused(&faults))?;
+
+    let mut sources = Sources::default();
+    for (index, input) in inputs.iter().enumerate() {
+        let Some(source) = &input.source else { continue };
+        let is_dir = takes_folder(&program.task, &input.name);
+        let given = Given {
+            object,
+            index,
+            input,
+            source,
+            is_dir,
+        };
+        add(&mut sources, Box::pin(given.read(context)).await?);
+    }
+    let given: BTreeSet<String> = inputs.iter().map(|input| input.name.clone()).collect();
+    for default in Box::pin(defaults(context, object, task, program, &given)).await? {
+        add(&mut sources, default);
+    }
+    check_total(&sources)?;
+    // A reader describes samples, and a run has none.
+    let reading = Task {
+        samples: Vec::new(),
+        ..program.task.clone()
+    };
+    match Box::pin(claims::read(context, owner, &reading, &mut sources)).await? {
+        Progressing::Done(()) => {}
+        Progressing::Pending => return Ok(Progressing::Pending),
+        Progressing::Unseen => return Ok(Progressing::Unseen),
+        Progressing::Queued(why) => return Ok(Progressing::Queued(why)),
+    }
+    let read = sources.files.input_files;
+    unchanged(task, program, &given, &read)?;
+    let own: Vec<FrozenFile> = read
+        .into_iter()
+        .filter(|file| given.contains(&file.name))
+        .collect();
+    let run = resolve(&program.task, &values, &own, settings).map_err(|faults| refused(&faults))?;
+    Ok(Progressing::Done(Gathered {
+        run,
+        contents: sources.contents,
+    }))
+}
+
+fn add(sources: &mut Sources, (file, contents): (FrozenFile, Contents)) {
+    sources.contents.insert(file.name.clone(), contents);
+    sources.files.input_files.push(file);
+}
+
+/// A file or folder that is not read yet.
+fn supposed(task: &Task, name: &str, source: &RunSource) -> FrozenFile {
+    let is_file = source.inline.is_some() || source.config_map_key_ref.is_some() || source.url.is_some();
+    let is_dir = source.config_map_ref.is_some() || (!is_file && takes_folder(task, name));
+    FrozenFile {
+        name: name.to_owned(),
+        file_name: name.to_owned(),
+        sha256: String::new(),
+        bytes: 0,
+        is_dir,
+    }
+}
+
+fn takes_folder(task: &Task, name: &str) -> bool {
+    let mut inputs = task.inputs.iter();
+    inputs.any(|input| input.name == name && input.type_ == ValueType::Dir)
+}
+
+fn refused(faults: &[RunFault]) -> Blocked {
+    let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    invalid(format!(
+        "{}; a run stays as it was made: make another one",
+        faults.join("; ")
+    ))
+}
+
+/// The task's samples and sources of the inputs that the run does not give.
+async fn defaults(
+    context: &Context,
+    object: &CodeGenRun,
+    task: &CodeGenTask,
+    program: &Program,
+    given: &BTreeSet<String>,
+) -> Result<Vec<(FrozenFile, Contents)>, Blocked> {
+    let frozen = program.task.frozen_inputs().map(|file| &file.name);
+    let wanted: BTreeSet<&String> = frozen.filter(|name| !given.contains(*name)).collect();
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut asked = only(task, &wanted);
+    // Downloads are remembered for whom they were made.
+    asked.metadata.uid.clone_from(&object.metadata.uid);
+    let read = sources::read(&context.client, &context.downloads, &asked).await;
+    let mut read = read.map_err(|Blocked(mut hold)| {
+        hold.message = format!("the CodeGenTask {}: {}", task.name_any(), hold.message);
+        Blocked(hold)
+    })?;
+    let files = read.files.samples.into_iter().chain(read.files.input_files);
+    Ok(files
+        .filter(|file| wanted.contains(&file.name))
+        .filter_map(|file| {
+            let contents = read.contents.remove(&file.name)?;
+            Some((file, contents))
+        })
+        .collect())
+}
+
+/// The task with no other sources than these, each where it was.
+fn only(task: &CodeGenTask, wanted: &BTreeSet<&String>) -> CodeGenTask {
+    let mut task = task.clone();
+    for sample in &mut task.spec.samples {
+        if !wanted.contains(&sample.name) {
+            *sample = Sample {
+                name: sample.name.clone(),
+                inline: Some(String::new()),
+                ..Sample::default()
+            };
+        }
+    }
+    for input in &mut task.spec.inputs {
+        if !wanted.contains(&input.name) {
+            input.source = None;
+        }
+    }
+    task.spec.acceptance_tests = None;
+    task
+}
+
+/// The task's own files must be those that its program was tested on.
+fn unchanged(
+    task: &CodeGenTask,
+    program: &Program,
+    given: &BTreeSet<String>,
+    read: &[FrozenFile],
+) -> Result<(), Blocked> {
+    let own = program.task.frozen_inputs();
+    for frozen in own.filter(|file| !given.contains(&file.name)) {
+        let found = read.iter().find(|file| file.name == frozen.name);
+        let found = found.map_or("nothing", |file| file.sha256.as_str());
+        if found != frozen.sha256 {
+            let name = &frozen.name;
+            return Err(misconfigured(format!(
+                "the content of {name} has changed since the CodeGenTask {} succeeded (sha256 {found}, it was {}): bring it back, or \
+                 make another run that gives {name} itself",
+                task.name_any(),
+                frozen.sha256
+            )));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn task() -> CodeGenTask {
+        serde_json::from_value(json!({
+            "metadata": {"name": "penguins"},
+            "spec": {
+                "prompt": "p",
+                "samples": [
+                    {"name": "a", "configMapKeyRef": {"name": "gone", "key": "a.csv"}},
+                    {"name": "b", "inline": "x,y\n1,2\n"},
+                ],
+                "inputs": [{"name": "rates", "type": "File", "source": {"configMapKeyRef": {"name": "rates", "key": "r"}}}],
+                "acceptanceTests": {"inline": "def test_a(): pass"},
+            },
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn what_the_run_gives_itself_is_not_asked_of_the_task() {
+        let wanted = ["b".to_owned()];
+        let task = only(&task(), &wanted.iter().collect());
+        assert_eq!(task.spec.samples[0].config_map_key_ref, None);
+        assert_eq!(task.spec.samples[1].inline.as_deref(), Some("x,y\n1,2\n"));
+        assert_eq!(task.spec.inputs[0].source, None);
+        assert_eq!(task.spec.acceptance_tests, None);
+        assert_eq!(sources::config_maps(&task), []);
+    }
+}

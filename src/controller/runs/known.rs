@@ -1,0 +1,349 @@
+//! What all looks at runs share. All of it can be lost: what must survive stands in the API server.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use kube::ResourceExt as _;
+use kube::runtime::reflector::{ObjectRef, Store};
+use tokio::sync::broadcast;
+
+use super::pinned::Pinned;
+use super::program::Program;
+use super::status::ended_in;
+use crate::api::common::CacheMode;
+use crate::api::{CodeGenRun, CodeGenRunStatus, CodeGenTask};
+use crate::controller::cache;
+use crate::pipeline::stage::Stage;
+
+/// Woken runs that may wait to be looked at; one that is lost is looked at when its pause is over.
+const MOST_WOKEN: usize = 4096;
+/// Programs that are kept in memory: those of tasks that are run again and again.
+const MOST_PROGRAMS: usize = 16;
+/// First pause before something is tried again; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// Runs, and what is remembered of them.
+#[derive(Debug)]
+pub struct Runs {
+    state: Mutex<State>,
+    stores: Mutex<Vec<Store<CodeGenRun>>>,
+    woken: broadcast::Sender<ObjectRef<CodeGenRun>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// By uid.
+    runs: HashMap<String, Known>,
+    /// Who waits for what, by the uid of who waits.
+    waiting: HashMap<Awaited, HashMap<String, ObjectRef<CodeGenRun>>>,
+    /// By the task's uid and the name of its result.
+    programs: HashMap<(String, String), Arc<Program>>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    /// Version that was written last.
+    version: u64,
+    pauses: u32,
+    pinned: Option<Arc<Pinned>>,
+}
+
+/// What a run waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Awaited {
+    /// The task of this namespace and name.
+    Task(String, String),
+    /// The run of this namespace and name.
+    Run(String, String),
+}
+
+impl Default for Runs {
+    fn default() -> Self {
+        Self {
+            state: Mutex::default(),
+            stores: Mutex::default(),
+            woken: broadcast::Sender::new(MOST_WOKEN),
+        }
+    }
+}
+
+impl Runs {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where the runs of a controller are found.
+    pub fn knows(&self, runs: Store<CodeGenRun>) {
+        self.stores
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(runs);
+    }
+
+    /// Every run that there is.
+    #[must_use]
+    pub fn all(&self) -> Vec<Arc<CodeGenRun>> {
+        let stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
+        stores.iter().flat_map(Store::state).collect()
+    }
+
+    /// Whether a newer version than this one was written by us.
+    #[must_use]
+    pub fn is_stale(&self, object: &CodeGenRun) -> bool {
+        let uid = object.metadata.uid.as_deref().unwrap_or_default();
+        self.state()
+            .runs
+            .get(uid)
+            .is_some_and(|known| version(object) < known.version)
+    }
+
+    /// Remembers what was written.
+    pub fn wrote(&self, object: &CodeGenRun) {
+        self.with(object, |known| known.version = version(object));
+    }
+
+    /// The pause before the next look at a run that is held: longer each time.
+    #[must_use]
+    pub fn pause(&self, object: &CodeGenRun) -> Duration {
+        self.with(object, |known| {
+            let pause = FIRST_PAUSE.saturating_mul(1 << known.pauses.min(10));
+            known.pauses += 1;
+            pause.min(LONGEST_PAUSE)
+        })
+    }
+
+    /// The run goes on: the next pause is short again.
+    pub fn calm(&self, object: &CodeGenRun) {
+        self.with(object, |known| known.pauses = 0);
+    }
+
+    /// What the run goes by, where it is in memory.
+    #[must_use]
+    pub fn pinned(&self, object: &CodeGenRun) -> Option<Arc<Pinned>> {
+        self.with(object, |known| known.pinned.clone())
+    }
+
+    /// Keeps what the run goes by.
+    pub fn keep(&self, object: &CodeGenRun, pinned: Arc<Pinned>) {
+        self.with(object, |known| known.pinned = Some(pinned));
+    }
+
+    fn with<T>(&self, object: &CodeGenRun, act: impl FnOnce(&mut Known) -> T) -> T {
+        act(self
+            .state()
+            .runs
+            .entry(object.uid().unwrap_or_default())
+            .or_default())
+    }
+
+    /// Forgets a run that is gone or has ended.
+    pub fn forget(&self, uid: &str) {
+        self.state().runs.remove(uid);
+    }
+
+    /// Forgets every run that was deleted while nobody watched.
+    pub fn forget_deleted(&self) {
+        let all = self.all();
+        let there: HashSet<&str> = all.iter().filter_map(|run| run.metadata.uid.as_deref()).collect();
+        self.state().runs.retain(|uid, _| there.contains(uid.as_str()));
+    }
+
+    /// The program of a task, where it is in memory.
+    #[must_use]
+    pub fn program(&self, uid: &str, result: &str) -> Option<Arc<Program>> {
+        let key = (uid.to_owned(), result.to_owned());
+        self.state().programs.get(&key).cloned()
+    }
+
+    /// Keeps the program of a task.
+    pub fn keep_program(&self, uid: &str, result: &str, program: Arc<Program>) {
+        let mut state = self.state();
+        if state.programs.len() >= MOST_PROGRAMS {
+            state.programs.clear();
+        }
+        state
+            .programs
+            .insert((uid.to_owned(), result.to_owned()), program);
+    }
+
+    /// The run is to be looked at when what it waits for has changed. To be said before that is read, so that no change is
+    /// missed.
+    pub fn await_change(&self, object: &CodeGenRun, of: Awaited) {
+        let uid = object.uid().unwrap_or_default();
+        let mut state = self.state();
+        state
+            .waiting
+            .entry(of)
+            .or_default()
+            .insert(uid, ObjectRef::from_obj(object));
+    }
+
+    /// A task is there, or has changed.
+    pub fn task_is_there(&self, task: &CodeGenTask) {
+        let is_new = task
+            .status
+            .as_ref()
+            .and_then(|status| status.stage.as_ref())
+            .is_none();
+        if is_new || cache::ended_in(task).is_some() {
+            self.task_has_changed(task);
+        }
+    }
+
+    /// A task has ended, begun, or is gone.
+    pub fn task_has_changed(&self, task: &CodeGenTask) {
+        self.wake(&Awaited::Task(
+            task.namespace().unwrap_or_default(),
+            task.name_any(),
+        ));
+    }
+
+    /// A run is there, or has changed.
+    pub fn is_there(&self, run: &CodeGenRun) {
+        if run.status.is_none() || ended_in(run).is_some() {
+            self.wake(&Awaited::Run(run.namespace().unwrap_or_default(), run.name_any()));
+        }
+    }
+
+    /// A run is gone.
+    pub fn is_gone(&self, run: &CodeGenRun) {
+        self.forget(run.metadata.uid.as_deref().unwrap_or_default());
+        self.wake(&Awaited::Run(run.namespace().unwrap_or_default(), run.name_any()));
+    }
+
+    fn wake(&self, awaited: &Awaited) {
+        let waiting = self.state().waiting.remove(awaited);
+        for run in waiting.into_iter().flat_map(HashMap::into_values) {
+            // Nobody listens only when the operator ends.
+            let _ = self.woken.send(run);
+        }
+    }
+
+    /// The runs that must be looked at because what they waited for is there, from now on.
+    #[must_use]
+    pub fn woken(&self) -> broadcast::Receiver<ObjectRef<CodeGenRun>> {
+        self.woken.subscribe()
+    }
+}
+
+/// Drops what nobody asks a run in memory for.
+pub fn trim(run: &mut CodeGenRun) {
+    run.metadata.managed_fields = None;
+    if ended_in(run).is_none() {
+        return;
+    }
+    let Some(status) = run.status.take() else { return };
+    run.status = Some(CodeGenRunStatus {
+        stage: status.stage,
+        key: status.key,
+        completed_at: status.completed_at,
+        ..CodeGenRunStatus::default()
+    });
+    run.spec.inputs = Vec::new();
+    run.spec.sandbox = None;
+    run.metadata.annotations = None::<BTreeMap<String, String>>;
+    run.metadata.labels = None;
+}
+
+/// The runs of the namespace of `object` whose outputs it may take, the one that ended last first.
+#[must_use]
+pub fn alike(object: &CodeGenRun, key: &str, all: &[Arc<CodeGenRun>]) -> Vec<Arc<CodeGenRun>> {
+    let is_alike = |other: &&Arc<CodeGenRun>| {
+        other.namespace() == object.namespace()
+            && other.uid() != object.uid()
+            && ended_in(other) == Some(Stage::Succeeded)
+            && other.spec.cache != Some(CacheMode::Disable)
+            && other.status.as_ref().and_then(|status| status.key.as_deref()) == Some(key)
+    };
+    let ended = |run: &Arc<CodeGenRun>| {
+        let status = run.status.as_ref();
+        status.and_then(|status| status.completed_at.as_ref().map(|time| time.0))
+    };
+    let mut alike: Vec<_> = all.iter().filter(is_alike).cloned().collect();
+    alike.sort_by_key(|run| std::cmp::Reverse((ended(run), run.uid())));
+    alike
+}
+
+/// Resource versions of one object grow.
+fn version(object: &CodeGenRun) -> u64 {
+    let version = object.resource_version();
+    version
+        .and_then(|version| version.parse().ok())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+    use serde_json::json;
+
+    use super::*;
+
+    fn run(name: &str, key: &str, ended: i64) -> Arc<CodeGenRun> {
+        let mut run: CodeGenRun = serde_json::from_value(json!({
+            "metadata": {"name": name, "namespace": "data", "uid": name},
+            "spec": {"taskRef": {"name": "penguins"}},
+        }))
+        .unwrap();
+        run.status = Some(CodeGenRunStatus {
+            stage: Some("Succeeded".to_owned()),
+            key: Some(key.to_owned()),
+            message: Some("m".repeat(1000)),
+            completed_at: Timestamp::from_second(ended).ok().map(Time),
+            ..CodeGenRunStatus::default()
+        });
+        Arc::new(run)
+    }
+
+    #[test]
+    fn outputs_are_taken_from_the_newest_run_with_the_same_key_that_left_any() {
+        let new = run("new", "k", 0);
+        let mut disabled = (*run("disabled", "k", 9)).clone();
+        disabled.spec.cache = Some(CacheMode::Disable);
+        let mut elsewhere = (*run("elsewhere", "k", 9)).clone();
+        elsewhere.metadata.namespace = Some("other".to_owned());
+        let all = [
+            run("older", "k", 5),
+            run("newer", "k", 7),
+            run("other-key", "l", 9),
+            Arc::new(disabled),
+            Arc::new(elsewhere),
+            Arc::clone(&new),
+        ];
+        let found: Vec<String> = alike(&new, "k", &all).iter().map(|run| run.name_any()).collect();
+        assert_eq!(found, ["newer", "older"]);
+    }
+
+    #[test]
+    fn a_run_that_waits_is_woken_once_when_its_task_has_ended() {
+        let runs = Runs::default();
+        let mut woken = runs.woken();
+        let object = run("new", "k", 0);
+        runs.await_change(&object, Awaited::Task("data".to_owned(), "penguins".to_owned()));
+        let mut task = CodeGenTask::new("penguins", crate::api::CodeGenTaskSpec::default());
+        task.metadata.namespace = Some("data".to_owned());
+        let stage = |stage: &str| crate::api::CodeGenTaskStatus {
+            stage: Some(stage.to_owned()),
+            ..Default::default()
+        };
+        task.status = Some(stage("Planning"));
+        runs.task_is_there(&task);
+        assert!(woken.try_recv().is_err());
+        task.status = Some(stage("Succeeded"));
+        runs.task_is_there(&task);
+        assert_eq!(woken.try_recv().unwrap().name, "new");
+        runs.task_is_there(&task);
+        assert!(woken.try_recv().is_err());
+    }
+
+    #[test]
+    fn a_run_that_ended_takes_little_memory() {
+        let mut run = (*run("a", "k", 5)).clone();
+        trim(&mut run);
+        assert!(serde_json::to_vec(&run).unwrap().len() < 600);
+        assert_eq!(run.status.unwrap().key.as_deref(), Some("k"));
+    }
+}

@@ -1,0 +1,104 @@
+//! A run as it was when it started, in Secrets of its own: what happens to its task and sources later is of no matter to it.
+
+use std::collections::BTreeMap;
+
+use kube::Client;
+use serde::{Deserialize, Serialize};
+
+use super::program::Program;
+use crate::controller::parts::{Contents, Parts};
+use crate::controller::snapshot;
+use crate::controller::store::{LARGEST_DOCUMENT, pack, unpacked};
+use crate::ledger::StoreError;
+use crate::pipeline::checks::ColumnCheck;
+use crate::pipeline::digest::sha256_hex;
+use crate::pipeline::run::ResolvedRun;
+use crate::pipeline::task::Task;
+use crate::sandbox::kubernetes::names::{self, Component};
+use crate::sandbox::kubernetes::{MountedFile, MountedInput, Owner};
+
+/// Everything that a run goes by.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Pinned {
+    /// The task, with the sandbox of the run, and without what only a model reads.
+    pub task: Task,
+    /// The run.
+    pub run: ResolvedRun,
+    /// Source of the program.
+    pub program: String,
+    /// The constraints on columns.
+    pub checks: Vec<ColumnCheck>,
+    /// The image, by digest.
+    pub image: String,
+    /// Where the contents of inputs lie, by name.
+    pub inputs: BTreeMap<String, MountedInput>,
+}
+
+/// Key of the only file in the first Secret.
+const FIRST: &str = "file.1";
+
+impl Pinned {
+    /// Writes a run and its inputs down. Gives it with the name of its Secret.
+    pub async fn create(
+        client: &Client,
+        owner: &Owner,
+        program: &Program,
+        run: ResolvedRun,
+        contents: BTreeMap<String, Contents>,
+    ) -> Result<(Self, String), StoreError> {
+        let inputs_name = names::name(&owner.name, &[&owner.uid, &owner.run, "inputs"]);
+        let mut parts = Parts::new(&inputs_name);
+        let inputs = parts.add_all(contents);
+        let pinned = Self {
+            task: Task {
+                prompt: String::new(),
+                schema: None,
+                system_prompt: None,
+                samples: Vec::new(),
+                input_files: Vec::new(),
+                sandbox: run.sandbox.clone(),
+                ..program.task.clone()
+            },
+            run,
+            program: program.source.clone(),
+            checks: program.checks.clone(),
+            image: program.image.clone(),
+            inputs,
+        };
+        // Plain data with string keys: writing it to memory cannot fail.
+        let json = serde_json::to_vec(&pinned).unwrap_or_default();
+        let name = names::name(
+            &owner.name,
+            &[&owner.uid, &owner.run, "pinned", &sha256_hex(&json)],
+        );
+        let mut own = Parts::new(&name);
+        own.add(String::new(), pack(&json));
+        if parts.is_empty() {
+            own.create(client, owner, Component::Snapshot).await?;
+        } else {
+            let (inputs, own) = tokio::join!(
+                parts.create(client, owner, Component::Snapshot),
+                own.create(client, owner, Component::Snapshot)
+            );
+            inputs.and(own)?;
+        }
+        Ok((pinned, name))
+    }
+
+    /// Reads the run whose Secret is `name`.
+    pub async fn read(client: &Client, owner: &Owner, name: &str) -> Result<Self, StoreError> {
+        let first = MountedFile {
+            path: String::new(),
+            secret: name.to_owned(),
+            key: FIRST.to_owned(),
+        };
+        let packed = snapshot::content(client, owner, &first).await?;
+        let json = unpacked(&packed, LARGEST_DOCUMENT).map_err(|error| error.to_string());
+        let pinned = json.and_then(|json| serde_json::from_slice(&json).map_err(|error| error.to_string()));
+        pinned.map_err(|detail| StoreError::Damaged {
+            name: format!("Secret {}/{name}", owner.namespace),
+            detail,
+        })
+    }
+}

@@ -1,0 +1,331 @@
+//! One look at one run: one decision is made, done and recorded. Nothing here sleeps.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::api::{DeleteParams, PostParams};
+use kube::runtime::controller::Action;
+use kube::{Api, ResourceExt as _};
+
+use super::gather::{Gathered, gather};
+use super::pinned::Pinned;
+use super::program::{self, Program, program_of, task_of};
+use super::status::{Writer, ended_in};
+use super::{outputs, owner, reuse};
+use crate::api::common::CacheMode;
+use crate::api::conditions::run_reason;
+use crate::api::{CodeGenRun, CodeGenRunStatus, CodeGenTask};
+use crate::controller::context::Context;
+use crate::controller::finish;
+use crate::controller::hold::{Blocked, queued, unavailable};
+use crate::controller::parts::Contents;
+use crate::controller::reconcile::{ReconcileError, is_conflict, told};
+use crate::data::source::Source;
+use crate::engine::run_data::RunData;
+use crate::ledger::StoreError;
+use crate::pipeline::bounds::{LONGEST_MESSAGE, cut};
+use crate::pipeline::causes::with_causes;
+use crate::pipeline::run::{ResolvedRun, refused};
+use crate::pipeline::status::{Hold, Until};
+use crate::sandbox::Progressing;
+
+/// A Pod that cannot mount its claims says so in events alone, which are not watched.
+const READING: Duration = Duration::from_secs(16);
+
+/// The pause after which the run is looked at although nothing has changed.
+pub type Looked = Result<Option<Duration>, ReconcileError>;
+
+/// Looks at a run, and does what is next.
+pub async fn reconcile(object: Arc<CodeGenRun>, context: Arc<Context>) -> Result<Action, ReconcileError> {
+    let pause = Box::pin(look(&object, &context)).await?;
+    Ok(pause.map_or_else(Action::await_change, Action::requeue))
+}
+
+/// What to do after a look that failed: it is repeated, later each time.
+#[expect(clippy::needless_pass_by_value, reason = "the controller calls it this way")]
+pub fn retry_later(object: Arc<CodeGenRun>, error: &ReconcileError, context: Arc<Context>) -> Action {
+    tracing::warn!(
+        namespace = object.namespace().unwrap_or_default(),
+        run = object.name_any(),
+        error = with_causes(error),
+        "a step could not be taken and is tried again"
+    );
+    Action::requeue(context.runs.pause(&object))
+}
+
+async fn look(object: &CodeGenRun, context: &Context) -> Looked {
+    if object.metadata.deletion_timestamp.is_some() {
+        context
+            .runs
+            .forget(object.metadata.uid.as_deref().unwrap_or_default());
+        return Ok(None);
+    }
+    // What was written last is not back yet: the watch brings it.
+    if context.runs.is_stale(object) {
+        return Ok(None);
+    }
+    let mut look = Look {
+        object: object.clone(),
+        context,
+    };
+    match Box::pin(look.act()).await {
+        Err(ReconcileError::Blocked(Blocked(hold))) => look.hold(&hold).await,
+        Err(error) if is_conflict(&error) => Ok(None),
+        Err(error) => match look.hold(&told(&error)).await {
+            // It cannot even be told, as while the API server is away.
+            Err(_) => Err(error),
+            held => held,
+        },
+        looked => looked,
+    }
+}
+
+/// One look at one run.
+pub struct Look<'a> {
+    /// The run as it was written last.
+    pub object: CodeGenRun,
+    pub context: &'a Context,
+}
+
+impl Look<'_> {
+    async fn act(&mut self) -> Looked {
+        if ended_in(&self.object).is_some() {
+            return self.look_after().await;
+        }
+        let Some(name) = self.status().snapshot else {
+            return Box::pin(self.start()).await;
+        };
+        let pinned = match self.context.runs.pinned(&self.object) {
+            Some(pinned) => pinned,
+            None => {
+                let owner = owner(&self.object, "");
+                let pinned = Arc::new(Pinned::read(&self.context.client, &owner, &name).await?);
+                self.context.runs.keep(&self.object, Arc::clone(&pinned));
+                pinned
+            }
+        };
+        Box::pin(self.step(&pinned)).await
+    }
+
+    /// Finds what the run is of, and begins it; or takes what another run wrote for the same.
+    async fn start(&mut self) -> Looked {
+        let context = self.context;
+        let task = task_of(context, &self.object).await?;
+        let program = program_of(context, &task).await?;
+        let reading = owner(&self.object, "reading");
+        let gathered = gather(context, &self.object, &task, &program, &reading);
+        let Gathered { run, contents } = match Box::pin(gathered).await? {
+            Progressing::Done(gathered) => gathered,
+            Progressing::Queued(why) => return self.hold(&queued(why)).await,
+            Progressing::Pending | Progressing::Unseen => {
+                let hold = Hold {
+                    reason: run_reason::READING_INPUTS,
+                    message: "what lies on claims is being read".to_owned(),
+                    until: Until::Room,
+                };
+                self.hold(&hold).await?;
+                return Ok(Some(READING));
+            }
+        };
+        let key = run.key(&program.sha256, &program.image);
+        let mut status = begun(self.status(), &task, &program, &run, &key);
+        if self.object.spec.cache.unwrap_or_default() == CacheMode::Auto
+            && let Some(adopted) = reuse::find(context, &self.object, &key).await
+        {
+            let owner = owner(&self.object, &key);
+            let kept = outputs::keep(&context.client, &owner, 0, adopted.outputs.clone()).await?;
+            return self.end(self.writer().adopted(status, &adopted, kept)).await;
+        }
+        status.findings = self.findings(&program, &run, &contents).await?;
+        status.started_at = Some(Time(Timestamp::now()));
+        if let Some(failure) = refused(&status.findings) {
+            return self.end(self.writer().failed(status, &failure, None)).await;
+        }
+        let owner = owner(&self.object, &key);
+        let (pinned, name) = Pinned::create(&context.client, &owner, &program, run, contents).await?;
+        let pinned = Arc::new(pinned);
+        status.snapshot = Some(name);
+        self.write(self.writer().running(status)).await?;
+        context.runs.keep(&self.object, Arc::clone(&pinned));
+        context.runs.calm(&self.object);
+        context.downloads.forget(&self.object.uid().unwrap_or_default());
+        Box::pin(self.step(&pinned)).await
+    }
+
+    /// What is wrong with the data that the run gives. What lies on claims is not looked at.
+    async fn findings(
+        &self,
+        program: &Program,
+        run: &ResolvedRun,
+        contents: &std::collections::BTreeMap<String, Contents>,
+    ) -> Result<Vec<crate::api::run_status::Finding>, Blocked> {
+        let data = RunData {
+            client: &self.context.worker,
+            profiles: &program.profiles,
+            checks: &program.checks,
+        };
+        let found = data.inputs(run, |input, _| {
+            let files = contents.get(&input.name)?.files();
+            files.first().map(|file| Source::bytes(&file.bytes))
+        });
+        found.await.map_err(|error| {
+            unavailable(&format!(
+                "the inputs cannot be looked at: {}",
+                with_causes(&error)
+            ))
+        })
+    }
+
+    /// The status, with what the run is of.
+    pub fn status(&self) -> CodeGenRunStatus {
+        self.object.status.clone().unwrap_or_default()
+    }
+
+    pub fn writer(&self) -> Writer {
+        Writer {
+            generation: self.object.metadata.generation,
+            now: Timestamp::now(),
+        }
+    }
+
+    /// Writes the status over the version that it was computed from.
+    pub async fn write(&mut self, status: CodeGenRunStatus) -> Result<(), StoreError> {
+        let object = CodeGenRun {
+            status: Some(status),
+            ..self.object.clone()
+        };
+        let written = replace_status(self.context, &object).await?;
+        self.context.runs.wrote(&written);
+        self.object = written;
+        Ok(())
+    }
+
+    /// Writes the end, and removes what the run needed on its way.
+    pub async fn end(&mut self, status: CodeGenRunStatus) -> Looked {
+        self.write(status).await?;
+        self.context.events.run_ended(&self.object);
+        self.clear().await;
+        Ok(None)
+    }
+
+    /// Says in the status what holds the run, unless it says so already.
+    pub async fn hold(&mut self, hold: &Hold) -> Looked {
+        let hold = &Hold {
+            message: cut(&hold.message, LONGEST_MESSAGE),
+            ..hold.clone()
+        };
+        let before = self.status();
+        let says_so =
+            before.reason.as_deref() == Some(hold.reason) && before.message.as_deref() == Some(&hold.message);
+        if !says_so {
+            self.write(self.writer().held(before, hold)).await?;
+            self.context.events.run_held(&self.object, hold);
+        }
+        let is_watched = [
+            run_reason::AWAITING_TASK,
+            run_reason::TASK_NOT_FOUND,
+            run_reason::TASK_NOT_SUCCEEDED,
+            run_reason::AWAITING_RUN,
+            run_reason::INVALID_INPUTS,
+        ]
+        .contains(&hold.reason);
+        Ok((!is_watched).then(|| self.context.runs.pause(&self.object)))
+    }
+
+    /// Looks after a run that has ended: deletes it when its time has come.
+    async fn look_after(&self) -> Looked {
+        let uid = self.object.uid().unwrap_or_default();
+        self.context.runs.forget(&uid);
+        let ended = self
+            .object
+            .status
+            .as_ref()
+            .and_then(|status| status.completed_at.as_ref());
+        let Some(ended) = ended else { return Ok(None) };
+        if finish::may_be_uncleared(ended.0, self.context.since) {
+            let _place = self.context.clearing.acquire().await;
+            self.clear().await;
+        }
+        let Some(ttl) = self.object.spec.ttl_seconds_after_finished else {
+            return Ok(None);
+        };
+        let end = ended.0.checked_add(SignedDuration::from_secs(ttl.into())).ok();
+        let Some(end) = end else { return Ok(None) };
+        let left = Duration::try_from(end.duration_since(Timestamp::now())).unwrap_or_default();
+        if left > Duration::ZERO {
+            return Ok(Some(left));
+        }
+        let (namespace, name) = (
+            self.object.namespace().unwrap_or_default(),
+            self.object.name_any(),
+        );
+        let runs: Api<CodeGenRun> = Api::namespaced(self.context.client.clone(), &namespace);
+        match runs.delete(&name, &DeleteParams::background()).await {
+            Ok(_) => Ok(None),
+            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(None),
+            Err(error) => Err(StoreError::Remote {
+                action: format!("delete CodeGenRun {namespace}/{name}, which is kept no longer"),
+                source: Box::new(error),
+            }
+            .into()),
+        }
+    }
+
+    async fn clear(&self) {
+        let (namespace, name) = (
+            self.object.namespace().unwrap_or_default(),
+            self.object.name_any(),
+        );
+        let uid = self.object.uid().unwrap_or_default();
+        finish::clear_run(&self.context.client, &namespace, &name, &uid).await;
+    }
+
+    /// The program is under way, and what held it before holds it no more.
+    pub async fn goes_on(&mut self) -> Result<(), StoreError> {
+        let before = self.status();
+        if before.reason.as_deref() == Some(run_reason::RUNNING) {
+            return Ok(());
+        }
+        self.context.runs.calm(&self.object);
+        self.write(self.writer().running(before)).await
+    }
+}
+
+/// What a status says from the beginning on.
+fn begun(
+    before: CodeGenRunStatus,
+    task: &CodeGenTask,
+    program: &Program,
+    run: &ResolvedRun,
+    key: &str,
+) -> CodeGenRunStatus {
+    CodeGenRunStatus {
+        task: Some(program::pinned(task)),
+        image: Some(program.image.clone()),
+        inputs: run
+            .inputs
+            .iter()
+            .map(crate::pipeline::run::ResolvedInput::status)
+            .collect(),
+        key: Some(key.to_owned()),
+        ..before
+    }
+}
+
+async fn replace_status(context: &Context, run: &CodeGenRun) -> Result<CodeGenRun, StoreError> {
+    let (namespace, name) = (run.namespace().unwrap_or_default(), run.name_any());
+    let runs: Api<CodeGenRun> = Api::namespaced(context.client.clone(), &namespace);
+    let object = format!("CodeGenRun {namespace}/{name}");
+    match runs.replace_status(&name, &PostParams::default(), run).await {
+        Ok(written) => Ok(written),
+        Err(kube::Error::Api(status)) if status.is_conflict() || status.is_not_found() => {
+            Err(StoreError::Conflict { object })
+        }
+        Err(error) => Err(StoreError::Remote {
+            action: format!("write the status of {object}"),
+            source: Box::new(error),
+        }),
+    }
+}

@@ -1,0 +1,135 @@
+//! The outputs of a run with the same key, taken in the place of another execution.
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, ResourceExt as _};
+
+use super::known::alike;
+use super::outputs;
+use crate::api::run_status::{Finding, RunOutputStatus};
+use crate::api::{CodeGenRun, CodeGenRunStatus};
+use crate::controller::context::Context;
+use crate::pipeline::causes::with_causes;
+use crate::pipeline::run::TypedOutput;
+
+/// Runs that are looked at before the program runs itself.
+const MOST_TRIED: usize = 3;
+
+/// What another run wrote for the same.
+pub struct Adopted {
+    /// Its name.
+    pub from: String,
+    /// Its outputs.
+    pub outputs: Vec<TypedOutput>,
+    /// What was found in its data.
+    pub findings: Vec<Finding>,
+}
+
+/// The outputs of the newest run with this key whose outputs are all there and as they were written.
+pub async fn find(context: &Context, object: &CodeGenRun, key: &str) -> Option<Adopted> {
+    let namespace = object.namespace().unwrap_or_default();
+    let runs: Api<CodeGenRun> = Api::namespaced(context.client.clone(), &namespace);
+    let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &namespace);
+    for other in alike(object, key, &context.runs.all()).iter().take(MOST_TRIED) {
+        let name = other.name_any();
+        let taken = async {
+            let Some(other) = runs.get_opt(&name).await? else {
+                return Ok(None);
+            };
+            let status = other.status.unwrap_or_default();
+            Ok::<_, kube::Error>(outputs_of(&secrets, &status).await?.map(|outputs| Adopted {
+                from: status.adopted_from.unwrap_or_else(|| name.clone()),
+                outputs,
+                findings: status.findings,
+            }))
+        };
+        match taken.await {
+            Ok(Some(adopted)) => return Some(adopted),
+            Ok(None) => tracing::debug!(
+                namespace,
+                run = name,
+                "what this run wrote is gone and cannot be taken"
+            ),
+            // The program can always run itself.
+            Err(error) => {
+                tracing::warn!(
+                    namespace,
+                    run = name,
+                    error = with_causes(&error),
+                    "what this run wrote cannot be read"
+                );
+            }
+        }
+    }
+    None
+}
+
+async fn outputs_of(
+    secrets: &Api<Secret>,
+    status: &CodeGenRunStatus,
+) -> Result<Option<Vec<TypedOutput>>, kube::Error> {
+    let mut taken = Vec::new();
+    for output in &status.outputs {
+        let Some(files) = outputs::read(secrets, output).await? else {
+            return Ok(None);
+        };
+        let Some(output) = as_written(output, files) else {
+            return Ok(None);
+        };
+        taken.push(output);
+    }
+    Ok(Some(taken))
+}
+
+/// The output, if its files are those that were written.
+fn as_written(status: &RunOutputStatus, files: Vec<crate::pipeline::run::OutputFile>) -> Option<TypedOutput> {
+    let is_value = !matches!(
+        status.type_,
+        crate::api::values::ValueType::File | crate::api::values::ValueType::Dir
+    );
+    let long_value = || String::from_utf8(files.first()?.bytes.clone()).ok();
+    let value = match &status.value {
+        Some(value) => Some(value.clone()),
+        None if is_value => long_value(),
+        None => None,
+    };
+    let output = TypedOutput {
+        name: status.name.clone(),
+        type_: status.type_,
+        value,
+        file_name: status.file_name.clone(),
+        files,
+    };
+    (output.sha256() == status.sha256).then_some(output)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::values::ValueType;
+    use crate::pipeline::digest::sha256_hex;
+    use crate::pipeline::run::OutputFile;
+
+    #[test]
+    fn an_output_that_was_changed_is_not_taken() {
+        let status = RunOutputStatus {
+            name: "species".to_owned(),
+            type_: ValueType::Int,
+            value: Some("3".to_owned()),
+            sha256: sha256_hex(b"3\n"),
+            bytes: 2,
+            file_name: "species".to_owned(),
+            files: Vec::new(),
+        };
+        let files = |text: &str| {
+            vec![OutputFile {
+                path: String::new(),
+                bytes: text.as_bytes().to_vec(),
+            }]
+        };
+        assert_eq!(
+            as_written(&status, files("3\n")).unwrap().value.as_deref(),
+            Some("3")
+        );
+        assert_eq!(as_written(&status, files("4\n")), None);
+    }
+}

@@ -1,0 +1,243 @@
+//! Where the content of a run's input comes from, and its bytes where they are not on a claim.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, ResourceExt as _};
+
+use super::known::Awaited;
+use super::outputs;
+use super::status::ended_in;
+use crate::api::CodeGenRun;
+use crate::api::conditions::run_reason;
+use crate::api::run::{RunInput, RunOutputRef, RunSource};
+use crate::api::run_status::RunOutputStatus;
+use crate::api::values::ValueType;
+use crate::controller::context::Context;
+use crate::controller::hold::{Blocked, misconfigured, unreachable};
+use crate::controller::parts::{Content, Contents};
+use crate::controller::sources::{config_map, digest_of, take};
+use crate::pipeline::stage::Stage;
+use crate::pipeline::status::{Hold, Until};
+use crate::pipeline::task::FrozenFile;
+use crate::sources::{Source, Wanted, ending_of_text, inside, last_segment, usable};
+
+/// An input of a run that has a source.
+pub struct Given<'a> {
+    /// The run.
+    pub object: &'a CodeGenRun,
+    /// Position in its inputs.
+    pub index: usize,
+    /// The input.
+    pub input: &'a RunInput,
+    /// Its source.
+    pub source: &'a RunSource,
+    /// Whether the program takes a folder.
+    pub is_dir: bool,
+}
+
+/// What the run says of an input's contents must not be as it is.
+pub fn invalid(message: String) -> Blocked {
+    Blocked(Hold {
+        reason: run_reason::INVALID_INPUTS,
+        message,
+        until: Until::Mended,
+    })
+}
+
+impl Given<'_> {
+    /// The content, or where it lies on a claim.
+    pub async fn read(&self, context: &Context) -> Result<(FrozenFile, Contents), Blocked> {
+        let (source, found_name) = match &self.source.run_output {
+            Some(reference) => return self.output_of_a_run(context, reference).await,
+            None => self.place(context).await?,
+        };
+        let file_name = self.source.file_name.clone();
+        let wanted = Wanted {
+            name: self.input.name.clone(),
+            file_name: if self.is_dir {
+                self.input.name.clone()
+            } else {
+                file_name.unwrap_or_else(|| usable(&found_name, &self.input.name))
+            },
+            source,
+            sha256: self.source.sha256.clone(),
+        };
+        let uid = self.object.metadata.uid.as_deref().unwrap_or_default();
+        take(&context.downloads, uid, wanted).await
+    }
+
+    /// Where its bytes are, and what the file is called there.
+    async fn place(&self, context: &Context) -> Result<(Source, String), Blocked> {
+        let RunSource {
+            inline,
+            config_map_key_ref,
+            config_map_ref,
+            url,
+            persistent_volume_claim,
+            ..
+        } = self.source;
+        let name = &self.input.name;
+        if let Some(text) = inline {
+            let found_name = format!("{name}{}", ending_of_text(text));
+            return Ok((Source::Bytes(text.clone().into_bytes()), found_name));
+        }
+        if let Some(reference) = config_map_key_ref {
+            let field = self.field("configMapKeyRef");
+            let mut keys = self.config_map(context, &field, &reference.name).await?;
+            let Some(bytes) = keys.remove(&reference.key) else {
+                let present: Vec<String> = keys.into_keys().collect();
+                return Err(misconfigured(format!(
+                    "{field} refers to the key {} of the ConfigMap {}, which has {}: add it, or make another run with the right key",
+                    reference.key,
+                    reference.name,
+                    if present.is_empty() {
+                        "none".to_owned()
+                    } else {
+                        present.join(", ")
+                    }
+                )));
+            };
+            return Ok((Source::Bytes(bytes), reference.key.clone()));
+        }
+        if let Some(reference) = config_map_ref {
+            let keys = self
+                .config_map(context, &self.field("configMapRef"), &reference.name)
+                .await?;
+            return Ok((Source::Files(keys), String::new()));
+        }
+        if let Some(url) = url {
+            let path = url.split(['?', '#']).next().unwrap_or_default();
+            return Ok((Source::Download(url.clone()), last_segment(path)));
+        }
+        if let Some(claim) = persistent_volume_claim {
+            let path = inside(&claim.path).ok_or_else(|| {
+                invalid(format!(
+                    "{}.path leaves the claim: make another run with a path inside of it",
+                    self.field("persistentVolumeClaim")
+                ))
+            })?;
+            let source = Source::Claim {
+                claim: claim.claim_name.clone(),
+                path,
+                is_dir: self.is_dir,
+            };
+            return Ok((source, last_segment(&claim.path)));
+        }
+        Err(invalid(format!(
+            "input {name:?} has no source: make another run that gives one"
+        )))
+    }
+
+    async fn config_map(
+        &self,
+        context: &Context,
+        field: &str,
+        name: &str,
+    ) -> Result<BTreeMap<String, Vec<u8>>, Blocked> {
+        let namespace = self.object.namespace().unwrap_or_default();
+        Ok(config_map(&context.client, &namespace, field, name).await?.0)
+    }
+
+    fn field(&self, of_source: &str) -> String {
+        format!("spec.inputs[{}].source.{of_source}", self.index)
+    }
+
+    /// What another run wrote, once that has succeeded.
+    async fn output_of_a_run(
+        &self,
+        context: &Context,
+        reference: &RunOutputRef,
+    ) -> Result<(FrozenFile, Contents), Blocked> {
+        let output = self.output(context, reference).await?;
+        let (field, name) = (self.field("runOutput"), &self.input.name);
+        if (output.type_ == ValueType::Dir) != self.is_dir {
+            let wanted = if self.is_dir { "a Dir" } else { "a File" };
+            return Err(invalid(format!(
+                "input {name:?} is {wanted}, and the output {} of the run {} is of type {}: make another run with an output that fits",
+                reference.output, reference.run, output.type_
+            )));
+        }
+        let namespace = self.object.namespace().unwrap_or_default();
+        let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &namespace);
+        let files = outputs::read(&secrets, &output).await;
+        let files = files.map_err(|error| unreachable(&format!("read what {field} refers to"), &error))?;
+        let Some(files) = files else {
+            return Err(misconfigured(format!(
+                "{field}: what the run {} wrote to {} is gone: make that run again",
+                reference.run, reference.output
+            )));
+        };
+        let contents: Vec<Content> = files
+            .into_iter()
+            .map(|file| Content {
+                path: file.path,
+                bytes: file.bytes,
+            })
+            .collect();
+        let sha256 = digest_of(&contents, self.is_dir);
+        if let Some(expected) = self
+            .source
+            .sha256
+            .as_ref()
+            .filter(|expected| **expected != sha256)
+        {
+            return Err(invalid(format!(
+                "{name}: the content has sha256 {sha256}, the run says {expected}: make another run with the right digest"
+            )));
+        }
+        let file_name = self.source.file_name.clone().unwrap_or(output.file_name);
+        let file = FrozenFile {
+            name: name.clone(),
+            file_name: if self.is_dir { name.clone() } else { file_name },
+            sha256,
+            bytes: contents.iter().map(|content| content.bytes.len() as u64).sum(),
+            is_dir: self.is_dir,
+        };
+        Ok((file, Contents::Here(contents)))
+    }
+
+    async fn output(&self, context: &Context, reference: &RunOutputRef) -> Result<RunOutputStatus, Blocked> {
+        let namespace = self.object.namespace().unwrap_or_default();
+        let (field, name) = (self.field("runOutput"), &reference.run);
+        let awaited = Awaited::Run(namespace.clone(), name.clone());
+        context.runs.await_change(self.object, awaited);
+        let runs: Api<CodeGenRun> = Api::namespaced(context.client.clone(), &namespace);
+        let found = runs.get_opt(name).await;
+        let found =
+            found.map_err(|error| unreachable(&format!("read the CodeGenRun {namespace}/{name}"), &error))?;
+        let Some(run) = found else {
+            return Err(misconfigured(format!(
+                "{field} refers to the CodeGenRun {namespace}/{name}, which is not there: create it, and this run goes on by itself"
+            )));
+        };
+        match ended_in(&run) {
+            Some(Stage::Succeeded) => {}
+            Some(_) => {
+                return Err(invalid(format!(
+                    "{field} refers to the CodeGenRun {namespace}/{name}, which has failed: make another run that refers to one \
+                     that succeeded"
+                )));
+            }
+            None => {
+                return Err(Blocked(Hold {
+                    reason: run_reason::AWAITING_RUN,
+                    message: format!(
+                        "the CodeGenRun {namespace}/{name} has not succeeded yet; this one goes on by itself when it has"
+                    ),
+                    until: Until::Room,
+                }));
+            }
+        }
+        let outputs = run.status.unwrap_or_default().outputs;
+        let names: Vec<String> = outputs.iter().map(|output| output.name.clone()).collect();
+        let output = outputs.into_iter().find(|output| output.name == reference.output);
+        output.ok_or_else(|| {
+            invalid(format!(
+                "{field} refers to the output {} of the CodeGenRun {namespace}/{name}, which has {}: make another run with one of them",
+                reference.output,
+                names.join(", ")
+            ))
+        })
+    }
+}

@@ -1,0 +1,235 @@
+//! Runs the program of a pinned run in a sandbox, and says what came of it.
+
+use std::time::Duration;
+
+use super::pinned::Pinned;
+use super::reconcile::{Look, Looked};
+use super::{outputs, owner};
+use crate::api::conditions::run_reason;
+use crate::controller::credentials;
+use crate::controller::hold::{Blocked, misconfigured, queued, unavailable};
+use crate::controller::isolation;
+use crate::engine::run_data::RunData;
+use crate::pipeline::causes::with_causes;
+use crate::pipeline::redact::Redactor;
+use crate::pipeline::run::{
+    FailureReason, OutputsRead, RunEnd, RunFailure, TypedOutput, conclude, program_end,
+};
+use crate::pipeline::sandbox::Report;
+use crate::pipeline::stage::Category;
+use crate::pipeline::status::{Hold, Until};
+use crate::sandbox::{KubernetesSandbox, Progressing, Sandbox as _, SandboxError};
+
+/// What no watch tells: the end of a log that a node still writes.
+const MOMENT: Duration = Duration::from_secs(1);
+/// A look without cause, should a watch have missed something.
+const SAFETY_NET: Duration = Duration::from_mins(5);
+/// Sandboxes that may end without a report in a row: the program ended the harness.
+const MOST_SILENT: i32 = 3;
+/// Sandboxes that may be lost in a row before a person should look.
+const MOST_LOST: i32 = 10;
+
+impl Look<'_> {
+    /// Starts the program, or sees how far it is.
+    pub async fn step(&mut self, pinned: &Pinned) -> Looked {
+        if let Some(hold) = isolation::hold_of_run(self.context, &pinned.task) {
+            return self.hold(&hold).await;
+        }
+        let variables = credentials::sandbox_variables(&self.context.client, &pinned.task).await?;
+        let status = self.status();
+        let owner = owner(&self.object, status.key.as_deref().unwrap_or_default());
+        // A sandbox finds inputs by their names.
+        let job = pinned
+            .run
+            .job(&pinned.program, &variables, |input, _| input.name.clone());
+        let sandbox = KubernetesSandbox {
+            client: self.context.client.clone(),
+            settings: &self.context.settings,
+            task: &pinned.task,
+            owner: &owner,
+            inputs: &pinned.inputs,
+            registries: &self.context.registries,
+        };
+        let execution = u32::try_from(status.executions).unwrap_or_default();
+        let redactor = Redactor::new(variables.iter());
+        match sandbox.run(&pinned.image, &job, execution).await {
+            Ok(Progressing::Pending) => {
+                self.goes_on().await?;
+                Ok(Some(SAFETY_NET))
+            }
+            Ok(Progressing::Unseen) => Ok(Some(MOMENT)),
+            Ok(Progressing::Queued(why)) => self.hold(&queued(why)).await,
+            Ok(Progressing::Done(report)) => Box::pin(self.ended(pinned, report, &redactor)).await,
+            Err(error) => Box::pin(self.without_report(pinned, &error, &redactor)).await,
+        }
+    }
+
+    /// There is a report: the run ends, or is repeated.
+    async fn ended(&mut self, pinned: &Pinned, mut report: Report, redactor: &Redactor) -> Looked {
+        for phase in &mut report.phases {
+            phase.stdout = redactor.redact(&phase.stdout);
+            phase.stderr = redactor.redact(&phase.stderr);
+        }
+        let read = self.read_outputs(pinned, &report).await?;
+        let mut status = self.status();
+        status
+            .findings
+            .extend(read.findings.iter().cloned().map(|mut finding| {
+                finding.first = finding.first.iter().map(|first| redactor.redact(first)).collect();
+                finding
+            }));
+        let seconds = report.phases.first().map(|phase| phase.seconds);
+        match bounded(conclude(&report, read)) {
+            RunEnd::Succeeded(written) => {
+                let written = written
+                    .into_iter()
+                    .map(|output| without_secret(output, redactor))
+                    .collect();
+                let key = status.key.clone().unwrap_or_default();
+                let owner = owner(&self.object, &key);
+                let kept = outputs::keep(&self.context.client, &owner, status.executions, written).await?;
+                let status = self.writer().succeeded(status, kept, seconds.unwrap_or_default());
+                self.end(status).await
+            }
+            RunEnd::Failed(failure) if may_be_repeated(&failure) && self.has_retries(pinned) => {
+                let mut again = self.status();
+                again.failures += 1;
+                again.executions += 1;
+                self.write(self.writer().running(again)).await?;
+                Ok(None)
+            }
+            RunEnd::Failed(mut failure) => {
+                failure.message = redactor.redact(&failure.message);
+                self.end(self.writer().failed(status, &failure, seconds)).await
+            }
+        }
+    }
+
+    async fn read_outputs(&self, pinned: &Pinned, report: &Report) -> Result<OutputsRead, Blocked> {
+        let Ok(phase) = program_end(report) else {
+            return Ok(OutputsRead::default());
+        };
+        let data = RunData {
+            client: &self.context.worker,
+            profiles: &[],
+            checks: &pinned.checks,
+        };
+        let read = data.outputs(&pinned.run, &phase.outputs).await;
+        read.map_err(|error| unavailable(&format!("the outputs cannot be read: {}", with_causes(&error))))
+    }
+
+    fn has_retries(&self, pinned: &Pinned) -> bool {
+        let failures = u32::try_from(self.status().failures).unwrap_or_default();
+        failures < pinned.run.sandbox.retries
+    }
+
+    /// There is none: another sandbox is tried, or somebody must mend something.
+    async fn without_report(&mut self, pinned: &Pinned, error: &SandboxError, redactor: &Redactor) -> Looked {
+        let mut status = self.status();
+        let lost = status.executions - status.failures;
+        match error {
+            SandboxError::EnvironmentMissing(image) => Err(Blocked(Hold {
+                reason: run_reason::IMAGE_GONE,
+                message: format!(
+                    "the registry does not have the image {image}: push it again, or delete the task, apply it again and make \
+                     another run"
+                ),
+                until: Until::Mended,
+            })
+            .into()),
+            // The program can end the harness, so that must not be tried for ever.
+            SandboxError::NoReport(_) if lost >= MOST_SILENT => {
+                let report = Report {
+                    phases: Vec::new(),
+                    seconds: 0.0,
+                };
+                Box::pin(self.ended(pinned, report, redactor)).await
+            }
+            error if error.needs_another_child() && lost < MOST_LOST => {
+                tracing::info!(error = with_causes(error), "a sandbox of a run is lost, and another one takes its place");
+                status.executions += 1;
+                self.write(self.writer().running(status)).await?;
+                Ok(None)
+            }
+            error if error.needs_another_child() => Err(misconfigured(format!(
+                "{}: that was {lost} times in a row; look at the nodes, and make another run",
+                with_causes(error)
+            ))
+            .into()),
+            error => Err(match error.category() {
+                Category::Configuration => misconfigured(with_causes(error)),
+                Category::Infrastructure | Category::Environment | Category::Logic | Category::TestError => {
+                    unavailable(&with_causes(error))
+                }
+            }
+            .into()),
+        }
+    }
+}
+
+/// Whether another execution may end otherwise: what a program wrote is what it wrote.
+const fn may_be_repeated(failure: &RunFailure) -> bool {
+    match failure.reason {
+        FailureReason::ProgramFailed | FailureReason::LimitExceeded => true,
+        FailureReason::OutputInvalid | FailureReason::OutputTooLarge | FailureReason::CheckFailed => false,
+    }
+}
+
+/// The end, with no more files than a status names.
+fn bounded(end: RunEnd) -> RunEnd {
+    let RunEnd::Succeeded(written) = &end else {
+        return end;
+    };
+    let files: usize = written.iter().map(|output| output.files.len()).sum();
+    if files <= outputs::MOST_FILES {
+        return end;
+    }
+    RunEnd::Failed(RunFailure {
+        reason: FailureReason::OutputTooLarge,
+        message: format!(
+            "the program wrote {files} files, and at most {} are kept of a run: have it write fewer, or one archive",
+            outputs::MOST_FILES
+        ),
+        exit_code: Some(0),
+        limit: None,
+        last_lines: String::new(),
+    })
+}
+
+/// The output; a value that holds a secret stands in its Secret alone.
+fn without_secret(mut output: TypedOutput, redactor: &Redactor) -> TypedOutput {
+    output.value = output.value.filter(|value| redactor.redact(value) == *value);
+    output
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::values::ValueType;
+    use crate::pipeline::run::OutputFile;
+
+    fn folder(files: usize) -> RunEnd {
+        RunEnd::Succeeded(vec![TypedOutput {
+            name: "pages".to_owned(),
+            type_: ValueType::Dir,
+            value: None,
+            file_name: "pages".to_owned(),
+            files: (0..files)
+                .map(|number| OutputFile {
+                    path: number.to_string(),
+                    bytes: Vec::new(),
+                })
+                .collect(),
+        }])
+    }
+
+    #[test]
+    fn a_folder_of_more_files_than_a_status_names_fails_the_run() {
+        assert!(matches!(bounded(folder(128)), RunEnd::Succeeded(_)));
+        let RunEnd::Failed(failure) = bounded(folder(129)) else {
+            panic!("it succeeded");
+        };
+        assert_eq!(failure.reason, FailureReason::OutputTooLarge);
+        assert!(failure.message.contains("129 files"), "{}", failure.message);
+    }
+}
