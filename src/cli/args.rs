@@ -12,7 +12,7 @@ use crate::api::common::Exposure;
 use crate::api::duration;
 use crate::api::model::Provider;
 
-pub use run::{LocalCommand, LocalRunArgs, ProgramArgs, RunFormat, ValidationArg};
+pub use run::{LocalCommand, LocalRunArgs, ProgramArgs, RunArgs, RunFormat, ValidationArg};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -119,6 +119,9 @@ pub enum Command {
     /// Print what the model would be told of sample data; nothing is sent.
     #[command(after_help = CONTEXT_EXAMPLES, after_long_help = format!("{CONTEXT_EXAMPLES}\n\n{CONTEXT_EXIT_CODES}"))]
     Context(Box<ContextArgs>),
+    /// Run the program of a task that has succeeded in a cluster, on values and files of your own.
+    #[command(after_help = run::EXAMPLES, after_long_help = format!("{}\n\n{}", run::EXAMPLES, run::EXIT_CODES))]
+    Run(Box<RunArgs>),
     /// Show what a task in a cluster does, until it has ended.
     #[command(after_help = WATCH_EXAMPLES, after_long_help = format!("{WATCH_EXAMPLES}\n\n{WATCH_EXIT_CODES}"))]
     Watch(Box<WatchArgs>),

@@ -42,6 +42,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             None => exit_code(local::run(&args)),
         },
         Command::Context(args) => exit_code(context::run(&args)),
+        Command::Run(args) => exit_code(run::cluster::run(&args)),
         Command::Watch(args) => exit_code(watch::run(&args)),
         Command::Code(args) => exit_code(code::run(&args)),
         Command::Export(args) => exit_code(export::run(&args)),

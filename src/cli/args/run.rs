@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
-use super::Color;
+use super::{ClusterArgs, Color};
 use crate::api::duration;
 use crate::api::run::Validation;
 
@@ -16,6 +16,26 @@ Exit codes:
   2    an input, a path or the command line is wrong, or there is no finished task
   3    this machine cannot isolate programs
   130  interrupted";
+
+/// Exit codes of `run`.
+pub(super) const EXIT_CODES: &str = "\
+Exit codes:
+  0    the program ran, and every output is there
+  1    the program failed, its data breaks a rule that is enforced, or the run was deleted
+  2    an input or the command line is wrong, there is no such program, or the cluster cannot be reached
+  130  interrupted; the run goes on";
+
+/// Examples of `run`.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  # The program of a task that has succeeded, on another file
+  kubectl-codegen run penguin-masses --input decimals=2 --input measurements=@today.csv --output-dir out
+
+  # One value for a script: what is bare on stdout, one line an output
+  kubectl-codegen run word-count --input text=@book.txt -o value
+
+  # The run stays, for others to read its outputs
+  kubectl-codegen run penguin-masses --namespace data --keep -o json";
 
 const LOCAL_RUN_EXAMPLES: &str = "\
 Examples:
@@ -69,6 +89,23 @@ pub struct ProgramArgs {
     /// Colours. `auto`: on a terminal, unless `NO_COLOR` is set.
     #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Results")]
     pub color: Color,
+}
+
+/// Options of `run`.
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    /// Name of the task.
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Where it is.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Keep the run and its outputs in the cluster. Default: they are deleted an hour after the end.
+    #[arg(long)]
+    pub keep: bool,
+    /// The run.
+    #[command(flatten)]
+    pub program: ProgramArgs,
 }
 
 /// Options of `local run`.

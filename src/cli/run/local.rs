@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::print::{Outputs, ended};
+use crate::api::values::ValueType;
 use crate::cli::args::{LocalRunArgs, ManifestArgs};
 use crate::cli::command::{TASK_FAILED, USAGE, fail, read, runtime, warning};
 use crate::cli::progress::Progress;
@@ -109,14 +110,15 @@ async fn run_and_write(
     for notice in finished.notices.iter().chain(&notices) {
         progress.lines(&warning(notice));
     }
-    let (outputs, places) = match (&end, target) {
-        (RunEnd::Succeeded(outputs), Some(target)) => (outputs.as_slice(), write::write(target, outputs)?),
-        (RunEnd::Succeeded(outputs), None) => (outputs.as_slice(), Vec::new()),
-        (RunEnd::Failed(_), _) => (&[][..], Vec::new()),
-    };
-    let shown = Outputs {
-        outputs,
-        places: &places,
-    };
+    let mut shown = Outputs::default();
+    if let RunEnd::Succeeded(outputs) = end {
+        match (target, outputs.as_slice()) {
+            (Some(target), outputs) => shown.places = write::write(target, outputs)?,
+            (None, [only]) if only.type_ == ValueType::File => {
+                shown.only = only.files.first().map(|file| file.bytes.clone());
+            }
+            (None, _) => {}
+        }
+    }
     Ok(ended(progress, args.program.format, &object, &shown))
 }

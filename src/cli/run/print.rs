@@ -3,28 +3,27 @@
 use std::path::PathBuf;
 
 use crate::api::CodeGenRun;
-use crate::api::run_status::{CodeGenRunStatus, Severity};
-use crate::api::values::ValueType;
+use crate::api::run_status::{CodeGenRunStatus, RunOutputStatus, Severity};
 use crate::cli::args::{Format, RunFormat};
 use crate::cli::command::{TASK_FAILED, document, fail, warning};
 use crate::cli::paint::{Line, Mark};
 use crate::cli::progress::Progress;
 use crate::cli::text::{MAX_COLUMNS, count, cut};
-use crate::pipeline::run::TypedOutput;
 
 /// Widest column of names and types.
 const WIDEST_NAME: usize = 40;
 
-/// Outputs as they came, and where their files were written.
-pub(super) struct Outputs<'a> {
-    /// In declared order.
-    pub outputs: &'a [TypedOutput],
+/// Where the outputs of a run are.
+#[derive(Default)]
+pub(super) struct Outputs {
     /// Files and folders that were written, by name.
-    pub places: &'a [(String, PathBuf)],
+    pub places: Vec<(String, PathBuf)>,
+    /// The bytes of an only output that is a file and was not written.
+    pub only: Option<Vec<u8>>,
 }
 
 /// Says how a run ended and prints what is asked for; gives the exit code.
-pub(super) fn ended(progress: &Progress, format: RunFormat, run: &CodeGenRun, outputs: &Outputs<'_>) -> i32 {
+pub(super) fn ended(progress: &Progress, format: RunFormat, run: &CodeGenRun, outputs: &Outputs) -> i32 {
     progress.stop();
     let none = CodeGenRunStatus::default();
     let status = run.status.as_ref().unwrap_or(&none);
@@ -37,8 +36,8 @@ pub(super) fn ended(progress: &Progress, format: RunFormat, run: &CodeGenRun, ou
     }
     let has_succeeded = status.stage.as_deref() == Some("Succeeded");
     let text = match format {
-        RunFormat::Table if has_succeeded => table(outputs).into_bytes(),
-        RunFormat::Value if has_succeeded => values(outputs),
+        RunFormat::Table if has_succeeded => table(&status.outputs, outputs).into_bytes(),
+        RunFormat::Value if has_succeeded => values(&status.outputs, outputs),
         RunFormat::Table | RunFormat::Value => Vec::new(),
         RunFormat::Json => whole(Format::Json, run),
         RunFormat::Yaml => whole(Format::Yaml, run),
@@ -76,9 +75,8 @@ fn whole(format: Format, run: &CodeGenRun) -> Vec<u8> {
 }
 
 /// One line an output, under a header.
-fn table(outputs: &Outputs<'_>) -> String {
-    let rows: Vec<[String; 3]> = outputs
-        .outputs
+fn table(written: &[RunOutputStatus], outputs: &Outputs) -> String {
+    let rows: Vec<[String; 3]> = written
         .iter()
         .map(|output| {
             [
@@ -108,18 +106,16 @@ fn table(outputs: &Outputs<'_>) -> String {
 }
 
 /// What scripts read.
-fn values(outputs: &Outputs<'_>) -> Vec<u8> {
-    if let [only] = outputs.outputs {
+fn values(written: &[RunOutputStatus], outputs: &Outputs) -> Vec<u8> {
+    if let ([only], bytes) = (written, &outputs.only) {
         if let Some(value) = &only.value {
             return with_line_end(value.clone()).into_bytes();
         }
-        if let ([file], None) = (only.files.as_slice(), outputs.place(only))
-            && only.type_ == ValueType::File
-        {
-            return file.bytes.clone();
+        if let Some(bytes) = bytes {
+            return bytes.clone();
         }
     }
-    let lines = outputs.outputs.iter().map(|output| outputs.line(output) + "\n");
+    let lines = written.iter().map(|output| outputs.line(output) + "\n");
     lines.collect::<String>().into_bytes()
 }
 
@@ -131,14 +127,14 @@ fn with_line_end(value: String) -> String {
     }
 }
 
-impl Outputs<'_> {
-    fn place(&self, output: &TypedOutput) -> Option<&PathBuf> {
+impl Outputs {
+    fn place(&self, output: &RunOutputStatus) -> Option<&PathBuf> {
         let found = self.places.iter().find(|(name, _)| *name == output.name);
         found.map(|(_, place)| place)
     }
 
     /// One line of `-o value`: line breaks in a text are written as `\n`, a file is where it was written, else its digest.
-    fn line(&self, output: &TypedOutput) -> String {
+    fn line(&self, output: &RunOutputStatus) -> String {
         match (&output.value, self.place(output)) {
             (Some(value), _) if value.contains(['\n', '\r']) => {
                 let value = value.trim_end_matches(['\n', '\r']).replace('\\', "\\\\");
@@ -146,19 +142,16 @@ impl Outputs<'_> {
             }
             (Some(value), _) => value.clone(),
             (None, Some(place)) => place.display().to_string(),
-            (None, None) => format!("sha256:{}", output.sha256()),
+            (None, None) => format!("sha256:{}", output.sha256),
         }
     }
 
     /// A value for people.
-    fn told(&self, output: &TypedOutput) -> String {
+    fn told(&self, output: &RunOutputStatus) -> String {
         if let Some(value) = &output.value {
             return cut(value, MAX_COLUMNS);
         }
-        let size = match output.type_ {
-            ValueType::Dir => count(output.files.len() as u64, "file"),
-            _ => count(output.bytes(), "byte"),
-        };
+        let size = count(u64::try_from(output.bytes).unwrap_or_default(), "byte");
         match self.place(output) {
             Some(place) => format!("{} ({size})", place.display()),
             None => format!("{size}, kept with --output-dir"),
@@ -169,36 +162,49 @@ impl Outputs<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::run::OutputFile;
+    use crate::api::values::ValueType;
 
-    fn output(name: &str, type_: ValueType, value: Option<&str>) -> TypedOutput {
-        TypedOutput {
+    fn output(name: &str, type_: ValueType, value: Option<&str>) -> RunOutputStatus {
+        RunOutputStatus {
             name: name.into(),
             type_,
             value: value.map(str::to_owned),
+            sha256: "ab12".into(),
+            bytes: 4,
             file_name: format!("{name}.csv"),
-            files: vec![OutputFile {
-                path: String::new(),
-                bytes: b"a,b\n".to_vec(),
-            }],
+            files: Vec::new(),
         }
     }
 
-    fn printed(outputs: &[TypedOutput], places: &[(String, PathBuf)]) -> String {
-        String::from_utf8(values(&Outputs { outputs, places })).unwrap()
+    fn printed(written: &[RunOutputStatus], outputs: &Outputs) -> String {
+        String::from_utf8(values(written, outputs)).unwrap()
+    }
+
+    fn in_folder() -> Outputs {
+        Outputs {
+            places: vec![("summary".to_owned(), PathBuf::from("out/summary.csv"))],
+            only: None,
+        }
     }
 
     #[test]
     fn an_only_value_is_bare_and_an_only_file_is_its_bytes() {
-        assert_eq!(printed(&[output("n", ValueType::Int, Some("3"))], &[]), "3\n");
+        let nowhere = Outputs::default();
         assert_eq!(
-            printed(&[output("text", ValueType::String, Some("a\nb\n"))], &[]),
+            printed(&[output("n", ValueType::Int, Some("3"))], &nowhere),
+            "3\n"
+        );
+        assert_eq!(
+            printed(&[output("text", ValueType::String, Some("a\nb\n"))], &nowhere),
             "a\nb\n"
         );
-        let file = output("summary", ValueType::File, None);
-        assert_eq!(printed(std::slice::from_ref(&file), &[]), "a,b\n");
-        let places = [("summary".to_owned(), PathBuf::from("out/summary.csv"))];
-        assert_eq!(printed(&[file], &places), "out/summary.csv\n");
+        let file = [output("summary", ValueType::File, None)];
+        let bytes = Outputs {
+            places: Vec::new(),
+            only: Some(b"a,b".to_vec()),
+        };
+        assert_eq!(printed(&file, &bytes), "a,b");
+        assert_eq!(printed(&file, &in_folder()), "out/summary.csv\n");
     }
 
     #[test]
@@ -208,10 +214,9 @@ mod tests {
             output("note", ValueType::String, Some("one\ntwo\\\n")),
             output("n", ValueType::Int, Some("3")),
         ];
-        let digest = outputs[0].sha256();
         assert_eq!(
-            printed(&outputs, &[]),
-            format!("sha256:{digest}\none\\ntwo\\\\\n3\n")
+            printed(&outputs, &Outputs::default()),
+            "sha256:ab12\none\\ntwo\\\\\n3\n"
         );
     }
 
@@ -221,13 +226,8 @@ mod tests {
             output("summary", ValueType::File, None),
             output("species", ValueType::Int, Some("3")),
         ];
-        let places = [("summary".to_owned(), PathBuf::from("out/summary.csv"))];
-        let shown = Outputs {
-            outputs: &outputs,
-            places: &places,
-        };
         assert_eq!(
-            table(&shown),
+            table(&outputs, &in_folder()),
             "OUTPUT   TYPE  VALUE\nsummary  File  out/summary.csv (4 bytes)\nspecies  Int   3\n"
         );
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::error::LocalRunError;
 use crate::api::values::ValueType;
 use crate::local::freeze::{INPUTS, freeze};
-use crate::pipeline::run::{Given, RunFault, faults};
+use crate::pipeline::run::{Given, Options, RunFault, faults};
 use crate::pipeline::task::{FrozenFile, Task};
 use crate::sources::{LARGEST_SOURCE, Plan, Source, Wanted};
 
@@ -30,11 +30,11 @@ pub enum GivenFile {
 }
 
 /// Tells values from files by what the program takes: a value may begin with `@`, a file must.
-pub fn sort(task: &Task, inputs: &[(String, String)]) -> Result<GivenInputs, LocalRunError> {
+pub fn sort(options: &Options, inputs: &[(String, String)]) -> Result<GivenInputs, LocalRunError> {
     let mut sorted = GivenInputs::default();
     let mut looked_at = Vec::new();
     for (name, text) in inputs {
-        let declared = task.inputs.iter().find(|input| input.name == *name);
+        let declared = options.inputs.iter().find(|input| input.name == *name);
         let takes_file = declared.is_none_or(|input| matches!(input.type_, ValueType::File | ValueType::Dir));
         let file = text
             .strip_prefix('@')
@@ -54,7 +54,7 @@ pub fn sort(task: &Task, inputs: &[(String, String)]) -> Result<GivenInputs, Loc
             }
         }
     }
-    let found = faults(task, &looked_at);
+    let found = faults(options, &looked_at);
     if !found.is_empty() {
         return Err(LocalRunError::Faults(
             found.into_iter().map(RunFault::Input).collect(),

@@ -26,7 +26,8 @@ use crate::data::source::Source;
 use crate::engine::run_data::RunData;
 use crate::pipeline::redact::Redactor;
 use crate::pipeline::run::{
-    OutputsRead, ResolvedInput, ResolvedRun, RunEnd, RunSettings, conclude, program_end, refused, resolve,
+    Options, OutputsRead, ResolvedInput, ResolvedRun, RunEnd, RunSettings, conclude, program_end, refused,
+    resolve,
 };
 use crate::pipeline::sandbox::{Job, NetworkAccess, Report};
 use crate::pipeline::stage::Category;
@@ -67,7 +68,7 @@ pub async fn run(
     let task = &finished.task;
     let folder = tempfile::tempdir().map_err(LocalRunError::NoTemporaryFolder)?;
     doing("reading the inputs");
-    let given = given::sort(task, &options.inputs)?;
+    let given = given::sort(&Options::from(task), &options.inputs)?;
     let files = freeze_given(task, &given, folder.path()).await?;
     let own = options.timeout.clone().map(|timeout| SandboxSpec {
         timeout: Some(timeout),

@@ -22,7 +22,6 @@ mod status;
 mod tests;
 
 pub use conclude::{FailureReason, RunEnd, RunFailure, conclude, program_end, refused};
-pub use inputs::{Given, InputFault, faults};
+pub use inputs::{Given, InputFault, Options, faults};
 pub use outputs::{OutputFile, OutputsRead, TypedOutput};
 pub use resolve::{ResolvedInput, ResolvedRun, ResolvedValue, RunFault, RunSettings, resolve};
-pub use status::SUCCEEDED;

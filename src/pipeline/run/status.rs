@@ -3,13 +3,9 @@
 use super::conclude::{RunEnd, RunFailure};
 use super::outputs::TypedOutput;
 use crate::api::CodeGenRunStatus;
+use crate::api::conditions::run_reason;
 use crate::api::run_status::{Finding, RunOutputStatus};
 use crate::pipeline::redact::Redactor;
-
-/// Longest value that a status repeats, bytes.
-const LONGEST_VALUE: usize = 1024;
-/// Reason of a run that succeeded.
-pub const SUCCEEDED: &str = "ProgramSucceeded";
 
 impl RunEnd {
     /// Writes the end into a status: stage, reason, message, outputs, and what a failure left. Conditions, times and the
@@ -18,7 +14,7 @@ impl RunEnd {
         match self {
             Self::Succeeded(outputs) => {
                 status.stage = Some("Succeeded".to_owned());
-                status.reason = Some(SUCCEEDED.to_owned());
+                status.reason = Some(run_reason::PROGRAM_SUCCEEDED.to_owned());
                 status.message = None;
                 status.exit_code = Some(0);
                 status.outputs = outputs.iter().map(TypedOutput::status).collect();
@@ -55,7 +51,7 @@ impl TypedOutput {
         RunOutputStatus {
             name: self.name.clone(),
             type_: self.type_,
-            value: self.value.clone().filter(|value| value.len() <= LONGEST_VALUE),
+            value: self.value.clone(),
             sha256: self.sha256(),
             bytes: i64::try_from(self.bytes()).unwrap_or(i64::MAX),
             file_name: self.file_name.clone(),
