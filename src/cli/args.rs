@@ -1,5 +1,7 @@
 //! The command line of `kubectl-codegen`.
 
+mod run;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,6 +11,8 @@ use clap_complete::Shell;
 use crate::api::common::Exposure;
 use crate::api::duration;
 use crate::api::model::Provider;
+
+pub use run::{LocalCommand, LocalRunArgs, ProgramArgs, RunArgs, RunFormat, ValidationArg};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -115,6 +119,9 @@ pub enum Command {
     /// Print what the model would be told of sample data; nothing is sent.
     #[command(after_help = CONTEXT_EXAMPLES, after_long_help = format!("{CONTEXT_EXAMPLES}\n\n{CONTEXT_EXIT_CODES}"))]
     Context(Box<ContextArgs>),
+    /// Run the program of a task that has succeeded in a cluster, on values and files of your own.
+    #[command(after_help = run::EXAMPLES, after_long_help = format!("{}\n\n{}", run::EXAMPLES, run::EXIT_CODES))]
+    Run(Box<RunArgs>),
     /// Show what a task in a cluster does, until it has ended.
     #[command(after_help = WATCH_EXAMPLES, after_long_help = format!("{WATCH_EXAMPLES}\n\n{WATCH_EXIT_CODES}"))]
     Watch(Box<WatchArgs>),
@@ -176,8 +183,12 @@ pub struct ManifestArgs {
 
 /// Options of `local`.
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[group(id = "manifests", required = true, multiple = true, args = ["files", "kustomize"])]
 pub struct LocalArgs {
+    /// What else to do.
+    #[command(subcommand)]
+    pub command: Option<LocalCommand>,
     /// The tasks.
     #[command(flatten)]
     pub manifests: ManifestArgs,

@@ -4,7 +4,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 
 use super::args::ClusterArgs;
-use crate::api::CodeGenTask;
+use crate::api::{CodeGenRun, CodeGenTask};
 use crate::ledger::StoreError;
 use crate::pipeline::causes::with_causes;
 
@@ -29,6 +29,11 @@ impl Cluster {
 
     /// Its tasks.
     pub fn tasks(&self) -> Api<CodeGenTask> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// Its runs.
+    pub fn runs(&self) -> Api<CodeGenRun> {
         Api::namespaced(self.client.clone(), &self.namespace)
     }
 

@@ -12,6 +12,7 @@ pub mod paint;
 mod plot;
 pub mod progress;
 pub mod render;
+mod run;
 pub mod summary;
 pub mod text;
 mod watch;
@@ -22,7 +23,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
-use self::args::{Cli, Command, Page};
+use self::args::{Cli, Command, LocalCommand, Page};
 use crate::data::worker;
 
 /// Runs a command line, its first word the program's name.
@@ -36,8 +37,12 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     match cli.command {
-        Command::Local(args) => exit_code(local::run(&args)),
+        Command::Local(args) => match &args.command {
+            Some(LocalCommand::Run(args)) => exit_code(run::local::run(args)),
+            None => exit_code(local::run(&args)),
+        },
         Command::Context(args) => exit_code(context::run(&args)),
+        Command::Run(args) => exit_code(run::cluster::run(&args)),
         Command::Watch(args) => exit_code(watch::run(&args)),
         Command::Code(args) => exit_code(code::run(&args)),
         Command::Export(args) => exit_code(export::run(&args)),

@@ -31,7 +31,7 @@ pub mod runs;
 pub mod selector;
 mod size;
 pub mod snapshot;
-mod sources;
+pub(crate) mod sources;
 pub mod store;
 
 use std::sync::Arc;

@@ -204,20 +204,35 @@ impl About<'_> {
     fn input(&self, expected: &[Expected], report: &CheckReport) -> Vec<Finding> {
         let count: usize = expected.iter().map(|one| rules(one).count()).sum();
         let (of_sample, of_constraints) = report.results.split_at(count.min(report.results.len()));
-        let absent = of_sample
-            .iter()
-            .filter(|result| {
-                result.outcome == CheckOutcome::ColumnMissing && matches!(result.check.rule, Rule::OfType(_))
-            })
-            .map(|result| Finding {
-                column: result.check.column.clone(),
-                ..self.whole(format!("a column {}", result.check.column))
-            });
-        let mut findings: Vec<Finding> = absent.collect();
+        let absent = of_sample.iter().filter(|result| {
+            result.outcome == CheckOutcome::ColumnMissing && matches!(result.check.rule, Rule::OfType(_))
+        });
+        let absent: Vec<&str> = absent.map(|result| result.check.column.as_str()).collect();
+        let mut findings: Vec<Finding> = self.absent(&absent).into_iter().collect();
         findings.extend(self.broken(of_constraints));
         findings.extend(self.broken(of_sample));
         findings.truncate(MOST_FINDINGS);
         findings
+    }
+
+    /// Columns that are not there.
+    fn absent(&self, columns: &[&str]) -> Option<Finding> {
+        let listed = columns
+            .iter()
+            .take(MOST_FINDINGS)
+            .copied()
+            .collect::<Vec<_>>()
+            .join(", ");
+        let check = match columns.len() {
+            0 => return None,
+            1 => format!("a column {listed}"),
+            count if count <= MOST_FINDINGS => format!("the columns {listed}"),
+            count => format!("the columns {listed} and {} more", count - MOST_FINDINGS),
+        };
+        Some(Finding {
+            column: listed,
+            ..self.whole(check)
+        })
     }
 
     /// Rules that values break. One that names no column of the file breaks nothing.

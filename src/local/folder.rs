@@ -5,7 +5,7 @@
 //!   solution.py  test_solution.py  outputs/  data-context.txt  schemas.py
 //!   conversation.jsonl  replies.jsonl  test-output.txt  attempts/  status.yaml
 //!   run.sh  requirements.txt  Dockerfile
-//!   .runs/lock  .runs/published.json  .runs/<first 12 hex of the decisive hash>/
+//!   .runs/lock  .runs/published.json  .runs/latest  .runs/<first 12 hex of the decisive hash>/
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +27,11 @@ pub const RUNS: &str = ".runs";
 pub use crate::engine::results::{OUTPUTS, SOLUTION, TESTS};
 /// Hex digits of the decisive hash that name a run.
 const RUN_NAME_DIGITS: usize = 12;
+
+/// Says which run is the latest, by the name of its folder.
+const LATEST: &str = "latest";
+/// The task of a run without open questions, in the folder of the run.
+pub const TASK: &str = "task.json";
 
 /// Digests of published results by name: two while a publication replaces another.
 type Published = BTreeMap<String, BTreeSet<String>>;
@@ -105,6 +110,8 @@ impl TaskFolder {
         }
         create(&root.join(INPUTS))?;
         remove_folder(staging)?;
+        let latest = self.root.join(RUNS).join(LATEST);
+        write_whole(&latest, run_name(decisive_hash).as_bytes())?;
         Ok(RunFolder { root })
     }
 
@@ -120,8 +127,7 @@ impl TaskFolder {
     }
 
     fn run_path(&self, decisive_hash: &str) -> PathBuf {
-        let name: String = decisive_hash.chars().take(RUN_NAME_DIGITS).collect();
-        self.root.join(RUNS).join(name)
+        self.root.join(RUNS).join(run_name(decisive_hash))
     }
 
     /// Writes results by relative path, each whole or not at all, and removes those of an earlier run that are not
@@ -220,6 +226,22 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
+    /// The run that a task began last in the folder of its results, without locking it: what a run has recorded stays as it
+    /// is. `None` where there is none.
+    pub fn latest(results: &Path) -> Result<Option<Self>, FolderError> {
+        let state = Self {
+            root: results.join(RUNS),
+        };
+        let Some(name) = state.read(LATEST)? else {
+            return Ok(None);
+        };
+        let name = String::from_utf8_lossy(&name).into_owned();
+        let is_name = name.bytes().all(|byte| byte.is_ascii_hexdigit()) && !name.is_empty();
+        Ok(is_name.then(|| Self {
+            root: state.root.join(name),
+        }))
+    }
+
     /// The folder itself.
     #[must_use]
     pub fn root(&self) -> &Path {
@@ -254,6 +276,10 @@ impl RunFolder {
     }
 }
 
+fn run_name(decisive_hash: &str) -> String {
+    decisive_hash.chars().take(RUN_NAME_DIGITS).collect()
+}
+
 fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FolderError + use<> {
     let path = path.to_owned();
     move |source| FolderError::Io { action, path, source }
@@ -273,10 +299,18 @@ fn remove_folder(path: &Path) -> Result<(), FolderError> {
 /// Writes beside the target and renames: a full disk or a kill leaves what was there. What a power cut takes, the same
 /// command writes again from the record.
 fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+    write_whole_with(path, bytes, 0o600)
+}
+
+/// As `write_whole`, with the permissions of `mode` that the user's umask leaves.
+pub(super) fn write_whole_with(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FolderError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     create(folder)?;
     let write = || -> io::Result<()> {
-        let mut file = tempfile::Builder::new().prefix(".writing-").tempfile_in(folder)?;
+        let mut file = tempfile::Builder::new()
+            .prefix(".writing-")
+            .permissions(fs::Permissions::from_mode(mode))
+            .tempfile_in(folder)?;
         file.write_all(bytes)?;
         file.persist(path).map_err(|error| error.error)?;
         Ok(())

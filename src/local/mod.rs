@@ -14,4 +14,5 @@ pub mod manifest;
 pub mod objects;
 pub mod prepare;
 pub mod results;
+pub mod run;
 pub mod runner;

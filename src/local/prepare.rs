@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::credentials::{KeyOptions, ModelCredentials, model_credentials, sandbox_variables};
 use super::error::RunError;
-use super::folder::{RunFolder, TaskFolder};
+use super::folder::{RunFolder, TASK, TaskFolder};
 use super::freeze::freeze;
 use super::objects::Objects;
 use crate::api::model::{Model, Provider};
@@ -104,6 +104,8 @@ pub async fn prepare(
         None
     };
     let run = folder.run(&hash, &staging)?;
+    // Plain data with string keys: writing it to memory cannot fail.
+    run.write(TASK, &serde_json::to_vec(&task).unwrap_or_default())?;
     Ok(Prepared {
         task,
         folder,

@@ -15,7 +15,7 @@ use super::sandbox::NetworkAccess;
 mod hash;
 mod resolve;
 
-pub use resolve::{FrozenFiles, Problem, ResolveError, resolve, sandbox_over};
+pub use resolve::{FrozenFiles, Problem, ResolveError, options, resolve, sandbox_over};
 
 /// A task whose every open question is answered. Equal tasks give equal runs.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]

@@ -9,7 +9,7 @@
 
 mod gather;
 pub mod known;
-mod outputs;
+pub(crate) mod outputs;
 mod pinned;
 mod program;
 mod reconcile;

@@ -1,7 +1,10 @@
 //! What is wrong with the inputs that a run gives, said all at once.
 
+use std::collections::BTreeSet;
+
+use crate::api::CodeGenTaskSpec;
 use crate::api::values::{Input, ValueType};
-use crate::pipeline::task::Task;
+use crate::pipeline::task::{Task, options};
 
 /// Most names that a message lists.
 const LISTED: usize = 8;
@@ -96,16 +99,45 @@ pub enum InputFault {
     },
 }
 
+/// The options of a program, as far as giving them is concerned.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Options {
+    /// Every option.
+    pub inputs: Vec<Input>,
+    /// Names of files and folders that the task has a content for.
+    pub contents: BTreeSet<String>,
+}
+
+impl From<&Task> for Options {
+    fn from(task: &Task) -> Self {
+        Self {
+            inputs: task.inputs.clone(),
+            contents: task.frozen_inputs().map(|file| file.name.clone()).collect(),
+        }
+    }
+}
+
+impl From<&CodeGenTaskSpec> for Options {
+    fn from(spec: &CodeGenTaskSpec) -> Self {
+        let samples = spec.samples.iter().map(|sample| &sample.name);
+        let inputs = spec.inputs.iter().filter(|input| input.source.is_some());
+        Self {
+            inputs: options(spec),
+            contents: samples.chain(inputs.map(|input| &input.name)).cloned().collect(),
+        }
+    }
+}
+
 /// Everything that is wrong with what a run gives: names that the program does not have, values that are not of their type,
 /// inputs that are missing. In the order of the program's options, unknown names last.
 #[must_use]
-pub fn faults(task: &Task, given: &[(&str, Given<'_>)]) -> Vec<InputFault> {
-    let mut faults: Vec<InputFault> = task
+pub fn faults(options: &Options, given: &[(&str, Given<'_>)]) -> Vec<InputFault> {
+    let mut faults: Vec<InputFault> = options
         .inputs
         .iter()
         .filter_map(|input| match found(&input.name, given) {
             Some(given) => wrong(input, given),
-            None => missing(task, input),
+            None => missing(options, input),
         })
         .collect();
     for (index, (name, _)) in given.iter().enumerate() {
@@ -113,10 +145,10 @@ pub fn faults(task: &Task, given: &[(&str, Given<'_>)]) -> Vec<InputFault> {
             faults.push(InputFault::Twice {
                 name: (*name).to_owned(),
             });
-        } else if task.inputs.iter().all(|input| input.name != *name) {
+        } else if options.inputs.iter().all(|input| input.name != *name) {
             faults.push(InputFault::Unknown {
                 name: (*name).to_owned(),
-                advice: nearest(task, name),
+                advice: nearest(options, name),
             });
         }
     }
@@ -153,12 +185,12 @@ fn wrong(input: &Input, given: Given<'_>) -> Option<InputFault> {
     }
 }
 
-fn missing(task: &Task, input: &Input) -> Option<InputFault> {
+fn missing(options: &Options, input: &Input) -> Option<InputFault> {
     let (name, type_) = (input.name.clone(), input.type_);
     match type_ {
         ValueType::File | ValueType::Dir => {
-            let is_frozen = task.frozen_inputs().any(|file| file.name == name);
-            (!is_frozen).then_some(InputFault::Missing { name, type_ })
+            let has_content = options.contents.contains(&name);
+            (!has_content).then_some(InputFault::Missing { name, type_ })
         }
         _ if input.default.is_some() => None,
         _ if input.example.is_some() => Some(InputFault::OnlyExample { name, type_ }),
@@ -167,10 +199,10 @@ fn missing(task: &Task, input: &Input) -> Option<InputFault> {
 }
 
 /// What to do about an unknown name.
-fn nearest(task: &Task, name: &str) -> String {
+fn nearest(options: &Options, name: &str) -> String {
     let plain = |name: &str| name.replace(['_', '-'], "").to_lowercase();
     let wanted = plain(name);
-    let near = task
+    let near = options
         .inputs
         .iter()
         .map(|input| {
@@ -184,7 +216,7 @@ fn nearest(task: &Task, name: &str) -> String {
     if let Some((_, near)) = near {
         return format!(": did you mean {near:?}?");
     }
-    let names: Vec<&str> = task.inputs.iter().map(|input| input.name.as_str()).collect();
+    let names: Vec<&str> = options.inputs.iter().map(|input| input.name.as_str()).collect();
     match names.len() {
         0 => ": it has none, leave it out".to_owned(),
         more if more > LISTED => format!(

@@ -7,6 +7,7 @@
 //! checks    which data is looked at, and what it means when a rule is broken
 //! job       one phase: the program with its arguments
 //! conclude  report + outputs as their types + findings -> RunEnd
+//! status    what is said of the end
 //! key       what decides the outputs: runs with the same one may share them
 //! ```
 
@@ -16,10 +17,11 @@ mod inputs;
 mod key;
 mod outputs;
 mod resolve;
+mod status;
 #[cfg(test)]
 mod tests;
 
 pub use conclude::{FailureReason, RunEnd, RunFailure, conclude, program_end, refused};
-pub use inputs::{Given, InputFault, faults};
+pub use inputs::{Given, InputFault, Options, faults};
 pub use outputs::{OutputFile, OutputsRead, TypedOutput};
 pub use resolve::{ResolvedInput, ResolvedRun, ResolvedValue, RunFault, RunSettings, resolve};

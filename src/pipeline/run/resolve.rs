@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::inputs::{Given, InputFault, faults};
+use super::inputs::{Given, InputFault, Options, faults};
 use crate::api::run::{CodeGenRunSpec, DEFAULT_RUN_RETRIES, Validation};
 use crate::api::run_status::{InputOrigin, RunInputStatus};
 use crate::api::sandbox::Sandbox;
@@ -102,7 +102,10 @@ pub fn resolve(
         (file.name.as_str(), given)
     });
     let given: Vec<_> = texts.chain(contents).collect();
-    let mut found: Vec<RunFault> = faults(task, &given).into_iter().map(RunFault::Input).collect();
+    let mut found: Vec<RunFault> = faults(&Options::from(task), &given)
+        .into_iter()
+        .map(RunFault::Input)
+        .collect();
     let sandbox = match sandbox_over(&task.sandbox, settings.sandbox, DEFAULT_RUN_RETRIES) {
         Ok(sandbox) => sandbox,
         Err(wrong) => {

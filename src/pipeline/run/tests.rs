@@ -183,7 +183,7 @@ fn everything_that_is_wrong_is_said_at_once() {
     "the program has no input \"colour\": it has measurements, decimals, site, ratio, photos"
 )]
 fn a_fault_says_what_to_give(#[case] name: &str, #[case] given: Given<'_>, #[case] expected: &str) {
-    let told: Vec<String> = faults(&program(), &[(name, given)])
+    let told: Vec<String> = faults(&Options::from(&program()), &[(name, given)])
         .iter()
         .map(ToString::to_string)
         .filter(|fault| !fault.contains("has no default"))
@@ -194,14 +194,14 @@ fn a_fault_says_what_to_give(#[case] name: &str, #[case] given: Given<'_>, #[cas
 #[test]
 fn what_only_reading_tells_is_no_fault_before() {
     let given = [("measurements", Given::Content), ("photos", Given::Content)];
-    let told: Vec<_> = faults(&program(), &given);
+    let told: Vec<_> = faults(&Options::from(&program()), &given);
     assert_eq!(told.len(), 2, "site and ratio alone are missing: {told:?}");
 }
 
 #[test]
 fn an_input_that_is_given_twice_is_refused() {
     let given = [("site", Given::Text("a")), ("site", Given::Text("b"))];
-    let told = faults(&program(), &given);
+    let told = faults(&Options::from(&program()), &given);
     assert!(
         told.contains(&InputFault::Twice { name: "site".into() }),
         "{told:?}"
@@ -462,4 +462,22 @@ fn an_output_has_the_bytes_that_were_written_under_a_name_that_tells_their_forma
     assert_eq!(output.bytes(), 4);
     assert_eq!(output.sha256(), crate::pipeline::digest::sha256_hex(b"a,b\n"));
     assert_eq!(TypedOutput::new(&declared, &OutputContent::Missing, None), None);
+}
+
+#[test]
+fn what_an_object_declares_is_what_its_program_takes() {
+    let spec = serde_json::json!({
+        "prompt": "p",
+        "samples": [{"name": "measurements", "inline": "a\n1\n"}],
+        "inputs": [
+            {"name": "measurements", "type": "File"},
+            {"name": "rates", "type": "File", "source": {"configMapKeyRef": {"name": "a", "key": "b"}}},
+            {"name": "site", "type": "String"},
+        ],
+    });
+    let options = Options::from(&serde_json::from_value::<crate::api::CodeGenTaskSpec>(spec).unwrap());
+    let names: Vec<&str> = options.inputs.iter().map(|input| input.name.as_str()).collect();
+    assert_eq!(names, ["measurements", "rates", "site"]);
+    let told: Vec<String> = faults(&options, &[]).iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["input \"site\" has no default: give it a text"]);
 }

@@ -9,7 +9,8 @@ mod settings;
 
 use serde::{Deserialize, Serialize};
 
-use crate::api::{CodeGenAgent, CodeGenTask};
+use crate::api::values::Input;
+use crate::api::{CodeGenAgent, CodeGenTask, CodeGenTaskSpec};
 
 use super::{FrozenFile, Task};
 use errors::Faults;
@@ -77,6 +78,12 @@ pub fn resolve(
     } else {
         Err(faults.0)
     }
+}
+
+/// Every option of the program that `spec` asks for: its samples, then its other inputs.
+#[must_use]
+pub fn options(spec: &CodeGenTaskSpec) -> Vec<Input> {
+    files::inputs(spec, &mut Faults::default())
 }
 
 #[cfg(test)]

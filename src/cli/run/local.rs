@@ -1,0 +1,124 @@
+//! `kubectl-codegen local run`: the program of a finished task, on this machine.
+
+use std::path::PathBuf;
+
+use super::print::{Outputs, ended};
+use crate::api::values::ValueType;
+use crate::cli::args::{LocalRunArgs, ManifestArgs};
+use crate::cli::command::{TASK_FAILED, USAGE, fail, read, runtime, warning};
+use crate::cli::progress::Progress;
+use crate::local::interrupt::{self, INTERRUPTED};
+use crate::local::objects::Objects;
+use crate::local::run::{Finished, LocalRunError, Ran, RunOptions, run as run_program, write};
+use crate::local::runner::output_folder;
+use crate::pipeline::run::RunEnd;
+
+/// Runs the command.
+pub(in crate::cli) fn run(args: &LocalRunArgs) -> i32 {
+    let progress = Progress::new(args.program.color);
+    let (folder, objects) = match which(args, &progress) {
+        Ok(found) => found,
+        Err(code) => return code,
+    };
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
+    };
+    runtime.block_on(async {
+        let mut stop = match interrupt::listen(|| {}) {
+            Ok(stop) => stop,
+            Err(error) => {
+                return fail(
+                    &progress,
+                    &format!("cannot listen for Ctrl-C: {error}"),
+                    TASK_FAILED,
+                );
+            }
+        };
+        let running = Box::pin(run_and_write(args, &folder, &objects, &progress));
+        tokio::select! {
+            ran = running => match ran {
+                Ok(code) => code,
+                Err(error) => {
+                    progress.stop();
+                    fail(&progress, &error, error.exit_code())
+                }
+            },
+            () = stop.requested() => {
+                progress.stop();
+                fail(&progress, &"interrupted", INTERRUPTED)
+            }
+        }
+    })
+}
+
+/// The folder that is meant, and the objects of the manifests.
+fn which(args: &LocalRunArgs, progress: &Progress) -> Result<(PathBuf, Objects), i32> {
+    let manifests = ManifestArgs {
+        files: args.files.clone(),
+        kustomize: args.kustomize.clone(),
+        task: args.task.clone(),
+        ..ManifestArgs::default()
+    };
+    let objects = if manifests.files.is_empty() && manifests.kustomize.is_empty() {
+        Objects::default()
+    } else {
+        read(&manifests, progress).map_err(|message| fail(progress, &message, USAGE))?
+    };
+    if let Some(folder) = &args.folder {
+        return Ok((folder.clone(), objects));
+    }
+    let tasks = objects
+        .pick(args.task.as_deref())
+        .map_err(|error| fail(progress, &error, USAGE))?;
+    let [task] = tasks.as_slice() else {
+        let names: Vec<&str> = tasks
+            .iter()
+            .filter_map(|task| task.metadata.name.as_deref())
+            .collect();
+        let message = format!(
+            "the manifests hold several tasks: say with --task which one, of {}",
+            names.join(", ")
+        );
+        return Err(fail(progress, &message, USAGE));
+    };
+    let every: Vec<_> = objects.tasks.iter().collect();
+    let folder = output_folder(None, task, &every);
+    Ok((folder, objects))
+}
+
+async fn run_and_write(
+    args: &LocalRunArgs,
+    folder: &std::path::Path,
+    objects: &Objects,
+    progress: &Progress,
+) -> Result<i32, LocalRunError> {
+    let finished = Finished::open(folder).await?;
+    let target = args.program.output_dir.as_deref();
+    if let Some(target) = target {
+        write::check(target, &finished.task.outputs)?;
+    }
+    let options = RunOptions {
+        inputs: args.program.inputs.clone(),
+        validation: args.program.validation.map(Into::into),
+        timeout: args.program.timeout.clone(),
+    };
+    let Ran { object, end, notices } = Box::pin(run_program(&finished, &options, objects, &|label| {
+        progress.run(label);
+    }))
+    .await?;
+    for notice in finished.notices.iter().chain(&notices) {
+        progress.lines(&warning(notice));
+    }
+    let mut shown = Outputs::default();
+    if let RunEnd::Succeeded(outputs) = end {
+        match (target, outputs.as_slice()) {
+            (Some(target), outputs) => shown.places = write::write(target, outputs)?,
+            (None, [only]) if only.type_ == ValueType::File => {
+                shown.only = only.files.first().map(|file| file.bytes.clone());
+            }
+            (None, _) => {}
+        }
+    }
+    Ok(ended(progress, args.program.format, &object, &shown))
+}

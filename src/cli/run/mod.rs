@@ -1,0 +1,6 @@
+//! Runs of a finished task's program, on this machine and in a cluster.
+
+pub(super) mod cluster;
+pub(super) mod local;
+mod print;
+mod request;

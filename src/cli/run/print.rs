@@ -1,0 +1,234 @@
+//! What a run leaves on the terminal: outputs on stdout, everything for people on stderr.
+
+use std::path::PathBuf;
+
+use crate::api::CodeGenRun;
+use crate::api::run_status::{CodeGenRunStatus, RunOutputStatus, Severity};
+use crate::cli::args::{Format, RunFormat};
+use crate::cli::command::{TASK_FAILED, document, fail, warning};
+use crate::cli::paint::{Line, Mark};
+use crate::cli::progress::Progress;
+use crate::cli::text::{MAX_COLUMNS, count, cut};
+
+/// Widest column of names and types.
+const WIDEST_NAME: usize = 40;
+
+/// Where the outputs of a run are.
+#[derive(Default)]
+pub(super) struct Outputs {
+    /// Files and folders that were written, by name.
+    pub places: Vec<(String, PathBuf)>,
+    /// The bytes of an only output that is a file and was not written.
+    pub only: Option<Vec<u8>>,
+}
+
+/// Says how a run ended and prints what is asked for; gives the exit code.
+pub(super) fn ended(progress: &Progress, format: RunFormat, run: &CodeGenRun, outputs: &Outputs) -> i32 {
+    progress.stop();
+    let none = CodeGenRunStatus::default();
+    let status = run.status.as_ref().unwrap_or(&none);
+    for finding in status
+        .findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Warning)
+    {
+        progress.lines(&warning(&finding.sentence()));
+    }
+    let has_succeeded = status.stage.as_deref() == Some("Succeeded");
+    let text = match format {
+        RunFormat::Table if has_succeeded => table(&status.outputs, outputs).into_bytes(),
+        RunFormat::Value if has_succeeded => values(&status.outputs, outputs),
+        RunFormat::Table | RunFormat::Value => Vec::new(),
+        RunFormat::Json => whole(Format::Json, run),
+        RunFormat::Yaml => whole(Format::Yaml, run),
+    };
+    if let Err(error) = crate::cli::print(&text) {
+        return fail(progress, &format!("cannot write to stdout: {error}"), TASK_FAILED);
+    }
+    if has_succeeded {
+        return 0;
+    }
+    fail(
+        progress,
+        &status.message.as_deref().unwrap_or("the run did not succeed"),
+        TASK_FAILED,
+    );
+    let last = status.last_lines.as_deref().unwrap_or_default();
+    let lines: Vec<Line> = last
+        .lines()
+        .map(|line| Line::new(Mark::Detail, indented(line)))
+        .collect();
+    progress.lines(&lines);
+    TASK_FAILED
+}
+
+/// A line as it stands, but for what would move the cursor and for what is too wide.
+fn indented(line: &str) -> String {
+    let blanks = line.len() - line.trim_start_matches(' ').len();
+    let blanks = blanks.min(MAX_COLUMNS / 2);
+    format!("{:blanks$}{}", "", cut(line, MAX_COLUMNS - 2 - blanks))
+}
+
+fn whole(format: Format, run: &CodeGenRun) -> Vec<u8> {
+    let value = serde_json::to_value(run).unwrap_or_default();
+    document(format, vec![value], 1).unwrap_or_default().into_bytes()
+}
+
+/// One line an output, under a header.
+fn table(written: &[RunOutputStatus], outputs: &Outputs) -> String {
+    let rows: Vec<[String; 3]> = written
+        .iter()
+        .map(|output| {
+            [
+                output.name.clone(),
+                output.type_.to_string(),
+                outputs.told(output),
+            ]
+        })
+        .collect();
+    let header = ["OUTPUT", "TYPE", "VALUE"].map(str::to_owned);
+    let width = |column: usize| {
+        let texts = rows.iter().chain([&header]);
+        texts
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+            .min(WIDEST_NAME)
+    };
+    let (names, types) = (width(0), width(1));
+    [&header]
+        .into_iter()
+        .chain(&rows)
+        .fold(String::new(), |text, [name, type_, value]| {
+            let line = format!("{name:<names$}  {type_:<types$}  {value}");
+            format!("{text}{}\n", line.trim_end())
+        })
+}
+
+/// What scripts read.
+fn values(written: &[RunOutputStatus], outputs: &Outputs) -> Vec<u8> {
+    if let ([only], bytes) = (written, &outputs.only) {
+        if let Some(value) = &only.value {
+            return with_line_end(value.clone()).into_bytes();
+        }
+        if let Some(bytes) = bytes {
+            return bytes.clone();
+        }
+    }
+    let lines = written.iter().map(|output| outputs.line(output) + "\n");
+    lines.collect::<String>().into_bytes()
+}
+
+fn with_line_end(value: String) -> String {
+    if value.ends_with('\n') {
+        value
+    } else {
+        value + "\n"
+    }
+}
+
+impl Outputs {
+    fn place(&self, output: &RunOutputStatus) -> Option<&PathBuf> {
+        let found = self.places.iter().find(|(name, _)| *name == output.name);
+        found.map(|(_, place)| place)
+    }
+
+    /// One line of `-o value`: line breaks in a text are written as `\n`, a file is where it was written, else its digest.
+    fn line(&self, output: &RunOutputStatus) -> String {
+        match (&output.value, self.place(output)) {
+            (Some(value), _) if value.contains(['\n', '\r']) => {
+                let value = value.trim_end_matches(['\n', '\r']).replace('\\', "\\\\");
+                value.replace('\n', "\\n").replace('\r', "\\r")
+            }
+            (Some(value), _) => value.clone(),
+            (None, Some(place)) => place.display().to_string(),
+            (None, None) => format!("sha256:{}", output.sha256),
+        }
+    }
+
+    /// A value for people.
+    fn told(&self, output: &RunOutputStatus) -> String {
+        if let Some(value) = &output.value {
+            return cut(value, MAX_COLUMNS);
+        }
+        let size = count(u64::try_from(output.bytes).unwrap_or_default(), "byte");
+        match self.place(output) {
+            Some(place) => format!("{} ({size})", place.display()),
+            None => format!("{size}, kept with --output-dir"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::values::ValueType;
+
+    fn output(name: &str, type_: ValueType, value: Option<&str>) -> RunOutputStatus {
+        RunOutputStatus {
+            name: name.into(),
+            type_,
+            value: value.map(str::to_owned),
+            sha256: "ab12".into(),
+            bytes: 4,
+            file_name: format!("{name}.csv"),
+            files: Vec::new(),
+        }
+    }
+
+    fn printed(written: &[RunOutputStatus], outputs: &Outputs) -> String {
+        String::from_utf8(values(written, outputs)).unwrap()
+    }
+
+    fn in_folder() -> Outputs {
+        Outputs {
+            places: vec![("summary".to_owned(), PathBuf::from("out/summary.csv"))],
+            only: None,
+        }
+    }
+
+    #[test]
+    fn an_only_value_is_bare_and_an_only_file_is_its_bytes() {
+        let nowhere = Outputs::default();
+        assert_eq!(
+            printed(&[output("n", ValueType::Int, Some("3"))], &nowhere),
+            "3\n"
+        );
+        assert_eq!(
+            printed(&[output("text", ValueType::String, Some("a\nb\n"))], &nowhere),
+            "a\nb\n"
+        );
+        let file = [output("summary", ValueType::File, None)];
+        let bytes = Outputs {
+            places: Vec::new(),
+            only: Some(b"a,b".to_vec()),
+        };
+        assert_eq!(printed(&file, &bytes), "a,b");
+        assert_eq!(printed(&file, &in_folder()), "out/summary.csv\n");
+    }
+
+    #[test]
+    fn several_outputs_have_a_line_each_in_declared_order() {
+        let outputs = [
+            output("summary", ValueType::File, None),
+            output("note", ValueType::String, Some("one\ntwo\\\n")),
+            output("n", ValueType::Int, Some("3")),
+        ];
+        assert_eq!(
+            printed(&outputs, &Outputs::default()),
+            "sha256:ab12\none\\ntwo\\\\\n3\n"
+        );
+    }
+
+    #[test]
+    fn a_table_says_where_files_went() {
+        let outputs = [
+            output("summary", ValueType::File, None),
+            output("species", ValueType::Int, Some("3")),
+        ];
+        assert_eq!(
+            table(&outputs, &in_folder()),
+            "OUTPUT   TYPE  VALUE\nsummary  File  out/summary.csv (4 bytes)\nspecies  Int   3\n"
+        );
+    }
+}

@@ -1,0 +1,142 @@
+//! Why the program of a finished task could not be run, and the exit code that follows.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::data::DataError;
+use crate::ledger::StoreError;
+use crate::local::credentials::CredentialError;
+use crate::local::folder::FolderError;
+use crate::local::freeze::FreezeError;
+use crate::pipeline::causes::with_causes;
+use crate::pipeline::run::{InputFault, RunFault};
+use crate::sandbox::SandboxError;
+
+/// A program that could not be run. One that ran and failed is no error.
+#[derive(Debug, Error)]
+pub enum LocalRunError {
+    /// No task has left anything in the folder.
+    #[error(
+        "{folder} holds no finished task: write its program first with kubectl-codegen local, or name the folder of its results",
+        folder = .folder.display()
+    )]
+    NoTask {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The task has not succeeded.
+    #[error(
+        "the task in {folder} has not succeeded, it is in stage {stage}: a program runs once its tests have passed; go on with kubectl-codegen local",
+        folder = .folder.display()
+    )]
+    NotSucceeded {
+        /// The folder.
+        folder: PathBuf,
+        /// Where it stands.
+        stage: String,
+    },
+    /// What the task left cannot be read.
+    #[error("what the task left in {folder} cannot be read: {why}; run the task again with kubectl-codegen local --fresh", folder = .folder.display())]
+    Damaged {
+        /// The folder.
+        folder: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// The inputs or settings are wrong.
+    #[error("{}", .0.iter().map(told).collect::<Vec<_>>().join("\n"))]
+    Faults(Vec<RunFault>),
+    /// A file cannot be had.
+    #[error(transparent)]
+    Freeze(#[from] FreezeError),
+    /// Standard input was asked for twice.
+    #[error("{first} and {second} both read standard input with @-: give one of them as a file")]
+    StdinTwice {
+        /// One input.
+        first: String,
+        /// The other one.
+        second: String,
+    },
+    /// Standard input cannot be read.
+    #[error("input {name}: cannot read standard input: {source}")]
+    Stdin {
+        /// The input.
+        name: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A secret cannot be had.
+    #[error(transparent)]
+    Credential(#[from] CredentialError),
+    /// A folder cannot be used.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// A folder for an output holds something already.
+    #[error("{folder} is not empty, and the output {output} is a folder of its own: remove it, or give another --output-dir", folder = .folder.display())]
+    NotEmpty {
+        /// The output.
+        output: String,
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// There is no room for the files that a run reads.
+    #[error("cannot make a folder for temporary files: {0}; set TMPDIR to one that can be written")]
+    NoTemporaryFolder(std::io::Error),
+    /// The sandbox refuses.
+    #[error("{}", with_causes(.0))]
+    Sandbox(#[from] SandboxError),
+    /// Data cannot be looked at.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// Something of this machine failed.
+    #[error("{0}")]
+    Stopped(String),
+}
+
+/// A fault, with how a command line says what is wanted.
+fn told(fault: &RunFault) -> String {
+    match fault {
+        RunFault::Input(InputFault::NoContent { text, .. }) => format!("{fault}, as @{text}"),
+        fault => fault.to_string(),
+    }
+}
+
+impl LocalRunError {
+    /// The exit code of the command.
+    #[must_use]
+    pub const fn exit_code(&self) -> i32 {
+        match self {
+            Self::Sandbox(SandboxError::IsolationUnavailable { .. }) => 3,
+            Self::NoTask { .. }
+            | Self::NotSucceeded { .. }
+            | Self::Faults(_)
+            | Self::Freeze(_)
+            | Self::StdinTwice { .. }
+            | Self::Stdin { .. }
+            | Self::Credential(_)
+            | Self::Folder(_)
+            | Self::NotEmpty { .. }
+            | Self::Sandbox(SandboxError::NetworkList) => 2,
+            Self::Damaged { .. }
+            | Self::NoTemporaryFolder(_)
+            | Self::Sandbox(_)
+            | Self::Data(_)
+            | Self::Stopped(_) => 1,
+        }
+    }
+
+    /// What the record of a task could not give.
+    pub(super) fn damaged(folder: &std::path::Path, why: impl std::fmt::Display) -> Self {
+        Self::Damaged {
+            folder: folder.to_owned(),
+            why: why.to_string(),
+        }
+    }
+
+    /// What its store could not give.
+    pub(super) fn stored(folder: &std::path::Path) -> impl Fn(StoreError) -> Self + use<> {
+        let folder = folder.to_owned();
+        move |error| Self::damaged(&folder, with_causes(&error))
+    }
+}

@@ -1,0 +1,128 @@
+//! What a task that succeeded left in a folder, as far as running its program takes it.
+
+use std::fs;
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+
+use super::error::LocalRunError;
+use crate::data::profile::SampleProfile;
+use crate::ledger::{FolderStore, Store as _};
+use crate::local::folder::{RunFolder, SOLUTION, TASK};
+use crate::pipeline::checks::ColumnCheck;
+use crate::pipeline::digest::sha256_hex;
+use crate::pipeline::progress::{BuiltImage, Document, Progress};
+use crate::pipeline::stage::Stage;
+use crate::pipeline::task::Task;
+
+/// A task that succeeded.
+#[derive(Debug)]
+pub struct Finished {
+    /// The task without open questions.
+    pub task: Task,
+    /// The program that passed.
+    pub program: String,
+    /// The environment that it passed in.
+    pub built: BuiltImage,
+    /// What the samples look like.
+    pub profiles: Vec<SampleProfile>,
+    /// The constraints on columns.
+    pub checks: Vec<ColumnCheck>,
+    /// Where its samples and inputs lie.
+    pub run: RunFolder,
+    /// What a person should know.
+    pub notices: Vec<String>,
+}
+
+impl Finished {
+    /// Reads what the task that ran last in `folder` left. Nothing of it is changed.
+    pub async fn open(folder: &Path) -> Result<Self, LocalRunError> {
+        let no_task = || LocalRunError::NoTask {
+            folder: folder.to_owned(),
+        };
+        let run = RunFolder::latest(folder)?.ok_or_else(no_task)?;
+        let task = run.read(TASK)?.ok_or_else(no_task)?;
+        let task: Task =
+            serde_json::from_slice(&task).map_err(|error| LocalRunError::damaged(folder, error))?;
+        let stored = LocalRunError::stored(folder);
+        let record = run.root().join("record");
+        if !record.is_dir() {
+            return Err(no_task());
+        }
+        let store = FolderStore::open(&record).map_err(&stored)?;
+        let progress = store.load().await.map_err(&stored)?.ok_or_else(no_task)?;
+        let progress: Progress =
+            serde_json::from_slice(&progress).map_err(|error| LocalRunError::damaged(folder, error))?;
+        let documents = &progress.documents;
+        let (Stage::Succeeded, Some(solution), Some(built)) =
+            (progress.stage, &documents.solution, &progress.build.built)
+        else {
+            return Err(LocalRunError::NotSucceeded {
+                folder: folder.to_owned(),
+                stage: progress.stage.to_string(),
+            });
+        };
+        let reader = Reader {
+            store: &store,
+            folder,
+        };
+        let program = reader.bytes(solution).await?;
+        let notices = edited(folder, &program).into_iter().collect();
+        Ok(Self {
+            task,
+            program: String::from_utf8(program).map_err(|error| LocalRunError::damaged(folder, error))?,
+            built: built.clone(),
+            profiles: reader.json(documents.profiles.as_ref()).await?,
+            checks: reader.json(documents.checks.as_ref()).await?,
+            run,
+            notices,
+        })
+    }
+}
+
+struct Reader<'a> {
+    store: &'a FolderStore,
+    folder: &'a Path,
+}
+
+impl Reader<'_> {
+    async fn bytes(&self, document: &Document) -> Result<Vec<u8>, LocalRunError> {
+        let stored = LocalRunError::stored(self.folder);
+        let bytes = self.store.read(&document.name).await.map_err(stored)?;
+        bytes
+            .filter(|bytes| sha256_hex(bytes) == document.sha256)
+            .ok_or_else(|| {
+                LocalRunError::damaged(
+                    self.folder,
+                    format!("{} is missing or was changed", document.name),
+                )
+            })
+    }
+
+    /// Empty where there is no such document.
+    async fn json<T: DeserializeOwned + Default>(
+        &self,
+        document: Option<&Document>,
+    ) -> Result<T, LocalRunError> {
+        let Some(document) = document else {
+            return Ok(T::default());
+        };
+        let bytes = self.bytes(document).await?;
+        if bytes.is_empty() {
+            return Ok(T::default());
+        }
+        serde_json::from_slice(&bytes).map_err(|error| LocalRunError::damaged(self.folder, error))
+    }
+}
+
+/// A program that was changed by hand has passed no test.
+fn edited(folder: &Path, program: &[u8]) -> Option<String> {
+    let path = folder.join(SOLUTION);
+    let there = fs::read(&path).ok()?;
+    (there != program).then(|| {
+        format!(
+            "{} was changed since its tests passed: the program that passed them is run",
+            path.display()
+        )
+    })
+}

@@ -1,0 +1,147 @@
+//! The inputs of a command line: texts for values, `@PATH` for files and folders, `@-` for standard input.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use super::error::LocalRunError;
+use crate::api::values::ValueType;
+use crate::local::freeze::{INPUTS, freeze};
+use crate::pipeline::run::{Given, Options, RunFault, faults};
+use crate::pipeline::task::{FrozenFile, Task};
+use crate::sources::{LARGEST_SOURCE, Plan, Source, Wanted};
+
+/// Inputs that are what the program takes, as far as that shows before a file is read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GivenInputs {
+    /// Values by name.
+    pub values: BTreeMap<String, String>,
+    /// Files and folders by name, in the order of the command line.
+    pub files: Vec<(String, GivenFile)>,
+}
+
+/// A file or folder of the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GivenFile {
+    /// Where it lies.
+    Path(PathBuf),
+    /// Standard input.
+    Stdin,
+}
+
+/// Tells values from files by what the program takes: a value may begin with `@`, a file must.
+pub fn sort(options: &Options, inputs: &[(String, String)]) -> Result<GivenInputs, LocalRunError> {
+    let mut sorted = GivenInputs::default();
+    let mut looked_at = Vec::new();
+    for (name, text) in inputs {
+        let declared = options.inputs.iter().find(|input| input.name == *name);
+        let takes_file = declared.is_none_or(|input| matches!(input.type_, ValueType::File | ValueType::Dir));
+        let file = text
+            .strip_prefix('@')
+            .filter(|path| takes_file && !path.is_empty());
+        match file {
+            Some("-") => {
+                looked_at.push((name.as_str(), Given::File));
+                sorted.files.push((name.clone(), GivenFile::Stdin));
+            }
+            Some(path) => {
+                looked_at.push((name.as_str(), shape(Path::new(path))));
+                sorted.files.push((name.clone(), GivenFile::Path(path.into())));
+            }
+            None => {
+                looked_at.push((name.as_str(), Given::Text(text)));
+                sorted.values.insert(name.clone(), text.clone());
+            }
+        }
+    }
+    let found = faults(options, &looked_at);
+    if !found.is_empty() {
+        return Err(LocalRunError::Faults(
+            found.into_iter().map(RunFault::Input).collect(),
+        ));
+    }
+    let mut from_stdin = sorted.files.iter().filter(|(_, file)| *file == GivenFile::Stdin);
+    if let (Some((first, _)), Some((second, _))) = (from_stdin.next(), from_stdin.next()) {
+        return Err(LocalRunError::StdinTwice {
+            first: first.clone(),
+            second: second.clone(),
+        });
+    }
+    Ok(sorted)
+}
+
+/// What lies there; what cannot be looked at is told when it is read.
+fn shape(path: &Path) -> Given<'static> {
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => Given::Folder,
+        Ok(_) => Given::File,
+        Err(_) => Given::Content,
+    }
+}
+
+/// Copies what was given below `folder`, so that it does not change while the run goes on.
+pub(super) async fn freeze_given(
+    task: &Task,
+    given: &GivenInputs,
+    folder: &Path,
+) -> Result<Vec<FrozenFile>, LocalRunError> {
+    let mut files = Vec::new();
+    for (name, file) in &given.files {
+        let is_dir = task
+            .inputs
+            .iter()
+            .any(|input| input.name == *name && input.type_ == ValueType::Dir);
+        let (file_name, source) = match file {
+            GivenFile::Path(path) if is_dir => (name.clone(), Source::Folder(path.clone())),
+            GivenFile::Path(path) => (file_name(path, name), Source::File(path.clone())),
+            GivenFile::Stdin => (name_of_sample(task, name), Source::Bytes(stdin(name)?)),
+        };
+        let plan = Plan {
+            inputs: vec![Wanted {
+                name: name.clone(),
+                file_name,
+                source,
+                sha256: None,
+            }],
+            ..Plan::default()
+        };
+        // A folder each: two files may have the same name.
+        let frozen = freeze(&plan, &folder.join(name), folder).await?;
+        files.extend(frozen.input_files);
+    }
+    Ok(files)
+}
+
+/// Where [`freeze_given`] put a file.
+pub(super) fn path(folder: &Path, file: &FrozenFile) -> PathBuf {
+    folder.join(&file.name).join(INPUTS).join(&file.file_name)
+}
+
+/// The name of a file, whose ending tells its format.
+#[must_use]
+pub fn file_name(path: &Path, input: &str) -> String {
+    path.file_name()
+        .map_or_else(|| input.to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// What comes without a name is of the format of the sample, as far as anyone knows.
+#[must_use]
+pub fn name_of_sample(task: &Task, input: &str) -> String {
+    task.frozen_inputs()
+        .find(|file| file.name == input)
+        .map_or_else(|| input.to_owned(), |file| file.file_name.clone())
+}
+
+/// All of standard input, up to what a source may have.
+pub fn stdin(name: &str) -> Result<Vec<u8>, LocalRunError> {
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .lock()
+        .take(LARGEST_SOURCE + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|source| LocalRunError::Stdin {
+            name: name.to_owned(),
+            source,
+        })?;
+    Ok(bytes)
+}

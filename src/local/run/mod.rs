@@ -1,0 +1,251 @@
+//! A run of the program that a finished task left in a folder, on this machine.
+
+mod error;
+mod finished;
+pub mod given;
+pub mod write;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use tempfile::TempDir;
+
+pub use error::LocalRunError;
+pub use finished::Finished;
+
+use super::credentials::sandbox_variables;
+use super::execute::worker;
+use super::objects::Objects;
+use crate::api::common::LocalRef;
+use crate::api::run::{CodeGenRun, CodeGenRunSpec, RunInput, Validation};
+use crate::api::run_status::{CodeGenRunStatus, InputOrigin};
+use crate::api::sandbox::Sandbox as SandboxSpec;
+use crate::data::source::Source;
+use crate::engine::run_data::RunData;
+use crate::pipeline::redact::Redactor;
+use crate::pipeline::run::{
+    Options, OutputsRead, ResolvedInput, ResolvedRun, RunEnd, RunSettings, conclude, program_end, refused,
+    resolve,
+};
+use crate::pipeline::sandbox::{Job, NetworkAccess, Report};
+use crate::pipeline::stage::Category;
+use crate::pipeline::task::FrozenFile;
+use crate::sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox as _, SandboxError};
+use given::{GivenInputs, freeze_given};
+
+/// What the command line says about a run.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// Inputs by name, as they were written.
+    pub inputs: Vec<(String, String)>,
+    /// What is done about data that breaks a rule.
+    pub validation: Option<Validation>,
+    /// Wall time of the program, in the place of the task's.
+    pub timeout: Option<String>,
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct Ran {
+    /// The run as an object with its status.
+    pub object: CodeGenRun,
+    /// Its end.
+    pub end: RunEnd,
+    /// What a person should know besides.
+    pub notices: Vec<String>,
+}
+
+/// Runs the program of a finished task. `objects` hold its Secrets, where it has any. `doing` is told what goes on; dropping
+/// the future ends the program.
+pub async fn run(
+    finished: &Finished,
+    options: &RunOptions,
+    objects: &Objects,
+    doing: &(dyn Fn(&str) + Send + Sync),
+) -> Result<Ran, LocalRunError> {
+    let task = &finished.task;
+    let folder = tempfile::tempdir().map_err(LocalRunError::NoTemporaryFolder)?;
+    doing("reading the inputs");
+    let given = given::sort(&Options::from(task), &options.inputs)?;
+    let files = freeze_given(task, &given, folder.path()).await?;
+    let own = options.timeout.clone().map(|timeout| SandboxSpec {
+        timeout: Some(timeout),
+        ..SandboxSpec::default()
+    });
+    let settings = RunSettings {
+        sandbox: own.as_ref(),
+        validation: options.validation,
+    };
+    let resolved = resolve(task, &given.values, &files, settings).map_err(LocalRunError::Faults)?;
+    if matches!(resolved.sandbox.network, NetworkAccess::List(_)) {
+        return Err(LocalRunError::Sandbox(SandboxError::NetworkList));
+    }
+    let secrets = sandbox_variables(&resolved.sandbox.secrets, &task.namespace, objects)?;
+    let secret_env = secrets
+        .iter()
+        .map(|(name, value)| (name.clone(), value.expose().to_owned()));
+    let running = Running {
+        finished,
+        run: &resolved,
+        given: folder,
+        secret_env: secret_env.collect(),
+        doing,
+    };
+    let mut ran = Box::pin(running.to_its_end()).await?;
+    ran.object.spec.inputs = text_inputs(&given);
+    Ok(ran)
+}
+
+/// A run with everything that it needs.
+struct Running<'a> {
+    finished: &'a Finished,
+    run: &'a ResolvedRun,
+    given: TempDir,
+    secret_env: BTreeMap<String, String>,
+    doing: &'a (dyn Fn(&str) + Send + Sync),
+}
+
+impl Running<'_> {
+    async fn to_its_end(&self) -> Result<Ran, LocalRunError> {
+        let started = Timestamp::now();
+        let redactor = Redactor::new(self.secret_env.iter());
+        let worker = worker().map_err(|error| LocalRunError::Stopped(error.to_string()))?;
+        let data = RunData {
+            client: &worker,
+            profiles: &self.finished.profiles,
+            checks: &self.finished.checks,
+        };
+        let source = |input: &ResolvedInput, file: &FrozenFile| Some(Source::path(&self.path(input, file)));
+        let mut findings = data.inputs(self.run, source).await?;
+        let (end, seconds, notices) = match refused(&findings) {
+            Some(refusal) => (RunEnd::Failed(refusal), None, Vec::new()),
+            None => {
+                let sandbox = LocalSandbox::for_user()?;
+                let (image, notices) = self.environment(&sandbox).await?;
+                (self.doing)("the program runs");
+                let report = self.execute(&sandbox, &image).await?;
+                let mut read = OutputsRead::default();
+                if let Ok(phase) = program_end(&report) {
+                    read = data.outputs(self.run, &phase.outputs).await?;
+                    findings.extend(read.findings.clone());
+                }
+                let seconds = report.phases.first().map(|phase| phase.seconds);
+                (conclude(&report, read), seconds, notices)
+            }
+        };
+        let end = end.redacted(&redactor);
+        let mut status = CodeGenRunStatus {
+            inputs: self.run.inputs.iter().map(ResolvedInput::status).collect(),
+            findings: findings
+                .into_iter()
+                .map(|finding| finding.redacted(&redactor))
+                .collect(),
+            duration: seconds.map(|seconds| format!("{seconds:.2}s")),
+            started_at: Some(Time(started)),
+            completed_at: Some(Time(Timestamp::now())),
+            ..CodeGenRunStatus::default()
+        };
+        end.describe(&mut status);
+        Ok(Ran {
+            object: self.object(status),
+            end,
+            notices,
+        })
+    }
+
+    /// Where a file lies: what the run was given beside its other files, what is the task's in the record of the task.
+    fn path(&self, input: &ResolvedInput, file: &FrozenFile) -> PathBuf {
+        match input.from {
+            InputOrigin::Given => given::path(self.given.path(), file),
+            InputOrigin::Default => self.finished.run.input(&file.file_name),
+        }
+    }
+
+    /// The environment that the tests ran in, made again where it is gone.
+    async fn environment(&self, sandbox: &LocalSandbox) -> Result<(String, Vec<String>), LocalRunError> {
+        let task = &self.finished.task;
+        let before = &self.finished.built;
+        let spec = ImageSpec::new(task.language, &task.image, &before.packages);
+        (self.doing)("the environment with the packages of the program");
+        let built = match sandbox.build(&spec, 0).await? {
+            Progressing::Done(built) => built,
+            Progressing::Pending | Progressing::Unseen | Progressing::Queued(_) => {
+                return Err(LocalRunError::Stopped(
+                    "the environment is not ready: run again".to_owned(),
+                ));
+            }
+        };
+        let notices = drift(&built, &before.resolved).into_iter().collect();
+        Ok((built.image, notices))
+    }
+
+    async fn execute(&self, sandbox: &LocalSandbox, image: &str) -> Result<Report, LocalRunError> {
+        let job: Job = self
+            .run
+            .job(&self.finished.program, &self.secret_env, |input, file| {
+                self.path(input, file).display().to_string()
+            });
+        let mut repeat = 0;
+        loop {
+            let is_last = repeat >= self.run.sandbox.retries;
+            match sandbox.run(image, &job, repeat).await {
+                Ok(Progressing::Done(report)) if is_last || !report.is_failed_execution(&job) => {
+                    return Ok(report);
+                }
+                Err(error) if is_last || error.category() != Category::Infrastructure => {
+                    return Err(error.into());
+                }
+                _ => repeat += 1,
+            }
+        }
+    }
+
+    fn object(&self, status: CodeGenRunStatus) -> CodeGenRun {
+        let task = &self.finished.task;
+        let spec = CodeGenRunSpec {
+            task_ref: LocalRef {
+                name: task.name.clone(),
+            },
+            inputs: Vec::new(),
+            sandbox: None,
+            validation: self.run.validation,
+            cache: None,
+            ttl_seconds_after_finished: None,
+        };
+        let mut object = CodeGenRun::new(&task.name, spec);
+        object.metadata.namespace = Some(task.namespace.clone());
+        object.status = Some(status);
+        object
+    }
+}
+
+/// Other versions than the tests passed with, where the environment had to be made again.
+fn drift(built: &Built, before: &[String]) -> Option<String> {
+    if !built.fresh || built.resolved == before {
+        return None;
+    }
+    let new: Vec<&str> = built
+        .resolved
+        .iter()
+        .filter(|package| !before.contains(package))
+        .map(String::as_str)
+        .collect();
+    Some(format!(
+        "the environment was made again and has other versions than the tests passed with: {}",
+        new.join(", ")
+    ))
+}
+
+/// Values alone: a manifest cannot name a file of this machine.
+fn text_inputs(given: &GivenInputs) -> Vec<RunInput> {
+    let values = given.values.iter();
+    values
+        .map(|(name, text)| RunInput {
+            name: name.clone(),
+            value: Some(text.clone()),
+            source: None,
+        })
+        .collect()
+}

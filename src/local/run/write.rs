@@ -1,0 +1,118 @@
+//! The files of a run's outputs, in a folder of the user's.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use super::error::LocalRunError;
+use crate::api::values::{Output, ValueType};
+use crate::local::folder::{FolderError, write_whole_with};
+use crate::pipeline::run::TypedOutput;
+
+/// Refuses, before anything runs, a folder into which the outputs cannot go: files of another run would be taken for those of
+/// this one.
+pub fn check(folder: &Path, outputs: &[Output]) -> Result<(), LocalRunError> {
+    for output in outputs.iter().filter(|output| output.type_ == ValueType::Dir) {
+        let folder = folder.join(&output.name);
+        let is_empty = fs::read_dir(&folder).map_or(!folder.exists(), |mut entries| entries.next().is_none());
+        if !is_empty {
+            return Err(LocalRunError::NotEmpty {
+                output: output.name.clone(),
+                folder,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Writes files and folders below `folder`, each file whole or not at all. Gives where each output lies.
+pub fn write(folder: &Path, outputs: &[TypedOutput]) -> Result<Vec<(String, PathBuf)>, FolderError> {
+    let mut places = Vec::new();
+    for output in outputs {
+        let is_dir = output.type_ == ValueType::Dir;
+        if !is_dir && output.type_ != ValueType::File {
+            continue;
+        }
+        let place = folder.join(&output.file_name);
+        if is_dir {
+            fs::create_dir_all(&place).map_err(|source| FolderError::Io {
+                action: "create",
+                path: place.clone(),
+                source,
+            })?;
+        }
+        for file in &output.files {
+            let path = if is_dir {
+                inside(&place, &file.path)?
+            } else {
+                place.clone()
+            };
+            write_whole_with(&path, &file.bytes, 0o666)?;
+        }
+        places.push((output.name.clone(), place));
+    }
+    Ok(places)
+}
+
+/// A program names the files of a folder.
+fn inside(folder: &Path, name: &str) -> Result<PathBuf, FolderError> {
+    let path = Path::new(name);
+    if !name.is_empty() && path.components().all(|part| matches!(part, Component::Normal(_))) {
+        return Ok(folder.join(path));
+    }
+    Err(FolderError::Outside {
+        path: path.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::run::OutputFile;
+
+    fn folder_output(path: &str) -> TypedOutput {
+        TypedOutput {
+            name: "plots".into(),
+            type_: ValueType::Dir,
+            value: None,
+            file_name: "plots".into(),
+            files: vec![OutputFile {
+                path: path.into(),
+                bytes: b"x".to_vec(),
+            }],
+        }
+    }
+
+    #[test]
+    fn a_folder_is_written_with_its_folders() {
+        let target = tempfile::tempdir().unwrap();
+        let places = write(target.path(), &[folder_output("a/b.txt")]).unwrap();
+        assert_eq!(places, [("plots".to_owned(), target.path().join("plots"))]);
+        assert_eq!(fs::read(target.path().join("plots/a/b.txt")).unwrap(), b"x");
+    }
+
+    #[test]
+    fn no_output_leaves_the_folder() {
+        let target = tempfile::tempdir().unwrap();
+        for path in ["../x", "/x", ""] {
+            assert!(matches!(
+                write(target.path(), &[folder_output(path)]),
+                Err(FolderError::Outside { .. })
+            ));
+        }
+    }
+
+    #[test]
+    fn the_folder_of_another_run_is_not_mixed_with_this_one() {
+        let target = tempfile::tempdir().unwrap();
+        let declared = [Output {
+            name: "plots".into(),
+            type_: ValueType::Dir,
+            format: None,
+            description: None,
+        }];
+        check(target.path(), &declared).unwrap();
+        write(target.path(), &[folder_output("a.txt")]).unwrap();
+        let refusal = check(target.path(), &declared).unwrap_err().to_string();
+        assert!(refusal.contains("plots is not empty"), "{refusal}");
+    }
+}

@@ -1,0 +1,72 @@
+//! What the status of a run says once it has ended.
+
+use super::conclude::{RunEnd, RunFailure};
+use super::outputs::TypedOutput;
+use crate::api::CodeGenRunStatus;
+use crate::api::conditions::run_reason;
+use crate::api::run_status::{Finding, RunOutputStatus};
+use crate::pipeline::redact::Redactor;
+
+impl RunEnd {
+    /// Writes the end into a status: stage, reason, message, outputs, and what a failure left. Conditions, times and the
+    /// places of outputs are the caller's.
+    pub fn describe(&self, status: &mut CodeGenRunStatus) {
+        match self {
+            Self::Succeeded(outputs) => {
+                status.stage = Some("Succeeded".to_owned());
+                status.reason = Some(run_reason::PROGRAM_SUCCEEDED.to_owned());
+                status.message = None;
+                status.exit_code = Some(0);
+                status.outputs = outputs.iter().map(TypedOutput::status).collect();
+            }
+            Self::Failed(failure) => {
+                status.stage = Some("Failed".to_owned());
+                status.reason = Some(failure.reason.as_str().to_owned());
+                status.message = Some(failure.message.clone());
+                status.exit_code = failure.exit_code;
+                status.limit = failure.limit.map(str::to_owned);
+                status.last_lines = (!failure.last_lines.is_empty()).then(|| failure.last_lines.clone());
+            }
+        }
+    }
+
+    /// Takes the values of Secrets out of what a failure says.
+    #[must_use]
+    pub fn redacted(self, redactor: &Redactor) -> Self {
+        match self {
+            Self::Failed(failure) => Self::Failed(RunFailure {
+                message: redactor.redact(&failure.message),
+                last_lines: redactor.redact(&failure.last_lines),
+                ..failure
+            }),
+            succeeded @ Self::Succeeded(_) => succeeded,
+        }
+    }
+}
+
+impl TypedOutput {
+    /// What the status says of it, but for where its bytes lie.
+    #[must_use]
+    pub fn status(&self) -> RunOutputStatus {
+        RunOutputStatus {
+            name: self.name.clone(),
+            type_: self.type_,
+            value: self.value.clone(),
+            sha256: self.sha256(),
+            bytes: i64::try_from(self.bytes()).unwrap_or(i64::MAX),
+            file_name: self.file_name.clone(),
+            files: Vec::new(),
+        }
+    }
+}
+
+impl Finding {
+    /// Takes the values of Secrets out of the values that it quotes.
+    #[must_use]
+    pub fn redacted(mut self, redactor: &Redactor) -> Self {
+        for first in &mut self.first {
+            *first = redactor.redact(first);
+        }
+        self
+    }
+}
