@@ -19,6 +19,7 @@ mod leadership;
 mod outcomes;
 mod packaging;
 mod permissions;
+mod runs;
 mod secrets;
 mod sources;
 mod space;
