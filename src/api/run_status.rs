@@ -66,7 +66,7 @@ pub struct CodeGenRunStatus {
     /// The last lines that a failed program wrote, those of standard error where there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_lines: Option<String>,
-    /// Wall time of the program (`1.3s`).
+    /// Wall time of the program (`41ms`, `1.3s`, `2m5s`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<String>,
     /// When the run had all that it needs.

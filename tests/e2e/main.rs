@@ -20,6 +20,7 @@ mod outcomes;
 mod packaging;
 mod permissions;
 mod run_command;
+mod runs;
 mod secrets;
 mod sources;
 mod space;

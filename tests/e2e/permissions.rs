@@ -30,6 +30,7 @@ async fn the_operator_may_do_what_it_needs_and_no_more() {
             ("patch", "jobs.batch"),
             ("get", "secrets"),
             ("update", "codegentasks.codegen-operator.dev/status"),
+            ("update", "codegenruns.codegen-operator.dev/status"),
             ("create", "networkpolicies.networking.k8s.io"),
         ] {
             assert!(may(space, OPERATOR, verb, resource), "{verb} {resource}");
@@ -43,6 +44,7 @@ async fn the_operator_may_do_what_it_needs_and_no_more() {
             ("patch", "codegentasks.codegen-operator.dev/status"),
             ("create", "pods/exec"),
             ("update", "codegentasks.codegen-operator.dev"),
+            ("update", "codegenruns.codegen-operator.dev"),
             ("create", "serviceaccounts/token"),
             ("create", "rolebindings.rbac.authorization.k8s.io"),
             ("get", "leases.coordination.k8s.io"),
@@ -65,16 +67,20 @@ async fn the_stock_roles_cover_tasks() {
             let user = format!("--user={role}er");
             space.kubectl(&["create", "rolebinding", role, &clusterrole, &user]);
         }
-        let task = "codegentasks.codegen-operator.dev";
-        for (who, verb, expected) in [
-            ("viewer", "get", true),
-            ("viewer", "create", false),
-            ("editer", "get", true),
-            ("editer", "create", true),
-            ("adminer", "delete", true),
-            ("nobody", "get", false),
+        for kind in [
+            "codegentasks.codegen-operator.dev",
+            "codegenruns.codegen-operator.dev",
         ] {
-            assert_eq!(may(space, who, verb, task), expected, "{who} {verb}");
+            for (who, verb, expected) in [
+                ("viewer", "get", true),
+                ("viewer", "create", false),
+                ("editer", "get", true),
+                ("editer", "create", true),
+                ("adminer", "delete", true),
+                ("nobody", "get", false),
+            ] {
+                assert_eq!(may(space, who, verb, kind), expected, "{who} {verb} {kind}");
+            }
         }
     })
     .await;

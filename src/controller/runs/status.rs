@@ -209,6 +209,9 @@ fn in_words(outputs: &[RunOutputStatus], findings: &[Finding]) -> String {
 }
 
 fn duration(seconds: f64) -> String {
+    if seconds < 1.0 {
+        return format!("{:.0}ms", seconds * 1000.0);
+    }
     if seconds < 60.0 {
         return format!("{seconds:.1}s");
     }
