@@ -90,9 +90,25 @@ pub async fn expect_only_builds_left(space: &Space, tasks: &[&str], most: usize)
     for task in tasks {
         api.delete(task, &DeleteParams::background()).await.unwrap();
     }
-    expect_only(space, &SHARED).await;
+    let shared = expect_only(space, &SHARED).await;
     expect_no_process(space).await;
+    eprintln!(
+        "left by {}: {}, {} tag; after its deletion: {}, no process",
+        tasks.join(" and "),
+        counted(&there),
+        built.len(),
+        counted(&shared)
+    );
     assert_eq!(tags(space).await, built);
+}
+
+/// `Secret result x 2, Job build`.
+fn counted(left: &BTreeMap<String, Vec<String>>) -> String {
+    let all = left.iter().map(|(what, names)| match names.len() {
+        1 => what.trim().to_owned(),
+        count => format!("{} x {count}", what.trim()),
+    });
+    all.collect::<Vec<_>>().join(", ")
 }
 
 /// Tags of this test's images.
