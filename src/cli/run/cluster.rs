@@ -175,7 +175,7 @@ fn content(name: &str, path: &Path) -> Result<Content, String> {
     Ok(Content::Folder(files))
 }
 
-/// Creates the run and the ConfigMaps that it reads, which then belong to it.
+/// Creates the run and each `ConfigMap` that it reads, which then belong to it.
 async fn create(cluster: &Cluster, task: &str, mut request: Request) -> Result<CodeGenRun, Stopped> {
     let refused = |error: &kube::Error| Stopped::usage(refusal(error, task, &cluster.namespace));
     let maps: Api<ConfigMap> = Api::namespaced(cluster.client.clone(), &cluster.namespace);

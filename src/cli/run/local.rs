@@ -9,7 +9,7 @@ use crate::cli::command::{TASK_FAILED, USAGE, fail, read, runtime, warning};
 use crate::cli::progress::Progress;
 use crate::local::interrupt::{self, INTERRUPTED};
 use crate::local::objects::Objects;
-use crate::local::run::{Finished, LocalRunError, Ran, RunOptions, run as run_program, write};
+use crate::local::run::{Finished, LocalRunError, LocalRunOptions, Ran, run as run_program, write};
 use crate::local::runner::output_folder;
 use crate::pipeline::run::RunEnd;
 
@@ -98,7 +98,7 @@ async fn run_and_write(
     if let Some(target) = target {
         write::check(target, &finished.task.outputs)?;
     }
-    let options = RunOptions {
+    let options = LocalRunOptions {
         inputs: args.program.inputs.clone(),
         validation: args.program.validation.map(Into::into),
         timeout: args.program.timeout.clone(),

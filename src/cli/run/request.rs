@@ -1,4 +1,4 @@
-//! What a run of the command line is in a cluster: a `CodeGenRun`, and ConfigMaps for what is too large to stand in it. Pure.
+//! What a run of the command line is in a cluster: a `CodeGenRun`, and a `ConfigMap` each for what is too large to stand in it. Pure.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ pub(super) struct Asked {
 pub(super) struct Request {
     /// The run; its inputs with a ConfigMap lack the name that the server gives that.
     pub run: CodeGenRun,
-    /// ConfigMaps, and the position of the input that each is for.
+    /// Each `ConfigMap`, and the position of the input that it is for.
     pub config_maps: Vec<(usize, ConfigMap)>,
 }
 
@@ -268,9 +268,16 @@ mod tests {
 
     #[test]
     fn what_comes_without_a_name_is_named_by_the_cluster() {
-        let request = request(asked(vec![("measurements", file("measurements", b"a\n1\n"))]), LARGEST).unwrap();
+        let request = request(
+            asked(vec![("measurements", file("measurements", b"a\n1\n"))]),
+            LARGEST,
+        )
+        .unwrap();
         let source = request.run.spec.inputs[1].source.clone().unwrap();
-        assert_eq!((source.file_name, source.inline.as_deref()), (None, Some("a\n1\n")));
+        assert_eq!(
+            (source.file_name, source.inline.as_deref()),
+            (None, Some("a\n1\n"))
+        );
     }
 
     #[test]

@@ -20,7 +20,7 @@ use super::execute::worker;
 use super::objects::Objects;
 use crate::api::common::LocalRef;
 use crate::api::run::{CodeGenRun, CodeGenRunSpec, RunInput, Validation};
-use crate::api::run_status::{CodeGenRunStatus, InputOrigin};
+use crate::api::run_status::{CodeGenRunStatus, Finding, InputOrigin};
 use crate::api::sandbox::Sandbox as SandboxSpec;
 use crate::data::source::Source;
 use crate::engine::run_data::RunData;
@@ -37,7 +37,7 @@ use given::{GivenInputs, freeze_given};
 
 /// What the command line says about a run.
 #[derive(Clone, Debug, Default)]
-pub struct RunOptions {
+pub struct LocalRunOptions {
     /// Inputs by name, as they were written.
     pub inputs: Vec<(String, String)>,
     /// What is done about data that breaks a rule.
@@ -61,7 +61,7 @@ pub struct Ran {
 /// the future ends the program.
 pub async fn run(
     finished: &Finished,
-    options: &RunOptions,
+    options: &LocalRunOptions,
     objects: &Objects,
     doing: &(dyn Fn(&str) + Send + Sync),
 ) -> Result<Ran, LocalRunError> {
@@ -98,6 +98,14 @@ pub async fn run(
     Ok(ran)
 }
 
+/// What the program came to.
+struct Ended {
+    end: RunEnd,
+    seconds: Option<f64>,
+    findings: Vec<Finding>,
+    notices: Vec<String>,
+}
+
 /// A run with everything that it needs.
 struct Running<'a> {
     finished: &'a Finished,
@@ -118,31 +126,30 @@ impl Running<'_> {
             checks: &self.finished.checks,
         };
         let source = |input: &ResolvedInput, file: &FrozenFile| Some(Source::path(&self.path(input, file)));
-        let mut findings = data.inputs(self.run, source).await?;
-        let (end, seconds, notices) = match refused(&findings) {
-            Some(refusal) => (RunEnd::Failed(refusal), None, Vec::new()),
-            None => {
-                let sandbox = LocalSandbox::for_user()?;
-                let (image, notices) = self.environment(&sandbox).await?;
-                (self.doing)("the program runs");
-                let report = self.execute(&sandbox, &image).await?;
-                let mut read = OutputsRead::default();
-                if let Ok(phase) = program_end(&report) {
-                    read = data.outputs(self.run, &phase.outputs).await?;
-                    findings.extend(read.findings.clone());
-                }
-                let seconds = report.phases.first().map(|phase| phase.seconds);
-                (conclude(&report, read), seconds, notices)
+        let findings = data.inputs(self.run, source).await?;
+        let ended = if let Some(refusal) = refused(&findings) {
+            Ended {
+                end: RunEnd::Failed(refusal),
+                seconds: None,
+                findings,
+                notices: Vec::new(),
+            }
+        } else {
+            let ended = Box::pin(self.program(&data)).await?;
+            Ended {
+                findings: [findings, ended.findings].concat(),
+                ..ended
             }
         };
-        let end = end.redacted(&redactor);
+        let end = ended.end.redacted(&redactor);
         let mut status = CodeGenRunStatus {
             inputs: self.run.inputs.iter().map(ResolvedInput::status).collect(),
-            findings: findings
+            findings: ended
+                .findings
                 .into_iter()
                 .map(|finding| finding.redacted(&redactor))
                 .collect(),
-            duration: seconds.map(|seconds| format!("{seconds:.2}s")),
+            duration: ended.seconds.map(|seconds| format!("{seconds:.2}s")),
             started_at: Some(Time(started)),
             completed_at: Some(Time(Timestamp::now())),
             ..CodeGenRunStatus::default()
@@ -151,6 +158,24 @@ impl Running<'_> {
         Ok(Ran {
             object: self.object(status),
             end,
+            notices: ended.notices,
+        })
+    }
+
+    /// Runs the program and reads what it wrote.
+    async fn program(&self, data: &RunData<'_>) -> Result<Ended, LocalRunError> {
+        let sandbox = LocalSandbox::for_user()?;
+        let (image, notices) = self.environment(&sandbox).await?;
+        (self.doing)("the program runs");
+        let report = self.execute(&sandbox, &image).await?;
+        let read = match program_end(&report) {
+            Ok(phase) => data.outputs(self.run, &phase.outputs).await?,
+            Err(_) => OutputsRead::default(),
+        };
+        Ok(Ended {
+            seconds: report.phases.first().map(|phase| phase.seconds),
+            findings: read.findings.clone(),
+            end: conclude(&report, read),
             notices,
         })
     }
