@@ -19,6 +19,7 @@ mod leadership;
 mod outcomes;
 mod packaging;
 mod permissions;
+mod run_command;
 mod runs;
 mod secrets;
 mod sources;

@@ -70,6 +70,9 @@ fn indented(line: &str) -> String {
 }
 
 fn whole(format: Format, run: &CodeGenRun) -> Vec<u8> {
+    let mut run = run.clone();
+    // Who wrote which field is of no use to anybody here.
+    run.metadata.managed_fields = None;
     let value = serde_json::to_value(run).unwrap_or_default();
     document(format, vec![value], 1).unwrap_or_default().into_bytes()
 }

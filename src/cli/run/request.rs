@@ -82,7 +82,8 @@ pub(super) fn request(asked: Asked, largest: usize) -> Result<Request, String> {
                 RunSource {
                     // It is text: that was looked at.
                     inline: Some(String::from_utf8_lossy(&bytes).into_owned()),
-                    file_name: Some(usable_name(&file_name, &name)),
+                    // Without a name of its own, its content tells the ending.
+                    file_name: (file_name != name).then(|| usable_name(&file_name, &name)),
                     ..RunSource::default()
                 }
             }
@@ -263,6 +264,13 @@ mod tests {
             })
         );
         assert!(request.config_maps.is_empty());
+    }
+
+    #[test]
+    fn what_comes_without_a_name_is_named_by_the_cluster() {
+        let request = request(asked(vec![("measurements", file("measurements", b"a\n1\n"))]), LARGEST).unwrap();
+        let source = request.run.spec.inputs[1].source.clone().unwrap();
+        assert_eq!((source.file_name, source.inline.as_deref()), (None, Some("a\n1\n")));
     }
 
     #[test]

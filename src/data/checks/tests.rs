@@ -2,6 +2,7 @@
 
 use rstest::rstest;
 
+use crate::api::values::ValueType;
 use crate::pipeline::checks::{Bound, Rule};
 
 use super::*;
@@ -45,6 +46,11 @@ fn lines(outcome: CheckOutcome) -> Vec<u64> {
 #[case(Rule::Regex("[0-9.]+".into()), &[6])]
 #[case(Rule::IsIn(vec!["1".into(), "2".into(), "3".into()]), &[6])]
 #[case(Rule::NotNull, &[5])]
+#[case(Rule::OfType(ValueType::Int), &[3, 6])]
+#[case(Rule::OfType(ValueType::Float), &[6])]
+#[case(Rule::OfType(ValueType::Bool), &[2, 3, 4, 6])]
+#[case(Rule::OfType(ValueType::Datetime), &[2, 3, 4, 6])]
+#[case(Rule::OfType(ValueType::String), &[])]
 fn each_rule_names_the_lines_that_break_it(#[case] rule: Rule, #[case] broken: &[u64]) {
     assert_eq!(
         lines(run("a,b\n1,x\n2.0,x\n3,x\nNA,x\nmany,x\n", "x.csv", "a", rule)),
