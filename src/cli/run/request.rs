@@ -268,9 +268,16 @@ mod tests {
 
     #[test]
     fn what_comes_without_a_name_is_named_by_the_cluster() {
-        let request = request(asked(vec![("measurements", file("measurements", b"a\n1\n"))]), LARGEST).unwrap();
+        let request = request(
+            asked(vec![("measurements", file("measurements", b"a\n1\n"))]),
+            LARGEST,
+        )
+        .unwrap();
         let source = request.run.spec.inputs[1].source.clone().unwrap();
-        assert_eq!((source.file_name, source.inline.as_deref()), (None, Some("a\n1\n")));
+        assert_eq!(
+            (source.file_name, source.inline.as_deref()),
+            (None, Some("a\n1\n"))
+        );
     }
 
     #[test]
