@@ -209,7 +209,12 @@ impl Runs {
 
     /// A run is gone.
     pub fn is_gone(&self, run: &CodeGenRun) {
-        self.forget(run.metadata.uid.as_deref().unwrap_or_default());
+        let uid = run.metadata.uid.as_deref().unwrap_or_default();
+        self.forget(uid);
+        self.state().waiting.retain(|_, waiting| {
+            waiting.remove(uid);
+            !waiting.is_empty()
+        });
         self.wake(&Awaited::Run(run.namespace().unwrap_or_default(), run.name_any()));
     }
 
