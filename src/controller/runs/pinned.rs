@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use futures::future::join;
 use kube::Client;
 use serde::{Deserialize, Serialize};
 
@@ -77,10 +78,8 @@ impl Pinned {
         if parts.is_empty() {
             own.create(client, owner, Component::Snapshot).await?;
         } else {
-            let (inputs, own) = tokio::join!(
-                parts.create(client, owner, Component::Snapshot),
-                own.create(client, owner, Component::Snapshot)
-            );
+            let inputs = parts.create(client, owner, Component::Snapshot);
+            let (inputs, own) = join(inputs, own.create(client, owner, Component::Snapshot)).await;
             inputs.and(own)?;
         }
         Ok((pinned, name))

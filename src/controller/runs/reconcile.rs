@@ -97,14 +97,13 @@ impl Look<'_> {
         let Some(name) = self.status().snapshot else {
             return Box::pin(self.start()).await;
         };
-        let pinned = match self.context.runs.pinned(&self.object) {
-            Some(pinned) => pinned,
-            None => {
-                let owner = owner(&self.object, "");
-                let pinned = Arc::new(Pinned::read(&self.context.client, &owner, &name).await?);
-                self.context.runs.keep(&self.object, Arc::clone(&pinned));
-                pinned
-            }
+        let pinned = if let Some(pinned) = self.context.runs.pinned(&self.object) {
+            pinned
+        } else {
+            let owner = owner(&self.object, "");
+            let pinned = Arc::new(Pinned::read(&self.context.client, &owner, &name).await?);
+            self.context.runs.keep(&self.object, Arc::clone(&pinned));
+            pinned
         };
         Box::pin(self.step(&pinned)).await
     }
