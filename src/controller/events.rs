@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 
 use super::metrics::Metrics;
 use crate::api::CodeGenTask;
+use crate::api::approval::{ApprovalDecision, ApprovalStatus};
 use crate::api::conditions::reason;
 use crate::engine::event::{Event, Observer};
 use crate::pipeline::stage::{Category, Stage};
@@ -275,6 +276,17 @@ fn record(event: &Event) -> Record {
             },
             particulars(error_types, packages_added),
         ),
+        Event::ApprovalAwaited(asked) => (
+            "the task waits until a person has approved",
+            format!("gate {}", asked.gate),
+        ),
+        Event::Decided(decision) => (
+            match decision.decision {
+                ApprovalDecision::Approve => "a person has approved",
+                ApprovalDecision::Reject => "a person has rejected",
+            },
+            format!("gate {}: {}", decision.gate, decision.decided_by),
+        ),
         Event::Waiting {
             category: Category::Configuration,
             message,
@@ -346,6 +358,12 @@ fn note(event: &Event) -> Option<Note> {
                 ..Note::normal(reason, "Test", text.join("; "))
             }
         }
+        Event::ApprovalAwaited(asked) => Note::normal(
+            reason::AWAITING_APPROVAL,
+            "Wait",
+            format!("Gate {} asks for an approval of {}", asked.gate, asked.hash),
+        ),
+        Event::Decided(decision) => decided(decision),
         Event::Waiting {
             category, message, ..
         } => Note {
@@ -373,6 +391,29 @@ fn note(event: &Event) -> Option<Note> {
         | Event::Diagnosed { .. }
         | Event::FixApplied { .. } => return None,
     })
+}
+
+fn decided(decision: &ApprovalStatus) -> Note {
+    let ApprovalStatus {
+        gate,
+        decided_by,
+        hash,
+        verified,
+        ..
+    } = decision;
+    let sure = if *verified { "" } else { " (name not verified)" };
+    match decision.decision {
+        ApprovalDecision::Approve => Note::normal(
+            "Approved",
+            "Decide",
+            format!("Gate {gate}: approved by {decided_by}{sure}: {hash}"),
+        ),
+        ApprovalDecision::Reject => Note::warning(
+            reason::REJECTED,
+            "Decide",
+            format!("Gate {gate}: rejected by {decided_by}{sure}: {hash}"),
+        ),
+    }
 }
 
 fn reference(object: &CodeGenTask) -> ObjectReference {

@@ -13,6 +13,7 @@ use kube::runtime::reflector::ObjectRef;
 use kube::{Api, Resource as _, ResourceExt as _};
 use tokio::sync::watch;
 
+use super::approvals;
 use super::awaited::{self, Awaited};
 use super::cache::{ended_in, has_ended, retry_asked};
 use super::context::Context;
@@ -26,6 +27,7 @@ use super::run::{Run, Started, asks_for_another};
 use super::size::fitting;
 use super::store::{KubernetesStore, replace_status};
 use crate::api::CodeGenTask;
+use crate::api::approval::AwaitedApproval;
 use crate::api::conditions::reason;
 use crate::engine::data::DataReader;
 use crate::engine::{Engine, EngineError, Step};
@@ -231,6 +233,10 @@ impl Look<'_> {
             self.context.admissions.leave(&self.uid);
             return self.hold(&suspended()).await;
         }
+        if approvals::is_undecided(self.context, &self.object) {
+            self.context.admissions.leave(&self.uid);
+            return Ok((Some(SAFETY_NET), Reconciled::Waiting));
+        }
         if let Some(limit) = self.context.admissions.admit(&self.object) {
             let (_, how) = self.hold(&queued(limit)).await?;
             // Whoever gives up a place wakes it.
@@ -356,6 +362,11 @@ impl Look<'_> {
             waiting.retry_at = waiting.retry_at.min(now);
         }
         let decision = decide(&run.task, &progress, now);
+        if let Decision::AwaitApproval(asked) = &decision {
+            Box::pin(self.at_gate(&engine, progress, asked)).await?;
+            self.written(store);
+            return Ok(advanced());
+        }
         if let Some(hold) = isolation::hold(self.context, &self.object, &run.task, &decision) {
             return self.hold(&hold).await;
         }
@@ -371,7 +382,7 @@ impl Look<'_> {
         let goes_on = matches!(came_to, Step::Pending | Step::Unseen | Step::Queued(_));
         self.wait_if(!goes_on && waits_for_a_person(&progress));
         let looked = match came_to {
-            Step::Advanced | Step::Finished => advanced(),
+            Step::Advanced | Step::Gate(_) | Step::Finished => advanced(),
             Step::Waiting(until) => (Some(pause(until)), Reconciled::Waiting),
             Step::Unseen => (Some(MOMENT), Reconciled::Pending),
             Step::Pending => {
@@ -385,6 +396,22 @@ impl Look<'_> {
         };
         self.written(store);
         Ok(looked)
+    }
+
+    /// Goes by what a person decided, or says what is to be approved. The next look, if nobody has decided, waits.
+    async fn at_gate<M: Model, D: DataReader>(
+        &self,
+        engine: &Engine<'_, M, KubernetesStore<'_>, KubernetesSandbox<'_>, D>,
+        progress: Progress,
+        asked: &AwaitedApproval,
+    ) -> Result<(), ReconcileError> {
+        if let Some(decision) = approvals::decided(self.context, &self.object, asked).await? {
+            engine.apply(progress, Outcome::Decided(decision)).await?;
+        } else {
+            self.context.waits.stop(&self.uid);
+            engine.save(&progress).await?;
+        }
+        Ok(())
     }
 
     /// What somebody asked for since the last step.

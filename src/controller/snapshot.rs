@@ -75,6 +75,7 @@ pub fn decides(spec: &CodeGenTaskSpec) -> String {
         sandbox,
         limits: _,
         cache: _,
+        approvals: _,
         backend,
         language,
         suspend: _,

@@ -28,6 +28,7 @@ use crate::ledger::{Created, Entry, Store, StoreError};
 use crate::pipeline::call::CallKind;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::progress::Progress;
+use crate::pipeline::stage::Stage;
 use crate::pipeline::status::{Around, IsolationShown, status};
 use crate::sandbox::kubernetes::names::{self, Component};
 
@@ -275,15 +276,17 @@ impl Store for KubernetesStore<'_> {
         let mut result = None;
         let mut superseded = None;
         let ends = progress.stage.is_terminal() && ended_in(&state.object).is_none();
-        if progress.stage.is_terminal() && !ends {
-            around.artifacts.clone_from(&before.artifacts);
-        }
-        if ends {
+        // Whoever is to approve of the program must be able to read it.
+        let passed = Stage::Passed.as_str();
+        let proposes = progress.stage == Stage::Passed && before.stage.as_deref() != Some(passed);
+        if ends || proposes {
             let all = self.all(&state.index, before.result.as_ref()).await?;
             let kept = finish::keep(&self.client, self.run, &progress, all).await?;
             around.artifacts = kept.artifacts;
             superseded = before.result.as_ref().map(|_| kept.name.clone());
             result = Some(kept.name);
+        } else if progress.stage.is_terminal() || progress.stage == Stage::Passed {
+            around.artifacts.clone_from(&before.artifacts);
         }
         let mut shown = status(&self.run.task, &progress, around, Timestamp::now());
         shown.snapshot = Some(self.run.snapshot_status.clone());

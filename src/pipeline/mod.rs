@@ -4,6 +4,7 @@
 
 pub mod accept;
 pub mod active;
+pub mod approval;
 pub mod bounds;
 pub mod advance;
 pub mod budget;

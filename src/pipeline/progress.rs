@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::api::approval::ApprovalStatus;
 use crate::api::status::{
     AttemptStatus, ConstraintStatus, ErrorType, FailureDiagnosis, PlanStatus, RehearsalStatus, SampleStatus,
 };
@@ -70,6 +71,9 @@ pub struct Progress {
     /// Every attempt so far.
     #[serde(default)]
     pub attempts: Vec<AttemptStatus>,
+    /// What persons decided at gates.
+    #[serde(default)]
+    pub approvals: Vec<ApprovalStatus>,
     /// How the last rehearsal ended.
     pub rehearsal: Option<RehearsalStatus>,
     /// Exit code of the last run.
@@ -336,6 +340,7 @@ impl Progress {
             fix_applied: false,
             memory: Memory::default(),
             attempts: Vec::new(),
+            approvals: Vec::new(),
             rehearsal: None,
             exit_code: None,
             last_error: None,

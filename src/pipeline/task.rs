@@ -1,9 +1,10 @@
 //! A task as the pipeline sees it: the spec with agent and defaults applied and its sources frozen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::api::approval::Gate;
 use crate::api::common::SecretKeyRef;
 use crate::api::common::{CacheMode, Exposure, Language, TestingMode};
 use crate::api::model::{Header, Provider};
@@ -61,6 +62,9 @@ pub struct Task {
     pub limits: LimitSettings,
     /// What is kept between tasks.
     pub cache: CacheMode,
+    /// Where it waits for a person, in order and each once.
+    #[serde(default)]
+    pub approvals: BTreeSet<Gate>,
 }
 
 /// A source as it was read when the task started.
