@@ -96,10 +96,7 @@ impl FaultyRegistry {
 }
 
 async fn respond(head: Head, mut client: Connection, fault: Option<Fault>) -> std::io::Result<()> {
-    let length: u64 = head
-        .header("Content-Length")
-        .and_then(|text| text.parse().ok())
-        .unwrap_or_default();
+    let length = head.length();
     if let Some(Fault::Answer {
         status,
         headers,

@@ -52,6 +52,12 @@ impl Head {
         found.map(|(_, value)| value.as_str())
     }
 
+    /// Bytes of the body.
+    pub fn length(&self) -> u64 {
+        let given = self.header("Content-Length");
+        given.and_then(|text| text.parse().ok()).unwrap_or_default()
+    }
+
     /// Reads up to the empty line; `None` where the connection ends before.
     pub async fn read(connection: &mut Connection) -> Option<Self> {
         let mut bytes = Vec::new();
