@@ -91,7 +91,7 @@ pub struct CodeGenTaskStatus {
     /// What a person must approve of before the task goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<AwaitedApproval>,
-    /// What was decided so far, the last sixteen decisions.
+    /// What was decided so far, the last eight decisions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<ApprovalStatus>,
     /// Name of the `ConfigMap` with the program and its tests, and of the Secret with all else, once the task has ended or waits at

@@ -92,12 +92,17 @@ struct Shown {
 fn plan(progress: &Progress) -> Shown {
     let plan = progress.plan.clone().unwrap_or_default();
     let libraries = plan.libraries.join(", ");
-    let what = vec![
-        cut(&format!("description: {}", plan.description), LINE),
-        cut(&format!("approach: {}", plan.approach), LINE),
-        cut(&format!("libraries: {libraries}"), LINE),
-        "the whole plan: status.plan".to_owned(),
+    let lines = [
+        ("description", plan.description.as_str()),
+        ("approach", plan.approach.as_str()),
+        ("libraries", libraries.as_str()),
+        ("the whole plan", "status.plan"),
     ];
+    let what = lines
+        .into_iter()
+        .filter(|(_, text)| !text.is_empty())
+        .map(|(name, text)| cut(&format!("{name}: {text}"), LINE))
+        .collect();
     let mut exactly = vec![plan.description, plan.approach];
     exactly.extend(plan.libraries);
     Shown { exactly, what }

@@ -18,7 +18,7 @@ const MOST_FAILURES: usize = 24;
 /// Attempts that the status shows.
 const MOST_ATTEMPTS: usize = 20;
 /// Decisions that the status shows.
-const MOST_DECISIONS: usize = 16;
+const MOST_DECISIONS: usize = 8;
 /// Libraries of a plan.
 const MOST_LIBRARIES: usize = 24;
 /// Bytes of all installed packages with their versions.
@@ -141,7 +141,7 @@ impl Progress {
         let surplus = self.approvals.len().saturating_sub(MOST_DECISIONS);
         self.approvals.drain(..surplus);
         for decision in &mut self.approvals {
-            decision.decided_by = cut(&decision.decided_by, NAME * 2);
+            decision.decided_by = cut(&decision.decided_by, NAME);
             decision.reason = decision.reason.take().map(|reason| cut(&reason, SENTENCE / 2));
         }
         let surplus = self.attempts.len().saturating_sub(MOST_ATTEMPTS);

@@ -9,6 +9,7 @@
 )]
 
 mod admission;
+mod approvals;
 mod changes;
 mod deletion;
 mod faults;

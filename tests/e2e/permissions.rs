@@ -31,6 +31,7 @@ async fn the_operator_may_do_what_it_needs_and_no_more() {
             ("get", "secrets"),
             ("update", "codegentasks.codegen-operator.dev/status"),
             ("create", "networkpolicies.networking.k8s.io"),
+            ("watch", "codegenapprovals.codegen-operator.dev"),
         ] {
             assert!(may(space, OPERATOR, verb, resource), "{verb} {resource}");
         }
@@ -40,6 +41,7 @@ async fn the_operator_may_do_what_it_needs_and_no_more() {
             ("list", "configmaps"),
             ("delete", "secrets"),
             ("list", "codegenagents.codegen-operator.dev"),
+            ("create", "codegenapprovals.codegen-operator.dev"),
             ("patch", "codegentasks.codegen-operator.dev/status"),
             ("create", "pods/exec"),
             ("update", "codegentasks.codegen-operator.dev"),
@@ -75,6 +77,16 @@ async fn the_stock_roles_cover_tasks() {
             ("nobody", "get", false),
         ] {
             assert_eq!(may(space, who, verb, task), expected, "{who} {verb}");
+        }
+        let approval = "codegenapprovals.codegen-operator.dev";
+        for (who, verb, expected) in [
+            ("viewer", "get", true),
+            ("editer", "create", false),
+            ("editer", "delete", false),
+            ("adminer", "create", true),
+            ("adminer", "patch", false),
+        ] {
+            assert_eq!(may(space, who, verb, approval), expected, "{who} {verb}");
         }
     })
     .await;
