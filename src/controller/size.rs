@@ -114,7 +114,7 @@ impl Step {
         }
         status.packages = first(&status.packages, self.packages);
         status.system_packages = first(&status.system_packages, self.packages);
-        for asked in &mut status.approval {
+        if let Some(asked) = &mut status.approval {
             asked.what = first(&asked.what, self.packages);
         }
         status.constraints.truncate(self.constraints);
@@ -328,7 +328,12 @@ mod tests {
             generation: Some(i64::MAX),
             ..Around::default()
         };
-        let shown = status(&task(), &progress, around, at(5));
+        let mut shown = status(&task(), &progress, around, at(5));
+        shown.approval = Some(AwaitedApproval {
+            gate: Gate::Image,
+            hash: noise("asked", 64),
+            what: names("what", 2_600),
+        });
         let bytes = serde_json::to_vec(&progress).unwrap();
         let whole = record(shown, &bytes, &documents);
         assert!(
@@ -347,6 +352,7 @@ mod tests {
         assert_eq!(read.build.fault, progress.build.fault);
         assert_eq!(read.build.ready(), None);
         assert_eq!(read.rejections, progress.rejections);
+        assert_eq!(read.approvals, progress.approvals);
         assert_eq!(read.plan, progress.plan);
         assert_eq!(read.samples, progress.samples);
         assert_eq!(read.documents, progress.documents);
