@@ -46,7 +46,10 @@ impl Registries {
     /// Gives an image that is to be built for the repository of all tasks the Secret for it.
     pub fn complete(&self, image: &mut ImageSettings) {
         if image.repository.is_none() && image.reference.is_none() && image.push_secret.is_none() {
-            image.push_secret = self.push_secret_ref.as_ref().map(|reference| reference.name.clone());
+            image.push_secret = self
+                .push_secret_ref
+                .as_ref()
+                .map(|reference| reference.name.clone());
         }
     }
 
@@ -324,7 +327,10 @@ mod tests {
     use crate::pipeline::test_support::task;
 
     fn registries() -> Registries {
-        serde_json::from_str(r#"{"repository": "registry.example/codegen", "pushSecretRef": {"name": "shared"}}"#).unwrap()
+        serde_json::from_str(
+            r#"{"repository": "registry.example/codegen", "pushSecretRef": {"name": "shared"}}"#,
+        )
+        .unwrap()
     }
 
     #[test]

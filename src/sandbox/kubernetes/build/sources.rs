@@ -54,7 +54,8 @@ impl Target {
         Ok(Self {
             repository: repository.clone(),
             pull_repository: pull_repository.as_ref().unwrap_or(repository).clone(),
-            registry: client.map_err(|error| failed(repository, &credentials(secret.as_deref(), field), error))?,
+            registry: client
+                .map_err(|error| failed(repository, &credentials(secret.as_deref(), field), error))?,
             config,
             secret,
             field,
