@@ -406,7 +406,8 @@ fn lost_progress(sent: &CodeGenTask, written: &CodeGenTask) -> bool {
         let status = task.status.as_ref();
         status.is_some_and(|status| status.progress.is_some() && status.snapshot.is_some())
     };
-    has_progress(sent) && !has_progress(written)
+    let asks = |task: &CodeGenTask| task.status.as_ref().is_some_and(|status| status.approval.is_some());
+    (has_progress(sent) && !has_progress(written)) || (asks(sent) && !asks(written))
 }
 
 /// The call whose reply may hold a document as it is (`documents/solution-0003.py`: `calls/0003-code.json`).
