@@ -88,6 +88,12 @@ pub struct CodeGenTaskStatus {
     /// The inputs of the run as they were when it started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<SnapshotStatus>,
+    /// Hash of everything that decides the result, with the operator's version: a task with the same one may adopt the result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reuse_key: Option<String>,
+    /// Name of the succeeded task whose program was adopted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adopted_from: Option<String>,
     /// What a person must approve of before the task goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<AwaitedApproval>,

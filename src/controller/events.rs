@@ -18,6 +18,7 @@ use crate::api::CodeGenTask;
 use crate::api::approval::{ApprovalDecision, ApprovalStatus};
 use crate::api::conditions::reason;
 use crate::engine::event::{Event, Observer};
+use crate::pipeline::progress::Progress;
 use crate::pipeline::stage::{Category, Stage};
 use crate::pipeline::status::{Hold, Until};
 use crate::sandbox::kubernetes::names;
@@ -123,6 +124,24 @@ impl Events {
             "the task waits"
         );
         self.hand_in(reference(object), note);
+    }
+
+    /// The task takes over the result of another one.
+    pub fn adopted(&self, object: &CodeGenTask, progress: &Progress) {
+        let origin = progress.adopted_from.as_deref().unwrap_or_default();
+        let what = if progress.stage.is_terminal() {
+            "no test is run again"
+        } else {
+            "its tests are run again"
+        };
+        tracing::info!(
+            namespace = object.namespace().unwrap_or_default(),
+            task = object.name_any(),
+            origin,
+            "the program of a task that asked the same is adopted"
+        );
+        let text = format!("{origin} asked the same and succeeded: its program is adopted, {what}");
+        self.hand_in(reference(object), Note::normal("Adopted", "Reuse", text));
     }
 
     /// The task has ended, as its status says.

@@ -98,23 +98,27 @@ pub async fn keep(
         immutable: Some(true),
         ..ConfigMap::default()
     };
-    create(client, owner, &code).await?;
+    let program = create(client, owner, &code);
     // The first part last: where it is, all are.
     let parts: Vec<&[u8]> = record.chunks(LARGEST_PART).collect();
-    for (number, part) in parts.iter().enumerate().rev() {
-        let mut metadata = metadata.clone();
-        metadata.name = Some(part_name(&name, number));
-        let count = parts.len().to_string();
-        metadata.annotations = Some(BTreeMap::from([(PARTS.to_owned(), count)]));
-        let secret = Secret {
-            metadata,
-            type_: Some(RESULT_TYPE.to_owned()),
-            data: Some(BTreeMap::from([(RECORD.to_owned(), ByteString(part.to_vec()))])),
-            immutable: Some(true),
-            ..Secret::default()
-        };
-        create(client, owner, &secret).await?;
-    }
+    let record = async {
+        for (number, part) in parts.iter().enumerate().rev() {
+            let mut metadata = metadata.clone();
+            metadata.name = Some(part_name(&name, number));
+            let count = parts.len().to_string();
+            metadata.annotations = Some(BTreeMap::from([(PARTS.to_owned(), count)]));
+            let secret = Secret {
+                metadata,
+                type_: Some(RESULT_TYPE.to_owned()),
+                data: Some(BTreeMap::from([(RECORD.to_owned(), ByteString(part.to_vec()))])),
+                immutable: Some(true),
+                ..Secret::default()
+            };
+            create(client, owner, &secret).await?;
+        }
+        Ok(())
+    };
+    tokio::try_join!(program, record)?;
     Ok(Kept {
         name,
         artifacts: results.artifacts,

@@ -27,6 +27,7 @@ mod parts;
 pub mod operate;
 pub mod progress;
 pub mod reconcile;
+mod reuse;
 mod run;
 pub mod selector;
 mod size;

@@ -13,7 +13,8 @@ use crate::api::status::CodeGenTaskStatus;
 use crate::pipeline::progress::{PROGRESS_VERSION, Progress};
 
 /// Fields that progress and status share, spelled alike in both.
-const SHARED: [&str; 9] = [
+const SHARED: [&str; 10] = [
+    "adoptedFrom",
     "approvals",
     "run",
     "plan",

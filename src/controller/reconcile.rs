@@ -23,12 +23,14 @@ use super::isolation;
 use super::metrics::Reconciled;
 use super::model::PooledModel;
 use super::progress::paused;
+use super::reuse::Adopted;
 use super::run::{Run, Started, asks_for_another};
 use super::size::fitting;
 use super::store::{KubernetesStore, replace_status};
 use crate::api::CodeGenTask;
 use crate::api::approval::AwaitedApproval;
 use crate::api::conditions::reason;
+use crate::api::status::CodeGenTaskStatus;
 use crate::engine::data::DataReader;
 use crate::engine::{Engine, EngineError, Step};
 use crate::ledger::StoreError;
@@ -287,18 +289,23 @@ impl Look<'_> {
 
     /// Freezes the inputs and records the first progress.
     async fn start(&self) -> Looked {
-        let run = match Box::pin(Run::start(self.context, &self.object)).await? {
-            Started::Run(run) => run,
+        let (run, adopted) = match Box::pin(Run::start(self.context, &self.object)).await? {
+            Started::Run(run, adopted) => (run, adopted),
             Started::Reading => return Ok((Some(READING), Reconciled::Pending)),
             Started::Queued(why) => return self.hold(&queued(why)).await,
         };
-        let progress = Progress::start(run.owner.run.clone(), Timestamp::now());
-        let bytes = serde_json::to_vec(&progress).unwrap_or_default();
         let mut object = self.object.clone();
         if object.status.take().is_some_and(|status| status.run.is_some()) {
             finish::clear_all(&self.context.client, &run).await;
         }
-        let store = self.store(&run, object);
+        let (store, progress) = match adopted {
+            None => {
+                let progress = Progress::start(run.owner.run.clone(), Timestamp::now());
+                (self.store(&run, object), progress)
+            }
+            Some(adopted) => self.adopt(&run, object, *adopted).await?,
+        };
+        let bytes = serde_json::to_vec(&progress).unwrap_or_default();
         crate::ledger::Store::save(&store, &bytes).await?;
         self.written(store);
         self.context.downloads.forget(&self.uid);
@@ -306,6 +313,31 @@ impl Look<'_> {
             finish::clear_readers(&self.context.client, &run).await;
         }
         Ok(advanced())
+    }
+
+    /// Makes what is taken over the task's own, so that nothing of the origin is needed from then on.
+    async fn adopt<'a>(
+        &self,
+        run: &'a Run,
+        mut object: CodeGenTask,
+        adopted: Adopted,
+    ) -> Result<(KubernetesStore<'a>, Progress), ReconcileError> {
+        let Adopted { progress, documents } = adopted;
+        self.context.events.adopted(&self.object, &progress);
+        if !progress.stage.is_terminal() {
+            let none_has_run = Progress {
+                attempt: 0,
+                ..progress.clone()
+            };
+            let kept = finish::keep(&self.context.client, run, &none_has_run, documents.clone()).await?;
+            object.status = Some(CodeGenTaskStatus {
+                result: Some(kept.name),
+                ..CodeGenTaskStatus::default()
+            });
+        }
+        let store = self.store(run, object);
+        store.take_over(documents).await;
+        Ok((store, progress))
     }
 
     /// Performs the next step of the run; at once where `is_mended` says that what it waited for has changed.

@@ -96,6 +96,15 @@ impl<'a> KubernetesStore<'a> {
         self.state.into_inner().object
     }
 
+    /// Takes documents that another task has made. They are in memory until the task's own result holds them.
+    pub async fn take_over(&self, documents: BTreeMap<String, Vec<u8>>) {
+        let mut state = self.state.lock().await;
+        for (name, bytes) in documents {
+            self.documents.keep(&name, bytes);
+            state.index.insert(name);
+        }
+    }
+
     /// Every document by name. `earlier` is the result of an earlier end of the run, which holds those from before it.
     async fn all(
         &self,
@@ -406,7 +415,11 @@ fn lost_progress(sent: &CodeGenTask, written: &CodeGenTask) -> bool {
         let status = task.status.as_ref();
         status.is_some_and(|status| status.progress.is_some() && status.snapshot.is_some())
     };
-    let asks = |task: &CodeGenTask| task.status.as_ref().is_some_and(|status| status.approval.is_some());
+    let asks = |task: &CodeGenTask| {
+        task.status
+            .as_ref()
+            .is_some_and(|status| status.approval.is_some())
+    };
     (has_progress(sent) && !has_progress(written)) || (asks(sent) && !asks(written))
 }
 

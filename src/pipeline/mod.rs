@@ -23,6 +23,7 @@ pub mod prompts;
 pub mod protocol;
 pub mod python;
 pub mod redact;
+pub mod reuse;
 pub mod reply;
 pub mod sandbox;
 pub mod stage;

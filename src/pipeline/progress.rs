@@ -71,6 +71,9 @@ pub struct Progress {
     /// Every attempt so far.
     #[serde(default)]
     pub attempts: Vec<AttemptStatus>,
+    /// Task whose program was taken over.
+    #[serde(default)]
+    pub adopted_from: Option<String>,
     /// What persons decided at gates.
     #[serde(default)]
     pub approvals: Vec<ApprovalStatus>,
@@ -340,6 +343,7 @@ impl Progress {
             fix_applied: false,
             memory: Memory::default(),
             attempts: Vec::new(),
+            adopted_from: None,
             approvals: Vec::new(),
             rehearsal: None,
             exit_code: None,

@@ -154,6 +154,8 @@ pub fn status(task: &Task, progress: &Progress, around: Around<'_>, now: Timesta
         started_at: Some(Time(progress.started_at)),
         completed_at: progress.completed_at.map(Time),
         run: Some(progress.run.clone()),
+        reuse_key: task.reuse_key(),
+        adopted_from: progress.adopted_from.clone(),
         approval: approval::awaited(task, progress),
         approvals: progress.approvals.clone(),
         ..CodeGenTaskStatus::default()

@@ -62,9 +62,16 @@ pub struct Task {
     pub limits: LimitSettings,
     /// What is kept between tasks.
     pub cache: CacheMode,
+    /// Whether the tests of an adopted program are run again.
+    #[serde(default = "is_true")]
+    pub reruns_tests: bool,
     /// Where it waits for a person, in order and each once.
     #[serde(default)]
     pub approvals: BTreeSet<Gate>,
+}
+
+const fn is_true() -> bool {
+    true
 }
 
 /// A source as it was read when the task started.

@@ -75,6 +75,7 @@ pub fn task() -> Task {
             reclassify_after: 1,
         },
         cache: CacheMode::Auto,
+        reruns_tests: true,
         approvals: BTreeSet::new(),
     }
 }

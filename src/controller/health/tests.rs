@@ -65,7 +65,10 @@ fn a_definition_that_is_not_there_or_another_version_is_named() {
     let other = published(&crds())
         .to_string()
         .replace(r#""version":"v1alpha1""#, r#""version":"v1""#);
-    assert_eq!(lacking(&crds(), &serde_json::from_str(&other).unwrap()).len(), crds().len());
+    assert_eq!(
+        lacking(&crds(), &serde_json::from_str(&other).unwrap()).len(),
+        crds().len()
+    );
 }
 
 #[test]

@@ -112,6 +112,7 @@ fn a_prompt_and_a_model_take_every_default() {
             reclassify_after: 1,
         },
         cache: CacheMode::Auto,
+        reruns_tests: true,
         approvals: BTreeSet::new(),
     };
     assert_eq!(resolved("{prompt: count, model: {name: gpt-5}}"), expected);
