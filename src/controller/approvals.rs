@@ -71,7 +71,7 @@ pub async fn keep_watching(context: &Context, api: Api<CodeGenApproval>) {
                 context.wake(ObjectRef::new(&decision.spec.task_ref.name).within(&namespace));
             }
             Err(error) => {
-                tracing::warn!(%error, "decisions about tasks cannot be watched and are tried again")
+                tracing::warn!(%error, "decisions about tasks cannot be watched and are tried again");
             }
         }
         std::future::ready(())
@@ -178,7 +178,7 @@ mod tests {
         }
     }
 
-    fn decision(name: &str, change: serde_json::Value) -> CodeGenApproval {
+    fn decision(name: &str, change: &serde_json::Value) -> CodeGenApproval {
         let mut object = json!({
             "metadata": {"name": name, "namespace": "data", "creationTimestamp": "2026-01-01T00:00:00Z"},
             "spec": {
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_decision_counts_for_the_task_the_gate_and_the_hash_that_it_names() {
-        let by = |change| decisions(vec![decision("ada", change)]).about(&task(), &asked());
+        let by = |change| decisions(vec![decision("ada", &change)]).about(&task(), &asked());
         assert!(by(json!({})).is_some());
         for change in [
             json!({"/spec/hash": "b".repeat(64)}),
@@ -224,9 +224,9 @@ mod tests {
         let rejected =
             json!({"/spec/decision": "Reject", "/metadata/creationTimestamp": "2026-01-03T00:00:00Z"});
         let who = |of| decisions(of).about(&task(), &asked()).unwrap().name_any();
-        let (first, second) = (decision("bob", json!({})), decision("ada", later));
+        let (first, second) = (decision("bob", &json!({})), decision("ada", &later));
         assert_eq!(who(vec![second.clone(), first.clone()]), "bob");
-        assert_eq!(who(vec![first, second, decision("eve", rejected)]), "eve");
+        assert_eq!(who(vec![first, second, decision("eve", &rejected)]), "eve");
     }
 
     #[test]

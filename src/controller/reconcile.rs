@@ -372,13 +372,7 @@ impl Look<'_> {
         };
         let mut progress = engine.load(&run.owner.run).await?;
         if let Some(outcome) = self.what_changed(&run, &progress) {
-            // What was made for the old spec may be what the new one is to mend.
-            if let Err(error) = sandbox.clear_sandboxes().await {
-                tracing::warn!(
-                    error = with_causes(&error),
-                    "a sandbox of the spec before could not be removed"
-                );
-            }
+            clear_sandboxes(&sandbox).await;
             Box::pin(engine.apply(progress, outcome)).await?;
             self.written(store);
             return Ok(advanced());
@@ -438,7 +432,7 @@ impl Look<'_> {
         asked: &AwaitedApproval,
     ) -> Result<(), ReconcileError> {
         if let Some(decision) = approvals::decided(self.context, &self.object, asked).await? {
-            engine.apply(progress, Outcome::Decided(decision)).await?;
+            Box::pin(engine.apply(progress, Outcome::Decided(decision))).await?;
         } else {
             self.context.waits.stop(&self.uid);
             engine.save(&progress).await?;
@@ -531,6 +525,16 @@ impl Look<'_> {
         self.context
             .waits
             .wait(&self.uid, ObjectRef::from_obj(&self.object), refers_to);
+    }
+}
+
+/// What was made for the old spec may be what the new one is to mend.
+async fn clear_sandboxes(sandbox: &KubernetesSandbox<'_>) {
+    if let Err(error) = sandbox.clear_sandboxes().await {
+        tracing::warn!(
+            error = with_causes(&error),
+            "a sandbox of the spec before could not be removed"
+        );
     }
 }
 

@@ -84,11 +84,9 @@ async fn whole(gate: Gate, progress: &Progress, store: &FolderStore) -> Result<S
 }
 
 fn user() -> String {
-    let names = ["USER", "LOGNAME"]
+    ["USER", "LOGNAME"]
         .into_iter()
-        .filter_map(|name| std::env::var(name).ok());
-    names
-        .filter(|name| !name.is_empty())
-        .next()
+        .filter_map(|name| std::env::var(name).ok())
+        .find(|name| !name.is_empty())
         .unwrap_or_else(|| "whoever ran the command".to_owned())
 }

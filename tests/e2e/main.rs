@@ -20,6 +20,7 @@ mod leadership;
 mod outcomes;
 mod packaging;
 mod permissions;
+mod reuse;
 mod secrets;
 mod sources;
 mod space;
