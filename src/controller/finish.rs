@@ -67,7 +67,12 @@ pub async fn keep(
     // Plain data with string keys: writing it to memory cannot fail.
     documents.insert(TASK.to_owned(), serde_json::to_vec(&run.task).unwrap_or_default());
     let end = [progress.sequence.to_string(), progress.attempt.to_string()];
-    let name = names::name(&owner.name, &[&owner.uid, &owner.run, "result", &end[0], &end[1]]);
+    let mut parts = vec![owner.uid.as_str(), &owner.run, "result", &end[0], &end[1]];
+    // After a kill it may be another origin that is adopted.
+    if let (Some(origin), Some(program)) = (&progress.adopted_from, &progress.documents.solution) {
+        parts.extend([origin.as_str(), &program.sha256]);
+    }
+    let name = names::name(&owner.name, &parts);
     let record = packed(&documents);
     let store = MemoryStore::holding(documents);
     let entries = Ledger::new(&store).entries(progress.sequence).await?;
