@@ -7,6 +7,7 @@
 use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
 
+use super::approval::Gate;
 use super::common::{Backend, CacheMode, Exposure, Testing};
 use super::{image::Image, limits::Limits, model::Model, sandbox::Sandbox};
 
@@ -52,6 +53,12 @@ pub struct CodeGenAgentSpec {
     /// Whether a test suite is generated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub testing: Option<Testing>,
+    /// Where every task of the agent waits until a person has approved of what comes next, besides where the task itself says so:
+    /// `Plan`, `Packages`, `Image`, `Result`. Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 4))]
+    #[x_kube(merge_strategy = ListMerge::Set)]
+    pub approvals: Vec<Gate>,
     /// Who writes the program: `Pipeline`, the staged way of plan, code, tests, diagnosis and fixes. Default `Pipeline`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<Backend>,

@@ -67,6 +67,15 @@ pub enum CacheMode {
     Disable,
 }
 
+/// What becomes of the result of a task that asked the same.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Reuse {
+    /// Whether the tests of an adopted program are run again. Default `true`; with `false` the task succeeds at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rerun_tests: Option<bool>,
+}
+
 /// What of the samples may reach the model; each value lets through what the one before it does, and more.
 #[derive(
     Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema,

@@ -55,6 +55,10 @@ pub mod reason {
     pub const NO_PROGRESS: &str = "NoProgress";
     /// `Succeeded=False`: the model's reply to one call was unusable on every try.
     pub const INVALID_REPLY: &str = "InvalidReply";
+    /// `Succeeded=False`: a person rejected what a gate showed.
+    pub const REJECTED: &str = "Rejected";
+    /// `Stalled=True`, `Succeeded=Unknown`: a person must approve of what `status.approval` shows.
+    pub const AWAITING_APPROVAL: &str = "AwaitingApproval";
     /// `Stalled=True`, `Succeeded=Unknown`: a reference, name or value must be changed; the message says which.
     pub const CONFIGURATION: &str = "Configuration";
     /// `Reconciling=True`: something that is no fault of the program failed and is tried again.
@@ -83,13 +87,15 @@ pub mod reason {
     pub const ISOLATION_NOT_ENFORCED: &str = "IsolationNotEnforced";
 
     /// Every reason that a task as such has.
-    pub const ALL: [&str; 13] = [
+    pub const ALL: [&str; 15] = [
         TESTS_PASSED,
         TESTS_SKIPPED,
         ITERATIONS_EXHAUSTED,
         BUDGET_EXCEEDED,
         NO_PROGRESS,
         INVALID_REPLY,
+        REJECTED,
+        AWAITING_APPROVAL,
         CONFIGURATION,
         INFRASTRUCTURE,
         OUTPUT_TOO_LARGE,

@@ -5,12 +5,12 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use kube::CustomResourceExt;
 
-use super::{CodeGenAgent, CodeGenRun, CodeGenTask};
+use super::{CodeGenAgent, CodeGenApproval, CodeGenRun, CodeGenTask};
 
 /// Every definition of this project.
 #[must_use]
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    vec![task_crd(), agent_crd(), run_crd()]
+    vec![task_crd(), agent_crd(), run_crd(), for_the_server(CodeGenApproval::crd())]
 }
 
 /// The definition of `CodeGenTask`.

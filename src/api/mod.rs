@@ -6,6 +6,7 @@
 //! Enums have an empty schema description: theirs would replace that of an optional field, which says more.
 
 pub mod agent;
+pub mod approval;
 pub mod common;
 pub mod conditions;
 pub mod crd;
@@ -24,6 +25,7 @@ pub mod validate;
 pub mod values;
 
 pub use agent::{CodeGenAgent, CodeGenAgentSpec};
+pub use approval::CodeGenApproval;
 pub use crd::{crds, crds_yaml};
 pub use run::{CodeGenRun, CodeGenRunSpec};
 pub use run_status::CodeGenRunStatus;

@@ -5,6 +5,7 @@ use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::approval::{ApprovalStatus, AwaitedApproval};
 use super::common::Language;
 
 /// What happened so far.
@@ -87,7 +88,20 @@ pub struct CodeGenTaskStatus {
     /// The inputs of the run as they were when it started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<SnapshotStatus>,
-    /// Name of the `ConfigMap` with the program and its tests, and of the Secret with all else, once the task has ended.
+    /// Hash of everything that decides the result, with the operator's version: a task with the same one may adopt the result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reuse_key: Option<String>,
+    /// Name of the succeeded task whose program was adopted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adopted_from: Option<String>,
+    /// What a person must approve of before the task goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<AwaitedApproval>,
+    /// What was decided so far, the last eight decisions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<ApprovalStatus>,
+    /// Name of the `ConfigMap` with the program and its tests, and of the Secret with all else, once the task has ended or waits at
+    /// the gate `Result`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
     /// Value of the annotation `codegen-operator.dev/retry` that was acted on last.

@@ -7,7 +7,8 @@
 use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
 
-use super::common::{Backend, CacheMode, Exposure, Language, LocalRef, Testing, UNIQUE_NAMES};
+use super::approval::Gate;
+use super::common::{Backend, CacheMode, Exposure, Language, LocalRef, Reuse, Testing, UNIQUE_NAMES};
 use super::status::CodeGenTaskStatus;
 use super::values::{AcceptanceTests, Input, Output, Sample};
 use super::{image::Image, limits::Limits, model::Model, sandbox::Sandbox};
@@ -132,6 +133,18 @@ pub struct CodeGenTaskSpec {
     /// again and replaces what is there, `Disable` neither reads nor writes. Default `Auto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheMode>,
+    /// In a cluster, how the result of a task that asked the same is adopted. Under `cache: Auto` a task without gates whose prompt, model,
+    /// data, inputs, outputs, tests and image are those of a succeeded task in the namespace takes over its program: no model
+    /// is called and no image built, and `status.adoptedFrom` names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reuse: Option<Reuse>,
+    /// Where the task waits until a person has approved of what comes next: `Plan` (before any code), `Packages` (before an
+    /// image is built), `Image` (before anything runs in it), `Result` (before the task succeeds). The agent's are added to
+    /// them. What is to be approved stands in `status.approval`. Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 4))]
+    #[x_kube(merge_strategy = ListMerge::Set)]
+    pub approvals: Vec<Gate>,
     /// Who writes the program: `Pipeline`, the staged way of plan, code, tests, diagnosis and fixes. Default `Pipeline`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<Backend>,

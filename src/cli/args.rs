@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
+use crate::api::approval::Gate;
 use crate::api::common::Exposure;
 use crate::api::duration;
 use crate::api::model::Provider;
@@ -101,6 +102,23 @@ Examples:
   kubectl-codegen export penguin-masses --output penguin-masses
   sh penguin-masses/run.sh out --measurements penguins.csv";
 
+const DECIDE_EXIT_CODES: &str = "\
+Exit codes:
+  0    the decision is recorded
+  1    the task waits for no approval, at another gate, or somebody has decided already
+  2    there is no such task, the cluster refuses or cannot be reached, or the command line is wrong";
+
+const DECIDE_EXAMPLES: &str = "\
+Examples:
+  # Look at the plan of a task, and say yes or no
+  kubectl-codegen approve penguin-masses --gate Plan
+
+  # No, and why
+  kubectl-codegen reject penguin-masses --gate Packages --reason 'scipy is not for this'
+
+  # In a script, which has looked at status.approval itself
+  kubectl-codegen approve penguin-masses --gate Image --yes";
+
 /// Turns a prompt, sample data and typed outputs into a tested Python program.
 #[derive(Parser, Debug)]
 #[command(name = "kubectl-codegen", version, about, after_long_help = EXIT_CODES, disable_help_subcommand = true)]
@@ -131,6 +149,12 @@ pub enum Command {
     /// Write everything that a task in a cluster left to a folder: program, tests, attempts, conversation, Dockerfile.
     #[command(after_help = EXPORT_EXAMPLES, after_long_help = format!("{EXPORT_EXAMPLES}\n\n{EXPORT_EXIT_CODES}"))]
     Export(Box<ExportArgs>),
+    /// Approve of what a task in a cluster waits with at a gate.
+    #[command(after_help = DECIDE_EXAMPLES, after_long_help = format!("{DECIDE_EXAMPLES}\n\n{DECIDE_EXIT_CODES}"))]
+    Approve(Box<DecideArgs>),
+    /// Reject what a task in a cluster waits with at a gate, which ends the task.
+    #[command(after_help = DECIDE_EXAMPLES, after_long_help = format!("{DECIDE_EXAMPLES}\n\n{DECIDE_EXIT_CODES}"))]
+    Reject(Box<DecideArgs>),
     /// Print a completion script for a shell.
     Completion {
         /// The shell.
@@ -201,6 +225,15 @@ pub struct LocalArgs {
     /// Start over: what an earlier run left is moved aside, and its recorded replies are not used.
     #[arg(long, help_heading = "Results")]
     pub fresh: bool,
+    /// Gates of the task's approvals that are passed whatever they show (Plan,Packages). At the others somebody at the terminal is asked.
+    #[arg(
+        long,
+        value_name = "GATES",
+        value_delimiter = ',',
+        ignore_case = true,
+        help_heading = "Results"
+    )]
+    pub approve: Vec<GateArg>,
     /// What goes to stdout: a summary for people, or the task with its status.
     #[arg(
         short = 'o',
@@ -295,6 +328,51 @@ pub struct CodeArgs {
     /// Where it is.
     #[command(flatten)]
     pub cluster: ClusterArgs,
+}
+
+/// Options of `approve` and `reject`.
+#[derive(Args, Debug)]
+pub struct DecideArgs {
+    /// Name of the task.
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// The gate that is meant. Default: the one that the task waits at.
+    #[arg(long, value_name = "GATE", ignore_case = true)]
+    pub gate: Option<GateArg>,
+    /// Why, in a sentence; it stands in the status of the task.
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    /// Decide without being asked.
+    #[arg(short, long)]
+    pub yes: bool,
+    /// Where it is.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+}
+
+/// Gates, in the words of a manifest.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+#[value(rename_all = "PascalCase")]
+pub enum GateArg {
+    /// Before any code.
+    Plan,
+    /// Before an image is built.
+    Packages,
+    /// Before anything runs.
+    Image,
+    /// Before the task succeeds.
+    Result,
+}
+
+impl From<GateArg> for Gate {
+    fn from(gate: GateArg) -> Self {
+        match gate {
+            GateArg::Plan => Self::Plan,
+            GateArg::Packages => Self::Packages,
+            GateArg::Image => Self::Image,
+            GateArg::Result => Self::Result,
+        }
+    }
 }
 
 /// Options of `export`.

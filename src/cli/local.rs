@@ -1,6 +1,7 @@
 //! `kubectl-codegen local`: from the command line to tasks run one after another.
 
 use std::fs::{self, OpenOptions};
+use std::io::{self, IsTerminal as _};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use super::paint::{Line, Mark};
 use super::progress::Progress;
 use super::summary::summary;
 use crate::api::CodeGenTask;
+use crate::local::approval::Approvals;
 use crate::local::interrupt::{self, INTERRUPTED, Stop};
 use crate::local::objects::Objects;
 use crate::local::prepare::{ModelOverrides, RunOptions};
@@ -113,6 +115,11 @@ async fn run_all(
     }
 }
 
+/// Whether somebody can be asked.
+fn is_interactive() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
 fn options(args: &LocalArgs) -> RunOptions {
     RunOptions {
         given: given(&args.manifests),
@@ -126,6 +133,10 @@ fn options(args: &LocalArgs) -> RunOptions {
         replay_strict: args.model.replay_strict,
         model_timeout: args.model.model_timeout,
         fresh: args.fresh,
+        approvals: Approvals {
+            given: args.approve.iter().map(|gate| (*gate).into()).collect(),
+            ask: is_interactive().then_some(super::approve::ask),
+        },
     }
 }
 

@@ -1,5 +1,6 @@
 //! The command line: `kubectl-codegen`, also reached as `kubectl codegen`.
 
+mod approve;
 pub mod args;
 mod cluster;
 mod code;
@@ -24,6 +25,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use self::args::{Cli, Command, LocalCommand, Page};
+use crate::api::approval::ApprovalDecision;
 use crate::data::worker;
 
 /// Runs a command line, its first word the program's name.
@@ -46,6 +48,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Watch(args) => exit_code(watch::run(&args)),
         Command::Code(args) => exit_code(code::run(&args)),
         Command::Export(args) => exit_code(export::run(&args)),
+        Command::Approve(args) => exit_code(approve::run(&args, ApprovalDecision::Approve)),
+        Command::Reject(args) => exit_code(approve::run(&args, ApprovalDecision::Reject)),
         Command::Docs {
             page: Page::ModelProtocol,
         } => printed(crate::pipeline::protocol::page().as_bytes()),

@@ -124,7 +124,10 @@ impl Running {
             Event::CallFinished { .. } => self.call = None,
             Event::BuildStarted { .. } => self.build = label,
             Event::BuildFinished { .. } | Event::BuildFailed { .. } => self.build = None,
-            Event::StageEntered { .. } | Event::Waiting { .. } | Event::TestsFinished { .. } => {
+            Event::StageEntered { .. }
+            | Event::Waiting { .. }
+            | Event::ApprovalAwaited(_)
+            | Event::TestsFinished { .. } => {
                 *self = Self {
                     other: label,
                     ..Self::default()
@@ -135,6 +138,7 @@ impl Running {
             | Event::ReplyRejected { .. }
             | Event::Diagnosed { .. }
             | Event::FixApplied { .. }
+            | Event::Decided(_)
             | Event::IterationFinished { .. } => {}
         }
         match (&self.call, &self.build) {

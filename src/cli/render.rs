@@ -2,6 +2,7 @@
 
 use super::paint::{Line, Mark};
 use super::text::{count, cut, seconds, single_line, thousands, wrap};
+use crate::api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval};
 use crate::api::status::{ErrorType, FailureDiagnosis, RehearsalResult, RehearsalStatus, TestCounts};
 use crate::engine::event::Event;
 use crate::pipeline::call::CallKind;
@@ -115,8 +116,30 @@ pub fn render(event: &Event) -> Rendered {
             error_types,
             packages_added,
         } => iteration_finished(*attempt, *passed, error_types, packages_added),
+        Event::ApprovalAwaited(asked) => approval_awaited(asked),
+        Event::Decided(decision) => decided(decision),
         Event::Waiting { message, .. } => named_paragraph(Mark::Warning, "waiting", message, usize::MAX),
     }
+}
+
+/// What a person is asked to approve of.
+pub(super) fn approval_awaited(asked: &AwaitedApproval) -> Rendered {
+    let gate = format!("gate {}", asked.gate);
+    let mut lines = vec![step(Mark::Warning, &gate, "waits until somebody has approved")];
+    for text in &asked.what {
+        lines.extend(paragraph(text, usize::MAX).iter().map(|text| detail(text)));
+    }
+    lines.push(detail(&format!("hash: {}", asked.hash)));
+    Rendered { lines, running: None }
+}
+
+fn decided(decision: &ApprovalStatus) -> Rendered {
+    let gate = format!("gate {}", decision.gate);
+    let (mark, verb) = match decision.decision {
+        ApprovalDecision::Approve => (Mark::Done, "approved"),
+        ApprovalDecision::Reject => (Mark::Failed, "rejected"),
+    };
+    Rendered::line(mark, &gate, &format!("{verb} by {}", decision.decided_by))
 }
 
 fn resumed(stage: Stage, replies: usize) -> Rendered {
@@ -158,6 +181,7 @@ fn stage_entered(stage: Stage, attempt: u32) -> Rendered {
         | Stage::FixingEnvironment
         | Stage::FixingCode
         | Stage::FixingTests
+        | Stage::Passed
         | Stage::Succeeded
         | Stage::Failed => Rendered::default(),
     }

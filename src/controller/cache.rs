@@ -23,6 +23,8 @@ pub fn trim(task: &mut CodeGenTask) {
         stage: status.stage,
         reason: status.reason,
         run: status.run,
+        reuse_key: status.reuse_key,
+        result: status.result,
         retry_handled: status.retry_handled,
         completed_at: status.completed_at,
         ..CodeGenTaskStatus::default()

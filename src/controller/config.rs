@@ -10,6 +10,7 @@ use ipnet::IpNet;
 use serde::Deserialize;
 
 use super::selector::TaskSelector;
+use crate::api::approval::Gate;
 use crate::egress::{Allowed, EgressGate, Entry};
 use crate::sandbox::kubernetes::settings::{BuildSettings, PodSettings, Registries, Settings};
 
@@ -29,6 +30,8 @@ pub struct OperatorConfig {
     pub leader_election: LeaderElection,
     /// How long finished tasks are kept.
     pub history: History,
+    /// Where tasks wait for a person.
+    pub approvals: ApprovalSettings,
     /// The operator's own image: pushes images. Default: the environment's `OPERATOR_IMAGE`.
     pub operator_image: Option<String>,
     /// Where the operator itself may send requests that tasks ask for.
@@ -52,6 +55,7 @@ impl Default for OperatorConfig {
             limits: ConcurrencyLimits::default(),
             leader_election: LeaderElection::default(),
             history: History::default(),
+            approvals: ApprovalSettings::default(),
             operator_image: None,
             egress: EgressSettings::default(),
             model: ModelSettings::default(),
@@ -165,6 +169,17 @@ pub struct History {
     pub succeeded_limit: Option<u32>,
     /// Failed tasks of a namespace that are kept, the latest. `null`: all.
     pub failed_limit: Option<u32>,
+}
+
+/// Where tasks wait for a person, and who vouches for who that was.
+#[derive(Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct ApprovalSettings {
+    /// Gates of every task, besides its own and its agent's: whoever applies a task cannot leave them out.
+    pub required: Vec<Gate>,
+    /// Name of the `ValidatingAdmissionPolicy`, and of its binding, that holds the name in a decision to that of the request.
+    /// Default: the environment's `APPROVAL_POLICY`; without it names count as not verified.
+    pub admission_policy: Option<String>,
 }
 
 /// A configuration file that cannot be used.

@@ -13,9 +13,10 @@ use tokio::sync::{Semaphore, broadcast};
 use tokio_util::sync::CancellationToken;
 
 use super::admission::Admissions;
+use super::approvals::Decisions;
 use super::awaited::Waits;
 use super::calls::CallPool;
-use super::config::{Gates, History, OperatorConfig};
+use super::config::{ApprovalSettings, Gates, History, OperatorConfig};
 use super::documents::Documents;
 use super::downloads::Downloads;
 use super::events::Events;
@@ -73,6 +74,10 @@ pub struct Context {
     pub admissions: Admissions,
     /// What users are told.
     pub events: Events,
+    /// Where every task waits for a person, and who vouches for names.
+    pub approvals: ApprovalSettings,
+    /// What persons decided.
+    pub decisions: Decisions,
     /// What tasks wait for.
     pub waits: Waits,
     /// Runs of finished programs.
@@ -126,6 +131,8 @@ impl Context {
             admissions,
             waits: Waits::default(),
             runs: Runs::default(),
+            approvals: config.approvals.clone(),
+            decisions: Decisions::default(),
             history: config.history,
             known: Mutex::default(),
             woken,

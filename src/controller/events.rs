@@ -14,9 +14,11 @@ use kube::{Api, Client, ResourceExt as _};
 use tokio::sync::mpsc;
 
 use super::metrics::Metrics;
+use crate::api::approval::{ApprovalDecision, ApprovalStatus};
 use crate::api::conditions::reason;
 use crate::api::{CodeGenRun, CodeGenTask};
 use crate::engine::event::{Event, Observer};
+use crate::pipeline::progress::Progress;
 use crate::pipeline::stage::{Category, Stage};
 use crate::pipeline::status::{Hold, Until};
 use crate::sandbox::kubernetes::names;
@@ -118,6 +120,24 @@ impl Events {
             "the task waits"
         );
         self.hand_in(reference(object), waiting(hold, is_warning));
+    }
+
+    /// The task takes over the result of another one.
+    pub fn adopted(&self, object: &CodeGenTask, progress: &Progress) {
+        let origin = progress.adopted_from.as_deref().unwrap_or_default();
+        let what = if progress.stage.is_terminal() {
+            "no test is run again"
+        } else {
+            "its tests are run again"
+        };
+        tracing::info!(
+            namespace = object.namespace().unwrap_or_default(),
+            task = object.name_any(),
+            origin,
+            "the program of a task that asked the same is adopted"
+        );
+        let text = format!("{origin} asked the same and succeeded: its program is adopted, {what}");
+        self.hand_in(reference(object), Note::normal("Adopted", "Reuse", text));
     }
 
     /// The task has ended, as its status says.
@@ -304,6 +324,17 @@ fn record(event: &Event) -> Record {
             },
             particulars(error_types, packages_added),
         ),
+        Event::ApprovalAwaited(asked) => (
+            "the task waits until a person has approved",
+            format!("gate {}", asked.gate),
+        ),
+        Event::Decided(decision) => (
+            match decision.decision {
+                ApprovalDecision::Approve => "a person has approved",
+                ApprovalDecision::Reject => "a person has rejected",
+            },
+            format!("gate {}: {}", decision.gate, decision.decided_by),
+        ),
         Event::Waiting {
             category: Category::Configuration,
             message,
@@ -375,6 +406,12 @@ fn note(event: &Event) -> Option<Note> {
                 ..Note::normal(reason, "Test", text.join("; "))
             }
         }
+        Event::ApprovalAwaited(asked) => Note::normal(
+            reason::AWAITING_APPROVAL,
+            "Wait",
+            format!("Gate {} asks for an approval of {}", asked.gate, asked.hash),
+        ),
+        Event::Decided(decision) => decided(decision),
         Event::Waiting {
             category, message, ..
         } => Note {
@@ -409,6 +446,29 @@ fn waiting(hold: &Hold, is_warning: bool) -> Note {
         is_warning,
         repeats: true,
         ..Note::normal(hold.reason, "Wait", hold.message.clone())
+    }
+}
+
+fn decided(decision: &ApprovalStatus) -> Note {
+    let ApprovalStatus {
+        gate,
+        decided_by,
+        hash,
+        verified,
+        ..
+    } = decision;
+    let sure = if *verified { "" } else { " (name not verified)" };
+    match decision.decision {
+        ApprovalDecision::Approve => Note::normal(
+            "Approved",
+            "Decide",
+            format!("Gate {gate}: approved by {decided_by}{sure}: {hash}"),
+        ),
+        ApprovalDecision::Reject => Note::warning(
+            reason::REJECTED,
+            "Decide",
+            format!("Gate {gate}: rejected by {decided_by}{sure}: {hash}"),
+        ),
     }
 }
 

@@ -67,7 +67,12 @@ pub async fn keep(
     // Plain data with string keys: writing it to memory cannot fail.
     documents.insert(TASK.to_owned(), serde_json::to_vec(&run.task).unwrap_or_default());
     let end = [progress.sequence.to_string(), progress.attempt.to_string()];
-    let name = names::name(&owner.name, &[&owner.uid, &owner.run, "result", &end[0], &end[1]]);
+    let mut parts = vec![owner.uid.as_str(), &owner.run, "result", &end[0], &end[1]];
+    // After a kill it may be another origin that is adopted.
+    if let (Some(origin), Some(program)) = (&progress.adopted_from, &progress.documents.solution) {
+        parts.extend([origin.as_str(), &program.sha256]);
+    }
+    let name = names::name(&owner.name, &parts);
     let record = packed(&documents);
     let store = MemoryStore::holding(documents);
     let entries = Ledger::new(&store).entries(progress.sequence).await?;
@@ -98,23 +103,27 @@ pub async fn keep(
         immutable: Some(true),
         ..ConfigMap::default()
     };
-    create(client, owner, &code).await?;
+    let program = create(client, owner, &code);
     // The first part last: where it is, all are.
     let parts: Vec<&[u8]> = record.chunks(LARGEST_PART).collect();
-    for (number, part) in parts.iter().enumerate().rev() {
-        let mut metadata = metadata.clone();
-        metadata.name = Some(part_name(&name, number));
-        let count = parts.len().to_string();
-        metadata.annotations = Some(BTreeMap::from([(PARTS.to_owned(), count)]));
-        let secret = Secret {
-            metadata,
-            type_: Some(RESULT_TYPE.to_owned()),
-            data: Some(BTreeMap::from([(RECORD.to_owned(), ByteString(part.to_vec()))])),
-            immutable: Some(true),
-            ..Secret::default()
-        };
-        create(client, owner, &secret).await?;
-    }
+    let record = async {
+        for (number, part) in parts.iter().enumerate().rev() {
+            let mut metadata = metadata.clone();
+            metadata.name = Some(part_name(&name, number));
+            let count = parts.len().to_string();
+            metadata.annotations = Some(BTreeMap::from([(PARTS.to_owned(), count)]));
+            let secret = Secret {
+                metadata,
+                type_: Some(RESULT_TYPE.to_owned()),
+                data: Some(BTreeMap::from([(RECORD.to_owned(), ByteString(part.to_vec()))])),
+                immutable: Some(true),
+                ..Secret::default()
+            };
+            create(client, owner, &secret).await?;
+        }
+        Ok(())
+    };
+    tokio::try_join!(program, record)?;
     Ok(Kept {
         name,
         artifacts: results.artifacts,

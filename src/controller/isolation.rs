@@ -276,6 +276,8 @@ const fn runs_code(decision: &Decision) -> bool {
         Decision::ReadSamples
         | Decision::Call(_)
         | Decision::DiagnoseAcceptance
+        | Decision::AwaitApproval(_)
+        | Decision::Accept
         | Decision::Stop(_)
         | Decision::Wait(_)
         | Decision::Finished => false,

@@ -285,7 +285,9 @@ impl Metrics {
             | Event::RequestChanged { .. }
             | Event::BuildStarted { .. }
             | Event::TestsFinished { .. }
-            | Event::FixApplied { .. } => {}
+            | Event::FixApplied { .. }
+            | Event::ApprovalAwaited(_)
+            | Event::Decided(_) => {}
         }
     }
 

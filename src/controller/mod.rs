@@ -1,6 +1,7 @@
 //! The operator: tasks in a cluster, each advanced by one decision at a time.
 
 pub mod admission;
+mod approvals;
 mod awaited;
 mod builds;
 mod cache;
@@ -26,6 +27,7 @@ mod parts;
 pub mod operate;
 pub mod progress;
 pub mod reconcile;
+mod reuse;
 mod run;
 pub mod runs;
 pub mod selector;
@@ -37,7 +39,7 @@ pub mod store;
 use std::sync::Arc;
 
 use futures::StreamExt as _;
-use futures::future::{join, ready};
+use futures::future::{join3, ready};
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
@@ -52,7 +54,7 @@ use tokio::sync::broadcast::error::RecvError;
 use self::context::Context;
 use self::health::Unread;
 use self::selector::TaskSelector;
-use crate::api::CodeGenTask;
+use crate::api::{CodeGenApproval, CodeGenTask};
 use crate::pipeline::stage::Stage;
 use crate::sandbox::kubernetes::elsewhere;
 use crate::sandbox::kubernetes::names::{self, Component};
@@ -119,7 +121,8 @@ pub(crate) async fn control(
             unread.read();
         }
     };
-    join(looks, filled).await;
+    let deciding = approvals::keep_watching(&context, api::<CodeGenApproval>(client, namespace));
+    join3(looks, filled, deciding).await;
 }
 
 /// The tasks of a namespace, or of all, for which there is now what they waited for.

@@ -13,7 +13,9 @@ use crate::api::status::CodeGenTaskStatus;
 use crate::pipeline::progress::{PROGRESS_VERSION, Progress};
 
 /// Fields that progress and status share, spelled alike in both.
-const SHARED: [&str; 8] = [
+const SHARED: [&str; 10] = [
+    "adoptedFrom",
+    "approvals",
     "run",
     "plan",
     "samples",

@@ -13,6 +13,7 @@ use kube::runtime::reflector::ObjectRef;
 use kube::{Api, Resource as _, ResourceExt as _};
 use tokio::sync::watch;
 
+use super::approvals;
 use super::awaited::{self, Awaited};
 use super::cache::{ended_in, has_ended, retry_asked};
 use super::context::Context;
@@ -22,11 +23,14 @@ use super::isolation;
 use super::metrics::Reconciled;
 use super::model::PooledModel;
 use super::progress::paused;
+use super::reuse::Adopted;
 use super::run::{Run, Started, asks_for_another};
 use super::size::fitting;
 use super::store::{KubernetesStore, replace_status};
 use crate::api::CodeGenTask;
+use crate::api::approval::AwaitedApproval;
 use crate::api::conditions::reason;
+use crate::api::status::CodeGenTaskStatus;
 use crate::engine::data::DataReader;
 use crate::engine::{Engine, EngineError, Step};
 use crate::ledger::StoreError;
@@ -231,6 +235,10 @@ impl Look<'_> {
             self.context.admissions.leave(&self.uid);
             return self.hold(&suspended()).await;
         }
+        if approvals::is_undecided(self.context, &self.object) {
+            self.context.admissions.leave(&self.uid);
+            return Ok((Some(SAFETY_NET), Reconciled::Waiting));
+        }
         if let Some(limit) = self.context.admissions.admit(&self.object) {
             let (_, how) = self.hold(&queued(limit)).await?;
             // Whoever gives up a place wakes it.
@@ -281,18 +289,23 @@ impl Look<'_> {
 
     /// Freezes the inputs and records the first progress.
     async fn start(&self) -> Looked {
-        let run = match Box::pin(Run::start(self.context, &self.object)).await? {
-            Started::Run(run) => run,
+        let (run, adopted) = match Box::pin(Run::start(self.context, &self.object)).await? {
+            Started::Run(run, adopted) => (run, adopted),
             Started::Reading => return Ok((Some(READING), Reconciled::Pending)),
             Started::Queued(why) => return self.hold(&queued(why)).await,
         };
-        let progress = Progress::start(run.owner.run.clone(), Timestamp::now());
-        let bytes = serde_json::to_vec(&progress).unwrap_or_default();
         let mut object = self.object.clone();
         if object.status.take().is_some_and(|status| status.run.is_some()) {
             finish::clear_all(&self.context.client, &run).await;
         }
-        let store = self.store(&run, object);
+        let (store, progress) = match adopted {
+            None => {
+                let progress = Progress::start(run.owner.run.clone(), Timestamp::now());
+                (self.store(&run, object), progress)
+            }
+            Some(adopted) => self.adopt(&run, object, *adopted).await?,
+        };
+        let bytes = serde_json::to_vec(&progress).unwrap_or_default();
         crate::ledger::Store::save(&store, &bytes).await?;
         self.written(store);
         self.context.downloads.forget(&self.uid);
@@ -300,6 +313,31 @@ impl Look<'_> {
             finish::clear_readers(&self.context.client, &run).await;
         }
         Ok(advanced())
+    }
+
+    /// Makes what is taken over the task's own, so that nothing of the origin is needed from then on.
+    async fn adopt<'a>(
+        &self,
+        run: &'a Run,
+        mut object: CodeGenTask,
+        adopted: Adopted,
+    ) -> Result<(KubernetesStore<'a>, Progress), ReconcileError> {
+        let Adopted { progress, documents } = adopted;
+        self.context.events.adopted(&self.object, &progress);
+        if !progress.stage.is_terminal() {
+            let none_has_run = Progress {
+                attempt: 0,
+                ..progress.clone()
+            };
+            let kept = finish::keep(&self.context.client, run, &none_has_run, documents.clone()).await?;
+            object.status = Some(CodeGenTaskStatus {
+                result: Some(kept.name),
+                ..CodeGenTaskStatus::default()
+            });
+        }
+        let store = self.store(run, object);
+        store.take_over(documents).await;
+        Ok((store, progress))
     }
 
     /// Performs the next step of the run; at once where `is_mended` says that what it waited for has changed.
@@ -334,13 +372,7 @@ impl Look<'_> {
         };
         let mut progress = engine.load(&run.owner.run).await?;
         if let Some(outcome) = self.what_changed(&run, &progress) {
-            // What was made for the old spec may be what the new one is to mend.
-            if let Err(error) = sandbox.clear_sandboxes().await {
-                tracing::warn!(
-                    error = with_causes(&error),
-                    "a sandbox of the spec before could not be removed"
-                );
-            }
+            clear_sandboxes(&sandbox).await;
             Box::pin(engine.apply(progress, outcome)).await?;
             self.written(store);
             return Ok(advanced());
@@ -356,6 +388,11 @@ impl Look<'_> {
             waiting.retry_at = waiting.retry_at.min(now);
         }
         let decision = decide(&run.task, &progress, now);
+        if let Decision::AwaitApproval(asked) = &decision {
+            Box::pin(self.at_gate(&engine, progress, asked)).await?;
+            self.written(store);
+            return Ok(advanced());
+        }
         if let Some(hold) = isolation::hold(self.context, &self.object, &run.task, &decision) {
             return self.hold(&hold).await;
         }
@@ -371,7 +408,7 @@ impl Look<'_> {
         let goes_on = matches!(came_to, Step::Pending | Step::Unseen | Step::Queued(_));
         self.wait_if(!goes_on && waits_for_a_person(&progress));
         let looked = match came_to {
-            Step::Advanced | Step::Finished => advanced(),
+            Step::Advanced | Step::Gate(_) | Step::Finished => advanced(),
             Step::Waiting(until) => (Some(pause(until)), Reconciled::Waiting),
             Step::Unseen => (Some(MOMENT), Reconciled::Pending),
             Step::Pending => {
@@ -385,6 +422,22 @@ impl Look<'_> {
         };
         self.written(store);
         Ok(looked)
+    }
+
+    /// Goes by what a person decided, or says what is to be approved. The next look, if nobody has decided, waits.
+    async fn at_gate<M: Model, D: DataReader>(
+        &self,
+        engine: &Engine<'_, M, KubernetesStore<'_>, KubernetesSandbox<'_>, D>,
+        progress: Progress,
+        asked: &AwaitedApproval,
+    ) -> Result<(), ReconcileError> {
+        if let Some(decision) = approvals::decided(self.context, &self.object, asked).await? {
+            Box::pin(engine.apply(progress, Outcome::Decided(decision))).await?;
+        } else {
+            self.context.waits.stop(&self.uid);
+            engine.save(&progress).await?;
+        }
+        Ok(())
     }
 
     /// What somebody asked for since the last step.
@@ -472,6 +525,16 @@ impl Look<'_> {
         self.context
             .waits
             .wait(&self.uid, ObjectRef::from_obj(&self.object), refers_to);
+    }
+}
+
+/// What was made for the old spec may be what the new one is to mend.
+async fn clear_sandboxes(sandbox: &KubernetesSandbox<'_>) {
+    if let Err(error) = sandbox.clear_sandboxes().await {
+        tracing::warn!(
+            error = with_causes(&error),
+            "a sandbox of the spec before could not be removed"
+        );
     }
 }
 

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use super::context::Context;
 use super::hold::{Blocked, misconfigured, unreachable};
 use super::reconcile::{RETRY, ReconcileError, unresolved};
+use super::reuse::{self, Adopted};
 use super::snapshot::{self, Snapshot, decides};
 use super::sources;
 use super::{claims, credentials};
@@ -46,8 +47,8 @@ pub struct Run {
 
 /// What became of a new run.
 pub enum Started {
-    /// It is there.
-    Run(Box<Run>),
+    /// It is there, with what it takes over from another task.
+    Run(Box<Run>, Option<Box<Adopted>>),
     /// What lies on claims is being read.
     Reading,
     /// Others take the room of what reads it.
@@ -110,9 +111,15 @@ impl Run {
         }
         let task = resolved(context, object, agent.as_ref(), sources.files.clone())?;
         let owner = owner(object, task.decisive_hash(), 0);
-        let (snapshot, name, sha256) = snapshot::create(&context.client, &owner, agent, sources).await?;
+        let adopted = Box::pin(reuse::adopt(context, &task, &owner)).await?;
+        let is_at_its_end = |adopted: &Adopted| adopted.progress.stage.is_terminal();
+        let (snapshot, name, sha256) = if adopted.as_ref().is_some_and(is_at_its_end) {
+            snapshot::unwritten(&owner, agent, sources)
+        } else {
+            snapshot::create(&context.client, &owner, agent, sources).await?
+        };
         let snapshot = context.remember_snapshot(&owner, &name, snapshot);
-        Ok(Started::Run(Box::new(Self {
+        let run = Box::new(Self {
             task,
             owner,
             snapshot,
@@ -124,7 +131,8 @@ impl Run {
             generation: object.metadata.generation,
             retry: object.annotations().get(RETRY).cloned(),
             stage: None,
-        })))
+        });
+        Ok(Started::Run(run, adopted.map(Box::new)))
     }
 
     /// Whether something of it lies on a claim.
@@ -226,6 +234,7 @@ fn resolved(
 ) -> Result<Task, Blocked> {
     let agent = agent.map(|spec| CodeGenAgent::new("", spec.clone()));
     let mut task = resolve(object, agent.as_ref(), files).map_err(|faults| unresolved(&faults))?;
+    task.approvals.extend(&context.approvals.required);
     context.settings.registries.complete(&mut task.image);
     Ok(task)
 }

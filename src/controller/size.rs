@@ -114,6 +114,9 @@ impl Step {
         }
         status.packages = first(&status.packages, self.packages);
         status.system_packages = first(&status.system_packages, self.packages);
+        if let Some(asked) = &mut status.approval {
+            asked.what = first(&asked.what, self.packages);
+        }
         status.constraints.truncate(self.constraints);
         for constraint in &mut status.constraints {
             self.shorten_constraint(constraint);
@@ -155,6 +158,7 @@ mod tests {
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
     use super::*;
+    use crate::api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval, Gate};
     use crate::api::status::{
         ArtifactRef, ErrorType, FailureDiagnosis, PlanStatus, RehearsalResult, RehearsalStatus, SampleStatus,
     };
@@ -262,6 +266,7 @@ mod tests {
             .map(|one| (one, tried.clone()))
             .collect();
         progress.documents.run = Some(document("documents/run-0100.json"));
+        progress.approvals = vec![approval(); 20];
         progress.bound();
         progress
     }
@@ -277,6 +282,18 @@ mod tests {
             diagnosis: Vec::new(),
             started_at: Some(Time(at(1))),
             completed_at: Some(Time(at(2))),
+        }
+    }
+
+    fn approval() -> ApprovalStatus {
+        ApprovalStatus {
+            gate: Gate::Packages,
+            decision: ApprovalDecision::Approve,
+            decided_by: noise("somebody", 512),
+            verified: false,
+            decided_at: Time(at(1)),
+            hash: noise("hash", 64),
+            reason: Some(noise("reason", 1_024)),
         }
     }
 
@@ -311,7 +328,12 @@ mod tests {
             generation: Some(i64::MAX),
             ..Around::default()
         };
-        let shown = status(&task(), &progress, around, at(5));
+        let mut shown = status(&task(), &progress, around, at(5));
+        shown.approval = Some(AwaitedApproval {
+            gate: Gate::Image,
+            hash: noise("asked", 64),
+            what: names("what", 2_600),
+        });
         let bytes = serde_json::to_vec(&progress).unwrap();
         let whole = record(shown, &bytes, &documents);
         assert!(
@@ -330,6 +352,7 @@ mod tests {
         assert_eq!(read.build.fault, progress.build.fault);
         assert_eq!(read.build.ready(), None);
         assert_eq!(read.rejections, progress.rejections);
+        assert_eq!(read.approvals, progress.approvals);
         assert_eq!(read.plan, progress.plan);
         assert_eq!(read.samples, progress.samples);
         assert_eq!(read.documents, progress.documents);

@@ -75,6 +75,8 @@ pub fn decides(spec: &CodeGenTaskSpec) -> String {
         sandbox,
         limits: _,
         cache: _,
+        reuse: _,
+        approvals: _,
         backend,
         language,
         suspend: _,
@@ -144,8 +146,7 @@ pub async fn create(
     agent: Option<CodeGenAgentSpec>,
     sources: Sources,
 ) -> Result<(Snapshot, String, String), StoreError> {
-    let sha256 = digest(&sources);
-    let name = names::name(&owner.name, &[&owner.uid, &owner.run, "snapshot", &sha256]);
+    let (name, sha256) = named(owner, &sources);
     let mut parts = Parts::new(&name);
     let acceptance_tests = sources
         .acceptance_tests
@@ -174,6 +175,31 @@ pub async fn create(
         name,
         sha256,
     ))
+}
+
+/// A snapshot for a run that has nothing left to read, with the name and the digest that it would have.
+#[must_use]
+pub fn unwritten(
+    owner: &Owner,
+    agent: Option<CodeGenAgentSpec>,
+    sources: Sources,
+) -> (Snapshot, String, String) {
+    let (name, sha256) = named(owner, &sources);
+    let snapshot = Snapshot {
+        agent,
+        files: sources.files,
+        inputs: BTreeMap::new(),
+        acceptance_tests: None,
+        profiles: Vec::new(),
+        seed: String::new(),
+    };
+    (snapshot, name, sha256)
+}
+
+fn named(owner: &Owner, sources: &Sources) -> (String, String) {
+    let sha256 = digest(sources);
+    let name = names::name(&owner.name, &[&owner.uid, &owner.run, "snapshot", &sha256]);
+    (name, sha256)
 }
 
 /// Reads the snapshot whose first Secret is `name`.

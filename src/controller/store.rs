@@ -28,6 +28,7 @@ use crate::ledger::{Created, Entry, Store, StoreError};
 use crate::pipeline::call::CallKind;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::progress::Progress;
+use crate::pipeline::stage::Stage;
 use crate::pipeline::status::{Around, IsolationShown, status};
 use crate::sandbox::kubernetes::names::{self, Component};
 
@@ -93,6 +94,15 @@ impl<'a> KubernetesStore<'a> {
     #[must_use]
     pub fn into_object(self) -> CodeGenTask {
         self.state.into_inner().object
+    }
+
+    /// Takes documents that another task has made. They are in memory until the task's own result holds them.
+    pub async fn take_over(&self, documents: BTreeMap<String, Vec<u8>>) {
+        let mut state = self.state.lock().await;
+        for (name, bytes) in documents {
+            self.documents.keep(&name, bytes);
+            state.index.insert(name);
+        }
     }
 
     /// Every document by name. `earlier` is the result of an earlier end of the run, which holds those from before it.
@@ -275,15 +285,17 @@ impl Store for KubernetesStore<'_> {
         let mut result = None;
         let mut superseded = None;
         let ends = progress.stage.is_terminal() && ended_in(&state.object).is_none();
-        if progress.stage.is_terminal() && !ends {
-            around.artifacts.clone_from(&before.artifacts);
-        }
-        if ends {
+        // Whoever is to approve of the program must be able to read it.
+        let passed = Stage::Passed.as_str();
+        let proposes = progress.stage == Stage::Passed && before.stage.as_deref() != Some(passed);
+        if ends || proposes {
             let all = self.all(&state.index, before.result.as_ref()).await?;
             let kept = finish::keep(&self.client, self.run, &progress, all).await?;
             around.artifacts = kept.artifacts;
             superseded = before.result.as_ref().map(|_| kept.name.clone());
             result = Some(kept.name);
+        } else if progress.stage.is_terminal() || progress.stage == Stage::Passed {
+            around.artifacts.clone_from(&before.artifacts);
         }
         let mut shown = status(&self.run.task, &progress, around, Timestamp::now());
         shown.snapshot = Some(self.run.snapshot_status.clone());
@@ -403,7 +415,12 @@ fn lost_progress(sent: &CodeGenTask, written: &CodeGenTask) -> bool {
         let status = task.status.as_ref();
         status.is_some_and(|status| status.progress.is_some() && status.snapshot.is_some())
     };
-    has_progress(sent) && !has_progress(written)
+    let asks = |task: &CodeGenTask| {
+        task.status
+            .as_ref()
+            .is_some_and(|status| status.approval.is_some())
+    };
+    (has_progress(sent) && !has_progress(written)) || (asks(sent) && !asks(written))
 }
 
 /// The call whose reply may hold a document as it is (`documents/solution-0003.py`: `calls/0003-code.json`).

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use crate::api::approval::{ApprovalStatus, AwaitedApproval};
 use crate::api::status::{FailureDiagnosis, RehearsalStatus, TestCounts};
 use crate::pipeline::call::{CallKind, Usage};
 use crate::pipeline::stage::{Category, Stage};
@@ -116,6 +117,10 @@ pub enum Event {
         /// Packages that it added.
         packages_added: Vec<String>,
     },
+    /// The task waits until a person has decided.
+    ApprovalAwaited(AwaitedApproval),
+    /// A person has decided.
+    Decided(ApprovalStatus),
     /// Something must change before the task goes on.
     Waiting {
         /// Infrastructure or configuration.

@@ -22,9 +22,11 @@ use std::time::Instant;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
+use crate::api::approval::AwaitedApproval;
 use crate::ledger::{Store, StoreError};
 use crate::model::Model;
 use crate::pipeline::advance::{IllegalTransition, Outcome, advance};
+use crate::pipeline::approval;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::decide::{Decision, decide};
 use crate::pipeline::diagnosis::name;
@@ -118,6 +120,8 @@ pub enum Step {
     Queued(String),
     /// Nothing to do before this moment.
     Waiting(Timestamp),
+    /// A person must decide.
+    Gate(AwaitedApproval),
     /// The task has ended.
     Finished,
 }
@@ -193,6 +197,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let outcome = match decision {
             Decision::Finished => return Ok((progress, Step::Finished)),
             Decision::Wait(until) => return Ok((progress, Step::Waiting(until))),
+            Decision::AwaitApproval(asked) => return Ok((progress, Step::Gate(asked))),
+            Decision::Accept => (progress, Performed::Done(Outcome::Accepted)),
             Decision::Stop(stop) => (progress, Performed::Done(Outcome::Stopped(stop))),
             Decision::ReadSamples => {
                 let outcome = self.read_samples(&progress).await?;
@@ -236,8 +242,15 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let now = (self.clock)();
         let (stage, attempt) = (progress.stage, progress.attempt);
         let ends_iteration = matches!(outcome, Outcome::Ran { .. } | Outcome::Diagnosed { .. });
+        if let Outcome::Decided(decision) = &outcome {
+            self.tell(&Event::Decided(decision.clone()));
+        }
         let mut next = advance(self.task, &progress, outcome, now)?;
         next.count_step(started.at, started.instant.elapsed(), now);
+        let asked = approval::awaited(self.task, &next);
+        if asked.is_some() {
+            next.pause_at(now);
+        }
         let next = self.announce(next, now).await?;
         self.save(&next).await?;
         if let Some(waiting) = &next.waiting {
@@ -248,6 +261,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             });
         } else if ends_iteration && next.stage != Stage::Diagnosing {
             self.tell_iteration(&next);
+        }
+        if let Some(asked) = asked {
+            self.tell(&Event::ApprovalAwaited(asked));
         }
         if (next.stage, next.attempt) != (stage, attempt) {
             self.tell(&Event::StageEntered {
@@ -287,7 +303,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         error_types.dedup();
         self.tell(&Event::IterationFinished {
             attempt: progress.attempt,
-            passed: progress.stage == Stage::Succeeded,
+            passed: matches!(progress.stage, Stage::Passed | Stage::Succeeded),
             error_types,
             packages_added: attempt.packages_added.clone(),
         });

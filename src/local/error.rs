@@ -8,6 +8,7 @@ use super::credentials::CredentialError;
 use super::folder::FolderError;
 use super::freeze::FreezeError;
 use super::interrupt::INTERRUPTED;
+use crate::api::approval::Gate;
 use crate::data::DataError;
 use crate::pipeline::task::ResolveError;
 use crate::sandbox::SandboxError;
@@ -59,6 +60,11 @@ pub enum RunError {
     /// The user stopped it.
     #[error("interrupted; the same command goes on from here, and no recorded reply is paid for again")]
     Interrupted,
+    /// Nobody has decided at a gate.
+    #[error(
+        "it waits at the gate {0}: look at what is to be approved, then run the same command with --approve {0}, or at a terminal"
+    )]
+    Approval(Gate),
     /// The recorded replies cannot be read.
     #[error("--replay {}: {why}", .file.display())]
     Replay {
@@ -100,7 +106,7 @@ impl RunError {
             | Self::Model(_) => 2,
             Self::NoIsolation(_) => 3,
             Self::Interrupted => INTERRUPTED,
-            Self::Sample { .. } | Self::NoTemporaryFolder(_) | Self::Stopped(_) => 1,
+            Self::Sample { .. } | Self::NoTemporaryFolder(_) | Self::Approval(_) | Self::Stopped(_) => 1,
         }
     }
 }

@@ -10,9 +10,11 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::approval::Approvals;
 use super::error::RunError;
 use super::interrupt::Stop;
 use super::prepare::{Prepared, RunOptions};
+use crate::api::approval::AwaitedApproval;
 use crate::data::worker::Client;
 use crate::engine::event::{Event, Observer};
 use crate::engine::reader::WorkerReader;
@@ -88,6 +90,8 @@ pub async fn execute(
     let had_ended = progress.stage.is_terminal();
     let drive = Drive {
         engine: &engine,
+        store: &store,
+        approvals: &options.approvals,
         sandbox: &sandbox,
         stop,
         calling,
@@ -134,6 +138,8 @@ async fn resume(engine: &LocalEngine<'_>, recorded: usize) -> Result<Progress, E
 /// The engine, and what may stop it.
 struct Drive<'a> {
     engine: &'a LocalEngine<'a>,
+    store: &'a FolderStore,
+    approvals: &'a Approvals,
     sandbox: &'a Isolated,
     stop: &'a Stop,
     calling: watch::Receiver<bool>,
@@ -142,6 +148,7 @@ struct Drive<'a> {
 impl Drive<'_> {
     /// Steps until the task ends or waits for a person (`None`), or something stops it.
     async fn until_it_stops(&self, progress: &mut Progress) -> Option<RunError> {
+        let mut is_told = false;
         loop {
             let (next, came_to) = tokio::select! {
                 biased;
@@ -156,7 +163,15 @@ impl Drive<'_> {
                 return Some(RunError::Interrupted);
             }
             match came_to {
-                Step::Advanced => {}
+                Step::Advanced => is_told = true,
+                Step::Gate(asked) => {
+                    if !is_told {
+                        self.engine.observer.event(&Event::ApprovalAwaited(asked.clone()));
+                    }
+                    if let Err(error) = self.pass(progress, &asked).await {
+                        return Some(error);
+                    }
+                }
                 Step::Pending | Step::Unseen | Step::Queued(_) => tokio::task::yield_now().await,
                 Step::Finished => return None,
                 Step::Waiting(until) => {
@@ -173,6 +188,22 @@ impl Drive<'_> {
                 }
             }
         }
+    }
+}
+
+impl Drive<'_> {
+    /// Goes by what a person decides about `asked`.
+    async fn pass(&self, progress: &mut Progress, asked: &AwaitedApproval) -> Result<(), RunError> {
+        let decision = tokio::select! {
+            decided = self.approvals.decide(asked, progress, self.store) => decided?,
+            () = asked_to_stop(self.stop.clone(), self.calling.clone()) => return Err(RunError::Interrupted),
+        };
+        *progress = self
+            .engine
+            .apply(progress.clone(), Outcome::Decided(decision))
+            .await
+            .map_err(stopped)?;
+        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! The engine over a folder: manifests from files, sources frozen beside the run, results written where a person looks.
 
+pub mod approval;
 pub mod context;
 pub mod credentials;
 pub mod error;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::approval::Approvals;
 use super::credentials::{KeyOptions, ModelCredentials, model_credentials, sandbox_variables};
 use super::error::RunError;
 use super::folder::{RunFolder, TASK, TaskFolder};
@@ -32,6 +33,8 @@ pub struct RunOptions {
     pub model_timeout: Option<Duration>,
     /// Whether an earlier run is moved aside.
     pub fresh: bool,
+    /// Who decides at gates.
+    pub approvals: Approvals,
 }
 
 /// Fields in the place of `spec.model`.

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
+use crate::api::approval::Gate;
 use crate::api::common::TestingMode;
 use crate::api::status::{AttemptStatus, ErrorType, FailureDiagnosis};
 
@@ -139,6 +140,8 @@ pub fn advance(
             });
         }
         Outcome::Resumed => next.lost_children = progress.lost_children,
+        Outcome::Decided(decision) => next.take_decision(task, decision, now),
+        Outcome::Accepted => next.succeed(now),
         Outcome::Stopped(stop) => next.end(stop, stage, now),
         Outcome::LimitRaised => next.go_on(),
     }
@@ -211,9 +214,11 @@ impl Progress {
         self.record_attempt(verdict, started_at, now);
         if verdict.passed() {
             self.last_error = None;
-            self.completed_at = Some(now);
             self.memory.failing.clear();
-            return self.enter(Stage::Succeeded);
+            if task.approvals.contains(&Gate::Result) {
+                return self.enter(Stage::Passed);
+            }
+            return self.succeed(now);
         }
         self.last_error = Some(bounds::cut(&verdict.summary(), SHOWN_BYTES));
         let failing = verdict.failing();
@@ -358,7 +363,12 @@ impl Progress {
         );
     }
 
-    fn end(&mut self, stop: Stop, stage: Stage, now: Timestamp) {
+    pub(super) fn succeed(&mut self, now: Timestamp) {
+        self.completed_at = Some(now);
+        self.enter(Stage::Succeeded);
+    }
+
+    pub(super) fn end(&mut self, stop: Stop, stage: Stage, now: Timestamp) {
         let can_go_on = matches!(
             stop.reason,
             StopReason::BudgetExceeded | StopReason::IterationsExhausted

@@ -17,6 +17,8 @@ pub const MOST_PACKAGE_BYTES: usize = 2_048;
 const MOST_FAILURES: usize = 24;
 /// Attempts that the status shows.
 const MOST_ATTEMPTS: usize = 20;
+/// Decisions that the status shows.
+const MOST_DECISIONS: usize = 8;
 /// Libraries of a plan.
 const MOST_LIBRARIES: usize = 24;
 /// Bytes of all installed packages with their versions.
@@ -135,6 +137,12 @@ impl Progress {
             built.resolved = built.resolved.iter().map(|name| cut(name, NAME)).collect();
             built.resolved = first(&built.resolved, MOST_INSTALLED_BYTES);
             built.python = cut(&built.python, NAME);
+        }
+        let surplus = self.approvals.len().saturating_sub(MOST_DECISIONS);
+        self.approvals.drain(..surplus);
+        for decision in &mut self.approvals {
+            decision.decided_by = cut(&decision.decided_by, NAME);
+            decision.reason = decision.reason.take().map(|reason| cut(&reason, SENTENCE / 2));
         }
         let surplus = self.attempts.len().saturating_sub(MOST_ATTEMPTS);
         self.attempts.drain(..surplus);

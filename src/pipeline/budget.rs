@@ -78,7 +78,7 @@ pub fn has_room_again(task: &Task, progress: &Progress, now: Timestamp) -> bool 
     match stopped {
         Some(StopReason::IterationsExhausted) => room && progress.attempt < task.limits.max_iterations,
         Some(StopReason::BudgetExceeded) => room,
-        Some(StopReason::NoProgress | StopReason::InvalidReply) | None => false,
+        Some(StopReason::NoProgress | StopReason::InvalidReply | StopReason::Rejected) | None => false,
     }
 }
 

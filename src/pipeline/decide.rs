@@ -2,6 +2,9 @@
 
 use jiff::Timestamp;
 
+use crate::api::approval::AwaitedApproval;
+
+use super::approval;
 use super::budget;
 use super::call::CallKind;
 use super::progress::Progress;
@@ -23,6 +26,10 @@ pub enum Decision {
     Build,
     /// Run tests, vacuity check, rehearsal and acceptance tests.
     Run,
+    /// Wait until a person has decided.
+    AwaitApproval(AwaitedApproval),
+    /// Call the task succeeded.
+    Accept,
     /// End without success.
     Stop(Stop),
     /// Do nothing before this moment.
@@ -37,12 +44,18 @@ pub fn decide(task: &Task, progress: &Progress, now: Timestamp) -> Decision {
     if progress.stage.is_terminal() {
         return Decision::Finished;
     }
+    if let Some(asked) = approval::awaited(task, progress) {
+        return Decision::AwaitApproval(asked);
+    }
     if let Some(waiting) = &progress.waiting
         && !waiting.is_over(now)
     {
         return Decision::Wait(waiting.retry_at);
     }
-    if let Some(stop) = budget::exhausted(task, progress, now) {
+    // What has passed costs nothing more.
+    if progress.stage != Stage::Passed
+        && let Some(stop) = budget::exhausted(task, progress, now)
+    {
         return Decision::Stop(stop);
     }
     match progress.stage {
@@ -54,7 +67,8 @@ pub fn decide(task: &Task, progress: &Progress, now: Timestamp) -> Decision {
             let decision = call(task, progress, CallKind::Tests);
             let build = progress.build.ready().is_none()
                 && progress.build.present_fault().is_none()
-                && budget::allow_build(task, progress).is_ok();
+                && budget::allow_build(task, progress).is_ok()
+                && approval::allows_build(task, progress);
             match decision {
                 Decision::Call(kind) if build => Decision::CallBesideBuild(kind),
                 other => other,
@@ -70,6 +84,7 @@ pub fn decide(task: &Task, progress: &Progress, now: Timestamp) -> Decision {
         Stage::FixingEnvironment => call(task, progress, CallKind::FixEnvironment),
         Stage::FixingCode => call(task, progress, CallKind::FixCode),
         Stage::FixingTests => call(task, progress, CallKind::FixTests),
+        Stage::Passed => Decision::Accept,
         Stage::Succeeded | Stage::Failed => Decision::Finished,
     }
 }

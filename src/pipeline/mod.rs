@@ -4,6 +4,7 @@
 
 pub mod accept;
 pub mod active;
+pub mod approval;
 pub mod bounds;
 pub mod advance;
 pub mod budget;
@@ -22,6 +23,7 @@ pub mod prompts;
 pub mod protocol;
 pub mod python;
 pub mod redact;
+pub mod reuse;
 pub mod reply;
 pub mod run;
 pub mod sandbox;

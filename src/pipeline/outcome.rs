@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use crate::api::approval::ApprovalStatus;
 use crate::api::status::{ConstraintStatus, PlanStatus, SampleStatus};
 
 use super::diagnosis::Diagnosis;
@@ -103,6 +104,10 @@ pub enum Outcome {
     },
     /// A person says that the cause is gone.
     Resumed,
+    /// A person decided at the gate that the task waits at.
+    Decided(ApprovalStatus),
+    /// The program passed, and no gate is left.
+    Accepted,
     /// A limit is spent.
     Stopped(Stop),
     /// The limit that stopped the task was raised.
@@ -143,6 +148,8 @@ impl Outcome {
             Self::FixNotApplied { .. } => &[Stage::FixingCode, Stage::FixingTests],
             Self::ReplyRejected { .. } => &Stage::CALLING,
             Self::Blocked { .. } | Self::Resumed | Self::Stopped(_) => Stage::LIVE,
+            Self::Decided(_) => &Stage::GATED,
+            Self::Accepted => &[Stage::Passed],
             Self::LimitRaised => &[Stage::Failed],
         }
     }
@@ -168,6 +175,8 @@ impl Outcome {
             Self::ReplyRejected { .. } => "ReplyRejected",
             Self::Blocked { .. } => "Blocked",
             Self::Resumed => "Resumed",
+            Self::Decided(_) => "Decided",
+            Self::Accepted => "Accepted",
             Self::Stopped(_) => "Stopped",
             Self::LimitRaised => "LimitRaised",
         }

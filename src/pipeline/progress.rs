@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::api::approval::ApprovalStatus;
 use crate::api::status::{
     AttemptStatus, ConstraintStatus, ErrorType, FailureDiagnosis, PlanStatus, RehearsalStatus, SampleStatus,
 };
@@ -70,6 +71,12 @@ pub struct Progress {
     /// Every attempt so far.
     #[serde(default)]
     pub attempts: Vec<AttemptStatus>,
+    /// Task whose program was taken over.
+    #[serde(default)]
+    pub adopted_from: Option<String>,
+    /// What persons decided at gates.
+    #[serde(default)]
+    pub approvals: Vec<ApprovalStatus>,
     /// How the last rehearsal ended.
     pub rehearsal: Option<RehearsalStatus>,
     /// Exit code of the last run.
@@ -336,6 +343,8 @@ impl Progress {
             fix_applied: false,
             memory: Memory::default(),
             attempts: Vec::new(),
+            adopted_from: None,
+            approvals: Vec::new(),
             rehearsal: None,
             exit_code: None,
             last_error: None,

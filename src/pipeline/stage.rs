@@ -29,7 +29,9 @@ pub enum Stage {
     FixingCode,
     /// Test errors are diagnosed; the suite has not changed yet.
     FixingTests,
-    /// The program passed everything.
+    /// The program passed everything; a person has not approved of it yet.
+    Passed,
+    /// The program passed everything that was asked of it.
     Succeeded,
     /// The task was stopped; the failure says why.
     Failed,
@@ -37,7 +39,7 @@ pub enum Stage {
 
 impl Stage {
     /// Every stage in order.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::ReadingSamples,
         Self::ReadingConstraints,
         Self::Planning,
@@ -49,6 +51,7 @@ impl Stage {
         Self::FixingEnvironment,
         Self::FixingCode,
         Self::FixingTests,
+        Self::Passed,
         Self::Succeeded,
         Self::Failed,
     ];
@@ -63,6 +66,14 @@ impl Stage {
         Self::FixingEnvironment,
         Self::FixingCode,
         Self::FixingTests,
+    ];
+
+    /// Stages that a person may have to let a task out of.
+    pub const GATED: [Self; 4] = [
+        Self::GeneratingCode,
+        Self::AwaitingImage,
+        Self::RunningTests,
+        Self::Passed,
     ];
 
     /// Stages that something follows: all but the two terminal ones, which stand last.
@@ -83,6 +94,7 @@ impl Stage {
             Self::FixingEnvironment => "FixingEnvironment",
             Self::FixingCode => "FixingCode",
             Self::FixingTests => "FixingTests",
+            Self::Passed => "Passed",
             Self::Succeeded => "Succeeded",
             Self::Failed => "Failed",
         }
@@ -128,6 +140,8 @@ pub enum StopReason {
     NoProgress,
     /// The model's replies could not be used, three times in a row.
     InvalidReply,
+    /// A person rejected what a gate showed (B17).
+    Rejected,
 }
 
 impl StopReason {
@@ -139,6 +153,7 @@ impl StopReason {
             Self::BudgetExceeded => "BudgetExceeded",
             Self::NoProgress => "NoProgress",
             Self::InvalidReply => "InvalidReply",
+            Self::Rejected => "Rejected",
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::api::conditions::{
 };
 use crate::api::status::{ArtifactRef, TokenStatus};
 
+use super::approval;
 use super::progress::{Build, Progress, WaitReason};
 use super::stage::{Category, Stage, StopReason};
 use super::task::Task;
@@ -153,6 +154,10 @@ pub fn status(task: &Task, progress: &Progress, around: Around<'_>, now: Timesta
         started_at: Some(Time(progress.started_at)),
         completed_at: progress.completed_at.map(Time),
         run: Some(progress.run.clone()),
+        reuse_key: task.reuse_key(),
+        adopted_from: progress.adopted_from.clone(),
+        approval: approval::awaited(task, progress),
+        approvals: progress.approvals.clone(),
         ..CodeGenTaskStatus::default()
     }
 }
@@ -233,6 +238,13 @@ impl State {
     }
 
     fn of(task: &Task, progress: &Progress) -> Self {
+        if let Some(asked) = approval::awaited(task, progress) {
+            return Self {
+                reason: reason::AWAITING_APPROVAL,
+                message: approval::message(task, &asked),
+                kind: Kind::WaitingForPerson,
+            };
+        }
         match (progress.stage, &progress.stop, &progress.waiting) {
             (Stage::Succeeded, _, _) => Self {
                 reason: match task.testing {
@@ -337,6 +349,7 @@ const fn stop_reason(stop: StopReason) -> &'static str {
         StopReason::BudgetExceeded => reason::BUDGET_EXCEEDED,
         StopReason::NoProgress => reason::NO_PROGRESS,
         StopReason::InvalidReply => reason::INVALID_REPLY,
+        StopReason::Rejected => reason::REJECTED,
     }
 }
 

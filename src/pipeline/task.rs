@@ -1,9 +1,10 @@
 //! A task as the pipeline sees it: the spec with agent and defaults applied and its sources frozen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::api::approval::Gate;
 use crate::api::common::SecretKeyRef;
 use crate::api::common::{CacheMode, Exposure, Language, TestingMode};
 use crate::api::model::{Header, Provider};
@@ -61,6 +62,16 @@ pub struct Task {
     pub limits: LimitSettings,
     /// What is kept between tasks.
     pub cache: CacheMode,
+    /// Whether the tests of an adopted program are run again.
+    #[serde(default = "is_true")]
+    pub reruns_tests: bool,
+    /// Where it waits for a person, in order and each once.
+    #[serde(default)]
+    pub approvals: BTreeSet<Gate>,
+}
+
+const fn is_true() -> bool {
+    true
 }
 
 /// A source as it was read when the task started.

@@ -1,6 +1,6 @@
 //! Fixtures of the pipeline's tests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
@@ -75,6 +75,8 @@ pub fn task() -> Task {
             reclassify_after: 1,
         },
         cache: CacheMode::Auto,
+        reruns_tests: true,
+        approvals: BTreeSet::new(),
     }
 }
 

@@ -9,6 +9,7 @@
 )]
 
 mod admission;
+mod approvals;
 mod changes;
 mod deletion;
 mod faults;
@@ -19,6 +20,7 @@ mod leadership;
 mod outcomes;
 mod packaging;
 mod permissions;
+mod reuse;
 mod run_command;
 mod runs;
 mod secrets;

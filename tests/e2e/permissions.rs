@@ -32,6 +32,7 @@ async fn the_operator_may_do_what_it_needs_and_no_more() {
             ("update", "codegentasks.codegen-operator.dev/status"),
             ("update", "codegenruns.codegen-operator.dev/status"),
             ("create", "networkpolicies.networking.k8s.io"),
+            ("watch", "codegenapprovals.codegen-operator.dev"),
         ] {
             assert!(may(space, OPERATOR, verb, resource), "{verb} {resource}");
         }
@@ -41,6 +42,7 @@ async fn the_operator_may_do_what_it_needs_and_no_more() {
             ("list", "configmaps"),
             ("delete", "secrets"),
             ("list", "codegenagents.codegen-operator.dev"),
+            ("create", "codegenapprovals.codegen-operator.dev"),
             ("patch", "codegentasks.codegen-operator.dev/status"),
             ("create", "pods/exec"),
             ("update", "codegentasks.codegen-operator.dev"),
@@ -81,6 +83,16 @@ async fn the_stock_roles_cover_tasks() {
             ] {
                 assert_eq!(may(space, who, verb, kind), expected, "{who} {verb} {kind}");
             }
+        }
+        let approval = "codegenapprovals.codegen-operator.dev";
+        for (who, verb, expected) in [
+            ("viewer", "get", true),
+            ("editer", "create", false),
+            ("editer", "delete", false),
+            ("adminer", "create", true),
+            ("adminer", "patch", false),
+        ] {
+            assert_eq!(may(space, who, verb, approval), expected, "{who} {verb}");
         }
     })
     .await;

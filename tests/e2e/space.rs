@@ -196,7 +196,7 @@ impl Space {
         let wait = await_condition(self.api::<CodeGenTask>(), task, |task: Option<&CodeGenTask>| {
             task.is_some_and(&is)
         });
-        if let Ok(found) = tokio::time::timeout(patience, wait).await {
+        if let Ok(found) = Box::pin(tokio::time::timeout(patience, wait)).await {
             return found.unwrap().unwrap();
         }
         let task = self.api::<CodeGenTask>().get(task).await.unwrap();

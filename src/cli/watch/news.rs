@@ -50,6 +50,7 @@ const fn call(stage: Stage) -> Option<CallKind> {
         Stage::ReadingSamples
         | Stage::AwaitingImage
         | Stage::RunningTests
+        | Stage::Passed
         | Stage::Succeeded
         | Stage::Failed => return None,
     })
@@ -81,6 +82,7 @@ pub(super) fn label(status: &CodeGenTaskStatus) -> String {
 fn held(status: &CodeGenTaskStatus) -> Option<&str> {
     status.reason.as_deref().filter(|reason| {
         [
+            reason::AWAITING_APPROVAL,
             reason::CONFIGURATION,
             reason::INFRASTRUCTURE,
             reason::OUTPUT_TOO_LARGE,
@@ -164,7 +166,7 @@ fn attempt_lines(attempt: &AttemptStatus, now: &CodeGenTaskStatus) -> Vec<Line> 
         .attempts
         .last()
         .is_some_and(|last| last.number == attempt.number);
-    let passed = is_last && stage(now) == Some(Stage::Succeeded);
+    let passed = is_last && matches!(stage(now), Some(Stage::Passed | Stage::Succeeded));
     let mark = if passed { Mark::Done } else { Mark::Failed };
     let counts = [
         (attempt.tests, "test"),

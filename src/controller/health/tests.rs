@@ -61,11 +61,14 @@ fn a_field_that_only_the_server_has_is_no_matter() {
 fn a_definition_that_is_not_there_or_another_version_is_named() {
     let agent_only = published(&crds()[1..]);
     assert_eq!(lacking(&crds(), &agent_only), [field("codegentasks", "")]);
-    assert_eq!(lacking(&crds(), &Value::Null).len(), 3);
+    assert_eq!(lacking(&crds(), &Value::Null).len(), crds().len());
     let other = published(&crds())
         .to_string()
         .replace(r#""version":"v1alpha1""#, r#""version":"v1""#);
-    assert_eq!(lacking(&crds(), &serde_json::from_str(&other).unwrap()).len(), 3);
+    assert_eq!(
+        lacking(&crds(), &serde_json::from_str(&other).unwrap()).len(),
+        crds().len()
+    );
 }
 
 #[test]

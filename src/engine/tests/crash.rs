@@ -2,9 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
+use rstest::rstest;
 use serde_json::json;
 
 use super::world::{Script, World, code, diagnosis, one_logic_bug, plan, splits, tests};
+use crate::api::approval::Gate;
 use crate::engine::EngineError;
 use crate::ledger::{Fault, FaultMoment, MemoryStore, Store as _, StoreError};
 use crate::pipeline::call::CallKind;
@@ -13,7 +15,7 @@ use crate::pipeline::stage::Stage;
 use crate::pipeline::task::Task;
 use crate::pipeline::test_support::task;
 
-fn world() -> World {
+fn world(gates: &[Gate]) -> World {
     let row = json!({"constraint": 0, "column": "", "kind": "none", "arguments": []});
     let mut first = code("return len(text)");
     first["packages"] = json!(["left-pad"]);
@@ -30,6 +32,7 @@ fn world() -> World {
     let mut world = World::new(
         Task {
             constraints: vec!["c".into()],
+            approvals: gates.iter().copied().collect(),
             ..task()
         },
         script,
@@ -50,8 +53,8 @@ fn essence(progress: &Progress) -> (Stage, u32, Option<String>, u32) {
 }
 
 /// Lives until the end, dying at `fault` once; returns the end, and how often the model was asked for a reply that was recorded.
-async fn with_one_death(fault: Fault) -> (Progress, World, MemoryStore) {
-    let world = world();
+async fn with_one_death(gates: &[Gate], fault: Fault) -> (Progress, World, MemoryStore) {
+    let world = world(gates);
     let store = MemoryStore::new();
     let error = world.live(&store.restarted(Some(fault))).await.unwrap_err();
     assert!(
@@ -88,9 +91,14 @@ async fn forget_lost(world: &World, store: &MemoryStore) {
     }
 }
 
+#[rstest]
+#[case::without_gates(&[])]
+#[case::with_every_gate(&Gate::ALL)]
 #[tokio::test]
-async fn a_kill_at_any_write_gives_the_same_end_and_pays_for_no_recorded_reply_again() {
-    let undisturbed = world();
+async fn a_kill_at_any_write_gives_the_same_end_and_pays_for_no_recorded_reply_again(
+    #[case] gates: &'static [Gate],
+) {
+    let undisturbed = world(gates);
     let store = MemoryStore::new();
     let expected = undisturbed.live(&store).await.unwrap();
     assert_eq!(expected.stage, Stage::Succeeded, "{expected:#?}");
@@ -100,8 +108,13 @@ async fn a_kill_at_any_write_gives_the_same_end_and_pays_for_no_recorded_reply_a
     for write in 1..=writes {
         for moment in [FaultMoment::Before, FaultMoment::After] {
             let at = format!("killed at write {write}, {moment:?}");
-            let (progress, world, _store) = Box::pin(with_one_death(Fault { write, moment })).await;
+            let (progress, world, _store) = Box::pin(with_one_death(gates, Fault { write, moment })).await;
             assert_eq!(essence(&progress), essence(&expected), "{at}");
+            assert_eq!(
+                progress.approvals.len(),
+                gates.len(),
+                "{at}: nobody decides twice"
+            );
             let lost = usize::try_from(progress.spent.lost_calls).unwrap();
             assert!(lost <= 1, "{at}");
             assert_eq!(
@@ -180,7 +193,7 @@ impl crate::ledger::Store for Spoiled {
 
 #[tokio::test]
 async fn a_spoiled_progress_is_made_again_from_the_record_without_a_call() {
-    let world = world();
+    let world = world(&[]);
     let store = MemoryStore::new();
     let first = world.live(&store).await.unwrap();
     let calls = world.script.calls();

@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::api::approval::{ApprovalDecision, ApprovalStatus};
 use crate::api::status::PlanStatus;
 use crate::pipeline::decide::{Decision, decide};
 use crate::pipeline::diagnosis::{DiagnosedFailure, diagnose};
@@ -669,6 +670,16 @@ fn every_transition_is_taken_by_a_test() {
     a_fix_that_is_not_applied_is_left_out_when_another_one_was();
     the_last_iteration_ends_the_task_and_a_raised_limit_goes_on_from_there();
     a_reply_may_be_refused_twice_and_the_third_time_ends_the_task();
+    for stage in Stage::GATED {
+        let mut walk = Walk::new(task());
+        walk.progress.stage = stage;
+        walk.take(Outcome::Decided(decision()));
+        assert_eq!(walk.stage(), stage, "nobody was asked");
+    }
+    let mut walk = Walk::new(task());
+    walk.progress.stage = Stage::Passed;
+    walk.take(Outcome::Accepted);
+    assert_eq!(walk.stage(), Stage::Succeeded);
     for stage in Stage::ALL.into_iter().filter(|stage| !stage.is_terminal()) {
         for outcome in [
             Outcome::Resumed,
@@ -702,8 +713,20 @@ fn every_transition_is_taken_by_a_test() {
     );
 }
 
+fn decision() -> ApprovalStatus {
+    ApprovalStatus {
+        gate: Gate::Plan,
+        decision: ApprovalDecision::Approve,
+        decided_by: "ada".into(),
+        verified: false,
+        decided_at: Time(at(1)),
+        hash: String::new(),
+        reason: None,
+    }
+}
+
 /// One of each; the count keeps a new one from being forgotten.
-fn every_outcome() -> [Outcome; 19] {
+fn every_outcome() -> [Outcome; 21] {
     let written = || Written {
         document: document("d"),
         tree: String::new(),
@@ -756,6 +779,8 @@ fn every_outcome() -> [Outcome; 19] {
             lost_child: false,
         },
         Outcome::Resumed,
+        Outcome::Decided(decision()),
+        Outcome::Accepted,
         Outcome::Stopped(stop),
         Outcome::LimitRaised,
     ]

@@ -6,11 +6,12 @@ use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::api::common::{Exposure, Language, TestingMode};
+use crate::api::common::{CacheMode, Exposure, Language, TestingMode};
 use crate::api::model::Provider;
 use crate::api::values::{Input, Output};
 
 use super::{FrozenFile, Task};
+use crate::pipeline::digest::sha256_hex_of_parts;
 
 /// Raised when fields are added or read otherwise, so that older hashes no longer match.
 const VERSION: u32 = 2;
@@ -104,6 +105,34 @@ impl Task {
         Sha256::digest(value.to_string())
             .iter()
             .fold(String::with_capacity(64), |hex, byte| format!("{hex}{byte:02x}"))
+    }
+}
+
+impl Task {
+    /// SHA-256, in hex, of what decides the result of this version of the operator, the image that is given and what tests may reach
+    /// included: a task with the same key may take over the result. `None` where it may not.
+    #[must_use]
+    pub fn reuse_key(&self) -> Option<String> {
+        if self.cache == CacheMode::Disable {
+            return None;
+        }
+        let variables: Vec<&str> = self
+            .sandbox
+            .secrets
+            .iter()
+            .map(|secret| secret.name.as_str())
+            .collect();
+        let reach = serde_json::json!({
+            "reference": self.image.reference,
+            "network": self.sandbox.network,
+            "variables": variables,
+        });
+        let version = env!("CARGO_PKG_VERSION");
+        Some(sha256_hex_of_parts(&[
+            version,
+            &self.decisive_hash(),
+            &reach.to_string(),
+        ]))
     }
 }
 

@@ -67,6 +67,12 @@ pub fn resolve(
         image: settings::image(&layers),
         sandbox: settings::sandbox(&layers, &mut faults),
         limits: settings::limits(&layers, &mut faults),
+        reruns_tests: spec
+            .reuse
+            .as_ref()
+            .and_then(|reuse| reuse.rerun_tests)
+            .unwrap_or(true),
+        approvals: layers.all(|layer| layer.approvals).copied().collect(),
         cache: layers.first(|layer| layer.cache).unwrap_or_default(),
         samples: files::samples(spec, frozen.samples, &mut faults),
         input_files: files::input_files(spec, frozen.input_files, &mut faults),

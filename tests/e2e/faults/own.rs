@@ -239,6 +239,9 @@ pub fn apply_changed(space: &Space, model: &Model, task: &str, change: impl Fn(&
     let mut objects = space.objects("examples/prompt-only/task.yaml", "prompt-only");
     for object in objects.iter_mut().filter(|object| is_task(object)) {
         object["metadata"]["name"] = json!(task);
+        // Tasks that ask the same would adopt each other's programs.
+        let prompt = object["spec"]["prompt"].as_str().unwrap();
+        object["spec"]["prompt"] = json!(format!("{prompt} ({task})"));
         object["metadata"]["labels"] = json!({OPERATOR: space.name});
         object["spec"]["model"]["baseURL"] = json!(model.base_url(task));
         change(object);

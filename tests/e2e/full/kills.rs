@@ -63,6 +63,9 @@ impl Tasks<'_> {
             .map(|mut object| {
                 if is_task(&object) {
                     object["metadata"]["name"] = json!(name);
+                    // Tasks that ask the same would adopt each other's programs.
+                    let prompt = object["spec"]["prompt"].as_str().unwrap();
+                    object["spec"]["prompt"] = json!(format!("{prompt} ({name})"));
                     object["spec"]["model"]["baseURL"] = json!(self.server.base_url(name));
                     let repository = format!("{}/i{image}", self.space.repository());
                     object["spec"]["image"]["repository"] = json!(repository);

@@ -134,6 +134,8 @@ async fn create(space: &Space, repository: &str, name: &str, count: usize) -> Ve
     join_all((0..count).map(|number| {
         let mut task: CodeGenTask = serde_json::from_value(task.clone()).unwrap();
         task.metadata.name = Some(format!("{name}-{number:02}"));
+        // Tasks that ask the same would adopt each other's programs.
+        task.spec.prompt = format!("{} ({name}-{number:02})", task.spec.prompt);
         let (api, params) = (&api, &params);
         async move {
             let made = api.create(params, &task).await.unwrap();

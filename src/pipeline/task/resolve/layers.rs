@@ -1,5 +1,6 @@
 //! The task's settings above its agent's: where both give a field, the task's holds.
 
+use crate::api::approval::Gate;
 use crate::api::common::{CacheMode, Exposure, Testing};
 use crate::api::image::Image;
 use crate::api::limits::Limits;
@@ -20,6 +21,7 @@ pub(super) struct Layer<'a> {
     pub(super) limits: Option<&'a Limits>,
     pub(super) testing: Option<&'a Testing>,
     pub(super) cache: Option<CacheMode>,
+    pub(super) approvals: &'a [Gate],
     pub(super) max_sample_rows: Option<i32>,
     pub(super) exposure: Option<Exposure>,
 }
@@ -35,6 +37,7 @@ impl<'a> Layer<'a> {
             limits: spec.limits.as_ref(),
             testing: spec.testing.as_ref(),
             cache: spec.cache,
+            approvals: &spec.approvals,
             max_sample_rows: spec.max_sample_rows,
             exposure: spec.exposure,
         }
@@ -51,6 +54,7 @@ impl<'a> Layer<'a> {
             limits: spec.limits.as_ref(),
             testing: spec.testing.as_ref(),
             cache: spec.cache,
+            approvals: &spec.approvals,
             max_sample_rows: spec.max_sample_rows,
             exposure: spec.exposure,
         }
@@ -103,6 +107,11 @@ impl<'a> Layers<'a> {
     /// The value that holds.
     pub(super) fn first<T>(&self, field: impl Fn(&Layer<'a>) -> Option<T>) -> Option<T> {
         self.find(field).map(|(_, value)| value)
+    }
+
+    /// The values of all layers together.
+    pub(super) fn all<T: 'a>(&self, field: impl Fn(&Layer<'a>) -> &'a [T]) -> impl Iterator<Item = &'a T> {
+        self.0.iter().flat_map(field)
     }
 
     /// The text that holds, or the default, with its path.

@@ -1,6 +1,6 @@
 //! What a task becomes once agent and defaults are applied, and what keeps it from starting.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rstest::rstest;
 
@@ -112,6 +112,8 @@ fn a_prompt_and_a_model_take_every_default() {
             reclassify_after: 1,
         },
         cache: CacheMode::Auto,
+        reruns_tests: true,
+        approvals: BTreeSet::new(),
     };
     assert_eq!(resolved("{prompt: count, model: {name: gpt-5}}"), expected);
 }

@@ -1,0 +1,170 @@
+//! What a task takes over from a succeeded one that asked the same (S26, B11).
+
+use jiff::Timestamp;
+
+use super::progress::{Build, Document, Documents, Progress};
+use super::stage::Stage;
+use super::task::Task;
+use crate::api::common::CacheMode;
+
+/// Whether the task may take over the result of another one. Where a person has to approve, that is for this task to ask.
+#[must_use]
+pub fn may_adopt(task: &Task) -> bool {
+    task.cache == CacheMode::Auto && task.approvals.is_empty()
+}
+
+/// What an adopted result consists of: all of it must be there as it was.
+#[must_use]
+pub fn needed(origin: &Progress) -> Vec<&Document> {
+    let documents = &origin.documents;
+    let all = [
+        &documents.context,
+        &documents.profiles,
+        &documents.checks,
+        &documents.solution,
+        &documents.tests,
+        &documents.run,
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// Whether a document stays with a task that runs the tests again. What the runs of the origin came to does not: this task has its own.
+#[must_use]
+pub fn is_kept(document: &str) -> bool {
+    !["documents/run-", "documents/diagnosis-"]
+        .iter()
+        .any(|runs| document.starts_with(runs))
+}
+
+/// The progress of a task that takes over the result of `origin`, the task `from`: at its end, or before its tests.
+#[must_use]
+pub fn adopted(task: &Task, origin: &Progress, from: &str, run: &str, now: Timestamp) -> Progress {
+    let start = Progress::start(run.to_owned(), now);
+    let taken = Progress {
+        adopted_from: Some(from.to_owned()),
+        sequence: origin.sequence,
+        build: Build {
+            fault: None,
+            lost: None,
+            ..origin.build.clone()
+        },
+        documents: origin.documents.clone(),
+        plan: origin.plan.clone(),
+        samples: origin.samples.clone(),
+        constraints: origin.constraints.clone(),
+        ..start
+    };
+    if task.reruns_tests {
+        let mut taken = Progress {
+            stage: Stage::RunningTests,
+            attempt: 1,
+            documents: Documents {
+                run: None,
+                diagnosis: None,
+                ..taken.documents
+            },
+            ..taken
+        };
+        taken
+            .memory
+            .solution_tree
+            .clone_from(&origin.memory.solution_tree);
+        taken.memory.tests_tree.clone_from(&origin.memory.tests_tree);
+        return taken;
+    }
+    Progress {
+        stage: Stage::Succeeded,
+        attempt: origin.attempt,
+        attempts: origin.attempts.clone(),
+        rehearsal: origin.rehearsal.clone(),
+        exit_code: origin.exit_code,
+        active_since: None,
+        completed_at: Some(now),
+        ..taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::approval::Gate;
+    use crate::pipeline::advance::{Outcome, advance};
+    use crate::pipeline::decide::{Decision, decide};
+    use crate::pipeline::test_support::{at, document, image, start, task, verdict};
+
+    fn origin() -> Progress {
+        let mut origin = start();
+        origin.stage = Stage::Succeeded;
+        origin.sequence = 6;
+        origin.attempt = 2;
+        origin.spent.model_calls = 5;
+        origin.spent.builds = 1;
+        origin.build.built = Some(image(&["pandas"]));
+        origin.documents.solution = Some(document("documents/solution-0005.py"));
+        origin.documents.run = Some(document("documents/run-0002.json"));
+        origin
+    }
+
+    #[test]
+    fn an_adopted_program_costs_nothing_and_is_tested_again() {
+        let taken = adopted(&task(), &origin(), "first", "run", at(7));
+        assert_eq!(decide(&task(), &taken, at(8)), Decision::Run);
+        assert_eq!((taken.spent.model_calls, taken.spent.builds), (0, 0));
+        assert_eq!((taken.attempt, taken.documents.run.clone()), (1, None));
+        let ran = Outcome::Ran {
+            run: document("documents/run-0001.json"),
+            verdict: Box::new(verdict(Vec::new())),
+            started_at: at(8),
+        };
+        let end = advance(&task(), &taken, ran, at(9)).unwrap();
+        assert_eq!(
+            (end.stage, end.adopted_from.as_deref()),
+            (Stage::Succeeded, Some("first"))
+        );
+    }
+
+    #[test]
+    fn without_another_test_run_it_is_at_its_end_with_what_the_origin_showed() {
+        let task = Task {
+            reruns_tests: false,
+            ..task()
+        };
+        let taken = adopted(&task, &origin(), "first", "run", at(7));
+        assert_eq!((taken.stage, taken.completed_at), (Stage::Succeeded, Some(at(7))));
+        assert_eq!(taken.documents.run, origin().documents.run);
+        assert_eq!(taken.spent, crate::pipeline::progress::Spent::default());
+    }
+
+    #[test]
+    fn only_under_auto_and_without_gates_a_result_is_taken_over() {
+        assert!(may_adopt(&task()));
+        for cache in [CacheMode::Override, CacheMode::Disable] {
+            assert!(!may_adopt(&Task { cache, ..task() }));
+        }
+        let approvals = [Gate::Plan].into();
+        assert!(!may_adopt(&Task { approvals, ..task() }));
+    }
+
+    #[test]
+    fn the_key_changes_with_what_decides_and_with_what_tests_may_reach() {
+        let key = task().reuse_key();
+        let mut raised = task();
+        raised.limits.max_iterations = 99;
+        raised.name = "other".into();
+        assert_eq!(raised.reuse_key(), key);
+        let mut other = task();
+        other.image.reference = Some("python:3".into());
+        assert_ne!(other.reuse_key(), key);
+        let mut open = task();
+        open.sandbox.network = crate::pipeline::sandbox::NetworkAccess::Internet;
+        assert_ne!(open.reuse_key(), key);
+        assert_eq!(
+            Task {
+                cache: CacheMode::Disable,
+                ..task()
+            }
+            .reuse_key(),
+            None
+        );
+    }
+}
