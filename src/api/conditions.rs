@@ -29,6 +29,8 @@ pub mod reason {
     pub const BUDGET_EXCEEDED: &str = "BudgetExceeded";
     /// `Succeeded=False`: the same tests fail with the same program, or the same diagnosis came back three times.
     pub const NO_PROGRESS: &str = "NoProgress";
+    /// `Succeeded=False`: a rule forbids a package that the program needs; the message names both, and who can change the rule.
+    pub const POLICY_DENIED: &str = "PolicyDenied";
     /// `Succeeded=False`: the model's reply to one call was unusable on every try.
     pub const INVALID_REPLY: &str = "InvalidReply";
     /// `Stalled=True`, `Succeeded=Unknown`: a reference, name or value must be changed; the message says which.
@@ -59,13 +61,14 @@ pub mod reason {
     pub const ISOLATION_NOT_ENFORCED: &str = "IsolationNotEnforced";
 
     /// Every reason that a task as such has.
-    pub const ALL: [&str; 13] = [
+    pub const ALL: [&str; 14] = [
         TESTS_PASSED,
         TESTS_SKIPPED,
         ITERATIONS_EXHAUSTED,
         BUDGET_EXCEEDED,
         NO_PROGRESS,
         INVALID_REPLY,
+        POLICY_DENIED,
         CONFIGURATION,
         INFRASTRUCTURE,
         OUTPUT_TOO_LARGE,

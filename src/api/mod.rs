@@ -13,6 +13,7 @@ pub mod duration;
 pub mod image;
 pub mod limits;
 pub mod model;
+pub mod packages;
 pub mod quantity;
 pub mod sandbox;
 pub mod secret_use;

@@ -46,6 +46,7 @@ pub async fn read(
         owner,
         inputs: &inputs,
         registries: &context.registries,
+        index: &context.index,
     };
     let reader = SourceReader::new(&sandbox, &request).map_err(|error| blocked(&error))?;
     let mut looked = reader.look().await;

@@ -26,6 +26,8 @@ use crate::api::CodeGenTask;
 use crate::data::worker::Client as Worker;
 use crate::egress::EgressGate;
 use crate::ledger::StoreError;
+use crate::package_index::PackageIndex;
+use crate::pipeline::package_policy::Rules;
 use crate::sandbox::kubernetes::isolation::Isolation;
 use crate::sandbox::kubernetes::settings::Settings;
 use crate::sandbox::kubernetes::{Owner, RegistryCache};
@@ -48,6 +50,10 @@ pub struct Context {
     pub worker: Worker,
     /// What registries said.
     pub registries: RegistryCache,
+    /// What package indexes said.
+    pub index: PackageIndex,
+    /// Which packages may be installed, whatever a task says.
+    pub packages: Rules,
     /// What is known of how the cluster isolates.
     pub isolation: Isolation,
     /// Who waits to know more of that.
@@ -127,6 +133,8 @@ impl Context {
             woken,
             settings,
             registries: RegistryCache::default(),
+            index: PackageIndex::new(Some(gates.indexes), config.build.index_authorities.clone()),
+            packages: config.packages.clone(),
             worker,
             metrics,
             stopping,

@@ -316,6 +316,7 @@ impl Look<'_> {
             owner: &run.owner,
             inputs: &run.snapshot.inputs,
             registries: &self.context.registries,
+            index: &self.context.index,
         };
         let observer = self.context.events.observer(&self.object);
         let (in_call, _) = watch::channel(false);

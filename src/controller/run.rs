@@ -83,7 +83,7 @@ impl Run {
             }
             .into());
         };
-        let task = resolved(object, snapshot.agent.as_ref(), snapshot.files.clone())?;
+        let task = resolved(context, object, snapshot.agent.as_ref(), snapshot.files.clone())?;
         Ok(Some(Self {
             task,
             owner,
@@ -101,14 +101,14 @@ impl Run {
         let mut sources = sources::read(&context.client, &context.downloads, object).await?;
         let decides = decides(&object.spec);
         // A spec with a fault starts no Pod.
-        let task = resolved(object, agent.as_ref(), sources.files.clone())?;
+        let task = resolved(context, object, agent.as_ref(), sources.files.clone())?;
         let reading = owner(object, decides.clone(), 0);
         match claims::read(context, &reading, &task, &mut sources).await? {
             Progressing::Done(()) => {}
             Progressing::Pending | Progressing::Unseen => return Ok(Started::Reading),
             Progressing::Queued(why) => return Ok(Started::Queued(why)),
         }
-        let task = resolved(object, agent.as_ref(), sources.files.clone())?;
+        let task = resolved(context, object, agent.as_ref(), sources.files.clone())?;
         let owner = owner(object, task.decisive_hash(), 0);
         let (snapshot, name, sha256) = snapshot::create(&context.client, &owner, agent, sources).await?;
         let snapshot = context.remember_snapshot(&owner, &name, snapshot);
@@ -219,12 +219,15 @@ pub fn asks_for_another(object: &CodeGenTask) -> bool {
 }
 
 fn resolved(
+    context: &Context,
     object: &CodeGenTask,
     agent: Option<&CodeGenAgentSpec>,
     files: FrozenFiles,
 ) -> Result<Task, Blocked> {
     let agent = agent.map(|spec| CodeGenAgent::new("", spec.clone()));
-    resolve(object, agent.as_ref(), files).map_err(|faults| unresolved(&faults))
+    let mut task = resolve(object, agent.as_ref(), files).map_err(|faults| unresolved(&faults))?;
+    task.packages.cluster.clone_from(&context.packages);
+    Ok(task)
 }
 
 async fn agent(context: &Context, object: &CodeGenTask) -> Result<Option<CodeGenAgentSpec>, Blocked> {

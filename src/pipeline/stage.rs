@@ -128,6 +128,8 @@ pub enum StopReason {
     NoProgress,
     /// The model's replies could not be used, three times in a row.
     InvalidReply,
+    /// A rule forbids a package that the program needs (B08).
+    PolicyDenied,
 }
 
 impl StopReason {
@@ -139,6 +141,7 @@ impl StopReason {
             Self::BudgetExceeded => "BudgetExceeded",
             Self::NoProgress => "NoProgress",
             Self::InvalidReply => "InvalidReply",
+            Self::PolicyDenied => "PolicyDenied",
         }
     }
 }

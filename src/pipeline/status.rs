@@ -9,6 +9,7 @@ use crate::api::conditions::{
 };
 use crate::api::status::{ArtifactRef, TokenStatus};
 
+use super::package_policy;
 use super::progress::{Build, Progress, WaitReason};
 use super::stage::{Category, Stage, StopReason};
 use super::task::Task;
@@ -137,6 +138,7 @@ pub fn status(task: &Task, progress: &Progress, around: Around<'_>, now: Timesta
             built.resolved
         },
         system_packages: progress.build.wanted.apt.clone(),
+        package_warnings: package_policy::doubts(&progress.build.wanted),
         rehearsal: progress.rehearsal.clone(),
         exit_code: progress.exit_code,
         last_error: progress.last_error.clone(),
@@ -312,6 +314,7 @@ const fn stop_reason(stop: StopReason) -> &'static str {
         StopReason::BudgetExceeded => reason::BUDGET_EXCEEDED,
         StopReason::NoProgress => reason::NO_PROGRESS,
         StopReason::InvalidReply => reason::INVALID_REPLY,
+        StopReason::PolicyDenied => reason::POLICY_DENIED,
     }
 }
 

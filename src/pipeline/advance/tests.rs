@@ -136,6 +136,7 @@ fn fault(packages: &[&str]) -> Outcome {
             packages: pip(packages),
             message: "no such package".into(),
         },
+        is_tried: true,
     }
 }
 
