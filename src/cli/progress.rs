@@ -133,6 +133,7 @@ impl Running {
             Event::Resumed { .. }
             | Event::RequestChanged { .. }
             | Event::ReplyRejected { .. }
+            | Event::PackageDoubtful { .. }
             | Event::Diagnosed { .. }
             | Event::FixApplied { .. }
             | Event::IterationFinished { .. } => {}

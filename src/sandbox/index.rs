@@ -142,8 +142,11 @@ fn unknown_ages(reason: String) -> SandboxError {
 /// What is installed in the place of these requirements.
 pub(super) fn with_bounds(packages: &[String], bounds: &[String]) -> Vec<String> {
     let name = |given: &str| Requirement::parse(given).map(|requirement| requirement.name).ok();
-    let bound = |given: &String| bounds.iter().find(|bound| name(bound) == name(given)).unwrap_or(given);
-    packages.iter().map(|given| bound(given).clone()).collect()
+    let bounded = packages.iter().map(|given| {
+        let bound = bounds.iter().find(|bound| name(bound) == name(given));
+        bound.unwrap_or(given).clone()
+    });
+    bounded.collect()
 }
 
 #[cfg(test)]

@@ -16,6 +16,8 @@ use super::task::{ImageSettings, Task};
 
 /// What every image holds besides: no rule of a task is about it.
 const TEST_RUNNER: &str = "pytest";
+/// Names of a list that a prompt holds.
+const MOST_TOLD: usize = 64;
 /// What stands before the name of a system package.
 const SYSTEM: &str = "apt:";
 
@@ -160,6 +162,28 @@ impl PackagePolicy {
         installed
             .filter(|name| name != TEST_RUNNER)
             .find_map(|name| self.denied(&name, true))
+    }
+
+    /// The lists that each hold all that may be asked for, for the model; none where everything may. A list that is too long for
+    /// a prompt is not told.
+    #[must_use]
+    pub fn allowed(&self) -> Vec<&[String]> {
+        let lists = [&self.cluster.allow, &self.own.allow].map(Vec::as_slice);
+        lists
+            .into_iter()
+            .filter(|list| (1..=MOST_TOLD).contains(&list.len()))
+            .collect()
+    }
+
+    /// Names of what is never installed, for the model.
+    #[must_use]
+    pub fn never(&self) -> Vec<&String> {
+        self.cluster
+            .deny
+            .iter()
+            .chain(&self.own.deny)
+            .take(MOST_TOLD)
+            .collect()
     }
 
     /// Days that a release must have been on the index.
