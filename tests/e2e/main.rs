@@ -17,6 +17,7 @@ mod full;
 mod isolation;
 mod leadership;
 mod outcomes;
+mod packages;
 mod packaging;
 mod permissions;
 mod secrets;

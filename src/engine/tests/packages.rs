@@ -38,7 +38,7 @@ async fn a_denied_package_ends_the_task_before_the_suite_is_paid_for_and_a_chang
     assert!(stop.message.starts_with("pip package torch is denied by \"torch*\""), "{stop}");
     assert_eq!((ended.attempt, ended.spent.model_calls, ended.spent.builds), (0, 2, 0));
     assert_eq!(world.sandbox.builds.load(Ordering::SeqCst), 0);
-    let told = &world.script.requests.lock().unwrap()[1].system;
+    let told = world.script.requests.lock().unwrap()[1].system.clone();
     assert!(told.contains("Never these packages (* is any text): torch*."), "{told}");
     assert!(!has_room_again(&world.task, &ended, at(2_000)));
 
