@@ -265,7 +265,8 @@ impl OperatorConfig {
         // Builds take packages from there, whatever tasks name.
         let own = self.build.env.get("PIP_INDEX_URL").map(String::as_str);
         let own = own.into_iter().chain([PYPI]);
-        let own = own.filter_map(|url| Entry::try_from(Url::parse(url).ok()?.origin().ascii_serialization()).ok());
+        let own =
+            own.filter_map(|url| Entry::try_from(Url::parse(url).ok()?.origin().ascii_serialization()).ok());
         let indexes: Vec<Entry> = own.chain(self.egress.allow.clone()).collect();
         let indexes = Allowed {
             entries: &indexes,
@@ -381,7 +382,13 @@ mod tests {
         assert_eq!(config.history.ttl_seconds_after_finished, Some(3600));
         assert_eq!(config.egress.allow.len(), 2);
         assert_eq!(config.packages.allow, ["scikit-*", "apt:*"]);
-        assert_eq!((config.packages.min_release_age_days, config.packages.verify_on_index), (7, true));
+        assert_eq!(
+            (
+                config.packages.min_release_age_days,
+                config.packages.verify_on_index
+            ),
+            (7, true)
+        );
         let settings = config.sandbox_settings();
         assert_eq!(settings.registries.insecure, ["registry.example:5000"]);
         assert_eq!(settings.build.deadline_seconds, 60);
@@ -416,7 +423,10 @@ mod tests {
     #[case("build: {namespace: builds, cacheClaim: layers}", "build.cacheClaim")]
     #[case("packages: {deny: ['pandas>=2']}", "packages.deny")]
     #[case("packages: {allow: ['']}", "packages.allow")]
-    #[case("packages: {minReleaseAgeDays: 7, verifyOnIndex: false}", "packages.minReleaseAgeDays")]
+    #[case(
+        "packages: {minReleaseAgeDays: 7, verifyOnIndex: false}",
+        "packages.minReleaseAgeDays"
+    )]
     #[case("leaderElection: {graceSeconds: 15}", "leaderElection.graceSeconds")]
     #[case("leaderElection: {graceSeconds: 0}", "leaderElection.graceSeconds")]
     #[case("leaderElection: {leaseName: ''}", "leaderElection.leaseName")]

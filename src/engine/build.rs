@@ -6,9 +6,9 @@ use crate::ledger::Store;
 use crate::model::Model;
 use crate::pipeline::advance::{Outcome, advance};
 use crate::pipeline::call::CallKind;
+use crate::pipeline::package_policy::doubts;
 use crate::pipeline::progress::{BuildFault, BuiltImage, Progress};
 use crate::pipeline::sandbox::Packages;
-use crate::pipeline::package_policy::doubts;
 use crate::pipeline::stage::{Category, Stop, StopReason};
 use crate::sandbox::{ImageSpec, Progressing, Sandbox, SandboxError};
 
@@ -66,12 +66,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }))
     }
 
-    fn build_failed(
-        &self,
-        progress: &Progress,
-        wanted: Packages,
-        error: &SandboxError,
-    ) -> Outcome {
+    fn build_failed(&self, progress: &Progress, wanted: Packages, error: &SandboxError) -> Outcome {
         match error.category() {
             Category::Environment => {
                 let message = self.surroundings.redactor.redact(&error.to_string());

@@ -43,7 +43,11 @@ struct Release {
 
 /// What `files` mean at the time `now`.
 pub(super) fn judge(files: &[File], question: &Question<'_>, now: Timestamp) -> Answer {
-    let minor = question.python.split('.').nth(1).and_then(|minor| minor.parse().ok());
+    let minor = question
+        .python
+        .split('.')
+        .nth(1)
+        .and_then(|minor| minor.parse().ok());
     let minor: u32 = minor.unwrap_or_default();
     let pythons = [0, HIGHEST_PATCH].map(|patch| Version::new([3, u64::from(minor), patch]));
     let wheels: Vec<(&File, Wheel<'_>)> = files
@@ -72,7 +76,10 @@ pub(super) fn judge(files: &[File], question: &Question<'_>, now: Timestamp) -> 
         releases
             .entry(version)
             .and_modify(|release| {
-                release.uploaded = release.uploaded.zip(file.uploaded).map(|(one, other)| one.max(other));
+                release.uploaded = release
+                    .uploaded
+                    .zip(file.uploaded)
+                    .map(|(one, other)| one.max(other));
             })
             .or_insert(Release {
                 uploaded: file.uploaded,
@@ -209,7 +216,10 @@ mod tests {
             is_yanked: true,
             ..wheel("2.0")
         };
-        assert_eq!(answer(std::slice::from_ref(&yanked), "tiny", 0), Answer::NoVersion);
+        assert_eq!(
+            answer(std::slice::from_ref(&yanked), "tiny", 0),
+            Answer::NoVersion
+        );
         assert_eq!(answer(std::slice::from_ref(&yanked), "tiny==2.0", 0), AVAILABLE);
         assert_eq!(answer(&[yanked], "tiny==2.*", 0), Answer::NoVersion);
     }

@@ -36,7 +36,8 @@ const LARGEST_PAGE: usize = 16 * 1024 * 1024;
 /// Pages in memory at once.
 const PAGES_AT_ONCE: usize = 4;
 /// Forms of a page: that of PEP 691 if there is one, else that of PEP 503.
-const FORMS: &str = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1";
+const FORMS: &str =
+    "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1";
 
 /// What is asked of an index.
 #[derive(Clone, Debug)]
@@ -232,18 +233,16 @@ impl PackageIndex {
         };
         let mut builder = match &self.gate {
             Some(gate) => gate.client_builder(),
-            None => Client::builder().user_agent(concat!(
-                env!("CARGO_PKG_NAME"),
-                "/",
-                env!("CARGO_PKG_VERSION")
-            )),
+            None => {
+                Client::builder().user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
+            }
         };
         for file in &self.authorities {
             let shown = file.display();
             let pem = std::fs::read(file).map_err(|error| failed(format!("cannot read {shown}: {error}")))?;
             let all = Certificate::from_pem_bundle(&pem);
-            builder =
-                builder.tls_certs_merge(all.map_err(|error| failed(format!("cannot read {shown}: {error}")))?);
+            builder = builder
+                .tls_certs_merge(all.map_err(|error| failed(format!("cannot read {shown}: {error}")))?);
         }
         let client = builder.build().map_err(|error| failed(with_causes(&error)))?;
         Ok(self.client.get_or_init(|| client))

@@ -163,7 +163,11 @@ mod tests {
     #[test]
     fn what_is_neither_is_said() {
         assert!(read("application/json", b"[]").unwrap_err().contains("PEP 691"));
-        assert!(read("text/plain", b"sign in first").unwrap_err().contains("neither"));
+        assert!(
+            read("text/plain", b"sign in first")
+                .unwrap_err()
+                .contains("neither")
+        );
         assert!(read("text/html", &[0xff, 0xfe]).unwrap_err().contains("UTF-8"));
         assert_eq!(read("text/html", b"<html><body></body></html>"), Ok(vec![]));
     }

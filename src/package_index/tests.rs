@@ -52,7 +52,10 @@ async fn ask(index: &PackageIndex, address: &str, requirement: &str) -> Result<A
 #[case::forbidden(ResponseTemplate::new(403), Err("answers 403 Forbidden"))]
 #[case::busy(ResponseTemplate::new(503), Err("does not answer: 503"))]
 #[case::many(ResponseTemplate::new(429), Err("does not answer: 429"))]
-#[case::page(page("text/plain", "please sign in"), Err("as a package index does: its page is neither"))]
+#[case::page(
+    page("text/plain", "please sign in"),
+    Err("as a package index does: its page is neither")
+)]
 #[case::elsewhere(
     ResponseTemplate::new(302).insert_header("location", "http://other.example/simple/tiny/"),
     Err("no request is sent to http://other.example")
@@ -106,22 +109,33 @@ async fn user_and_password_are_shown_to_the_index_and_to_nobody_else() {
     let index = asking(EgressGate::direct(&[&server.uri()], &[]));
     let with = format!("{}/simple", server.uri().replace("://", "://reader:hunter2@"));
     assert_eq!(ask(&index, &with, "tiny").await, Ok(AVAILABLE));
-    assert_eq!(ask(&index, &format!("{}/simple", server.uri()), "tiny").await, Ok(Answer::NoProject));
+    assert_eq!(
+        ask(&index, &format!("{}/simple", server.uri()), "tiny").await,
+        Ok(Answer::NoProject)
+    );
     server.reset().await;
     Mock::given(path("/simple/other/"))
         .respond_with(ResponseTemplate::new(503))
         .mount(&server)
         .await;
     let said = ask(&index, &with, "other").await.unwrap_err().to_string();
-    assert!(said.contains(&server.uri()) && !said.contains("hunter2"), "{said}");
+    assert!(
+        said.contains(&server.uri()) && !said.contains("hunter2"),
+        "{said}"
+    );
 }
 
 #[tokio::test]
 async fn an_index_that_is_not_open_is_not_asked() {
     let server = MockServer::start().await;
     let index = asking(EgressGate::direct(&[], &[]));
-    let refused = ask(&index, &format!("{}/simple", server.uri()), "tiny").await.unwrap_err();
-    assert!(matches!(refused, IndexError::Refused(_)) && !refused.passes(), "{refused}");
+    let refused = ask(&index, &format!("{}/simple", server.uri()), "tiny")
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(refused, IndexError::Refused(_)) && !refused.passes(),
+        "{refused}"
+    );
     assert_eq!(server.received_requests().await.unwrap().len(), 0);
 }
 
@@ -130,14 +144,21 @@ async fn an_index_that_is_slow_or_not_there_is_not_waited_for() {
     let slow = page(JSON, PAGE).set_delay(Duration::from_mins(1));
     let (server, mut index) = serving(slow).await;
     index.deadline = Duration::from_millis(100);
-    let said = ask(&index, &format!("{}/simple", server.uri()), "tiny").await.unwrap_err();
-    assert!(said.passes() && said.to_string().contains("no answer within 0.1 s"), "{said}");
+    let said = ask(&index, &format!("{}/simple", server.uri()), "tiny")
+        .await
+        .unwrap_err();
+    assert!(
+        said.passes() && said.to_string().contains("no answer within 0.1 s"),
+        "{said}"
+    );
 
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", free.local_addr().unwrap());
     drop(free);
     let index = asking(EgressGate::direct(&[&address], &[]));
-    let said = ask(&index, &format!("{address}/simple"), "tiny").await.unwrap_err();
+    let said = ask(&index, &format!("{address}/simple"), "tiny")
+        .await
+        .unwrap_err();
     assert!(said.passes(), "{said}");
 }
 
@@ -145,6 +166,8 @@ async fn an_index_that_is_slow_or_not_there_is_not_waited_for() {
 async fn an_authority_that_cannot_be_read_is_named() {
     let file = PathBuf::from("absent/ca.pem");
     let index = PackageIndex::new(None, vec![file]);
-    let said = ask(&index, "https://index.example/simple", "tiny").await.unwrap_err();
+    let said = ask(&index, "https://index.example/simple", "tiny")
+        .await
+        .unwrap_err();
     assert!(said.to_string().contains("absent/ca.pem"), "{said}");
 }

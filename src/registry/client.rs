@@ -339,7 +339,9 @@ where
     F: Future<Output = Result<u64, RegistryError>>,
 {
     let has_failed = AtomicBool::new(false);
-    let begun = uploads.into_iter().take_while(|_| !has_failed.load(Ordering::Relaxed));
+    let begun = uploads
+        .into_iter()
+        .take_while(|_| !has_failed.load(Ordering::Relaxed));
     let ended = futures::stream::iter(begun)
         .buffer_unordered(UPLOADS_AT_ONCE)
         .inspect(|ended| {

@@ -61,7 +61,8 @@ pub(super) async fn verify(
 fn asked(spec: &ImageSpec) -> Vec<Requirement> {
     let has = spec.from.as_ref().map_or(&[][..], |from| &from.pip);
     let is_new = |given: &&String| !has.contains(given);
-    let is_asked = |requirement: &Requirement| spec.min_release_age_days > 0 || requirement.name != TEST_RUNNER;
+    let is_asked =
+        |requirement: &Requirement| spec.min_release_age_days > 0 || requirement.name != TEST_RUNNER;
     spec.packages
         .pip
         .iter()
@@ -115,7 +116,11 @@ fn settle<'a>(
 }
 
 fn bounded(requirement: &Requirement, bound: &str) -> String {
-    let separator = if requirement.versions().is_empty() { "" } else { "," };
+    let separator = if requirement.versions().is_empty() {
+        ""
+    } else {
+        ","
+    };
     format!("{requirement}{separator}{bound}")
 }
 
@@ -193,19 +198,34 @@ mod tests {
         let Err(SandboxError::Packages(problem)) = settled(0, &answers) else {
             panic!("no package problem");
         };
-        assert_eq!((problem.kind, problem.names.as_slice()), (PackageProblemKind::NotFound, &["a".to_owned(), "d".to_owned()][..]));
-        assert!(problem.is_foreseen && !problem.detail.contains("hunter2"), "{problem:?}");
+        assert_eq!(
+            (problem.kind, problem.names.as_slice()),
+            (
+                PackageProblemKind::NotFound,
+                &["a".to_owned(), "d".to_owned()][..]
+            )
+        );
+        assert!(
+            problem.is_foreseen && !problem.detail.contains("hunter2"),
+            "{problem:?}"
+        );
         let Err(SandboxError::Packages(problem)) = settled(0, &answers[1..3]) else {
             panic!("no package problem");
         };
-        assert_eq!((problem.kind, problem.names), (PackageProblemKind::NoSuchVersion, vec!["c".to_owned()]));
+        assert_eq!(
+            (problem.kind, problem.names),
+            (PackageProblemKind::NoSuchVersion, vec!["c".to_owned()])
+        );
     }
 
     #[rstest]
     #[case(unreachable())]
     #[case(refused())]
     fn an_index_without_an_answer_holds_up_nobody_who_asks_for_no_age(#[case] error: IndexError) {
-        assert_eq!(settled(0, &[("a", Err(error)), ("b", THERE)]).unwrap(), Bounds::new());
+        assert_eq!(
+            settled(0, &[("a", Err(error)), ("b", THERE)]).unwrap(),
+            Bounds::new()
+        );
     }
 
     #[test]
@@ -214,14 +234,26 @@ mod tests {
             bound: Some("<=2.0,!=1.9".into()),
         });
         let answers = [("a", bound.clone()), ("b[x]<3", bound)];
-        assert_eq!(settled(7, &answers).unwrap(), ["a<=2.0,!=1.9", "b[x]<3,<=2.0,!=1.9"]);
-        assert!(matches!(settled(7, &[("a", Err(unreachable()))]), Err(SandboxError::IndexUnreachable(_))));
+        assert_eq!(
+            settled(7, &answers).unwrap(),
+            ["a<=2.0,!=1.9", "b[x]<3,<=2.0,!=1.9"]
+        );
+        assert!(matches!(
+            settled(7, &[("a", Err(unreachable()))]),
+            Err(SandboxError::IndexUnreachable(_))
+        ));
         for answer in [Ok(Answer::NoDates), Err(refused())] {
             let said = settled(7, &[("a", answer)]).unwrap_err();
-            assert!(matches!(&said, SandboxError::Refused { remedy, .. } if remedy.contains("minReleaseAgeDays")), "{said}");
+            assert!(
+                matches!(&said, SandboxError::Refused { remedy, .. } if remedy.contains("minReleaseAgeDays")),
+                "{said}"
+            );
         }
         let young = settled(7, &[("a>=2", Ok(Answer::TooYoung("2.0".into(), 3)))]).unwrap_err();
-        assert!(matches!(&young, SandboxError::PackageDenied(said) if said.contains("a>=2") && said.contains("3 days")), "{young}");
+        assert!(
+            matches!(&young, SandboxError::PackageDenied(said) if said.contains("a>=2") && said.contains("3 days")),
+            "{young}"
+        );
     }
 
     #[test]

@@ -34,12 +34,25 @@ async fn a_denied_package_ends_the_task_before_the_suite_is_paid_for_and_a_chang
     let store = MemoryStore::new();
     let ended = world.live(&store).await.unwrap();
     let stop = ended.stop.as_ref().unwrap();
-    assert_eq!((ended.stage, stop.reason), (Stage::Failed, StopReason::PolicyDenied));
-    assert!(stop.message.starts_with("pip package torch is denied by \"torch*\""), "{stop}");
-    assert_eq!((ended.attempt, ended.spent.model_calls, ended.spent.builds), (0, 2, 0));
+    assert_eq!(
+        (ended.stage, stop.reason),
+        (Stage::Failed, StopReason::PolicyDenied)
+    );
+    assert!(
+        stop.message
+            .starts_with("pip package torch is denied by \"torch*\""),
+        "{stop}"
+    );
+    assert_eq!(
+        (ended.attempt, ended.spent.model_calls, ended.spent.builds),
+        (0, 2, 0)
+    );
     assert_eq!(world.sandbox.builds.load(Ordering::SeqCst), 0);
     let told = world.script.requests.lock().unwrap()[1].system.clone();
-    assert!(told.contains("Never these packages (* is any text): torch*."), "{told}");
+    assert!(
+        told.contains("Never these packages (* is any text): torch*."),
+        "{told}"
+    );
     assert!(!has_room_again(&world.task, &ended, at(2_000)));
 
     world.task.packages.cluster.deny.clear();
@@ -47,7 +60,11 @@ async fn a_denied_package_ends_the_task_before_the_suite_is_paid_for_and_a_chang
     let on = advance(&world.task, &ended, Outcome::LimitRaised, at(2_000)).unwrap();
     store.save(&serde_json::to_vec(&on).unwrap()).await.unwrap();
     let done = world.live(&store).await.unwrap();
-    assert_eq!((done.stage, done.spent.model_calls), (Stage::Succeeded, 3), "{done:#?}");
+    assert_eq!(
+        (done.stage, done.spent.model_calls),
+        (Stage::Succeeded, 3),
+        "{done:#?}"
+    );
 }
 
 #[tokio::test]
@@ -59,8 +76,15 @@ async fn what_a_package_brings_along_is_judged_when_it_is_known() {
     let ended = world.live(&MemoryStore::new()).await.unwrap();
     let stop = ended.stop.unwrap();
     assert_eq!(stop.reason, StopReason::PolicyDenied);
-    assert!(stop.message.contains("six, which another package brought along"), "{stop}");
-    assert_eq!(world.sandbox.runs.load(Ordering::SeqCst), 0, "nothing runs in such an image");
+    assert!(
+        stop.message.contains("six, which another package brought along"),
+        "{stop}"
+    );
+    assert_eq!(
+        world.sandbox.runs.load(Ordering::SeqCst),
+        0,
+        "nothing runs in such an image"
+    );
 }
 
 #[tokio::test]
@@ -71,7 +95,11 @@ async fn a_package_that_the_index_lacks_is_replaced_without_a_build() {
     world.sandbox.foreseen = vec!["hiden-package".into()];
     let done = world.live(&MemoryStore::new()).await.unwrap();
     assert_eq!(done.stage, Stage::Succeeded, "{done:#?}");
-    assert_eq!((done.spent.builds, done.attempt), (1, 1), "the first set of packages made no build");
+    assert_eq!(
+        (done.spent.builds, done.attempt),
+        (1, 1),
+        "the first set of packages made no build"
+    );
     assert_eq!(done.build.wanted.pip, ["rich"]);
 }
 

@@ -27,7 +27,9 @@ use crate::pipeline::sandbox::{
 };
 use crate::pipeline::task::Task;
 use crate::pipeline::verdict::RehearsalFindings;
-use crate::sandbox::{Built, ImageSpec, PackageProblem, PackageProblemKind, Progressing, Sandbox, SandboxError};
+use crate::sandbox::{
+    Built, ImageSpec, PackageProblem, PackageProblemKind, Progressing, Sandbox, SandboxError,
+};
 
 /// A model that answers from a script: replies by kind, the last of a kind repeated for ever.
 #[derive(Default)]

@@ -134,7 +134,11 @@ impl PackagePolicy {
     /// The first of these packages that a rule forbids. What the task lists itself as a base need not be in its own list too.
     #[must_use]
     pub fn denial(&self, wanted: &Packages, image: &ImageSettings) -> Option<Denial> {
-        let pip = image.base_packages.iter().chain(&wanted.pip).map(|given| (given, false));
+        let pip = image
+            .base_packages
+            .iter()
+            .chain(&wanted.pip)
+            .map(|given| (given, false));
         let apt = image
             .base_system_packages
             .iter()

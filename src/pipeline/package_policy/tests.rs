@@ -89,7 +89,9 @@ fn what_packages_bring_along_must_not_be_denied_and_need_not_be_allowed() {
     };
     let installed = |names: &[&str]| {
         let resolved: Vec<String> = names.iter().map(|name| format!("{name}==1.0")).collect();
-        policy.denial_of_installed(&resolved).map(|denial| denial.to_string())
+        policy
+            .denial_of_installed(&resolved)
+            .map(|denial| denial.to_string())
     };
     assert_eq!(installed(&["numpy", "pandas", "pytest"]), None);
     let said = installed(&["numpy", "six"]).unwrap();
@@ -103,7 +105,10 @@ fn what_packages_bring_along_must_not_be_denied_and_need_not_be_allowed() {
 #[test]
 fn the_stricter_rule_on_ages_holds_and_whoever_asks_no_index_is_not_asked_to() {
     let mut policy = PackagePolicy::default();
-    assert_eq!((policy.min_release_age_days(), policy.verifies_on_index()), (0, true));
+    assert_eq!(
+        (policy.min_release_age_days(), policy.verifies_on_index()),
+        (0, true)
+    );
     policy.own.min_release_age_days = 3;
     policy.cluster.min_release_age_days = 7;
     assert_eq!(policy.min_release_age_days(), 7);
@@ -113,9 +118,15 @@ fn the_stricter_rule_on_ages_holds_and_whoever_asks_no_index_is_not_asked_to() {
 
 #[test]
 fn a_name_that_looks_like_anothers_is_said() {
-    assert_eq!(doubts(&pip(&["pandas", "requests[socks]<3"])), Vec::<String>::new());
+    assert_eq!(
+        doubts(&pip(&["pandas", "requests[socks]<3"])),
+        Vec::<String>::new()
+    );
     let said = doubts(&pip(&["pandsa>=1"]));
-    assert!(said.len() == 1 && said[0].contains("pandsa") && said[0].contains("pandas"), "{said:?}");
+    assert!(
+        said.len() == 1 && said[0].contains("pandsa") && said[0].contains("pandas"),
+        "{said:?}"
+    );
 }
 
 #[rstest]

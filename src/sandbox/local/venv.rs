@@ -17,9 +17,9 @@ use tokio::process::Command;
 use super::interpreter::{self, Interpreter};
 use super::isolation::find_on_path;
 use super::system_packages;
+use crate::package_index::{PYPI, PackageIndex};
 use crate::sandbox::Built;
 use crate::sandbox::error::SandboxError;
-use crate::package_index::{PYPI, PackageIndex};
 use crate::sandbox::image::ImageSpec;
 use crate::sandbox::index::{self, Where, with_bounds};
 use crate::sandbox::packages::{classify, reject_locations};
@@ -180,7 +180,10 @@ async fn old_enough(spec: &ImageSpec, interpreter: &Interpreter) -> Result<Vec<S
 fn has_sources_of_its_own() -> bool {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let mut of_uv = names.filter(|name| {
-        name.starts_with("UV_") && ["INDEX", "LINKS", "CONFIG"].iter().any(|part| name.contains(part))
+        name.starts_with("UV_")
+            && ["INDEX", "LINKS", "CONFIG"]
+                .iter()
+                .any(|part| name.contains(part))
     });
     is_pip_configured() || of_uv.next().is_some()
 }
