@@ -146,6 +146,9 @@ fn status(error: &OciDistributionError) -> Option<u16> {
 
 /// The error with its causes: a client names the URL only, the cause behind it says what happened.
 fn reason(error: &OciDistributionError) -> String {
+    if let OciDistributionError::ServerError { code, message, .. } = error {
+        return answer(*code, message);
+    }
     let mut reason = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(inner) = cause {
@@ -158,6 +161,27 @@ fn reason(error: &OciDistributionError) -> String {
     reason
 }
 
+/// What a registry answered besides what was asked for: `500 Internal Server Error: unknown error, no space left on device`.
+fn answer(code: u16, body: &str) -> String {
+    let status =
+        http::StatusCode::from_u16(code).map_or_else(|_| code.to_string(), |status| status.to_string());
+    let said = said(body).unwrap_or_else(|| body.trim().to_owned());
+    if said.is_empty() {
+        status
+    } else {
+        format!("{status}: {said}")
+    }
+}
+
+/// Messages and details of the registry's own form of an error.
+fn said(body: &str) -> Option<String> {
+    let envelope: serde_json::Value = serde_json::from_str(body).ok()?;
+    let errors = envelope["errors"].as_array()?.iter();
+    let texts = errors.flat_map(|error| [&error["message"], &error["detail"]]);
+    let texts: Vec<&str> = texts.filter_map(serde_json::Value::as_str).collect();
+    (!texts.is_empty()).then(|| texts.join(", "))
+}
+
 /// Whether the registry says that there is no such thing.
 pub(super) fn is_not_found(error: &OciDistributionError) -> bool {
     match error {
@@ -168,5 +192,34 @@ pub(super) fn is_not_found(error: &OciDistributionError) -> bool {
             )
         }),
         other => status(other) == Some(404),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(code: u16, message: &str) -> String {
+        let error = OciDistributionError::ServerError {
+            code,
+            url: "https://registry.example/v2/x/blobs/uploads/1?_state=abc".to_owned(),
+            message: message.to_owned(),
+        };
+        RegistryError::of("registry.example", "the upload of the blob sha256:1", &error).to_string()
+    }
+
+    #[test]
+    fn what_a_registry_says_of_its_failure_stands_without_its_wrapping() {
+        let full = r#"{"errors":[{"code":"UNKNOWN","message":"unknown error","detail":"write data: no space left on device"}]}"#;
+        assert_eq!(
+            told(500, full),
+            "registry.example did not do the upload of the blob sha256:1: 500 Internal Server Error: unknown error, write data: no space left on device"
+        );
+        assert!(
+            told(503, "the storage is being moved\n")
+                .ends_with("503 Service Unavailable: the storage is being moved")
+        );
+        assert!(told(500, "").ends_with("500 Internal Server Error"));
+        assert!(told(500, r#"{"errors": []}"#).ends_with(r#"{"errors": []}"#));
     }
 }

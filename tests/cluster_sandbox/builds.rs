@@ -5,8 +5,10 @@ mod hostile;
 mod image;
 mod index;
 mod proxy;
+#[path = "../support/faulty_registry.rs"]
 mod registry;
-mod server;
+#[path = "../support/server.rs"]
+pub mod server;
 mod sources;
 
 use std::collections::BTreeMap;

@@ -26,13 +26,10 @@ use kube::{Client, Resource as _, ResourceExt as _};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
+pub use crate::builds::server::variable;
+
 /// Longest wait for a build.
 pub const BUILT: Duration = Duration::from_mins(5);
-
-/// What the environment must say.
-pub fn variable(name: &str) -> String {
-    std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run tests/cluster/test"))
-}
 
 /// An image with Python and pytest, by digest: found where an earlier run built it, else built.
 pub async fn sandbox_image() -> String {

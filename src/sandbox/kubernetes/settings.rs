@@ -9,6 +9,8 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde::Deserialize;
 
 use super::isolation::Target;
+use crate::api::common::LocalRef;
+use crate::pipeline::task::ImageSettings;
 
 /// Builds, sandboxes and registries.
 #[derive(Deserialize, Clone, Debug, Default, PartialEq)]
@@ -36,6 +38,31 @@ pub struct Registries {
     pub repository: Option<String>,
     /// By which name nodes know that repository, where it is another one.
     pub pull_repository: Option<String>,
+    /// Secret in the namespace of each task that is shown to that repository, where neither task nor agent name one.
+    pub push_secret_ref: Option<LocalRef>,
+}
+
+impl Registries {
+    /// Gives an image that is to be built for the repository of all tasks the Secret for it.
+    pub fn complete(&self, image: &mut ImageSettings) {
+        if image.repository.is_none() && image.reference.is_none() && image.push_secret.is_none() {
+            image.push_secret = self
+                .push_secret_ref
+                .as_ref()
+                .map(|reference| reference.name.clone());
+        }
+    }
+
+    /// Who names the Secret that `image` is pushed with.
+    #[must_use]
+    pub fn push_secret_field(&self, image: &ImageSettings) -> &'static str {
+        let shared = self.push_secret_ref.as_ref().map(|reference| &reference.name);
+        if image.repository.is_none() && shared.is_some() && image.push_secret.as_ref() == shared {
+            "registries.pushSecretRef of the operator"
+        } else {
+            "image.pushSecretRef"
+        }
+    }
 }
 
 /// Image builds.
@@ -291,5 +318,44 @@ impl Default for NetworkSettings {
             dns_pod_labels: BTreeMap::from([("k8s-app".to_owned(), "kube-dns".to_owned())]),
             dns_cidrs: vec!["169.254.20.10/32".to_owned()],
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::test_support::task;
+
+    fn registries() -> Registries {
+        serde_json::from_str(
+            r#"{"repository": "registry.example/codegen", "pushSecretRef": {"name": "shared"}}"#,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn an_image_for_the_repository_of_all_tasks_is_pushed_with_the_secret_of_all_tasks() {
+        let mut image = task().image;
+        (image.repository, image.push_secret) = (None, None);
+        registries().complete(&mut image);
+        assert_eq!(image.push_secret.as_deref(), Some("shared"));
+        assert!(registries().push_secret_field(&image).contains("of the operator"));
+    }
+
+    #[test]
+    fn an_image_for_a_repository_of_its_own_never_meets_the_secret_of_all_tasks() {
+        let mut image = task().image;
+        (image.repository, image.push_secret) = (Some("registry.example/own".to_owned()), None);
+        registries().complete(&mut image);
+        assert_eq!(image.push_secret, None);
+    }
+
+    #[test]
+    fn a_task_that_names_a_secret_keeps_it() {
+        let mut image = task().image;
+        (image.repository, image.push_secret) = (None, Some("own".to_owned()));
+        registries().complete(&mut image);
+        assert_eq!(image.push_secret.as_deref(), Some("own"));
+        assert_eq!(registries().push_secret_field(&image), "image.pushSecretRef");
     }
 }

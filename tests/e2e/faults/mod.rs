@@ -9,7 +9,12 @@ pub mod model_server;
 pub mod own;
 pub mod partition;
 mod proxy;
+pub mod registry;
+#[path = "../../support/faulty_registry.rs"]
+mod faulty_registry;
 pub mod remains;
+#[path = "../../support/server.rs"]
+mod server;
 
 use codegen_operator::api::CodeGenTask;
 

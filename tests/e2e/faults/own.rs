@@ -32,7 +32,17 @@ pub struct Own {
 impl Own {
     /// The only one.
     pub async fn start(space: &Space, model: &Model, seed: u64) -> Self {
-        Self::launch(space, model, seed, json!({"enabled": false})).await
+        Self::start_with(space, model, seed, |_| {}).await
+    }
+
+    /// The only one, with another configuration.
+    pub async fn start_with(
+        space: &Space,
+        model: &Model,
+        seed: u64,
+        change: impl FnOnce(&mut Value),
+    ) -> Self {
+        Self::launch(space, model, seed, json!({"enabled": false}), change).await
     }
 
     /// One of several, with the default times of a Lease.
@@ -42,11 +52,18 @@ impl Own {
             model,
             seed,
             json!({"enabled": true, "leaseName": space.name}),
+            |_| {},
         )
         .await
     }
 
-    async fn launch(space: &Space, model: &Model, seed: u64, election: Value) -> Self {
+    async fn launch(
+        space: &Space,
+        model: &Model,
+        seed: u64,
+        election: Value,
+        change: impl FnOnce(&mut Value),
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         let (server, authority) = api_server(&path("ca.crt"));
@@ -81,6 +98,7 @@ impl Own {
         if let Ok(authority) = std::env::var("CODEGEN_E2E_REGISTRY_CA") {
             config["registries"]["authorities"] = json!([authority]);
         }
+        change(&mut config);
         fs::write(path("config.yaml"), config.to_string()).unwrap();
         let log = fs::File::create(path("log")).unwrap();
         let child = Command::new(env!("CARGO_BIN_EXE_codegen-operator"))

@@ -18,6 +18,8 @@ pub(super) struct Target {
     pub pull_repository: String,
     /// The Secret with the credentials.
     pub secret: Option<String>,
+    /// Who names it.
+    field: &'static str,
     /// What it holds.
     pub config: Option<DockerConfig>,
     /// Speaks to its registry.
@@ -41,8 +43,9 @@ impl Target {
             }
         };
         let secret = image.push_secret.clone();
+        let field = registries.push_secret_field(image);
         let config = match &secret {
-            Some(name) => Some(objects.docker_config(name, "image.pushSecretRef").await?),
+            Some(name) => Some(objects.docker_config(name, field).await?),
             None => None,
         };
         let client = sandbox
@@ -51,21 +54,23 @@ impl Target {
         Ok(Self {
             repository: repository.clone(),
             pull_repository: pull_repository.as_ref().unwrap_or(repository).clone(),
-            registry: client.map_err(|error| failed(repository, &credentials(secret.as_deref()), error))?,
+            registry: client
+                .map_err(|error| failed(repository, &credentials(secret.as_deref(), field), error))?,
             config,
             secret,
+            field,
         })
     }
 
     /// What to change where the registry refuses.
     pub fn credentials(&self) -> String {
-        credentials(self.secret.as_deref())
+        credentials(self.secret.as_deref(), self.field)
     }
 }
 
-fn credentials(secret: Option<&str>) -> String {
+fn credentials(secret: Option<&str>, field: &str) -> String {
     match secret {
-        Some(name) => format!("the Secret {name} of image.pushSecretRef, or image.repository"),
+        Some(name) => format!("the Secret {name} of {field}, or image.repository"),
         None => "image.pushSecretRef, which names no Secret, or image.repository".to_owned(),
     }
 }

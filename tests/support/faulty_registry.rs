@@ -1,4 +1,5 @@
 //! The cluster's registry behind a server that fails as registries do.
+#![allow(dead_code, reason = "each suite uses a part of this")]
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -9,8 +10,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::server::{Connection, Head, answer, serve, trusting};
-use crate::space::variable;
+use super::server::{Connection, Head, answer, serve, trusting, variable};
 
 /// What happens to a request instead of what should.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +30,19 @@ pub enum Fault {
     /// Its body is read byte by byte, each after this pause.
     SlowBody(Duration),
 }
+
+/// What the registry says when its disk is full.
+pub const FULL: Fault = Fault::Answer {
+    status: "500 Internal Server Error",
+    headers: &[("Content-Type", "application/json")],
+    body: r#"{"errors":[{"code":"UNKNOWN","message":"unknown error","detail":"write /var/lib/registry/docker/registry/v2/repositories/x/_uploads/1/data: no space left on device"}]}"#,
+};
+/// What it says while it is being mended.
+pub const DOWN: Fault = Fault::Answer {
+    status: "503 Service Unavailable",
+    headers: &[],
+    body: "the storage is being moved",
+};
 
 /// Says which requests fail, and how.
 type Rule = Arc<dyn Fn(&Head) -> Option<Fault> + Send + Sync>;
@@ -96,10 +109,7 @@ impl FaultyRegistry {
 }
 
 async fn respond(head: Head, mut client: Connection, fault: Option<Fault>) -> std::io::Result<()> {
-    let length: u64 = head
-        .header("Content-Length")
-        .and_then(|text| text.parse().ok())
-        .unwrap_or_default();
+    let length = head.length();
     if let Some(Fault::Answer {
         status,
         headers,

@@ -1,4 +1,5 @@
 //! Servers of a test's own, in its process, that Pods reach by this machine's address. One request a connection.
+#![allow(dead_code, reason = "each suite uses a part of this")]
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -14,8 +15,6 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use crate::space::variable;
-
 const LARGEST_HEAD: usize = 64 * 1024;
 const HANDSHAKE: Duration = Duration::from_secs(20);
 
@@ -24,6 +23,11 @@ pub trait Duplex: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Duplex for T {}
 /// A connection.
 pub type Connection = Box<dyn Duplex>;
+
+/// What `up` and `install` said of the cluster.
+pub fn variable(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run tests/cluster/test"))
+}
 
 /// The address under which Pods reach this process: the one from which it reaches their registry.
 pub fn machine() -> IpAddr {
@@ -50,6 +54,12 @@ impl Head {
             .iter()
             .find(|(given, _)| given.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str())
+    }
+
+    /// Bytes of the body.
+    pub fn length(&self) -> u64 {
+        let given = self.header("Content-Length");
+        given.and_then(|text| text.parse().ok()).unwrap_or_default()
     }
 
     /// Reads up to the empty line; `None` where the connection ends before.
