@@ -137,12 +137,12 @@ mod tests {
 
     #[test]
     fn an_html_page_says_it_in_its_links() {
-        let page = r##"<!DOCTYPE html><html><head><meta name="pypi:repository-version" content="1.0"></head><body>
+        let page = r#"<!DOCTYPE html><html><head><meta name="pypi:repository-version" content="1.0"></head><body>
             <h1>Links for tiny</h1><br/>
             <a href="../../files/tiny-1.0-py3-none-any.whl#sha256=ab" data-requires-python="&gt;=3.9,&lt;4" rel=internal>tiny</a><br>
             <A href="https://files.example/tiny-1.0%2Bcpu-py3-none-any.whl">tiny</A><br>
             <a data-yanked="broken" href='tiny-0.9.tar.gz?x=1'>tiny-0.9.tar.gz</a>
-            <a name="top">no file</a></body></html>"##;
+            <a name="top">no file</a></body></html>"#;
         let files = read("text/html", page.as_bytes()).unwrap();
         assert_eq!(
             files,
