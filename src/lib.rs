@@ -9,6 +9,7 @@ pub mod egress;
 pub mod model;
 pub mod ledger;
 pub mod registry;
+pub mod package_index;
 pub mod sandbox;
 pub mod engine;
 pub mod sources;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-const ORDER: [&str; 13] = [
+const ORDER: [&str; 14] = [
     "api",
     "pipeline",
     "data",
@@ -19,6 +19,7 @@ const ORDER: [&str; 13] = [
     "model",
     "ledger",
     "registry",
+    "package_index",
     "sandbox",
     "engine",
     "sources",

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::approval::Gate;
 use super::common::{Backend, CacheMode, Exposure, Testing};
-use super::{image::Image, limits::Limits, model::Model, sandbox::Sandbox};
+use super::{image::Image, limits::Limits, model::Model, packages::PackageRules, sandbox::Sandbox};
 
 /// Settings that many tasks share. A task names the agent in `agentRef` and overrides any field: a field that the task
 /// gives holds, a list or map as a whole.
@@ -40,6 +40,9 @@ pub struct CodeGenAgentSpec {
     /// The image that holds the packages, and the Python in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<Image>,
+    /// Which packages may be installed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packages: Option<PackageRules>,
     /// Where and within which limits tests and programs run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Sandbox>,

@@ -53,6 +53,8 @@ pub mod reason {
     pub const BUDGET_EXCEEDED: &str = "BudgetExceeded";
     /// `Succeeded=False`: the same tests fail with the same program, or the same diagnosis came back three times.
     pub const NO_PROGRESS: &str = "NoProgress";
+    /// `Succeeded=False`: a rule forbids a package that the program needs; the message names both, and who can change the rule.
+    pub const POLICY_DENIED: &str = "PolicyDenied";
     /// `Succeeded=False`: the model's reply to one call was unusable on every try.
     pub const INVALID_REPLY: &str = "InvalidReply";
     /// `Succeeded=False`: a person rejected what a gate showed.
@@ -87,7 +89,7 @@ pub mod reason {
     pub const ISOLATION_NOT_ENFORCED: &str = "IsolationNotEnforced";
 
     /// Every reason that a task as such has.
-    pub const ALL: [&str; 15] = [
+    pub const ALL: [&str; 16] = [
         TESTS_PASSED,
         TESTS_SKIPPED,
         ITERATIONS_EXHAUSTED,
@@ -96,6 +98,7 @@ pub mod reason {
         INVALID_REPLY,
         REJECTED,
         AWAITING_APPROVAL,
+        POLICY_DENIED,
         CONFIGURATION,
         INFRASTRUCTURE,
         OUTPUT_TOO_LARGE,

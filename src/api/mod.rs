@@ -14,6 +14,7 @@ pub mod duration;
 pub mod image;
 pub mod limits;
 pub mod model;
+pub mod packages;
 pub mod quantity;
 pub mod run;
 pub mod run_status;

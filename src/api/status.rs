@@ -52,6 +52,9 @@ pub struct CodeGenTaskStatus {
     /// apt packages asked for.
     #[serde(default)]
     pub system_packages: Vec<String>,
+    /// What is doubtful about packages that are asked for, such as a name that is almost that of a popular one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub package_warnings: Vec<String>,
     /// The rehearsal on the sample data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rehearsal: Option<RehearsalStatus>,

@@ -11,7 +11,7 @@ use super::approval::Gate;
 use super::common::{Backend, CacheMode, Exposure, Language, LocalRef, Reuse, Testing, UNIQUE_NAMES};
 use super::status::CodeGenTaskStatus;
 use super::values::{AcceptanceTests, Input, Output, Sample};
-use super::{image::Image, limits::Limits, model::Model, sandbox::Sandbox};
+use super::{image::Image, limits::Limits, model::Model, packages::PackageRules, sandbox::Sandbox};
 
 /// A program to be written: what it shall do, on which data, with which inputs and outputs. `prompt` and a model, here or
 /// in the agent, are all that is needed.
@@ -123,6 +123,9 @@ pub struct CodeGenTaskSpec {
     /// The image that holds the packages, and the Python in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<Image>,
+    /// Which packages may be installed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packages: Option<PackageRules>,
     /// Where and within which limits tests and programs run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Sandbox>,

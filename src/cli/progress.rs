@@ -136,6 +136,7 @@ impl Running {
             Event::Resumed { .. }
             | Event::RequestChanged { .. }
             | Event::ReplyRejected { .. }
+            | Event::PackageDoubtful { .. }
             | Event::Diagnosed { .. }
             | Event::FixApplied { .. }
             | Event::Decided(_)

@@ -95,6 +95,9 @@ pub fn render(event: &Event) -> Rendered {
             seconds,
             cached,
         } => build_finished(python, *packages, *seconds, *cached),
+        Event::PackageDoubtful { message } => {
+            named_paragraph(Mark::Warning, "packages", message, MAX_CAUSE_LINES)
+        }
         Event::BuildFailed { message } => {
             named_paragraph(Mark::Failed, "environment", message, MAX_CAUSE_LINES)
         }

@@ -13,7 +13,7 @@ use crate::sandbox::kubernetes::names::{self, Component};
 use crate::sandbox::kubernetes::{
     ClaimSource, Owner, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader,
 };
-use crate::sandbox::{KubernetesSandbox, Progressing, SandboxError};
+use crate::sandbox::{Progressing, SandboxError};
 
 /// Completes what is known of `sources` by what lies on claims, once the Pod that reads it has ended. `task` is the task with
 /// the sources as far as they are known.
@@ -39,14 +39,7 @@ pub async fn read(
     );
     let mut parts = Parts::new(&name);
     let inputs = parts.add_all(contents);
-    let sandbox = KubernetesSandbox {
-        client: context.client.clone(),
-        settings: &context.settings,
-        task,
-        owner,
-        inputs: &inputs,
-        registries: &context.registries,
-    };
+    let sandbox = context.sandbox(task, owner, &inputs);
     let reader = SourceReader::new(&sandbox, &request).map_err(|error| blocked(&error))?;
     let mut looked = reader.look().await;
     if matches!(looked, Ok(None)) {

@@ -7,11 +7,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ipnet::IpNet;
+use reqwest::Url;
 use serde::Deserialize;
 
 use super::selector::TaskSelector;
 use crate::api::approval::Gate;
 use crate::egress::{Allowed, EgressGate, Entry};
+use crate::package_index::PYPI;
+use crate::pipeline::package_policy::Rules;
 use crate::sandbox::kubernetes::settings::{BuildSettings, PodSettings, Registries, Settings};
 
 /// Everything that whoever installs the operator can say. A field that is left out has its default.
@@ -38,6 +41,8 @@ pub struct OperatorConfig {
     pub egress: EgressSettings,
     /// Which model servers tasks may name.
     pub model: ModelSettings,
+    /// Which packages may be installed, whatever a task says.
+    pub packages: Rules,
     /// How registries are reached.
     pub registries: Registries,
     /// Image builds.
@@ -59,6 +64,7 @@ impl Default for OperatorConfig {
             operator_image: None,
             egress: EgressSettings::default(),
             model: ModelSettings::default(),
+            packages: Rules::default(),
             registries: Registries::default(),
             build: BuildSettings::default(),
             sandbox: PodSettings::default(),
@@ -93,6 +99,8 @@ pub struct Gates {
     pub samples: EgressGate,
     /// Model endpoints.
     pub models: EgressGate,
+    /// Package indexes.
+    pub indexes: EgressGate,
 }
 
 /// How much is done at once.
@@ -269,9 +277,20 @@ impl OperatorConfig {
             entries: &models,
             setting: "model.allowedEndpoints",
         };
+        // Builds take packages from there, whatever tasks name.
+        let own = self.build.env.get("PIP_INDEX_URL").map(String::as_str);
+        let own = own.into_iter().chain([PYPI]);
+        let own =
+            own.filter_map(|url| Entry::try_from(Url::parse(url).ok()?.origin().ascii_serialization()).ok());
+        let indexes: Vec<Entry> = own.chain(self.egress.allow.clone()).collect();
+        let indexes = Allowed {
+            entries: &indexes,
+            setting: "egress.allow",
+        };
         Gates {
             samples: EgressGate::new(samples, closed.clone()),
-            models: EgressGate::new(models, closed),
+            models: EgressGate::new(models, closed.clone()),
+            indexes: EgressGate::new(indexes, closed),
         }
     }
 
@@ -301,6 +320,9 @@ impl OperatorConfig {
                 "build.cacheClaim",
                 "with build.namespace one namespace's packages would reach the images of all others: leave one of them out",
             ));
+        }
+        if let Some(fault) = self.packages.unusable() {
+            return Some(fault);
         }
         if election.lease_name.is_empty() {
             return Some((
@@ -363,6 +385,7 @@ mod tests {
              leaderElection: {enabled: false, leaseName: other, durationSeconds: 30, graceSeconds: 10}\n\
              history: {ttlSecondsAfterFinished: 3600, succeededLimit: 10, failedLimit: 5}\n\
              egress: {allow: ['http://files.data:8080', 'https://*.example.com']}\n\
+             packages: {allow: ['scikit-*', 'apt:*'], deny: [torch], minReleaseAgeDays: 7}\n\
              registries: {insecure: [registry.example:5000]}\n\
              build: {deadlineSeconds: 60}\n\
              sandbox: {runtimeClassName: gvisor}\n",
@@ -373,6 +396,14 @@ mod tests {
         assert_eq!(config.limits.max_tasks_per_namespace, 2);
         assert_eq!(config.history.ttl_seconds_after_finished, Some(3600));
         assert_eq!(config.egress.allow.len(), 2);
+        assert_eq!(config.packages.allow, ["scikit-*", "apt:*"]);
+        assert_eq!(
+            (
+                config.packages.min_release_age_days,
+                config.packages.verify_on_index
+            ),
+            (7, true)
+        );
         let settings = config.sandbox_settings();
         assert_eq!(settings.registries.insecure, ["registry.example:5000"]);
         assert_eq!(settings.build.deadline_seconds, 60);
@@ -405,6 +436,12 @@ mod tests {
     #[case("limits: {maxConcurrentTasks: 0}", "limits.maxConcurrentTasks")]
     #[case("limits: {maxCallsPerEndpoint: 0}", "limits.maxCallsPerEndpoint")]
     #[case("build: {namespace: builds, cacheClaim: layers}", "build.cacheClaim")]
+    #[case("packages: {deny: ['pandas>=2']}", "packages.deny")]
+    #[case("packages: {allow: ['']}", "packages.allow")]
+    #[case(
+        "packages: {minReleaseAgeDays: 7, verifyOnIndex: false}",
+        "packages.minReleaseAgeDays"
+    )]
     #[case("leaderElection: {graceSeconds: 15}", "leaderElection.graceSeconds")]
     #[case("leaderElection: {graceSeconds: 0}", "leaderElection.graceSeconds")]
     #[case("leaderElection: {leaseName: ''}", "leaderElection.leaseName")]

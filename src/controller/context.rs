@@ -1,6 +1,6 @@
 //! What all looks at tasks share. All of it can be lost: what must survive stands in the API server.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -28,9 +28,13 @@ use crate::api::CodeGenTask;
 use crate::data::worker::Client as Worker;
 use crate::egress::EgressGate;
 use crate::ledger::StoreError;
+use crate::package_index::PackageIndex;
+use crate::pipeline::package_policy::Rules;
+use crate::pipeline::task::Task;
+use crate::sandbox::KubernetesSandbox;
 use crate::sandbox::kubernetes::isolation::Isolation;
 use crate::sandbox::kubernetes::settings::Settings;
-use crate::sandbox::kubernetes::{Owner, RegistryCache};
+use crate::sandbox::kubernetes::{MountedInput, Owner, RegistryCache};
 
 /// Woken tasks that may wait to be looked at; one that is lost is looked at when its pause is over.
 const MOST_WOKEN: usize = 4096;
@@ -50,6 +54,10 @@ pub struct Context {
     pub worker: Worker,
     /// What registries said.
     pub registries: RegistryCache,
+    /// What package indexes said.
+    pub index: PackageIndex,
+    /// Which packages may be installed, whatever a task says.
+    pub packages: Rules,
     /// What is known of how the cluster isolates.
     pub isolation: Isolation,
     /// Who waits to know more of that.
@@ -138,10 +146,31 @@ impl Context {
             woken,
             settings,
             registries: RegistryCache::default(),
+            index: PackageIndex::new(Some(gates.indexes), config.build.index_authorities.clone()),
+            packages: config.packages.clone(),
             worker,
             metrics,
             stopping,
             tasks: Mutex::default(),
+        }
+    }
+
+    /// Where the code of a task runs.
+    #[must_use]
+    pub fn sandbox<'a>(
+        &'a self,
+        task: &'a Task,
+        owner: &'a Owner,
+        inputs: &'a BTreeMap<String, MountedInput>,
+    ) -> KubernetesSandbox<'a> {
+        KubernetesSandbox {
+            client: self.client.clone(),
+            settings: &self.settings,
+            task,
+            owner,
+            inputs,
+            registries: &self.registries,
+            index: &self.index,
         }
     }
 

@@ -284,6 +284,7 @@ impl Metrics {
             | Event::CallStarted { .. }
             | Event::RequestChanged { .. }
             | Event::BuildStarted { .. }
+            | Event::PackageDoubtful { .. }
             | Event::TestsFinished { .. }
             | Event::FixApplied { .. }
             | Event::ApprovalAwaited(_)

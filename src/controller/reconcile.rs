@@ -347,14 +347,7 @@ impl Look<'_> {
         let files = run.files(self.context).await?;
         let reader = files.reader(self.context.worker.clone());
         let model = PooledModel::new(self.context, &run.task);
-        let sandbox = KubernetesSandbox {
-            client: self.context.client.clone(),
-            settings: &self.context.settings,
-            task: &run.task,
-            owner: &run.owner,
-            inputs: &run.snapshot.inputs,
-            registries: &self.context.registries,
-        };
+        let sandbox = self.context.sandbox(&run.task, &run.owner, &run.snapshot.inputs);
         let observer = self.context.events.observer(&self.object);
         let (in_call, _) = watch::channel(false);
         let announced = self.context.announced(&self.uid);

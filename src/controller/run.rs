@@ -235,6 +235,7 @@ fn resolved(
     let agent = agent.map(|spec| CodeGenAgent::new("", spec.clone()));
     let mut task = resolve(object, agent.as_ref(), files).map_err(|faults| unresolved(&faults))?;
     task.approvals.extend(&context.approvals.required);
+    task.packages.cluster.clone_from(&context.packages);
     context.settings.registries.complete(&mut task.image);
     Ok(task)
 }

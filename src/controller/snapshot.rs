@@ -73,6 +73,7 @@ pub fn decides(spec: &CodeGenTaskSpec) -> String {
         testing,
         image,
         sandbox,
+        packages: _,
         limits: _,
         cache: _,
         reuse: _,

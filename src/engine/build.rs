@@ -6,10 +6,11 @@ use crate::ledger::Store;
 use crate::model::Model;
 use crate::pipeline::advance::{Outcome, advance};
 use crate::pipeline::call::CallKind;
+use crate::pipeline::package_policy::doubts;
 use crate::pipeline::progress::{BuildFault, BuiltImage, Progress};
 use crate::pipeline::sandbox::Packages;
-use crate::pipeline::stage::Category;
-use crate::sandbox::{ImageSpec, Progressing, Sandbox};
+use crate::pipeline::stage::{Category, Stop, StopReason};
+use crate::sandbox::{ImageSpec, Progressing, Sandbox, SandboxError};
 
 use super::data::DataReader;
 use super::event::Event;
@@ -19,20 +20,32 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// Builds the image.
     pub(super) async fn build(&self, progress: &Progress) -> Result<Performed, EngineError> {
         let wanted = progress.build.wanted.clone();
-        let mut spec = ImageSpec::new(self.task.language, &self.task.image, &wanted);
+        let task = self.task;
+        let mut spec = ImageSpec::new(task.language, &task.image, &wanted).under(&task.packages);
         if let Some(before) = &progress.build.built {
-            spec = spec.after(&self.task.image, &before.packages);
+            spec = spec.after(&task.image, &before.packages);
         }
         let packages = [spec.packages.pip.clone(), spec.packages.apt.clone()].concat();
         self.tell(&Event::BuildStarted { packages });
+        for message in doubts(&wanted) {
+            self.tell(&Event::PackageDoubtful { message });
+        }
         let started = (self.clock)();
         let built = match self.sandbox.build(&spec, progress.lost_children).await {
             Ok(Progressing::Pending) => return Ok(Performed::Pending),
             Ok(Progressing::Unseen) => return Ok(Performed::Unseen),
             Ok(Progressing::Queued(why)) => return Ok(Performed::Queued(why)),
             Ok(Progressing::Done(built)) => built,
+            Err(SandboxError::PackageDenied(message)) => {
+                let reason = StopReason::PolicyDenied;
+                return Ok(Performed::Done(Outcome::Stopped(Stop { reason, message })));
+            }
             Err(error) => return Ok(Performed::Done(self.build_failed(progress, wanted, &error))),
         };
+        // What packages bring along is known only now.
+        if let Some(denial) = task.packages.denial_of_installed(&built.resolved) {
+            return Ok(Performed::Done(Outcome::Stopped(denial.stop())));
+        }
         self.tell(&Event::BuildFinished {
             python: built.python.clone(),
             packages: built.resolved.len(),
@@ -53,12 +66,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }))
     }
 
-    fn build_failed(
-        &self,
-        progress: &Progress,
-        wanted: Packages,
-        error: &crate::sandbox::SandboxError,
-    ) -> Outcome {
+    fn build_failed(&self, progress: &Progress, wanted: Packages, error: &SandboxError) -> Outcome {
         match error.category() {
             Category::Environment => {
                 let message = self.surroundings.redactor.redact(&error.to_string());
@@ -70,6 +78,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                         packages: wanted,
                         message,
                     },
+                    is_tried: !matches!(error, SandboxError::Packages(problem) if problem.is_foreseen),
                 }
             }
             Category::Infrastructure | Category::Configuration | Category::Logic | Category::TestError => {

@@ -74,6 +74,11 @@ pub enum Event {
         /// Whether it was there already.
         cached: bool,
     },
+    /// A package that is asked for may not be the one that is meant.
+    PackageDoubtful {
+        /// Which, and why.
+        message: String,
+    },
     /// The image cannot be built for want of a package.
     BuildFailed {
         /// Why.

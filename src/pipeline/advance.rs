@@ -81,7 +81,7 @@ pub fn advance(
             next.enter_image(now);
         }
         Outcome::ImageReady { built, fresh } => next.take_image(built, fresh, now),
-        Outcome::BuildFailed { fault } => next.take_fault(fault, now),
+        Outcome::BuildFailed { fault, is_tried } => next.take_fault(fault, is_tried, now),
         Outcome::ImageLost => {
             next.build.lost = next.build.built.take().map(|built| built.image);
             // The attempt has not run: it is entered again when the image is there.
@@ -198,8 +198,8 @@ impl Progress {
         }
     }
 
-    fn take_fault(&mut self, fault: BuildFault, now: Timestamp) {
-        self.spent.builds += 1;
+    fn take_fault(&mut self, fault: BuildFault, is_tried: bool, now: Timestamp) {
+        self.spent.builds += u32::from(is_tried);
         self.last_error = Some(bounds::cut(&fault.message, SHOWN_BYTES));
         self.build.fault = Some(fault);
         if self.stage == Stage::AwaitingImage {
@@ -371,7 +371,7 @@ impl Progress {
     pub(super) fn end(&mut self, stop: Stop, stage: Stage, now: Timestamp) {
         let can_go_on = matches!(
             stop.reason,
-            StopReason::BudgetExceeded | StopReason::IterationsExhausted
+            StopReason::BudgetExceeded | StopReason::IterationsExhausted | StopReason::PolicyDenied
         );
         self.stopped_in = can_go_on.then_some(stage);
         self.stop = Some(stop);

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::package_policy::denial;
 use super::progress::Progress;
 use super::stage::{Stage, Stop, StopReason};
 use super::task::Task;
@@ -66,7 +67,7 @@ pub fn allow_build(task: &Task, progress: &Progress) -> Result<(), Stop> {
     ))
 }
 
-/// Whether the limit that stopped the task has room again.
+/// Whether the limit or rule that stopped the task lets it go on.
 #[must_use]
 pub fn has_room_again(task: &Task, progress: &Progress, now: Timestamp) -> bool {
     let stopped = progress.stop.as_ref().map(|stop| stop.reason);
@@ -78,6 +79,7 @@ pub fn has_room_again(task: &Task, progress: &Progress, now: Timestamp) -> bool 
     match stopped {
         Some(StopReason::IterationsExhausted) => room && progress.attempt < task.limits.max_iterations,
         Some(StopReason::BudgetExceeded) => room,
+        Some(StopReason::PolicyDenied) => room && denial(task, progress).is_none(),
         Some(StopReason::NoProgress | StopReason::InvalidReply | StopReason::Rejected) | None => false,
     }
 }

@@ -7,6 +7,7 @@ use crate::api::approval::AwaitedApproval;
 use super::approval;
 use super::budget;
 use super::call::CallKind;
+use super::package_policy::denial;
 use super::progress::Progress;
 use super::stage::{Stage, Stop};
 use super::task::Task;
@@ -57,6 +58,11 @@ pub fn decide(task: &Task, progress: &Progress, now: Timestamp) -> Decision {
         && let Some(stop) = budget::exhausted(task, progress, now)
     {
         return Decision::Stop(stop);
+    }
+    let needs_image = matches!(progress.stage, Stage::GeneratingTests | Stage::AwaitingImage)
+        && progress.build.ready().is_none();
+    if needs_image && let Some(denial) = denial(task, progress) {
+        return Decision::Stop(denial.stop());
     }
     match progress.stage {
         Stage::ReadingSamples => Decision::ReadSamples,

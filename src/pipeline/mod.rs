@@ -17,6 +17,7 @@ pub mod diagnosis;
 pub mod digest;
 pub mod mounts;
 pub mod outcome;
+pub mod package_policy;
 pub mod private_run;
 pub mod progress;
 pub mod prompts;

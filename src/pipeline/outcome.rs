@@ -47,6 +47,8 @@ pub enum Outcome {
     BuildFailed {
         /// Why.
         fault: BuildFault,
+        /// Whether a build was started, and not only the index asked.
+        is_tried: bool,
     },
     /// The image that the tests should run in is gone; it is built again.
     ImageLost,

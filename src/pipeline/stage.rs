@@ -142,6 +142,8 @@ pub enum StopReason {
     InvalidReply,
     /// A person rejected what a gate showed (B17).
     Rejected,
+    /// A rule forbids a package that the program needs (B08).
+    PolicyDenied,
 }
 
 impl StopReason {
@@ -154,6 +156,7 @@ impl StopReason {
             Self::NoProgress => "NoProgress",
             Self::InvalidReply => "InvalidReply",
             Self::Rejected => "Rejected",
+            Self::PolicyDenied => "PolicyDenied",
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::api::conditions::{
 use crate::api::status::{ArtifactRef, TokenStatus};
 
 use super::approval;
+use super::package_policy;
 use super::progress::{Build, Progress, WaitReason};
 use super::stage::{Category, Stage, StopReason};
 use super::task::Task;
@@ -138,6 +139,7 @@ pub fn status(task: &Task, progress: &Progress, around: Around<'_>, now: Timesta
             built.resolved
         },
         system_packages: progress.build.wanted.apt.clone(),
+        package_warnings: package_policy::doubts(&progress.build.wanted),
         rehearsal: progress.rehearsal.clone(),
         exit_code: progress.exit_code,
         last_error: progress.last_error.clone(),
@@ -350,6 +352,7 @@ const fn stop_reason(stop: StopReason) -> &'static str {
         StopReason::NoProgress => reason::NO_PROGRESS,
         StopReason::InvalidReply => reason::INVALID_REPLY,
         StopReason::Rejected => reason::REJECTED,
+        StopReason::PolicyDenied => reason::POLICY_DENIED,
     }
 }
 

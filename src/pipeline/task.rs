@@ -11,6 +11,7 @@ use crate::api::model::{Header, Provider};
 use crate::api::sandbox::{SecretVariable, Toleration};
 use crate::api::values::{Input, Output};
 
+use super::package_policy::PackagePolicy;
 use super::sandbox::NetworkAccess;
 
 mod hash;
@@ -56,6 +57,9 @@ pub struct Task {
     pub model: ModelSettings,
     /// The image.
     pub image: ImageSettings,
+    /// Which packages may be installed; the operator adds its own rules.
+    #[serde(default)]
+    pub packages: PackagePolicy,
     /// The sandbox.
     pub sandbox: SandboxSettings,
     /// What the task may spend.

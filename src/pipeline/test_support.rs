@@ -8,6 +8,7 @@ use crate::api::common::{CacheMode, Exposure, Language, TestingMode};
 use crate::api::model::Provider;
 use crate::api::status::{RehearsalResult, RehearsalStatus, TestCounts};
 
+use super::package_policy::PackagePolicy;
 use super::progress::{BuiltImage, Document, Progress};
 use super::sandbox::{
     Job, JobLimits, NetworkAccess, Packages, Phase, PhaseEnd, PhaseName, PhaseReport, ProgramPhase, Report,
@@ -55,6 +56,7 @@ pub fn task() -> Task {
             python_version: "3.12".into(),
             index_url: None,
         },
+        packages: PackagePolicy::default(),
         sandbox: SandboxSettings {
             cpus: 1.0,
             memory_bytes: 1 << 30,

@@ -45,6 +45,9 @@ pub enum SandboxError {
     /// The package set cannot be installed.
     #[error(transparent)]
     Packages(PackageProblem),
+    /// A rule on releases forbids a package: which, and what to do.
+    #[error("{0}")]
+    PackageDenied(String),
     /// The package index does not answer.
     #[error("the package index does not answer: {0}; try again, or set image.indexURL")]
     IndexUnreachable(String),
@@ -110,6 +113,7 @@ impl SandboxError {
             | Self::SystemPackagesMissing { .. }
             | Self::Refused { .. }
             | Self::NotIsolated { .. }
+            | Self::PackageDenied(_)
             | Self::Input { .. } => Category::Configuration,
             Self::Packages(_) => Category::Environment,
             Self::EnvironmentMissing(_)

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use sha2::{Digest, Sha256};
 
 use crate::api::common::Language;
+use crate::pipeline::package_policy::PackagePolicy;
 use crate::pipeline::sandbox::Packages;
 use crate::pipeline::task::ImageSettings;
 
@@ -32,6 +33,10 @@ pub struct ImageSpec {
     /// Every package of the task's environment before this one, where this one only adds to it: then what it has need not
     /// be installed again. Part of how the environment is made and not of what it is.
     pub from: Option<Packages>,
+    /// Days that a release of what is asked for must have been on the index.
+    pub min_release_age_days: u32,
+    /// Whether the index is asked for each package before the environment is made; no part of what it is.
+    pub verify_on_index: bool,
 }
 
 impl ImageSpec {
@@ -50,6 +55,18 @@ impl ImageSpec {
                 apt: merge(&[&packages.apt, &settings.base_system_packages]),
             },
             from: None,
+            min_release_age_days: 0,
+            verify_on_index: false,
+        }
+    }
+
+    /// The same environment, made by these rules.
+    #[must_use]
+    pub fn under(self, policy: &PackagePolicy) -> Self {
+        Self {
+            min_release_age_days: policy.min_release_age_days(),
+            verify_on_index: policy.verifies_on_index(),
+            ..self
         }
     }
 
@@ -76,8 +93,10 @@ impl ImageSpec {
             index_url,
             packages,
             from: _,
+            min_release_age_days,
+            verify_on_index: _,
         } = self;
-        let key = serde_json::json!([
+        let mut key = serde_json::json!([
             KEY_VERSION,
             "Python",
             base,
@@ -87,6 +106,12 @@ impl ImageSpec {
             merge(&[&packages.pip]),
             merge(&[&packages.apt]),
         ]);
+        // What is made without a rule is what it was before there were any.
+        if *min_release_age_days > 0
+            && let Some(parts) = key.as_array_mut()
+        {
+            parts.push((*min_release_age_days).into());
+        }
         sha256_hex(key.to_string().as_bytes())
     }
 }
@@ -166,13 +191,14 @@ mod tests {
     #[test]
     fn every_field_changes_the_hash() {
         let spec = ImageSpec::new(Language::Python, &settings(), &packages(&["a"]));
-        let changes: [fn(&mut ImageSpec); 6] = [
+        let changes: [fn(&mut ImageSpec); 7] = [
             |spec| spec.base.push('x'),
             |spec| spec.architecture.push('x'),
             |spec| spec.python_version.push('0'),
             |spec| spec.index_url = Some("https://index.example.com".into()),
             |spec| spec.packages.pip.push("b".into()),
             |spec| spec.packages.apt.push("b".into()),
+            |spec| spec.min_release_age_days = 7,
         ];
         for change in changes {
             let mut other = spec.clone();

@@ -3,6 +3,7 @@
 pub mod error;
 mod harness;
 pub mod image;
+mod index;
 pub mod kubernetes;
 pub mod local;
 pub mod packages;

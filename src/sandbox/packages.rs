@@ -22,6 +22,8 @@ pub struct PackageProblem {
     pub kind: PackageProblemKind,
     /// The end of what the installer said.
     pub detail: String,
+    /// Whether it was known before anything was installed.
+    pub is_foreseen: bool,
 }
 
 /// What is wrong with a package set.
@@ -95,6 +97,7 @@ pub(crate) fn reject_locations(requirements: &[String]) -> Result<(), SandboxErr
         names,
         kind,
         detail,
+        is_foreseen: true,
     }))
 }
 
@@ -118,6 +121,7 @@ pub(crate) fn classify(output: &str) -> SandboxError {
         names,
         kind,
         detail: detail(output),
+        is_foreseen: false,
     })
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use codegen_operator::api::CodeGenTask;
+use codegen_operator::package_index::PackageIndex;
 use codegen_operator::pipeline::sandbox::Packages;
 use codegen_operator::pipeline::task::{FrozenFiles, Task, resolve};
 use codegen_operator::sandbox::kubernetes::settings::{AllowedTarget, Registries, Settings};
@@ -112,6 +113,7 @@ pub struct Space {
     pub settings: Settings,
     pub repository: String,
     registries: RegistryCache,
+    index: PackageIndex,
 }
 
 impl Space {
@@ -128,6 +130,7 @@ impl Space {
         let space = Self {
             settings: settings(&registry),
             registries: RegistryCache::default(),
+            index: PackageIndex::new(None, Vec::new()),
             repository: format!("{registry}/build/{namespace}"),
             client,
             namespace,
@@ -239,6 +242,7 @@ impl Space {
             owner,
             inputs,
             registries: &self.registries,
+            index: &self.index,
         }
     }
 

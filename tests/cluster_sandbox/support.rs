@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use codegen_operator::package_index::PackageIndex;
 use codegen_operator::pipeline::sandbox::{Job, Report};
 use codegen_operator::pipeline::task::Task;
 use codegen_operator::sandbox::kubernetes::settings::Settings;
@@ -31,6 +32,7 @@ pub struct World {
     pub task: Task,
     pub inputs: BTreeMap<String, MountedInput>,
     registries: RegistryCache,
+    index: Box<PackageIndex>,
     owner: Owner,
     image: String,
 }
@@ -61,6 +63,7 @@ impl World {
             settings,
             inputs: BTreeMap::new(),
             registries: RegistryCache::default(),
+            index: Box::new(PackageIndex::new(None, Vec::new())),
             owner,
             image,
         }
@@ -74,6 +77,7 @@ impl World {
             owner: &self.owner,
             inputs: &self.inputs,
             registries: &self.registries,
+            index: &self.index,
         }
     }
 

@@ -18,6 +18,7 @@ mod full;
 mod isolation;
 mod leadership;
 mod outcomes;
+mod packages;
 mod packaging;
 mod permissions;
 mod reuse;

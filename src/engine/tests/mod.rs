@@ -3,5 +3,6 @@
 mod clock;
 mod crash;
 mod figures;
+mod packages;
 mod paths;
 mod world;

@@ -30,7 +30,9 @@ use crate::pipeline::sandbox::{
 };
 use crate::pipeline::task::Task;
 use crate::pipeline::verdict::RehearsalFindings;
-use crate::sandbox::{Built, ImageSpec, Progressing, Sandbox, SandboxError};
+use crate::sandbox::{
+    Built, ImageSpec, PackageProblem, PackageProblemKind, Progressing, Sandbox, SandboxError,
+};
 
 /// A model that answers from a script: replies by kind, the last of a kind repeated for ever.
 #[derive(Default)]
@@ -112,6 +114,10 @@ pub struct Fake {
     pub judge: Judge,
     /// Packages that do not exist.
     pub unknown: Vec<String>,
+    /// Packages that the index, asked before a build, does not have.
+    pub foreseen: Vec<String>,
+    /// Packages that others bring along.
+    pub brings: Vec<String>,
     pub builds: AtomicUsize,
     pub runs: AtomicUsize,
     pub acceptance_passes: fn(&str) -> bool,
@@ -127,6 +133,8 @@ impl Fake {
         Self {
             judge,
             unknown: Vec::new(),
+            foreseen: Vec::new(),
+            brings: Vec::new(),
             builds: AtomicUsize::new(0),
             runs: AtomicUsize::new(0),
             acceptance_passes: |_| true,
@@ -212,6 +220,15 @@ impl Sandbox for Fake {
             });
         }
         let image = spec.content_hash();
+        if let Some(name) = self.foreseen.iter().find(|name| spec.packages.pip.contains(name)) {
+            return Err(SandboxError::Packages(PackageProblem {
+                manager: "pip",
+                names: vec![name.clone()],
+                kind: PackageProblemKind::NotFound,
+                detail: String::new(),
+                is_foreseen: true,
+            }));
+        }
         if let Some(name) = self.unknown.iter().find(|name| spec.packages.pip.contains(name)) {
             self.builds.fetch_add(1, Ordering::SeqCst);
             let said = format!("ERROR: No matching distribution found for {name}");
@@ -226,7 +243,7 @@ impl Sandbox for Fake {
         self.builds.fetch_add(usize::from(fresh), Ordering::SeqCst);
         Ok(Progressing::Done(Built {
             image,
-            resolved: spec.packages.pip.clone(),
+            resolved: [spec.packages.pip.clone(), self.brings.clone()].concat(),
             python: "3.12.1".into(),
             fresh,
             seconds: None,

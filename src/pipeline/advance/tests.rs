@@ -137,6 +137,7 @@ fn fault(packages: &[&str]) -> Outcome {
             packages: pip(packages),
             message: "no such package".into(),
         },
+        is_tried: true,
     }
 }
 

@@ -86,6 +86,8 @@ fn system(task: &Task) -> Result<String, PromptError> {
         context! {
             python_version => task.image.python_version,
             network => task.sandbox.network != NetworkAccess::Denied,
+            allowed => task.packages.allowed(),
+            denied => task.packages.never(),
         },
     )?;
     Ok(format!("{}\n\n{}", role.trim_end(), contract.trim_end()))

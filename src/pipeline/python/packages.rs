@@ -69,6 +69,12 @@ pub fn detect(sources: &Sources) -> Detection {
     }
 }
 
+/// Packages whose modules have other names: all of them well known.
+pub fn known_packages() -> impl Iterator<Item = &'static str> {
+    let bare = |package: &'static str| package.split('[').next().unwrap_or(package);
+    tables::PACKAGES.iter().map(move |(_, package)| bare(package))
+}
+
 struct Collector<'a> {
     sources: &'a Sources<'a>,
     pip: BTreeMap<String, Requirement>,

@@ -77,6 +77,13 @@ impl Requirement {
         })
     }
 
+    /// Its version specifiers, as PEP 440 writes them (`<3,>=2.1`); empty for any version.
+    #[must_use]
+    pub fn versions(&self) -> String {
+        let all: Vec<&str> = self.versions.iter().map(String::as_str).collect();
+        all.join(",")
+    }
+
     /// Takes over what another requirement on the same package asks for.
     pub(super) fn merge(&mut self, other: Self) {
         self.extras.extend(other.extras);

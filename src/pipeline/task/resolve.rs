@@ -65,6 +65,7 @@ pub fn resolve(
         exposure: layers.first(|layer| layer.exposure).unwrap_or_default(),
         model: settings::model(&layers, &mut faults),
         image: settings::image(&layers),
+        packages: settings::packages(&layers, &mut faults),
         sandbox: settings::sandbox(&layers, &mut faults),
         limits: settings::limits(&layers, &mut faults),
         reruns_tests: spec

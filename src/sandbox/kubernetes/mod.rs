@@ -26,6 +26,7 @@ pub use self::pod::{JOB_FILE, NONCE};
 use self::settings::Settings;
 use super::image::ImageSpec;
 use super::{Built, Progressing, Sandbox, SandboxError};
+use crate::package_index::PackageIndex;
 use crate::pipeline::sandbox::{Job, Report};
 use crate::pipeline::task::Task;
 
@@ -44,6 +45,8 @@ pub struct KubernetesSandbox<'a> {
     pub inputs: &'a BTreeMap<String, MountedInput>,
     /// What registries said; one for all tasks.
     pub registries: &'a RegistryCache,
+    /// What package indexes said; one for all tasks.
+    pub index: &'a PackageIndex,
 }
 
 /// The task that children belong to, and the run that they are made for; or a run of a finished program.

@@ -35,6 +35,7 @@ pub(super) async fn check(names: &[String]) -> Result<(), SandboxError> {
             detail: format!("unable to locate package {}", unknown.join(", ")),
             names: unknown,
             kind: PackageProblemKind::NotFound,
+            is_foreseen: true,
         }));
     }
     let command = format!("{}apt-get install -y {}", sudo(), missing.join(" "));

@@ -17,9 +17,11 @@ use tokio::process::Command;
 use super::interpreter::{self, Interpreter};
 use super::isolation::find_on_path;
 use super::system_packages;
+use crate::package_index::{PYPI, PackageIndex};
 use crate::sandbox::Built;
 use crate::sandbox::error::SandboxError;
 use crate::sandbox::image::ImageSpec;
+use crate::sandbox::index::{self, Where, with_bounds};
 use crate::sandbox::packages::{classify, reject_locations};
 
 /// Where an environment lies inside a sandbox.
@@ -133,6 +135,7 @@ fn remove(folder: &Path) -> Result<(), SandboxError> {
 async fn build(parent: &Path, target: &Path, spec: &ImageSpec) -> Result<Environment, SandboxError> {
     let installer = Installer::choose();
     let interpreter = interpreter::find(&spec.python_version, matches!(installer, Installer::Pip)).await?;
+    let bounds = old_enough(spec, &interpreter).await?;
     let environment_python = target.join("bin/python");
     check(installer.create(&interpreter, target)).await?;
     let packages = installed::folder(target).map_err(SandboxError::io("read", target))?;
@@ -143,7 +146,7 @@ async fn build(parent: &Path, target: &Path, spec: &ImageSpec) -> Result<Environ
     if installer == Installer::Pip {
         set_apart(target, &packages, tools.path()).map_err(SandboxError::io("write", target))?;
     }
-    check(installer.install(&environment_python, tools.path(), spec)).await?;
+    check(installer.install(&environment_python, tools.path(), spec, &bounds)).await?;
     if installer != Installer::Pip {
         // A file of another Python's syntax does not compile; that takes nothing from the others.
         let _ = check(compile(&interpreter, &packages)).await;
@@ -156,6 +159,33 @@ async fn build(parent: &Path, target: &Path, spec: &ImageSpec) -> Result<Environ
         prefix: interpreter.prefix,
         resolved: installed::list(&packages).map_err(SandboxError::io("read", &packages))?,
     })
+}
+
+/// The versions that are old enough, where a rule asks for an age. Whether there are any at all the installer tells at once.
+async fn old_enough(spec: &ImageSpec, interpreter: &Interpreter) -> Result<Vec<String>, SandboxError> {
+    if spec.min_release_age_days == 0 {
+        return Ok(Vec::new());
+    }
+    let place = Where {
+        index: spec
+            .index_url
+            .as_deref()
+            .or_else(|| (!has_sources_of_its_own()).then_some(PYPI)),
+        python: &interpreter.version(),
+    };
+    index::verify(&PackageIndex::new(None, Vec::new()), spec, place).await
+}
+
+/// Whether the user has told an installer where packages come from.
+fn has_sources_of_its_own() -> bool {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let mut of_uv = names.filter(|name| {
+        name.starts_with("UV_")
+            && ["INDEX", "LINKS", "CONFIG"]
+                .iter()
+                .any(|part| name.contains(part))
+    });
+    is_pip_configured() || of_uv.next().is_some()
 }
 
 /// Takes the installer's own tools out of a new environment: pip to a folder that no wheel writes to, the rest away
@@ -192,25 +222,29 @@ enum Installer {
     Pip,
 }
 
+/// Whether the user has configured pip, which uv does not read.
+fn is_pip_configured() -> bool {
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    let files = [
+        "/etc/pip.conf".into(),
+        home.join(".config/pip/pip.conf"),
+        home.join(".pip/pip.conf"),
+    ];
+    let variables = [
+        "PIP_INDEX_URL",
+        "PIP_EXTRA_INDEX_URL",
+        "PIP_FIND_LINKS",
+        "PIP_CONFIG_FILE",
+    ];
+    files.iter().any(|file: &PathBuf| file.exists())
+        || variables.iter().any(|name| std::env::var_os(name).is_some())
+}
+
 impl Installer {
     /// uv where it is installed; pip where the user has configured pip (an index of their own), which uv does not read.
     fn choose() -> Self {
-        let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-        let files = [
-            "/etc/pip.conf".into(),
-            home.join(".config/pip/pip.conf"),
-            home.join(".pip/pip.conf"),
-        ];
-        let variables = [
-            "PIP_INDEX_URL",
-            "PIP_EXTRA_INDEX_URL",
-            "PIP_FIND_LINKS",
-            "PIP_CONFIG_FILE",
-        ];
-        let configured = files.iter().any(|file: &PathBuf| file.exists())
-            || variables.iter().any(|name| std::env::var_os(name).is_some());
         match find_on_path("uv") {
-            Some(uv) if !configured => Self::Uv(uv),
+            Some(uv) if !is_pip_configured() => Self::Uv(uv),
             _ => Self::Pip,
         }
     }
@@ -233,7 +267,7 @@ impl Installer {
 
     /// Wheels alone: building a source distribution would run its code on the user's machine, outside every sandbox.
     /// One process does it all. pip is read from `tools`, and never from the environment that it fills.
-    fn install(&self, python: &Path, tools: &Path, spec: &ImageSpec) -> Command {
+    fn install(&self, python: &Path, tools: &Path, spec: &ImageSpec, bounds: &[String]) -> Command {
         let mut command = match self {
             Self::Uv(uv) => {
                 let mut command = Command::new(uv);
@@ -260,7 +294,7 @@ impl Installer {
             command.args(["--index-url", index]);
         }
         // After this, nothing is an option, whatever a model named its package.
-        command.arg("--").args(&spec.packages.pip);
+        command.arg("--").args(with_bounds(&spec.packages.pip, bounds));
         command
     }
 }

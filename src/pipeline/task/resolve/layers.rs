@@ -5,6 +5,7 @@ use crate::api::common::{CacheMode, Exposure, Testing};
 use crate::api::image::Image;
 use crate::api::limits::Limits;
 use crate::api::model::Model;
+use crate::api::packages::PackageRules;
 use crate::api::sandbox::Sandbox;
 use crate::api::{CodeGenAgent, CodeGenTaskSpec};
 
@@ -17,6 +18,7 @@ pub(super) struct Layer<'a> {
     pub(super) model: Option<&'a Model>,
     pub(super) system_prompt: Option<&'a String>,
     pub(super) image: Option<&'a Image>,
+    pub(super) packages: Option<&'a PackageRules>,
     pub(super) sandbox: Option<&'a Sandbox>,
     pub(super) limits: Option<&'a Limits>,
     pub(super) testing: Option<&'a Testing>,
@@ -33,6 +35,7 @@ impl<'a> Layer<'a> {
             model: spec.model.as_ref(),
             system_prompt: spec.system_prompt.as_ref(),
             image: spec.image.as_ref(),
+            packages: spec.packages.as_ref(),
             sandbox: spec.sandbox.as_ref(),
             limits: spec.limits.as_ref(),
             testing: spec.testing.as_ref(),
@@ -50,6 +53,7 @@ impl<'a> Layer<'a> {
             model: spec.model.as_ref(),
             system_prompt: spec.system_prompt.as_ref(),
             image: spec.image.as_ref(),
+            packages: spec.packages.as_ref(),
             sandbox: spec.sandbox.as_ref(),
             limits: spec.limits.as_ref(),
             testing: spec.testing.as_ref(),

@@ -8,10 +8,12 @@ use crate::api::limits::{
     DEFAULT_DEADLINE, DEFAULT_MAX_BUILDS, DEFAULT_MAX_CONTEXT_TOKENS, DEFAULT_MAX_ITERATIONS,
     DEFAULT_MAX_MODEL_CALLS, DEFAULT_MAX_SAMPLE_ROWS, DEFAULT_MAX_TOKENS, DEFAULT_RECLASSIFY_AFTER,
 };
+use crate::api::packages::PackageRules;
 use crate::api::sandbox::{
     DEFAULT_CPU, DEFAULT_MEMORY, DEFAULT_RETRIES, DEFAULT_TIMEOUT, Egress, Network, Sandbox,
 };
 use crate::api::{duration, quantity};
+use crate::pipeline::package_policy::{PackagePolicy, Rules};
 use crate::pipeline::sandbox::NetworkAccess;
 use crate::pipeline::task::{ImageSettings, LimitSettings, ModelSettings, Placement, SandboxSettings};
 
@@ -87,6 +89,31 @@ pub(super) fn image(layers: &Layers) -> ImageSettings {
         base_system_packages: apt.cloned().unwrap_or_default(),
         python_version: python_version.to_owned(),
         index_url: layers.first(|layer| layer.image?.index_url.clone()),
+    }
+}
+
+pub(super) fn packages(layers: &Layers, faults: &mut Faults) -> PackagePolicy {
+    let names = |list: fn(&PackageRules) -> &Vec<String>| {
+        let given = layers.first(|layer| layer.packages.map(list).filter(|names| !names.is_empty()));
+        given.cloned().unwrap_or_default()
+    };
+    let days = layers.number(
+        "packages.minReleaseAgeDays",
+        0,
+        3_650,
+        |layer| layer.packages?.min_release_age_days.map(i64::from),
+        faults,
+    );
+    PackagePolicy {
+        own: Rules {
+            allow: names(|rules| &rules.allow),
+            deny: names(|rules| &rules.deny),
+            min_release_age_days: days.unwrap_or_default(),
+            verify_on_index: layers
+                .first(|layer| layer.packages?.verify_on_index)
+                .unwrap_or(true),
+        },
+        cluster: Rules::default(),
     }
 }
 

@@ -8,6 +8,7 @@ use super::*;
 use crate::api::common::{CacheMode, Exposure, Language, TestingMode};
 use crate::api::model::Provider;
 use crate::api::values::ValueType;
+use crate::pipeline::package_policy::PackagePolicy;
 use crate::pipeline::sandbox::NetworkAccess;
 use crate::pipeline::task::{ImageSettings, LimitSettings, ModelSettings, Placement, SandboxSettings};
 
@@ -92,6 +93,7 @@ fn a_prompt_and_a_model_take_every_default() {
             python_version: "3.12".to_owned(),
             index_url: None,
         },
+        packages: PackagePolicy::default(),
         sandbox: SandboxSettings {
             cpus: 1.0,
             memory_bytes: 1 << 30,

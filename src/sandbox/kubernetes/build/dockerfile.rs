@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use crate::pipeline::python::requirement::{Requirement, system_package};
 use crate::pipeline::sandbox::Packages;
 use crate::sandbox::image::TEST_RUNNER;
+use crate::sandbox::index::with_bounds;
 use crate::sandbox::{PackageProblem, PackageProblemKind, SandboxError};
 
 /// Where the environment lies in the image; its `bin` comes first on `PATH`.
@@ -35,6 +36,8 @@ pub(super) struct Recipe<'a> {
     pub has: Option<&'a Packages>,
     /// What is installed.
     pub packages: &'a Packages,
+    /// Requirements in the place of those of the same name among them: of versions that are old enough.
+    pub bounds: &'a [String],
     /// Package index without TLS, which pip trusts only when told so.
     pub trusted_index: Option<&'a str>,
     /// Whether the index's authorities lie among the files of the build.
@@ -53,6 +56,7 @@ pub(super) fn check(packages: &Packages) -> Result<(), SandboxError> {
             names: vec![name.to_owned()],
             kind: PackageProblemKind::InvalidName,
             detail: reason,
+            is_foreseen: true,
         })
     };
     for requirement in &packages.pip {
@@ -135,8 +139,12 @@ impl Recipe<'_> {
             let _ = write!(options, " --trusted-host {}", quoted(host));
         }
         // pip takes them in this order: an index that lacks pytest has nothing, which tells it from one that lacks the others.
-        let (runner, others): (Vec<&String>, Vec<&String>) =
-            self.packages.pip.iter().partition(|name| *name == TEST_RUNNER);
+        let packages = with_bounds(&self.packages.pip, self.bounds);
+        let is_runner = |given: &&String| {
+            let rest = given.strip_prefix(TEST_RUNNER);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("<="))
+        };
+        let (runner, others): (Vec<&String>, Vec<&String>) = packages.iter().partition(is_runner);
         // After `--`, nothing is an option.
         let names: Vec<String> = runner.iter().chain(&others).map(|name| quoted(name)).collect();
         // The environment has no pip: the one of the interpreter behind it installs.
@@ -183,6 +191,7 @@ mod tests {
             base: "registry.example/python@sha256:11",
             has: None,
             packages,
+            bounds: &[],
             trusted_index: None,
             has_index_authorities: false,
             arguments: vec![],
@@ -220,6 +229,17 @@ mod tests {
             ..recipe(&new)
         };
         insta::assert_snapshot!(recipe.dockerfile());
+    }
+
+    #[test]
+    fn what_is_old_enough_is_installed_and_the_test_runner_first() {
+        let packages = packages(&["pandas", "pytest"], &[]);
+        let recipe = Recipe {
+            bounds: &["pandas<=2.2".into(), "pytest<=8.3,!=8.2".into()],
+            ..recipe(&packages)
+        };
+        let text = recipe.dockerfile();
+        assert!(text.contains("-- 'pytest<=8.3,!=8.2' 'pandas<=2.2' "), "{text}");
     }
 
     #[test]

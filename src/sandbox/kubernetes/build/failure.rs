@@ -157,6 +157,7 @@ fn apt_problem(log: &str) -> Option<PackageProblem> {
         names,
         kind,
         detail: without_credentials(&log[start..]),
+        is_foreseen: false,
     })
 }
 

@@ -32,15 +32,25 @@ use self::state::{Failure, State};
 use super::names::{Component, TASK_UID, labels, name};
 use super::{KubernetesSandbox, elsewhere, room};
 use crate::api::common::CacheMode;
+use crate::api::image::default_base;
+use crate::package_index::PYPI;
 use crate::pipeline::digest::sha256_hex_of_parts;
 use crate::pipeline::sandbox::Packages;
 use crate::registry::Image;
+use crate::sandbox::index::{self, Where};
 use crate::sandbox::{Built, ImageSpec, Progressing, SandboxError};
 
 /// Hexadecimal digits of a tag.
 const TAG: usize = 32;
 /// Where pip finds its index.
 const INDEX_URL: &str = "PIP_INDEX_URL";
+/// Variables by which pip takes packages from elsewhere too.
+const OTHER_SOURCES: [&str; 4] = [
+    "PIP_EXTRA_INDEX_URL",
+    "PIP_FIND_LINKS",
+    "PIP_NO_INDEX",
+    "PIP_CONFIG_FILE",
+];
 /// After so many seconds a build that failed for want of a setting is made again: what it lacked may be there by now. Before
 /// that, only when its task or a Secret has changed.
 const TRY_AGAIN_SECONDS: i64 = 300;
@@ -310,8 +320,9 @@ impl<'a> Build<'a> {
     }
 
     async fn start(&self) -> Result<Progressing<Built>, SandboxError> {
+        let bounds = self.verify().await?;
         let foundation = self.foundation().await?;
-        let plan = self.plan(&foundation)?;
+        let plan = self.plan(&foundation, &bounds)?;
         self.objects.try_pod(&self.name, job::template(&plan)).await?;
         let network = &self.sandbox.settings.build.network;
         if let Some(policy) = policy::policy(namespace(self.sandbox), network) {
@@ -391,8 +402,9 @@ impl<'a> Build<'a> {
         if self.objects.has_files(&self.name).await? {
             return Ok(());
         }
+        let bounds = self.verify().await?;
         let foundation = self.foundation().await?;
-        let plan = self.plan(&foundation)?;
+        let plan = self.plan(&foundation, &bounds)?;
         self.write_what_it_reads(&plan, &foundation, job).await
     }
 
@@ -440,7 +452,16 @@ impl<'a> Build<'a> {
         })
     }
 
-    fn plan(&self, on: &Foundation<'_>) -> Result<Plan<'_>, SandboxError> {
+    /// What the index has of all that is to be installed: what it lacks costs no build.
+    async fn verify(&self) -> Result<Vec<String>, SandboxError> {
+        let place = Where {
+            index: index_to_ask(self.sandbox, self.spec),
+            python: &self.spec.python_version,
+        };
+        index::verify(self.sandbox.index, self.spec, place).await
+    }
+
+    fn plan(&self, on: &Foundation<'_>, bounds: &[String]) -> Result<Plan<'_>, SandboxError> {
         let (settings, owner) = (self.sandbox.settings, self.sandbox.owner);
         let operator_image = settings
             .operator_image
@@ -474,7 +495,7 @@ impl<'a> Build<'a> {
             base_secret: self.mounted(on.image.secret.as_deref(), on.image.config.as_ref()),
             repeat: self.repeat,
             operator_image,
-            files: self.files(on)?,
+            files: self.files(on, bounds)?,
             build: &settings.build,
             registries: &settings.registries,
         })
@@ -494,13 +515,14 @@ impl<'a> Build<'a> {
         arguments
     }
 
-    fn files(&self, on: &Foundation<'_>) -> Result<Files, SandboxError> {
+    fn files(&self, on: &Foundation<'_>, bounds: &[String]) -> Result<Files, SandboxError> {
         let settings = self.sandbox.settings;
         let index_authorities = objects::concatenated(&settings.build.index_authorities)?;
         let recipe = Recipe {
             base: &on.image.reference,
             has: on.has,
             packages: &self.spec.packages,
+            bounds,
             trusted_index: index_url(self.sandbox, self.spec).and_then(dockerfile::trusted_index),
             has_index_authorities: !index_authorities.is_empty(),
             arguments: self.arguments().into_keys().collect(),
@@ -545,6 +567,18 @@ fn content(sandbox: &KubernetesSandbox<'_>, spec: &ImageSpec, base: &str) -> Str
 fn index_url<'a>(sandbox: &'a KubernetesSandbox<'_>, spec: &'a ImageSpec) -> Option<&'a str> {
     let shared = sandbox.settings.build.env.get(INDEX_URL);
     spec.index_url.as_deref().or(shared.map(String::as_str))
+}
+
+/// The index that the build will take, where that can be said: a base image of somebody's own may bring settings of pip.
+fn index_to_ask<'a>(sandbox: &'a KubernetesSandbox<'_>, spec: &'a ImageSpec) -> Option<&'a str> {
+    let has_others = OTHER_SOURCES
+        .iter()
+        .any(|name| sandbox.settings.build.env.contains_key(*name));
+    if has_others {
+        return None;
+    }
+    let is_official = spec.base == default_base(&spec.python_version);
+    index_url(sandbox, spec).or_else(|| is_official.then_some(PYPI))
 }
 
 /// An architecture as the label `kubernetes.io/arch` of nodes has it.

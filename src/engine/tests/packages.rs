@@ -1,0 +1,115 @@
+//! Rules on packages: a task ends by them before anything is built, and goes on from there.
+
+use std::sync::atomic::Ordering;
+
+use serde_json::{Value, json};
+
+use super::world::{Script, World, code, plan, splits, tests};
+use crate::engine::event::Event;
+use crate::ledger::{MemoryStore, Store as _};
+use crate::pipeline::advance::{Outcome, advance};
+use crate::pipeline::budget::has_room_again;
+use crate::pipeline::call::CallKind;
+use crate::pipeline::stage::{Stage, StopReason};
+use crate::pipeline::test_support::{at, task};
+
+fn asks_for(packages: &[&str]) -> Value {
+    let mut reply = code("return len(text.split())");
+    reply["packages"] = json!(packages);
+    reply
+}
+
+fn script(packages: &[&str]) -> Script {
+    Script::new()
+        .with(CallKind::Plan, &plan())
+        .with(CallKind::Code, &asks_for(packages))
+        .with(CallKind::Tests, &tests(2))
+}
+
+#[tokio::test]
+async fn a_denied_package_ends_the_task_before_the_suite_is_paid_for_and_a_changed_rule_goes_on_from_there() {
+    let mut task = task();
+    task.packages.cluster.deny = vec!["torch*".into()];
+    let mut world = World::new(task, script(&["torch"]), splits);
+    let store = MemoryStore::new();
+    let ended = world.live(&store).await.unwrap();
+    let stop = ended.stop.as_ref().unwrap();
+    assert_eq!(
+        (ended.stage, stop.reason),
+        (Stage::Failed, StopReason::PolicyDenied)
+    );
+    assert!(
+        stop.message
+            .starts_with("pip package torch is denied by \"torch*\""),
+        "{stop}"
+    );
+    assert_eq!(
+        (ended.attempt, ended.spent.model_calls, ended.spent.builds),
+        (0, 2, 0)
+    );
+    assert_eq!(world.sandbox.builds.load(Ordering::SeqCst), 0);
+    let told = world.script.requests.lock().unwrap()[1].system.clone();
+    assert!(
+        told.contains("Never these packages (* is any text): torch*."),
+        "{told}"
+    );
+    assert!(!has_room_again(&world.task, &ended, at(2_000)));
+
+    world.task.packages.cluster.deny.clear();
+    assert!(has_room_again(&world.task, &ended, at(2_000)));
+    let on = advance(&world.task, &ended, Outcome::LimitRaised, at(2_000)).unwrap();
+    store.save(&serde_json::to_vec(&on).unwrap()).await.unwrap();
+    let done = world.live(&store).await.unwrap();
+    assert_eq!(
+        (done.stage, done.spent.model_calls),
+        (Stage::Succeeded, 3),
+        "{done:#?}"
+    );
+}
+
+#[tokio::test]
+async fn what_a_package_brings_along_is_judged_when_it_is_known() {
+    let mut task = task();
+    task.packages.own.deny = vec!["six".into()];
+    let mut world = World::new(task, script(&["python-dateutil"]), splits);
+    world.sandbox.brings = vec!["six==1.17.0".into()];
+    let ended = world.live(&MemoryStore::new()).await.unwrap();
+    let stop = ended.stop.unwrap();
+    assert_eq!(stop.reason, StopReason::PolicyDenied);
+    assert!(
+        stop.message.contains("six, which another package brought along"),
+        "{stop}"
+    );
+    assert_eq!(
+        world.sandbox.runs.load(Ordering::SeqCst),
+        0,
+        "nothing runs in such an image"
+    );
+}
+
+#[tokio::test]
+async fn a_package_that_the_index_lacks_is_replaced_without_a_build() {
+    let row = json!({"manager": "pip", "name": "hiden-package", "replacement": "rich"});
+    let script = script(&["hiden-package"]).with(CallKind::FixEnvironment, &json!({"replacements": [row]}));
+    let mut world = World::new(task(), script, splits);
+    world.sandbox.foreseen = vec!["hiden-package".into()];
+    let done = world.live(&MemoryStore::new()).await.unwrap();
+    assert_eq!(done.stage, Stage::Succeeded, "{done:#?}");
+    assert_eq!(
+        (done.spent.builds, done.attempt),
+        (1, 1),
+        "the first set of packages made no build"
+    );
+    assert_eq!(done.build.wanted.pip, ["rich"]);
+}
+
+#[tokio::test]
+async fn a_name_that_is_almost_a_popular_one_is_told() {
+    let world = World::new(task(), script(&["pandsa"]), splits);
+    world.live(&MemoryStore::new()).await.unwrap();
+    let told = world.watcher.0.lock().unwrap();
+    let doubts = told.iter().filter(|event| {
+        matches!(event, Event::PackageDoubtful { message } if message.contains("pandsa") && message.contains("pandas"))
+    });
+    assert!(doubts.count() > 0, "{told:#?}");
+}

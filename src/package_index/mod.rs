@@ -1,0 +1,281 @@
+//! Asks a package index what it has of a package: one request, remembered for minutes.
+//!
+//! Only answers are interpreted here; whose fault it is that there is none is for whoever asks.
+
+mod judge;
+mod page;
+mod wheel;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use reqwest::{Certificate, Client, StatusCode, Url};
+use thiserror::Error;
+use tokio::sync::Semaphore;
+
+pub use self::judge::Answer;
+use crate::egress::{EgressGate, Refused};
+use crate::pipeline::causes::with_causes;
+use crate::pipeline::python::requirement::Requirement;
+
+/// The index of whoever names none.
+pub const PYPI: &str = "https://pypi.org/simple";
+
+/// What one question may take, from its first look-up to its last byte.
+const DEADLINE: Duration = Duration::from_secs(10);
+/// How long an answer holds. What is published meanwhile is seen after that.
+const IS_KNOWN: Duration = Duration::from_mins(5);
+/// More answers than any cluster needs within that time: beyond it everything is forgotten.
+const MOST_ANSWERS: usize = 4_096;
+/// Largest page, bytes after decompression: ten times that of a package with thousands of files.
+const LARGEST_PAGE: usize = 16 * 1024 * 1024;
+/// Pages in memory at once.
+const PAGES_AT_ONCE: usize = 4;
+/// Forms of a page: that of PEP 691 if there is one, else that of PEP 503.
+const FORMS: &str =
+    "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1";
+
+/// What is asked of an index.
+#[derive(Clone, Debug)]
+pub struct Question<'a> {
+    /// Its address (`https://pypi.org/simple`), maybe with user and password.
+    pub index: &'a str,
+    /// The package, and which versions will do.
+    pub requirement: &'a Requirement,
+    /// Python that it must run on (`3.12`).
+    pub python: &'a str,
+    /// Processor architecture (`x86_64`).
+    pub architecture: &'a str,
+    /// Days that a release must have been there.
+    pub min_release_age_days: u32,
+}
+
+/// An index that gave no answer.
+#[derive(Error, Clone, Debug, PartialEq, Eq)]
+pub enum IndexError {
+    /// No request is sent to it.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// It is no address.
+    #[error("{0} is no address of a package index")]
+    Address(String),
+    /// It wants to see credentials, or others.
+    #[error("{index} answers {status}")]
+    Credentials {
+        /// Its address.
+        index: String,
+        /// Its answer.
+        status: StatusCode,
+    },
+    /// It answers in a way that no index does.
+    #[error("{index} does not answer as a package index does: {why}")]
+    NoIndex {
+        /// Its address.
+        index: String,
+        /// What it does.
+        why: String,
+    },
+    /// It does not answer, or says that it cannot for now.
+    #[error("{index} does not answer: {why}")]
+    Unreachable {
+        /// Its address.
+        index: String,
+        /// What came of it.
+        why: String,
+    },
+}
+
+impl IndexError {
+    /// Whether it may answer the next time, without anything being changed.
+    #[must_use]
+    pub const fn passes(&self) -> bool {
+        matches!(self, Self::Unreachable { .. })
+    }
+}
+
+/// Asks indexes, and remembers what they said; one for all tasks.
+pub struct PackageIndex {
+    /// Decides which are asked; none: all are.
+    gate: Option<EgressGate>,
+    /// Further certificate authorities, PEM files.
+    authorities: Vec<PathBuf>,
+    deadline: Duration,
+    /// Made at the first question: reading the system's certificates takes a while.
+    client: OnceLock<Client>,
+    known: Mutex<HashMap<Key, (Instant, Answer)>>,
+    places: Semaphore,
+}
+
+/// Everything that an answer depends on.
+type Key = [String; 5];
+
+impl PackageIndex {
+    /// Asks whom `gate` lets it ask.
+    #[must_use]
+    pub fn new(gate: Option<EgressGate>, authorities: Vec<PathBuf>) -> Self {
+        Self {
+            gate,
+            authorities,
+            deadline: DEADLINE,
+            client: OnceLock::new(),
+            known: Mutex::default(),
+            places: Semaphore::new(PAGES_AT_ONCE),
+        }
+    }
+
+    /// What the index has of a package.
+    pub async fn ask(&self, question: &Question<'_>) -> Result<Answer, IndexError> {
+        let key = [
+            question.index.to_owned(),
+            question.requirement.to_string(),
+            question.python.to_owned(),
+            question.architecture.to_owned(),
+            question.min_release_age_days.to_string(),
+        ];
+        if let Some(answer) = self.known(&key) {
+            return Ok(answer);
+        }
+        // Closed by nobody.
+        let _place = self.places.acquire().await;
+        if let Some(answer) = self.known(&key) {
+            return Ok(answer);
+        }
+        let asked = tokio::time::timeout(self.deadline, self.fetch(question)).await;
+        let files = asked.unwrap_or_else(|_| {
+            Err(IndexError::Unreachable {
+                index: shown(question.index),
+                why: format!("no answer within {} s", self.deadline.as_secs_f64()),
+            })
+        })?;
+        let answer = match files {
+            Some(files) => judge::judge(&files, question, Timestamp::now()),
+            None => Answer::NoProject,
+        };
+        let mut answers = self.answers();
+        if answers.len() >= MOST_ANSWERS {
+            answers.clear();
+        }
+        answers.insert(key, (Instant::now(), answer.clone()));
+        Ok(answer)
+    }
+
+    fn answers(&self) -> MutexGuard<'_, HashMap<Key, (Instant, Answer)>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn known(&self, key: &Key) -> Option<Answer> {
+        let answers = self.answers();
+        let (since, answer) = answers.get(key)?;
+        (since.elapsed() < IS_KNOWN).then(|| answer.clone())
+    }
+
+    /// The files of a project; `None` where the index knows no such project.
+    async fn fetch(&self, question: &Question<'_>) -> Result<Option<Vec<page::File>>, IndexError> {
+        let index = shown(question.index);
+        let page = format!(
+            "{}/{}/",
+            question.index.trim_end_matches('/'),
+            question.requirement.name
+        );
+        let url = Url::parse(&page).map_err(|_| IndexError::Address(index.clone()))?;
+        if let Some(gate) = &self.gate {
+            gate.check_url(&url)?;
+        }
+        let failed = |error: reqwest::Error| failure(&index, error);
+        let request = self.client(&index)?.get(url).header(ACCEPT, FORMS);
+        let mut response = request.send().await.map_err(failed)?;
+        match response.status() {
+            StatusCode::NOT_FOUND | StatusCode::GONE => return Ok(None),
+            status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => {
+                return Err(IndexError::Credentials { index, status });
+            }
+            status if status.is_success() => {}
+            status => {
+                let why = status.to_string();
+                return Err(match status {
+                    StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS => {
+                        IndexError::Unreachable { index, why }
+                    }
+                    status if status.is_server_error() => IndexError::Unreachable { index, why },
+                    _ => IndexError::NoIndex { index, why },
+                });
+            }
+        }
+        let form = response.headers().get(CONTENT_TYPE);
+        let form = form
+            .and_then(|form| form.to_str().ok())
+            .unwrap_or_default()
+            .to_owned();
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(failed)? {
+            if body.len() + chunk.len() > LARGEST_PAGE {
+                let why = format!("its page has more than {LARGEST_PAGE} bytes");
+                return Err(IndexError::NoIndex { index, why });
+            }
+            body.extend_from_slice(&chunk);
+        }
+        page::read(&form, &body)
+            .map(Some)
+            .map_err(|why| IndexError::NoIndex { index, why })
+    }
+
+    fn client(&self, index: &str) -> Result<&Client, IndexError> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let failed = |why: String| IndexError::Unreachable {
+            index: index.to_owned(),
+            why,
+        };
+        let mut builder = match &self.gate {
+            Some(gate) => gate.client_builder(),
+            None => {
+                Client::builder().user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
+            }
+        };
+        for file in &self.authorities {
+            let shown = file.display();
+            let pem = std::fs::read(file).map_err(|error| failed(format!("cannot read {shown}: {error}")))?;
+            let all = Certificate::from_pem_bundle(&pem);
+            builder = builder
+                .tls_certs_merge(all.map_err(|error| failed(format!("cannot read {shown}: {error}")))?);
+        }
+        let client = builder.build().map_err(|error| failed(with_causes(&error)))?;
+        Ok(self.client.get_or_init(|| client))
+    }
+}
+
+fn failure(index: &str, error: reqwest::Error) -> IndexError {
+    if let Some(refused) = Refused::within(&error) {
+        return refused.into();
+    }
+    let index = index.to_owned();
+    let is_redirect = error.is_redirect();
+    let why = with_causes(&error.without_url());
+    if is_redirect {
+        IndexError::NoIndex { index, why }
+    } else {
+        IndexError::Unreachable { index, why }
+    }
+}
+
+/// An address without what may be secret in it.
+#[must_use]
+pub fn shown(index: &str) -> String {
+    let Ok(mut url) = Url::parse(index) else {
+        return "the package index".to_owned();
+    };
+    // Only an address without a host refuses these, and it has neither.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.set_query(None);
+    url.set_fragment(None);
+    url.to_string().trim_end_matches('/').to_owned()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,314 @@
+//! Which packages may be installed: the rules of the operator and of the task, and what they say of a set of packages (B08).
+
+mod popular;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::popular::resembles;
+use super::progress::Progress;
+use super::python::requirement::{Requirement, normalized};
+use super::sandbox::Packages;
+use super::stage::{Stop, StopReason};
+use super::task::{ImageSettings, Task};
+
+/// What every image holds besides: no rule of a task is about it.
+const TEST_RUNNER: &str = "pytest";
+/// Names of a list that a prompt holds.
+const MOST_TOLD: usize = 64;
+/// What stands before the name of a system package.
+const SYSTEM: &str = "apt:";
+
+/// The rules of one party.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Rules {
+    /// Names of all that may be asked for; empty: everything.
+    pub allow: Vec<String>,
+    /// Names of what is never installed.
+    pub deny: Vec<String>,
+    /// Days that a release must have been on the index.
+    pub min_release_age_days: u32,
+    /// Whether the index is asked before a build.
+    pub verify_on_index: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            allow: Vec::new(),
+            deny: Vec::new(),
+            min_release_age_days: 0,
+            verify_on_index: true,
+        }
+    }
+}
+
+impl Rules {
+    /// The field of the operator's configuration that nothing could be meant by, and what to write.
+    #[must_use]
+    pub fn unusable(&self) -> Option<(&'static str, &'static str)> {
+        const NAMES: &str = "write names of packages without versions, with * for any characters and apt: before system packages";
+        let has_others = |names: &[String]| names.iter().any(|pattern| !is_pattern(pattern));
+        if has_others(&self.allow) {
+            return Some(("packages.allow", NAMES));
+        }
+        if has_others(&self.deny) {
+            return Some(("packages.deny", NAMES));
+        }
+        (self.min_release_age_days > 0 && !self.verify_on_index).then_some((
+            "packages.minReleaseAgeDays",
+            "the age of releases is known to the index alone: leave verifyOnIndex at true, or this one out",
+        ))
+    }
+}
+
+fn is_pattern(pattern: &str) -> bool {
+    let name = pattern.strip_prefix(SYSTEM).unwrap_or(pattern);
+    let is_valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '*' | '.' | '_' | '+' | '-');
+    name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '*') && name.chars().all(is_valid)
+}
+
+/// All rules that hold for a task.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PackagePolicy {
+    /// Those of the task, or of its agent.
+    pub own: Rules,
+    /// Those of the operator; locally none.
+    pub cluster: Rules,
+}
+
+/// A package that a rule forbids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Denial {
+    /// `pip package torch`.
+    package: String,
+    /// The name in a list that forbids it; nothing where the list of what is allowed lacks it.
+    pattern: Option<String>,
+    /// Whether the rule is the operator's.
+    is_clusters: bool,
+    /// Whether it was not asked for, and another package brought it.
+    is_brought: bool,
+}
+
+impl fmt::Display for Denial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whose, who) = if self.is_clusters {
+            (
+                "the operator's configuration",
+                "ask whoever runs the operator to change the rule",
+            )
+        } else {
+            ("the task or its agent", "change the rule")
+        };
+        write!(f, "{}", self.package)?;
+        if self.is_brought {
+            f.write_str(", which another package brought along,")?;
+        }
+        match &self.pattern {
+            Some(pattern) => write!(f, " is denied by {pattern:?} in packages.deny of {whose}")?,
+            None => write!(f, " is not in packages.allow of {whose}")?,
+        }
+        write!(
+            f,
+            ". Say in the prompt what to use in its place, or {who}, and annotate the task with codegen-operator.dev/retry to go on."
+        )
+    }
+}
+
+impl Denial {
+    /// How a task ends for it.
+    #[must_use]
+    pub fn stop(&self) -> Stop {
+        Stop {
+            reason: StopReason::PolicyDenied,
+            message: self.to_string(),
+        }
+    }
+}
+
+impl PackagePolicy {
+    /// The first of these packages that a rule forbids. What the task lists itself as a base need not be in its own list too.
+    #[must_use]
+    pub fn denial(&self, wanted: &Packages, image: &ImageSettings) -> Option<Denial> {
+        let pip = image
+            .base_packages
+            .iter()
+            .chain(&wanted.pip)
+            .map(|given| (given, false));
+        let apt = image
+            .base_system_packages
+            .iter()
+            .chain(&wanted.apt)
+            .map(|given| (given, true));
+        let base = [
+            names(&image.base_packages, false),
+            names(&image.base_system_packages, true),
+        ]
+        .concat();
+        pip.chain(apt)
+            .map(|(given, is_system)| name(given, is_system))
+            .filter(|name| name != TEST_RUNNER)
+            .find_map(|name| {
+                self.denied(&name, false)
+                    .or_else(|| not_allowed(&self.cluster, &name, true))
+                    .or_else(|| not_allowed(&self.own, &name, false).filter(|_| !base.contains(&name)))
+            })
+    }
+
+    /// The first of the installed distributions (`pandas==2.3.1`) that is never to be installed.
+    #[must_use]
+    pub fn denial_of_installed(&self, resolved: &[String]) -> Option<Denial> {
+        let installed = resolved.iter().map(|given| name(given, false));
+        installed
+            .filter(|name| name != TEST_RUNNER)
+            .find_map(|name| self.denied(&name, true))
+    }
+
+    /// The lists that each hold all that may be asked for, for the model; none where everything may. A list that is too long for
+    /// a prompt is not told.
+    #[must_use]
+    pub fn allowed(&self) -> Vec<&[String]> {
+        let lists = [&self.cluster.allow, &self.own.allow].map(Vec::as_slice);
+        lists
+            .into_iter()
+            .filter(|list| (1..=MOST_TOLD).contains(&list.len()))
+            .collect()
+    }
+
+    /// Names of what is never installed, for the model.
+    #[must_use]
+    pub fn never(&self) -> Vec<&String> {
+        self.cluster
+            .deny
+            .iter()
+            .chain(&self.own.deny)
+            .take(MOST_TOLD)
+            .collect()
+    }
+
+    /// Days that a release must have been on the index.
+    #[must_use]
+    pub fn min_release_age_days(&self) -> u32 {
+        self.own
+            .min_release_age_days
+            .max(self.cluster.min_release_age_days)
+    }
+
+    /// Whether the index is asked before a build.
+    #[must_use]
+    pub const fn verifies_on_index(&self) -> bool {
+        self.own.verify_on_index && self.cluster.verify_on_index
+    }
+
+    fn denied(&self, name: &str, is_brought: bool) -> Option<Denial> {
+        [(&self.cluster, true), (&self.own, false)]
+            .into_iter()
+            .find_map(|(rules, is_clusters)| {
+                let pattern = rules.deny.iter().find(|pattern| matches(pattern, name))?;
+                Some(Denial {
+                    package: shown(name),
+                    pattern: Some(pattern.clone()),
+                    is_clusters,
+                    is_brought,
+                })
+            })
+    }
+}
+
+fn not_allowed(rules: &Rules, name: &str, is_clusters: bool) -> Option<Denial> {
+    let is_allowed = rules.allow.is_empty() || rules.allow.iter().any(|pattern| matches(pattern, name));
+    (!is_allowed).then(|| Denial {
+        package: shown(name),
+        pattern: None,
+        is_clusters,
+        is_brought: false,
+    })
+}
+
+/// Why the task must end before the image that it wants is made, if it must.
+#[must_use]
+pub fn denial(task: &Task, progress: &Progress) -> Option<Denial> {
+    task.packages.denial(&progress.build.wanted, &task.image)
+}
+
+/// Names that look like a popular package's and are another's, one sentence each.
+#[must_use]
+pub fn doubts(wanted: &Packages) -> Vec<String> {
+    wanted
+        .pip
+        .iter()
+        .filter_map(|given| {
+            let name = name(given, false);
+            let popular = resembles(&name)?;
+            Some(format!(
+                "the package {name} has almost the name of {popular}, which is much used: see that it is what you want"
+            ))
+        })
+        .collect()
+}
+
+fn names(given: &[String], is_system: bool) -> Vec<String> {
+    given.iter().map(|given| name(given, is_system)).collect()
+}
+
+/// A package as the rules name it: `pandas`, `apt:libgomp1`.
+fn name(given: &str, is_system: bool) -> String {
+    if is_system {
+        let plain = given.split('=').next().unwrap_or(given);
+        return format!("{SYSTEM}{plain}");
+    }
+    Requirement::parse(given).map_or_else(
+        |_| normalized(given.split("==").next().unwrap_or(given)),
+        |requirement| requirement.name,
+    )
+}
+
+fn shown(name: &str) -> String {
+    match name.strip_prefix(SYSTEM) {
+        Some(name) => format!("apt package {name}"),
+        None => format!("pip package {name}"),
+    }
+}
+
+/// Whether a name of a rule means this package.
+fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = match (pattern.strip_prefix(SYSTEM), name.strip_prefix(SYSTEM)) {
+        (Some(pattern), Some(name)) => (Cow::Borrowed(pattern), name),
+        (None, None) => (Cow::Owned(normal(pattern)), name),
+        _ => return false,
+    };
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|start| name.strip_prefix(start)) else {
+        return false;
+    };
+    let Some(end) = parts.next_back() else {
+        return rest.is_empty();
+    };
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(end)
+}
+
+/// Lower case, runs of `-`, `_` and `.` as one dash: as names are compared, but for the stars.
+fn normal(pattern: &str) -> String {
+    let mut text = String::with_capacity(pattern.len());
+    for c in pattern.chars() {
+        match c {
+            '-' | '_' | '.' if text.ends_with('-') => {}
+            '-' | '_' | '.' => text.push('-'),
+            c => text.push(c.to_ascii_lowercase()),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,265 @@
+//! Asks the index for all that an environment is to hold, before anything is made.
+
+use futures::future::join_all;
+
+use super::error::SandboxError;
+use super::image::{ImageSpec, TEST_RUNNER};
+use super::packages::{PackageProblem, PackageProblemKind};
+use crate::package_index::{Answer, IndexError, PackageIndex, Question, shown};
+use crate::pipeline::causes::with_causes;
+use crate::pipeline::python::requirement::Requirement;
+
+/// Requirements with what the index adds to them: versions that are old enough. Empty where their age does not matter.
+pub(super) type Bounds = Vec<String>;
+
+/// Where to ask, and for which interpreter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Where<'a> {
+    /// The index; `None` where nobody here knows which one the installer takes.
+    pub index: Option<&'a str>,
+    /// `3.12`.
+    pub python: &'a str,
+}
+
+/// Asks for every package that is to be installed. What is not there is told as an installer would; an index that gives no answer is
+/// no matter unless the age of releases counts, for the installer will see for itself.
+pub(super) async fn verify(
+    packages: &PackageIndex,
+    spec: &ImageSpec,
+    place: Where<'_>,
+) -> Result<Bounds, SandboxError> {
+    let days = spec.min_release_age_days;
+    if days == 0 && !spec.verify_on_index {
+        return Ok(Bounds::new());
+    }
+    let asked = asked(spec);
+    if asked.is_empty() {
+        return Ok(Bounds::new());
+    }
+    let Some(index) = place.index else {
+        return if days == 0 {
+            Ok(Bounds::new())
+        } else {
+            Err(unknown_ages("nobody here knows which index it is".to_owned()))
+        };
+    };
+    let answers = asked.iter().map(|requirement| {
+        let question = Question {
+            index,
+            requirement,
+            python: place.python,
+            architecture: &spec.architecture,
+            min_release_age_days: days,
+        };
+        async move { packages.ask(&question).await }
+    });
+    let answers = join_all(answers).await;
+    settle(index, days, asked.iter().zip(answers))
+}
+
+/// What is new in the environment. The test runner is of age on every index.
+fn asked(spec: &ImageSpec) -> Vec<Requirement> {
+    let has = spec.from.as_ref().map_or(&[][..], |from| &from.pip);
+    let is_new = |given: &&String| !has.contains(given);
+    let is_asked =
+        |requirement: &Requirement| spec.min_release_age_days > 0 || requirement.name != TEST_RUNNER;
+    spec.packages
+        .pip
+        .iter()
+        .filter(is_new)
+        .filter_map(|given| Requirement::parse(given).ok())
+        .filter(is_asked)
+        .collect()
+}
+
+fn settle<'a>(
+    index: &str,
+    days: u32,
+    answers: impl Iterator<Item = (&'a Requirement, Result<Answer, IndexError>)>,
+) -> Result<Bounds, SandboxError> {
+    let (mut bounds, mut absent, mut without_version) = (Bounds::new(), Vec::new(), Vec::new());
+    for (requirement, answer) in answers {
+        let name = requirement.name.clone();
+        match answer {
+            Ok(Answer::Available { bound }) => bounds.extend(bound.map(|bound| bounded(requirement, &bound))),
+            Ok(Answer::NoProject | Answer::NoWheel) => absent.push(name),
+            Ok(Answer::NoVersion) => without_version.push(name),
+            Ok(Answer::TooYoung(version, age)) => {
+                return Err(SandboxError::PackageDenied(format!(
+                    "pip package {requirement}: its oldest release that will do, {version}, is {age} days old, and \
+                     packages.minReleaseAgeDays wants {days}. Say in the prompt what to use in its place, or wait or change the \
+                     rule, and annotate the task with codegen-operator.dev/retry to go on."
+                )));
+            }
+            Ok(Answer::NoDates) => {
+                return Err(unknown_ages(format!(
+                    "{} does not say when releases of {name} were made",
+                    shown(index)
+                )));
+            }
+            Err(error) if days == 0 => {
+                tracing::warn!(
+                    package = name,
+                    error = with_causes(&error),
+                    "the package index was not asked; the build will tell"
+                );
+            }
+            Err(error) if error.passes() => return Err(SandboxError::IndexUnreachable(error.to_string())),
+            Err(error) => return Err(unknown_ages(error.to_string())),
+        }
+    }
+    match (absent.is_empty(), without_version.is_empty()) {
+        (false, _) => Err(missing(absent, PackageProblemKind::NotFound, index)),
+        (true, false) => Err(missing(without_version, PackageProblemKind::NoSuchVersion, index)),
+        (true, true) => Ok(bounds),
+    }
+}
+
+fn bounded(requirement: &Requirement, bound: &str) -> String {
+    let separator = if requirement.versions().is_empty() {
+        ""
+    } else {
+        ","
+    };
+    format!("{requirement}{separator}{bound}")
+}
+
+fn missing(names: Vec<String>, kind: PackageProblemKind, index: &str) -> SandboxError {
+    SandboxError::Packages(PackageProblem {
+        manager: "pip",
+        names,
+        kind,
+        detail: format!("asked of {} before anything was built", shown(index)),
+        is_foreseen: true,
+    })
+}
+
+fn unknown_ages(reason: String) -> SandboxError {
+    SandboxError::Refused {
+        object: "package index".to_owned(),
+        reason,
+        remedy: "packages.minReleaseAgeDays needs an index that says when releases were made, as PyPI does: set image.indexURL \
+                 to one, or remove the rule"
+            .to_owned(),
+    }
+}
+
+/// What is installed in the place of these requirements.
+pub(super) fn with_bounds(packages: &[String], bounds: &[String]) -> Vec<String> {
+    let name = |given: &str| Requirement::parse(given).map(|requirement| requirement.name).ok();
+    let bounded = packages.iter().map(|given| {
+        let bound = bounds.iter().find(|bound| name(bound) == name(given));
+        bound.unwrap_or(given).clone()
+    });
+    bounded.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    const INDEX: &str = "https://reader:hunter2@index.example/simple";
+
+    fn settled(days: u32, answers: &[(&str, Result<Answer, IndexError>)]) -> Result<Bounds, SandboxError> {
+        let asked: Vec<Requirement> = answers
+            .iter()
+            .map(|(given, _)| Requirement::parse(given).unwrap())
+            .collect();
+        let answers = answers.iter().map(|(_, answer)| answer.clone());
+        settle(INDEX, days, asked.iter().zip(answers))
+    }
+
+    fn unreachable() -> IndexError {
+        IndexError::Unreachable {
+            index: "https://index.example/simple".into(),
+            why: "503".into(),
+        }
+    }
+
+    fn refused() -> IndexError {
+        IndexError::NoIndex {
+            index: "https://index.example/simple".into(),
+            why: "418".into(),
+        }
+    }
+
+    const THERE: Result<Answer, IndexError> = Ok(Answer::Available { bound: None });
+
+    #[test]
+    fn all_that_is_not_there_is_named_at_once() {
+        let answers = [
+            ("a", Ok(Answer::NoProject)),
+            ("b", THERE),
+            ("c>=9", Ok(Answer::NoVersion)),
+            ("d", Ok(Answer::NoWheel)),
+        ];
+        let Err(SandboxError::Packages(problem)) = settled(0, &answers) else {
+            panic!("no package problem");
+        };
+        assert_eq!(
+            (problem.kind, problem.names.as_slice()),
+            (
+                PackageProblemKind::NotFound,
+                &["a".to_owned(), "d".to_owned()][..]
+            )
+        );
+        assert!(
+            problem.is_foreseen && !problem.detail.contains("hunter2"),
+            "{problem:?}"
+        );
+        let Err(SandboxError::Packages(problem)) = settled(0, &answers[1..3]) else {
+            panic!("no package problem");
+        };
+        assert_eq!(
+            (problem.kind, problem.names),
+            (PackageProblemKind::NoSuchVersion, vec!["c".to_owned()])
+        );
+    }
+
+    #[rstest]
+    #[case(unreachable())]
+    #[case(refused())]
+    fn an_index_without_an_answer_holds_up_nobody_who_asks_for_no_age(#[case] error: IndexError) {
+        assert_eq!(
+            settled(0, &[("a", Err(error)), ("b", THERE)]).unwrap(),
+            Bounds::new()
+        );
+    }
+
+    #[test]
+    fn the_age_of_releases_is_known_or_nothing_is_built() {
+        let bound = Ok(Answer::Available {
+            bound: Some("<=2.0,!=1.9".into()),
+        });
+        let answers = [("a", bound.clone()), ("b[x]<3", bound)];
+        assert_eq!(
+            settled(7, &answers).unwrap(),
+            ["a<=2.0,!=1.9", "b[x]<3,<=2.0,!=1.9"]
+        );
+        assert!(matches!(
+            settled(7, &[("a", Err(unreachable()))]),
+            Err(SandboxError::IndexUnreachable(_))
+        ));
+        for answer in [Ok(Answer::NoDates), Err(refused())] {
+            let said = settled(7, &[("a", answer)]).unwrap_err();
+            assert!(
+                matches!(&said, SandboxError::Refused { remedy, .. } if remedy.contains("minReleaseAgeDays")),
+                "{said}"
+            );
+        }
+        let young = settled(7, &[("a>=2", Ok(Answer::TooYoung("2.0".into(), 3)))]).unwrap_err();
+        assert!(
+            matches!(&young, SandboxError::PackageDenied(said) if said.contains("a>=2") && said.contains("3 days")),
+            "{young}"
+        );
+    }
+
+    #[test]
+    fn bounds_take_the_place_of_what_they_bound() {
+        let packages = ["b[x]<3", "pytest"].map(str::to_owned);
+        let bounds = ["b[x]<3,<=2.0".to_owned()];
+        assert_eq!(with_bounds(&packages, &bounds), ["b[x]<3,<=2.0", "pytest"]);
+    }
+}

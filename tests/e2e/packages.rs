@@ -1,0 +1,83 @@
+//! Packages that are judged before anything is built.
+
+use codegen_operator::api::CodeGenTask;
+use k8s_openapi::api::batch::v1::Job;
+use kube::api::ListParams;
+use serde_json::json;
+
+use crate::space::{SOON, Space, condition, in_space, stage_of, status_of};
+
+/// Its model asks for a package that there is nowhere.
+const MANIFEST: &str = "tests/e2e/manifests/unknown-package.yaml";
+const TASK: &str = "unknown-package";
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn a_task_whose_model_asks_for_a_denied_package_ends_without_a_job_and_goes_on_when_it_may() {
+    in_space("denied", async |space| {
+        space.copy_secret("openai").await;
+        space.apply_changed(MANIFEST, TASK, |spec| {
+            spec["packages"] = json!({"deny": ["No.such-*"]})
+        });
+        let task = space.end(TASK).await;
+        let (status, reason, message) = condition(&task, "Succeeded").unwrap();
+        assert_eq!((status, reason), ("False", "PolicyDenied"));
+        assert!(
+            message.starts_with(
+                "pip package no-such-codegen-module is denied by \"No.such-*\" in packages.deny of the task"
+            ),
+            "{message}"
+        );
+        assert_eq!(stage_of(&task), Some("Failed"));
+        let status = task.status.unwrap();
+        assert_eq!((status.attempts.len(), status.builds), (0, 0));
+        assert_eq!(status.model_calls, 2, "no suite is asked for");
+        assert_eq!(jobs(space).await, 0, "nothing was built");
+
+        let rules = r#"{"spec": {"packages": {"deny": ["torch"]}}}"#;
+        space.kubectl(&[
+            "patch",
+            &format!("codegentask/{TASK}"),
+            "--type=merge",
+            "--patch",
+            rules,
+        ]);
+        let goes_on = |task: &CodeGenTask| task.status.as_ref().is_some_and(|status| status.model_calls > 2);
+        let task = space.until(TASK, "going on", SOON, goes_on).await;
+        assert_eq!(status_of(&task, "Succeeded"), Some("Unknown"));
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn a_package_that_the_index_does_not_have_is_replaced_before_a_job_is_made() {
+    in_space("unknown-package", async |space| {
+        space.copy_secret("openai").await;
+        space.apply_changed(MANIFEST, TASK, |spec| {
+            if spec["image"]["indexURL"].is_null() {
+                spec["image"]["indexURL"] = json!("https://pypi.org/simple");
+            }
+        });
+        let task = space.succeeded(TASK).await;
+        let status = task.status.unwrap();
+        assert_eq!(status.builds, 1, "the name that does not exist made no build");
+        assert_eq!(jobs(space).await, 1);
+        assert_eq!((status.model_calls, status.attempts.len()), (4, 1));
+        let events = space.kubectl(&[
+            "get",
+            "events",
+            "--output=jsonpath={.items[*].message}{.items[*].note}",
+        ]);
+        assert!(
+            events.contains("pip cannot install no-such-codegen-module: the index has no wheel of that name"),
+            "{events}"
+        );
+    })
+    .await;
+}
+
+async fn jobs(space: &Space) -> usize {
+    let jobs = space.api::<Job>().list(&ListParams::default()).await;
+    jobs.unwrap().items.len()
+}
