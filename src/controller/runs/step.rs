@@ -18,7 +18,7 @@ use crate::pipeline::run::{
 use crate::pipeline::sandbox::Report;
 use crate::pipeline::stage::Category;
 use crate::pipeline::status::{Hold, Until};
-use crate::sandbox::{KubernetesSandbox, Progressing, Sandbox as _, SandboxError};
+use crate::sandbox::{Progressing, Sandbox as _, SandboxError};
 
 /// What no watch tells: the end of a log that a node still writes.
 const MOMENT: Duration = Duration::from_secs(1);
@@ -42,14 +42,7 @@ impl Look<'_> {
         let job = pinned
             .run
             .job(&pinned.program, &variables, |input, _| input.name.clone());
-        let sandbox = KubernetesSandbox {
-            client: self.context.client.clone(),
-            settings: &self.context.settings,
-            task: &pinned.task,
-            owner: &owner,
-            inputs: &pinned.inputs,
-            registries: &self.context.registries,
-        };
+        let sandbox = self.context.sandbox(&pinned.task, &owner, &pinned.inputs);
         let execution = u32::try_from(status.executions).unwrap_or_default();
         let redactor = Redactor::new(variables.iter());
         match sandbox.run(&pinned.image, &job, execution).await {

@@ -95,7 +95,9 @@ impl<'a> Layers<'a> {
             sandbox: Some(sandbox),
             limits: None,
             testing: None,
+            packages: None,
             cache: None,
+            approvals: &[],
             max_sample_rows: None,
             exposure: None,
         }])
