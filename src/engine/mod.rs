@@ -139,7 +139,7 @@ pub enum EngineError {
     Prompt(#[from] PromptError),
     /// The stored state is not of this version or damaged.
     #[error(
-        "the stored state {name} cannot be read: {why}; start over with --fresh, or use the version that wrote it"
+        "the stored state {name} cannot be read: {why}; start over (here with --fresh, in a cluster with another task), or use the version that wrote it"
     )]
     State {
         /// Which entry.
