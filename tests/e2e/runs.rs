@@ -27,7 +27,8 @@ fn manifest(name: &str, spec: &Value) -> Value {
     })
 }
 
-fn apply(space: &Space, name: &str, spec: &Value) {
+/// Applies a run of the penguins, or of the task that the spec names.
+pub fn apply(space: &Space, name: &str, spec: &Value) {
     space.apply_objects(&[manifest(name, spec)]);
 }
 
@@ -67,7 +68,8 @@ async fn end(space: &Space, name: &str) -> CodeGenRun {
     .await
 }
 
-async fn succeeded(space: &Space, name: &str) -> CodeGenRun {
+/// The run at its end, which must be a good one.
+pub async fn succeeded(space: &Space, name: &str) -> CodeGenRun {
     let run = end(space, name).await;
     let said = condition(&run, "Succeeded");
     assert!(matches!(said, Some(("True", ..))), "{name}: {said:?}");
@@ -95,7 +97,8 @@ async fn stalled(space: &Space, name: &str, reason: &str) -> String {
     condition(&run, "Stalled").unwrap().2.to_owned()
 }
 
-fn output<'a>(run: &'a CodeGenRun, name: &str) -> &'a RunOutputStatus {
+/// What the status says of an output.
+pub fn output<'a>(run: &'a CodeGenRun, name: &str) -> &'a RunOutputStatus {
     let outputs = &run.status.as_ref().unwrap().outputs;
     outputs.iter().find(|output| output.name == name).unwrap()
 }

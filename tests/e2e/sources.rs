@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use codegen_operator::api::CodeGenTask;
 use codegen_operator::pipeline::digest::sha256_hex;
 
+use crate::runs;
 use crate::space::{SOON, Space, condition, in_space};
 
 const MANIFEST: &str = "tests/e2e/manifests/sources.yaml";
@@ -153,6 +154,26 @@ async fn a_large_sample_and_a_folder_on_a_claim_reach_the_program_beside_a_confi
         assert!(status.samples[0].bytes > 3_000_000, "{:?}", status.samples);
         let accepted = status.attempts[0].acceptance_tests.unwrap();
         assert_eq!((accepted.passed, accepted.total), (3, 3));
+
+        // Runs of the program read the claim again, or what they are given.
+        runs::apply(space, "as-it-was", &json!({"taskRef": {"name": TASK}}));
+        let rates = json!({"name": "rates", "source": {"inline": "currency,rate\nEUR,0\nUSD,0\nGBP,0\n"}});
+        let notes = json!({"name": "notes", "source": {"configMapRef": {"name": "rates"}}});
+        let spec = json!({"taskRef": {"name": TASK}, "inputs": [rates, notes]});
+        runs::apply(space, "worthless", &spec);
+        for (name, total, notes) in [("as-it-was", "249749667", "3"), ("worthless", "0", "0")] {
+            let run = runs::succeeded(space, name).await;
+            assert_eq!(
+                runs::output(&run, "total").value.as_deref(),
+                Some(total),
+                "{name}"
+            );
+            assert_eq!(
+                runs::output(&run, "notes_read").value.as_deref(),
+                Some(notes),
+                "{name}"
+            );
+        }
     })
     .await;
 }
