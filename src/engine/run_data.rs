@@ -10,6 +10,7 @@ use crate::data::profile::SampleProfile;
 use crate::data::schema::expected::{Expected, expected};
 use crate::data::source::Source;
 use crate::data::worker::{Client, Request, Response};
+use crate::pipeline::bounds::cut;
 use crate::pipeline::checks::{ColumnCheck, Rule};
 use crate::pipeline::run::checks::Severities;
 use crate::pipeline::run::{OutputsRead, ResolvedInput, ResolvedRun, TypedOutput};
@@ -21,6 +22,9 @@ use crate::pipeline::verdict::{Fault, TooLarge};
 const QUOTED: usize = 3;
 /// Most findings of one file: a table of another kind breaks every rule.
 const MOST_FINDINGS: usize = 8;
+/// Most bytes of names of columns, and of a rule in words: a header and a list of allowed values may have any length.
+const LONGEST_COLUMN: usize = 200;
+const LONGEST_CHECK: usize = 400;
 
 /// What is known of the data of a task.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +79,7 @@ impl RunData<'_> {
                 Ok(Response::Report(report)) => about.input(&expected, &report),
                 // Constraints alone say nothing of a file without columns.
                 Err(error) if !expected.is_empty() => {
-                    vec![about.whole(format!("a table like the sample ({error})"))]
+                    vec![about.whole(&format!("a table like the sample ({error})"))]
                 }
                 _ => Vec::new(),
             });
@@ -230,8 +234,8 @@ impl About<'_> {
             count => format!("the columns {listed} and {} more", count - MOST_FINDINGS),
         };
         Some(Finding {
-            column: listed,
-            ..self.whole(check)
+            column: cut(&listed, LONGEST_COLUMN),
+            ..self.whole(&check)
         })
     }
 
@@ -243,10 +247,10 @@ impl About<'_> {
                 CheckOutcome::Checked {
                     violations, first, ..
                 } if *violations > 0 => Some(Finding {
-                    column: result.check.column.clone(),
+                    column: cut(&result.check.column, LONGEST_COLUMN),
                     count: i64::try_from(*violations).unwrap_or(i64::MAX),
                     first: first.iter().take(QUOTED).map(quoted).collect(),
-                    ..self.whole(in_words(&result.check))
+                    ..self.whole(&in_words(&result.check))
                 }),
                 CheckOutcome::Checked { .. } | CheckOutcome::ColumnMissing => None,
             })
@@ -255,13 +259,13 @@ impl About<'_> {
     }
 
     /// A finding about the file as a whole.
-    fn whole(&self, check: String) -> Finding {
+    fn whole(&self, check: &str) -> Finding {
         Finding {
             severity: self.severity,
             of: self.of,
             name: self.name.to_owned(),
             column: String::new(),
-            check,
+            check: cut(check, LONGEST_CHECK),
             count: 0,
             first: Vec::new(),
         }

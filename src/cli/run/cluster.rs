@@ -263,7 +263,7 @@ enum News {
     Ended,
     /// It never starts, as it stands.
     Never(String),
-    /// Somebody must do something, and then it goes on.
+    /// It goes on once another object is there, or somebody has done something.
     Waits(String),
     Works(String),
 }
@@ -285,6 +285,7 @@ fn news(name: &str, status: &CodeGenRunStatus) -> News {
         Some(run_reason::INVALID_INPUTS | run_reason::TASK_NOT_SUCCEEDED) => News::Never(format!(
             "{message} (the run {name} stays: kubectl delete codegenrun {name})"
         )),
+        Some(run_reason::AWAITING_TASK | run_reason::AWAITING_RUN) => News::Waits(message),
         _ if is_stalled => News::Waits(message),
         _ if message.is_empty() => News::Works("waiting for the operator".to_owned()),
         _ => News::Works(message),
@@ -398,6 +399,10 @@ mod tests {
         );
         assert_eq!(
             news("a", &status("Pending", "TaskNotFound", "True")),
+            News::Waits(message())
+        );
+        assert_eq!(
+            news("a", &status("Pending", "AwaitingTask", "False")),
             News::Waits(message())
         );
         assert_eq!(news("a", &status("Failed", "ProgramFailed", "True")), News::Ended);
