@@ -458,8 +458,8 @@ fn a_folder_without_a_finished_task_is_refused() {
 
     let example = examples().join("penguins");
     let replies = fs::read_to_string(example.join("replies.jsonl")).unwrap();
-    let first: String = replies.lines().take(2).map(|line| format!("{line}\n")).collect();
-    fs::write(folder.path().join("replies.jsonl"), first).unwrap();
+    let first: Vec<&str> = replies.lines().take(2).collect();
+    fs::write(folder.path().join("replies.jsonl"), first.join("\n")).unwrap();
     let cut = program(&folder.path().join("results"))
         .args(manifest(&example))
         .arg("--replay")

@@ -50,6 +50,83 @@ async fn runs(space: &Space) -> Vec<CodeGenRun> {
         .items
 }
 
+async fn a_wrong_command_makes_nothing(space: &Space) {
+    let arguments = ["--input", "decimals=ten", "--input", "measurement=@x.csv"];
+    let (_, told) = said(&run(space, &arguments), 2);
+    assert_eq!(
+        told,
+        "error: input \"decimals\" is an Int, \"ten\" is not: give a whole number like 2\n\
+         error: the program has no input \"measurement\": did you mean \"measurements\"?\n"
+    );
+    assert!(runs(space).await.is_empty());
+}
+
+fn a_small_file_gives_a_table(space: &Space, folder: &Path, out: &Path) {
+    let small = measurements(folder, "today.csv", 2);
+    let target = out.display().to_string();
+    let arguments = [
+        "--input",
+        "decimals=2",
+        "--input",
+        &small,
+        "--output-dir",
+        &target,
+    ];
+    let (table, _) = said(&run(space, &arguments), 0);
+    let summary = out.join("summary.csv");
+    assert_eq!(
+        table,
+        format!(
+            "OUTPUT   TYPE  VALUE\nsummary  File  {} (47 bytes)\nspecies  Int   1\n",
+            summary.display()
+        )
+    );
+    assert_eq!(
+        fs::read_to_string(&summary).unwrap(),
+        "species,count,mean_body_mass_g\r\nEmu,2,3500.50\r\n"
+    );
+}
+
+async fn a_large_file_goes_with_its_run(space: &Space, folder: &Path, out: &Path) {
+    let large = measurements(folder, "all.csv", 4_000);
+    let target = out.display().to_string();
+    let arguments = [
+        "--input",
+        &large,
+        "--keep",
+        "-o",
+        "value",
+        "--output-dir",
+        &target,
+    ];
+    let (values, _) = said(&run(space, &arguments), 0);
+    let summary = out.join("summary.csv");
+    assert_eq!(values, format!("{}\n1\n", summary.display()));
+    assert!(fs::read_to_string(&summary).unwrap().contains("Emu,4000,3500.5"));
+    let runs = runs(space).await;
+    let kept = runs
+        .iter()
+        .find(|run| run.spec.ttl_seconds_after_finished.is_none());
+    let kept = kept.unwrap();
+    let source = kept.spec.inputs[0].source.as_ref().unwrap();
+    let reference = source.config_map_key_ref.as_ref().unwrap();
+    let map = space.api::<ConfigMap>().get(&reference.name).await.unwrap();
+    assert_eq!(map.owner_references()[0].name, kept.name_any());
+}
+
+fn a_failing_program_gives_its_last_lines(space: &Space, folder: &Path) {
+    let dirty = folder.join("dirty.csv");
+    fs::write(&dirty, "a,b\n1,2\n").unwrap();
+    let input = format!("measurements=@{}", dirty.display());
+    let (_, told) = said(&run(space, &["--input", &input]), 1);
+    let error = "error: the program ended with exit code 1: KeyError: 'body_mass_g'\n";
+    assert!(told.contains(error), "{told}");
+    assert!(
+        told.contains("\n    File \"/sandbox/solution.py\", line "),
+        "{told}"
+    );
+}
+
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
 async fn one_command_runs_a_finished_program_on_files_of_this_machine_and_brings_back_what_it_wrote() {
@@ -59,94 +136,10 @@ async fn one_command_runs_a_finished_program_on_files_of_this_machine_and_brings
         space.succeeded("penguin-masses").await;
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("out");
-
-        let wrong = run(
-            space,
-            &["--input", "decimals=ten", "--input", "measurement=@x.csv"],
-        );
-        let (_, told) = said(&wrong, 2);
-        assert_eq!(
-            told,
-            "error: input \"decimals\" is an Int, \"ten\" is not: give a whole number like 2\n\
-             error: the program has no input \"measurement\": did you mean \"measurements\"?\n"
-        );
-        assert!(runs(space).await.is_empty(), "nothing is made of a wrong command");
-
-        let small = measurements(folder.path(), "today.csv", 2);
-        let target = out.display().to_string();
-        let done = run(
-            space,
-            &[
-                "--input",
-                "decimals=2",
-                "--input",
-                &small,
-                "--output-dir",
-                &target,
-            ],
-        );
-        let (table, _) = said(&done, 0);
-        let summary = out.join("summary.csv");
-        assert_eq!(
-            table,
-            format!(
-                "OUTPUT   TYPE  VALUE\nsummary  File  {} (47 bytes)\nspecies  Int   1\n",
-                summary.display()
-            )
-        );
-        assert_eq!(
-            fs::read_to_string(&summary).unwrap(),
-            "species,count,mean_body_mass_g\r\nEmu,2,3500.50\r\n"
-        );
-
-        let large = measurements(folder.path(), "all.csv", 4_000);
-        let done = run(
-            space,
-            &[
-                "--input",
-                &large,
-                "--keep",
-                "-o",
-                "value",
-                "--output-dir",
-                &target,
-            ],
-        );
-        let (values, _) = said(&done, 0);
-        assert_eq!(values, format!("{}\n1\n", summary.display()));
-        assert!(fs::read_to_string(&summary).unwrap().contains("Emu,4000,3500.5"));
-        let runs = runs(space).await;
-        let kept = runs
-            .iter()
-            .find(|run| run.spec.ttl_seconds_after_finished.is_none())
-            .unwrap();
-        let reference = kept.spec.inputs[0]
-            .source
-            .as_ref()
-            .and_then(|source| source.config_map_key_ref.as_ref());
-        let map = space
-            .api::<ConfigMap>()
-            .get(&reference.unwrap().name)
-            .await
-            .unwrap();
-        assert_eq!(
-            map.owner_references()[0].name,
-            kept.name_any(),
-            "it goes with its run"
-        );
-
-        let dirty = folder.path().join("dirty.csv");
-        fs::write(&dirty, "a,b\n1,2\n").unwrap();
-        let done = run(space, &["--input", &format!("measurements=@{}", dirty.display())]);
-        let (_, told) = said(&done, 1);
-        assert!(
-            told.contains("error: the program ended with exit code 1: KeyError: 'body_mass_g'\n"),
-            "{told}"
-        );
-        assert!(
-            told.contains("\n    File \"/sandbox/solution.py\", line "),
-            "{told}"
-        );
+        a_wrong_command_makes_nothing(space).await;
+        a_small_file_gives_a_table(space, folder.path(), &out);
+        a_large_file_goes_with_its_run(space, folder.path(), &out).await;
+        a_failing_program_gives_its_last_lines(space, folder.path());
     })
     .await;
 }
