@@ -262,14 +262,14 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         } else if ends_iteration && next.stage != Stage::Diagnosing {
             self.tell_iteration(&next);
         }
-        if let Some(asked) = asked {
-            self.tell(&Event::ApprovalAwaited(asked));
-        }
         if (next.stage, next.attempt) != (stage, attempt) {
             self.tell(&Event::StageEntered {
                 stage: next.stage,
                 attempt: next.attempt,
             });
+        }
+        if let Some(asked) = asked {
+            self.tell(&Event::ApprovalAwaited(asked));
         }
         Ok(next)
     }

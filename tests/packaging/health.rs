@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use codegen_operator::api::approval::Gate;
 use codegen_operator::api::common::TestingMode;
 use codegen_operator::api::conditions::reason;
 use codegen_operator::api::{CodeGenTask, CodeGenTaskStatus};
@@ -135,6 +136,7 @@ fn cases() -> Vec<Case> {
         StopReason::BudgetExceeded,
         StopReason::NoProgress,
         StopReason::InvalidReply,
+        StopReason::Rejected,
     ] {
         let mut failed = at(Stage::Failed);
         failed.stop = Some(Stop {
@@ -149,6 +151,13 @@ fn cases() -> Vec<Case> {
             ..task.clone()
         };
         cases.push(case(Some(shown(&task, &at(Stage::Succeeded), None)), HEALTHY));
+    }
+    let gated = Task {
+        approvals: Gate::ALL.into(),
+        ..task.clone()
+    };
+    for stage in Stage::GATED {
+        cases.push(case(Some(shown(&gated, &at(stage), None)), DEGRADED));
     }
     // An end that is not that of the spec as it stands now.
     let mut old = case(Some(shown(&task, &at(Stage::Succeeded), None)), PROGRESSING);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rstest::rstest;
 
 use super::*;
+use crate::api::approval::Gate;
 use crate::api::common::{CacheMode, Exposure, Language, TestingMode};
 use crate::api::model::Provider;
 use crate::api::values::ValueType;
@@ -542,4 +543,12 @@ fn the_hash_of_a_task_stays_the_same_over_releases() {
         hash(FULL, |_| {}),
         "7c0e7a7ae82039cd58f5667b6b5d40fbf7821a69a246bfb9a912ce1bd6de0833"
     );
+}
+
+#[test]
+fn a_task_waits_at_the_gates_of_its_agent_too() {
+    let task = task("{prompt: p, model: {name: m}, agentRef: {name: shared}, approvals: [Result]}");
+    let agent = agent("{approvals: [Result, Plan]}");
+    let resolved = resolve(&task, Some(&agent), FrozenFiles::default()).unwrap();
+    assert_eq!(resolved.approvals, BTreeSet::from([Gate::Plan, Gate::Result]));
 }
