@@ -336,6 +336,28 @@ fn a_coroutine_test_runs_and_its_assertion_counts(#[case] expected: u32, #[case]
 }
 
 #[test]
+fn a_denied_package_ends_the_task_before_anything_is_installed() {
+    let imports = "try:\n    import no_such_codegen_module as table\nexcept ImportError:\n    table = None";
+    let mut written = text_output(&json!({}));
+    written.set("packages", json!({"deny": ["no-such-*"]}));
+    let done = written
+        .code(&program(imports, "out.write_text(str(table))"))
+        .tests(SUITE)
+        .run()
+        .did_not_succeed();
+    let status = done.status();
+    assert_eq!(status["reason"], "PolicyDenied", "{}", done.said());
+    assert!(
+        status["message"]
+            .as_str()
+            .is_some_and(|said| said.contains("\"no-such-*\" in packages.deny")),
+        "{}",
+        done.said()
+    );
+    assert_eq!((&status["modelCalls"], &status["builds"]), (&json!(2), &json!(0)));
+}
+
+#[test]
 fn a_package_that_the_index_does_not_have_is_replaced_and_the_task_goes_on() {
     let imports = "try:\n    import no_such_codegen_module as table\nexcept ImportError:\n    table = None";
     let row = json!({"manager": "pip", "name": "no-such-codegen-module", "replacement": ""});

@@ -57,12 +57,13 @@ pub(super) async fn verify(
     settle(index, days, asked.iter().zip(answers))
 }
 
-/// What is new in the environment. The test runner is of age on every index.
+/// What is new in the environment, but for the test runner, which every index has. Where ages count it is everything, for all
+/// may be installed again.
 fn asked(spec: &ImageSpec) -> Vec<Requirement> {
+    let needs_ages = spec.min_release_age_days > 0;
     let has = spec.from.as_ref().map_or(&[][..], |from| &from.pip);
-    let is_new = |given: &&String| !has.contains(given);
-    let is_asked =
-        |requirement: &Requirement| spec.min_release_age_days > 0 || requirement.name != TEST_RUNNER;
+    let is_new = |given: &&String| needs_ages || !has.contains(given);
+    let is_asked = |requirement: &Requirement| needs_ages || requirement.name != TEST_RUNNER;
     spec.packages
         .pip
         .iter()
@@ -87,8 +88,8 @@ fn settle<'a>(
             Ok(Answer::TooYoung(version, age)) => {
                 return Err(SandboxError::PackageDenied(format!(
                     "pip package {requirement}: its oldest release that will do, {version}, is {age} days old, and \
-                     packages.minReleaseAgeDays wants {days}. Say in the prompt what to use in its place, or wait or change the \
-                     rule, and annotate the task with codegen-operator.dev/retry to go on."
+                     packages.minReleaseAgeDays wants {days}. Say in the prompt what to use in its place, or wait, or change the rule; \
+                     a task in a cluster goes on at the annotation codegen-operator.dev/retry."
                 )));
             }
             Ok(Answer::NoDates) => {
@@ -159,6 +160,9 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+    use crate::api::common::Language;
+    use crate::pipeline::sandbox::Packages;
+    use crate::pipeline::test_support::task;
 
     const INDEX: &str = "https://reader:hunter2@index.example/simple";
 
@@ -186,6 +190,26 @@ mod tests {
     }
 
     const THERE: Result<Answer, IndexError> = Ok(Answer::Available { bound: None });
+
+    #[test]
+    fn what_is_new_is_asked_for_and_everything_where_ages_count() {
+        let packages = |pip: &[&str]| Packages {
+            pip: pip.iter().map(ToString::to_string).collect(),
+            apt: Vec::new(),
+        };
+        let image = task().image;
+        let mut spec = ImageSpec::new(Language::Python, &image, &packages(&["pandas", "rich<14"]))
+            .after(&image, &packages(&["pandas"]));
+        let names = |spec: &ImageSpec| -> Vec<String> {
+            asked(spec)
+                .into_iter()
+                .map(|requirement| requirement.name)
+                .collect()
+        };
+        assert_eq!(names(&spec), ["rich"]);
+        spec.min_release_age_days = 7;
+        assert_eq!(names(&spec), ["pandas", "pytest", "rich"]);
+    }
 
     #[test]
     fn all_that_is_not_there_is_named_at_once() {

@@ -17,7 +17,7 @@ async fn a_task_whose_model_asks_for_a_denied_package_ends_without_a_job_and_goe
     in_space("denied", async |space| {
         space.copy_secret("openai").await;
         space.apply_changed(MANIFEST, TASK, |spec| {
-            spec["packages"] = json!({"deny": ["No.such-*"]})
+            spec["packages"] = json!({"deny": ["No.such-*"]});
         });
         let task = space.end(TASK).await;
         let (status, reason, message) = condition(&task, "Succeeded").unwrap();

@@ -114,7 +114,8 @@ impl fmt::Display for Denial {
         }
         write!(
             f,
-            ". Say in the prompt what to use in its place, or {who}, and annotate the task with codegen-operator.dev/retry to go on."
+            ". Say in the prompt what to use in its place, or {who}; a task in a cluster goes on at the annotation \
+             codegen-operator.dev/retry."
         )
     }
 }
