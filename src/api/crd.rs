@@ -10,7 +10,12 @@ use super::{CodeGenAgent, CodeGenApproval, CodeGenRun, CodeGenTask};
 /// Every definition of this project.
 #[must_use]
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    vec![task_crd(), agent_crd(), run_crd(), for_the_server(CodeGenApproval::crd())]
+    vec![
+        task_crd(),
+        agent_crd(),
+        run_crd(),
+        for_the_server(CodeGenApproval::crd()),
+    ]
 }
 
 /// The definition of `CodeGenTask`.

@@ -17,7 +17,7 @@ use crate::api::CodeGenTask;
 use crate::ledger::StoreError;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::progress::Progress;
-use crate::pipeline::reuse::{adopted, is_kept, may_adopt, needed};
+use crate::pipeline::reuse::{adopted, is_allowed, is_kept, may_adopt, needed};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::task::Task;
 use crate::sandbox::kubernetes::Owner;
@@ -101,7 +101,9 @@ async fn take(
         && status.reuse_key.as_deref() == Some(key)
         && status.result.as_ref() == Some(&result);
     let progress = recorded(&status).and_then(|bytes| serde_json::from_slice::<Progress>(&bytes).ok());
-    let Some(progress) = progress.filter(|progress| is_the_same && is_whole(progress, &documents)) else {
+    let Some(progress) = progress
+        .filter(|progress| is_the_same && is_whole(progress, &documents) && is_allowed(task, progress))
+    else {
         return Ok(None);
     };
     if task.reruns_tests {

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::package_policy::denial;
 use super::progress::{Build, Document, Documents, Progress};
 use super::stage::Stage;
 use super::task::Task;
@@ -11,6 +12,17 @@ use crate::api::common::CacheMode;
 #[must_use]
 pub fn may_adopt(task: &Task) -> bool {
     task.cache == CacheMode::Auto && task.approvals.is_empty()
+}
+
+/// Whether the rules of packages allow what is installed for `origin`: they may be others than when it was made.
+#[must_use]
+pub fn is_allowed(task: &Task, origin: &Progress) -> bool {
+    let installed = origin
+        .build
+        .built
+        .as_ref()
+        .map_or(&[][..], |built| &built.resolved);
+    denial(task, origin).is_none() && task.packages.denial_of_installed(installed).is_none()
 }
 
 /// What an adopted result consists of: all of it must be there as it was.
@@ -133,6 +145,14 @@ mod tests {
         assert_eq!((taken.stage, taken.completed_at), (Stage::Succeeded, Some(at(7))));
         assert_eq!(taken.documents.run, origin().documents.run);
         assert_eq!(taken.spent, crate::pipeline::progress::Spent::default());
+    }
+
+    #[test]
+    fn what_a_rule_forbids_by_now_is_not_taken_over() {
+        let mut task = task();
+        assert!(is_allowed(&task, &origin()));
+        task.packages.cluster.deny = vec!["pandas".to_owned()];
+        assert!(!is_allowed(&task, &origin()));
     }
 
     #[test]
