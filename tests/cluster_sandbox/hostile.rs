@@ -77,7 +77,7 @@ async fn keeps_out(test: &str, cases: &[Case]) {
     let mut wrong = Vec::new();
     for case in cases {
         let (job, job_without) = ((case.job)(&targets, true), (case.job)(&targets, false));
-        let (with, without) = world.run_both(&job, &job_without, &case.without).await;
+        let (with, without) = Box::pin(world.run_both(&job, &job_without, &case.without)).await;
         assert!(
             report(&with).is_some(),
             "nothing was seen of {:?}: {with:?}",

@@ -32,7 +32,7 @@ pub struct World {
     pub task: Task,
     pub inputs: BTreeMap<String, MountedInput>,
     registries: RegistryCache,
-    index: Box<PackageIndex>,
+    index: PackageIndex,
     owner: Owner,
     image: String,
 }
@@ -63,7 +63,7 @@ impl World {
             settings,
             inputs: BTreeMap::new(),
             registries: RegistryCache::default(),
-            index: Box::new(PackageIndex::new(None, Vec::new())),
+            index: PackageIndex::new(None, Vec::new()),
             owner,
             image,
         }
