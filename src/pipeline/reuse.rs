@@ -150,9 +150,11 @@ mod tests {
     #[test]
     fn what_a_rule_forbids_by_now_is_not_taken_over() {
         let mut task = task();
-        assert!(is_allowed(&task, &origin()));
+        let mut origin = origin();
+        origin.build.built.as_mut().unwrap().resolved = vec!["pandas==2.3.1".to_owned()];
+        assert!(is_allowed(&task, &origin));
         task.packages.cluster.deny = vec!["pandas".to_owned()];
-        assert!(!is_allowed(&task, &origin()));
+        assert!(!is_allowed(&task, &origin));
     }
 
     #[test]
