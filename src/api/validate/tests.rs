@@ -275,6 +275,72 @@ const RULES: &[(&str, &str, &str)] = &[
     ),
 ];
 
+/// The same of the inputs of a run.
+const RULES_OF_RUNS: &[(&str, &str, &str)] = &[
+    (
+        "[{name: a, value: \"1\"}, {name: b, value: \"1\"}]",
+        "[{name: a, value: \"1\"}, {name: a, value: \"2\"}]",
+        "spec.inputs: two inputs have the same name: give each option of the program once",
+    ),
+    (
+        "[{name: a, source: {inline: x}}]",
+        "[{name: a}]",
+        "spec.inputs[0]: give exactly one of value (String, Int, Float, Bool, always in quotes) and source (File, Dir)",
+    ),
+    (
+        "[{name: a, source: {runOutput: {run: first, output: table}}}]",
+        "[{name: a, value: \"1\", source: {inline: x}}]",
+        "spec.inputs[0]: give exactly one of value (String, Int, Float, Bool, always in quotes) and source (File, Dir)",
+    ),
+    (
+        "[{name: a, source: {configMapRef: {name: c}}}]",
+        "[{name: a, source: {inline: x, configMapRef: {name: c}}}]",
+        "spec.inputs[0].source: give exactly one source: inline, configMapKeyRef, configMapRef, url (with sha256), \
+         persistentVolumeClaim or runOutput",
+    ),
+];
+
+/// What may not change of a run.
+const STAYS: &str = "a run stays as it was made, but for ttlSecondsAfterFinished: make another CodeGenRun with what is to be different";
+
+fn run(inputs: &str) -> Value {
+    let inputs: Value = serde_saphyr::from_str(inputs).unwrap();
+    json!({
+        "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeGenRun", "metadata": {"name": "again"},
+        "spec": {"taskRef": {"name": "penguin-masses"}, "inputs": inputs},
+    })
+}
+
+#[test]
+fn every_rule_of_runs_takes_what_keeps_it_and_says_exactly_what_breaks_it() {
+    for (kept, broken, fault) in RULES_OF_RUNS {
+        assert_eq!(faults(&run(kept)), Vec::<String>::new(), "{kept}");
+        assert_eq!(faults(&run(broken)), [*fault], "{broken}");
+    }
+}
+
+#[test]
+fn a_run_stays_as_it_was_made_but_for_its_time_to_live() {
+    let changed = |field: &str, value: Value| {
+        let before = run("[{name: a, value: \"1\"}]");
+        let mut after = before.clone();
+        after["spec"][field] = value;
+        let errors = Validator::new().validate(&RUN_SCHEMA, &after, Some(&before));
+        let errors = errors.err().into_iter().flatten();
+        errors.map(|error| error.message).collect::<Vec<_>>()
+    };
+    assert_eq!(changed("ttlSecondsAfterFinished", json!(5)), Vec::<String>::new());
+    for (field, value) in [
+        ("taskRef", json!({"name": "other"})),
+        ("inputs", json!([{"name": "a", "value": "2"}])),
+        ("sandbox", json!({"timeout": "1m"})),
+        ("validation", json!("Off")),
+        ("cache", json!("Disable")),
+    ] {
+        assert_eq!(changed(field, value), [STAYS], "{field}");
+    }
+}
+
 #[test]
 fn every_rule_takes_what_keeps_it_and_says_exactly_what_breaks_it() {
     for (kept, broken, fault) in RULES {
@@ -305,7 +371,9 @@ fn no_rule_of_the_definitions_is_without_a_test() {
     messages(&serde_json::to_value(crate::api::crds()).unwrap(), &mut stated);
     let tested: BTreeSet<String> = RULES
         .iter()
+        .chain(RULES_OF_RUNS)
         .map(|(_, _, fault)| fault.split_once(": ").unwrap().1.to_owned())
+        .chain([STAYS.to_owned()])
         .collect();
     assert_eq!(stated, tested);
 }
