@@ -257,7 +257,7 @@ async fn a_failing_program_says_why(space: &Space) {
         status
             .findings
             .iter()
-            .any(|finding| finding.column == "body_mass_g"),
+            .any(|finding| finding.check.contains("the columns") && finding.column.contains("body_mass_g")),
         "{:?}",
         status.findings
     );
