@@ -388,26 +388,7 @@ fn note(event: &Event) -> Option<Note> {
             passed,
             error_types,
             packages_added,
-        } => {
-            let (reason, verb) = if *passed {
-                ("AttemptPassed", "passed")
-            } else {
-                ("AttemptFailed", "failed")
-            };
-            let text = [
-                format!("Attempt {attempt} {verb}"),
-                particulars(error_types, packages_added),
-            ];
-            let text = text
-                .iter()
-                .filter(|part| !part.is_empty())
-                .cloned()
-                .collect::<Vec<_>>();
-            Note {
-                is_warning: !passed,
-                ..Note::normal(reason, "Test", text.join("; "))
-            }
-        }
+        } => attempt_ended(*attempt, *passed, &particulars(error_types, packages_added)),
         Event::ApprovalAwaited(asked) => Note::normal(
             reason::AWAITING_APPROVAL,
             "Wait",
@@ -441,6 +422,19 @@ fn note(event: &Event) -> Option<Note> {
         | Event::Diagnosed { .. }
         | Event::FixApplied { .. } => return None,
     })
+}
+
+fn attempt_ended(attempt: u32, passed: bool, particulars: &str) -> Note {
+    let (reason, verb) = if passed {
+        ("AttemptPassed", "passed")
+    } else {
+        ("AttemptFailed", "failed")
+    };
+    let text = format!("Attempt {attempt} {verb}; {particulars}");
+    Note {
+        is_warning: !passed,
+        ..Note::normal(reason, "Test", text.trim_end_matches("; ").to_owned())
+    }
 }
 
 fn waiting(hold: &Hold, is_warning: bool) -> Note {
