@@ -169,6 +169,7 @@ async fn runs_of_a_task_have_inputs_and_outputs_of_their_own_and_build_nothing()
         data_that_breaks_a_rule_is_told_or_refused(space).await;
         the_same_again_is_taken_from_the_run_before(space).await;
         an_output_is_the_input_of_another_run(space).await;
+        a_run_goes_when_its_time_is_over(space).await;
 
         let jobs = space
             .api::<Job>()
@@ -341,6 +342,16 @@ async fn an_output_is_the_input_of_another_run(space: &Space) {
     let inputs = next.status.unwrap().inputs;
     let got = inputs.iter().find(|input| input.name == "measurements").unwrap();
     assert_eq!(got.sha256.as_ref(), Some(&output(&first, "summary").sha256));
+}
+
+async fn a_run_goes_when_its_time_is_over(space: &Space) {
+    let brief = json!({"inputs": [{"name": "decimals", "value": "2"}], "ttlSecondsAfterFinished": 0});
+    apply(space, "brief", &brief);
+    let gone = await_condition(space.api::<CodeGenRun>(), "brief", |run: Option<&CodeGenRun>| {
+        run.is_none()
+    });
+    let seen = tokio::time::timeout(TO_THE_END, gone).await;
+    assert!(seen.is_ok(), "a run whose time is over is still there");
 }
 
 async fn nothing_is_left(space: &Space) {

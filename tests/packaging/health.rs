@@ -137,6 +137,7 @@ fn cases() -> Vec<Case> {
         StopReason::NoProgress,
         StopReason::InvalidReply,
         StopReason::Rejected,
+        StopReason::PolicyDenied,
     ] {
         let mut failed = at(Stage::Failed);
         failed.stop = Some(Stop {
