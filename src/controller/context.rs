@@ -185,6 +185,14 @@ impl Context {
             .is_some_and(|known| version(object) < known.version)
     }
 
+    /// Whether this operator worked on the task and does not know of its last version: the reply to a write of its own was lost,
+    /// or somebody changed the task since.
+    pub fn has_missed(&self, uid: &str, object: &CodeGenTask) -> bool {
+        self.tasks()
+            .get(uid)
+            .is_some_and(|known| !known.run.is_empty() && known.version < version(object))
+    }
+
     /// Remembers what was written.
     pub fn wrote(&self, uid: &str, object: &CodeGenTask) {
         self.tasks().entry(uid.to_owned()).or_default().version = version(object);

@@ -217,13 +217,14 @@ fn superfluous(end: Stage) -> &'static [Component] {
     if end == Stage::Succeeded { all } else { &all[..3] }
 }
 
-/// Removes what is left where the operator before this one was killed between the end of a task and [`clear`].
-async fn clear_again(object: &CodeGenTask, end: Stage, context: &Context) {
+/// Removes what is left where nobody came to [`clear`] after the end of a task: the operator before this one was killed in between, or the
+/// reply to the write that said it was lost (`has_missed`).
+async fn clear_again(object: &CodeGenTask, end: Stage, has_missed: bool, context: &Context) {
     let ended = object
         .status
         .as_ref()
         .and_then(|status| status.completed_at.as_ref());
-    if !ended.is_some_and(|ended| may_be_uncleared(ended.0, context.since)) {
+    if !has_missed && !ended.is_some_and(|ended| may_be_uncleared(ended.0, context.since)) {
         return;
     }
     // It is never closed; without a place there are more requests at once, and nothing else is different.
@@ -370,10 +371,12 @@ fn packed(documents: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
 
 /// Looks after a task that has ended: deletes it when its time has come. Gives the time until then, where there is any.
 pub async fn look_after(object: &CodeGenTask, context: &Context) -> Result<Option<Duration>, ReconcileError> {
-    context.forget(&object.uid().unwrap_or_default());
+    let uid = object.uid().unwrap_or_default();
+    let has_missed = context.has_missed(&uid, object);
+    context.forget(&uid);
     let end = ended_in(object);
     if let Some(end) = end {
-        clear_again(object, end, context).await;
+        clear_again(object, end, has_missed, context).await;
     }
     let history = &context.history;
     let rest = time_left(object, history.ttl_seconds_after_finished, Timestamp::now());

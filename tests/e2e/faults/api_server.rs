@@ -16,6 +16,7 @@ const TASKS: [&str; 2] = ["t1", "t2"];
 #[rstest]
 #[case::too_many_requests("429", Fault::Refuse { status: 429, share: 0.3, which: Which::All })]
 #[case::replies_are_cut("cut", Fault::Cut { share: 0.1 })]
+#[case::the_reply_to_the_last_write_is_lost("last", Fault::CutEnds)]
 #[case::stale_reads("stale", Fault::Stale { late: Duration::from_secs(2) })]
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]

@@ -38,6 +38,8 @@ pub enum Fault {
     Refuse { status: u16, share: f64, which: Which },
     /// A share of the replies ends in the middle, watches after a moment: the request was done.
     Cut { share: f64 },
+    /// The write that says that a task has succeeded is done, and its reply lost.
+    CutEnds,
     /// Watches come late and begin anew again and again, and lists of tasks are the ones before the last.
     Stale { late: Duration },
     /// Nothing gets through, and nobody says so.
@@ -158,6 +160,7 @@ async fn pass(State(shared): State<Arc<Shared>>, request: Request) -> Response {
         _ => {}
     }
     let path = request.uri().path().to_owned();
+    let is_status = request.method() == Method::PUT && path.ends_with("/status");
     let Ok(answer) = forward(&shared, request).await else {
         return broken();
     };
@@ -180,6 +183,16 @@ async fn pass(State(shared): State<Arc<Shared>>, request: Request) -> Response {
                 shared.count("stale lists");
             }
             Body::from(before.unwrap_or(now))
+        }
+        Fault::CutEnds if is_status => {
+            let Ok(written) = answer.bytes().await else {
+                return broken();
+            };
+            if String::from_utf8_lossy(&written).contains(r#""stage":"Succeeded""#) {
+                shared.count("replies cut");
+                return broken();
+            }
+            Body::from(written)
         }
         fault => {
             let is_cut = matches!(fault, Fault::Cut { share } if shared.draws(share));
