@@ -145,11 +145,7 @@ impl Events {
         let Some(status) = &object.status else { return };
         let text = status.message.clone().unwrap_or_default();
         let reason = status.reason.as_deref().unwrap_or_default();
-        let note = if status.stage.as_deref() == Some(Stage::Succeeded.as_str()) {
-            Note::normal("Succeeded", "End", format!("{reason}: {text}"))
-        } else {
-            Note::warning("Failed", "End", format!("{reason}: {text}"))
-        };
+        let note = end(status.stage.as_deref(), format!("{reason}: {text}"));
         tracing::info!(
             namespace = object.namespace().unwrap_or_default(),
             task = object.name_any(),
@@ -179,11 +175,7 @@ impl Events {
         let Some(status) = &run.status else { return };
         let text = status.message.clone().unwrap_or_default();
         let reason = status.reason.as_deref().unwrap_or_default();
-        let note = if status.stage.as_deref() == Some(Stage::Succeeded.as_str()) {
-            Note::normal("Succeeded", "End", format!("{reason}: {text}"))
-        } else {
-            Note::warning("Failed", "End", format!("{reason}: {text}"))
-        };
+        let note = end(status.stage.as_deref(), format!("{reason}: {text}"));
         // What the program said and wrote is no matter of a log.
         tracing::info!(
             namespace = run.namespace().unwrap_or_default(),
@@ -434,6 +426,14 @@ fn attempt_ended(attempt: u32, passed: bool, particulars: &str) -> Note {
     Note {
         is_warning: !passed,
         ..Note::normal(reason, "Test", text.trim_end_matches("; ").to_owned())
+    }
+}
+
+fn end(stage: Option<&str>, text: String) -> Note {
+    if stage == Some(Stage::Succeeded.as_str()) {
+        Note::normal("Succeeded", "End", text)
+    } else {
+        Note::warning("Failed", "End", text)
     }
 }
 
