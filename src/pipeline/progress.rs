@@ -172,6 +172,19 @@ pub struct Build {
     /// The image that a sandbox could not find although it was built.
     #[serde(default)]
     pub lost: Option<String>,
+    /// What the last image held, archive by archive, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<RecordedLock>,
+}
+
+/// What an environment held: whoever makes the same one again makes it of the same archives.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct RecordedLock {
+    /// Hash of everything that the environment was asked to be.
+    pub environment: String,
+    /// A requirements file.
+    pub document: Document,
 }
 
 /// An image that was built.

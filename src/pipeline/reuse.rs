@@ -37,7 +37,8 @@ pub fn needed(origin: &Progress) -> Vec<&Document> {
         &documents.tests,
         &documents.run,
     ];
-    all.into_iter().flatten().collect()
+    let lock = origin.build.lock.as_ref().map(|lock| &lock.document);
+    all.into_iter().flatten().chain(lock).collect()
 }
 
 /// Whether a document stays with a task that runs the tests again. What the runs of the origin came to does not: this task has its own.

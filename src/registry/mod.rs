@@ -9,5 +9,5 @@ mod layout;
 pub use client::{Access, Existing, Image, Pushed, Registry};
 pub use credentials::{Credentials, CredentialsError};
 pub use error::RegistryError;
-pub use installed::Installed;
+pub use installed::read_installed;
 pub use layout::{Layout, LayoutError, Limits};

@@ -192,7 +192,13 @@ impl Running<'_> {
     async fn environment(&self, sandbox: &LocalSandbox) -> Result<(String, Vec<String>), LocalRunError> {
         let task = &self.finished.task;
         let before = &self.finished.built;
-        let spec = ImageSpec::new(task.language, &task.image, &before.packages);
+        let mut spec = ImageSpec::new(task.language, &task.image, &before.packages).under(&task.packages);
+        spec.lock = self
+            .finished
+            .lock
+            .clone()
+            .filter(|(environment, _)| *environment == spec.content_hash())
+            .map(|(_, lock)| lock);
         (self.doing)("the environment with the packages of the program");
         let built = match sandbox.build(&spec, 0).await? {
             Progressing::Done(built) => built,

@@ -104,7 +104,7 @@ async fn report(reference: &str) -> Value {
 #[ignore = "needs a cluster: make e2e"]
 async fn what_a_package_searches_for_in_its_build_is_not_there() {
     let links = [
-        ("/out/installed.json", CREDENTIALS),
+        ("/out/requirements.txt", CREDENTIALS),
         ("/opt/codegen/passwd", "/etc/passwd"),
         ("/opt/codegen/stolen", CREDENTIALS),
         (
