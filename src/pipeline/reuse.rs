@@ -84,16 +84,19 @@ pub fn adopted(task: &Task, origin: &Progress, from: &str, run: &str, now: Times
         taken.memory.tests_tree.clone_from(&origin.memory.tests_tree);
         return taken;
     }
-    Progress {
-        stage: Stage::Succeeded,
+    let mut taken = Progress {
         attempt: origin.attempt,
         attempts: origin.attempts.clone(),
         rehearsal: origin.rehearsal.clone(),
         exit_code: origin.exit_code,
-        active_since: None,
-        completed_at: Some(now),
         ..taken
+    };
+    // What the origin has published is its own.
+    taken.accept(task, now);
+    if taken.stage.is_terminal() {
+        taken.active_since = None;
     }
+    taken
 }
 
 #[cfg(test)]
