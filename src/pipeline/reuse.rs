@@ -103,8 +103,10 @@ pub fn adopted(task: &Task, origin: &Progress, from: &str, run: &str, now: Times
 mod tests {
     use super::*;
     use crate::api::approval::Gate;
+    use crate::api::publish::Publish;
     use crate::pipeline::advance::{Outcome, advance};
     use crate::pipeline::decide::{Decision, decide};
+    use crate::pipeline::progress::PublishedImage;
     use crate::pipeline::test_support::{at, document, image, start, task, verdict};
 
     fn origin() -> Progress {
@@ -148,6 +150,20 @@ mod tests {
         assert_eq!((taken.stage, taken.completed_at), (Stage::Succeeded, Some(at(7))));
         assert_eq!(taken.documents.run, origin().documents.run);
         assert_eq!(taken.spent, crate::pipeline::progress::Spent::default());
+    }
+
+    #[test]
+    fn what_the_origin_has_published_is_its_own() {
+        let mut origin = origin();
+        origin.published = Some(PublishedImage::default());
+        let task = Task {
+            reruns_tests: false,
+            publish: Some(Publish::default()),
+            ..task()
+        };
+        let taken = adopted(&task, &origin, "first", "run", at(7));
+        assert_eq!((taken.stage, taken.completed_at), (Stage::Publishing, None));
+        assert_eq!(taken.published, None);
     }
 
     #[test]
