@@ -288,7 +288,8 @@ impl Metrics {
             | Event::TestsFinished { .. }
             | Event::FixApplied { .. }
             | Event::ApprovalAwaited(_)
-            | Event::Decided(_) => {}
+            | Event::Decided(_)
+            | Event::Published { .. } => {}
         }
     }
 

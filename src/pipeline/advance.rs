@@ -144,7 +144,11 @@ pub fn advance(
         }
         Outcome::Resumed => next.lost_children = progress.lost_children,
         Outcome::Decided(decision) => next.take_decision(task, decision, now),
-        Outcome::Accepted => next.succeed(now),
+        Outcome::Accepted => next.accept(task, now),
+        Outcome::Published(image) => {
+            next.published = Some(image);
+            next.succeed(now);
+        }
         Outcome::Stopped(stop) => next.end(stop, stage, now),
         Outcome::LimitRaised => next.go_on(),
     }
@@ -221,7 +225,7 @@ impl Progress {
             if task.approvals.contains(&Gate::Result) {
                 return self.enter(Stage::Passed);
             }
-            return self.succeed(now);
+            return self.accept(task, now);
         }
         self.last_error = Some(bounds::cut(&verdict.summary(), SHOWN_BYTES));
         let failing = verdict.failing();
@@ -364,6 +368,14 @@ impl Progress {
             stage,
             now,
         );
+    }
+
+    /// To its end, by way of a registry where it is to be published.
+    pub(super) fn accept(&mut self, task: &Task, now: Timestamp) {
+        if task.publish.is_some() {
+            return self.enter(Stage::Publishing);
+        }
+        self.succeed(now);
     }
 
     pub(super) fn succeed(&mut self, now: Timestamp) {

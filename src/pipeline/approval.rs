@@ -35,6 +35,7 @@ pub fn awaited(task: &Task, progress: &Progress) -> Option<AwaitedApproval> {
         | Stage::FixingEnvironment
         | Stage::FixingCode
         | Stage::FixingTests
+        | Stage::Publishing
         | Stage::Succeeded
         | Stage::Failed => return None,
     };

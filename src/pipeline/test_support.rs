@@ -79,6 +79,7 @@ pub fn task() -> Task {
         cache: CacheMode::Auto,
         reruns_tests: true,
         approvals: BTreeSet::new(),
+        publish: None,
     }
 }
 

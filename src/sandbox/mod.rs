@@ -7,6 +7,7 @@ mod index;
 pub mod kubernetes;
 pub mod local;
 pub mod packages;
+pub mod publication;
 
 use std::future::Future;
 
@@ -15,6 +16,7 @@ pub use image::ImageSpec;
 pub use kubernetes::KubernetesSandbox;
 pub use local::LocalSandbox;
 pub use packages::{PackageProblem, PackageProblemKind};
+pub use publication::{Publication, Published};
 
 use crate::pipeline::lock::Lock;
 use crate::pipeline::sandbox::{Job, Report};
@@ -67,4 +69,18 @@ pub trait Sandbox {
         job: &Job,
         repeat: u32,
     ) -> impl Future<Output = Result<Progressing<Report>, SandboxError>> + Send;
+
+    /// Push a finished program as an image. Doing it twice pushes once.
+    fn publish(
+        &self,
+        _publication: &Publication,
+    ) -> impl Future<Output = Result<Published, SandboxError>> + Send {
+        async {
+            Err(SandboxError::Refused {
+                object: "spec.publish".to_owned(),
+                reason: "images are published in a cluster alone".to_owned(),
+                remedy: "leave it out here".to_owned(),
+            })
+        }
+    }
 }

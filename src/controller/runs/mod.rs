@@ -127,6 +127,7 @@ fn owner(object: &CodeGenRun, run: &str) -> Owner {
         uid: object.uid().unwrap_or_default(),
         run: run.to_owned(),
         wish: String::new(),
+        generation: object.metadata.generation.unwrap_or_default(),
         attempt: 0,
         reference: object.controller_owner_ref(&()).unwrap_or_default(),
     }

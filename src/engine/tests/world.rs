@@ -33,7 +33,8 @@ use crate::pipeline::sandbox::{
 use crate::pipeline::task::Task;
 use crate::pipeline::verdict::RehearsalFindings;
 use crate::sandbox::{
-    Built, ImageSpec, PackageProblem, PackageProblemKind, Progressing, Sandbox, SandboxError,
+    Built, ImageSpec, PackageProblem, PackageProblemKind, Progressing, Publication, Published, Sandbox,
+    SandboxError,
 };
 
 /// A model that answers from a script: replies by kind, the last of a kind repeated for ever.
@@ -130,6 +131,8 @@ pub struct Fake {
     /// What each build was told to install, where it was.
     pub locks: Mutex<Vec<Option<Lock>>>,
     installed: Mutex<BTreeMap<String, Vec<String>>>,
+    /// What was published; a registry has what is equal once.
+    pub published: Mutex<Vec<Publication>>,
 }
 
 impl Fake {
@@ -146,6 +149,7 @@ impl Fake {
             loses_builds: AtomicBool::new(false),
             locks: Mutex::default(),
             installed: Mutex::default(),
+            published: Mutex::default(),
         }
     }
 
@@ -301,6 +305,18 @@ impl Sandbox for Fake {
             })
             .collect();
         Ok(Progressing::Done(Report { phases, seconds: 0.0 }))
+    }
+
+    async fn publish(&self, publication: &Publication) -> Result<Published, SandboxError> {
+        let mut published = self.published.lock().unwrap();
+        if !published.contains(publication) {
+            published.push(publication.clone());
+        }
+        Ok(Published {
+            image: format!("registry.example/lab@{}", publication.environment),
+            tag: "registry.example/lab:data.penguins".to_owned(),
+            uploaded_bytes: 1,
+        })
     }
 }
 

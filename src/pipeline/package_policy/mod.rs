@@ -5,6 +5,7 @@ mod popular;
 use std::borrow::Cow;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::popular::resembles;
@@ -22,7 +23,7 @@ const MOST_TOLD: usize = 64;
 const SYSTEM: &str = "apt:";
 
 /// The rules of one party.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Rules {
     /// Names of all that may be asked for; empty: everything.

@@ -25,7 +25,7 @@ pub use self::pod::reader::{ClaimSource, ReadReport, ReadRequest, ReadSource, Sa
 pub use self::pod::{JOB_FILE, NONCE};
 use self::settings::Settings;
 use super::image::ImageSpec;
-use super::{Built, Progressing, Sandbox, SandboxError};
+use super::{Built, Progressing, Publication, Published, Sandbox, SandboxError};
 use crate::package_index::PackageIndex;
 use crate::pipeline::sandbox::{Job, Report};
 use crate::pipeline::task::Task;
@@ -62,6 +62,8 @@ pub struct Owner {
     pub run: String,
     /// What the user asked for last, in one word: it changes with the spec and with a wish for another try.
     pub wish: String,
+    /// Generation of its spec.
+    pub generation: i64,
     /// Number of the attempt, so that a later one never takes the child of an earlier one for its own.
     pub attempt: u32,
     /// As children refer to it.
@@ -127,5 +129,9 @@ impl Sandbox for KubernetesSandbox<'_> {
 
     async fn run(&self, image: &str, job: &Job, repeat: u32) -> Result<Progressing<Report>, SandboxError> {
         Box::pin(pod::run(self, image, job, repeat)).await
+    }
+
+    async fn publish(&self, publication: &Publication) -> Result<Published, SandboxError> {
+        Box::pin(build::publish(self, publication)).await
     }
 }

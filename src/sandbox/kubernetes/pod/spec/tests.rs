@@ -14,6 +14,7 @@ fn owner() -> Owner {
         uid: "0c1d".into(),
         run: "run".into(),
         wish: String::new(),
+        generation: 1,
         attempt: 1,
         reference: OwnerReference {
             api_version: "codegen-operator.dev/v1alpha1".into(),
