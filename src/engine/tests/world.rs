@@ -198,6 +198,7 @@ impl Fake {
                 session_exit: Some(1),
             }),
             outputs: Vec::new(),
+            not_writable: None,
         }
     }
 }
@@ -276,6 +277,7 @@ impl Sandbox for Fake {
                     stderr: String::new(),
                     tests: None,
                     outputs: Vec::new(),
+                    not_writable: None,
                 },
             })
             .collect();
