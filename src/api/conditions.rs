@@ -27,6 +27,8 @@ pub mod run_reason {
     pub const RUNNING: &str = "Running";
     /// `Reconciling=True`: what lies on claims is read.
     pub const READING_INPUTS: &str = "ReadingInputs";
+    /// `Reconciling=True`: what the program wrote to a claim is read.
+    pub const READING_OUTPUTS: &str = "ReadingOutputs";
     /// `Reconciling=True`: the task is not finished yet.
     pub const AWAITING_TASK: &str = "AwaitingTask";
     /// `Stalled=True`, `Succeeded=Unknown`: there is no such task.

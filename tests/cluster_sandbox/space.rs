@@ -241,6 +241,7 @@ impl Space {
             task,
             owner,
             inputs,
+            outputs: None,
             registries: &self.registries,
             index: &self.index,
         }

@@ -17,6 +17,7 @@ mod reuse;
 mod source;
 mod status;
 mod step;
+mod written;
 
 use std::sync::Arc;
 
@@ -64,7 +65,11 @@ pub(crate) async fn control(
                 seen_by.runs.is_gone(run);
             }
             Ok(watcher::Event::Apply(run) | watcher::Event::InitApply(run)) => seen_by.runs.is_there(run),
-            Ok(watcher::Event::InitDone) => seen_by.runs.forget_deleted(),
+            // The first list, before any look, or one after a break.
+            Ok(watcher::Event::InitDone) => {
+                seen_by.runs.forget_deleted();
+                seen_by.runs.resume();
+            }
             Ok(watcher::Event::Init) | Err(_) => {}
         })
         .applied_objects();

@@ -207,6 +207,7 @@ impl Fake {
                 session_exit: Some(1),
             }),
             outputs: Vec::new(),
+            not_writable: None,
         }
     }
 }
@@ -301,6 +302,7 @@ impl Sandbox for Fake {
                     stderr: String::new(),
                     tests: None,
                     outputs: Vec::new(),
+                    not_writable: None,
                 },
             })
             .collect();

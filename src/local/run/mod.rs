@@ -77,6 +77,7 @@ pub async fn run(
     let settings = RunSettings {
         sandbox: own.as_ref(),
         validation: options.validation,
+        claim: None,
     };
     let resolved = resolve(task, &given.values, &files, settings).map_err(LocalRunError::Faults)?;
     if matches!(resolved.sandbox.network, NetworkAccess::List(_)) {
@@ -243,6 +244,7 @@ impl Running<'_> {
             sandbox: None,
             validation: self.run.validation,
             cache: None,
+            outputs: None,
             ttl_seconds_after_finished: None,
         };
         let mut object = CodeGenRun::new(&task.name, spec);

@@ -21,7 +21,10 @@ use serde::{Deserialize, Serialize};
 
 pub use self::build::RegistryCache;
 pub use self::pod::channel::{Sent, send};
-pub use self::pod::reader::{ClaimSource, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader};
+pub use self::pod::reader::{
+    ClaimSource, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader, WrittenOutput,
+    WrittenOutputs,
+};
 pub use self::pod::{JOB_FILE, NONCE};
 use self::settings::Settings;
 use super::image::ImageSpec;
@@ -43,6 +46,8 @@ pub struct KubernetesSandbox<'a> {
     pub owner: &'a Owner,
     /// Where each sample and input lies, by name.
     pub inputs: &'a BTreeMap<String, MountedInput>,
+    /// Where outputs go, where that is a claim and not the memory of the sandbox.
+    pub outputs: Option<&'a OutputFolder>,
     /// What registries said; one for all tasks.
     pub registries: &'a RegistryCache,
     /// What package indexes said; one for all tasks.
@@ -96,6 +101,19 @@ pub enum MountedInput {
         /// File or folder on it, relative.
         path: String,
     },
+}
+
+/// A folder on a claim that a sandbox writes its outputs to.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct OutputFolder {
+    /// Name of the `PersistentVolumeClaim`.
+    pub claim: String,
+    /// The folder on it, relative: one that nothing else writes to.
+    pub path: String,
+    /// Group for which the volume is made writable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fs_group: Option<i64>,
 }
 
 /// A file in a Secret.
