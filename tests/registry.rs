@@ -169,7 +169,10 @@ fn what_is_installed_is_asked_of_the_registry_in_one_request() {
     let installed = folder.path().join("requirements.txt");
     fs::write(
         &installed,
-        format!("# Python 3.12.4 on x86_64\nsix==1.17.0\npytest==9.0 --hash=sha256:{}\n", "1f".repeat(32)),
+        format!(
+            "# Python 3.12.4 on x86_64\nsix==1.17.0\npytest==9.0 --hash=sha256:{}\n",
+            "1f".repeat(32)
+        ),
     )
     .unwrap();
     let argument = format!("--installed={}", installed.display());

@@ -97,6 +97,16 @@ pub fn of_inputs(run: &CodeGenRun) -> BTreeSet<Awaited> {
         .collect()
 }
 
+/// A Secret alone.
+#[must_use]
+pub fn of_secret(namespace: &str, name: &str) -> BTreeSet<Awaited> {
+    BTreeSet::from([Awaited {
+        kind: Kind::Secret,
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    }])
+}
+
 /// Who waits for what: tasks, or runs of programs. Objects that nobody waits for are not looked at.
 #[derive(Debug)]
 pub struct Waits<K: Resource<DynamicType = ()>> {

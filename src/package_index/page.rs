@@ -89,7 +89,9 @@ fn file(link: &tl::HTMLTag<'_>) -> Option<File> {
         requires_python: attribute("data-requires-python").filter(|versions| !versions.is_empty()),
         is_yanked: attribute("data-yanked").is_some(),
         uploaded: attribute("data-upload-time").and_then(|time| time.parse().ok()),
-        sha256: address.split_once("#sha256=").map(|(_, digest)| digest.to_owned()),
+        sha256: address
+            .split_once("#sha256=")
+            .map(|(_, digest)| digest.to_owned()),
     })
 }
 

@@ -74,14 +74,18 @@ impl Lock {
         };
         let is_valid = is_plain(&self.python)
             && is_plain(&self.architecture)
-            && self.packages.len() <= MOST_PACKAGES && self.packages.iter().all(Locked::is_valid);
+            && self.packages.len() <= MOST_PACKAGES
+            && self.packages.iter().all(Locked::is_valid);
         is_valid.then_some(self)
     }
 
     /// Name and version of each.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
-        self.packages.iter().map(|locked| locked.package.clone()).collect()
+        self.packages
+            .iter()
+            .map(|locked| locked.package.clone())
+            .collect()
     }
 
     /// Whether the content of each is known, so that it can be installed by it.
@@ -97,15 +101,16 @@ impl Lock {
             let mut parts = version.split('.');
             Some((parts.next()?.to_owned(), parts.next()?.to_owned()))
         };
-        self.architecture == architecture
-            && minor(&self.python).is_some_and(|own| minor(python) == Some(own))
+        self.architecture == architecture && minor(&self.python).is_some_and(|own| minor(python) == Some(own))
     }
 }
 
 impl fmt::Display for Lock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{HEAD}{}{ON}{}", self.python, self.architecture)?;
-        self.packages.iter().try_for_each(|locked| writeln!(f, "{locked}"))
+        self.packages
+            .iter()
+            .try_for_each(|locked| writeln!(f, "{locked}"))
     }
 }
 
@@ -129,7 +134,10 @@ impl Locked {
 
     fn is_valid(&self) -> bool {
         let is_hex = |digest: &String| {
-            digest.len() == DIGITS && digest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+            digest.len() == DIGITS
+                && digest
+                    .bytes()
+                    .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
         };
         is_word(&self.package)
             && self.package.split_once("==").is_some_and(|(name, version)| {

@@ -299,7 +299,7 @@ impl Foundation<'_> {
 }
 
 /// Whether a manifest says that it is of this owner.
-fn is_owned(manifest: &[u8], (name, owner): &(&'static str, String)) -> bool {
+pub(super) fn is_owned(manifest: &[u8], (name, owner): &(&'static str, String)) -> bool {
     let manifest: Value = serde_json::from_slice(manifest).unwrap_or_default();
     manifest["annotations"][*name] == owner.as_str()
 }

@@ -89,7 +89,8 @@ mod tests {
 
     #[test]
     fn an_image_of_an_earlier_version_has_packages_without_digests() {
-        let manifest = serde_json::json!({"annotations": {PACKAGES: "six==1.17.0\nPyYAML==6.0", PYTHON: "3.11.2"}});
+        let manifest =
+            serde_json::json!({"annotations": {PACKAGES: "six==1.17.0\nPyYAML==6.0", PYTHON: "3.11.2"}});
         let installed = of_manifest(manifest.to_string().as_bytes());
         assert_eq!(installed.names(), ["PyYAML==6.0", "six==1.17.0"]);
         assert!(!installed.is_complete());
@@ -99,7 +100,10 @@ mod tests {
     fn a_large_file_and_a_link_say_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        let large = format!("# Python 3 on x86_64\n{}", format!("{}==1\n", "x".repeat(400)).repeat(700));
+        let large = format!(
+            "# Python 3 on x86_64\n{}",
+            format!("{}==1\n", "x".repeat(400)).repeat(700)
+        );
         fs::write(path("large"), large).unwrap();
         assert_eq!(read_installed(&path("large")), None);
         fs::write(path("file"), TEXT).unwrap();

@@ -2,6 +2,7 @@
 //! registry has, and what refers to an image.
 
 mod append;
+mod artifact;
 mod client;
 mod credentials;
 mod error;
@@ -12,6 +13,7 @@ mod manifest;
 mod referrer;
 
 pub use append::{Addition, Appended, Foundation};
+pub use artifact::{Artifact, ArtifactFile};
 pub use client::{Access, Existing, Image, Pushed, Registry};
 pub use credentials::{Credentials, CredentialsError};
 pub use error::RegistryError;

@@ -10,7 +10,7 @@ use super::error::{RegistryError, is_not_found};
 use super::layout::{MANIFEST_OR_INDEX, OCI_INDEX, OCI_MANIFEST};
 use super::manifest::Small;
 
-const EMPTY: &str = "application/vnd.oci.empty.v1+json";
+pub(super) const EMPTY: &str = "application/vnd.oci.empty.v1+json";
 
 /// A file that refers to an image.
 #[derive(Clone, Debug)]

@@ -92,7 +92,10 @@ pub(super) async fn judge_installed(
     if days == 0 {
         return Ok(());
     }
-    let asked: Vec<String> = asked(spec).into_iter().map(|requirement| requirement.name).collect();
+    let asked: Vec<String> = asked(spec)
+        .into_iter()
+        .map(|requirement| requirement.name)
+        .collect();
     let brought: Vec<(&Locked, Requirement)> = installed
         .iter()
         .filter_map(|locked| Some((locked, Requirement::parse(&locked.package).ok()?)))
@@ -393,7 +396,10 @@ mod tests {
         let SandboxError::PackageDenied(said) = young else {
             panic!("{young}");
         };
-        for part in ["numpy==2.3.5, which pandas brought along, is 2 days old", "(numpy<2.3.5)"] {
+        for part in [
+            "numpy==2.3.5, which pandas brought along, is 2 days old",
+            "(numpy<2.3.5)",
+        ] {
             assert!(said.contains(part), "{said}");
         }
         for answer in [Ok(Answer::NoDates), Ok(Answer::NoVersion), Err(refused())] {

@@ -171,7 +171,9 @@ pub(crate) fn classify_locked(error: SandboxError) -> SandboxError {
             "the package index has no more what was installed before ({})",
             problem.kind.describe(problem.manager)
         ),
-        remedy: "have it put back, or set spec.cache to Override, which takes the versions that the index has now".to_owned(),
+        remedy:
+            "have it put back, or set spec.cache to Override, which takes the versions that the index has now"
+                .to_owned(),
     }
 }
 
@@ -370,7 +372,10 @@ mod tests {
     fn what_was_installed_before_and_is_gone_is_no_models_matter() {
         let gone = classify("ERROR: No matching distribution found for tiny==1.0");
         let said = classify_locked(gone).to_string();
-        assert!(said.starts_with("pip package tiny: the package index has no more"), "{said}");
+        assert!(
+            said.starts_with("pip package tiny: the package index has no more"),
+            "{said}"
+        );
         assert!(said.contains("Override"), "{said}");
     }
 

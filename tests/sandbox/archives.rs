@@ -157,6 +157,7 @@ fn wanted(index: &Index, packages: &[&str]) -> ImageSpec {
 
 /// The environment as somebody makes it who has none yet.
 async fn built_anew(spec: &ImageSpec) -> Result<Built, SandboxError> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let cache = tempfile::tempdir().unwrap();
     match LocalSandbox::new(cache.path()).build(spec, 0).await? {
         Progressing::Done(built) => Ok(built),
@@ -173,7 +174,13 @@ async fn an_environment_is_made_again_of_the_same_archives() {
     let first = built_anew(&spec).await.unwrap();
     let lock = first.lock.clone().unwrap();
     assert_eq!(lock.names(), ["other_thing==1.0", "tiny==1.0"]);
-    let digests: Vec<String> = index.files.lock().unwrap().iter().map(|file| sha256(&file.content)).collect();
+    let digests: Vec<String> = index
+        .files
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|file| sha256(&file.content))
+        .collect();
     assert_eq!(lock.packages[1].sha256.as_ref(), Some(&digests[0]));
     assert_eq!(lock.packages[0].sha256.as_ref(), Some(&digests[1]));
     assert_eq!(lock.packages[0].via, ["tiny"]);

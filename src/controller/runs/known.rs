@@ -307,6 +307,7 @@ pub fn trim(run: &mut CodeGenRun) {
     run.status = Some(CodeGenRunStatus {
         stage: status.stage,
         key: status.key,
+        artifact: status.artifact,
         completed_at: status.completed_at,
         ..CodeGenRunStatus::default()
     });

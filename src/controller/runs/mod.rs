@@ -7,6 +7,7 @@
 //!
 //! From its pinned copy on a run depends on nothing but its own objects: task and sources may change or go.
 
+mod artifact;
 mod gather;
 pub mod known;
 pub(crate) mod outputs;

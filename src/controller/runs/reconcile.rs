@@ -287,18 +287,22 @@ impl Look<'_> {
     }
 
     /// Looks after a run that has ended: deletes it when its time has come.
-    async fn look_after(&self) -> Looked {
+    async fn look_after(&mut self) -> Looked {
         let uid = self.object.uid().unwrap_or_default();
         self.context.runs.forget(&uid);
         let ended = self
             .object
             .status
             .as_ref()
-            .and_then(|status| status.completed_at.as_ref());
+            .and_then(|status| status.completed_at.clone());
         let Some(ended) = ended else { return Ok(None) };
         if finish::may_be_uncleared(ended.0, self.context.since) {
             let _place = self.context.clearing.acquire().await;
             self.clear().await;
+        }
+        // Until they are pushed, the run is all there is of its outputs.
+        if let Some(pause) = Box::pin(self.push_outputs()).await? {
+            return Ok(Some(pause));
         }
         let Some(ttl) = self.object.spec.ttl_seconds_after_finished else {
             return Ok(None);

@@ -43,7 +43,8 @@ fn dockerfile(task: &Task, built: &BuiltImage, lock: Option<&Lock>) -> String {
     // An image that the user already had holds its packages.
     let base = task.image.reference.as_ref().unwrap_or(&task.image.base);
     // Locally another Python may have been there than the one that the base image has.
-    let lock = lock.filter(|_| task.image.reference.is_none() && has_python(built, &task.image.python_version));
+    let lock =
+        lock.filter(|_| task.image.reference.is_none() && has_python(built, &task.image.python_version));
     let platform = lock.map_or_else(String::new, |lock| {
         format!("--platform=linux/{} ", docker_architecture(&lock.architecture))
     });

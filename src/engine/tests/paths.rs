@@ -385,7 +385,11 @@ async fn an_image_that_is_gone_is_built_again_and_costs_no_call() {
     );
     assert_eq!(world.sandbox.builds.load(Ordering::SeqCst), 2);
     let locks = world.sandbox.locks.lock().unwrap();
-    assert_eq!(locks.first(), Some(&None), "nothing is known before the first build");
+    assert_eq!(
+        locks.first(),
+        Some(&None),
+        "nothing is known before the first build"
+    );
     let again = locks.last().unwrap().as_ref();
     assert_eq!(
         again.map(Lock::names),

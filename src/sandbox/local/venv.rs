@@ -16,8 +16,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use tokio::process::Command;
 
-use super::interpreter::{self, Interpreter};
 use self::installed::Distribution;
+use super::interpreter::{self, Interpreter};
 use super::isolation::find_on_path;
 use super::system_packages;
 use crate::package_index::{PYPI, PackageIndex};
@@ -145,7 +145,10 @@ async fn build(parent: &Path, target: &Path, spec: &ImageSpec) -> Result<Environ
     let interpreter = interpreter::find(&spec.python_version, matches!(installer, Installer::Pip)).await?;
     let python = interpreter.version();
     // Archives are for one minor version, and another interpreter may be here by now.
-    let lock = spec.lock.as_ref().filter(|lock| lock.is_for(&python, &spec.architecture));
+    let lock = spec
+        .lock
+        .as_ref()
+        .filter(|lock| lock.is_for(&python, &spec.architecture));
     let wanted = match lock {
         Some(lock) => Wanted::Locked(lock),
         None => Wanted::Chosen(with_bounds(
@@ -186,7 +189,13 @@ async fn build(parent: &Path, target: &Path, spec: &ImageSpec) -> Result<Environ
     point_scripts_into_sandbox(&target.join("bin")).map_err(SandboxError::io("write", target))?;
     let installed = installed::list(&packages).map_err(SandboxError::io("read", &packages))?;
     let found = archives::lock(&report, &python, &installed);
-    index::judge_installed(&PackageIndex::new(None, Vec::new()), spec, place(spec, &python), &found.packages).await?;
+    index::judge_installed(
+        &PackageIndex::new(None, Vec::new()),
+        spec,
+        place(spec, &python),
+        &found.packages,
+    )
+    .await?;
     let lock = lock.cloned().unwrap_or(found);
     Ok(Environment {
         python: interpreter.describe(&spec.python_version),

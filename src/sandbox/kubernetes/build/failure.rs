@@ -70,7 +70,8 @@ impl Failed<'_> {
             return self.lost(&last_words(log));
         }
         let error = classify(log);
-        let is_unclear = matches!(&error, SandboxError::Packages(problem) if problem.kind == PackageProblemKind::Other);
+        let is_unclear =
+            matches!(&error, SandboxError::Packages(problem) if problem.kind == PackageProblemKind::Other);
         let error = if self.is_locked && !is_unclear {
             classify_locked(error)
         } else {

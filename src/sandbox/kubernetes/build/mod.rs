@@ -3,6 +3,7 @@
 //! The registry is asked first; only where it has no such image a Job is made. Its name follows from what it builds, so
 //! every task of the namespace that wants the image finds the same Job and becomes one of its owners.
 
+mod artifact;
 mod dockerfile;
 mod failure;
 mod index;
@@ -24,6 +25,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::api::Patch;
 use serde_json::{Value, json};
 
+pub use self::artifact::{Destination, push_artifact};
 use self::dockerfile::Recipe;
 use self::failure::Failed;
 use self::index::{INDEX_URL, Verified, content, index_url};
@@ -439,7 +441,8 @@ impl<'a> Build<'a> {
     /// the cache nothing that is there is read, and what is installed as before is installed as a whole.
     async fn foundation(&self) -> Result<Foundation<'_>, SandboxError> {
         let is_known = self.spec.lock.is_some();
-        if let (Some(packages), CacheMode::Auto, false) = (&self.spec.from, self.sandbox.task.cache, is_known) {
+        if let (Some(packages), CacheMode::Auto, false) = (&self.spec.from, self.sandbox.task.cache, is_known)
+        {
             let before = ImageSpec {
                 packages: packages.clone(),
                 ..self.spec.clone()
@@ -523,7 +526,10 @@ impl<'a> Build<'a> {
             has: on.has,
             packages: &self.spec.packages,
             bounds: &verified.bounds,
-            aged: verified.pip.as_deref().map(|pip| (self.spec.min_release_age_days, pip)),
+            aged: verified
+                .pip
+                .as_deref()
+                .map(|pip| (self.spec.min_release_age_days, pip)),
             locked: (!requirements.is_empty()).then_some(&digest),
             trusted_index: index_url(self.sandbox, self.spec).and_then(dockerfile::trusted_index),
             has_index_authorities: !index_authorities.is_empty(),

@@ -27,7 +27,9 @@ pub(super) fn knows_ages(tools: &Path) -> bool {
 
 fn version(tools: &Path) -> Option<(u32, u32)> {
     let text = fs::read_to_string(tools.join("pip/__init__.py")).unwrap_or_default();
-    let version = text.lines().find_map(|line| line.strip_prefix("__version__ = \""));
+    let version = text
+        .lines()
+        .find_map(|line| line.strip_prefix("__version__ = \""));
     let mut parts = version
         .unwrap_or_default()
         .split(['.', '"'])
@@ -59,7 +61,11 @@ pub(super) fn lock(report: &Path, python: &str, installed: &[Distribution]) -> L
 fn requirers(of: &Distribution, installed: &[Distribution]) -> Vec<String> {
     let name = normalized(&of.name);
     let requires = |one: &&Distribution| one.requires.iter().any(|required| normalized(required) == name);
-    let mut names: Vec<String> = installed.iter().filter(requires).map(|one| one.name.clone()).collect();
+    let mut names: Vec<String> = installed
+        .iter()
+        .filter(requires)
+        .map(|one| one.name.clone())
+        .collect();
     names.sort();
     names
 }
@@ -132,7 +138,10 @@ mod tests {
              "metadata": {"name": "Other_Thing", "version": "1.0"}},
         ]});
         fs::write(&path, report.to_string()).unwrap();
-        let installed = [distribution("other-thing", &[]), distribution("tiny", &["Other.Thing"])];
+        let installed = [
+            distribution("other-thing", &[]),
+            distribution("tiny", &["Other.Thing"]),
+        ];
         let lock = lock(&path, "3.12.4", &installed);
         assert_eq!(
             lock.to_string(),
@@ -142,7 +151,10 @@ mod tests {
             )
         );
         let more = [installed.as_slice(), &[distribution("unknown", &[])]].concat();
-        assert!(!super::lock(&path, "3.12.4", &more).is_complete(), "one is not reported");
+        assert!(
+            !super::lock(&path, "3.12.4", &more).is_complete(),
+            "one is not reported"
+        );
     }
 
     #[rstest]

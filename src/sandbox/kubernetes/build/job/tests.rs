@@ -125,7 +125,10 @@ fn a_registry_without_tls_needs_no_authority() {
 fn files_are_those_that_have_content_and_belong_to_the_job() {
     let (build, registries) = (BuildSettings::default(), Registries::default());
     let map = config_map(&plan(&build, &registries), owner());
-    assert_eq!(map.data.unwrap().into_keys().collect::<Vec<_>>(), ["Dockerfile", "lock.py"]);
+    assert_eq!(
+        map.data.unwrap().into_keys().collect::<Vec<_>>(),
+        ["Dockerfile", "lock.py"]
+    );
     assert_eq!(
         (map.immutable, map.metadata.owner_references),
         (Some(true), Some(vec![owner()]))
