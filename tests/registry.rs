@@ -6,113 +6,27 @@
     reason = "tests say what they expect"
 )]
 
+#[path = "support/docker_registry.rs"]
+mod docker_registry;
+
 use std::fs;
-use std::io::{self, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output};
 
 use base64::Engine as _;
 use codegen_operator::pipeline::digest::sha256_hex;
 use codegen_operator::registry::{Access, Credentials};
+use docker_registry::{PASSWORD, Registry, USER};
 use serde_json::{Value, json};
 
-const USER: &str = "builder";
-const PASSWORD: &str = "hunter-22-builder";
-const HTPASSWD: &str = "builder:$2y$04$f3.9yIwK1ciRXjEYTiOmAehOOU2k4KBQ281QlBg8/BAs9ugDWr3rW\n";
-const START: Duration = Duration::from_mins(1);
-
-/// A registry of its own on a free port of the loopback; ends with the test.
-struct Registry {
-    host: String,
-    folder: tempfile::TempDir,
-    process: Child,
+/// Pushes with the program.
+trait Push {
+    fn push(&self, layout: &Path, tag: &str, arguments: &[&str]) -> Output;
+    fn push_as(&self, password: &str, layout: &Path, tag: &str, arguments: &[&str]) -> Output;
 }
 
-impl Drop for Registry {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-impl Registry {
-    /// A port that is free now may be taken before the registry has it: then another one is tried.
-    fn start() -> Self {
-        (0..5)
-            .find_map(|_| Self::try_start())
-            .expect("the registry does not start: its log stands above")
-    }
-
-    fn try_start() -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let host = listener.local_addr().unwrap().to_string();
-        drop(listener);
-        fs::write(folder.path().join("htpasswd"), HTPASSWD).unwrap();
-        let storage = folder.path().join("storage");
-        let config = json!({
-            "version": "0.1",
-            "log": {"level": "error"},
-            "storage": {"filesystem": {"rootdirectory": storage}},
-            "http": {"addr": host},
-            "auth": {"htpasswd": {"realm": "tests", "path": folder.path().join("htpasswd")}},
-        });
-        let config_file = folder.path().join("config.yml");
-        fs::write(&config_file, config.to_string()).unwrap();
-        let process = Command::new("docker-registry")
-            .arg("serve")
-            .arg(&config_file)
-            .stdout(Stdio::null())
-            .stderr(fs::File::create(folder.path().join("log")).unwrap())
-            .spawn()
-            .expect("docker-registry cannot be started: run `make test`, which installs it, or `apt-get install docker-registry`");
-        let mut registry = Self {
-            host,
-            folder,
-            process,
-        };
-        registry.has_started().then_some(registry)
-    }
-
-    /// Whether it listens; waits until it does or has ended.
-    fn has_started(&mut self) -> bool {
-        let deadline = Instant::now() + START;
-        loop {
-            let is_up = TcpStream::connect(&self.host).is_ok();
-            let has_ended = self.process.try_wait().unwrap().is_some();
-            if is_up && !has_ended {
-                return true;
-            }
-            if has_ended || Instant::now() > deadline {
-                let log = fs::read_to_string(self.folder.path().join("log"));
-                let _ = writeln!(
-                    io::stderr(),
-                    "the registry at {} did not start: {log:?}",
-                    self.host
-                );
-                return false;
-            }
-            std::thread::yield_now();
-        }
-    }
-
-    fn reference(&self, tag: &str) -> String {
-        format!("{}/environments:{tag}", self.host)
-    }
-
-    fn credentials(&self, password: &str) -> tempfile::NamedTempFile {
-        let auth = base64::engine::general_purpose::STANDARD.encode(format!("{USER}:{password}"));
-        let file = tempfile::NamedTempFile::new().unwrap();
-        fs::write(
-            file.path(),
-            json!({"auths": {&self.host: {"auth": auth}}}).to_string(),
-        )
-        .unwrap();
-        file
-    }
-
+impl Push for Registry {
     fn push(&self, layout: &Path, tag: &str, arguments: &[&str]) -> Output {
         self.push_as(PASSWORD, layout, tag, arguments)
     }
@@ -126,19 +40,6 @@ impl Registry {
             .args(arguments)
             .output()
             .unwrap()
-    }
-
-    /// Names of the blobs that it stores.
-    fn stored(&self) -> Vec<String> {
-        let blobs = self.folder.path().join("storage/docker/registry/v2/blobs/sha256");
-        let Ok(prefixes) = fs::read_dir(blobs) else {
-            return Vec::new();
-        };
-        let inside = |prefix: fs::DirEntry| fs::read_dir(prefix.path()).unwrap();
-        let names = prefixes.map(Result::unwrap).flat_map(inside);
-        names
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect()
     }
 }
 
@@ -265,10 +166,13 @@ fn what_is_installed_is_asked_of_the_registry_in_one_request() {
     let registry = Registry::start();
     let folder = tempfile::tempdir().unwrap();
     let digest = layout(folder.path(), b"a layer");
-    let installed = folder.path().join("installed.json");
+    let installed = folder.path().join("requirements.txt");
     fs::write(
         &installed,
-        r#"{"python": "3.12.4", "packages": ["six==1.17.0", "pytest==9.0"]}"#,
+        format!(
+            "# Python 3.12.4 on x86_64\nsix==1.17.0\npytest==9.0 --hash=sha256:{}\n",
+            "1f".repeat(32)
+        ),
     )
     .unwrap();
     let argument = format!("--installed={}", installed.display());
@@ -291,7 +195,8 @@ fn what_is_installed_is_asked_of_the_registry_in_one_request() {
     let found = image("3f2a").unwrap();
     assert_eq!(found.digest, pushed["digest"]);
     assert_eq!(found.installed.python, "3.12.4");
-    assert_eq!(found.installed.packages, ["pytest==9.0", "six==1.17.0"]);
+    assert_eq!(found.installed.names(), ["pytest==9.0", "six==1.17.0"]);
+    assert_eq!(found.installed.packages[0].sha256, Some("1f".repeat(32)));
     assert_eq!(image("nowhere"), None);
 }
 

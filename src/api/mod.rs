@@ -15,6 +15,7 @@ pub mod image;
 pub mod limits;
 pub mod model;
 pub mod packages;
+pub mod publish;
 pub mod quantity;
 pub mod run;
 pub mod run_status;

@@ -107,6 +107,12 @@ pub struct CodeGenTaskStatus {
     /// the gate `Result`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
+    /// The program as an image, by digest (`registry.example.com/team/penguins@sha256:...`), where `spec.publish` asks for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program_image: Option<String>,
+    /// The tag that the image was given (`registry.example.com/team/penguins:v1`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program_tag: Option<String>,
     /// Value of the annotation `codegen-operator.dev/retry` that was acted on last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_handled: Option<String>,
@@ -285,7 +291,8 @@ pub struct ConstraintStatus {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ArtifactRef {
-    /// `solution`, `tests`, `test-output`, `data-context`, `schemas`, `constraints`, `samples`, `conversation`.
+    /// `solution`, `tests`, `test-output`, `data-context`, `schemas`, `constraints`, `samples`, `conversation`,
+    /// `packages`.
     pub name: String,
     /// SHA-256 of its bytes, hex.
     pub sha256: String,

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::approval::Gate;
 use super::common::{Backend, CacheMode, Exposure, Language, LocalRef, Reuse, Testing, UNIQUE_NAMES};
+use super::publish::Publish;
 use super::status::CodeGenTaskStatus;
 use super::values::{AcceptanceTests, Input, Output, Sample};
 use super::{image::Image, limits::Limits, model::Model, packages::PackageRules, sandbox::Sandbox};
@@ -37,7 +38,13 @@ use super::{image::Image, limits::Limits, model::Model, packages::PackageRules, 
     printcolumn(name = "Tokens", type_ = "integer", json_path = ".status.tokens.total"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(name = "Reason", type_ = "string", json_path = ".status.reason", priority = 1),
-    printcolumn(name = "Image", type_ = "string", json_path = ".status.image", priority = 1)
+    printcolumn(name = "Image", type_ = "string", json_path = ".status.image", priority = 1),
+    printcolumn(
+        name = "Program",
+        type_ = "string",
+        json_path = ".status.programImage",
+        priority = 1
+    )
 )]
 #[x_kube(validation = Rule::new("has(self.agentRef) || (has(self.model) && has(self.model.name))")
     .message("a task needs a model: write spec.model.name, or name an agent that has one in spec.agentRef"))]
@@ -148,6 +155,10 @@ pub struct CodeGenTaskSpec {
     #[schemars(length(max = 4))]
     #[x_kube(merge_strategy = ListMerge::Set)]
     pub approvals: Vec<Gate>,
+    /// What becomes of the program when it has passed, besides `status.result`: an image that runs it, as a Job, a CronJob or
+    /// anywhere else. Default: none. What a task has published stays where it is when this is taken away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub publish: Option<Publish>,
     /// Who writes the program: `Pipeline`, the staged way of plan, code, tests, diagnosis and fixes. Default `Pipeline`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<Backend>,

@@ -82,6 +82,12 @@ async fn run_all(
             progress.lines(&[Line::new(Mark::Heading, format!("\n{name}"))]);
         }
         let output = output_folder(args.output.as_deref(), task, tasks);
+        if task.spec.publish.is_some() {
+            progress.lines(&warning(&format!(
+                "spec.publish is for a cluster: the program of {name} stays in {}, and no image is pushed",
+                output.display()
+            )));
+        }
         let running = run_task(task, objects, &options, &output, &mut replayed, progress, stop);
         let ended = Box::pin(running).await;
         progress.stop();

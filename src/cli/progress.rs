@@ -140,6 +140,7 @@ impl Running {
             | Event::Diagnosed { .. }
             | Event::FixApplied { .. }
             | Event::Decided(_)
+            | Event::Published { .. }
             | Event::IterationFinished { .. } => {}
         }
         match (&self.call, &self.build) {

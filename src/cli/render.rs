@@ -121,6 +121,7 @@ pub fn render(event: &Event) -> Rendered {
         } => iteration_finished(*attempt, *passed, error_types, packages_added),
         Event::ApprovalAwaited(asked) => approval_awaited(asked),
         Event::Decided(decision) => decided(decision),
+        Event::Published { image, .. } => Rendered::line(Mark::Done, "published", image),
         Event::Waiting { message, .. } => named_paragraph(Mark::Warning, "waiting", message, usize::MAX),
     }
 }
@@ -175,6 +176,7 @@ fn stage_entered(stage: Stage, attempt: u32) -> Rendered {
         Stage::ReadingSamples => Rendered::running("reading the samples"),
         Stage::AwaitingImage => Rendered::running("waiting for the packages"),
         Stage::RunningTests => Rendered::running(format!("attempt {attempt}: running tests and rehearsal")),
+        Stage::Publishing => Rendered::running("publishing the program as an image"),
         // A call or the summary follows at once and says more.
         Stage::ReadingConstraints
         | Stage::Planning

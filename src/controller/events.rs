@@ -321,6 +321,14 @@ fn record(event: &Event) -> Record {
             "the task waits until a person has approved",
             format!("gate {}", asked.gate),
         ),
+        Event::Published {
+            image,
+            uploaded_bytes,
+            ..
+        } => (
+            "the program was published",
+            format!("{image}, {uploaded_bytes} bytes uploaded"),
+        ),
         Event::Decided(decision) => (
             match decision.decision {
                 ApprovalDecision::Approve => "a person has approved",
@@ -387,6 +395,11 @@ fn note(event: &Event) -> Option<Note> {
             format!("Gate {} asks for an approval of {}", asked.gate, asked.hash),
         ),
         Event::Decided(decision) => decided(decision),
+        Event::Published { image, tag, .. } => Note::normal(
+            "Published",
+            "Publish",
+            format!("The program is the image {image} ({tag})"),
+        ),
         Event::Waiting {
             category, message, ..
         } => Note {

@@ -277,6 +277,7 @@ const fn runs_code(decision: &Decision) -> bool {
         | Decision::Call(_)
         | Decision::DiagnoseAcceptance
         | Decision::AwaitApproval(_)
+        | Decision::Publish
         | Decision::Accept
         | Decision::Stop(_)
         | Decision::Wait(_)

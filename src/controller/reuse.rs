@@ -166,6 +166,7 @@ mod tests {
             uid: "own".into(),
             run: "run".into(),
             wish: String::new(),
+            generation: 1,
             attempt: 0,
             reference: k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference::default(),
         };

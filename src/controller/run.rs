@@ -267,6 +267,7 @@ fn owner(object: &CodeGenTask, run: String, attempt: u32) -> Owner {
             object.metadata.generation.unwrap_or_default(),
             object.annotations().get(RETRY).map_or("", String::as_str)
         ),
+        generation: object.metadata.generation.unwrap_or_default(),
         attempt,
         reference: object.controller_owner_ref(&()).unwrap_or_default(),
     }

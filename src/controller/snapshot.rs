@@ -78,6 +78,7 @@ pub fn decides(spec: &CodeGenTaskSpec) -> String {
         cache: _,
         reuse: _,
         approvals: _,
+        publish: _,
         backend,
         language,
         suspend: _,

@@ -294,7 +294,7 @@ impl Store for KubernetesStore<'_> {
             around.artifacts = kept.artifacts;
             superseded = before.result.as_ref().map(|_| kept.name.clone());
             result = Some(kept.name);
-        } else if progress.stage.is_terminal() || progress.stage == Stage::Passed {
+        } else if progress.stage.is_terminal() || progress.stage.has_passed() {
             around.artifacts.clone_from(&before.artifacts);
         }
         let mut shown = status(&self.run.task, &progress, around, Timestamp::now());

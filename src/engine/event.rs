@@ -126,6 +126,15 @@ pub enum Event {
     ApprovalAwaited(AwaitedApproval),
     /// A person has decided.
     Decided(ApprovalStatus),
+    /// The program is an image in a registry.
+    Published {
+        /// By digest.
+        image: String,
+        /// The tag that it was given.
+        tag: String,
+        /// Bytes that were uploaded; 0 where the registry had it.
+        uploaded_bytes: u64,
+    },
     /// Something must change before the task goes on.
     Waiting {
         /// Infrastructure or configuration.

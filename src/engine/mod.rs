@@ -8,6 +8,8 @@ mod call;
 pub mod data;
 pub mod event;
 mod material;
+pub mod program_file;
+mod publish;
 pub mod reader;
 mod redaction;
 pub mod results;
@@ -198,6 +200,10 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Decision::Finished => return Ok((progress, Step::Finished)),
             Decision::Wait(until) => return Ok((progress, Step::Waiting(until))),
             Decision::AwaitApproval(asked) => return Ok((progress, Step::Gate(asked))),
+            Decision::Publish => {
+                let outcome = self.publish(&progress).await?;
+                (progress, Performed::Done(outcome))
+            }
             Decision::Accept => (progress, Performed::Done(Outcome::Accepted)),
             Decision::Stop(stop) => (progress, Performed::Done(Outcome::Stopped(stop))),
             Decision::ReadSamples => {
@@ -303,7 +309,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         error_types.dedup();
         self.tell(&Event::IterationFinished {
             attempt: progress.attempt,
-            passed: matches!(progress.stage, Stage::Passed | Stage::Succeeded),
+            passed: progress.stage.has_passed(),
             error_types,
             packages_added: attempt.packages_added.clone(),
         });

@@ -1,10 +1,14 @@
 //! Looks at the data of a run of a finished program: given files before it, outputs after it. In a child process with limits.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use crate::api::run_status::{DataSide, Finding, InputOrigin, Severity};
-use crate::api::values::ValueType;
+use crate::api::values::{Output, ValueType};
 use crate::data::DataError;
 use crate::data::checks::constraints::in_words;
 use crate::data::checks::{CheckOutcome, CheckReport, CheckResult, Violation};
+use crate::data::describe::format_name;
 use crate::data::outputs::{OutputFault, OutputProblem};
 use crate::data::profile::SampleProfile;
 use crate::data::schema::expected::{Expected, expected};
@@ -156,6 +160,73 @@ impl RunData<'_> {
             }
         }
         Ok(read)
+    }
+
+    /// The constraints that a file of a program breaks, wherever it lies; or why it is not of its declared format, or could not
+    /// be held to them. The outer error is that no child could be had.
+    pub async fn file(
+        &self,
+        declared: &Output,
+        severity: Option<Severity>,
+        source: impl Fn() -> Source,
+    ) -> Result<Result<Vec<Finding>, String>, DataError> {
+        if let Some(format) = declared.format {
+            let asked = Request::CheckFormat {
+                source: source(),
+                name: declared.name.clone(),
+                format,
+            };
+            match self.ask(asked).await? {
+                Ok(Response::Format(Some(reason))) => {
+                    return Ok(Err(format!("not valid {}: {reason}", format_name(format))));
+                }
+                Ok(_) => {}
+                Err(error) => return Ok(Err(error.to_string())),
+            }
+        }
+        let Some(severity) = severity.filter(|_| !self.checks.is_empty()) else {
+            return Ok(Ok(Vec::new()));
+        };
+        let about = About {
+            severity,
+            of: DataSide::Output,
+            name: &declared.name,
+        };
+        let asked = Request::Check {
+            source: source(),
+            file_name: declared.name.clone(),
+            format: declared.format,
+            checks: self.checks.to_vec(),
+        };
+        Ok(match self.ask(asked).await? {
+            Ok(Response::Report(report)) => Ok(about.broken(&report.results)),
+            // What is no table has no columns.
+            Ok(_) | Err(DataError::Reported(_)) => Ok(Vec::new()),
+            Err(error) => Err(format!(
+                "it cannot be held to the constraints ({error}): set validation: Off where they need not hold"
+            )),
+        })
+    }
+
+    /// The value that these bytes are, as text; or why they are none of the declared type. The outer error is that no child
+    /// could be had.
+    pub async fn value(
+        &self,
+        declared: &Output,
+        bytes: &[u8],
+    ) -> Result<Result<Option<String>, String>, DataError> {
+        let asked = Request::ParseOutputs {
+            outputs: vec![(declared.clone(), OutputContent::File(STANDARD.encode(bytes)))],
+        };
+        Ok(match self.ask(asked).await? {
+            Ok(Response::Outputs(values)) => match values.into_iter().next() {
+                Some(Ok(value)) => Ok(value.text()),
+                Some(Err(fault)) => Err(fault.problem.to_string()),
+                None => Ok(None),
+            },
+            Ok(_) => Ok(None),
+            Err(error) => Err(error.to_string()),
+        })
     }
 
     /// One answer of a child of its own. The inner error is about the file.

@@ -75,6 +75,8 @@ pub async fn prepare(
     output: &Path,
 ) -> Result<Prepared, RunError> {
     let mut object = object.clone();
+    // A laptop may have no registry, and whoever asks for an image asks a cluster; the command says so.
+    object.spec.publish = None;
     let mut agent = agent_of(&object, objects)?.cloned();
     options.model.apply(&mut object, agent.as_mut());
     let sources = plan(&object, &objects.config_maps, &options.given)?;

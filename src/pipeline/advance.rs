@@ -80,7 +80,10 @@ pub fn advance(
             next.take_tests(written);
             next.enter_image(now);
         }
-        Outcome::ImageReady { built, fresh } => next.take_image(built, fresh, now),
+        Outcome::ImageReady { built, lock, fresh } => {
+            next.build.lock = lock;
+            next.take_image(built, fresh, now);
+        }
         Outcome::BuildFailed { fault, is_tried } => next.take_fault(fault, is_tried, now),
         Outcome::ImageLost => {
             next.build.lost = next.build.built.take().map(|built| built.image);
@@ -141,7 +144,11 @@ pub fn advance(
         }
         Outcome::Resumed => next.lost_children = progress.lost_children,
         Outcome::Decided(decision) => next.take_decision(task, decision, now),
-        Outcome::Accepted => next.succeed(now),
+        Outcome::Accepted => next.accept(task, now),
+        Outcome::Published(image) => {
+            next.published = Some(image);
+            next.succeed(now);
+        }
         Outcome::Stopped(stop) => next.end(stop, stage, now),
         Outcome::LimitRaised => next.go_on(),
     }
@@ -218,7 +225,7 @@ impl Progress {
             if task.approvals.contains(&Gate::Result) {
                 return self.enter(Stage::Passed);
             }
-            return self.succeed(now);
+            return self.accept(task, now);
         }
         self.last_error = Some(bounds::cut(&verdict.summary(), SHOWN_BYTES));
         let failing = verdict.failing();
@@ -361,6 +368,14 @@ impl Progress {
             stage,
             now,
         );
+    }
+
+    /// To its end, by way of a registry where it is to be published.
+    pub(super) fn accept(&mut self, task: &Task, now: Timestamp) {
+        if task.publish.is_some() {
+            return self.enter(Stage::Publishing);
+        }
+        self.succeed(now);
     }
 
     pub(super) fn succeed(&mut self, now: Timestamp) {

@@ -29,6 +29,8 @@ pub enum Decision {
     Run,
     /// Wait until a person has decided.
     AwaitApproval(AwaitedApproval),
+    /// Push the program as an image.
+    Publish,
     /// Call the task succeeded.
     Accept,
     /// End without success.
@@ -54,7 +56,7 @@ pub fn decide(task: &Task, progress: &Progress, now: Timestamp) -> Decision {
         return Decision::Wait(waiting.retry_at);
     }
     // What has passed costs nothing more.
-    if progress.stage != Stage::Passed
+    if !progress.stage.has_passed()
         && let Some(stop) = budget::exhausted(task, progress, now)
     {
         return Decision::Stop(stop);
@@ -90,7 +92,9 @@ pub fn decide(task: &Task, progress: &Progress, now: Timestamp) -> Decision {
         Stage::FixingEnvironment => call(task, progress, CallKind::FixEnvironment),
         Stage::FixingCode => call(task, progress, CallKind::FixCode),
         Stage::FixingTests => call(task, progress, CallKind::FixTests),
-        Stage::Passed => Decision::Accept,
+        Stage::Publishing if task.publish.is_some() => Decision::Publish,
+        // Whoever takes `spec.publish` away while it waits wants the program without.
+        Stage::Passed | Stage::Publishing => Decision::Accept,
         Stage::Succeeded | Stage::Failed => Decision::Finished,
     }
 }

@@ -6,7 +6,7 @@ use crate::api::approval::ApprovalStatus;
 use crate::api::status::{ConstraintStatus, PlanStatus, SampleStatus};
 
 use super::diagnosis::Diagnosis;
-use super::progress::{BuildFault, BuiltImage, Document};
+use super::progress::{BuildFault, BuiltImage, Document, PublishedImage, RecordedLock};
 use super::sandbox::Packages;
 use super::stage::{Category, Stage, Stop};
 use super::verdict::Verdict;
@@ -40,6 +40,8 @@ pub enum Outcome {
     ImageReady {
         /// The image.
         built: BuiltImage,
+        /// What it holds, archive by archive, where that is known.
+        lock: Option<RecordedLock>,
         /// Whether it was built for this (and not found).
         fresh: bool,
     },
@@ -108,8 +110,10 @@ pub enum Outcome {
     Resumed,
     /// A person decided at the gate that the task waits at.
     Decided(ApprovalStatus),
-    /// The program passed, and no gate is left.
+    /// The program passed, no gate is left, and it is not to be published.
     Accepted,
+    /// The program is an image in a registry.
+    Published(PublishedImage),
     /// A limit is spent.
     Stopped(Stop),
     /// The limit that stopped the task was raised.
@@ -151,7 +155,8 @@ impl Outcome {
             Self::ReplyRejected { .. } => &Stage::CALLING,
             Self::Blocked { .. } | Self::Resumed | Self::Stopped(_) => Stage::LIVE,
             Self::Decided(_) => &Stage::GATED,
-            Self::Accepted => &[Stage::Passed],
+            Self::Accepted => &[Stage::Passed, Stage::Publishing],
+            Self::Published(_) => &[Stage::Publishing],
             Self::LimitRaised => &[Stage::Failed],
         }
     }
@@ -179,6 +184,7 @@ impl Outcome {
             Self::Resumed => "Resumed",
             Self::Decided(_) => "Decided",
             Self::Accepted => "Accepted",
+            Self::Published(_) => "Published",
             Self::Stopped(_) => "Stopped",
             Self::LimitRaised => "LimitRaised",
         }

@@ -17,7 +17,7 @@ use super::sandbox::Packages;
 use super::stage::{Category, Stage, Stop};
 
 /// Version of the serialised form. A newer one is left alone.
-pub const PROGRESS_VERSION: u32 = 1;
+pub const PROGRESS_VERSION: u32 = 2;
 
 /// How far a task has come.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -77,6 +77,9 @@ pub struct Progress {
     /// What persons decided at gates.
     #[serde(default)]
     pub approvals: Vec<ApprovalStatus>,
+    /// The program as an image.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<PublishedImage>,
     /// How the last rehearsal ended.
     pub rehearsal: Option<RehearsalStatus>,
     /// Exit code of the last run.
@@ -172,6 +175,19 @@ pub struct Build {
     /// The image that a sandbox could not find although it was built.
     #[serde(default)]
     pub lost: Option<String>,
+    /// What the last image held, archive by archive, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<RecordedLock>,
+}
+
+/// What an environment held: whoever makes the same one again makes it of the same archives.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct RecordedLock {
+    /// Hash of everything that the environment was asked to be.
+    pub environment: String,
+    /// A requirements file.
+    pub document: Document,
 }
 
 /// An image that was built.
@@ -186,6 +202,16 @@ pub struct BuiltImage {
     pub resolved: Vec<String>,
     /// The interpreter inside (`3.12.4`).
     pub python: String,
+}
+
+/// A program that is an image in a registry.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct PublishedImage {
+    /// By digest, as nodes know it.
+    pub image: String,
+    /// The tag that it was given (`registry.example/team:lab.penguins`).
+    pub tag: String,
 }
 
 /// A build that failed for want of a package.
@@ -345,6 +371,7 @@ impl Progress {
             attempts: Vec::new(),
             adopted_from: None,
             approvals: Vec::new(),
+            published: None,
             rehearsal: None,
             exit_code: None,
             last_error: None,

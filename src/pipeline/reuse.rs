@@ -37,7 +37,8 @@ pub fn needed(origin: &Progress) -> Vec<&Document> {
         &documents.tests,
         &documents.run,
     ];
-    all.into_iter().flatten().collect()
+    let lock = origin.build.lock.as_ref().map(|lock| &lock.document);
+    all.into_iter().flatten().chain(lock).collect()
 }
 
 /// Whether a document stays with a task that runs the tests again. What the runs of the origin came to does not: this task has its own.
@@ -84,24 +85,29 @@ pub fn adopted(task: &Task, origin: &Progress, from: &str, run: &str, now: Times
         taken.memory.tests_tree.clone_from(&origin.memory.tests_tree);
         return taken;
     }
-    Progress {
-        stage: Stage::Succeeded,
+    let mut taken = Progress {
         attempt: origin.attempt,
         attempts: origin.attempts.clone(),
         rehearsal: origin.rehearsal.clone(),
         exit_code: origin.exit_code,
-        active_since: None,
-        completed_at: Some(now),
         ..taken
+    };
+    // What the origin has published is its own.
+    taken.accept(task, now);
+    if taken.stage.is_terminal() {
+        taken.active_since = None;
     }
+    taken
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::api::approval::Gate;
+    use crate::api::publish::Publish;
     use crate::pipeline::advance::{Outcome, advance};
     use crate::pipeline::decide::{Decision, decide};
+    use crate::pipeline::progress::PublishedImage;
     use crate::pipeline::test_support::{at, document, image, start, task, verdict};
 
     fn origin() -> Progress {
@@ -145,6 +151,20 @@ mod tests {
         assert_eq!((taken.stage, taken.completed_at), (Stage::Succeeded, Some(at(7))));
         assert_eq!(taken.documents.run, origin().documents.run);
         assert_eq!(taken.spent, crate::pipeline::progress::Spent::default());
+    }
+
+    #[test]
+    fn what_the_origin_has_published_is_its_own() {
+        let mut origin = origin();
+        origin.published = Some(PublishedImage::default());
+        let task = Task {
+            reruns_tests: false,
+            publish: Some(Publish::default()),
+            ..task()
+        };
+        let taken = adopted(&task, &origin, "first", "run", at(7));
+        assert_eq!((taken.stage, taken.completed_at), (Stage::Publishing, None));
+        assert_eq!(taken.published, None);
     }
 
     #[test]

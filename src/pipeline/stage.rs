@@ -31,6 +31,8 @@ pub enum Stage {
     FixingTests,
     /// The program passed everything; a person has not approved of it yet.
     Passed,
+    /// The program passed and was approved of; it is no image in a registry yet.
+    Publishing,
     /// The program passed everything that was asked of it.
     Succeeded,
     /// The task was stopped; the failure says why.
@@ -39,7 +41,7 @@ pub enum Stage {
 
 impl Stage {
     /// Every stage in order.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::ReadingSamples,
         Self::ReadingConstraints,
         Self::Planning,
@@ -52,6 +54,7 @@ impl Stage {
         Self::FixingCode,
         Self::FixingTests,
         Self::Passed,
+        Self::Publishing,
         Self::Succeeded,
         Self::Failed,
     ];
@@ -95,9 +98,16 @@ impl Stage {
             Self::FixingCode => "FixingCode",
             Self::FixingTests => "FixingTests",
             Self::Passed => "Passed",
+            Self::Publishing => "Publishing",
             Self::Succeeded => "Succeeded",
             Self::Failed => "Failed",
         }
+    }
+
+    /// Whether the program has passed, and nothing more is spent on it.
+    #[must_use]
+    pub const fn has_passed(self) -> bool {
+        matches!(self, Self::Passed | Self::Publishing | Self::Succeeded)
     }
 
     /// Whether nothing follows.

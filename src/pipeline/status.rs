@@ -160,6 +160,11 @@ pub fn status(task: &Task, progress: &Progress, around: Around<'_>, now: Timesta
         adopted_from: progress.adopted_from.clone(),
         approval: approval::awaited(task, progress),
         approvals: progress.approvals.clone(),
+        program_image: progress
+            .published
+            .as_ref()
+            .map(|published| published.image.clone()),
+        program_tag: progress.published.as_ref().map(|published| published.tag.clone()),
         ..CodeGenTaskStatus::default()
     }
 }

@@ -8,6 +8,7 @@ use crate::api::approval::Gate;
 use crate::api::common::SecretKeyRef;
 use crate::api::common::{CacheMode, Exposure, Language, TestingMode};
 use crate::api::model::{Header, Provider};
+use crate::api::publish::Publish;
 use crate::api::sandbox::{SecretVariable, Toleration};
 use crate::api::values::{Input, Output};
 
@@ -72,6 +73,9 @@ pub struct Task {
     /// Where it waits for a person, in order and each once.
     #[serde(default)]
     pub approvals: BTreeSet<Gate>,
+    /// Whether and where the program is published as an image.
+    #[serde(default)]
+    pub publish: Option<Publish>,
 }
 
 const fn is_true() -> bool {

@@ -29,6 +29,7 @@ pub fn task() -> Task {
         samples: Vec::new(),
         inputs: Vec::new(),
         outputs: Vec::new(),
+        not_writable: None,
         input_files: Vec::new(),
         acceptance_tests: None,
         testing: TestingMode::Generate,
@@ -79,6 +80,7 @@ pub fn task() -> Task {
         cache: CacheMode::Auto,
         reruns_tests: true,
         approvals: BTreeSet::new(),
+        publish: None,
     }
 }
 
@@ -195,7 +197,9 @@ pub fn program() -> Phase {
         solution: String::new(),
         args: Vec::new(),
         outputs: Vec::new(),
+        not_writable: None,
         max_output_bytes: 1,
+        disk_bytes: None,
     })
 }
 
@@ -209,6 +213,7 @@ pub fn phase(name: PhaseName, code: i32) -> PhaseReport {
         stderr: String::new(),
         tests: None,
         outputs: Vec::new(),
+        not_writable: None,
     }
 }
 

@@ -1,10 +1,10 @@
 //! Speaks to registries.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable as _};
+use futures::stream::FuturesUnordered;
 use futures::{StreamExt as _, TryStreamExt as _};
 use http::HeaderValue;
 use oci_client::client::{Certificate, CertificateEncoding, ClientConfig, ClientProtocol};
@@ -16,8 +16,9 @@ use tokio_util::io::ReaderStream;
 
 use super::credentials::Credentials;
 use super::error::{RegistryError, is_not_found};
-use super::installed::Installed;
-use super::layout::{Blob, Descriptor, Layout, MANIFEST_TYPES};
+use super::installed;
+use super::layout::{Blob, Descriptor, Layout, MANIFEST_OR_INDEX, MANIFEST_TYPES};
+use crate::pipeline::lock::Lock;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const READ_TIMEOUT: Duration = Duration::from_mins(1);
@@ -68,13 +69,13 @@ pub struct Image {
     /// Digest of its manifest.
     pub digest: String,
     /// What its manifest says is installed in it.
-    pub installed: Installed,
+    pub installed: Lock,
 }
 
 /// A client of registries.
 pub struct Registry {
-    client: Client,
-    credentials: Credentials,
+    pub(super) client: Client,
+    pub(super) credentials: Credentials,
 }
 
 impl Registry {
@@ -114,10 +115,10 @@ impl Registry {
     /// The image that a reference has; `None` where it is not there. One request, once the registry has been spoken to.
     pub async fn image(&self, reference: &str) -> Result<Option<Image>, RegistryError> {
         let target = Target::of(reference, &self.credentials)?;
-        let found = self.manifest(&target).await?;
+        let found = self.manifest(&target, &MANIFEST_TYPES).await?;
         Ok(found.map(|(manifest, digest)| Image {
             digest,
-            installed: Installed::of_manifest(&manifest),
+            installed: installed::of_manifest(&manifest),
         }))
     }
 
@@ -140,7 +141,7 @@ impl Registry {
         }
         self.authenticate_for_push(&target).await?;
         if existing == Existing::Replace {
-            self.keep_present(&target, layout).await?;
+            self.keep_present(&target, &layout.manifest.digest).await?;
         }
         let uploads = layout.blobs.iter().map(|blob| self.upload(&target, blob));
         let uploaded_bytes = all_bytes(uploads).await?;
@@ -162,7 +163,7 @@ impl Registry {
         })
     }
 
-    async fn find(&self, target: &Target) -> Result<Option<String>, RegistryError> {
+    pub(super) async fn find(&self, target: &Target) -> Result<Option<String>, RegistryError> {
         let what = "to say which digest the tag has";
         let asked = retried(|| async {
             match self
@@ -178,7 +179,7 @@ impl Registry {
         target.answered(what, asked).await
     }
 
-    async fn authenticate_for_push(&self, target: &Target) -> Result<(), RegistryError> {
+    pub(super) async fn authenticate_for_push(&self, target: &Target) -> Result<(), RegistryError> {
         retried(|| async {
             let operation = oci_client::RegistryOperation::Push;
             let authenticated = self.client.auth(&target.reference, &target.auth, operation).await;
@@ -214,11 +215,11 @@ impl Registry {
     }
 
     /// Gives the image that the tag has now a tag of its own, so that nobody's digest goes with the registry's next tidying.
-    async fn keep_present(&self, target: &Target, layout: &Layout) -> Result<(), RegistryError> {
-        let Some((manifest, digest)) = self.manifest(target).await? else {
+    pub(super) async fn keep_present(&self, target: &Target, new: &str) -> Result<(), RegistryError> {
+        let Some((manifest, digest)) = self.manifest(target, &MANIFEST_OR_INDEX).await? else {
             return Ok(());
         };
-        if digest == layout.manifest.digest {
+        if digest == new {
             return Ok(());
         }
         let media_type = serde_json::from_slice::<Typed>(&manifest)
@@ -229,12 +230,16 @@ impl Registry {
             .await
     }
 
-    async fn manifest(&self, target: &Target) -> Result<Option<(bytes::Bytes, String)>, RegistryError> {
+    pub(super) async fn manifest(
+        &self,
+        target: &Target,
+        types: &[&str],
+    ) -> Result<Option<(bytes::Bytes, String)>, RegistryError> {
         let what = "to give the manifest of the image";
         let asked = retried(|| async {
             let pulled = self
                 .client
-                .pull_manifest_raw(&target.reference, &target.auth, &MANIFEST_TYPES)
+                .pull_manifest_raw(&target.reference, &target.auth, types)
                 .await;
             match pulled {
                 Ok(found) => Ok(Some(found)),
@@ -245,7 +250,7 @@ impl Registry {
         target.answered(what, asked).await
     }
 
-    async fn put_manifest(
+    pub(super) async fn put_manifest(
         &self,
         target: &Target,
         media_type: &str,
@@ -273,13 +278,13 @@ struct Typed {
 }
 
 /// Where to push, and as whom.
-struct Target {
-    reference: Reference,
-    auth: RegistryAuth,
+pub(super) struct Target {
+    pub reference: Reference,
+    pub auth: RegistryAuth,
 }
 
 impl Target {
-    fn of(reference: &str, credentials: &Credentials) -> Result<Self, RegistryError> {
+    pub fn of(reference: &str, credentials: &Credentials) -> Result<Self, RegistryError> {
         let parsed: Reference =
             reference
                 .parse()
@@ -313,7 +318,7 @@ impl Target {
     }
 
     /// The answer to a question, where the whole of it comes in time.
-    async fn answered<T>(
+    pub async fn answered<T>(
         &self,
         what: &str,
         asked: impl Future<Output = Result<T, RegistryError>>,
@@ -328,31 +333,38 @@ impl Target {
         })
     }
 
-    fn failed(&self, what: &str, error: &OciDistributionError) -> RegistryError {
+    pub fn failed(&self, what: &str, error: &OciDistributionError) -> RegistryError {
         RegistryError::of(self.reference.resolve_registry(), what, error)
     }
 }
 
 /// The sum of what the uploads say. After one that failed no other is begun, but those under way end: the next push finds them.
-async fn all_bytes<F>(uploads: impl IntoIterator<Item = F>) -> Result<u64, RegistryError>
+pub(super) async fn all_bytes<F>(uploads: impl IntoIterator<Item = F>) -> Result<u64, RegistryError>
 where
     F: Future<Output = Result<u64, RegistryError>>,
 {
-    let has_failed = AtomicBool::new(false);
-    let begun = uploads
-        .into_iter()
-        .take_while(|_| !has_failed.load(Ordering::Relaxed));
-    let ended = futures::stream::iter(begun)
-        .buffer_unordered(UPLOADS_AT_ONCE)
-        .inspect(|ended| {
-            has_failed.fetch_or(ended.is_err(), Ordering::Relaxed);
-        });
-    let ended: Vec<_> = ended.collect().await;
-    ended.into_iter().sum()
+    let mut waiting = uploads.into_iter();
+    let mut running = FuturesUnordered::new();
+    let mut sum = Ok(0);
+    loop {
+        while sum.is_ok()
+            && running.len() < UPLOADS_AT_ONCE
+            && let Some(next) = waiting.next()
+        {
+            running.push(next);
+        }
+        let Some(ended) = running.next().await else {
+            return sum;
+        };
+        sum = match (sum, ended) {
+            (Ok(sum), Ok(bytes)) => Ok(sum + bytes),
+            (Err(error), _) | (_, Err(error)) => Err(error),
+        };
+    }
 }
 
 /// Again after about a half, one and two seconds while the registry does not answer or fails.
-async fn retried<T, F>(request: impl FnMut() -> F) -> Result<T, RegistryError>
+pub(super) async fn retried<T, F>(request: impl FnMut() -> F) -> Result<T, RegistryError>
 where
     F: Future<Output = Result<T, RegistryError>>,
 {
@@ -365,7 +377,7 @@ where
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use futures::FutureExt as _;
     use tokio::sync::Notify;

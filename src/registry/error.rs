@@ -61,6 +61,24 @@ pub enum RegistryError {
         /// What happened.
         reason: String,
     },
+    /// An image that the registry has is not what it should be.
+    #[error("the image {reference} {reason}")]
+    Image {
+        /// The image.
+        reference: String,
+        /// What is wrong with it, and what to do.
+        reason: String,
+    },
+    /// A tag belongs to somebody else.
+    #[error(
+        "{reference} is the tag of an image that was not published by {owner}: choose another tag, or remove that one from the registry"
+    )]
+    Taken {
+        /// The reference.
+        reference: String,
+        /// Who may replace what it has published itself.
+        owner: String,
+    },
     /// What the registry holds afterwards is not what was pushed.
     #[error(
         "{reference} has the digest {found:?} after {pushed} was pushed: someone else changed the tag at the same time"
@@ -83,6 +101,8 @@ impl RegistryError {
             Self::Reference { .. }
             | Self::UnknownHost { .. }
             | Self::Setup(_)
+            | Self::Image { .. }
+            | Self::Taken { .. }
             | Self::Refused { .. }
             | Self::Rejected { .. } => Category::Configuration,
             Self::Layout(_) | Self::Unavailable { .. } | Self::Overtaken { .. } => Category::Infrastructure,

@@ -11,18 +11,27 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use crate::pipeline::digest::hex;
+use crate::pipeline::lock::Lock;
 
-use super::installed::Installed;
+use super::installed;
 
 const MIB: u64 = 1024 * 1024;
 const LARGEST_INDEX: u64 = MIB;
 const LARGEST_MANIFEST: u64 = 4 * MIB;
-const LARGEST_CONFIG: u64 = 8 * MIB;
-const MOST_LAYERS: usize = 256;
-const OCI_MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+pub(super) const LARGEST_CONFIG: u64 = 8 * MIB;
+pub(super) const MOST_LAYERS: usize = 256;
+pub(super) const OCI_MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 pub(super) const MANIFEST_TYPES: [&str; 2] = [
     OCI_MANIFEST,
     "application/vnd.docker.distribution.manifest.v2+json",
+];
+
+pub(super) const OCI_INDEX: &str = "application/vnd.oci.image.index.v1+json";
+pub(super) const MANIFEST_OR_INDEX: [&str; 4] = [
+    OCI_MANIFEST,
+    MANIFEST_TYPES[1],
+    OCI_INDEX,
+    "application/vnd.docker.distribution.manifest.list.v2+json",
 ];
 
 /// What a layout may be at most.
@@ -170,7 +179,7 @@ impl Layout {
 impl Layout {
     /// Says in the manifest what is installed in the image, which makes it an OCI manifest (Docker's has no annotations) and
     /// gives it another digest.
-    pub fn annotate(&mut self, installed: &Installed) -> Result<(), LayoutError> {
+    pub fn annotate(&mut self, lock: &Lock) -> Result<(), LayoutError> {
         let part = part_of(&self.manifest)?;
         let mut manifest: Map<String, Value> = parse(&part, &self.manifest_bytes)?;
         as_oci(&mut manifest);
@@ -180,7 +189,7 @@ impl Layout {
         let Value::Object(annotations) = annotations else {
             return Err(invalid(&part, "has annotations that are no object"));
         };
-        for (name, value) in installed.annotations() {
+        for (name, value) in installed::annotations(lock) {
             annotations.insert(name.to_owned(), Value::String(value));
         }
         let bytes = Value::Object(manifest).to_string().into_bytes();
@@ -195,7 +204,7 @@ impl Layout {
 }
 
 /// Gives a manifest and what it names the media types of OCI. The blobs are the same in both.
-fn as_oci(manifest: &mut Map<String, Value>) {
+pub(super) fn as_oci(manifest: &mut Map<String, Value>) {
     manifest.insert("mediaType".to_owned(), OCI_MANIFEST.into());
     let (config, layers) =
         manifest

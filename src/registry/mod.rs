@@ -1,13 +1,23 @@
-//! OCI registries: which digest a tag has, and pushing an image that lies on disk as an OCI image layout.
+//! OCI registries: which digest a tag has, pushing an image that lies on disk as an OCI image layout, appending a layer to one that a
+//! registry has, and what refers to an image.
 
+mod append;
+mod artifact;
 mod client;
 mod credentials;
 mod error;
 mod installed;
+mod layer;
 mod layout;
+mod manifest;
+mod referrer;
 
+pub use append::{Addition, Appended, Foundation};
+pub use artifact::{Artifact, ArtifactFile};
 pub use client::{Access, Existing, Image, Pushed, Registry};
 pub use credentials::{Credentials, CredentialsError};
 pub use error::RegistryError;
-pub use installed::Installed;
+pub use installed::read_installed;
+pub use layer::{LayerEntry, read_layer};
 pub use layout::{Layout, LayoutError, Limits};
+pub use referrer::Referrer;

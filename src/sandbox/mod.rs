@@ -7,6 +7,7 @@ mod index;
 pub mod kubernetes;
 pub mod local;
 pub mod packages;
+pub mod publication;
 
 use std::future::Future;
 
@@ -15,7 +16,9 @@ pub use image::ImageSpec;
 pub use kubernetes::KubernetesSandbox;
 pub use local::LocalSandbox;
 pub use packages::{PackageProblem, PackageProblemKind};
+pub use publication::{Publication, Published};
 
+use crate::pipeline::lock::Lock;
 use crate::pipeline::sandbox::{Job, Report};
 
 /// The state of something that may take longer than one step of the engine.
@@ -38,6 +41,8 @@ pub struct Built {
     pub image: String,
     /// Installed distributions, sorted (`pandas==2.3.1`).
     pub resolved: Vec<String>,
+    /// The same with the digests of the archives, where all are known.
+    pub lock: Option<Lock>,
     /// The interpreter's version; says so when it is not the one that was asked for (`3.11.2 (3.12 was asked for)`).
     pub python: String,
     /// Whether it was made for this call; false when it was there.
@@ -64,4 +69,18 @@ pub trait Sandbox {
         job: &Job,
         repeat: u32,
     ) -> impl Future<Output = Result<Progressing<Report>, SandboxError>> + Send;
+
+    /// Push a finished program as an image. Doing it twice pushes once.
+    fn publish(
+        &self,
+        _publication: &Publication,
+    ) -> impl Future<Output = Result<Published, SandboxError>> + Send {
+        async {
+            Err(SandboxError::Refused {
+                object: "spec.publish".to_owned(),
+                reason: "images are published in a cluster alone".to_owned(),
+                remedy: "leave it out here".to_owned(),
+            })
+        }
+    }
 }

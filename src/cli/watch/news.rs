@@ -51,6 +51,7 @@ const fn call(stage: Stage) -> Option<CallKind> {
         | Stage::AwaitingImage
         | Stage::RunningTests
         | Stage::Passed
+        | Stage::Publishing
         | Stage::Succeeded
         | Stage::Failed => return None,
     })
@@ -166,7 +167,7 @@ fn attempt_lines(attempt: &AttemptStatus, now: &CodeGenTaskStatus) -> Vec<Line> 
         .attempts
         .last()
         .is_some_and(|last| last.number == attempt.number);
-    let passed = is_last && matches!(stage(now), Some(Stage::Passed | Stage::Succeeded));
+    let passed = is_last && stage(now).is_some_and(Stage::has_passed);
     let mark = if passed { Mark::Done } else { Mark::Failed };
     let counts = [
         (attempt.tests, "test"),

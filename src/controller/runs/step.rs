@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use super::pinned::Pinned;
-use super::reconcile::{Look, Looked};
-use super::{outputs, owner};
+use super::reconcile::{Look, Looked, READING};
+use super::{outputs, owner, written};
 use crate::api::conditions::run_reason;
+use crate::api::values::Output;
 use crate::controller::credentials;
 use crate::controller::hold::{Blocked, misconfigured, queued, unavailable};
 use crate::controller::isolation;
+use crate::controller::reconcile::ReconcileError;
 use crate::engine::run_data::RunData;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::redact::Redactor;
@@ -18,6 +20,7 @@ use crate::pipeline::run::{
 use crate::pipeline::sandbox::Report;
 use crate::pipeline::stage::Category;
 use crate::pipeline::status::{Hold, Until};
+use crate::sandbox::kubernetes::{KubernetesSandbox, OutputFolder, WrittenOutput};
 use crate::sandbox::{Progressing, Sandbox as _, SandboxError};
 
 /// What no watch tells: the end of a log that a node still writes.
@@ -42,7 +45,11 @@ impl Look<'_> {
         let job = pinned
             .run
             .job(&pinned.program, &variables, |input, _| input.name.clone());
-        let sandbox = self.context.sandbox(&pinned.task, &owner, &pinned.inputs);
+        let folder = self.folder(pinned);
+        let sandbox = KubernetesSandbox {
+            outputs: folder.as_ref(),
+            ..self.context.sandbox(&pinned.task, &owner, &pinned.inputs)
+        };
         let execution = u32::try_from(status.executions).unwrap_or_default();
         let redactor = Redactor::new(variables.iter());
         match sandbox.run(&pinned.image, &job, execution).await {
@@ -63,7 +70,19 @@ impl Look<'_> {
             phase.stdout = redactor.redact(&phase.stdout);
             phase.stderr = redactor.redact(&phase.stderr);
         }
-        let read = self.read_outputs(pinned, &report).await?;
+        let on_claim = match Box::pin(self.read_claim(pinned, &report)).await? {
+            Progressing::Done(found) => found,
+            Progressing::Queued(why) => return self.hold(&queued(why)).await,
+            Progressing::Pending | Progressing::Unseen => {
+                self.hold(&written::reading()).await?;
+                return Ok(Some(READING));
+            }
+        };
+        let mut read = self.read_outputs(pinned, &report).await?;
+        match self.folder(pinned) {
+            Some(folder) => written::join(&mut read, &pinned.run.outputs, &folder, on_claim),
+            None => read.may_name_claim = true,
+        }
         let mut status = self.status();
         status
             .findings
@@ -96,6 +115,35 @@ impl Look<'_> {
                 self.end(self.writer().failed(status, &failure, seconds)).await
             }
         }
+    }
+
+    /// Where the present execution writes to, where that is a claim.
+    fn folder(&self, pinned: &Pinned) -> Option<OutputFolder> {
+        let claim = pinned.run.claim.as_ref()?;
+        Some(written::folder(&self.object, claim, self.status().executions))
+    }
+
+    /// What the program left on the claim that the run names, once the Pod has ended that looks.
+    async fn read_claim<'a>(
+        &self,
+        pinned: &'a Pinned,
+        report: &Report,
+    ) -> Result<Progressing<Vec<(&'a Output, WrittenOutput)>>, ReconcileError> {
+        let (Some(folder), Ok(phase)) = (self.folder(pinned), program_end(report)) else {
+            return Ok(Progressing::Done(Vec::new()));
+        };
+        let there = written::left_there(pinned, phase);
+        if there.is_empty() {
+            return Ok(Progressing::Done(Vec::new()));
+        }
+        let owner = owner(&self.object, self.status().key.as_deref().unwrap_or_default());
+        let found = written::read(self.context, &owner, pinned, &folder, &there).await?;
+        Ok(match found {
+            Progressing::Done(found) => Progressing::Done(there.into_iter().zip(found).collect()),
+            Progressing::Pending => Progressing::Pending,
+            Progressing::Unseen => Progressing::Unseen,
+            Progressing::Queued(why) => Progressing::Queued(why),
+        })
     }
 
     async fn read_outputs(&self, pinned: &Pinned, report: &Report) -> Result<OutputsRead, Blocked> {
@@ -164,7 +212,10 @@ impl Look<'_> {
 const fn may_be_repeated(failure: &RunFailure) -> bool {
     match failure.reason {
         FailureReason::ProgramFailed | FailureReason::LimitExceeded => true,
-        FailureReason::OutputInvalid | FailureReason::OutputTooLarge | FailureReason::CheckFailed => false,
+        FailureReason::OutputInvalid
+        | FailureReason::OutputTooLarge
+        | FailureReason::CheckFailed
+        | FailureReason::ClaimNotWritable => false,
     }
 }
 
@@ -213,6 +264,7 @@ mod tests {
                     bytes: Vec::new(),
                 })
                 .collect(),
+            on_claim: None,
         }])
     }
 

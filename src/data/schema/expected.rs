@@ -2,17 +2,21 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::api::values::ValueType;
 use crate::data::format::json::ROOT_PATH;
 use crate::data::format::json::keys::ANY_KEY;
 use crate::data::profile::{ColumnProfile, ColumnType, SampleProfile, TableProfile};
 
 /// What is expected of one column.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
 pub struct Expected {
     /// Its name, as checks know it.
     pub column: String,
     /// Type of its values; `String` where any value does.
+    #[serde(rename = "type")]
     pub type_: ValueType,
     /// Whether each record has a value.
     pub is_complete: bool,

@@ -7,10 +7,11 @@ use serde_json::json;
 
 use super::world::{Script, World, code, diagnosis, one_logic_bug, plan, splits, tests};
 use crate::api::approval::Gate;
+use crate::api::publish::Publish;
 use crate::engine::EngineError;
 use crate::ledger::{Fault, FaultMoment, MemoryStore, Store as _, StoreError};
 use crate::pipeline::call::CallKind;
-use crate::pipeline::progress::Progress;
+use crate::pipeline::progress::{Progress, PublishedImage};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::task::Task;
 use crate::pipeline::test_support::task;
@@ -33,6 +34,7 @@ fn world(gates: &[Gate]) -> World {
         Task {
             constraints: vec!["c".into()],
             approvals: gates.iter().copied().collect(),
+            publish: Some(Publish::default()),
             ..task()
         },
         script,
@@ -43,13 +45,20 @@ fn world(gates: &[Gate]) -> World {
 }
 
 /// What must be the same however often a task was killed.
-fn essence(progress: &Progress) -> (Stage, u32, Option<String>, u32) {
+fn essence(progress: &Progress) -> (Stage, u32, Option<String>, u32, Option<PublishedImage>) {
     let solution = progress
         .documents
         .solution
         .as_ref()
         .map(|document| document.sha256.clone());
-    (progress.stage, progress.attempt, solution, progress.sequence)
+    let published = progress.published.clone();
+    (
+        progress.stage,
+        progress.attempt,
+        solution,
+        progress.sequence,
+        published,
+    )
 }
 
 /// Lives until the end, dying at `fault` once; returns the end, and how often the model was asked for a reply that was recorded.
@@ -110,6 +119,11 @@ async fn a_kill_at_any_write_gives_the_same_end_and_pays_for_no_recorded_reply_a
             let at = format!("killed at write {write}, {moment:?}");
             let (progress, world, _store) = Box::pin(with_one_death(gates, Fault { write, moment })).await;
             assert_eq!(essence(&progress), essence(&expected), "{at}");
+            assert_eq!(
+                world.sandbox.published.lock().unwrap().len(),
+                1,
+                "{at}: what is published again is what was"
+            );
             assert_eq!(
                 progress.approvals.len(),
                 gates.len(),

@@ -22,6 +22,8 @@ use crate::model::{Model, ModelError};
 use crate::pipeline::advance::Outcome;
 use crate::pipeline::call::{CallKind, FinishReason, Reply, Request, Usage};
 use crate::pipeline::checks::ColumnCheck;
+use crate::pipeline::digest::sha256_hex;
+use crate::pipeline::lock::{Lock, Locked};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::reply::ConstraintsReply;
 use crate::pipeline::sandbox::{
@@ -31,7 +33,8 @@ use crate::pipeline::sandbox::{
 use crate::pipeline::task::Task;
 use crate::pipeline::verdict::RehearsalFindings;
 use crate::sandbox::{
-    Built, ImageSpec, PackageProblem, PackageProblemKind, Progressing, Sandbox, SandboxError,
+    Built, ImageSpec, PackageProblem, PackageProblemKind, Progressing, Publication, Published, Sandbox,
+    SandboxError,
 };
 
 /// A model that answers from a script: replies by kind, the last of a kind repeated for ever.
@@ -125,7 +128,11 @@ pub struct Fake {
     pub loses_image: AtomicBool,
     /// Every build is lost.
     pub loses_builds: AtomicBool,
+    /// What each build was told to install, where it was.
+    pub locks: Mutex<Vec<Option<Lock>>>,
     installed: Mutex<BTreeMap<String, Vec<String>>>,
+    /// What was published; a registry has what is equal once.
+    pub published: Mutex<Vec<Publication>>,
 }
 
 impl Fake {
@@ -140,7 +147,9 @@ impl Fake {
             acceptance_passes: |_| true,
             loses_image: AtomicBool::new(false),
             loses_builds: AtomicBool::new(false),
+            locks: Mutex::default(),
             installed: Mutex::default(),
+            published: Mutex::default(),
         }
     }
 
@@ -198,7 +207,22 @@ impl Fake {
                 session_exit: Some(1),
             }),
             outputs: Vec::new(),
+            not_writable: None,
         }
+    }
+}
+
+/// What the fake installs for `spec`, with made-up digests.
+pub fn lock_of(spec: &ImageSpec) -> Lock {
+    let packages = spec.packages.pip.iter().map(|name| Locked {
+        package: format!("{name}==1.0"),
+        sha256: Some(sha256_hex(name.as_bytes())),
+        via: Vec::new(),
+    });
+    Lock {
+        python: "3.12.1".into(),
+        architecture: "x86_64".into(),
+        packages: packages.collect(),
     }
 }
 
@@ -219,6 +243,7 @@ impl Sandbox for Fake {
                 reason: "the push ended with exit code 101".to_owned(),
             });
         }
+        self.locks.lock().unwrap().push(spec.lock.clone());
         let image = spec.content_hash();
         if let Some(name) = self.foreseen.iter().find(|name| spec.packages.pip.contains(name)) {
             return Err(SandboxError::Packages(PackageProblem {
@@ -244,6 +269,7 @@ impl Sandbox for Fake {
         Ok(Progressing::Done(Built {
             image,
             resolved: [spec.packages.pip.clone(), self.brings.clone()].concat(),
+            lock: Some(lock_of(spec)),
             python: "3.12.1".into(),
             fresh,
             seconds: None,
@@ -276,10 +302,23 @@ impl Sandbox for Fake {
                     stderr: String::new(),
                     tests: None,
                     outputs: Vec::new(),
+                    not_writable: None,
                 },
             })
             .collect();
         Ok(Progressing::Done(Report { phases, seconds: 0.0 }))
+    }
+
+    async fn publish(&self, publication: &Publication) -> Result<Published, SandboxError> {
+        let mut published = self.published.lock().unwrap();
+        if !published.contains(publication) {
+            published.push(publication.clone());
+        }
+        Ok(Published {
+            image: format!("registry.example/lab@{}", publication.environment),
+            tag: "registry.example/lab:data.penguins".to_owned(),
+            uploaded_bytes: 1,
+        })
     }
 }
 

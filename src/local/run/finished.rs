@@ -11,6 +11,7 @@ use crate::ledger::{FolderStore, Store as _};
 use crate::local::folder::{RunFolder, SOLUTION, TASK};
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::digest::sha256_hex;
+use crate::pipeline::lock::Lock;
 use crate::pipeline::progress::{BuiltImage, Document, Progress};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::task::Task;
@@ -24,6 +25,8 @@ pub struct Finished {
     pub program: String,
     /// The environment that it passed in.
     pub built: BuiltImage,
+    /// What that holds archive by archive, and the hash of what it was asked to be.
+    pub lock: Option<(String, Lock)>,
     /// What the samples look like.
     pub profiles: Vec<SampleProfile>,
     /// The constraints on columns.
@@ -72,6 +75,7 @@ impl Finished {
             task,
             program: String::from_utf8(program).map_err(|error| LocalRunError::damaged(folder, error))?,
             built: built.clone(),
+            lock: reader.lock(&progress).await?,
             profiles: reader.json(documents.profiles.as_ref()).await?,
             checks: reader.json(documents.checks.as_ref()).await?,
             run,
@@ -97,6 +101,15 @@ impl Reader<'_> {
                     format!("{} is missing or was changed", document.name),
                 )
             })
+    }
+
+    async fn lock(&self, progress: &Progress) -> Result<Option<(String, Lock)>, LocalRunError> {
+        let Some(recorded) = &progress.build.lock else {
+            return Ok(None);
+        };
+        let bytes = self.bytes(&recorded.document).await?;
+        let lock = Lock::parse(&String::from_utf8_lossy(&bytes)).filter(Lock::is_complete);
+        Ok(lock.map(|lock| (recorded.environment.clone(), lock)))
     }
 
     /// Empty where there is no such document.

@@ -2,9 +2,11 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::api::approval::{ApprovalDecision, ApprovalStatus};
+use crate::api::publish::Publish;
 use crate::api::status::PlanStatus;
 use crate::pipeline::decide::{Decision, decide};
 use crate::pipeline::diagnosis::{DiagnosedFailure, diagnose};
+use crate::pipeline::progress::PublishedImage;
 use crate::pipeline::reply::DiagnosisRow;
 use crate::pipeline::sandbox::Packages;
 use crate::pipeline::stage::Category;
@@ -127,6 +129,7 @@ fn samples() -> Outcome {
 fn ready(packages: &[&str]) -> Outcome {
     Outcome::ImageReady {
         built: image(packages),
+        lock: None,
         fresh: true,
     }
 }
@@ -677,10 +680,8 @@ fn every_transition_is_taken_by_a_test() {
         walk.take(Outcome::Decided(decision()));
         assert_eq!(walk.stage(), stage, "nobody was asked");
     }
-    let mut walk = Walk::new(task());
-    walk.progress.stage = Stage::Passed;
-    walk.take(Outcome::Accepted);
-    assert_eq!(walk.stage(), Stage::Succeeded);
+    a_program_that_is_to_be_published_is_an_image_before_it_succeeds();
+    whoever_takes_publish_away_while_it_waits_gets_the_program_without();
     for stage in Stage::ALL.into_iter().filter(|stage| !stage.is_terminal()) {
         for outcome in [
             Outcome::Resumed,
@@ -714,6 +715,52 @@ fn every_transition_is_taken_by_a_test() {
     );
 }
 
+fn publishing() -> Task {
+    Task {
+        publish: Some(Publish::default()),
+        ..task()
+    }
+}
+
+#[test]
+fn a_program_that_is_to_be_published_is_an_image_before_it_succeeds() {
+    let mut walk = Walk::new(publishing());
+    walk.until_tests().ran(Vec::new());
+    assert_eq!(
+        (walk.stage(), walk.progress.completed_at),
+        (Stage::Publishing, None)
+    );
+    assert_eq!(decide(&walk.task, &walk.progress, at(2)), Decision::Publish);
+    // No limit stops what has passed.
+    walk.task.limits.deadline_seconds = 0.0;
+    walk.task.limits.max_iterations = 1;
+    assert_eq!(decide(&walk.task, &walk.progress, at(9_999)), Decision::Publish);
+    let image = PublishedImage {
+        image: "registry.example/lab@sha256:1".into(),
+        tag: "registry.example/lab:lab.penguins".into(),
+    };
+    walk.take(Outcome::Published(image.clone()));
+    assert_eq!(walk.stage(), Stage::Succeeded);
+    let shown = status(&walk.task, &walk.progress, Around::default(), at(3));
+    assert_eq!(shown.program_image, Some(image.image));
+    assert_eq!(shown.program_tag, Some(image.tag));
+}
+
+#[test]
+fn whoever_takes_publish_away_while_it_waits_gets_the_program_without() {
+    for stage in [Stage::Passed, Stage::Publishing] {
+        let mut walk = Walk::new(task());
+        walk.progress.stage = stage;
+        assert_eq!(decide(&walk.task, &walk.progress, at(2)), Decision::Accept);
+        walk.take(Outcome::Accepted);
+        assert_eq!(walk.stage(), Stage::Succeeded);
+    }
+    let mut walk = Walk::new(publishing());
+    walk.progress.stage = Stage::Passed;
+    walk.take(Outcome::Accepted);
+    assert_eq!(walk.stage(), Stage::Publishing, "after the gate");
+}
+
 fn decision() -> ApprovalStatus {
     ApprovalStatus {
         gate: Gate::Plan,
@@ -727,7 +774,7 @@ fn decision() -> ApprovalStatus {
 }
 
 /// One of each; the count keeps a new one from being forgotten.
-fn every_outcome() -> [Outcome; 21] {
+fn every_outcome() -> [Outcome; 22] {
     let written = || Written {
         document: document("d"),
         tree: String::new(),
@@ -782,6 +829,7 @@ fn every_outcome() -> [Outcome; 21] {
         Outcome::Resumed,
         Outcome::Decided(decision()),
         Outcome::Accepted,
+        Outcome::Published(PublishedImage::default()),
         Outcome::Stopped(stop),
         Outcome::LimitRaised,
     ]

@@ -217,7 +217,7 @@ fn a_run_takes_the_sandbox_of_its_task_but_for_what_it_gives_and_for_retries() {
         serde_json::from_str(r#"{"timeout": "7s", "resources": {"limits": {"memory": "64Mi"}}}"#).unwrap();
     let settings = RunSettings {
         sandbox: Some(&own),
-        validation: None,
+        ..RunSettings::default()
     };
     let run = resolve(&task, &compulsory(), &[photos()], settings).unwrap();
     assert_eq!(run.sandbox.retries, 0);
@@ -235,7 +235,7 @@ fn a_variable_of_the_run_that_is_a_secret_of_the_task_is_refused() {
     let own: Sandbox = serde_json::from_str(r#"{"env": {"TOKEN": "x"}}"#).unwrap();
     let settings = RunSettings {
         sandbox: Some(&own),
-        validation: None,
+        ..RunSettings::default()
     };
     let told = resolve(&task, &compulsory(), &[photos()], settings).unwrap_err();
     assert_eq!(

@@ -24,7 +24,7 @@ const VERSION: u32 = 2;
 ///
 /// Operational, so that changing them goes on with the present run: name and namespace; how the model is reached (base
 /// address, key, headers, query), where images and packages come from (repository, index), limits and resources,
-/// timeouts, retries, network, variables from Secrets (they rotate), what is cached.
+/// timeouts, retries, network, variables from Secrets (they rotate), what is cached, what is published.
 #[derive(Serialize)]
 struct Decisive<'a> {
     version: u32,

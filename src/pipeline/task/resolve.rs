@@ -74,6 +74,7 @@ pub fn resolve(
             .and_then(|reuse| reuse.rerun_tests)
             .unwrap_or(true),
         approvals: layers.all(|layer| layer.approvals).copied().collect(),
+        publish: spec.publish.clone(),
         cache: layers.first(|layer| layer.cache).unwrap_or_default(),
         samples: files::samples(spec, frozen.samples, &mut faults),
         input_files: files::input_files(spec, frozen.input_files, &mut faults),

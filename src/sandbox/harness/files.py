@@ -6,10 +6,9 @@ import os
 import stat
 from binascii import b2a_base64
 
-from watch import MESSAGE, SCRATCH
+from watch import MESSAGE, OUTPUTS, SCRATCH
 
 WORK = "/sandbox"
-OUTPUTS = "/var/outputs"
 
 _MOST_FILES = 1000
 _MOST_ENTRIES = 1_000_000
@@ -19,7 +18,7 @@ def fresh_folders(sources: dict[str, str]) -> bool:
     """Empty all that can be written and lay out the sources; false when a folder could not be emptied."""
     if os.path.exists(MESSAGE):
         os.truncate(MESSAGE, 0)
-    if not all(_empty(folder) for folder in SCRATCH):
+    if not all(empty(folder) for folder in SCRATCH):
         return False
     for name, text in sources.items():
         if "/" in name or not name.endswith(".py"):
@@ -40,7 +39,7 @@ def changed_sources(sources: dict[str, str]) -> list[str]:
     return changed
 
 
-def _empty(folder: str) -> bool:
+def empty(folder: str) -> bool:
     """Remove all that is in a folder, however deep: folders are moved up to the top one by one, never walked into."""
     moved = seen = 0
     try:
@@ -66,6 +65,35 @@ def _empty(folder: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def not_writable(folder: str) -> str:
+    """Why nothing can be written to a folder, in the system's words; empty where it can."""
+    probe = os.path.join(folder, f".{os.urandom(8).hex()}")
+    try:
+        os.mkdir(probe)
+        os.rmdir(probe)
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def make_readable(top: str) -> None:
+    """Let every user read what lies below a folder; links are left alone. Nothing of the job runs any more."""
+    pending = [top]
+    while pending:
+        folder = pending.pop()
+        try:
+            if folder != top:
+                os.chmod(folder, 0o755)
+            for entry in os.scandir(folder):
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(entry.path)
+                elif entry.is_file(follow_symlinks=False):
+                    os.chmod(entry.path, stat.S_IMODE(entry.stat(follow_symlinks=False).st_mode) | 0o444)
+        except OSError:
+            # It stays as it is: whoever reads it says what is wrong.
+            continue
 
 
 def read_outputs(names: list[str], most_bytes: int) -> list[dict[str, object]]:

@@ -185,6 +185,7 @@ mod tests {
             uid: uid.to_owned(),
             run: String::new(),
             wish: String::new(),
+            generation: 1,
             attempt: 0,
             reference: OwnerReference::default(),
         }

@@ -19,13 +19,16 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Client;
 use serde::{Deserialize, Serialize};
 
-pub use self::build::RegistryCache;
+pub use self::build::{Destination, RegistryCache, push_artifact};
 pub use self::pod::channel::{Sent, send};
-pub use self::pod::reader::{ClaimSource, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader};
+pub use self::pod::reader::{
+    ClaimSource, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader, WrittenOutput,
+    WrittenOutputs,
+};
 pub use self::pod::{JOB_FILE, NONCE};
 use self::settings::Settings;
 use super::image::ImageSpec;
-use super::{Built, Progressing, Sandbox, SandboxError};
+use super::{Built, Progressing, Publication, Published, Sandbox, SandboxError};
 use crate::package_index::PackageIndex;
 use crate::pipeline::sandbox::{Job, Report};
 use crate::pipeline::task::Task;
@@ -43,6 +46,8 @@ pub struct KubernetesSandbox<'a> {
     pub owner: &'a Owner,
     /// Where each sample and input lies, by name.
     pub inputs: &'a BTreeMap<String, MountedInput>,
+    /// Where outputs go, where that is a claim and not the memory of the sandbox.
+    pub outputs: Option<&'a OutputFolder>,
     /// What registries said; one for all tasks.
     pub registries: &'a RegistryCache,
     /// What package indexes said; one for all tasks.
@@ -62,6 +67,8 @@ pub struct Owner {
     pub run: String,
     /// What the user asked for last, in one word: it changes with the spec and with a wish for another try.
     pub wish: String,
+    /// Generation of its spec.
+    pub generation: i64,
     /// Number of the attempt, so that a later one never takes the child of an earlier one for its own.
     pub attempt: u32,
     /// As children refer to it.
@@ -96,6 +103,19 @@ pub enum MountedInput {
     },
 }
 
+/// A folder on a claim that a sandbox writes its outputs to.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct OutputFolder {
+    /// Name of the `PersistentVolumeClaim`.
+    pub claim: String,
+    /// The folder on it, relative: one that nothing else writes to.
+    pub path: String,
+    /// Group for which the volume is made writable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fs_group: Option<i64>,
+}
+
 /// A file in a Secret.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
@@ -127,5 +147,9 @@ impl Sandbox for KubernetesSandbox<'_> {
 
     async fn run(&self, image: &str, job: &Job, repeat: u32) -> Result<Progressing<Report>, SandboxError> {
         Box::pin(pod::run(self, image, job, repeat)).await
+    }
+
+    async fn publish(&self, publication: &Publication) -> Result<Published, SandboxError> {
+        Box::pin(build::publish(self, publication)).await
     }
 }

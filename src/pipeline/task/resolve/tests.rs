@@ -117,6 +117,7 @@ fn a_prompt_and_a_model_take_every_default() {
         cache: CacheMode::Auto,
         reruns_tests: true,
         approvals: BTreeSet::new(),
+        publish: None,
     };
     assert_eq!(resolved("{prompt: count, model: {name: gpt-5}}"), expected);
 }

@@ -6,6 +6,7 @@ use oci_client::Reference;
 
 use super::objects::{DockerConfig, Objects};
 use super::registries::failed;
+use crate::pipeline::task::ImageSettings;
 use crate::registry::{Credentials, Registry};
 use crate::sandbox::SandboxError;
 use crate::sandbox::kubernetes::KubernetesSandbox;
@@ -29,7 +30,16 @@ pub(super) struct Target {
 impl Target {
     /// Where the task's images go.
     pub async fn of(sandbox: &KubernetesSandbox<'_>, objects: &Objects) -> Result<Self, SandboxError> {
-        let (image, registries) = (&sandbox.task.image, &sandbox.settings.registries);
+        Self::with(sandbox, objects, &sandbox.task.image).await
+    }
+
+    /// Where images with these settings go.
+    pub async fn with(
+        sandbox: &KubernetesSandbox<'_>,
+        objects: &Objects,
+        image: &ImageSettings,
+    ) -> Result<Self, SandboxError> {
+        let registries = &sandbox.settings.registries;
         let (repository, pull_repository) = match (&image.repository, &registries.repository) {
             (Some(own), _) => (own, &image.pull_repository),
             (None, Some(shared)) => (shared, &registries.pull_repository),
@@ -170,7 +180,7 @@ pub(super) async fn previous(
 }
 
 /// The Secret to pull from a registry with: the task's, where it has an entry for it.
-async fn pull_secret(
+pub(super) async fn pull_secret(
     sandbox: &KubernetesSandbox<'_>,
     objects: &Objects,
     host: &str,

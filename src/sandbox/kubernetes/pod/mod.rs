@@ -75,6 +75,7 @@ pub(super) async fn run(
                 task: sandbox.task,
                 owner,
                 inputs: sandbox.inputs,
+                outputs: sandbox.outputs,
                 pull_secrets: &[],
             };
             let labels = run.labels();
@@ -85,7 +86,20 @@ pub(super) async fn run(
             };
             Box::pin(pods.start(&run, body, needs)).await
         }
-        Some(pod) => pods.look(image, &pod).await,
+        Some(pod) => pods
+            .look(image, &pod)
+            .await
+            .map_err(|error| explained(sandbox, error)),
+    }
+}
+
+/// The scheduler's words about the claim for outputs name the Pod, of which nobody who made the run has heard.
+fn explained(sandbox: &KubernetesSandbox<'_>, error: SandboxError) -> SandboxError {
+    match (error, sandbox.outputs) {
+        (SandboxError::Refused { reason, .. }, Some(outputs)) if reader::is_about_volumes(&reason) => {
+            reader::about_claim(&outputs.claim, "outputs", &sandbox.owner.namespace, &reason)
+        }
+        (error, _) => error,
     }
 }
 

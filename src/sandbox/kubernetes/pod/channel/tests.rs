@@ -18,6 +18,7 @@ fn report() -> Report {
             stderr: String::new(),
             tests: None,
             outputs: Vec::new(),
+            not_writable: None,
         }],
         seconds: 0.7,
     }

@@ -14,6 +14,7 @@ fn owner() -> Owner {
         uid: "0c1d".into(),
         run: "run".into(),
         wish: String::new(),
+        generation: 1,
         attempt: 1,
         reference: OwnerReference {
             api_version: "codegen-operator.dev/v1alpha1".into(),
@@ -85,6 +86,7 @@ fn pod(
         task: &task,
         owner: &owner(),
         inputs: &inputs,
+        outputs: None,
     };
     serde_json::to_value(run.pod().unwrap()).unwrap()
 }
@@ -269,7 +271,10 @@ fn a_claim_is_mounted_read_only_and_by_name() {
 fn a_reader_is_a_sandbox_that_mounts_whole_claims_and_writes_nowhere() {
     let (settings, task, mut job) = (PodSettings::default(), task(), job());
     job.inputs.truncate(1);
-    let claims = ["data".to_owned(), "rates".to_owned()];
+    let claims = ["data", "rates"].map(|claim| ClaimMount {
+        claim: claim.to_owned(),
+        folder: None,
+    });
     let run = Run {
         program: Program::Reader(&claims),
         pull_secrets: &[LocalObjectReference {
@@ -284,6 +289,7 @@ fn a_reader_is_a_sandbox_that_mounts_whole_claims_and_writes_nowhere() {
         task: &task,
         owner: &owner(),
         inputs: &inputs(),
+        outputs: None,
     };
     let reader = serde_json::to_value(run.pod().unwrap()).unwrap();
     let sandbox = pod(|_, _, _, _| ());
@@ -338,6 +344,7 @@ fn an_input_that_nobody_froze_is_refused_by_name() {
         task: &task,
         owner: &owner(),
         inputs: &BTreeMap::new(),
+        outputs: None,
     };
     assert_eq!(
         run.pod().unwrap_err().to_string(),

@@ -1,0 +1,23 @@
+//! What becomes of a program that has passed: an image of its own.
+
+use kube::KubeSchema;
+use serde::{Deserialize, Serialize};
+
+/// When everything has passed, the program is pushed as an image: the task's environment with one layer more. `{}` is enough.
+/// Nothing of the samples and of Secrets is in it. Only in a cluster.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Publish {
+    /// Repository that the image goes to (`registry.example.com/team/penguins`), pushed with the credentials of
+    /// `image.pushSecretRef`. Default: that of the task's environment, where nothing but the new layer is sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 255))]
+    #[x_kube(validation = Rule::new("!self.contains('://') && !self.endsWith('/') && !self.contains('@')")
+        .message("write the repository without a scheme, a digest and a / at its end, like registry.example.com/team/penguins"))]
+    pub repository: Option<String>,
+    /// Tag of the image (`v1`). It moves with what the task publishes; the image before keeps a tag of its own, and a tag that
+    /// somebody else has given is not touched. Default: namespace and name of the task, `<namespace>.<name>`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 100), pattern(r"^[A-Za-z0-9_][A-Za-z0-9._-]*$"))]
+    pub tag: Option<String>,
+}

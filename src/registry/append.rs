@@ -1,0 +1,305 @@
+//! Appends one layer to an image that a registry has. Of the base only manifest and configuration are read; its layers stay where they
+//! are, are mounted from another repository, or go from registry to registry without being held.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
+use oci_client::errors::OciDistributionError;
+use serde_json::Value;
+
+use super::client::{Registry, Target, all_bytes, retried};
+use super::error::RegistryError;
+use super::layer::{LayerEntry, layer};
+use super::layout::{Descriptor, LARGEST_CONFIG, MANIFEST_OR_INDEX, OCI_MANIFEST};
+use super::manifest::{self, Small};
+use crate::pipeline::digest::sha256_hex;
+
+/// What is appended.
+#[derive(Clone, Debug)]
+pub struct Addition {
+    /// Content of the layer, in order.
+    pub entries: Vec<LayerEntry>,
+    /// By which the layer is found again.
+    pub layer_annotations: BTreeMap<String, String>,
+    /// What the history says of the layer.
+    pub created_by: String,
+    /// What runs.
+    pub entrypoint: Vec<String>,
+    /// As whom (`65532:65532`).
+    pub user: String,
+    /// Where.
+    pub working_folder: String,
+    /// With which variables, besides those of the base.
+    pub env: BTreeMap<String, String>,
+    /// Labels of the configuration and annotations of the manifest.
+    pub labels: BTreeMap<String, String>,
+    /// The annotation that says whose image it is: a tag with another one's is not touched.
+    pub owner: (&'static str, String),
+}
+
+/// The image to append to.
+#[derive(Clone, Copy)]
+pub struct Foundation<'a> {
+    /// Speaks to its registry.
+    pub registry: &'a Registry,
+    /// The image.
+    pub reference: &'a str,
+    /// Of an index, the image for this architecture (`amd64`).
+    pub architecture: &'a str,
+}
+
+/// An image with one layer more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// Digest of its manifest.
+    pub digest: String,
+    /// Size of its manifest.
+    pub size: u64,
+    /// Digest of the manifest of the image that it stands on.
+    pub base_digest: String,
+    /// Bytes that were uploaded, the manifest's included; 0 where the registry had the image under its tag.
+    pub uploaded_bytes: u64,
+}
+
+impl Registry {
+    /// Appends to an image and pushes what comes of it as `reference`. Equal additions to equal images give equal digests, and a
+    /// registry that has it gets nothing.
+    pub async fn append(
+        &self,
+        base: Foundation<'_>,
+        reference: &str,
+        addition: &Addition,
+    ) -> Result<Appended, RegistryError> {
+        let target = Target::of(reference, &self.credentials)?;
+        let read = base.read();
+        let present = self.manifest(&target, &MANIFEST_OR_INDEX);
+        let (read, present) = futures::try_join!(read, present)?;
+        let refused = |reason: String| RegistryError::Image {
+            reference: base.reference.to_owned(),
+            reason,
+        };
+        let mut addition = addition.clone();
+        let (name, _) = base.reference.split_once('@').unwrap_or((base.reference, ""));
+        let about = [("base.name", name), ("base.digest", read.digest.as_str())];
+        for (label, value) in about {
+            let label = format!("org.opencontainers.image.{label}");
+            addition.labels.insert(label, value.to_owned());
+        }
+        let addition = &addition;
+        let layer = layer(&addition.entries).map_err(|error| RegistryError::Setup(error.to_string()))?;
+        let config = manifest::config(&read.config, &layer, addition).map_err(refused)?;
+        let made = manifest::manifest(&read.manifest, &layer, &config, addition).map_err(refused)?;
+        let appended = Appended {
+            digest: made.digest.clone(),
+            size: made.bytes.len() as u64,
+            base_digest: read.digest.clone(),
+            uploaded_bytes: 0,
+        };
+        match present {
+            Some((_, digest)) if digest == made.digest => return Ok(appended),
+            Some((manifest, _)) if !is_owned(&manifest, &addition.owner) => {
+                return Err(RegistryError::Taken {
+                    reference: reference.to_owned(),
+                    owner: addition.owner.1.clone(),
+                });
+            }
+            _ => {}
+        }
+        self.authenticate_for_push(&target).await?;
+        let layer = Small {
+            digest: layer.digest,
+            bytes: layer.bytes,
+        };
+        let is_elsewhere = read.is_elsewhere(&target);
+        let mut uploads = Vec::new();
+        for theirs in read.layers.iter().filter(|_| is_elsewhere) {
+            uploads.push(self.take_over(&target, base.registry, &read, theirs).boxed());
+        }
+        for ours in [&layer, &config] {
+            uploads.push(self.upload_small(&target, ours).boxed());
+        }
+        let blobs = all_bytes(uploads).await?;
+        self.keep_present(&target, &made.digest).await?;
+        let size = made.bytes.len() as u64;
+        self.put_manifest(&target, OCI_MANIFEST, &made.bytes).await?;
+        Ok(Appended {
+            uploaded_bytes: blobs + size,
+            ..appended
+        })
+    }
+
+    /// Uploads a blob unless it is there; returns the bytes that it took.
+    pub(super) async fn upload_small(&self, target: &Target, blob: &Small) -> Result<u64, RegistryError> {
+        let what = format!("the upload of the blob {}", blob.digest);
+        retried(|| async {
+            let failed = |error: &OciDistributionError| target.failed(&what, error);
+            let exists = self.client.blob_exists(&target.reference, &blob.digest).await;
+            if exists.map_err(|error| failed(&error))? {
+                return Ok(0);
+            }
+            let content = futures::stream::iter([Ok(Bytes::from(blob.bytes.clone()))]);
+            let size = blob.bytes.len() as u64;
+            let pushed = self
+                .client
+                .push_blob_stream(&target.reference, content, &blob.digest, Some(size))
+                .await;
+            pushed.map(|_| size).map_err(|error| failed(&error))
+        })
+        .await
+    }
+
+    /// Brings a layer of the base into the repository, unless it is there; returns the bytes that it took.
+    async fn take_over(
+        &self,
+        target: &Target,
+        source: &Self,
+        base: &Read,
+        layer: &Descriptor,
+    ) -> Result<u64, RegistryError> {
+        let (digest, size) = (&layer.digest, layer.size);
+        let what = format!("the upload of the blob {digest}");
+        retried(|| async {
+            let failed = |error: OciDistributionError| target.failed(&what, &error);
+            let exists = self.client.blob_exists(&target.reference, digest).await;
+            if exists.map_err(failed)? {
+                return Ok(0);
+            }
+            let is_here = base.target.reference.resolve_registry() == target.reference.resolve_registry();
+            if is_here {
+                let from = &base.target.reference;
+                // A registry that does not mount answers in several ways: then the layer is copied.
+                if self
+                    .client
+                    .mount_blob(&target.reference, from, digest)
+                    .await
+                    .is_ok()
+                {
+                    return Ok(0);
+                }
+            }
+            let read = source
+                .client
+                .pull_blob_stream(&base.target.reference, digest.as_str())
+                .await;
+            let read =
+                read.map_err(|error| base.target.failed(&format!("to give the blob {digest}"), &error))?;
+            let content = read.stream.map_err(OciDistributionError::from);
+            let pushed = self
+                .client
+                .push_blob_stream(&target.reference, content, digest, Some(size))
+                .await;
+            pushed.map(|_| size).map_err(failed)
+        })
+        .await
+    }
+
+    /// A blob of at most `most` bytes, compared with its digest.
+    pub(super) async fn small_blob(
+        &self,
+        target: &Target,
+        blob: &Descriptor,
+        most: u64,
+    ) -> Result<Vec<u8>, RegistryError> {
+        let wrong = |reason: String| RegistryError::Image {
+            reference: target.reference.to_string(),
+            reason: format!("has a blob {} that {reason}", blob.digest),
+        };
+        if blob.size > most {
+            return Err(wrong(format!("is larger than {most} bytes")));
+        }
+        let what = format!("to give the blob {}", blob.digest);
+        let asked = retried(|| async {
+            let failed = |error: OciDistributionError| target.failed(&what, &error);
+            let pulled = self
+                .client
+                .pull_blob_stream(&target.reference, blob.digest.as_str())
+                .await;
+            let mut stream = pulled.map_err(failed)?.stream;
+            let mut bytes = Vec::new();
+            while let Some(part) = stream.next().await {
+                bytes.extend_from_slice(&part.map_err(|error| failed(error.into()))?);
+                if bytes.len() as u64 > blob.size {
+                    break;
+                }
+            }
+            Ok(bytes)
+        });
+        let bytes = target.answered(&what, asked).await?;
+        if bytes.len() as u64 != blob.size || format!("sha256:{}", sha256_hex(&bytes)) != blob.digest {
+            return Err(wrong("has another content than its digest names".to_owned()));
+        }
+        Ok(bytes)
+    }
+}
+
+/// What is read of an image.
+struct Read {
+    target: Target,
+    digest: String,
+    manifest: Value,
+    config: Vec<u8>,
+    layers: Vec<Descriptor>,
+}
+
+impl Read {
+    /// Whether another repository than `target` holds its blobs.
+    fn is_elsewhere(&self, target: &Target) -> bool {
+        let place = |target: &Target| {
+            let reference = &target.reference;
+            (
+                reference.resolve_registry().to_owned(),
+                reference.repository().to_owned(),
+            )
+        };
+        place(&self.target) != place(target)
+    }
+}
+
+impl Foundation<'_> {
+    async fn read(&self) -> Result<Read, RegistryError> {
+        let wrong = |reason: String| RegistryError::Image {
+            reference: self.reference.to_owned(),
+            reason,
+        };
+        let mut target = Target::of(self.reference, &self.registry.credentials)?;
+        let (mut manifest, mut digest) = self.manifest(&target).await?;
+        if let Some(chosen) = manifest::chosen(&manifest, self.architecture) {
+            let chosen = chosen.map_err(wrong)?;
+            let reference = &target.reference;
+            let one = format!("{}/{}@{chosen}", reference.registry(), reference.repository());
+            target = Target::of(&one, &self.registry.credentials)?;
+            (manifest, digest) = self.manifest(&target).await?;
+        }
+        let unreadable =
+            |error: serde_json::Error| wrong(format!("has a manifest that cannot be read: {error}"));
+        let config: Descriptor = serde_json::from_value(manifest["config"].clone()).map_err(unreadable)?;
+        let layers = serde_json::from_value(manifest["layers"].clone()).map_err(unreadable)?;
+        let config = self.registry.small_blob(&target, &config, LARGEST_CONFIG).await?;
+        Ok(Read {
+            target,
+            digest,
+            manifest,
+            config,
+            layers,
+        })
+    }
+
+    async fn manifest(&self, target: &Target) -> Result<(Value, String), RegistryError> {
+        let found = self.registry.manifest(target, &MANIFEST_OR_INDEX).await?;
+        let wrong = |reason: String| RegistryError::Image {
+            reference: self.reference.to_owned(),
+            reason,
+        };
+        let (bytes, digest) = found.ok_or_else(|| wrong("is not in its registry any more".to_owned()))?;
+        let manifest = serde_json::from_slice(&bytes)
+            .map_err(|error| wrong(format!("has a manifest that cannot be read: {error}")))?;
+        Ok((manifest, digest))
+    }
+}
+
+/// Whether a manifest says that it is of this owner.
+pub(super) fn is_owned(manifest: &[u8], (name, owner): &(&'static str, String)) -> bool {
+    let manifest: Value = serde_json::from_slice(manifest).unwrap_or_default();
+    manifest["annotations"][*name] == owner.as_str()
+}

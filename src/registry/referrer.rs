@@ -1,0 +1,148 @@
+//! What refers to an image: a small file beside it, found by the image's digest.
+//!
+//! Where the registry has no API for that, the specification's tag (`sha256-<digits>`) names an index of all that refers to the image.
+
+use serde_json::{Value, json};
+
+use super::append::Appended;
+use super::client::{Registry, Target, retried};
+use super::error::{RegistryError, is_not_found};
+use super::layout::{MANIFEST_OR_INDEX, OCI_INDEX, OCI_MANIFEST};
+use super::manifest::Small;
+
+pub(super) const EMPTY: &str = "application/vnd.oci.empty.v1+json";
+
+/// A file that refers to an image.
+#[derive(Clone, Debug)]
+pub struct Referrer<'a> {
+    /// What kind of file it is (`application/vnd.cyclonedx+json`).
+    pub artifact_type: &'a str,
+    /// Ending of its own tag, which keeps it from being tidied away (`sbom`).
+    pub ending: &'a str,
+    /// The file.
+    pub content: Vec<u8>,
+}
+
+impl Registry {
+    /// Attaches a file to the image `of` in `repository`. What is there already is not sent again. Returns the bytes that it took.
+    pub async fn attach(
+        &self,
+        repository: &str,
+        of: &Appended,
+        referrer: Referrer<'_>,
+    ) -> Result<u64, RegistryError> {
+        let index_tag = of.digest.replace(':', "-");
+        let own = Target::of(
+            &format!("{repository}:{index_tag}.{}", referrer.ending),
+            &self.credentials,
+        )?;
+        let subject = Target::of(&format!("{repository}@{}", of.digest), &self.credentials)?;
+        let content = Small::of(referrer.content);
+        let nothing = Small::of(b"{}".to_vec());
+        let manifest = manifest(of, referrer.artifact_type, &content, &nothing);
+        let mut uploaded = 0;
+        if self.find(&own).await?.as_ref() != Some(&manifest.digest) {
+            self.authenticate_for_push(&own).await?;
+            let size = manifest.bytes.len() as u64;
+            let (content, nothing) = futures::try_join!(
+                self.upload_small(&own, &content),
+                self.upload_small(&own, &nothing)
+            )?;
+            self.put_manifest(&own, OCI_MANIFEST, &manifest.bytes).await?;
+            uploaded = content + nothing + size;
+        }
+        if !self.knows_referrers(&subject, &manifest.digest).await? {
+            let index = Target::of(&format!("{repository}:{index_tag}"), &self.credentials)?;
+            uploaded += self.list(&index, referrer.artifact_type, &manifest).await?;
+        }
+        Ok(uploaded)
+    }
+
+    /// Whether the registry itself says what refers to the image.
+    async fn knows_referrers(&self, subject: &Target, digest: &str) -> Result<bool, RegistryError> {
+        let what = "to say what refers to the image";
+        let asked = retried(|| async {
+            // Where the registry has no such API this asks for the tag, which names ours if somebody has written it.
+            match self.client.pull_referrers(&subject.reference, None).await {
+                Ok(index) => Ok(index.manifests.iter().any(|entry| entry.digest == digest)),
+                Err(error) if is_not_found(&error) => Ok(false),
+                Err(error) => Err(subject.failed(what, &error)),
+            }
+        });
+        subject.answered(what, asked).await
+    }
+
+    /// Names a referrer in the index of the fallback tag.
+    async fn list(
+        &self,
+        index: &Target,
+        artifact_type: &str,
+        referrer: &Small,
+    ) -> Result<u64, RegistryError> {
+        let present = self.manifest(index, &MANIFEST_OR_INDEX).await?;
+        let present = present.and_then(|(bytes, _)| serde_json::from_slice::<Value>(&bytes).ok());
+        let made = listed(present, artifact_type, referrer);
+        self.authenticate_for_push(index).await?;
+        self.put_manifest(index, OCI_INDEX, &made).await?;
+        Ok(made.len() as u64)
+    }
+}
+
+fn manifest(of: &Appended, artifact_type: &str, content: &Small, nothing: &Small) -> Small {
+    let manifest = json!({
+        "schemaVersion": 2,
+        "mediaType": OCI_MANIFEST,
+        "artifactType": artifact_type,
+        "config": {"mediaType": EMPTY, "digest": nothing.digest, "size": nothing.bytes.len()},
+        "layers": [{"mediaType": artifact_type, "digest": content.digest, "size": content.bytes.len()}],
+        "subject": {"mediaType": OCI_MANIFEST, "digest": of.digest, "size": of.size},
+    });
+    Small::of(manifest.to_string().into_bytes())
+}
+
+/// The index with this referrer, those of others as they were.
+fn listed(present: Option<Value>, artifact_type: &str, referrer: &Small) -> Vec<u8> {
+    let entry = json!({
+        "mediaType": OCI_MANIFEST,
+        "digest": referrer.digest,
+        "size": referrer.bytes.len(),
+        "artifactType": artifact_type,
+    });
+    let mut entries = match present {
+        Some(mut index) => match index["manifests"].take() {
+            Value::Array(entries) => entries,
+            _ => Vec::new(),
+        },
+        None => Vec::new(),
+    };
+    entries.retain(|other| other["digest"] != entry["digest"]);
+    entries.push(entry);
+    let index = json!({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": entries});
+    index.to_string().into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_attached_stays_and_ours_is_named_once() {
+        let ours = Small::of(b"ours".to_vec());
+        let theirs = json!({"digest": "sha256:theirs", "size": 1});
+        let first = listed(
+            Some(json!({"manifests": [theirs]})),
+            "application/vnd.cyclonedx+json",
+            &ours,
+        );
+        let again = listed(
+            serde_json::from_slice(&first).ok(),
+            "application/vnd.cyclonedx+json",
+            &ours,
+        );
+        assert_eq!(first, again);
+        let index: Value = serde_json::from_slice(&again).unwrap();
+        assert_eq!(index["manifests"][0], theirs);
+        assert_eq!(index["manifests"][1]["digest"], ours.digest);
+        assert_eq!(index["manifests"].as_array().unwrap().len(), 2);
+    }
+}

@@ -1,0 +1,183 @@
+//! Pushes a finished program: one layer on the image that it was tested in, and beside it the list of what it is made of.
+//!
+//! No Pod is made: the operator speaks to the registry itself, with the Secret that builds push with.
+
+use std::collections::BTreeMap;
+
+use super::objects::{DockerConfig, Objects};
+use super::registries::failed;
+use super::sources::{Target, pull_secret};
+use super::{kubernetes_architecture, registries};
+use crate::pipeline::digest::sha256_hex;
+use crate::registry::{Addition, Foundation, Referrer};
+use crate::sandbox::SandboxError;
+use crate::sandbox::kubernetes::KubernetesSandbox;
+use crate::sandbox::publication::{LAYER, Publication, Published, USER};
+
+/// Kind of the list of what an image is made of.
+const CYCLONE_DX: &str = "application/vnd.cyclonedx+json";
+/// Label with the task; only who has published a tag moves it.
+const TASK: &str = "dev.codegen-operator.task";
+/// Label with the generation of the task.
+const GENERATION: &str = "dev.codegen-operator.generation";
+/// Most characters of a tag of ours: those of a program that is replaced get a digest more.
+const LONGEST_TAG: usize = 100;
+
+/// Publishes a program.
+pub(in crate::sandbox::kubernetes) async fn publish(
+    sandbox: &KubernetesSandbox<'_>,
+    publication: &Publication,
+) -> Result<Published, SandboxError> {
+    let home = Objects::new(sandbox.client.clone(), &sandbox.owner.namespace);
+    let target = target(sandbox, &home).await?;
+    let reference = format!("{}:{}", target.repository, tag(sandbox));
+    let told = |error| failed(&reference, &target.credentials(), error);
+    let base = base(sandbox, publication);
+    let (secret, config) = if sandbox.task.image.reference.is_some() {
+        pull_secret_for(sandbox, &home, &base).await?
+    } else {
+        (target.secret.clone(), target.config.clone())
+    };
+    let source = sandbox
+        .registries
+        .client(
+            &sandbox.settings.registries,
+            config.as_ref().map(DockerConfig::bytes),
+        )
+        .map_err(|error| {
+            let field = format!("the Secret {} of image.pullSecretRef", secret.unwrap_or_default());
+            registries::failed(&base, &field, error)
+        })?;
+    let foundation = Foundation {
+        registry: &source,
+        reference: &base,
+        architecture: kubernetes_architecture(std::env::consts::ARCH),
+    };
+    let addition = addition(sandbox, publication);
+    let appended = target
+        .registry
+        .append(foundation, &reference, &addition)
+        .await
+        .map_err(told)?;
+    let bill = publication.bill_of_materials(&target.repository, &appended.digest, &appended.base_digest);
+    let referrer = Referrer {
+        artifact_type: CYCLONE_DX,
+        ending: "sbom",
+        content: bill,
+    };
+    let attached = target
+        .registry
+        .attach(&target.repository, &appended, referrer)
+        .await
+        .map_err(told)?;
+    Ok(Published {
+        image: format!("{}@{}", target.pull_repository, appended.digest),
+        tag: reference,
+        uploaded_bytes: appended.uploaded_bytes + attached,
+    })
+}
+
+/// Where the program goes.
+async fn target(sandbox: &KubernetesSandbox<'_>, home: &Objects) -> Result<Target, SandboxError> {
+    let publish = sandbox.task.publish.clone().unwrap_or_default();
+    let mut image = sandbox.task.image.clone();
+    if publish.repository.is_some() && publish.repository != image.repository {
+        image.repository = publish.repository;
+        image.pull_repository = None;
+    }
+    Target::with(sandbox, home, &image).await
+}
+
+/// The image to stand on, as the operator knows its registry.
+fn base(sandbox: &KubernetesSandbox<'_>, publication: &Publication) -> String {
+    let environment = &publication.environment;
+    let (image, registries) = (&sandbox.task.image, &sandbox.settings.registries);
+    if image.reference.is_some() {
+        return environment.clone();
+    }
+    let (repository, pull_repository) = match (&image.repository, &registries.repository) {
+        (Some(own), _) => (Some(own), &image.pull_repository),
+        (None, shared) => (shared.as_ref(), &registries.pull_repository),
+    };
+    let digest = pull_repository
+        .as_ref()
+        .and_then(|pull| environment.strip_prefix(pull.as_str())?.strip_prefix('@'));
+    match (repository, digest) {
+        (Some(repository), Some(digest)) => format!("{repository}@{digest}"),
+        _ => environment.clone(),
+    }
+}
+
+async fn pull_secret_for(
+    sandbox: &KubernetesSandbox<'_>,
+    home: &Objects,
+    base: &str,
+) -> Result<(Option<String>, Option<DockerConfig>), SandboxError> {
+    let host = base.parse::<oci_client::Reference>();
+    match host {
+        Ok(reference) => pull_secret(sandbox, home, reference.resolve_registry()).await,
+        Err(_) => Ok((None, None)),
+    }
+}
+
+fn tag(sandbox: &KubernetesSandbox<'_>) -> String {
+    let own = sandbox
+        .task
+        .publish
+        .as_ref()
+        .and_then(|publish| publish.tag.clone());
+    own.unwrap_or_else(|| default_tag(&sandbox.owner.namespace, &sandbox.owner.name))
+}
+
+/// A namespace has no dot, so two tasks never have the same.
+fn default_tag(namespace: &str, name: &str) -> String {
+    let whole = format!("{namespace}.{name}");
+    if whole.len() <= LONGEST_TAG {
+        return whole;
+    }
+    let digest = sha256_hex(whole.as_bytes());
+    format!("{}-{}", &whole[..LONGEST_TAG - 17], &digest[..16])
+}
+
+fn addition(sandbox: &KubernetesSandbox<'_>, publication: &Publication) -> Addition {
+    let owner = sandbox.owner;
+    let task = format!("{}/{}", owner.namespace, owner.name);
+    let mut labels = publication.labels.clone();
+    labels.insert(TASK.to_owned(), task.clone());
+    labels.insert(GENERATION.to_owned(), owner.generation.to_string());
+    let mut env: BTreeMap<String, String> = [
+        ("HOME", "/tmp"),
+        ("LANG", "C.UTF-8"),
+        ("PYTHONHASHSEED", "0"),
+        ("PYTHONDONTWRITEBYTECODE", "1"),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .collect();
+    env.extend(sandbox.task.sandbox.env.clone());
+    Addition {
+        entries: publication.entries(),
+        layer_annotations: BTreeMap::from([(LAYER.0.to_owned(), LAYER.1.to_owned())]),
+        created_by: "codegen-operator: the program".to_owned(),
+        entrypoint: Publication::entrypoint(),
+        user: format!("{USER}:{USER}"),
+        working_folder: "/tmp".to_owned(),
+        env,
+        labels,
+        owner: (TASK, task),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_names_namespace_and_task_and_is_never_too_long() {
+        assert_eq!(default_tag("lab", "penguins"), "lab.penguins");
+        let long = "x".repeat(200);
+        let (one, other) = (default_tag("lab", &long), default_tag("lab", &format!("{long}y")));
+        assert_eq!((one.len(), other.len()), (LONGEST_TAG, LONGEST_TAG));
+        assert_ne!(one, other);
+    }
+}

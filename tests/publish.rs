@@ -1,0 +1,412 @@
+//! A layer more on an image that a registry has, and what refers to the image, against real registries with htpasswd.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests say what they expect"
+)]
+
+#[path = "support/docker_registry.rs"]
+mod docker_registry;
+
+use std::collections::BTreeMap;
+
+use codegen_operator::pipeline::digest::sha256_hex;
+use codegen_operator::registry::{
+    Access, Addition, Appended, Artifact, ArtifactFile, Credentials, Foundation, LayerEntry, Referrer,
+    Registry, RegistryError,
+};
+use docker_registry::{PASSWORD, USER};
+use serde_json::{Value, json};
+
+const OCI_MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+const OCI_INDEX: &str = "application/vnd.oci.image.index.v1+json";
+const DOCKER_MANIFEST: &str = "application/vnd.docker.distribution.manifest.v2+json";
+const ARTIFACT: &str = "application/vnd.cyclonedx+json";
+/// Larger than what is read at once.
+const LARGE: usize = 3_000_000;
+
+/// A registry, a client of ours, and requests that no client of ours makes.
+struct Place {
+    server: docker_registry::Registry,
+    client: Registry,
+    http: reqwest::Client,
+}
+
+impl Place {
+    fn start() -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let server = docker_registry::Registry::start();
+        let config = std::fs::read(server.credentials(PASSWORD).path()).unwrap();
+        let client = Registry::new(&Access {
+            insecure_hosts: vec![server.host.clone()],
+            authorities: vec![],
+            credentials: Credentials::from_docker_config(&config).unwrap(),
+        });
+        Self {
+            client: client.unwrap(),
+            http: reqwest::Client::builder().no_proxy().build().unwrap(),
+            server,
+        }
+    }
+
+    fn repository(&self, name: &str) -> String {
+        format!("{}/{name}", self.server.host)
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://{}/v2/{path}", self.server.host)
+    }
+
+    async fn put_blob(&self, repository: &str, bytes: Vec<u8>) -> Value {
+        let digest = format!("sha256:{}", sha256_hex(&bytes));
+        let begun = self.http.post(self.url(&format!("{repository}/blobs/uploads/")));
+        let begun = begun.basic_auth(USER, Some(PASSWORD)).send().await.unwrap();
+        let place = begun.headers()["location"].to_str().unwrap().to_owned();
+        let size = bytes.len();
+        let put = self.http.put(format!("{place}&digest={digest}")).body(bytes);
+        let put = put.basic_auth(USER, Some(PASSWORD)).send().await.unwrap();
+        assert_eq!(put.status(), 201);
+        json!({"digest": digest, "size": size})
+    }
+
+    async fn put_manifest(&self, repository: &str, tag: &str, media_type: &str, manifest: &Value) -> String {
+        let text = manifest.to_string();
+        let digest = format!("sha256:{}", sha256_hex(text.as_bytes()));
+        let put = self.http.put(self.url(&format!("{repository}/manifests/{tag}")));
+        let put = put.header("content-type", media_type).body(text);
+        let put = put.basic_auth(USER, Some(PASSWORD)).send().await.unwrap();
+        assert_eq!(put.status(), 201, "{}", put.text().await.unwrap());
+        digest
+    }
+
+    async fn get(&self, path: &str) -> Option<Vec<u8>> {
+        let types = format!("{OCI_MANIFEST}, {OCI_INDEX}, {DOCKER_MANIFEST}");
+        let got = self.http.get(self.url(path)).header("accept", types);
+        let got = got.basic_auth(USER, Some(PASSWORD)).send().await.unwrap();
+        let is_there = got.status().is_success();
+        is_there.then_some(got.bytes().await.unwrap().to_vec())
+    }
+
+    async fn manifest(&self, repository: &str, reference: &str) -> Value {
+        let found = self.get(&format!("{repository}/manifests/{reference}")).await;
+        serde_json::from_slice(&found.expect("a manifest")).unwrap()
+    }
+
+    /// An image of two layers; its digest.
+    async fn image(&self, repository: &str, tag: &str, is_docker: bool) -> String {
+        let types = if is_docker {
+            [
+                DOCKER_MANIFEST,
+                "application/vnd.docker.container.image.v1+json",
+                "application/vnd.docker.image.rootfs.diff.tar.gzip",
+            ]
+        } else {
+            [
+                OCI_MANIFEST,
+                "application/vnd.oci.image.config.v1+json",
+                "application/vnd.oci.image.layer.v1.tar+gzip",
+            ]
+        };
+        let config = json!({
+            "architecture": "amd64", "os": "linux",
+            "config": {"Cmd": ["python3"], "Env": ["PATH=/usr/bin"]},
+            "rootfs": {"type": "layers", "diff_ids": ["sha256:a", "sha256:b"]},
+        });
+        let typed = |mut descriptor: Value, media_type: &str| {
+            descriptor["mediaType"] = media_type.into();
+            descriptor
+        };
+        let config = self.put_blob(repository, config.to_string().into_bytes()).await;
+        let first = self.put_blob(repository, vec![1; 1000]).await;
+        let second = self.put_blob(repository, vec![2; LARGE]).await;
+        let manifest = json!({
+            "schemaVersion": 2,
+            "mediaType": types[0],
+            "config": typed(config, types[1]),
+            "layers": [typed(first, types[2]), typed(second, types[2])],
+        });
+        self.put_manifest(repository, tag, types[0], &manifest).await
+    }
+
+    async fn append(
+        &self,
+        from: &Self,
+        base: &str,
+        reference: &str,
+        addition: &Addition,
+    ) -> Result<Appended, RegistryError> {
+        let base = Foundation {
+            registry: &from.client,
+            reference: base,
+            architecture: "amd64",
+        };
+        self.client.append(base, reference, addition).await
+    }
+}
+
+fn addition(task: &str, program: &str) -> Addition {
+    Addition {
+        entries: vec![LayerEntry {
+            path: "program/solution.py".to_owned(),
+            owner: 0,
+            content: Some(program.as_bytes().to_vec()),
+        }],
+        layer_annotations: BTreeMap::from([("dev.codegen-operator.program".to_owned(), "1".to_owned())]),
+        created_by: "publish".to_owned(),
+        entrypoint: vec!["python3".to_owned(), "/program/run.py".to_owned()],
+        user: "65532:65532".to_owned(),
+        working_folder: "/tmp".to_owned(),
+        env: BTreeMap::new(),
+        labels: BTreeMap::from([("dev.codegen-operator.task".to_owned(), task.to_owned())]),
+        owner: ("dev.codegen-operator.task", task.to_owned()),
+    }
+}
+
+#[tokio::test]
+async fn in_one_repository_only_layer_configuration_and_manifest_are_sent_and_the_second_time_nothing() {
+    let place = Place::start();
+    let digest = place.image("lab", "env", false).await;
+    let (base, reference) = (
+        format!("{}@{digest}", place.repository("lab")),
+        format!("{}:lab.penguins", place.repository("lab")),
+    );
+    let before = place.server.stored().len();
+    let addition = addition("lab/penguins", "print(1)\n");
+    let first = place.append(&place, &base, &reference, &addition).await.unwrap();
+    assert_eq!(first.base_digest, digest);
+    assert!(first.uploaded_bytes < 4_000, "{first:?}");
+    assert_eq!(place.server.stored().len(), before + 3);
+
+    let manifest = place.manifest("lab", "lab.penguins").await;
+    assert_eq!(manifest["mediaType"], OCI_MANIFEST);
+    assert_eq!(manifest["layers"].as_array().unwrap().len(), 3);
+    let annotations = &manifest["annotations"];
+    assert_eq!(annotations["dev.codegen-operator.task"], "lab/penguins");
+    assert_eq!(
+        annotations["org.opencontainers.image.base.name"],
+        place.repository("lab")
+    );
+    assert_eq!(annotations["org.opencontainers.image.base.digest"], digest);
+    let config = manifest["config"]["digest"].as_str().unwrap();
+    let config = place.get(&format!("lab/blobs/{config}")).await.unwrap();
+    let config: Value = serde_json::from_slice(&config).unwrap();
+    assert_eq!(
+        config["config"]["Entrypoint"],
+        json!(["python3", "/program/run.py"])
+    );
+    assert_eq!(config["rootfs"]["diff_ids"].as_array().unwrap().len(), 3);
+
+    let again = place.append(&place, &base, &reference, &addition).await.unwrap();
+    assert_eq!(
+        again,
+        Appended {
+            uploaded_bytes: 0,
+            ..first
+        }
+    );
+    assert_eq!(place.server.stored().len(), before + 3);
+}
+
+#[tokio::test]
+async fn into_another_repository_of_the_registry_layers_are_mounted() {
+    let place = Place::start();
+    let digest = place.image("lab", "env", true).await;
+    let base = format!("{}@{digest}", place.repository("lab"));
+    let reference = format!("{}:v1", place.repository("programs"));
+    let appended = place
+        .append(&place, &base, &reference, &addition("lab/penguins", "print(1)\n"))
+        .await
+        .unwrap();
+    assert!(appended.uploaded_bytes < 4_000, "{appended:?}");
+    let manifest = place.manifest("programs", "v1").await;
+    assert_eq!(manifest["mediaType"], OCI_MANIFEST, "Docker's has no annotations");
+    for layer in manifest["layers"].as_array().unwrap() {
+        let digest = layer["digest"].as_str().unwrap();
+        let blob = place.get(&format!("programs/blobs/{digest}")).await;
+        assert_eq!(
+            blob.unwrap().len(),
+            usize::try_from(layer["size"].as_u64().unwrap()).unwrap()
+        );
+    }
+}
+
+#[tokio::test]
+async fn into_another_registry_layers_go_without_being_held_and_only_those_that_it_lacks() {
+    let (from, to) = (Place::start(), Place::start());
+    let digest = from.image("lab", "env", false).await;
+    let base = format!("{}@{digest}", from.repository("lab"));
+    to.put_blob("programs", vec![1; 1000]).await;
+    let reference = format!("{}:v1", to.repository("programs"));
+    let addition = addition("lab/penguins", "print(1)\n");
+    let appended = to.append(&from, &base, &reference, &addition).await.unwrap();
+    let sent = usize::try_from(appended.uploaded_bytes).unwrap();
+    assert!((LARGE..LARGE + 4_000).contains(&sent), "{appended:?}");
+    let manifest = to.manifest("programs", "v1").await;
+    let digest = manifest["layers"][1]["digest"].as_str().unwrap();
+    let blob = to.get(&format!("programs/blobs/{digest}")).await.unwrap();
+    assert_eq!(format!("sha256:{}", sha256_hex(&blob)), digest);
+}
+
+#[tokio::test]
+async fn of_an_index_the_image_for_the_architecture_is_taken() {
+    let place = Place::start();
+    let digest = place.image("lab", "amd64", false).await;
+    let size = place.get("lab/manifests/amd64").await.unwrap().len();
+    let index = json!({
+        "schemaVersion": 2,
+        "mediaType": OCI_INDEX,
+        "manifests": [{
+            "mediaType": OCI_MANIFEST, "digest": digest, "size": size,
+            "platform": {"os": "linux", "architecture": "amd64"},
+        }],
+    });
+    place.put_manifest("lab", "python", OCI_INDEX, &index).await;
+    let base = format!("{}:python", place.repository("lab"));
+    let reference = format!("{}:v1", place.repository("lab"));
+    let appended = place
+        .append(&place, &base, &reference, &addition("lab/penguins", "print(1)\n"))
+        .await
+        .unwrap();
+    assert_eq!(appended.base_digest, digest);
+}
+
+#[tokio::test]
+async fn a_tag_that_the_task_gave_moves_and_one_of_somebody_else_is_not_touched() {
+    let place = Place::start();
+    let digest = place.image("lab", "env", false).await;
+    let base = format!("{}@{digest}", place.repository("lab"));
+    let tag = format!("{}:v1", place.repository("lab"));
+    let mine = |program: &str| addition("lab/penguins", program);
+    let first = place
+        .append(&place, &base, &tag, &mine("print(1)\n"))
+        .await
+        .unwrap();
+    let second = place
+        .append(&place, &base, &tag, &mine("print(2)\n"))
+        .await
+        .unwrap();
+    assert_ne!(first.digest, second.digest);
+    let kept = format!("v1-{}", &first.digest["sha256:".len()..][..16]);
+    let kept = place.get(&format!("lab/manifests/{kept}")).await.unwrap();
+    assert_eq!(format!("sha256:{}", sha256_hex(&kept)), first.digest);
+
+    let theirs = addition("team/penguins", "print(1)\n");
+    let error = place.append(&place, &base, &tag, &theirs).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "{tag} is the tag of an image that was not published by team/penguins: choose another tag, or remove that one from the \
+             registry"
+        )
+    );
+    let environment = format!("{}:env", place.repository("lab"));
+    let error = place.append(&place, &base, &environment, &theirs).await;
+    assert!(matches!(error, Err(RegistryError::Taken { .. })), "{error:?}");
+    assert_eq!(
+        place.client.digest(&environment).await.unwrap(),
+        Some(digest),
+        "an environment is nobody's program"
+    );
+}
+
+#[tokio::test]
+async fn what_refers_to_an_image_is_found_by_its_digest_and_attached_once() {
+    let place = Place::start();
+    let digest = place.image("lab", "env", false).await;
+    let base = format!("{}@{digest}", place.repository("lab"));
+    let reference = format!("{}:v1", place.repository("lab"));
+    let appended = place
+        .append(&place, &base, &reference, &addition("lab/penguins", "print(1)\n"))
+        .await
+        .unwrap();
+    let attach = async || {
+        let referrer = Referrer {
+            artifact_type: ARTIFACT,
+            ending: "sbom",
+            content: b"{\"bomFormat\": \"CycloneDX\"}".to_vec(),
+        };
+        let repository = place.repository("lab");
+        place
+            .client
+            .attach(&repository, &appended, referrer)
+            .await
+            .unwrap()
+    };
+    assert!(attach().await > 0);
+    assert_eq!(attach().await, 0);
+
+    // This registry has no API for referrers: the specification's tag stands in for it.
+    let index = place.manifest("lab", &appended.digest.replace(':', "-")).await;
+    assert_eq!(index["mediaType"], OCI_INDEX);
+    assert_eq!(index["manifests"].as_array().unwrap().len(), 1);
+    assert_eq!(index["manifests"][0]["artifactType"], ARTIFACT);
+    let manifest = index["manifests"][0]["digest"].as_str().unwrap();
+    let manifest = place.manifest("lab", manifest).await;
+    assert_eq!(manifest["subject"]["digest"], appended.digest);
+    assert_eq!(manifest["subject"]["size"], appended.size);
+    let content = manifest["layers"][0]["digest"].as_str().unwrap();
+    let content = place.get(&format!("lab/blobs/{content}")).await.unwrap();
+    assert_eq!(content, b"{\"bomFormat\": \"CycloneDX\"}");
+}
+
+#[tokio::test]
+async fn an_image_that_is_gone_is_said_to_be() {
+    let place = Place::start();
+    let gone = format!("{}@sha256:{}", place.repository("lab"), "0".repeat(64));
+    let reference = format!("{}:v1", place.repository("lab"));
+    let error = place
+        .append(&place, &gone, &reference, &addition("lab/penguins", ""))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("the image {gone} is not in its registry any more")
+    );
+}
+
+fn outputs_of(run: &str, files: &[(&str, &str)]) -> Artifact {
+    let files = files.iter().map(|(title, content)| ArtifactFile {
+        title: (*title).to_owned(),
+        media_type: "text/csv",
+        bytes: content.as_bytes().to_vec(),
+        annotations: BTreeMap::new(),
+    });
+    Artifact {
+        kind: "application/vnd.example.outputs",
+        files: files.collect(),
+        annotations: BTreeMap::new(),
+        owner: ("example.run", run.to_owned()),
+    }
+}
+
+#[tokio::test]
+async fn files_are_an_artifact_with_their_names_that_moves_for_its_owner_alone() {
+    let place = Place::start();
+    let reference = format!("{}:2027", place.repository("outputs"));
+    let files = [
+        ("summary.csv", "x\n1\n"),
+        ("pages/empty.csv", ""),
+        ("again.csv", "x\n1\n"),
+    ];
+    let push = async |artifact| place.client.push_artifact(&reference, artifact).await;
+    let digest = push(outputs_of("lab/one", &files)).await.unwrap();
+    let stored = place.server.stored();
+    assert_eq!(push(outputs_of("lab/one", &files)).await.unwrap(), digest);
+    assert_eq!(place.server.stored(), stored, "what is there is not sent again");
+
+    let manifest = place.manifest("outputs", &digest).await;
+    assert_eq!(manifest["artifactType"], "application/vnd.example.outputs");
+    for (layer, (title, content)) in manifest["layers"].as_array().unwrap().iter().zip(files) {
+        assert_eq!(layer["annotations"]["org.opencontainers.image.title"], title);
+        let blob = layer["digest"].as_str().unwrap();
+        let blob = place.get(&format!("outputs/blobs/{blob}")).await.unwrap();
+        assert_eq!(blob, content.as_bytes(), "{title}");
+    }
+
+    let error = push(outputs_of("lab/other", &files)).await;
+    assert!(matches!(error, Err(RegistryError::Taken { .. })), "{error:?}");
+    let moved = push(outputs_of("lab/one", &files[..1])).await.unwrap();
+    assert_ne!(moved, digest);
+    assert_eq!(place.client.digest(&reference).await.unwrap(), Some(moved));
+}
