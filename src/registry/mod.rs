@@ -11,7 +11,7 @@ mod layout;
 mod manifest;
 mod referrer;
 
-pub use append::{Addition, Appended, Foundation};
+pub use append::{Addition, Appended, Found, Foundation};
 pub use client::{Access, Existing, Image, Pushed, Registry};
 pub use credentials::{Credentials, CredentialsError};
 pub use error::RegistryError;

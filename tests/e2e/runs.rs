@@ -84,7 +84,8 @@ async fn failed(space: &Space, name: &str) -> (CodeGenRun, String, String) {
     (run, reason, message)
 }
 
-async fn stalled(space: &Space, name: &str, reason: &str) -> String {
+/// What a run says that waits for somebody, for this reason.
+pub async fn stalled(space: &Space, name: &str, reason: &str) -> String {
     let run = until(
         space,
         name,

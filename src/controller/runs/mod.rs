@@ -8,6 +8,7 @@
 //! From its pinned copy on a run depends on nothing but its own objects: task and sources may change or go.
 
 mod gather;
+mod image;
 pub mod known;
 pub(crate) mod outputs;
 mod pinned;

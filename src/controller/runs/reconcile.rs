@@ -13,7 +13,7 @@ use super::gather::{Gathered, gather};
 use super::pinned::Pinned;
 use super::program::{self, Program, program_of, task_of};
 use super::status::{Writer, ended_in};
-use super::{outputs, owner, reuse};
+use super::{image, outputs, owner, reuse};
 use crate::api::common::CacheMode;
 use crate::api::conditions::run_reason;
 use crate::api::{CodeGenRun, CodeGenRunStatus, CodeGenTask};
@@ -111,10 +111,17 @@ impl Look<'_> {
     /// Finds what the run is of, and begins it; or takes what another run wrote for the same.
     async fn start(&mut self) -> Looked {
         let context = self.context;
-        let task = task_of(context, &self.object).await?;
-        let program = program_of(context, &task).await?;
+        let (task, program) = match &self.object.spec.task_ref {
+            Some(reference) => {
+                let task = task_of(context, &self.object, &reference.name).await?;
+                let program = program_of(context, &task).await?;
+                (Some(task), program)
+            }
+            None => (None, image::program_in(context, &self.object).await?),
+        };
+        let task = task.as_ref();
         let reading = owner(&self.object, "reading");
-        let gathered = gather(context, &self.object, &task, &program, &reading);
+        let gathered = gather(context, &self.object, task, &program, &reading);
         let Gathered { run, contents } = match Box::pin(gathered).await? {
             Progressing::Done(gathered) => gathered,
             Progressing::Queued(why) => return self.hold(&queued(why)).await,
@@ -128,8 +135,9 @@ impl Look<'_> {
                 return Ok(Some(READING));
             }
         };
+        image::check_variables(&program, &run)?;
         let key = run.key(&program.sha256, &program.image);
-        let mut status = begun(self.status(), &task, &program, &run, &key);
+        let mut status = begun(self.status(), task, &program, &run, &key);
         if self.object.spec.cache.unwrap_or_default() == CacheMode::Auto
             && let Some(adopted) = reuse::find(context, &self.object, &key).await
         {
@@ -162,7 +170,7 @@ impl Look<'_> {
     ) -> Result<Vec<crate::api::run_status::Finding>, Blocked> {
         let data = RunData {
             client: &self.context.worker,
-            profiles: &program.profiles,
+            columns: &program.columns,
             checks: &program.checks,
         };
         let found = data.inputs(run, |input, _| {
@@ -295,13 +303,13 @@ impl Look<'_> {
 /// What a status says from the beginning on.
 fn begun(
     before: CodeGenRunStatus,
-    task: &CodeGenTask,
+    task: Option<&CodeGenTask>,
     program: &Program,
     run: &ResolvedRun,
     key: &str,
 ) -> CodeGenRunStatus {
     CodeGenRunStatus {
-        task: Some(program::pinned(task)),
+        task: task.map(program::pinned),
         image: Some(program.image.clone()),
         inputs: run
             .inputs

@@ -9,7 +9,7 @@ use crate::api::conditions::run_reason;
 use crate::controller::credentials;
 use crate::controller::hold::{Blocked, misconfigured, queued, unavailable};
 use crate::controller::isolation;
-use crate::engine::run_data::RunData;
+use crate::engine::run_data::{Columns, RunData};
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::redact::Redactor;
 use crate::pipeline::run::{
@@ -104,7 +104,7 @@ impl Look<'_> {
         };
         let data = RunData {
             client: &self.context.worker,
-            profiles: &[],
+            columns: &Columns::new(),
             checks: &pinned.checks,
         };
         let read = data.outputs(&pinned.run, &phase.outputs).await;

@@ -19,7 +19,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Client;
 use serde::{Deserialize, Serialize};
 
-pub use self::build::RegistryCache;
+pub use self::build::{InImage, ProgramImage, PublishedProgram, RegistryCache};
 pub use self::pod::channel::{Sent, send};
 pub use self::pod::reader::{ClaimSource, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader};
 pub use self::pod::{JOB_FILE, NONCE};

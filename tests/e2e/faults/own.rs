@@ -19,7 +19,7 @@ use crate::full::operator::Operator;
 use crate::space::{OPERATOR_NAMESPACE, SOON, Space, is_task, kubectl};
 
 /// Label of the tasks that an operator of a test works on; the installed one leaves all that have it.
-const OPERATOR: &str = "codegen-operator.dev/operator";
+pub const OPERATOR: &str = "codegen-operator.dev/operator";
 
 /// An operator that works on the tasks of one namespace, with the rights of the installed one.
 pub struct Own {
