@@ -42,7 +42,9 @@ pub mod run_reason {
     pub const AWAITING_RUN: &str = "AwaitingRun";
     /// `Stalled=True`, `Succeeded=Unknown`: the inputs are not those of the program; the message names them.
     pub const INVALID_INPUTS: &str = "InvalidInputs";
-    /// `Stalled=True`, `Succeeded=Unknown`: the registry has the task's image no more.
+    /// `Stalled=True`, `Succeeded=Unknown`: the image that is named holds no program, or one that cannot be run; the message says why.
+    pub const NO_PROGRAM: &str = "NoProgram";
+    /// `Stalled=True`, `Succeeded=Unknown`: the registry does not have the image.
     pub const IMAGE_GONE: &str = "ImageGone";
 
     /// `OutputsPushed=True`.

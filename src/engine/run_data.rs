@@ -1,5 +1,7 @@
 //! Looks at the data of a run of a finished program: given files before it, outputs after it. In a child process with limits.
 
+use std::collections::BTreeMap;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -30,13 +32,25 @@ const MOST_FINDINGS: usize = 8;
 const LONGEST_COLUMN: usize = 200;
 const LONGEST_CHECK: usize = 400;
 
+/// The columns of samples, by the input's name; nothing of their values.
+pub type Columns = BTreeMap<String, Vec<Expected>>;
+
+/// The columns of these samples.
+#[must_use]
+pub fn columns(profiles: &[SampleProfile]) -> Columns {
+    let columns = profiles
+        .iter()
+        .map(|profile| (profile.name.clone(), expected(profile)));
+    columns.filter(|(_, columns)| !columns.is_empty()).collect()
+}
+
 /// What is known of the data of a task.
 #[derive(Clone, Copy, Debug)]
 pub struct RunData<'a> {
     /// Starts the child.
     pub client: &'a Client,
-    /// What the samples look like.
-    pub profiles: &'a [SampleProfile],
+    /// What a file must be like to be read as the task's sample of that input was.
+    pub columns: &'a Columns,
     /// The constraints on columns.
     pub checks: &'a [ColumnCheck],
 }
@@ -58,8 +72,7 @@ impl RunData<'_> {
             if input.type_ != ValueType::File || input.from == InputOrigin::Default {
                 continue;
             }
-            let profile = self.profiles.iter().find(|profile| profile.name == input.name);
-            let expected = profile.map(expected).unwrap_or_default();
+            let expected = self.columns.get(&input.name).cloned().unwrap_or_default();
             let checks: Vec<ColumnCheck> = expected
                 .iter()
                 .flat_map(rules)

@@ -256,23 +256,54 @@ impl Read {
     }
 }
 
+/// One image, of an index that for the architecture.
+struct One {
+    target: Target,
+    digest: String,
+    manifest: Value,
+}
+
+/// An image that was looked into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Digest of its manifest.
+    pub digest: String,
+    /// The packed layer that was looked for; `None` where the image has none of that kind.
+    pub layer: Option<Vec<u8>>,
+}
+
 impl Foundation<'_> {
-    async fn read(&self) -> Result<Read, RegistryError> {
-        let wrong = |reason: String| RegistryError::Image {
-            reference: self.reference.to_owned(),
-            reason,
+    /// The last layer with this annotation, of at most `most` bytes; `None` where the registry has no such image.
+    pub async fn layer(&self, annotation: (&str, &str), most: u64) -> Result<Option<Found>, RegistryError> {
+        let Some(one) = self.one().await? else {
+            return Ok(None);
         };
-        let mut target = Target::of(self.reference, &self.registry.credentials)?;
-        let (mut manifest, mut digest) = self.manifest(&target).await?;
-        if let Some(chosen) = manifest::chosen(&manifest, self.architecture) {
-            let chosen = chosen.map_err(wrong)?;
-            let reference = &target.reference;
-            let one = format!("{}/{}@{chosen}", reference.registry(), reference.repository());
-            target = Target::of(&one, &self.registry.credentials)?;
-            (manifest, digest) = self.manifest(&target).await?;
-        }
-        let unreadable =
-            |error: serde_json::Error| wrong(format!("has a manifest that cannot be read: {error}"));
+        let (name, value) = annotation;
+        let is_it =
+            |layer: &&Value| layer["annotations"][name] == value && layer["mediaType"] == manifest::LAYER;
+        let layers = one.manifest["layers"].as_array();
+        let layer = layers.and_then(|layers| layers.iter().rev().find(is_it));
+        let layer = match layer {
+            Some(layer) => {
+                let layer = serde_json::from_value(layer.clone()).map_err(|error| self.unreadable(&error))?;
+                Some(self.registry.small_blob(&one.target, &layer, most).await?)
+            }
+            None => None,
+        };
+        Ok(Some(Found {
+            digest: one.digest,
+            layer,
+        }))
+    }
+
+    async fn read(&self) -> Result<Read, RegistryError> {
+        let found = self.one().await?;
+        let One {
+            target,
+            digest,
+            manifest,
+        } = found.ok_or_else(|| self.wrong("is not in its registry any more".to_owned()))?;
+        let unreadable = |error: serde_json::Error| self.unreadable(&error);
         let config: Descriptor = serde_json::from_value(manifest["config"].clone()).map_err(unreadable)?;
         let layers = serde_json::from_value(manifest["layers"].clone()).map_err(unreadable)?;
         let config = self.registry.small_blob(&target, &config, LARGEST_CONFIG).await?;
@@ -285,16 +316,46 @@ impl Foundation<'_> {
         })
     }
 
-    async fn manifest(&self, target: &Target) -> Result<(Value, String), RegistryError> {
+    async fn one(&self) -> Result<Option<One>, RegistryError> {
+        let mut target = Target::of(self.reference, &self.registry.credentials)?;
+        let Some((mut manifest, mut digest)) = self.manifest(&target).await? else {
+            return Ok(None);
+        };
+        if let Some(chosen) = manifest::chosen(&manifest, self.architecture) {
+            let chosen = chosen.map_err(|reason| self.wrong(reason))?;
+            let reference = &target.reference;
+            let one = format!("{}/{}@{chosen}", reference.registry(), reference.repository());
+            target = Target::of(&one, &self.registry.credentials)?;
+            let Some(found) = self.manifest(&target).await? else {
+                return Ok(None);
+            };
+            (manifest, digest) = found;
+        }
+        Ok(Some(One {
+            target,
+            digest,
+            manifest,
+        }))
+    }
+
+    async fn manifest(&self, target: &Target) -> Result<Option<(Value, String)>, RegistryError> {
         let found = self.registry.manifest(target, &MANIFEST_OR_INDEX).await?;
-        let wrong = |reason: String| RegistryError::Image {
+        let Some((bytes, digest)) = found else {
+            return Ok(None);
+        };
+        let manifest = serde_json::from_slice(&bytes).map_err(|error| self.unreadable(&error))?;
+        Ok(Some((manifest, digest)))
+    }
+
+    fn unreadable(&self, error: &serde_json::Error) -> RegistryError {
+        self.wrong(format!("has a manifest that cannot be read: {error}"))
+    }
+
+    fn wrong(&self, reason: String) -> RegistryError {
+        RegistryError::Image {
             reference: self.reference.to_owned(),
             reason,
-        };
-        let (bytes, digest) = found.ok_or_else(|| wrong("is not in its registry any more".to_owned()))?;
-        let manifest = serde_json::from_slice(&bytes)
-            .map_err(|error| wrong(format!("has a manifest that cannot be read: {error}")))?;
-        Ok((manifest, digest))
+        }
     }
 }
 

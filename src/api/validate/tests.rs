@@ -254,6 +254,12 @@ const RULES: &[(&str, &str, &str)] = &[
         "spec: an input with the name of a sample has the sample as its content: remove source, or give it another name",
     ),
     (
+        "publish: {repository: registry.example.com/team/penguins, tag: v1}",
+        "publish: {repository: 'https://registry.example.com/team'}",
+        "spec.publish.repository: write the repository without a scheme, a digest and a / at its end, like \
+         registry.example.com/team/penguins",
+    ),
+    (
         "prompt: x",
         "prompt: \"  \\n\"",
         "spec.prompt: the prompt is blank: say what the program shall do",
@@ -272,6 +278,25 @@ const RULES: &[(&str, &str, &str)] = &[
         "outputs: [{name: a, type: Int}, {name: b, type: Int}]",
         "outputs: [{name: a, type: Int}, {name: a, type: Int}]",
         "spec.outputs: two outputs have the same name: each is a file of its own, give each its own",
+    ),
+];
+
+/// The same of whose program a run is of.
+const RULES_OF_ORIGINS: &[(&str, &str, &str)] = &[
+    (
+        "{programImage: 'registry.example/lab@sha256:1'}",
+        "{}",
+        "spec: give exactly one of taskRef (a task in this namespace) and programImage (a program that a task has published)",
+    ),
+    (
+        "{taskRef: {name: penguin-masses}}",
+        "{taskRef: {name: penguin-masses}, programImage: 'registry.example/lab'}",
+        "spec: give exactly one of taskRef (a task in this namespace) and programImage (a program that a task has published)",
+    ),
+    (
+        "{programImage: 'registry.example/lab', pullSecretRef: {name: registry}}",
+        "{taskRef: {name: penguin-masses}, pullSecretRef: {name: registry}}",
+        "spec: pullSecretRef is for programImage: the image of a task is pulled with what the task names",
     ),
 ];
 
@@ -316,6 +341,19 @@ fn every_rule_of_runs_takes_what_keeps_it_and_says_exactly_what_breaks_it() {
     for (kept, broken, fault) in RULES_OF_RUNS {
         assert_eq!(faults(&run(kept)), Vec::<String>::new(), "{kept}");
         assert_eq!(faults(&run(broken)), [*fault], "{broken}");
+    }
+}
+
+#[test]
+fn a_run_is_of_a_task_or_of_an_image() {
+    let of = |spec: &str| {
+        let mut run = run("[]");
+        run["spec"] = serde_saphyr::from_str(spec).unwrap();
+        faults(&run)
+    };
+    for (kept, broken, fault) in RULES_OF_ORIGINS {
+        assert_eq!(of(kept), Vec::<String>::new(), "{kept}");
+        assert_eq!(of(broken), [*fault], "{broken}");
     }
 }
 
@@ -372,6 +410,7 @@ fn no_rule_of_the_definitions_is_without_a_test() {
     let tested: BTreeSet<String> = RULES
         .iter()
         .chain(RULES_OF_RUNS)
+        .chain(RULES_OF_ORIGINS)
         .map(|(_, _, fault)| fault.split_once(": ").unwrap().1.to_owned())
         .collect();
     assert_eq!(stated, tested);

@@ -15,7 +15,7 @@ use super::gather::{Gathered, gather};
 use super::pinned::Pinned;
 use super::program::{self, Program, program_of, task_of};
 use super::status::{Writer, ended_in};
-use super::{outputs, owner, reuse};
+use super::{image, outputs, owner, reuse};
 use crate::api::common::CacheMode;
 use crate::api::conditions::run_reason;
 use crate::api::{CodeGenRun, CodeGenRunStatus, CodeGenTask};
@@ -121,15 +121,24 @@ impl Look<'_> {
     /// Finds what the run is of, and begins it; or takes what another run wrote for the same.
     async fn start(&mut self) -> Looked {
         let context = self.context;
-        let task = task_of(context, &self.object).await?;
+        let task = match &self.object.spec.task_ref {
+            Some(reference) => Some(task_of(context, &self.object, &reference.name).await?),
+            None => None,
+        };
+        let task = task.as_ref();
         if let Some(limit) = context.runs.admit(&self.object) {
             return self.hold(&queued(limit)).await;
         }
         self.refers_to = awaited::of_inputs(&self.object);
-        self.refers_to.extend(awaited::of_start(&task));
-        let program = program_of(context, &task).await?;
+        let program = match task {
+            Some(task) => {
+                self.refers_to.extend(awaited::of_start(task));
+                program_of(context, task).await?
+            }
+            None => image::program_in(context, &self.object).await?,
+        };
         let reading = owner(&self.object, "reading");
-        let gathered = gather(context, &self.object, &task, &program, &reading);
+        let gathered = gather(context, &self.object, task, &program, &reading);
         let Gathered { run, contents } = match Box::pin(gathered).await? {
             Progressing::Done(gathered) => gathered,
             Progressing::Queued(why) => return self.hold(&queued(why)).await,
@@ -143,8 +152,9 @@ impl Look<'_> {
                 return Ok(Some(READING));
             }
         };
+        image::check_variables(&program, &run)?;
         let key = run.key(&program.sha256, &program.image);
-        let mut status = begun(self.status(), &task, &program, &run, &key);
+        let mut status = begun(self.status(), task, &program, &run, &key);
         // What lies on a claim is not copied, and a run that names one is to write there.
         if self.object.spec.cache.unwrap_or_default() == CacheMode::Auto
             && self.object.spec.outputs.is_none()
@@ -179,7 +189,7 @@ impl Look<'_> {
     ) -> Result<Vec<crate::api::run_status::Finding>, Blocked> {
         let data = RunData {
             client: &self.context.worker,
-            profiles: &program.profiles,
+            columns: &program.columns,
             checks: &program.checks,
         };
         let found = data.inputs(run, |input, _| {
@@ -361,13 +371,13 @@ fn known_reason(reason: &str) -> &'static str {
 /// What a status says from the beginning on.
 fn begun(
     before: CodeGenRunStatus,
-    task: &CodeGenTask,
+    task: Option<&CodeGenTask>,
     program: &Program,
     run: &ResolvedRun,
     key: &str,
 ) -> CodeGenRunStatus {
     CodeGenRunStatus {
-        task: Some(program::pinned(task)),
+        task: task.map(program::pinned),
         image: Some(program.image.clone()),
         inputs: run
             .inputs

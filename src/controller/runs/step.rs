@@ -11,7 +11,7 @@ use crate::controller::credentials;
 use crate::controller::hold::{Blocked, misconfigured, queued, unavailable};
 use crate::controller::isolation;
 use crate::controller::reconcile::ReconcileError;
-use crate::engine::run_data::RunData;
+use crate::engine::run_data::{Columns, RunData};
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::redact::Redactor;
 use crate::pipeline::run::{
@@ -152,7 +152,7 @@ impl Look<'_> {
         };
         let data = RunData {
             client: &self.context.worker,
-            profiles: &[],
+            columns: &Columns::new(),
             checks: &pinned.checks,
         };
         let read = data.outputs(&pinned.run, &phase.outputs).await;
