@@ -15,6 +15,7 @@ use super::gather::{Gathered, gather};
 use super::pinned::Pinned;
 use super::program::{self, Program, program_of, task_of};
 use super::status::{Writer, ended_in};
+use super::step::SAFETY_NET;
 use super::{outputs, owner, reuse};
 use crate::api::common::CacheMode;
 use crate::api::conditions::run_reason;
@@ -160,13 +161,20 @@ impl Look<'_> {
             return self.end(self.writer().failed(status, &failure, None)).await;
         }
         let owner = owner(&self.object, &key);
-        let (pinned, name) = Pinned::create(&context.client, &owner, &program, run, contents).await?;
+        let packed = Pinned::pack(&owner, &program, run, contents);
+        let (pinned, name, write) = packed.write(&context.client, &owner);
+        // A kill before the status is written leaves a Pod that the next look takes for its own, if nothing has changed, and
+        // that goes with the end of the run in any case. So nobody waits for the status.
+        let has_begun = Box::pin(self.begin(&pinned, &owner, write)).await?;
         let pinned = Arc::new(pinned);
         status.snapshot = Some(name);
         self.write(self.writer().running(status)).await?;
         context.runs.keep(&self.object, Arc::clone(&pinned));
         context.runs.calm(&self.object);
         context.downloads.forget(&self.object.uid().unwrap_or_default());
+        if has_begun {
+            return Ok(Some(SAFETY_NET));
+        }
         Box::pin(self.step(&pinned)).await
     }
 
