@@ -473,7 +473,7 @@ mod tests {
         assert_eq!(runs.admit(&run("first", "k", 0)), None);
         let limit = runs.admit(&run("second", "k", 0)).unwrap();
         assert!(
-            limit.contains("at most 1 runs go on at once (limits.maxConcurrentRuns"),
+            limit.contains("at most 1 runs run at once (limits.maxConcurrentRuns"),
             "{limit}"
         );
         assert!(runs.metrics.text().unwrap().contains("queued_runs 1\n"));
