@@ -65,6 +65,7 @@ generate: ## Write again what is generated: crds/ and its copies, values of the 
 	cp crds/*.yaml charts/codegen-operator-crds/files/crds/
 	cargo run --locked --quiet --bin codegen-operator -- crds > deploy/base/crds.yaml
 	scripts/chart-values
+	cargo run --locked --quiet --bin codegen-operator -- config-schema | scripts/chart-schema
 	cargo run --locked --quiet --bin kubectl-codegen -- docs model-protocol > docs/model-protocol.md
 
 deny: ## Licences, advisories and sources of the dependencies (needs cargo-deny)

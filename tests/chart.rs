@@ -15,6 +15,7 @@ use codegen_operator::api;
 use codegen_operator::api::conditions::reason;
 use codegen_operator::controller::config::OperatorConfig;
 use codegen_operator::data::worker;
+use rstest::rstest;
 use serde_json::Value;
 
 fn chart(path: &str) -> PathBuf {
@@ -139,6 +140,42 @@ fn the_schema_knows_exactly_the_values_that_there_are() {
     compare("", &schema, &values, &mut differences);
     assert!(differences.is_empty(), "{differences:#?}");
     jsonschema::validate(&schema, &values).unwrap();
+}
+
+#[test]
+fn the_schema_of_the_configuration_is_that_of_the_operator() {
+    let schema: Value = serde_json::from_str(&read("values.schema.json")).unwrap();
+    let is_written = schema["definitions"]["config"] == *OperatorConfig::schema().as_value();
+    assert!(is_written, "make generate writes it");
+}
+
+#[rstest]
+#[case("limits: {maxConcurentTasks: 5}")]
+#[case("limits: {maxConcurrentTasks: many}")]
+#[case("history: {succeededLimit: -1}")]
+#[case("approvals: {required: [Plans]}")]
+fn helm_refuses_a_configuration_that_the_operator_would_not_start_with(#[case] text: &str) {
+    assert!(!is_taken_by_helm(text), "{text}");
+    OperatorConfig::parse(Path::new("config.yaml"), text).unwrap_err();
+}
+
+#[rstest]
+#[case("{}")]
+#[case("build: {resources: {limits: {cpu: 2, memory: 4Gi}}, namespace: null}")]
+#[case("sandbox: {tolerations: [{key: gpu, operator: Exists}], isolation: {nodePools: [{name: gpu}]}}")]
+#[case(
+    "build: {network: {egress: [{to: [{ipBlock: {cidr: 10.0.0.0/8}}], ports: [{port: 443}, {port: https}]}]}}"
+)]
+#[case("model: {allowedEndpoints: ['http://ollama.models:11434']}\ntaskSelector: 'team in (a,b)'")]
+fn helm_takes_a_configuration_that_the_operator_takes(#[case] text: &str) {
+    assert!(is_taken_by_helm(text), "{text}");
+    OperatorConfig::parse(Path::new("config.yaml"), text).unwrap();
+}
+
+fn is_taken_by_helm(config: &str) -> bool {
+    let schema: Value = serde_json::from_str(&read("values.schema.json")).unwrap();
+    let config: Value = serde_saphyr::from_str(config).unwrap();
+    jsonschema::is_valid(&schema, &serde_json::json!({"config": config}))
 }
 
 /// Compares keys wherever the schema closes an object.

@@ -41,6 +41,21 @@ pub mod run_reason {
     pub const INVALID_INPUTS: &str = "InvalidInputs";
     /// `Stalled=True`, `Succeeded=Unknown`: the registry has the task's image no more.
     pub const IMAGE_GONE: &str = "ImageGone";
+
+    /// Every reason that runs alone have, besides those of a program that fails.
+    pub const ALL: [&str; 11] = [
+        PROGRAM_SUCCEEDED,
+        OUTPUTS_ADOPTED,
+        RUNNING,
+        READING_INPUTS,
+        READING_OUTPUTS,
+        AWAITING_TASK,
+        TASK_NOT_FOUND,
+        TASK_NOT_SUCCEEDED,
+        AWAITING_RUN,
+        INVALID_INPUTS,
+        IMAGE_GONE,
+    ];
 }
 
 /// Reasons, one word each, equal to `status.reason`.

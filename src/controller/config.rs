@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 use reqwest::Url;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::Deserialize;
 
 use super::selector::TaskSelector;
@@ -18,14 +20,16 @@ use crate::pipeline::package_policy::Rules;
 use crate::sandbox::kubernetes::settings::{BuildSettings, PodSettings, Registries, Settings};
 
 /// Everything that whoever installs the operator can say. A field that is left out has its default.
-#[derive(Deserialize, Clone, Debug, PartialEq)]
+#[derive(Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct OperatorConfig {
     /// Address of `/healthz`, `/readyz` and `/metrics`.
+    #[schemars(with = "String")]
     pub listen: SocketAddr,
     /// Namespaces whose tasks are worked on. Empty: all.
     pub watch_namespaces: Vec<String>,
     /// Of the tasks there, those that are worked on. Empty: all.
+    #[schemars(with = "String")]
     pub task_selector: TaskSelector,
     /// How much is done at once.
     pub limits: ConcurrencyLimits,
@@ -76,19 +80,21 @@ impl Default for OperatorConfig {
 const PROVIDERS: [&str; 2] = ["https://api.openai.com", "https://api.anthropic.com"];
 
 /// Where samples at URLs may lie besides public hosts.
-#[derive(Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Deserialize, JsonSchema, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct EgressSettings {
     /// Origins that may be reached although they are private or without TLS (`http://files.data:8080`,
     /// `https://*.example.com`).
+    #[schemars(with = "Vec<String>")]
     pub allow: Vec<Entry>,
 }
 
 /// Which model servers tasks may name besides public hosts.
-#[derive(Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Deserialize, JsonSchema, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ModelSettings {
     /// Their origins (`http://ollama.models:11434`).
+    #[schemars(with = "Vec<String>")]
     pub allowed_endpoints: Vec<Entry>,
 }
 
@@ -104,7 +110,7 @@ pub struct Gates {
 }
 
 /// How much is done at once.
-#[derive(Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ConcurrencyLimits {
     /// Tasks under way at once.
@@ -135,7 +141,7 @@ impl Default for ConcurrencyLimits {
 }
 
 /// Which of several replicas works.
-#[derive(Deserialize, Clone, Debug, PartialEq, Eq)]
+#[derive(Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct LeaderElection {
     /// Without it every replica works, so there must be one only.
@@ -174,7 +180,7 @@ impl LeaderElection {
 }
 
 /// How long finished tasks are kept. What a task says itself (`spec.ttlSecondsAfterFinished`) goes first.
-#[derive(Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct History {
     /// Seconds after its end at which a task that says nothing of it is deleted. `null`: never.
@@ -186,7 +192,7 @@ pub struct History {
 }
 
 /// Where tasks wait for a person, and who vouches for who that was.
-#[derive(Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Deserialize, JsonSchema, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ApprovalSettings {
     /// Gates of every task, besides its own and its agent's: whoever applies a task cannot leave them out.
@@ -244,6 +250,16 @@ impl OperatorConfig {
             Some((field, why)) => Err(invalid(field.to_owned(), why.to_owned())),
             None => Ok(config),
         }
+    }
+
+    /// The JSON schema of the file (draft 7, which Helm takes too). Formats within texts are not part of it.
+    #[must_use]
+    pub fn schema() -> schemars::Schema {
+        let settings = SchemaSettings::draft07().with(|settings| {
+            settings.inline_subschemas = true;
+            settings.meta_schema = None;
+        });
+        settings.into_generator().into_root_schema_for::<Self>()
     }
 
     /// What sandboxes and builds are told.

@@ -14,6 +14,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Parser, Subcommand};
 use codegen_operator::api;
+use codegen_operator::controller::config::OperatorConfig;
 use codegen_operator::data::worker;
 
 /// Turns prompts, sample data and typed outputs into tested Python programs, on Kubernetes.
@@ -32,6 +33,8 @@ enum Command {
         #[arg(long, value_name = "FOLDER")]
         output: Option<PathBuf>,
     },
+    /// Print the JSON schema of the configuration file, for editors and charts.
+    ConfigSchema,
     Run(run::Run),
     PushLayout(push_layout::PushLayout),
     ServeReplies(serve_replies::ServeReplies),
@@ -49,6 +52,7 @@ fn main() -> anyhow::Result<ExitCode> {
     match Cli::parse().command {
         Command::Crds { output: Some(folder) } => write_crds(&folder)?,
         Command::Crds { output: None } => print_crds()?,
+        Command::ConfigSchema => print_config_schema()?,
         Command::Run(command) => return run::run(command),
         Command::PushLayout(command) => return push_layout::run(&command),
         Command::ServeReplies(command) => serve_replies::run(&command)?,
@@ -62,10 +66,18 @@ fn main() -> anyhow::Result<ExitCode> {
 }
 
 fn print_crds() -> anyhow::Result<()> {
-    let yaml = api::crds_yaml().map_err(anyhow::Error::msg)?;
-    match io::stdout().lock().write_all(yaml.as_bytes()) {
+    print(&api::crds_yaml().map_err(anyhow::Error::msg)?)
+}
+
+fn print_config_schema() -> anyhow::Result<()> {
+    print(&format!("{:#}\n", OperatorConfig::schema().to_value()))
+}
+
+/// Whoever reads may stop reading.
+fn print(text: &str) -> anyhow::Result<()> {
+    match io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written.context("failed to write the definitions to standard output"),
+        written => written.context("failed to write to standard output"),
     }
 }
 

@@ -6,14 +6,16 @@ use std::path::PathBuf;
 use k8s_openapi::api::core::v1::{AppArmorProfile, LocalObjectReference, ResourceRequirements, Toleration};
 use k8s_openapi::api::networking::v1::NetworkPolicyEgressRule;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
+use serde_json::json;
 
 use super::isolation::Target;
 use crate::api::common::LocalRef;
 use crate::pipeline::task::ImageSettings;
 
 /// Builds, sandboxes and registries.
-#[derive(Deserialize, Clone, Debug, Default, PartialEq)]
+#[derive(Deserialize, JsonSchema, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Settings {
     /// The operator's own image: pushes images. From `OPERATOR_IMAGE` when it is not given.
@@ -27,7 +29,7 @@ pub struct Settings {
 }
 
 /// How registries are reached, by the operator and by builds.
-#[derive(Deserialize, Clone, Debug, Default, PartialEq)]
+#[derive(Deserialize, JsonSchema, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Registries {
     /// Registries (`registry.example:5000`) that are spoken to without TLS. No other ever is.
@@ -66,7 +68,7 @@ impl Registries {
 }
 
 /// Image builds.
-#[derive(Deserialize, Clone, Debug, PartialEq)]
+#[derive(Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct BuildSettings {
     /// Namespace of all builds, for where those of tasks enforce a level that admits none. None: each task's own.
@@ -76,6 +78,7 @@ pub struct BuildSettings {
     /// Seconds that a build has.
     pub deadline_seconds: u32,
     /// Resources of the builder. A build that ran out of memory gets twice the limit once.
+    #[schemars(schema_with = "resources")]
     pub resources: ResourceRequirements,
     /// Environment variables that switch features of the executor (`FF_KANIKO_...`).
     pub feature_flags: BTreeMap<String, String>,
@@ -131,9 +134,19 @@ impl Default for BuildSettings {
     }
 }
 
+/// YAML may say `cpu: 2`.
+fn resources(_: &mut SchemaGenerator) -> Schema {
+    let amounts = json!({"type": "object", "additionalProperties": {"type": ["string", "number"]}});
+    json_schema!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {"requests": amounts, "limits": amounts}
+    })
+}
+
 /// What builds may reach: public addresses, DNS and what is listed; never private and link-local ranges, which are where
 /// Pods, Services and the cloud's metadata lie.
-#[derive(Deserialize, Clone, Debug, PartialEq)]
+#[derive(Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct BuildNetwork {
     /// Whether a NetworkPolicy is made at all.
@@ -159,7 +172,7 @@ impl Default for BuildNetwork {
 }
 
 /// A range of addresses, and the TCP ports there.
-#[derive(Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Deserialize, JsonSchema, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AllowedTarget {
     /// The range.
@@ -170,7 +183,7 @@ pub struct AllowedTarget {
 }
 
 /// Sandbox Pods.
-#[derive(Deserialize, Clone, Debug, PartialEq)]
+#[derive(Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct PodSettings {
     /// `runtimeClassName` of every sandbox; a task cannot name another one.
@@ -229,7 +242,7 @@ impl Default for PodSettings {
 }
 
 /// How it is shown that the cluster enforces the policies of sandboxes and builds. Until it is, no test runs.
-#[derive(Deserialize, Clone, Debug, PartialEq)]
+#[derive(Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct IsolationSettings {
     /// Seconds between two looks at a pool of nodes that isolates; others are looked at twice a minute.
@@ -255,7 +268,7 @@ impl Default for IsolationSettings {
 }
 
 /// Nodes that are alike in how they isolate.
-#[derive(Deserialize, Clone, Debug, Default, PartialEq)]
+#[derive(Deserialize, JsonSchema, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NodePool {
     /// How messages name it.
@@ -293,7 +306,7 @@ impl PodSettings {
 }
 
 /// What sandboxes with a network may reach.
-#[derive(Deserialize, Clone, Debug, PartialEq)]
+#[derive(Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct NetworkSettings {
     /// Public ranges that belong to the cluster (Pods, Services, API server, registry) and stay closed, like every private

@@ -10,6 +10,7 @@ mod prove;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::prove::{Prover, Record, recorded};
@@ -21,7 +22,7 @@ pub const API_SERVER: &str = "API server";
 pub const SIBLING: &str = "sibling Pod";
 
 /// Something that a sandbox must not reach.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Target {
     /// How messages name it (`registry`).
