@@ -57,16 +57,18 @@ pub mod run_reason {
     pub const OUTPUTS_GONE: &str = "OutputsGone";
 
     /// Every reason that runs alone have, besides those of a program that fails.
-    pub const ALL: [&str; 10] = [
+    pub const ALL: [&str; 12] = [
         PROGRAM_SUCCEEDED,
         OUTPUTS_ADOPTED,
         RUNNING,
         READING_INPUTS,
+        READING_OUTPUTS,
         AWAITING_TASK,
         TASK_NOT_FOUND,
         TASK_NOT_SUCCEEDED,
         AWAITING_RUN,
         INVALID_INPUTS,
+        NO_PROGRAM,
         IMAGE_GONE,
     ];
 }

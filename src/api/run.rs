@@ -113,6 +113,14 @@ pub struct CodeGenRunSpec {
     pub ttl_seconds_after_finished: Option<i32>,
 }
 
+impl CodeGenRunSpec {
+    /// The volume that outputs go to which are too large to be kept in the cluster.
+    #[must_use]
+    pub fn output_claim(&self) -> Option<&OutputClaim> {
+        self.outputs.as_ref()?.persistent_volume_claim.as_ref()
+    }
+}
+
 /// Where the outputs of a run go.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
 #[x_kube(validation = Rule::new("!has(self.artifact) || !has(self.persistentVolumeClaim)")

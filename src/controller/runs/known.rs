@@ -325,7 +325,7 @@ pub fn alike(object: &CodeGenRun, key: &str, all: &[Arc<CodeGenRun>]) -> Vec<Arc
             && other.uid() != object.uid()
             && ended_in(other) == Some(Stage::Succeeded)
             && other.spec.cache != Some(CacheMode::Disable)
-            && other.spec.outputs.is_none()
+            && other.spec.output_claim().is_none()
             && other.status.as_ref().and_then(|status| status.key.as_deref()) == Some(key)
     };
     let ended = |run: &Arc<CodeGenRun>| {
@@ -474,7 +474,7 @@ mod tests {
         assert_eq!(runs.admit(&run("first", "k", 0)), None);
         let limit = runs.admit(&run("second", "k", 0)).unwrap();
         assert!(
-            limit.contains("at most 1 runs go on at once (limits.maxConcurrentRuns"),
+            limit.contains("at most 1 runs run at once (limits.maxConcurrentRuns"),
             "{limit}"
         );
         assert!(runs.metrics.text().unwrap().contains("queued_runs 1\n"));

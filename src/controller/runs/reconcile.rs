@@ -15,6 +15,7 @@ use super::gather::{Gathered, gather};
 use super::pinned::Pinned;
 use super::program::{self, Program, program_of, task_of};
 use super::status::{Writer, ended_in};
+use super::step::SAFETY_NET;
 use super::{image, outputs, owner, reuse};
 use crate::api::common::CacheMode;
 use crate::api::conditions::run_reason;
@@ -135,7 +136,13 @@ impl Look<'_> {
                 self.refers_to.extend(awaited::of_start(task));
                 program_of(context, task).await?
             }
-            None => image::program_in(context, &self.object).await?,
+            None => {
+                let secret = self.object.spec.pull_secret_ref.iter();
+                let namespace = self.object.namespace().unwrap_or_default();
+                self.refers_to
+                    .extend(secret.flat_map(|secret| awaited::of_secret(&namespace, &secret.name)));
+                image::program_in(context, &self.object).await?
+            }
         };
         let reading = owner(&self.object, "reading");
         let gathered = gather(context, &self.object, task, &program, &reading);
@@ -157,7 +164,7 @@ impl Look<'_> {
         let mut status = begun(self.status(), task, &program, &run, &key);
         // What lies on a claim is not copied, and a run that names one is to write there.
         if self.object.spec.cache.unwrap_or_default() == CacheMode::Auto
-            && self.object.spec.outputs.is_none()
+            && self.object.spec.output_claim().is_none()
             && let Some(adopted) = reuse::find(context, &self.object, &key).await
         {
             let owner = owner(&self.object, &key);
@@ -170,13 +177,20 @@ impl Look<'_> {
             return self.end(self.writer().failed(status, &failure, None)).await;
         }
         let owner = owner(&self.object, &key);
-        let (pinned, name) = Pinned::create(&context.client, &owner, &program, run, contents).await?;
+        let packed = Pinned::pack(&owner, &program, run, contents);
+        let (pinned, name, write) = packed.write(&context.client, &owner);
+        // A kill before the status is written leaves a Pod that the next look takes for its own, if nothing has changed, and
+        // that goes with the end of the run in any case. So nobody waits for the status.
+        let has_begun = Box::pin(self.begin(&pinned, &owner, write)).await?;
         let pinned = Arc::new(pinned);
         status.snapshot = Some(name);
         self.write(self.writer().running(status)).await?;
         context.runs.keep(&self.object, Arc::clone(&pinned));
         context.runs.calm(&self.object);
         context.downloads.forget(&self.object.uid().unwrap_or_default());
+        if has_begun {
+            return Ok(Some(SAFETY_NET));
+        }
         Box::pin(self.step(&pinned)).await
     }
 
@@ -361,7 +375,7 @@ impl Look<'_> {
 
 /// The reason as a label of a metric has it.
 fn known_reason(reason: &str) -> &'static str {
-    let of_failures = FailureReason::ALL.into_iter().map(FailureReason::as_str);
+    let of_failures = FailureReason::ALL.iter().map(|failure| failure.as_str());
     of_failures
         .chain([run_reason::PROGRAM_SUCCEEDED, run_reason::OUTPUTS_ADOPTED])
         .find(|known| *known == reason)

@@ -34,10 +34,7 @@ impl<'a> From<&'a CodeGenRunSpec> for RunSettings<'a> {
         Self {
             sandbox: spec.sandbox.as_ref(),
             validation: spec.validation,
-            claim: spec
-                .outputs
-                .as_ref()
-                .and_then(|outputs| outputs.persistent_volume_claim.as_ref()),
+            claim: spec.output_claim(),
         }
     }
 }
