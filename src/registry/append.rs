@@ -183,7 +183,7 @@ impl Registry {
                 .pull_blob_stream(&base.target.reference, digest.as_str())
                 .await;
             let read =
-                read.map_err(|error| base.target.failed(&format!("to give the blob {digest}"), &error))?;
+                read.map_err(|error| base.target.failed(&format!("the request for the blob {digest}"), &error))?;
             let content = read.stream.map_err(OciDistributionError::from);
             let pushed = self
                 .client
@@ -208,7 +208,7 @@ impl Registry {
         if blob.size > most {
             return Err(wrong(format!("is larger than {most} bytes")));
         }
-        let what = format!("to give the blob {}", blob.digest);
+        let what = format!("the request for the blob {}", blob.digest);
         let asked = retried(|| async {
             let failed = |error: OciDistributionError| target.failed(&what, &error);
             let pulled = self
