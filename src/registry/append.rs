@@ -182,8 +182,10 @@ impl Registry {
                 .client
                 .pull_blob_stream(&base.target.reference, digest.as_str())
                 .await;
-            let read =
-                read.map_err(|error| base.target.failed(&format!("the request for the blob {digest}"), &error))?;
+            let read = read.map_err(|error| {
+                base.target
+                    .failed(&format!("the request for the blob {digest}"), &error)
+            })?;
             let content = read.stream.map_err(OciDistributionError::from);
             let pushed = self
                 .client

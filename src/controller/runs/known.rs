@@ -398,6 +398,7 @@ fn version(object: &CodeGenRun) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use crate::api::run::{OutputClaim, RunOutputs};
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
     use serde_json::json;
 
@@ -425,7 +426,10 @@ mod tests {
         let mut disabled = (*run("disabled", "k", 9)).clone();
         disabled.spec.cache = Some(CacheMode::Disable);
         let mut on_claim = (*run("on-claim", "k", 9)).clone();
-        on_claim.spec.outputs = Some(crate::api::run::RunOutputs::default());
+        on_claim.spec.outputs = Some(RunOutputs {
+            persistent_volume_claim: Some(OutputClaim::default()),
+            ..RunOutputs::default()
+        });
         let mut elsewhere = (*run("elsewhere", "k", 9)).clone();
         elsewhere.metadata.namespace = Some("other".to_owned());
         let all = [
