@@ -41,6 +41,20 @@ pub mod run_reason {
     pub const NO_PROGRAM: &str = "NoProgram";
     /// `Stalled=True`, `Succeeded=Unknown`: the registry does not have the image.
     pub const IMAGE_GONE: &str = "ImageGone";
+
+    /// Every reason that runs alone have, besides those of a program that fails.
+    pub const ALL: [&str; 10] = [
+        PROGRAM_SUCCEEDED,
+        OUTPUTS_ADOPTED,
+        RUNNING,
+        READING_INPUTS,
+        AWAITING_TASK,
+        TASK_NOT_FOUND,
+        TASK_NOT_SUCCEEDED,
+        AWAITING_RUN,
+        INVALID_INPUTS,
+        IMAGE_GONE,
+    ];
 }
 
 /// Reasons, one word each, equal to `status.reason`.

@@ -54,6 +54,15 @@ pub enum FailureReason {
 }
 
 impl FailureReason {
+    /// All of them.
+    pub const ALL: &[Self] = &[
+        Self::ProgramFailed,
+        Self::LimitExceeded,
+        Self::OutputInvalid,
+        Self::OutputTooLarge,
+        Self::CheckFailed,
+    ];
+
     /// The word.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
