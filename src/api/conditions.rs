@@ -43,7 +43,7 @@ pub mod run_reason {
     pub const IMAGE_GONE: &str = "ImageGone";
 
     /// Every reason that runs alone have, besides those of a program that fails.
-    pub const ALL: [&str; 10] = [
+    pub const ALL: [&str; 11] = [
         PROGRAM_SUCCEEDED,
         OUTPUTS_ADOPTED,
         RUNNING,
@@ -54,6 +54,7 @@ pub mod run_reason {
         AWAITING_RUN,
         INVALID_INPUTS,
         IMAGE_GONE,
+        NO_PROGRAM,
     ];
 }
 
