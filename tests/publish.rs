@@ -114,7 +114,7 @@ impl Place {
             "config": {"Cmd": ["python3"], "Env": ["PATH=/usr/bin"]},
             "rootfs": {"type": "layers", "diff_ids": ["sha256:a", "sha256:b"]},
         });
-        let typed = |mut descriptor: Value, media_type: &str| {
+        let of_type = |mut descriptor: Value, media_type: &str| {
             descriptor["mediaType"] = media_type.into();
             descriptor
         };
@@ -124,8 +124,8 @@ impl Place {
         let manifest = json!({
             "schemaVersion": 2,
             "mediaType": types[0],
-            "config": typed(config, types[1]),
-            "layers": [typed(first, types[2]), typed(second, types[2])],
+            "config": of_type(config, types[1]),
+            "layers": [of_type(first, types[2]), of_type(second, types[2])],
         });
         self.put_manifest(repository, tag, types[0], &manifest).await
     }

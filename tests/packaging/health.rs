@@ -218,6 +218,7 @@ fn run_cases() -> Vec<Case> {
         (run_reason::INVALID_INPUTS, Until::Mended, DEGRADED),
         (run_reason::NO_PROGRAM, Until::Mended, DEGRADED),
         (run_reason::IMAGE_GONE, Until::Mended, DEGRADED),
+        (run_reason::NO_PROGRAM, Until::Mended, DEGRADED),
     ] {
         cases.push((Some(held(reason, until)), health));
     }
