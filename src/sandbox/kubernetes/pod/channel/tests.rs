@@ -4,7 +4,7 @@ use rstest::rstest;
 use serde_json::json;
 
 use super::*;
-use crate::pipeline::sandbox::{PhaseEnd, PhaseName, PhaseReport, Report};
+use crate::pipeline::sandbox::{PhaseEnd, PhaseName, PhaseReport, Report, TestReport};
 
 const NONCE: [u8; 32] = [7; 32];
 
@@ -215,6 +215,26 @@ fn what_the_harness_sends_is_taken() {
     );
     assert!(log.lines().all(|line| line.len() < 8192));
     assert_eq!(taken(&message, &log), Ok(report()));
+}
+
+#[test]
+fn a_small_report_of_a_program_is_in_the_message_and_a_larger_one_or_one_of_tests_is_not() {
+    let here = |report: &Report| {
+        let (message, _) = of_the_harness(&serde_json::to_value(report).unwrap());
+        assert!(message.len() < MOST_MESSAGE_BYTES, "{message}");
+        match verify(&message, &NONCE).unwrap() {
+            Message::Report(announced) => announced.here::<Report>(),
+            Message::NotIsolated(address) => panic!("{address}"),
+        }
+    };
+    assert_eq!(here(&report()), Some(Ok(report())));
+    let mut large = report();
+    large.phases[0].stdout =
+        (0..2000).fold(String::new(), |text, number| format!("{text}{}", number * number));
+    assert_eq!(here(&large), None);
+    let mut tested = report();
+    tested.phases[0].tests = Some(TestReport::default());
+    assert_eq!(here(&tested), None);
 }
 
 #[test]
