@@ -198,6 +198,7 @@ pub fn program() -> Phase {
         outputs: Vec::new(),
         max_output_bytes: 1,
         disk_bytes: None,
+        in_message: false,
     })
 }
 

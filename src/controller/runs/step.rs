@@ -17,7 +17,7 @@ use crate::ledger::StoreError;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::redact::Redactor;
 use crate::pipeline::run::{
-    FailureReason, OutputsRead, RunEnd, RunFailure, TypedOutput, conclude, program_end,
+    FailureReason, OutputsRead, Room, RunEnd, RunFailure, TypedOutput, conclude, program_end,
 };
 use crate::pipeline::sandbox::{Job, Report};
 use crate::pipeline::stage::Category;
@@ -113,7 +113,7 @@ impl Look<'_> {
         let mut read = self.read_outputs(pinned, &report).await?;
         match self.folder(pinned) {
             Some(folder) => written::join(&mut read, &pinned.run.outputs, &folder, on_claim),
-            None => read.may_name_claim = true,
+            None => read.room = Room::Unnamed,
         }
         let mut status = self.status();
         status

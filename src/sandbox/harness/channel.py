@@ -26,8 +26,8 @@ _MOST_IN_MESSAGE = 3000
 Write = Callable[[int, bytes], None]
 
 
-def send_report(report: dict, nonce: bytes, write: Write) -> None:
-    """Write the report to the log, then the message."""
+def send_report(report: dict, nonce: bytes, write: Write, in_message: bool = False) -> None:
+    """Write the report to the log, then the message; a small one that may be `in_message` is there as well."""
     for shorten in (lambda report: report, _without_words, _without_results):
         shortened = shorten(report)
         text = json.dumps(shortened).encode()
@@ -40,8 +40,7 @@ def send_report(report: dict, nonce: bytes, write: Write) -> None:
     digest = hashlib.sha256(text).hexdigest()
     about = {"marker": marker, "lines": len(lines), "length": len(text), "sha256": digest}
     phases = shortened["phases"]
-    if len(encoded) <= _MOST_IN_MESSAGE and not any(phase["tests"] for phase in phases):
-        # What a small program wrote need not be fetched from the node.
+    if in_message and len(encoded) <= _MOST_IN_MESSAGE:
         about["packed"] = encoded.decode()
     _send({"report": about, "phases": [_summary(phase) for phase in phases]}, nonce, write)
 
