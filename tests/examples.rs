@@ -26,6 +26,7 @@ fn run(name: &str) -> Vec<Value> {
     let output = tempfile::tempdir().unwrap();
     let done = program(output.path())
         .args(manifest(&folder))
+        .args(["--approve", "Plan,Packages,Image,Result"])
         .arg("--replay")
         .arg(folder.join("replies.jsonl"))
         .arg("--replay-strict")
@@ -47,6 +48,7 @@ fn run(name: &str) -> Vec<Value> {
 #[case::multi_input("multi-input", Expected { calls: 5, attempts: 2 })]
 #[case::durable("durable", Expected { calls: 6, attempts: 1 })]
 #[case::environment_fix("environment-fix", Expected { calls: 4, attempts: 2 })]
+#[case::approvals("approvals", Expected { calls: 3, attempts: 1 })]
 #[case::prompt_only("prompt-only", Expected { calls: 3, attempts: 1 })]
 fn an_example_succeeds_with_the_calls_and_attempts_that_it_shows(
     #[case] name: &str,

@@ -53,6 +53,21 @@ pub mod run_reason {
     pub const REGISTRY_UNREACHABLE: &str = "RegistryUnreachable";
     /// `OutputsPushed=False`: somebody deleted the outputs before they were pushed.
     pub const OUTPUTS_GONE: &str = "OutputsGone";
+
+    /// Every reason that runs alone have, besides those of a program that fails.
+    pub const ALL: [&str; 11] = [
+        PROGRAM_SUCCEEDED,
+        OUTPUTS_ADOPTED,
+        RUNNING,
+        READING_INPUTS,
+        READING_OUTPUTS,
+        AWAITING_TASK,
+        TASK_NOT_FOUND,
+        TASK_NOT_SUCCEEDED,
+        AWAITING_RUN,
+        INVALID_INPUTS,
+        IMAGE_GONE,
+    ];
 }
 
 /// Reasons, one word each, equal to `status.reason`.

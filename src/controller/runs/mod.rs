@@ -14,9 +14,9 @@ pub(crate) mod outputs;
 mod pinned;
 mod program;
 mod reconcile;
-mod reuse;
+pub mod reuse;
 mod source;
-mod status;
+pub mod status;
 mod step;
 mod written;
 

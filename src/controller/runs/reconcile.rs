@@ -351,7 +351,7 @@ impl Look<'_> {
 
 /// The reason as a label of a metric has it.
 fn known_reason(reason: &str) -> &'static str {
-    let of_failures = FailureReason::ALL.into_iter().map(FailureReason::as_str);
+    let of_failures = FailureReason::ALL.iter().map(|reason| reason.as_str());
     of_failures
         .chain([run_reason::PROGRAM_SUCCEEDED, run_reason::OUTPUTS_ADOPTED])
         .find(|known| *known == reason)

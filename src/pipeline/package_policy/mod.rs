@@ -17,6 +17,16 @@ use super::task::{ImageSettings, Task};
 
 /// What every image holds besides: no rule of a task is about it.
 const TEST_RUNNER: &str = "pytest";
+/// What the test runner brings into every image: no rule is about it either, unless somebody asks for it.
+const BROUGHT_BY_TEST_RUNNER: [&str; 7] = [
+    "colorama",
+    "exceptiongroup",
+    "iniconfig",
+    "packaging",
+    "pluggy",
+    "pygments",
+    "tomli",
+];
 /// Names of a list that a prompt holds.
 const MOST_TOLD: usize = 64;
 /// What stands before the name of a system package.
@@ -166,7 +176,7 @@ impl PackagePolicy {
     pub fn denial_of_installed(&self, resolved: &[String]) -> Option<Denial> {
         let installed = resolved.iter().map(|given| name(given, false));
         installed
-            .filter(|name| name != TEST_RUNNER)
+            .filter(|name| name != TEST_RUNNER && !BROUGHT_BY_TEST_RUNNER.contains(&name.as_str()))
             .find_map(|name| self.denied(&name, true))
     }
 

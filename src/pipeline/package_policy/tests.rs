@@ -103,6 +103,27 @@ fn what_packages_bring_along_must_not_be_denied_and_need_not_be_allowed() {
 }
 
 #[test]
+fn a_rule_against_every_package_leaves_the_test_runner_and_what_it_needs() {
+    let policy = PackagePolicy {
+        own: rules(&[], &["*"]),
+        ..PackagePolicy::default()
+    };
+    let runner = [
+        "iniconfig==2.3.0",
+        "packaging==26.0",
+        "pluggy==1.6.0",
+        "Pygments==2.20.0",
+        "pytest==9.0.3",
+    ];
+    assert_eq!(policy.denial_of_installed(&runner.map(str::to_owned)), None);
+    let asked = Packages {
+        pip: vec!["pygments".into()],
+        ..Packages::default()
+    };
+    assert!(policy.denial(&asked, &task().image).is_some());
+}
+
+#[test]
 fn the_stricter_rule_on_ages_holds_and_whoever_asks_no_index_is_not_asked_to() {
     let mut policy = PackagePolicy::default();
     assert_eq!(

@@ -56,8 +56,8 @@ pub enum FailureReason {
 }
 
 impl FailureReason {
-    /// Every one.
-    pub const ALL: [Self; 6] = [
+    /// All of them.
+    pub const ALL: &[Self] = &[
         Self::ProgramFailed,
         Self::LimitExceeded,
         Self::OutputInvalid,
