@@ -67,6 +67,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             packages: wanted,
             resolved: built.resolved,
             python: built.python,
+            min_release_age_days: spec.min_release_age_days,
         };
         Ok(Performed::Done(Outcome::ImageReady {
             built: image,

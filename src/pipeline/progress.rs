@@ -202,6 +202,14 @@ pub struct BuiltImage {
     pub resolved: Vec<String>,
     /// The interpreter inside (`3.12.4`).
     pub python: String,
+    /// Days that every release in it had been there when it was asked for.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub min_release_age_days: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it this way")]
+const fn is_none(days: &u32) -> bool {
+    *days == 0
 }
 
 /// A program that is an image in a registry.

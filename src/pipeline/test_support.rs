@@ -117,6 +117,7 @@ pub fn image(names: &[&str]) -> BuiltImage {
         packages: pip(names),
         resolved: Vec::new(),
         python: "3.12.1".into(),
+        min_release_age_days: 0,
     }
 }
 

@@ -210,13 +210,11 @@ fn run_cases() -> Vec<Case> {
         (reason::ISOLATION_NOT_ENFORCED, Until::Mended, DEGRADED),
         (run_reason::READING_INPUTS, Until::Room, PROGRESSING),
         (run_reason::READING_OUTPUTS, Until::Room, PROGRESSING),
-        (run_reason::READING_OUTPUTS, Until::Room, PROGRESSING),
         (run_reason::AWAITING_TASK, Until::Room, PROGRESSING),
         (run_reason::AWAITING_RUN, Until::Room, PROGRESSING),
         (run_reason::TASK_NOT_FOUND, Until::Mended, DEGRADED),
         (run_reason::TASK_NOT_SUCCEEDED, Until::Mended, DEGRADED),
         (run_reason::INVALID_INPUTS, Until::Mended, DEGRADED),
-        (run_reason::NO_PROGRAM, Until::Mended, DEGRADED),
         (run_reason::IMAGE_GONE, Until::Mended, DEGRADED),
         (run_reason::NO_PROGRAM, Until::Mended, DEGRADED),
     ] {
