@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 
 use codegen_operator::pipeline::digest::sha256_hex;
 use codegen_operator::registry::{
-    Access, Addition, Appended, Credentials, Foundation, LayerEntry, Referrer, Registry, RegistryError,
+    Access, Addition, Appended, Artifact, ArtifactFile, Credentials, Foundation, LayerEntry, Referrer,
+    Registry, RegistryError,
 };
 use docker_registry::{PASSWORD, USER};
 use serde_json::{Value, json};
@@ -427,4 +428,50 @@ async fn an_image_that_is_gone_is_said_to_be() {
         error.to_string(),
         format!("the image {gone} is not in its registry any more")
     );
+}
+
+fn outputs_of(run: &str, files: &[(&str, &str)]) -> Artifact {
+    let files = files.iter().map(|(title, content)| ArtifactFile {
+        title: (*title).to_owned(),
+        media_type: "text/csv",
+        bytes: content.as_bytes().to_vec(),
+        annotations: BTreeMap::new(),
+    });
+    Artifact {
+        kind: "application/vnd.example.outputs",
+        files: files.collect(),
+        annotations: BTreeMap::new(),
+        owner: ("example.run", run.to_owned()),
+    }
+}
+
+#[tokio::test]
+async fn files_are_an_artifact_with_their_names_that_moves_for_its_owner_alone() {
+    let place = Place::start();
+    let reference = format!("{}:2027", place.repository("outputs"));
+    let files = [
+        ("summary.csv", "x\n1\n"),
+        ("pages/empty.csv", ""),
+        ("again.csv", "x\n1\n"),
+    ];
+    let push = async |artifact| place.client.push_artifact(&reference, artifact).await;
+    let digest = push(outputs_of("lab/one", &files)).await.unwrap();
+    let stored = place.server.stored();
+    assert_eq!(push(outputs_of("lab/one", &files)).await.unwrap(), digest);
+    assert_eq!(place.server.stored(), stored, "what is there is not sent again");
+
+    let manifest = place.manifest("outputs", &digest).await;
+    assert_eq!(manifest["artifactType"], "application/vnd.example.outputs");
+    for (layer, (title, content)) in manifest["layers"].as_array().unwrap().iter().zip(files) {
+        assert_eq!(layer["annotations"]["org.opencontainers.image.title"], title);
+        let blob = layer["digest"].as_str().unwrap();
+        let blob = place.get(&format!("outputs/blobs/{blob}")).await.unwrap();
+        assert_eq!(blob, content.as_bytes(), "{title}");
+    }
+
+    let error = push(outputs_of("lab/other", &files)).await;
+    assert!(matches!(error, Err(RegistryError::Taken { .. })), "{error:?}");
+    let moved = push(outputs_of("lab/one", &files[..1])).await.unwrap();
+    assert_ne!(moved, digest);
+    assert_eq!(place.client.digest(&reference).await.unwrap(), Some(moved));
 }

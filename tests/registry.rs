@@ -166,10 +166,13 @@ fn what_is_installed_is_asked_of_the_registry_in_one_request() {
     let registry = Registry::start();
     let folder = tempfile::tempdir().unwrap();
     let digest = layout(folder.path(), b"a layer");
-    let installed = folder.path().join("installed.json");
+    let installed = folder.path().join("requirements.txt");
     fs::write(
         &installed,
-        r#"{"python": "3.12.4", "packages": ["six==1.17.0", "pytest==9.0"]}"#,
+        format!(
+            "# Python 3.12.4 on x86_64\nsix==1.17.0\npytest==9.0 --hash=sha256:{}\n",
+            "1f".repeat(32)
+        ),
     )
     .unwrap();
     let argument = format!("--installed={}", installed.display());
@@ -192,7 +195,8 @@ fn what_is_installed_is_asked_of_the_registry_in_one_request() {
     let found = image("3f2a").unwrap();
     assert_eq!(found.digest, pushed["digest"]);
     assert_eq!(found.installed.python, "3.12.4");
-    assert_eq!(found.installed.packages, ["pytest==9.0", "six==1.17.0"]);
+    assert_eq!(found.installed.names(), ["pytest==9.0", "six==1.17.0"]);
+    assert_eq!(found.installed.packages[0].sha256, Some("1f".repeat(32)));
     assert_eq!(image("nowhere"), None);
 }
 
@@ -290,7 +294,7 @@ fn a_registry_that_does_not_answer_is_tried_again_and_then_an_infrastructure_err
         found["message"]
             .as_str()
             .unwrap()
-            .starts_with(&format!("{host} did not do")),
+            .starts_with(&format!("{host} failed at")),
         "{found}"
     );
 }

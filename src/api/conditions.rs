@@ -17,6 +17,9 @@ pub const IMAGE_READY: &str = "ImageReady";
 /// The cluster was seen to keep sandboxes and builds from what they must not reach.
 pub const ISOLATION_VERIFIED: &str = "IsolationVerified";
 
+/// The outputs of a run are in the registry that its spec names; on a run that names one, once it has ended well.
+pub const OUTPUTS_PUSHED: &str = "OutputsPushed";
+
 /// Reasons that a `CodeGenRun` has besides those of [`reason`] and the ways in which a program fails.
 pub mod run_reason {
     /// `Succeeded=True`: the program ended well and every declared output is there.
@@ -27,6 +30,8 @@ pub mod run_reason {
     pub const RUNNING: &str = "Running";
     /// `Reconciling=True`: what lies on claims is read.
     pub const READING_INPUTS: &str = "ReadingInputs";
+    /// `Reconciling=True`: what the program wrote to a claim is read.
+    pub const READING_OUTPUTS: &str = "ReadingOutputs";
     /// `Reconciling=True`: the task is not finished yet.
     pub const AWAITING_TASK: &str = "AwaitingTask";
     /// `Stalled=True`, `Succeeded=Unknown`: there is no such task.
@@ -42,19 +47,29 @@ pub mod run_reason {
     /// `Stalled=True`, `Succeeded=Unknown`: the registry does not have the image.
     pub const IMAGE_GONE: &str = "ImageGone";
 
+    /// `OutputsPushed=True`.
+    pub const PUSHED: &str = "Pushed";
+    /// `OutputsPushed=False`: the registry refuses, or a Secret is missing; the message says what to change.
+    pub const PUSH_REFUSED: &str = "PushRefused";
+    /// `OutputsPushed=False`: the registry does not answer; it is asked again.
+    pub const REGISTRY_UNREACHABLE: &str = "RegistryUnreachable";
+    /// `OutputsPushed=False`: somebody deleted the outputs before they were pushed.
+    pub const OUTPUTS_GONE: &str = "OutputsGone";
+
     /// Every reason that runs alone have, besides those of a program that fails.
-    pub const ALL: [&str; 11] = [
+    pub const ALL: [&str; 12] = [
         PROGRAM_SUCCEEDED,
         OUTPUTS_ADOPTED,
         RUNNING,
         READING_INPUTS,
+        READING_OUTPUTS,
         AWAITING_TASK,
         TASK_NOT_FOUND,
         TASK_NOT_SUCCEEDED,
         AWAITING_RUN,
         INVALID_INPUTS,
-        IMAGE_GONE,
         NO_PROGRAM,
+        IMAGE_GONE,
     ];
 }
 

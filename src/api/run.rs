@@ -25,7 +25,8 @@ const IMMUTABLE: &str = "has(self.taskRef) == has(oldSelf.taskRef) && (!has(self
     && has(self.sandbox) == has(oldSelf.sandbox) && (!has(self.sandbox) || self.sandbox == oldSelf.sandbox) \
     && has(self.validation) == has(oldSelf.validation) \
     && (!has(self.validation) || self.validation == oldSelf.validation) \
-    && has(self.cache) == has(oldSelf.cache) && (!has(self.cache) || self.cache == oldSelf.cache)";
+    && has(self.cache) == has(oldSelf.cache) && (!has(self.cache) || self.cache == oldSelf.cache) \
+    && has(self.outputs) == has(oldSelf.outputs) && (!has(self.outputs) || self.outputs == oldSelf.outputs)";
 
 /// One run of the program of a task that has succeeded, on inputs of its own. `taskRef`, or the image of a published program, is all
 /// that is needed.
@@ -101,10 +102,82 @@ pub struct CodeGenRunSpec {
     /// take. Default `Auto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheMode>,
-    /// Seconds after which the run is deleted with its outputs, counted from its end. Default: it stays.
+    /// Where outputs go that are too large to be kept in the cluster. Default: an output of more than 1 MiB, or more than 4 MiB
+    /// of all together, fail the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outputs: Option<RunOutputs>,
+    /// Seconds after which the run is deleted with its outputs, counted from its end; what lies on a claim stays. Default: the
+    /// run stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub ttl_seconds_after_finished: Option<i32>,
+}
+
+impl CodeGenRunSpec {
+    /// The volume that outputs go to which are too large to be kept in the cluster.
+    #[must_use]
+    pub fn output_claim(&self) -> Option<&OutputClaim> {
+        self.outputs.as_ref()?.persistent_volume_claim.as_ref()
+    }
+}
+
+/// Where the outputs of a run go.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
+#[x_kube(validation = Rule::new("!has(self.artifact) || !has(self.persistentVolumeClaim)")
+    .message("outputs on a claim are not pushed: give artifact or persistentVolumeClaim, and not both"))]
+#[serde(rename_all = "camelCase")]
+pub struct RunOutputs {
+    /// A volume for what is too large (`{claimName: results, path: 2027}`). The program then writes to a folder of this run
+    /// alone on it; up to 1 GiB a file and 4 GiB in all. Such a run takes no outputs of another one, and leaves none to take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub persistent_volume_claim: Option<OutputClaim>,
+    /// A registry that the outputs are pushed to as an OCI artifact when the program has succeeded, one layer a file (`{repository:
+    /// registry.example.com/team/outputs}`). The run has succeeded whatever the registry says: `OutputsPushed` among its conditions
+    /// tells, and it is tried again. Default: nothing is pushed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<OutputArtifact>,
+}
+
+/// Where outputs are pushed to.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OutputArtifact {
+    /// The repository (`registry.example.com/team/outputs`).
+    #[schemars(length(min = 1, max = 255))]
+    #[x_kube(validation = Rule::new("!self.contains('://') && !self.endsWith('/') && !self.contains('@')")
+        .message("write the repository without a scheme, a digest and a / at its end, like registry.example.com/team/outputs"))]
+    pub repository: String,
+    /// Tag of the artifact (`2027`). A tag that something else has is not touched. Default: namespace and name of the run,
+    /// `<namespace>.<name>.outputs`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 100), pattern(r"^[A-Za-z0-9_][A-Za-z0-9._-]*$"))]
+    pub tag: Option<String>,
+    /// Secret of the type `kubernetes.io/dockerconfigjson`, labelled `codegen-operator.dev/use: registry`, that it is pushed with
+    /// (`{name: registry}`). Default: no credentials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub push_secret_ref: Option<LocalRef>,
+}
+
+/// A PersistentVolumeClaim that programs write to.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OutputClaim {
+    /// Name of the PersistentVolumeClaim (`results`), in the namespace of the run.
+    #[schemars(length(min = 1, max = 253), pattern(r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$"))]
+    pub claim_name: String,
+    /// Folder on the volume in which each run gets one of its own, without a leading slash and without `..` (`2027`). Default:
+    /// the volume's root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 512))]
+    #[x_kube(validation = Rule::new("!self.startsWith('/') && !self.matches('(^|/)[.][.](/|$)')")
+        .message("write the folder from the volume's root, without a leading / and without .., like results/2027"))]
+    pub path: Option<String>,
+    /// Group for which the volume is made writable when it is mounted, as `securityContext.fsGroup` of a Pod does: for volumes
+    /// that belong to root. Where the volume's root already belongs to the group, nothing is changed. Default: the volume is
+    /// used as it is, so every user must be able to write to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 4_294_967_294_u32))]
+    pub fs_group: Option<i64>,
 }
 
 /// What is done about data that breaks a rule.

@@ -54,13 +54,16 @@ pub struct CodeGenRunStatus {
     /// What the program wrote, in declared order.
     #[serde(default)]
     pub outputs: Vec<RunOutputStatus>,
+    /// The outputs as an OCI artifact, by digest, once they are pushed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<String>,
     /// Inputs and outputs that break a constraint or have another type than the samples.
     #[serde(default)]
     pub findings: Vec<Finding>,
     /// Exit code of the program; 128 and the signal where one ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// The limit that the program met: `Memory`, `Cpu`, `Processes`, `FileSize` or `Time`.
+    /// The limit that the program met: `Memory`, `Cpu`, `Processes`, `FileSize`, `Disk` or `Time`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<String>,
     /// The last lines that a failed program wrote, those of standard error where there are any.
@@ -144,8 +147,23 @@ pub struct RunOutputStatus {
     pub bytes: i64,
     /// File name with the ending of its declared format (`summary.csv`); of a folder its name.
     pub file_name: String,
-    /// Where its bytes lie, in the namespace of the run.
+    /// Where its bytes lie, in the namespace of the run; none where they lie on a claim.
     pub files: Vec<StoredFile>,
+    /// Where its bytes lie, where they are too large to be kept in the cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<OutputOnClaim>,
+}
+
+/// An output on a PersistentVolumeClaim. It belongs to whoever owns the claim: nothing deletes it with the run.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OutputOnClaim {
+    /// Name of the PersistentVolumeClaim.
+    pub claim_name: String,
+    /// File or folder on it (`2027/penguins-2027-0b6c…/cleaned`).
+    pub path: String,
+    /// How many files a folder has; 1 for a file.
+    pub files: i64,
 }
 
 /// A file in a Secret.

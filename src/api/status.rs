@@ -291,7 +291,8 @@ pub struct ConstraintStatus {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ArtifactRef {
-    /// `solution`, `tests`, `test-output`, `data-context`, `schemas`, `constraints`, `samples`, `conversation`.
+    /// `solution`, `tests`, `test-output`, `data-context`, `schemas`, `constraints`, `samples`, `conversation`,
+    /// `packages`.
     pub name: String,
     /// SHA-256 of its bytes, hex.
     pub sha256: String,

@@ -10,7 +10,7 @@ use kube::ResourceExt as _;
 use kube::runtime::reflector::ObjectRef;
 
 use super::config::ConcurrencyLimits;
-use super::gate::{Admission, Claim, Gate, Woken};
+use super::gate::{Admission, Claim, Gate, Places, Woken};
 use super::metrics::Metrics;
 use crate::api::CodeGenTask;
 use crate::api::conditions::reason;
@@ -31,7 +31,7 @@ impl Admissions {
         metrics: Metrics,
     ) -> (Self, impl Stream<Item = ObjectRef<CodeGenTask>> + Send + 'static) {
         let (woken, stream) = unbounded();
-        let gate = Mutex::new(Gate::new(limits));
+        let gate = Mutex::new(Gate::new(Places::of_tasks(limits)));
         (Self { gate, woken, metrics }, stream)
     }
 

@@ -1,10 +1,10 @@
-//! What tasks wait for that a person must mend: looked at by name until it changes.
+//! What tasks and runs wait for that a person must mend: looked at by name until it changes.
 //!
 //! A watch needs the right to list, and so to read, every Secret of the cluster. The operator has no such right: it asks for
 //! the metadata of the few objects that waiting tasks refer to, about once a second, and never for more than so many a second.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -17,9 +17,9 @@ use kube::{Api, Client, Resource, ResourceExt as _};
 use tokio::sync::Notify;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-use super::context::Context;
 use super::sources;
-use crate::api::{CodeGenAgent, CodeGenTask};
+use crate::api::run::RunSource;
+use crate::api::{CodeGenAgent, CodeGenRun, CodeGenTask};
 use crate::pipeline::task::Task;
 
 /// Pause between two looks at the same object.
@@ -81,19 +81,58 @@ pub fn of_run(task: &Task) -> BTreeSet<Awaited> {
         .collect()
 }
 
-/// Who waits for what. Objects that nobody waits for are not looked at.
-#[derive(Debug, Default)]
-pub struct Waits {
-    state: Mutex<State>,
+/// The ConfigMaps that the inputs of a run of a program come from.
+#[must_use]
+pub fn of_inputs(run: &CodeGenRun) -> BTreeSet<Awaited> {
+    let sources = run.spec.inputs.iter().filter_map(|input| input.source.as_ref());
+    let by_key = |source: &RunSource| Some(source.config_map_key_ref.as_ref()?.name.clone());
+    let whole = |source: &RunSource| Some(source.config_map_ref.as_ref()?.name.clone());
+    let names = sources.filter_map(|source| by_key(source).or_else(|| whole(source)));
+    names
+        .map(|name| Awaited {
+            kind: Kind::ConfigMap,
+            namespace: run.namespace().unwrap_or_default(),
+            name,
+        })
+        .collect()
+}
+
+/// A Secret alone.
+#[must_use]
+pub fn of_secret(namespace: &str, name: &str) -> BTreeSet<Awaited> {
+    BTreeSet::from([Awaited {
+        kind: Kind::Secret,
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    }])
+}
+
+/// Who waits for what: tasks, or runs of programs. Objects that nobody waits for are not looked at.
+#[derive(Debug)]
+pub struct Waits<K: Resource<DynamicType = ()>> {
+    state: Mutex<State<K>>,
     added: Notify,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    /// By the uid of the task.
-    tasks: HashMap<String, (ObjectRef<CodeGenTask>, BTreeSet<Awaited>)>,
+impl<K: Resource<DynamicType = ()>> Default for Waits<K> {
+    fn default() -> Self {
+        Self {
+            state: Mutex::new(State {
+                waiting: HashMap::new(),
+                objects: BTreeMap::new(),
+                mended: HashSet::new(),
+            }),
+            added: Notify::new(),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct State<K: Resource<DynamicType = ()>> {
+    /// By the uid of who waits.
+    waiting: HashMap<String, (ObjectRef<K>, BTreeSet<Awaited>)>,
     objects: BTreeMap<Awaited, Object>,
-    /// Uids of the tasks of which something has changed since they were looked at.
+    /// Uids of those of which something has changed since they were looked at.
     mended: HashSet<String>,
 }
 
@@ -117,11 +156,15 @@ struct Found {
     is_new: bool,
 }
 
-impl Waits {
-    /// The task waits for a change of any of `objects`.
-    pub fn wait(&self, uid: &str, task: ObjectRef<CodeGenTask>, objects: BTreeSet<Awaited>) {
+impl<K: Resource<DynamicType = ()>> Waits<K> {
+    /// The task or run waits for a change of any of `objects`.
+    pub fn wait(&self, uid: &str, who: ObjectRef<K>, objects: BTreeSet<Awaited>) {
         let mut state = self.state();
-        if state.tasks.get(uid).is_some_and(|(_, before)| *before == objects) {
+        if state
+            .waiting
+            .get(uid)
+            .is_some_and(|(_, before)| *before == objects)
+        {
             return;
         }
         state.stop(uid);
@@ -129,22 +172,22 @@ impl Waits {
             let entry = state.objects.entry(object.clone()).or_default();
             entry.waiting.insert(uid.to_owned(), false);
         }
-        state.tasks.insert(uid.to_owned(), (task, objects));
+        state.waiting.insert(uid.to_owned(), (who, objects));
         self.added.notify_one();
     }
 
-    /// The task waits no more.
+    /// It waits no more.
     pub fn stop(&self, uid: &str) {
         let mut state = self.state();
         state.mended.remove(uid);
         state.stop(uid);
     }
 
-    /// Forgets every task but those with these uids.
+    /// Forgets everyone but those with these uids.
     pub fn keep_only(&self, there: &HashSet<&str>) {
         let mut state = self.state();
         let gone: Vec<String> = state
-            .tasks
+            .waiting
             .keys()
             .filter(|uid| !there.contains(uid.as_str()))
             .cloned()
@@ -155,7 +198,7 @@ impl Waits {
         }
     }
 
-    /// Whether something has changed that the task waited for; true once.
+    /// Whether something has changed that it waited for; true once.
     pub fn take_mended(&self, uid: &str) -> bool {
         self.state().mended.remove(uid)
     }
@@ -166,7 +209,7 @@ impl Waits {
     }
 
     /// Takes note of an object, and says who waited for the change.
-    fn saw(&self, object: &Awaited, found: Found) -> Vec<ObjectRef<CodeGenTask>> {
+    fn saw(&self, object: &Awaited, found: Found) -> Vec<ObjectRef<K>> {
         let mut state = self.state();
         let Some(entry) = state.objects.get_mut(object) else {
             return Vec::new();
@@ -180,21 +223,21 @@ impl Waits {
             }
             *was_looked_at = true;
         }
-        let of = |uid| state.tasks.get(uid).map(|(task, _)| task.clone());
-        let tasks = woken.iter().filter_map(of).collect();
+        let of = |uid| state.waiting.get(uid).map(|(who, _)| who.clone());
+        let who = woken.iter().filter_map(of).collect();
         state.mended.extend(woken);
-        tasks
+        who
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, State<K>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl<K: Resource<DynamicType = ()>> State<K> {
     fn stop(&mut self, uid: &str) {
         for object in self
-            .tasks
+            .waiting
             .remove(uid)
             .into_iter()
             .flat_map(|(_, objects)| objects)
@@ -210,22 +253,25 @@ impl State {
 }
 
 /// Looks at what is waited for, and wakes whoever waited for what has changed. Does not end.
-pub async fn keep_looking(context: Arc<Context>) {
+pub async fn keep_looking<K>(client: &Client, waits: &Waits<K>, wake: impl Fn(ObjectRef<K>))
+where
+    K: Resource<DynamicType = ()>,
+{
     let mut pace = interval(BETWEEN_REQUESTS);
     pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let round = Instant::now();
-        let objects = context.waits.objects();
+        let objects = waits.objects();
         if objects.is_empty() {
-            context.waits.added.notified().await;
+            waits.added.notified().await;
             continue;
         }
         for object in objects {
             pace.tick().await;
             // What cannot be read now is looked at again; the task itself says what is wrong.
-            if let Ok(found) = object.find(&context.client).await {
-                for task in context.waits.saw(&object, found) {
-                    context.wake(task);
+            if let Ok(found) = object.find(client).await {
+                for who in waits.saw(&object, found) {
+                    wake(who);
                 }
             }
         }
@@ -233,7 +279,7 @@ pub async fn keep_looking(context: Arc<Context>) {
         let next = sleep_until(round + LOOK_AGAIN);
         tokio::select! {
             () = next => {}
-            () = context.waits.added.notified() => {}
+            () = waits.added.notified() => {}
         }
     }
 }
@@ -311,7 +357,7 @@ mod tests {
 
     #[test]
     fn whoever_waits_for_an_object_is_woken_when_it_appears_changes_or_goes() {
-        let waits = Waits::default();
+        let waits = Waits::<CodeGenTask>::default();
         let openai = object(Kind::Secret, "openai");
         waits.wait("1", task("a"), BTreeSet::from([openai.clone()]));
         assert_eq!(waits.saw(&openai, nothing()), [], "the first look");
@@ -325,7 +371,7 @@ mod tests {
 
     #[test]
     fn a_task_that_waits_on_after_a_look_misses_no_change_meanwhile() {
-        let waits = Waits::default();
+        let waits = Waits::<CodeGenTask>::default();
         let openai = object(Kind::Secret, "openai");
         let wait = || waits.wait("1", task("a"), BTreeSet::from([openai.clone()]));
         wait();
@@ -336,7 +382,7 @@ mod tests {
 
     #[test]
     fn what_was_made_between_a_tasks_look_and_the_first_one_wakes_it_once() {
-        let waits = Waits::default();
+        let waits = Waits::<CodeGenTask>::default();
         let openai = object(Kind::Secret, "openai");
         let made = Found {
             is_new: true,
@@ -373,7 +419,7 @@ mod tests {
 
     #[test]
     fn what_nobody_waits_for_any_more_is_not_looked_at() {
-        let waits = Waits::default();
+        let waits = Waits::<CodeGenTask>::default();
         let (openai, registry) = (object(Kind::Secret, "openai"), object(Kind::Secret, "registry"));
         waits.wait("1", task("a"), BTreeSet::from([openai.clone(), registry.clone()]));
         waits.wait("2", task("b"), BTreeSet::from([registry.clone()]));

@@ -57,6 +57,9 @@ pub async fn read(
         Progressing::Queued(why) => Ok(Progressing::Queued(why)),
         Progressing::Done(ReadReport::Refused(why)) => Err(misconfigured(why).into()),
         Progressing::Done(ReadReport::Failed(why)) => Err(unavailable(&why).into()),
+        Progressing::Done(ReadReport::Outputs(_)) => {
+            Err(unavailable("the claims were not read as they were asked for").into())
+        }
         Progressing::Done(ReadReport::Read {
             sources: found,
             profiles,
@@ -128,7 +131,8 @@ fn complete(sources: &mut Sources, name: &str, found: ReadSource) {
     }
 }
 
-fn blocked(error: &SandboxError) -> Blocked {
+/// What a reader that cannot do its work means for whoever waits for it.
+pub(super) fn blocked(error: &SandboxError) -> Blocked {
     match error.category() {
         Category::Configuration => misconfigured(error.to_string()),
         Category::Infrastructure | Category::Environment | Category::Logic | Category::TestError => {

@@ -117,6 +117,10 @@ pub struct ConcurrencyLimits {
     pub max_concurrent_tasks: usize,
     /// Tasks of one namespace under way at once. 0: no limit of its own.
     pub max_tasks_per_namespace: usize,
+    /// Runs of finished programs under way at once.
+    pub max_concurrent_runs: usize,
+    /// Runs of one namespace under way at once. 0: no limit of its own.
+    pub max_runs_per_namespace: usize,
     /// Model calls in flight at once to one endpoint (scheme, host and port).
     pub max_calls_per_endpoint: usize,
     /// Processes that read data at once. Each may take 256 MiB of the memory that the operator's Pod has.
@@ -128,6 +132,8 @@ impl Default for ConcurrencyLimits {
         Self {
             max_concurrent_tasks: 100,
             max_tasks_per_namespace: 0,
+            max_concurrent_runs: 100,
+            max_runs_per_namespace: 0,
             max_calls_per_endpoint: 16,
             max_readers: 3,
         }

@@ -87,7 +87,7 @@ pub struct Context {
     /// What persons decided.
     pub decisions: Decisions,
     /// What tasks wait for.
-    pub waits: Waits,
+    pub waits: Waits<CodeGenTask>,
     /// Runs of finished programs.
     pub runs: Runs,
     tasks: Mutex<HashMap<String, Known>>,
@@ -138,7 +138,7 @@ impl Context {
             events,
             admissions,
             waits: Waits::default(),
-            runs: Runs::default(),
+            runs: Runs::new(config.limits, metrics.clone()),
             approvals: config.approvals.clone(),
             decisions: Decisions::default(),
             history: config.history,
@@ -169,6 +169,7 @@ impl Context {
             task,
             owner,
             inputs,
+            outputs: None,
             registries: &self.registries,
             index: &self.index,
         }

@@ -1,4 +1,4 @@
-//! Which tasks may run: a place each, under a limit in all and one for each namespace.
+//! Which tasks, and which runs of programs, may go on: a place each, under a limit in all and one for each namespace.
 //!
 //! A place that becomes free goes to the namespace with the fewest running tasks, among equals to the one that was served
 //! longest ago, and in it to the oldest task; so no namespace waits for all tasks of another one. Decisions only: no clock,
@@ -9,6 +9,39 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use jiff::Timestamp;
 
 use super::config::ConcurrencyLimits;
+
+/// How many places there are, and for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// In all.
+    pub all: usize,
+    /// For each namespace; 0 for as many as there are.
+    pub each: usize,
+    /// As messages say it: what has a place, and the setting for all and for each namespace.
+    pub words: (&'static str, &'static str, &'static str),
+}
+
+impl Places {
+    /// Places for tasks.
+    #[must_use]
+    pub const fn of_tasks(limits: ConcurrencyLimits) -> Self {
+        Self {
+            all: limits.max_concurrent_tasks,
+            each: limits.max_tasks_per_namespace,
+            words: ("task", "maxConcurrentTasks", "maxTasksPerNamespace"),
+        }
+    }
+
+    /// Places for runs of programs.
+    #[must_use]
+    pub const fn of_runs(limits: ConcurrencyLimits) -> Self {
+        Self {
+            all: limits.max_concurrent_runs,
+            each: limits.max_runs_per_namespace,
+            words: ("run", "maxConcurrentRuns", "maxRunsPerNamespace"),
+        }
+    }
+}
 
 /// A task that asks for a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +93,7 @@ struct Namespace {
 /// The places.
 #[derive(Debug)]
 pub struct Gate {
-    limits: ConcurrencyLimits,
+    places: Places,
     namespaces: BTreeMap<String, Namespace>,
     /// Namespace of each running task.
     running: HashMap<String, String>,
@@ -71,9 +104,9 @@ pub struct Gate {
 impl Gate {
     /// No task runs or waits.
     #[must_use]
-    pub fn new(limits: ConcurrencyLimits) -> Self {
+    pub fn new(places: Places) -> Self {
         Self {
-            limits,
+            places,
             namespaces: BTreeMap::new(),
             running: HashMap::new(),
             waiting: HashMap::new(),
@@ -162,7 +195,7 @@ impl Gate {
 
     /// Uid of the task that the next free place is for.
     fn next(&self) -> Option<String> {
-        if self.running.len() >= self.limits.max_concurrent_tasks {
+        if self.running.len() >= self.places.all {
             return None;
         }
         let open = self
@@ -176,7 +209,7 @@ impl Gate {
     }
 
     fn has_room(&self, namespace: &Namespace) -> bool {
-        match self.limits.max_tasks_per_namespace {
+        match self.places.each {
             0 => true,
             limit => namespace.running < limit,
         }
@@ -212,17 +245,17 @@ impl Gate {
             .namespaces
             .get(namespace)
             .is_some_and(|present| !self.has_room(present));
+        let Places { all, each, words } = self.places;
+        let (one, of_all, of_each) = words;
         if is_full {
             format!(
-                "at most {} tasks of a namespace run at once (limits.maxTasksPerNamespace of the operator): it starts when \
-                 another task of {namespace} ends",
-                self.limits.max_tasks_per_namespace
+                "at most {each} {one}s of a namespace go on at once (limits.{of_each} of the operator): it starts when another {one} \
+                 of {namespace} ends"
             )
         } else {
             format!(
-                "at most {} tasks run at once (limits.maxConcurrentTasks of the operator): it starts when another one ends \
-                 and its turn has come",
-                self.limits.max_concurrent_tasks
+                "at most {all} {one}s run at once (limits.{of_all} of the operator): it starts when another one ends and its turn \
+                 has come"
             )
         }
     }

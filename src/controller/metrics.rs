@@ -59,6 +59,10 @@ pub struct Metrics {
     tasks: Gauges<2>,
     tasks_ended: Counters<1>,
     queued: Gauge,
+    runs: Gauges<1>,
+    runs_ended: Counters<2>,
+    run_seconds: Histogram,
+    queued_runs: Gauge,
     model_requests: Counters<2>,
     model_replies: Counters<2>,
     rejected_replies: Counters<1>,
@@ -101,6 +105,10 @@ impl Metrics {
             tasks: Family::default(),
             tasks_ended: Family::default(),
             queued: Gauge::default(),
+            runs: Family::default(),
+            runs_ended: Family::default(),
+            run_seconds: seconds(),
+            queued_runs: Gauge::default(),
             model_requests: Family::default(),
             model_replies: Family::default(),
             rejected_replies: Family::default(),
@@ -134,6 +142,7 @@ impl Metrics {
             self.isolated.clone(),
         );
         self.register_tasks(&mut all);
+        self.register_runs(&mut all);
         self.register_calls(&mut all);
         all.register_with_unit(
             "reconcile",
@@ -183,6 +192,26 @@ impl Metrics {
             "waits",
             "Times that a task had to wait, by category of the cause",
             self.waits.clone(),
+        );
+    }
+
+    fn register_runs(&self, all: &mut Registry) {
+        all.register("runs", "Runs of finished programs by stage", self.runs.clone());
+        all.register(
+            "runs_ended",
+            "Runs of finished programs that ended, by stage and reason",
+            self.runs_ended.clone(),
+        );
+        all.register_with_unit(
+            "run",
+            "Time from the start of a run of a finished program to its end, those that took the outputs of another one aside",
+            Unit::Seconds,
+            self.run_seconds.clone(),
+        );
+        all.register(
+            "queued_runs",
+            "Runs of finished programs that wait for their turn under a concurrency limit",
+            self.queued_runs.clone(),
         );
     }
 
@@ -306,6 +335,27 @@ impl Metrics {
     /// Takes over how many tasks wait for their turn.
     pub fn set_queued(&self, number: usize) {
         self.queued.set(i64::try_from(number).unwrap_or(i64::MAX));
+    }
+
+    /// Takes over how many runs there are of each stage. What is not named is none.
+    pub fn set_runs(&self, counts: impl IntoIterator<Item = (&'static str, i64)>) {
+        self.runs.clear();
+        for (stage, number) in counts {
+            self.runs.get_or_create(&[("stage", stage)]).set(number);
+        }
+    }
+
+    /// Takes over how many runs wait for their turn.
+    pub fn set_queued_runs(&self, number: usize) {
+        self.queued_runs.set(i64::try_from(number).unwrap_or(i64::MAX));
+    }
+
+    /// A run has ended, after so many seconds where its program ran.
+    pub fn run_ended(&self, stage: &'static str, reason: &'static str, seconds: Option<f64>) {
+        count(&self.runs_ended, [("stage", stage), ("reason", reason)], 1);
+        if let Some(seconds) = seconds {
+            self.run_seconds.observe(seconds);
+        }
     }
 
     /// Whether this replica leads.

@@ -120,7 +120,7 @@ async fn work(
         client, config, gates, worker, events, metrics, stopping,
     ));
     let counting = tokio::spawn(count_tasks(Arc::clone(&context)));
-    let waits = tokio::spawn(awaited::keep_looking(Arc::clone(&context)));
+    let waits = tokio::spawn(keep_looking(Arc::clone(&context)));
     let looking = tokio::spawn(isolation::look_after(
         Arc::clone(&context),
         identity.namespace.clone(),
@@ -160,9 +160,21 @@ async fn work(
     Ok(!has_lost)
 }
 
-/// Keeps the number of tasks up to date.
+/// Looks at what tasks and runs wait for.
+async fn keep_looking(context: Arc<Context>) {
+    let (client, runs) = (&context.client, &context.runs);
+    let tasks = awaited::keep_looking(client, &context.waits, |task| context.wake(task));
+    join(
+        tasks,
+        awaited::keep_looking(client, &runs.waits, |run| runs.wake_one(run)),
+    )
+    .await;
+}
+
+/// Keeps the numbers of tasks and runs up to date.
 async fn count_tasks(context: Arc<Context>) {
     loop {
+        context.metrics.set_runs(runs::known::counts(&context.runs.all()));
         context.metrics.set_tasks(cache::counts(&context.known_tasks()));
         tokio::time::sleep(COUNT_AGAIN).await;
     }

@@ -1,5 +1,7 @@
 //! Typed outputs: what a program wrote, read as the type that the task declares.
 
+use std::io::{BufRead as _, BufReader, Read};
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
@@ -198,19 +200,7 @@ const fn expectation(type_: ValueType) -> &'static str {
 
 fn check_format(format: Option<FileFormat>, bytes: &[u8]) -> Result<(), OutputProblem> {
     let Some(format) = format else { return Ok(()) };
-    let fault = match format {
-        FileFormat::CSV => delimited_fault(bytes, "output.csv"),
-        FileFormat::TSV => delimited_fault(bytes, "output.tsv"),
-        FileFormat::JSON => serde_json::from_slice::<serde::de::IgnoredAny>(bytes)
-            .err()
-            .map(|error| error.to_string()),
-        FileFormat::JSONLines => json_lines_fault(bytes),
-        FileFormat::Parquet => parquet_fault(bytes),
-        FileFormat::Excel => excel_fault(bytes),
-        FileFormat::Text => std::str::from_utf8(bytes).err().map(|error| error.to_string()),
-        FileFormat::Binary => None,
-    };
-    fault.map_or(Ok(()), |reason| {
+    format_fault(format, &Source::bytes(bytes)).map_or(Ok(()), |reason| {
         Err(OutputProblem::Malformed {
             format: format_name(format).to_owned(),
             reason,
@@ -218,10 +208,74 @@ fn check_format(format: Option<FileFormat>, bytes: &[u8]) -> Result<(), OutputPr
     })
 }
 
+/// Why a file is not of its declared format; `None` where it is.
+#[must_use]
+pub fn format_fault(format: FileFormat, source: &Source) -> Option<String> {
+    match format {
+        FileFormat::CSV => delimited_fault(source, "output.csv"),
+        FileFormat::TSV => delimited_fault(source, "output.tsv"),
+        FileFormat::JSON => json_fault(source),
+        FileFormat::JSONLines => json_lines_fault(source),
+        FileFormat::Parquet => parquet_fault(source),
+        FileFormat::Excel => excel_fault(source),
+        FileFormat::Text => text_fault(source),
+        FileFormat::Binary => None,
+    }
+}
+
+fn opened(source: &Source) -> Result<BufReader<Box<dyn Read>>, String> {
+    let input = source.open().map_err(|error| error.to_string())?;
+    Ok(BufReader::with_capacity(256 * 1024, input))
+}
+
+fn json_fault(source: &Source) -> Option<String> {
+    let input = match opened(source) {
+        Ok(input) => input,
+        Err(reason) => return Some(reason),
+    };
+    serde_json::from_reader::<_, serde::de::IgnoredAny>(input)
+        .err()
+        .map(|error| error.to_string())
+}
+
+/// Text is UTF-8; a character may lie across two reads.
+fn text_fault(source: &Source) -> Option<String> {
+    let mut input = match opened(source) {
+        Ok(input) => input,
+        Err(reason) => return Some(reason),
+    };
+    let (mut pending, mut before) = (Vec::new(), 0);
+    loop {
+        let read = match input.fill_buf() {
+            Ok(read) => read,
+            Err(error) => return Some(error.to_string()),
+        };
+        let (length, is_end) = (read.len(), read.is_empty());
+        pending.extend_from_slice(read);
+        input.consume(length);
+        match std::str::from_utf8(&pending) {
+            Ok(_) => {
+                before += pending.len();
+                pending.clear();
+            }
+            Err(error) if error.error_len().is_none() && !is_end => {
+                before += error.valid_up_to();
+                pending.drain(..error.valid_up_to());
+            }
+            Err(error) => {
+                let place = before + error.valid_up_to();
+                return Some(format!("invalid utf-8 sequence at byte {place}"));
+            }
+        }
+        if is_end {
+            return None;
+        }
+    }
+}
+
 /// A delimited file has a header, and every record its width.
-fn delimited_fault(bytes: &[u8], judged_name: &str) -> Option<String> {
-    let source = Source::bytes(bytes);
-    let found = match detect(&source, judged_name) {
+fn delimited_fault(source: &Source, judged_name: &str) -> Option<String> {
+    let found = match detect(source, judged_name) {
         Ok(found) => found,
         Err(error) => return Some(error.to_string()),
     };
@@ -252,8 +306,8 @@ fn delimited_fault(bytes: &[u8], judged_name: &str) -> Option<String> {
 }
 
 /// Every page of a Parquet file can be read, and each row group has the rows that the footer says.
-fn parquet_fault(bytes: &[u8]) -> Option<String> {
-    let file = match ParquetFile::open(&Source::bytes(bytes)) {
+fn parquet_fault(source: &Source) -> Option<String> {
+    let file = match ParquetFile::open(source) {
         Ok(Ok(file)) => file,
         Ok(Err(reason)) => return Some(reason),
         Err(error) => return Some(error.to_string()),
@@ -287,8 +341,8 @@ fn parquet_fault(bytes: &[u8]) -> Option<String> {
 }
 
 /// Every sheet of a workbook can be read.
-fn excel_fault(bytes: &[u8]) -> Option<String> {
-    let mut workbook = match Workbook::open(&Source::bytes(bytes)) {
+fn excel_fault(source: &Source) -> Option<String> {
+    let mut workbook = match Workbook::open(source) {
         Ok(Ok(workbook)) => workbook,
         Ok(Err(error)) => return Some(error.to_string()),
         Err(error) => return Some(error.to_string()),
@@ -301,9 +355,13 @@ fn excel_fault(bytes: &[u8]) -> Option<String> {
     })
 }
 
-fn json_lines_fault(bytes: &[u8]) -> Option<String> {
+fn json_lines_fault(source: &Source) -> Option<String> {
+    let input = match opened(source) {
+        Ok(input) => input,
+        Err(reason) => return Some(reason),
+    };
     let mut fault = None;
-    let read = json::each_line(bytes, |record| {
+    let read = json::each_line(input, |record| {
         if let (None, Err(error)) = (&fault, record.value) {
             fault = Some(format!("line {}: {error}", record.place));
         }

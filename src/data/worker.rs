@@ -62,6 +62,15 @@ pub enum Request {
         /// What must hold.
         checks: Vec<ColumnCheck>,
     },
+    /// Check that a file is of its declared format.
+    CheckFormat {
+        /// Where it is.
+        source: Source,
+        /// Name of the output.
+        name: String,
+        /// Its declared format.
+        format: FileFormat,
+    },
     /// Read outputs as their types.
     ParseOutputs {
         /// Declared outputs with what lies there.
@@ -79,6 +88,8 @@ pub enum Response {
     Joins(Vec<JoinProfile>),
     /// What the checks found.
     Report(CheckReport),
+    /// What is wrong with a file; `None` where it is of its format.
+    Format(Option<String>),
     /// One result an output, in order.
     Outputs(Vec<Result<OutputValue, OutputFault>>),
 }
@@ -89,6 +100,7 @@ impl Request {
         match self {
             Self::Describe { file_name, .. } | Self::Check { file_name, .. } => file_name.clone(),
             Self::Join => "the samples".to_owned(),
+            Self::CheckFormat { name, .. } => format!("the output {name}"),
             Self::ParseOutputs { outputs } => {
                 let names: Vec<_> = outputs.iter().map(|(output, _)| output.name.as_str()).collect();
                 format!("the outputs {}", names.join(", "))
@@ -112,6 +124,9 @@ impl Request {
                 format,
                 checks,
             } => checks::evaluate(source, file_name, *format, checks).map(Response::Report),
+            Self::CheckFormat { source, format, .. } => {
+                Ok(Response::Format(outputs::format_fault(*format, source)))
+            }
             Self::ParseOutputs { outputs } => {
                 let values = outputs
                     .iter()

@@ -2,12 +2,15 @@
 
 use futures::future::join;
 
+use crate::api::common::CacheMode;
 use crate::ledger::Store;
 use crate::model::Model;
 use crate::pipeline::advance::{Outcome, advance};
 use crate::pipeline::call::CallKind;
+use crate::pipeline::digest::sha256_hex;
+use crate::pipeline::lock::Lock;
 use crate::pipeline::package_policy::doubts;
-use crate::pipeline::progress::{BuildFault, BuiltImage, Progress};
+use crate::pipeline::progress::{BuildFault, BuiltImage, Progress, RecordedLock};
 use crate::pipeline::sandbox::Packages;
 use crate::pipeline::stage::{Category, Stop, StopReason};
 use crate::sandbox::{ImageSpec, Progressing, Sandbox, SandboxError};
@@ -25,6 +28,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         if let Some(before) = &progress.build.built {
             spec = spec.after(&task.image, &before.packages);
         }
+        spec.lock = self.lock(progress, &spec).await?;
         let packages = [spec.packages.pip.clone(), spec.packages.apt.clone()].concat();
         self.tell(&Event::BuildStarted { packages });
         for message in doubts(&wanted) {
@@ -54,16 +58,44 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 .unwrap_or_else(|| (self.clock)().duration_since(started).as_secs_f64()),
             cached: !built.fresh,
         });
+        let lock = match &built.lock {
+            Some(lock) => Some(self.keep_lock(&spec, lock).await?),
+            None => None,
+        };
         let image = BuiltImage {
             image: built.image,
             packages: wanted,
             resolved: built.resolved,
             python: built.python,
+            min_release_age_days: spec.min_release_age_days,
         };
         Ok(Performed::Done(Outcome::ImageReady {
             built: image,
+            lock,
             fresh: built.fresh,
         }))
+    }
+
+    /// What the environment held when it was made before, unless it is to be made of what the index has now.
+    async fn lock(&self, progress: &Progress, spec: &ImageSpec) -> Result<Option<Lock>, EngineError> {
+        let recorded = progress.build.lock.as_ref();
+        let is_asked = |lock: &&RecordedLock| lock.environment == spec.content_hash();
+        match recorded.filter(is_asked) {
+            Some(lock) if self.task.cache != CacheMode::Override => {
+                let text = self.text(Some(&lock.document)).await?;
+                Ok(Lock::parse(&text).filter(Lock::is_complete))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    async fn keep_lock(&self, spec: &ImageSpec, lock: &Lock) -> Result<RecordedLock, EngineError> {
+        let text = lock.to_string();
+        let name = format!("documents/packages-{}.txt", &sha256_hex(text.as_bytes())[..16]);
+        Ok(RecordedLock {
+            environment: spec.content_hash(),
+            document: self.put(name, text.as_bytes()).await?,
+        })
     }
 
     fn build_failed(&self, progress: &Progress, wanted: Packages, error: &SandboxError) -> Outcome {

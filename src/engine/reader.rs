@@ -168,7 +168,7 @@ pub async fn profiles(
         match response? {
             Response::Profile(profile) => found.samples.push(*profile),
             Response::Joins(joins) => found.joins = joins,
-            Response::Report(_) | Response::Outputs(_) => {}
+            Response::Report(_) | Response::Format(_) | Response::Outputs(_) => {}
         }
     }
     match answered.fault {
@@ -269,7 +269,8 @@ fn parsed(task: &Task, response: Option<Result<Response, DataError>>) -> Rehears
             }
         }
         Some(Err(error)) => findings.faults.push(unreadable("(all)", &error)),
-        Some(Ok(Response::Profile(_) | Response::Joins(_) | Response::Report(_))) | None => {}
+        Some(Ok(Response::Profile(_) | Response::Joins(_) | Response::Report(_) | Response::Format(_)))
+        | None => {}
     }
     findings
 }
@@ -317,7 +318,8 @@ fn violations(
         Err(error) if has_format && known.iter().all(|fault| fault.output != name) => {
             vec![unreadable(name, &error)]
         }
-        Ok(Response::Profile(_) | Response::Joins(_) | Response::Outputs(_)) | Err(_) => Vec::new(),
+        Ok(Response::Profile(_) | Response::Joins(_) | Response::Format(_) | Response::Outputs(_))
+        | Err(_) => Vec::new(),
     }
 }
 

@@ -355,6 +355,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             args,
             outputs: outputs.collect(),
             max_output_bytes: MAX_OUTPUT_BYTES,
+            disk_bytes: None,
+            in_message: false,
         })
     }
 

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use crate::api::run_status::{DataSide, Finding, InputOrigin, Severity};
-use crate::api::values::ValueType;
+use crate::api::values::{Output, ValueType};
 use crate::data::DataError;
 use crate::data::checks::constraints::in_words;
 use crate::data::checks::{CheckOutcome, CheckReport, CheckResult, Violation};
+use crate::data::describe::format_name;
 use crate::data::outputs::{OutputFault, OutputProblem};
 use crate::data::profile::SampleProfile;
 use crate::data::schema::expected::{Expected, expected};
@@ -120,13 +124,27 @@ impl RunData<'_> {
             .iter()
             .map(|output| (output.clone(), content(&output.name)))
             .collect();
-        match self
-            .ask(Request::ParseOutputs {
-                outputs: pairs.clone(),
+        let severity = Severities::from(run.validation).outputs;
+        let checked: Vec<(&Output, &String)> = pairs
+            .iter()
+            .filter_map(|(declared, content)| match content {
+                OutputContent::File(bytes) if declared.type_ == ValueType::File => Some((declared, bytes)),
+                _ => None,
             })
-            .await?
-        {
-            Ok(Response::Outputs(values)) => {
+            .filter(|_| severity.is_some() && !self.checks.is_empty())
+            .collect();
+        let mut requests = vec![Request::ParseOutputs {
+            outputs: pairs.clone(),
+        }];
+        requests.extend(checked.iter().map(|(declared, bytes)| Request::Check {
+            source: Source::base64((*bytes).clone()),
+            file_name: declared.name.clone(),
+            format: declared.format,
+            checks: self.checks.to_vec(),
+        }));
+        let mut answers = self.ask_all(requests).await?.into_iter();
+        match answers.next() {
+            Some(Ok(Response::Outputs(values))) => {
                 for ((declared, content), value) in pairs.iter().zip(values) {
                     match value {
                         Ok(value) => read
@@ -136,39 +154,105 @@ impl RunData<'_> {
                     }
                 }
             }
-            Ok(_) => {}
             // A file that the child could not survive is a fault of the program that wrote it.
-            Err(error) => read.faults.push(Fault {
+            Some(Err(error)) => read.faults.push(Fault {
                 output: "(all)".to_owned(),
                 problem: error.to_string(),
                 without_values: "they cannot be read as what they are declared to be".to_owned(),
             }),
+            Some(Ok(_)) | None => {}
         }
-        if let Some(severity) = Severities::from(run.validation).outputs {
-            for (declared, content) in pairs {
-                let (ValueType::File, OutputContent::File(bytes), false) =
-                    (declared.type_, content, self.checks.is_empty())
-                else {
-                    continue;
-                };
-                let asked = Request::Check {
-                    source: Source::base64(bytes),
-                    file_name: declared.name.clone(),
-                    format: declared.format,
-                    checks: self.checks.to_vec(),
-                };
+        for ((declared, _), answer) in checked.into_iter().zip(answers) {
+            // What is no table has no columns; one of another format than the declared is a fault already.
+            if let (Ok(Response::Report(report)), Some(severity)) = (answer, severity) {
                 let about = About {
                     severity,
                     of: DataSide::Output,
                     name: &declared.name,
                 };
-                // What is no table has no columns; one of another format than the declared is a fault already.
-                if let Ok(Response::Report(report)) = self.ask(asked).await? {
-                    read.findings.extend(about.broken(&report.results));
-                }
+                read.findings.extend(about.broken(&report.results));
             }
         }
         Ok(read)
+    }
+
+    /// The constraints that a file of a program breaks, wherever it lies; or why it is not of its declared format, or could not
+    /// be held to them. The outer error is that no child could be had.
+    pub async fn file(
+        &self,
+        declared: &Output,
+        severity: Option<Severity>,
+        source: impl Fn() -> Source,
+    ) -> Result<Result<Vec<Finding>, String>, DataError> {
+        if let Some(format) = declared.format {
+            let asked = Request::CheckFormat {
+                source: source(),
+                name: declared.name.clone(),
+                format,
+            };
+            match self.ask(asked).await? {
+                Ok(Response::Format(Some(reason))) => {
+                    return Ok(Err(format!("not valid {}: {reason}", format_name(format))));
+                }
+                Ok(_) => {}
+                Err(error) => return Ok(Err(error.to_string())),
+            }
+        }
+        let Some(severity) = severity.filter(|_| !self.checks.is_empty()) else {
+            return Ok(Ok(Vec::new()));
+        };
+        let about = About {
+            severity,
+            of: DataSide::Output,
+            name: &declared.name,
+        };
+        let asked = Request::Check {
+            source: source(),
+            file_name: declared.name.clone(),
+            format: declared.format,
+            checks: self.checks.to_vec(),
+        };
+        Ok(match self.ask(asked).await? {
+            Ok(Response::Report(report)) => Ok(about.broken(&report.results)),
+            // What is no table has no columns.
+            Ok(_) | Err(DataError::Reported(_)) => Ok(Vec::new()),
+            Err(error) => Err(format!(
+                "it cannot be held to the constraints ({error}): set validation: Off where they need not hold"
+            )),
+        })
+    }
+
+    /// The value that these bytes are, as text; or why they are none of the declared type. The outer error is that no child
+    /// could be had.
+    pub async fn value(
+        &self,
+        declared: &Output,
+        bytes: &[u8],
+    ) -> Result<Result<Option<String>, String>, DataError> {
+        let asked = Request::ParseOutputs {
+            outputs: vec![(declared.clone(), OutputContent::File(STANDARD.encode(bytes)))],
+        };
+        Ok(match self.ask(asked).await? {
+            Ok(Response::Outputs(values)) => match values.into_iter().next() {
+                Some(Ok(value)) => Ok(value.text()),
+                Some(Err(fault)) => Err(fault.problem.to_string()),
+                None => Ok(None),
+            },
+            Ok(_) => Ok(None),
+            Err(error) => Err(error.to_string()),
+        })
+    }
+
+    /// One answer each, of one child; where that does not survive a file, of a child each.
+    async fn ask_all(&self, requests: Vec<Request>) -> Result<Vec<Result<Response, DataError>>, DataError> {
+        if let Ok(answers) = self.client.run(&requests).await {
+            return Ok(answers);
+        }
+        let mut answers = Vec::new();
+        for request in requests {
+            answers.push(self.ask(request).await?);
+        }
+        Ok(answers)
     }
 
     /// One answer of a child of its own. The inner error is about the file.

@@ -50,7 +50,10 @@ pub(super) fn judge(files: &[File], question: &Question<'_>, now: Timestamp) -> 
         .and_then(|minor| minor.parse().ok());
     let minor: u32 = minor.unwrap_or_default();
     let pythons = [0, HIGHEST_PATCH].map(|patch| Version::new([3, u64::from(minor), patch]));
-    let wheels: Vec<(&File, Wheel<'_>)> = files
+    let is_asked = |file: &&File| file.sha256.is_some() && file.sha256.as_deref() == question.sha256;
+    let installed = files.iter().find(is_asked).map(std::slice::from_ref);
+    let wheels: Vec<(&File, Wheel<'_>)> = installed
+        .unwrap_or(files)
         .iter()
         .filter_map(|file| Some((file, Wheel::parse(&file.name)?)))
         .filter(|(file, wheel)| {
@@ -147,6 +150,7 @@ mod tests {
             requires_python: None,
             is_yanked: false,
             uploaded: None,
+            sha256: None,
         }
     }
 
@@ -164,6 +168,7 @@ mod tests {
             python: "3.12",
             architecture: "x86_64",
             min_release_age_days,
+            sha256: None,
         };
         judge(files, &question, NOW.parse().unwrap())
     }
@@ -249,6 +254,30 @@ mod tests {
     fn a_wheel_that_was_added_later_makes_its_release_young() {
         let files = [of("1.0", "2025-01-01"), of("1.0", "2025-06-29")];
         assert_eq!(answer(&files, "tiny", 7), Answer::TooYoung("1.0".into(), 1));
+    }
+
+    #[test]
+    fn of_what_is_installed_the_very_file_counts_where_the_index_knows_it() {
+        let files = ["2025-01-01", "2025-06-29"].map(|day| File {
+            sha256: Some(day.to_owned()),
+            ..of("1.0", day)
+        });
+        let requirement = Requirement::parse("tiny==1.0").unwrap();
+        let answer = |sha256| {
+            let question = Question {
+                index: "https://index.example/simple",
+                requirement: &requirement,
+                python: "3.12",
+                architecture: "x86_64",
+                min_release_age_days: 7,
+                sha256,
+            };
+            judge(&files, &question, NOW.parse().unwrap())
+        };
+        assert_eq!(answer(Some("2025-01-01")), bound("<=1.0"));
+        for sha256 in [Some("2025-06-29"), Some("unknown"), None] {
+            assert_eq!(answer(sha256), Answer::TooYoung("1.0".into(), 1), "{sha256:?}");
+        }
     }
 
     #[test]

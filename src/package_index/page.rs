@@ -15,6 +15,8 @@ pub(super) struct File {
     pub is_yanked: bool,
     /// When it was published, where the index says so.
     pub uploaded: Option<Timestamp>,
+    /// SHA-256 of its content, hexadecimal, where the index says so.
+    pub sha256: Option<String>,
 }
 
 /// The files of a page of this content type.
@@ -43,6 +45,8 @@ struct Entry {
     yanked: Value,
     #[serde(default)]
     upload_time: Option<String>,
+    #[serde(default)]
+    hashes: Value,
 }
 
 fn json(body: &[u8]) -> Result<Vec<File>, String> {
@@ -53,6 +57,7 @@ fn json(body: &[u8]) -> Result<Vec<File>, String> {
         requires_python: entry.requires_python.filter(|versions| !versions.is_empty()),
         is_yanked: !matches!(entry.yanked, Value::Null | Value::Bool(false)),
         uploaded: entry.upload_time.and_then(|time| time.parse().ok()),
+        sha256: entry.hashes["sha256"].as_str().map(str::to_owned),
     });
     Ok(files.collect())
 }
@@ -84,6 +89,9 @@ fn file(link: &tl::HTMLTag<'_>) -> Option<File> {
         requires_python: attribute("data-requires-python").filter(|versions| !versions.is_empty()),
         is_yanked: attribute("data-yanked").is_some(),
         uploaded: attribute("data-upload-time").and_then(|time| time.parse().ok()),
+        sha256: address
+            .split_once("#sha256=")
+            .map(|(_, digest)| digest.to_owned()),
     })
 }
 
@@ -107,13 +115,14 @@ mod tests {
             requires_python: None,
             is_yanked: false,
             uploaded: None,
+            sha256: None,
         }
     }
 
     #[test]
     fn a_json_page_says_all_there_is_to_know() {
         let page = br#"{"meta": {"api-version": "1.1"}, "name": "tiny", "files": [
-            {"filename": "tiny-1.0-py3-none-any.whl", "url": "u", "hashes": {}, "requires-python": ">=3.9",
+            {"filename": "tiny-1.0-py3-none-any.whl", "url": "u", "hashes": {"sha256": "ab"}, "requires-python": ">=3.9",
              "yanked": false, "upload-time": "2024-05-01T10:00:00.123456Z", "size": 5},
             {"filename": "tiny-0.9.tar.gz", "url": "u", "hashes": {}, "requires-python": null, "yanked": "broken"},
             {"filename": "tiny-0.8.tar.gz", "url": "u", "hashes": {}}]}"#;
@@ -124,6 +133,7 @@ mod tests {
                 File {
                     requires_python: Some(">=3.9".into()),
                     uploaded: Some("2024-05-01T10:00:00.123456Z".parse().unwrap()),
+                    sha256: Some("ab".into()),
                     ..file("tiny-1.0-py3-none-any.whl")
                 },
                 File {
@@ -149,6 +159,7 @@ mod tests {
             [
                 File {
                     requires_python: Some(">=3.9,<4".into()),
+                    sha256: Some("ab".into()),
                     ..file("tiny-1.0-py3-none-any.whl")
                 },
                 file("tiny-1.0+cpu-py3-none-any.whl"),

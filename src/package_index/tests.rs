@@ -39,6 +39,7 @@ async fn ask(index: &PackageIndex, address: &str, requirement: &str) -> Result<A
         python: "3.12",
         architecture: "x86_64",
         min_release_age_days: 0,
+        sha256: None,
     };
     index.ask(&question).await
 }

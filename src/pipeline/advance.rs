@@ -80,7 +80,10 @@ pub fn advance(
             next.take_tests(written);
             next.enter_image(now);
         }
-        Outcome::ImageReady { built, fresh } => next.take_image(built, fresh, now),
+        Outcome::ImageReady { built, lock, fresh } => {
+            next.build.lock = lock;
+            next.take_image(built, fresh, now);
+        }
         Outcome::BuildFailed { fault, is_tried } => next.take_fault(fault, is_tried, now),
         Outcome::ImageLost => {
             next.build.lost = next.build.built.take().map(|built| built.image);

@@ -134,6 +134,13 @@ fn image(progress: &Progress) -> Shown {
     what.extend(first(&built.resolved, INSTALLED));
     let mut exactly = vec![built.image, built.python];
     exactly.extend(built.resolved);
+    exactly.extend(
+        progress
+            .build
+            .lock
+            .as_ref()
+            .map(|lock| lock.document.sha256.clone()),
+    );
     Shown { exactly, what }
 }
 

@@ -6,7 +6,7 @@ use crate::api::approval::ApprovalStatus;
 use crate::api::status::{ConstraintStatus, PlanStatus, SampleStatus};
 
 use super::diagnosis::Diagnosis;
-use super::progress::{BuildFault, BuiltImage, Document, PublishedImage};
+use super::progress::{BuildFault, BuiltImage, Document, PublishedImage, RecordedLock};
 use super::sandbox::Packages;
 use super::stage::{Category, Stage, Stop};
 use super::verdict::Verdict;
@@ -40,6 +40,8 @@ pub enum Outcome {
     ImageReady {
         /// The image.
         built: BuiltImage,
+        /// What it holds, archive by archive, where that is known.
+        lock: Option<RecordedLock>,
         /// Whether it was built for this (and not found).
         fresh: bool,
     },

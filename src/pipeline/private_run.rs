@@ -40,6 +40,7 @@ pub fn told(report: &Report, solution: &str, columns: &BTreeSet<String>) -> Repo
             stderr,
             tests: _,
             outputs: _,
+            not_writable: _,
         } = phase;
         PhaseReport {
             name: *name,
@@ -49,6 +50,7 @@ pub fn told(report: &Report, solution: &str, columns: &BTreeSet<String>) -> Repo
             stderr: told_stderr(stderr, source.as_ref(), columns),
             tests: None,
             outputs: Vec::new(),
+            not_writable: None,
         }
     });
     Report {
@@ -379,6 +381,7 @@ mod tests {
             stderr: "secret".into(),
             tests: Some(TestReport::default()),
             outputs: Vec::new(),
+            not_writable: None,
         };
         let report = Report {
             phases: vec![phase],

@@ -175,6 +175,19 @@ pub struct Build {
     /// The image that a sandbox could not find although it was built.
     #[serde(default)]
     pub lost: Option<String>,
+    /// What the last image held, archive by archive, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<RecordedLock>,
+}
+
+/// What an environment held: whoever makes the same one again makes it of the same archives.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct RecordedLock {
+    /// Hash of everything that the environment was asked to be.
+    pub environment: String,
+    /// A requirements file.
+    pub document: Document,
 }
 
 /// An image that was built.
@@ -189,6 +202,14 @@ pub struct BuiltImage {
     pub resolved: Vec<String>,
     /// The interpreter inside (`3.12.4`).
     pub python: String,
+    /// Days that every release in it had been there when it was asked for.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub min_release_age_days: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it this way")]
+const fn is_none(days: &u32) -> bool {
+    *days == 0
 }
 
 /// A program that is an image in a registry.

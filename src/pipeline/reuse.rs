@@ -17,12 +17,13 @@ pub fn may_adopt(task: &Task) -> bool {
 /// Whether the rules of packages allow what is installed for `origin`: they may be others than when it was made.
 #[must_use]
 pub fn is_allowed(task: &Task, origin: &Progress) -> bool {
-    let installed = origin
-        .build
-        .built
-        .as_ref()
-        .map_or(&[][..], |built| &built.resolved);
-    denial(task, origin).is_none() && task.packages.denial_of_installed(installed).is_none()
+    let built = origin.build.built.as_ref();
+    let installed = built.map_or(&[][..], |built| &built.resolved);
+    // Nobody has looked how old it is for a task that had no such rule.
+    let days = built.map_or(u32::MAX, |built| built.min_release_age_days);
+    denial(task, origin).is_none()
+        && task.packages.denial_of_installed(installed).is_none()
+        && task.packages.min_release_age_days() <= days
 }
 
 /// What an adopted result consists of: all of it must be there as it was.
@@ -37,7 +38,8 @@ pub fn needed(origin: &Progress) -> Vec<&Document> {
         &documents.tests,
         &documents.run,
     ];
-    all.into_iter().flatten().collect()
+    let lock = origin.build.lock.as_ref().map(|lock| &lock.document);
+    all.into_iter().flatten().chain(lock).collect()
 }
 
 /// Whether a document stays with a task that runs the tests again. What the runs of the origin came to does not: this task has its own.
@@ -174,6 +176,16 @@ mod tests {
         assert!(is_allowed(&task, &origin));
         task.packages.cluster.deny = vec!["pandas".to_owned()];
         assert!(!is_allowed(&task, &origin));
+    }
+
+    #[test]
+    fn what_was_made_without_a_rule_on_ages_is_not_taken_over_under_one() {
+        let (mut task, mut origin) = (task(), origin());
+        origin.build.built.as_mut().unwrap().min_release_age_days = 7;
+        for (days, expected) in [(0, true), (7, true), (8, false)] {
+            task.packages.own.min_release_age_days = days;
+            assert_eq!(is_allowed(&task, &origin), expected, "{days}");
+        }
     }
 
     #[test]

@@ -18,6 +18,9 @@ pub const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 /// Most bytes of all outputs of a run together. The harness knows it as four times the above.
 pub const MAX_OUTPUTS_BYTES: u64 = 4 * MAX_OUTPUT_BYTES;
 
+/// Most bytes of all outputs of a run on a claim.
+pub const MAX_DISK_BYTES: u64 = 4 << 30;
+
 /// The packages of an image (locally of a virtual environment).
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[serde(rename_all = "camelCase")]
@@ -148,6 +151,13 @@ pub struct ProgramPhase {
     pub outputs: Vec<String>,
     /// Largest output that is brought back, bytes.
     pub max_output_bytes: u64,
+    /// Most bytes that the outputs may have together, where they go to a disk; `None` where they are memory of the sandbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_bytes: Option<u64>,
+    /// Whether a small report may be in the termination message of a Pod, which everyone reads who may see the Pod: not where
+    /// the program is given a secret, which it might print.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_message: bool,
 }
 
 /// What a job's phases did.
@@ -180,6 +190,9 @@ pub struct PhaseReport {
     /// What the program wrote to the declared outputs; empty for tests.
     #[serde(default)]
     pub outputs: Vec<OutputReport>,
+    /// Why a program was not started: the system's words about the disk that its outputs go to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_writable: Option<String>,
 }
 
 impl Report {
@@ -242,6 +255,8 @@ pub enum LimitKind {
     Processes,
     /// Size of a written file.
     FileSize,
+    /// Space of all outputs on a disk.
+    Disk,
 }
 
 /// What pytest said, as streamed by the harness's plugin.

@@ -117,6 +117,7 @@ pub fn image(names: &[&str]) -> BuiltImage {
         packages: pip(names),
         resolved: Vec::new(),
         python: "3.12.1".into(),
+        min_release_age_days: 0,
     }
 }
 
@@ -197,6 +198,8 @@ pub fn program() -> Phase {
         args: Vec::new(),
         outputs: Vec::new(),
         max_output_bytes: 1,
+        disk_bytes: None,
+        in_message: false,
     })
 }
 
@@ -210,6 +213,7 @@ pub fn phase(name: PhaseName, code: i32) -> PhaseReport {
         stderr: String::new(),
         tests: None,
         outputs: Vec::new(),
+        not_writable: None,
     }
 }
 

@@ -556,6 +556,7 @@ pub(super) const fn limit_name(kind: LimitKind) -> &'static str {
         LimitKind::Cpu => "CPU time",
         LimitKind::Processes => "processes",
         LimitKind::FileSize => "disk space for one file",
+        LimitKind::Disk => "disk space for its outputs",
     }
 }
 

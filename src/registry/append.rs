@@ -182,8 +182,10 @@ impl Registry {
                 .client
                 .pull_blob_stream(&base.target.reference, digest.as_str())
                 .await;
-            let read =
-                read.map_err(|error| base.target.failed(&format!("to give the blob {digest}"), &error))?;
+            let read = read.map_err(|error| {
+                base.target
+                    .failed(&format!("the request for the blob {digest}"), &error)
+            })?;
             let content = read.stream.map_err(OciDistributionError::from);
             let pushed = self
                 .client
@@ -208,7 +210,7 @@ impl Registry {
         if blob.size > most {
             return Err(wrong(format!("is larger than {most} bytes")));
         }
-        let what = format!("to give the blob {}", blob.digest);
+        let what = format!("the request for the blob {}", blob.digest);
         let asked = retried(|| async {
             let failed = |error: OciDistributionError| target.failed(&what, &error);
             let pulled = self
@@ -360,7 +362,7 @@ impl Foundation<'_> {
 }
 
 /// Whether a manifest says that it is of this owner.
-fn is_owned(manifest: &[u8], (name, owner): &(&'static str, String)) -> bool {
+pub(super) fn is_owned(manifest: &[u8], (name, owner): &(&'static str, String)) -> bool {
     let manifest: Value = serde_json::from_slice(manifest).unwrap_or_default();
     manifest["annotations"][*name] == owner.as_str()
 }

@@ -16,8 +16,9 @@ use tokio_util::io::ReaderStream;
 
 use super::credentials::Credentials;
 use super::error::{RegistryError, is_not_found};
-use super::installed::Installed;
+use super::installed;
 use super::layout::{Blob, Descriptor, Layout, MANIFEST_OR_INDEX, MANIFEST_TYPES};
+use crate::pipeline::lock::Lock;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const READ_TIMEOUT: Duration = Duration::from_mins(1);
@@ -68,7 +69,7 @@ pub struct Image {
     /// Digest of its manifest.
     pub digest: String,
     /// What its manifest says is installed in it.
-    pub installed: Installed,
+    pub installed: Lock,
 }
 
 /// A client of registries.
@@ -117,7 +118,7 @@ impl Registry {
         let found = self.manifest(&target, &MANIFEST_TYPES).await?;
         Ok(found.map(|(manifest, digest)| Image {
             digest,
-            installed: Installed::of_manifest(&manifest),
+            installed: installed::of_manifest(&manifest),
         }))
     }
 
@@ -163,7 +164,7 @@ impl Registry {
     }
 
     pub(super) async fn find(&self, target: &Target) -> Result<Option<String>, RegistryError> {
-        let what = "to say which digest the tag has";
+        let what = "the request for the digest of the tag";
         let asked = retried(|| async {
             match self
                 .client
@@ -234,7 +235,7 @@ impl Registry {
         target: &Target,
         types: &[&str],
     ) -> Result<Option<(bytes::Bytes, String)>, RegistryError> {
-        let what = "to give the manifest of the image";
+        let what = "the request for the manifest of the image";
         let asked = retried(|| async {
             let pulled = self
                 .client

@@ -11,8 +11,9 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use crate::pipeline::digest::hex;
+use crate::pipeline::lock::Lock;
 
-use super::installed::Installed;
+use super::installed;
 
 const MIB: u64 = 1024 * 1024;
 const LARGEST_INDEX: u64 = MIB;
@@ -178,7 +179,7 @@ impl Layout {
 impl Layout {
     /// Says in the manifest what is installed in the image, which makes it an OCI manifest (Docker's has no annotations) and
     /// gives it another digest.
-    pub fn annotate(&mut self, installed: &Installed) -> Result<(), LayoutError> {
+    pub fn annotate(&mut self, lock: &Lock) -> Result<(), LayoutError> {
         let part = part_of(&self.manifest)?;
         let mut manifest: Map<String, Value> = parse(&part, &self.manifest_bytes)?;
         as_oci(&mut manifest);
@@ -188,7 +189,7 @@ impl Layout {
         let Value::Object(annotations) = annotations else {
             return Err(invalid(&part, "has annotations that are no object"));
         };
-        for (name, value) in installed.annotations() {
+        for (name, value) in installed::annotations(lock) {
             annotations.insert(name.to_owned(), Value::String(value));
         }
         let bytes = Value::Object(manifest).to_string().into_bytes();

@@ -2,6 +2,7 @@
 //! registry has, and what refers to an image.
 
 mod append;
+mod artifact;
 mod client;
 mod credentials;
 mod error;
@@ -12,10 +13,11 @@ mod manifest;
 mod referrer;
 
 pub use append::{Addition, Appended, Found, Foundation};
+pub use artifact::{Artifact, ArtifactFile};
 pub use client::{Access, Existing, Image, Pushed, Registry};
 pub use credentials::{Credentials, CredentialsError};
 pub use error::RegistryError;
-pub use installed::Installed;
+pub use installed::read_installed;
 pub use layer::{LayerEntry, read_layer};
 pub use layout::{Layout, LayoutError, Limits};
 pub use referrer::Referrer;

@@ -10,7 +10,7 @@ use super::error::{RegistryError, is_not_found};
 use super::layout::{MANIFEST_OR_INDEX, OCI_INDEX, OCI_MANIFEST};
 use super::manifest::Small;
 
-const EMPTY: &str = "application/vnd.oci.empty.v1+json";
+pub(super) const EMPTY: &str = "application/vnd.oci.empty.v1+json";
 
 /// A file that refers to an image.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ impl Registry {
 
     /// Whether the registry itself says what refers to the image.
     async fn knows_referrers(&self, subject: &Target, digest: &str) -> Result<bool, RegistryError> {
-        let what = "to say what refers to the image";
+        let what = "the request for what refers to the image";
         let asked = retried(|| async {
             // Where the registry has no such API this asks for the tag, which names ours if somebody has written it.
             match self.client.pull_referrers(&subject.reference, None).await {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use sha2::{Digest, Sha256};
 
 use crate::api::common::Language;
+use crate::pipeline::lock::Lock;
 use crate::pipeline::package_policy::PackagePolicy;
 use crate::pipeline::sandbox::Packages;
 use crate::pipeline::task::ImageSettings;
@@ -37,6 +38,8 @@ pub struct ImageSpec {
     pub min_release_age_days: u32,
     /// Whether the index is asked for each package before the environment is made; no part of what it is.
     pub verify_on_index: bool,
+    /// What the environment held when it was made before: exactly that is installed again. No part of what it is, either.
+    pub lock: Option<Lock>,
 }
 
 impl ImageSpec {
@@ -57,6 +60,7 @@ impl ImageSpec {
             from: None,
             min_release_age_days: 0,
             verify_on_index: false,
+            lock: None,
         }
     }
 
@@ -95,6 +99,7 @@ impl ImageSpec {
             from: _,
             min_release_age_days,
             verify_on_index: _,
+            lock: _,
         } = self;
         let mut key = serde_json::json!([
             KEY_VERSION,

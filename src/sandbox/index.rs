@@ -7,10 +7,14 @@ use super::image::{ImageSpec, TEST_RUNNER};
 use super::packages::{PackageProblem, PackageProblemKind};
 use crate::package_index::{Answer, IndexError, PackageIndex, Question, shown};
 use crate::pipeline::causes::with_causes;
+use crate::pipeline::lock::Locked;
 use crate::pipeline::python::requirement::Requirement;
 
 /// Requirements with what the index adds to them: versions that are old enough. Empty where their age does not matter.
 pub(super) type Bounds = Vec<String>;
+
+/// The first pip that passes over releases by their age in days.
+const PIP_THAT_KNOWS_AGES: &str = "pip>=26.1";
 
 /// Where to ask, and for which interpreter.
 #[derive(Clone, Copy, Debug)]
@@ -50,11 +54,110 @@ pub(super) async fn verify(
             python: place.python,
             architecture: &spec.architecture,
             min_release_age_days: days,
+            sha256: None,
         };
         async move { packages.ask(&question).await }
     });
     let answers = join_all(answers).await;
     settle(index, days, asked.iter().zip(answers))
+}
+
+/// The pip to install with where ages count, as a requirement that is old enough itself: it passes over what is younger, of packages that
+/// others bring along, too. Nothing where ages do not count, or the index has no such pip.
+pub(super) async fn newer_pip(packages: &PackageIndex, spec: &ImageSpec, place: Where<'_>) -> Option<String> {
+    let index = place.index.filter(|_| spec.min_release_age_days > 0)?;
+    let requirement = Requirement::parse(PIP_THAT_KNOWS_AGES).ok()?;
+    let question = Question {
+        index,
+        requirement: &requirement,
+        python: place.python,
+        architecture: &spec.architecture,
+        min_release_age_days: spec.min_release_age_days,
+        sha256: None,
+    };
+    match packages.ask(&question).await {
+        Ok(Answer::Available { bound: Some(bound) }) => Some(bounded(&requirement, &bound)),
+        _ => None,
+    }
+}
+
+/// Whether what packages brought along is old enough as well: an installer chose it, so it is known when it is installed.
+pub(super) async fn judge_installed(
+    packages: &PackageIndex,
+    spec: &ImageSpec,
+    place: Where<'_>,
+    installed: &[Locked],
+) -> Result<(), SandboxError> {
+    let days = spec.min_release_age_days;
+    if days == 0 {
+        return Ok(());
+    }
+    let asked: Vec<String> = asked(spec)
+        .into_iter()
+        .map(|requirement| requirement.name)
+        .collect();
+    let brought: Vec<(&Locked, Requirement)> = installed
+        .iter()
+        .filter_map(|locked| Some((locked, Requirement::parse(&locked.package).ok()?)))
+        .filter(|(_, requirement)| !asked.contains(&requirement.name))
+        .collect();
+    if brought.is_empty() {
+        return Ok(());
+    }
+    let Some(index) = place.index else {
+        return Err(unknown_ages("nobody here knows which index it is".to_owned()));
+    };
+    let answers = brought.iter().map(|(locked, requirement)| {
+        let question = Question {
+            index,
+            requirement,
+            python: place.python,
+            architecture: &spec.architecture,
+            min_release_age_days: days,
+            sha256: locked.sha256.as_deref(),
+        };
+        async move { packages.ask(&question).await }
+    });
+    let answers = join_all(answers).await;
+    let locked = brought.iter().map(|(locked, _)| *locked);
+    locked
+        .zip(answers)
+        .try_for_each(|(locked, answer)| settle_installed(index, days, locked, answer))
+}
+
+fn settle_installed(
+    index: &str,
+    days: u32,
+    locked: &Locked,
+    answer: Result<Answer, IndexError>,
+) -> Result<(), SandboxError> {
+    let Locked { package, via, .. } = locked;
+    match answer {
+        Ok(Answer::Available { .. }) => Ok(()),
+        Ok(Answer::TooYoung(_, age)) => {
+            let who = if via.is_empty() {
+                "another package".to_owned()
+            } else {
+                via.join(", ")
+            };
+            let older = package.replacen("==", "<", 1);
+            Err(SandboxError::PackageDenied(format!(
+                "pip package {package}, which {who} brought along, is {age} days old, and packages.minReleaseAgeDays wants {days}. \
+                 Name an older one in image.basePackages ({older}), or wait, or change the rule; a task in a cluster goes on at the \
+                 annotation codegen-operator.dev/retry."
+            )))
+        }
+        Ok(Answer::NoDates) => Err(unknown_ages(format!(
+            "{} does not say when releases of {package} were made",
+            shown(index)
+        ))),
+        Ok(Answer::NoProject | Answer::NoWheel | Answer::NoVersion) => Err(unknown_ages(format!(
+            "{} does not know {package}, which is installed",
+            shown(index)
+        ))),
+        Err(error) if error.passes() => Err(SandboxError::IndexUnreachable(error.to_string())),
+        Err(error) => Err(unknown_ages(error.to_string())),
+    }
 }
 
 /// What is new in the environment, but for the test runner, which every index has. Where ages count it is everything, for all
@@ -278,6 +381,35 @@ mod tests {
             matches!(&young, SandboxError::PackageDenied(said) if said.contains("a>=2") && said.contains("3 days")),
             "{young}"
         );
+    }
+
+    #[test]
+    fn what_is_brought_along_and_too_young_is_told_with_who_brought_it() {
+        let locked = Locked {
+            package: "numpy==2.3.5".into(),
+            sha256: None,
+            via: vec!["pandas".into()],
+        };
+        let settled = |answer| settle_installed(INDEX, 7, &locked, answer);
+        assert!(settled(Ok(Answer::Available { bound: None })).is_ok());
+        let young = settled(Ok(Answer::TooYoung("2.3.5".into(), 2))).unwrap_err();
+        let SandboxError::PackageDenied(said) = young else {
+            panic!("{young}");
+        };
+        for part in [
+            "numpy==2.3.5, which pandas brought along, is 2 days old",
+            "(numpy<2.3.5)",
+        ] {
+            assert!(said.contains(part), "{said}");
+        }
+        for answer in [Ok(Answer::NoDates), Ok(Answer::NoVersion), Err(refused())] {
+            let said = settled(answer).unwrap_err();
+            assert!(matches!(said, SandboxError::Refused { .. }), "{said}");
+        }
+        assert!(matches!(
+            settled(Err(unreachable())),
+            Err(SandboxError::IndexUnreachable(_))
+        ));
     }
 
     #[test]

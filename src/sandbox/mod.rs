@@ -18,6 +18,7 @@ pub use local::LocalSandbox;
 pub use packages::{PackageProblem, PackageProblemKind};
 pub use publication::{Publication, Published};
 
+use crate::pipeline::lock::Lock;
 use crate::pipeline::sandbox::{Job, Report};
 
 /// The state of something that may take longer than one step of the engine.
@@ -40,6 +41,8 @@ pub struct Built {
     pub image: String,
     /// Installed distributions, sorted (`pandas==2.3.1`).
     pub resolved: Vec<String>,
+    /// The same with the digests of the archives, where all are known.
+    pub lock: Option<Lock>,
     /// The interpreter's version; says so when it is not the one that was asked for (`3.11.2 (3.12 was asked for)`).
     pub python: String,
     /// Whether it was made for this call; false when it was there.

@@ -115,6 +115,9 @@ pub(crate) fn classify(output: &str) -> SandboxError {
     }
     // uv wraps its sentences; a rule must see them whole.
     let text = output.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some(refused) = other_content(&text) {
+        return refused;
+    }
     let (kind, names) = problem(&text);
     SandboxError::Packages(PackageProblem {
         manager: "pip",
@@ -123,6 +126,55 @@ pub(crate) fn classify(output: &str) -> SandboxError {
         detail: detail(output),
         is_foreseen: false,
     })
+}
+
+/// An archive that is not the one that was written down, or not the one that the index itself announces.
+fn other_content(text: &str) -> Option<SandboxError> {
+    let found = OTHER_CONTENT.iter().find_map(|rule| rule.captures(text))?;
+    let part = |name: &str| found.name(name).map_or("", |part| part.as_str());
+    let (expected, got) = (part("expected"), part("got"));
+    let announced = part("address").ends_with(&format!("={expected}"));
+    let (whose, remedy) = if announced {
+        (
+            "the package index itself announces",
+            "have whoever runs the package index look into it: nothing was installed",
+        )
+    } else {
+        (
+            "was installed before",
+            "somebody may have exchanged it, so nothing was installed: have whoever runs the package index look into it; with \
+             spec.cache Override the versions and files that it has now are taken",
+        )
+    };
+    Some(SandboxError::Refused {
+        object: format!("pip package {}", part("package")),
+        reason: format!(
+            "the package index serves another file than {whose}: its SHA-256 is {got}, and not {expected}"
+        ),
+        remedy: remedy.to_owned(),
+    })
+}
+
+/// The same, where exactly what was written down was to be installed: that an index has it no more is no model's matter.
+pub(crate) fn classify_locked(error: SandboxError) -> SandboxError {
+    let SandboxError::Packages(problem) = error else {
+        return error;
+    };
+    let names = if problem.names.is_empty() {
+        "packages".to_owned()
+    } else {
+        format!("pip package {}", problem.names.join(", "))
+    };
+    SandboxError::Refused {
+        object: names,
+        reason: format!(
+            "the package index has no more what was installed before ({})",
+            problem.kind.describe(problem.manager)
+        ),
+        remedy:
+            "have it put back, or set spec.cache to Override, which takes the versions that the index has now"
+                .to_owned(),
+    }
 }
 
 fn problem(text: &str) -> (PackageProblemKind, Vec<String>) {
@@ -146,6 +198,19 @@ fn problem(text: &str) -> (PackageProblemKind, Vec<String>) {
     }
     (Other, vec![])
 }
+
+/// How pip and uv tell of an archive with another content than was asked for, their words in one line.
+#[expect(
+    clippy::expect_used,
+    reason = "the patterns are constants; a test compiles each of them"
+)]
+static OTHER_CONTENT: LazyLock<[Regex; 2]> = LazyLock::new(|| {
+    [
+        r"DO NOT MATCH THE HASHES.*? (?P<package>\S+) from (?P<address>[^\s:]+:\S+?):? (?:\(from [^)]*\)+: )?Expected sha256 (?P<expected>[0-9a-f]{64}) .*?Got (?P<got>[0-9a-f]{64})",
+        r"Hash mismatch for `(?P<package>[^`]+)`.*?Expected: sha256:(?P<expected>[0-9a-f]{64}) .*?Computed: sha256:(?P<got>[0-9a-f]{64})",
+    ]
+    .map(|pattern| Regex::new(pattern).expect("a valid pattern"))
+});
 
 #[expect(
     clippy::expect_used,
@@ -262,6 +327,56 @@ mod tests {
             (problem.kind, problem.names),
             (kind, names.iter().map(ToString::to_string).collect())
         );
+    }
+
+    const RECORDED: &str = "598043e764aa9416fb28e7e64fe7798a8751f9cb5535fdebdc1b03e6da688b11";
+    const SERVED: &str = "d68fa60a1300f9ae4abf16e18f91deb073dbd719102750bc52434f5a8ea1c605";
+
+    fn pip_says(wanted: &str, address: &str) -> String {
+        format!(
+            "Collecting tiny\n  Downloading http://u:pw@index/files/tiny-1.0-py3-none-any.whl (794 bytes)\nERROR: THESE PACKAGES DO NOT \
+             MATCH THE HASHES FROM THE REQUIREMENTS FILE. If you have updated the package versions, please update the hashes. Otherwise, \
+             examine the package contents carefully; someone may have tampered with them.\n    {wanted} from {address}:\n        \
+             Expected sha256 {RECORDED}\n             Got        {SERVED}\n"
+        )
+    }
+
+    #[rstest]
+    #[case::pip(&pip_says("tiny==1.0", "http://index:80/tiny-1.0-py3-none-any.whl (from -r /build/requirements.txt (line 1))"), "was installed before")]
+    #[case::pip_with_an_index_that_announces_it(
+        &pip_says("tiny==1.0", &format!("http://index:80/tiny-1.0-py3-none-any.whl#sha256={SERVED} (from -r x.txt (line 1))")),
+        "was installed before"
+    )]
+    #[case::pip_where_an_index_contradicts_itself(
+        &pip_says("tiny==1.0", &format!("http://index:80/tiny-1.0-py3-none-any.whl#sha256={RECORDED}")),
+        "itself announces"
+    )]
+    #[case::uv(
+        &format!("error: Failed to download `tiny==1.0`\n  cause: Hash mismatch for `tiny==1.0`\n\n  Expected:\n    sha256:{RECORDED}\n\n  Computed:\n    sha256:{SERVED}\n"),
+        "was installed before"
+    )]
+    fn an_archive_with_another_content_is_a_matter_for_a_person(#[case] output: &str, #[case] whose: &str) {
+        let error = classify(output);
+        let said = error.to_string();
+        assert!(
+            matches!(&error, SandboxError::Refused { object, .. } if object == "pip package tiny==1.0"),
+            "{said}"
+        );
+        for part in [whose, RECORDED, SERVED] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        assert!(!said.contains("pw@"), "{said}");
+    }
+
+    #[test]
+    fn what_was_installed_before_and_is_gone_is_no_models_matter() {
+        let gone = classify("ERROR: No matching distribution found for tiny==1.0");
+        let said = classify_locked(gone).to_string();
+        assert!(
+            said.starts_with("pip package tiny: the package index has no more"),
+            "{said}"
+        );
+        assert!(said.contains("Override"), "{said}");
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! A claim is somebody's disk, with links that may lead anywhere. A link on the way to a source may lead to another place of the
 //! same claim; inside of a folder there are none, as in a local run.
 
+mod written;
+
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -108,11 +110,14 @@ impl ReadError {
 
 /// Reads everything that `request` names; samples are described by children of `worker`.
 pub async fn read(request: &ReadRequest, worker: &Client) -> ReadReport {
+    if let Some(outputs) = &request.outputs {
+        return written::read(outputs, worker).await;
+    }
     let mut files = HashMap::new();
     let mut found = Vec::new();
     for source in &request.sources {
         match (ClaimReader { source }).read() {
-            Ok((what, file)) => {
+            Ok(Found { what, file, .. }) => {
                 found.push(what);
                 files.extend(file.map(|file| (source.name.as_str(), file)));
             }
@@ -130,10 +135,9 @@ pub async fn read(request: &ReadRequest, worker: &Client) -> ReadReport {
         name: sample.name.clone(),
         file_name: sample.file_name.clone(),
         // The very file that was hashed, whatever lies at its path by now.
-        path: files.get(sample.name.as_str()).map_or_else(
-            || Path::new(MOUNTED).join(&sample.name),
-            |file| PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())),
-        ),
+        path: files
+            .get(sample.name.as_str())
+            .map_or_else(|| Path::new(MOUNTED).join(&sample.name), path_of),
     });
     let samples: Vec<SampleFile> = samples.collect();
     match profiles(worker, &samples, request.max_sample_rows).await {
@@ -146,23 +150,46 @@ pub async fn read(request: &ReadRequest, worker: &Client) -> ReadReport {
     }
 }
 
+/// This very file, whatever lies at its path by now, for as long as it is open here.
+fn path_of(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()))
+}
+
 /// Reads one source.
 struct ClaimReader<'a> {
     source: &'a ClaimSource,
 }
 
+/// What lies at a source.
+struct Found {
+    /// Digest and size.
+    what: ReadSource,
+    /// Number of files.
+    files: u64,
+    /// The file itself, where it is one.
+    file: Option<File>,
+}
+
 impl ClaimReader<'_> {
-    /// Digest and size; of a file the file itself as well.
-    fn read(&self) -> Result<(ReadSource, Option<File>), ReadError> {
+    /// What the source's path leads to.
+    fn read(&self) -> Result<Found, ReadError> {
         let place = self.place()?;
-        let (top, kind) = self.open(&place)?;
-        let (found, file) = match (kind, self.source.is_dir) {
+        self.read_at(&place)
+    }
+
+    /// What lies at a place without links.
+    fn read_at(&self, place: &Path) -> Result<Found, ReadError> {
+        let (top, kind) = self.open(place)?;
+        let (found, files, file) = match (kind, self.source.is_dir) {
             (FileType::RegularFile, false) => {
                 let mut file = File::from(top);
-                let (sha256, bytes) = self.hash(&mut file, &place, LARGEST_SOURCE)?;
-                (ReadSource { sha256, bytes }, Some(file))
+                let (sha256, bytes) = self.hash(&mut file, place, LARGEST_SOURCE)?;
+                (ReadSource { sha256, bytes }, 1, Some(file))
             }
-            (FileType::Directory, true) => (self.folder(&place)?, None),
+            (FileType::Directory, true) => {
+                let (found, files) = self.folder(place)?;
+                (found, files, None)
+            }
             (_, is_dir) => {
                 let wanted = if is_dir { "folder" } else { "file" };
                 return Err(self.wrong_kind(Path::new(&self.source.path), wanted));
@@ -174,7 +201,11 @@ impl ClaimReader<'_> {
                 found: found.sha256,
                 wanted: wanted.clone(),
             }),
-            _ => Ok((found, file)),
+            _ => Ok(Found {
+                what: found,
+                files,
+                file,
+            }),
         }
     }
 
@@ -219,7 +250,8 @@ impl ClaimReader<'_> {
         opened().map_err(|error: Errno| self.error(place, error.into()))
     }
 
-    fn folder(&self, top: &Path) -> Result<ReadSource, ReadError> {
+    /// Digest, size and number of files of a folder.
+    fn folder(&self, top: &Path) -> Result<(ReadSource, u64), ReadError> {
         let mut files = Vec::new();
         let mut bytes = 0;
         let mut open = vec![PathBuf::new()];
@@ -251,8 +283,9 @@ impl ClaimReader<'_> {
                 }
             }
         }
+        let count = files.len() as u64;
         let sha256 = digest::of_folder(files);
-        Ok(ReadSource { sha256, bytes })
+        Ok((ReadSource { sha256, bytes }, count))
     }
 
     /// Names in a folder.

@@ -22,6 +22,8 @@ use kube::ResourceExt as _;
 use kube::api::ListParams;
 use serde_json::json;
 
+use self::image::pushed;
+use self::index::{Index, wheel};
 use crate::space::{Space, variable};
 
 fn seconds(since: Instant) -> f64 {
@@ -341,4 +343,45 @@ async fn tasks_of_a_restricted_namespace_have_their_builds_made_in_another() {
     );
     tenant.close().await;
     builds.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster: make e2e"]
+async fn an_image_is_made_again_of_the_same_archives_and_of_no_others() {
+    let mut space = Space::open("again").await;
+    let index = Index::start(vec![wheel("tiny", &[("tiny.py", "x = 1\n")])]).await;
+    space.allow(index.address());
+    let owner = space.owner("words").await;
+    let task = |place: &str| {
+        space.task(|spec| {
+            spec["image"]["indexURL"] = json!(index.url(None));
+            spec["image"]["repository"] = json!(format!("{}/{place}", space.repository));
+        })
+    };
+    let built = space.build(&owner, &task("first"), &["tiny"]).await.unwrap();
+    let lock = built.lock.clone().expect("the digests of all that is installed");
+    assert_eq!(lock.names(), ["pytest==1.0", "tiny==1.0"]);
+    let image = pushed(&built.image).await;
+    assert_eq!(image.file("opt/codegen/requirements.txt"), lock.to_string());
+
+    // Another repository has not got the image: it is made again.
+    let again = space
+        .build_again(&owner, &task("second"), &["tiny"], Some(lock.clone()))
+        .await
+        .unwrap();
+    assert_eq!((again.resolved, again.lock), (built.resolved, Some(lock.clone())));
+
+    index.exchange(wheel("tiny", &[("tiny.py", "import evil\n")]));
+    let refused = space
+        .build_again(&owner, &task("third"), &["tiny"], Some(lock))
+        .await;
+    let Err(SandboxError::Refused { object, reason, .. }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(object, "pip package tiny==1.0");
+    assert!(
+        reason.contains("serves another file than was installed before"),
+        "{reason}"
+    );
+    space.close().await;
 }

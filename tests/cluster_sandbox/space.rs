@@ -9,6 +9,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use codegen_operator::api::CodeGenTask;
 use codegen_operator::package_index::PackageIndex;
+use codegen_operator::pipeline::lock::Lock;
 use codegen_operator::pipeline::sandbox::Packages;
 use codegen_operator::pipeline::task::{FrozenFiles, Task, resolve};
 use codegen_operator::sandbox::kubernetes::settings::{AllowedTarget, Registries, Settings};
@@ -230,6 +231,27 @@ impl Space {
         self.until_answered(|| sandbox.build(&spec, 0)).await
     }
 
+    /// The same for a task that had this image before, which is gone.
+    pub async fn build_again(
+        &self,
+        owner: &Owner,
+        task: &Task,
+        pip: &[&str],
+        lock: Option<Lock>,
+    ) -> Result<Built, SandboxError> {
+        let inputs = BTreeMap::new();
+        let sandbox = self.sandbox(owner, task, &inputs);
+        let packages = Packages {
+            pip: pip.iter().map(ToString::to_string).collect(),
+            apt: vec![],
+        };
+        let spec = ImageSpec {
+            lock,
+            ..ImageSpec::new(task.language, &task.image, &packages)
+        };
+        self.until_answered(|| sandbox.build(&spec, 0)).await
+    }
+
     pub fn sandbox<'a>(
         &'a self,
         owner: &'a Owner,
@@ -242,6 +264,7 @@ impl Space {
             task,
             owner,
             inputs,
+            outputs: None,
             registries: &self.registries,
             index: &self.index,
         }

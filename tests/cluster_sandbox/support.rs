@@ -76,6 +76,7 @@ impl World {
             task: &self.task,
             owner: &self.owner,
             inputs: &self.inputs,
+            outputs: None,
             registries: &self.registries,
             index: &self.index,
         }

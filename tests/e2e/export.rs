@@ -44,6 +44,7 @@ async fn everything_that_a_task_left_can_be_taken_out_and_replayed_without_a_clu
             "conversation.jsonl",
             "test-output.txt",
             "requirements.txt",
+            "requirements.lock",
             "Dockerfile",
             "run.sh",
             "attempts/1/diagnosis.json",

@@ -22,6 +22,7 @@ mod packages;
 mod packaging;
 mod permissions;
 mod publish;
+mod pushed;
 mod reuse;
 mod run_command;
 mod runs;

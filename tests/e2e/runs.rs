@@ -16,7 +16,7 @@ use crate::space::{SOON, Space, TO_THE_END, in_space, kubectl_refused};
 const TASK: &str = "penguin-masses";
 const HEADER: &str = "species,island,bill_length_mm,bill_depth_mm,flipper_length_mm,body_mass_g,sex,year\n";
 
-fn manifest(name: &str, spec: &Value) -> Value {
+pub fn manifest(name: &str, spec: &Value) -> Value {
     let mut spec = spec.clone();
     if spec.get("taskRef").is_none() {
         spec["taskRef"] = json!({"name": TASK});
@@ -36,14 +36,14 @@ fn measurements(rows: &str) -> Value {
     json!({"name": "measurements", "source": {"inline": format!("{HEADER}{rows}")}})
 }
 
-fn condition<'a>(run: &'a CodeGenRun, type_: &str) -> Option<(&'a str, &'a str, &'a str)> {
+pub fn condition<'a>(run: &'a CodeGenRun, type_: &str) -> Option<(&'a str, &'a str, &'a str)> {
     let conditions = &run.status.as_ref()?.conditions;
     let found = conditions.iter().find(|condition| condition.type_ == type_)?;
     Some((&found.status, &found.reason, &found.message))
 }
 
 /// The run as soon as it is `what`; fails with its status after `patience`.
-async fn until(
+pub async fn until(
     space: &Space,
     name: &str,
     what: &str,
@@ -76,7 +76,7 @@ pub async fn succeeded(space: &Space, name: &str) -> CodeGenRun {
     run
 }
 
-async fn failed(space: &Space, name: &str) -> (CodeGenRun, String, String) {
+pub async fn failed(space: &Space, name: &str) -> (CodeGenRun, String, String) {
     let run = end(space, name).await;
     let (status, reason, message) = condition(&run, "Succeeded").unwrap();
     assert_eq!(status, "False", "{name}: {message}");
@@ -112,7 +112,7 @@ async fn content(space: &Space, output: &RunOutputStatus) -> String {
 }
 
 /// Names of the Pods that ran for each run, as the kubelet told in Events.
-async fn pods_of(space: &Space) -> BTreeMap<String, usize> {
+pub async fn pods_of(space: &Space) -> BTreeMap<String, usize> {
     let events = space
         .api::<k8s_openapi::api::core::v1::Event>()
         .list(&ListParams::default().fields("involvedObject.kind=Pod,reason=Created"))

@@ -53,7 +53,7 @@ impl Space {
     }
 
     /// A claim on a folder of the node; the volume goes with the namespace.
-    async fn claim(&self, name: &str) {
+    pub async fn claim(&self, name: &str) {
         let namespace = Api::<k8s_openapi::api::core::v1::Namespace>::all(self.client.clone())
             .get(&self.name)
             .await
@@ -88,7 +88,7 @@ impl Space {
     }
 
     /// Runs a Python script that has the claim `datasets` at `/claim`, to its end.
-    async fn write(&self, pod: &str, script: &str) {
+    pub async fn write(&self, pod: &str, script: &str) {
         self.create::<Pod>(json!({
             "metadata": {"name": pod},
             "spec": {

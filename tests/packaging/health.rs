@@ -209,6 +209,7 @@ fn run_cases() -> Vec<Case> {
         (reason::CONFIGURATION, Until::Mended, DEGRADED),
         (reason::ISOLATION_NOT_ENFORCED, Until::Mended, DEGRADED),
         (run_reason::READING_INPUTS, Until::Room, PROGRESSING),
+        (run_reason::READING_OUTPUTS, Until::Room, PROGRESSING),
         (run_reason::AWAITING_TASK, Until::Room, PROGRESSING),
         (run_reason::AWAITING_RUN, Until::Room, PROGRESSING),
         (run_reason::TASK_NOT_FOUND, Until::Mended, DEGRADED),

@@ -8,6 +8,7 @@
     reason = "tests say what they expect"
 )]
 
+mod archives;
 mod environments;
 mod isolation;
 #[path = "../support/jobs.rs"]

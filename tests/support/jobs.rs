@@ -44,5 +44,7 @@ pub fn program(solution: &str, outputs: &[&str]) -> Phase {
         args: vec![],
         outputs: outputs.iter().map(ToString::to_string).collect(),
         max_output_bytes: 1 << 20,
+        disk_bytes: None,
+        in_message: false,
     })
 }

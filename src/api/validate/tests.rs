@@ -303,6 +303,12 @@ const RULES_OF_ORIGINS: &[(&str, &str, &str)] = &[
 /// The same of the inputs of a run.
 const RULES_OF_RUNS: &[(&str, &str, &str)] = &[
     (
+        "outputs: {persistentVolumeClaim: {claimName: results, path: results/2027..28}}",
+        "outputs: {persistentVolumeClaim: {claimName: results, path: results/../2027}}",
+        "spec.outputs.persistentVolumeClaim.path: write the folder from the volume's root, without a leading / and without .., \
+         like results/2027",
+    ),
+    (
         "[{name: a, value: \"1\"}, {name: b, value: \"1\"}]",
         "[{name: a, value: \"1\"}, {name: a, value: \"2\"}]",
         "spec.inputs: two inputs have the same name: give each option of the program once",
@@ -328,12 +334,18 @@ const RULES_OF_RUNS: &[(&str, &str, &str)] = &[
 /// What may not change of a run.
 const STAYS: &str = "a run stays as it was made, but for ttlSecondsAfterFinished: make another CodeGenRun with what is to be different";
 
-fn run(inputs: &str) -> Value {
-    let inputs: Value = serde_saphyr::from_str(inputs).unwrap();
-    json!({
+/// A run with these inputs, or with these fields of its spec.
+fn run(given: &str) -> Value {
+    let given: Value = serde_saphyr::from_str(given).unwrap();
+    let mut run = json!({
         "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeGenRun", "metadata": {"name": "again"},
-        "spec": {"taskRef": {"name": "penguin-masses"}, "inputs": inputs},
-    })
+        "spec": {"taskRef": {"name": "penguin-masses"}},
+    });
+    match given {
+        Value::Object(fields) => run["spec"].as_object_mut().unwrap().extend(fields),
+        inputs => run["spec"]["inputs"] = inputs,
+    }
+    run
 }
 
 #[test]
@@ -374,6 +386,10 @@ fn a_run_stays_as_it_was_made_but_for_its_time_to_live() {
         ("sandbox", json!({"timeout": "1m"})),
         ("validation", json!("Off")),
         ("cache", json!("Disable")),
+        (
+            "outputs",
+            json!({"persistentVolumeClaim": {"claimName": "results"}}),
+        ),
     ] {
         assert_eq!(changed(field, value), [STAYS], "{field}");
     }

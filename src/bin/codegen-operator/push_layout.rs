@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use codegen_operator::pipeline::stage::Category;
 use codegen_operator::registry::{
-    Access, Credentials, Existing, Installed, Layout, Limits, Pushed, Registry, RegistryError,
+    Access, Credentials, Existing, Layout, Limits, Pushed, Registry, RegistryError, read_installed,
 };
 use serde_json::json;
 
@@ -38,7 +38,7 @@ pub struct PushLayout {
     /// A registry that is spoken to without TLS (`registry.example:5000`); may be repeated.
     #[arg(long, value_name = "HOST")]
     insecure_registry: Vec<String>,
-    /// What was installed (`{"python": "3.12.4", "packages": ["six==1.17.0"]}`): becomes annotations of the manifest.
+    /// What was installed, a requirements file (`# Python 3.12.4 on x86_64`, then `six==1.17.0 --hash=sha256:...`): becomes annotations of the manifest.
     #[arg(long, value_name = "FILE")]
     installed: Option<PathBuf>,
     /// Largest image, all blobs together.
@@ -95,7 +95,7 @@ async fn push(command: &PushLayout) -> Result<Pushed, RegistryError> {
         bytes: command.max_bytes,
     };
     let mut layout = Layout::open(&command.layout, limits)?;
-    if let Some(installed) = command.installed.as_deref().and_then(Installed::read) {
+    if let Some(installed) = command.installed.as_deref().and_then(read_installed) {
         layout.annotate(&installed)?;
     }
     let existing = if command.replace {

@@ -318,7 +318,8 @@ async fn fetch(
         } else {
             output.value.is_none()
         };
-        if !is_wanted {
+        // It is as large as a volume may be, and mounted by who needs it.
+        if !is_wanted || output.claim.is_some() {
             continue;
         }
         let files = match read(&secrets, output).await {
@@ -348,6 +349,7 @@ async fn fetch(
                 value: None,
                 file_name: output.file_name.clone(),
                 files,
+                on_claim: None,
             });
         }
     }

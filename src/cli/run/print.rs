@@ -155,6 +155,9 @@ impl Outputs {
             return cut(value, MAX_COLUMNS);
         }
         let size = count(u64::try_from(output.bytes).unwrap_or_default(), "byte");
+        if let Some(place) = &output.claim {
+            return format!("{size}, on the claim {}: {}", place.claim_name, place.path);
+        }
         match self.place(output) {
             Some(place) => format!("{} ({size})", place.display()),
             None => format!("{size}, kept with --output-dir"),
@@ -176,6 +179,7 @@ mod tests {
             bytes: 4,
             file_name: format!("{name}.csv"),
             files: Vec::new(),
+            claim: None,
         }
     }
 

@@ -134,6 +134,7 @@ pub(super) fn request(asked: Asked, largest: usize) -> Result<Request, String> {
         }),
         validation: asked.validation,
         cache: None,
+        outputs: None,
         ttl_seconds_after_finished: (!asked.keep).then_some(KEPT_SECONDS),
     };
     let mut run = CodeGenRun::new("", spec);

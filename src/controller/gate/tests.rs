@@ -15,12 +15,11 @@ fn claim(namespace: &str, number: i64) -> Claim {
 }
 
 fn gate(all: usize, each: usize) -> Gate {
-    Gate::new(ConcurrencyLimits {
+    Gate::new(Places::of_tasks(ConcurrencyLimits {
         max_concurrent_tasks: all,
         max_tasks_per_namespace: each,
-        max_calls_per_endpoint: 1,
-        max_readers: 1,
-    })
+        ..ConcurrencyLimits::default()
+    }))
 }
 
 fn woken(namespace: &str, number: i64) -> Woken {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use kube::ResourceExt as _;
 use kube::runtime::reflector::{ObjectRef, Store};
 use tokio::sync::broadcast;
@@ -12,8 +13,13 @@ use super::pinned::Pinned;
 use super::program::Program;
 use super::status::ended_in;
 use crate::api::common::CacheMode;
+use crate::api::conditions::{reason, run_reason};
 use crate::api::{CodeGenRun, CodeGenRunStatus, CodeGenTask};
+use crate::controller::awaited::Waits;
 use crate::controller::cache;
+use crate::controller::config::ConcurrencyLimits;
+use crate::controller::gate::{Admission, Claim, Gate, Places, Woken};
+use crate::controller::metrics::Metrics;
 use crate::pipeline::stage::Stage;
 
 /// Woken runs that may wait to be looked at; one that is lost is looked at when its pause is over.
@@ -30,6 +36,10 @@ pub struct Runs {
     state: Mutex<State>,
     stores: Mutex<Vec<Store<CodeGenRun>>>,
     woken: broadcast::Sender<ObjectRef<CodeGenRun>>,
+    /// What runs wait for that a person must mend.
+    pub waits: Waits<CodeGenRun>,
+    gate: Mutex<Gate>,
+    metrics: Metrics,
 }
 
 #[derive(Debug, Default)]
@@ -59,17 +69,20 @@ pub enum Awaited {
     Run(String, String),
 }
 
-impl Default for Runs {
-    fn default() -> Self {
+impl Runs {
+    /// Nothing is known yet.
+    #[must_use]
+    pub fn new(limits: ConcurrencyLimits, metrics: Metrics) -> Self {
         Self {
             state: Mutex::default(),
             stores: Mutex::default(),
             woken: broadcast::Sender::new(MOST_WOKEN),
+            waits: Waits::default(),
+            gate: Mutex::new(Gate::new(Places::of_runs(limits))),
+            metrics,
         }
     }
-}
 
-impl Runs {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -116,6 +129,7 @@ impl Runs {
 
     /// The run goes on: the next pause is short again.
     pub fn calm(&self, object: &CodeGenRun) {
+        self.waits.stop(&object.uid().unwrap_or_default());
         self.with(object, |known| known.pauses = 0);
     }
 
@@ -141,6 +155,51 @@ impl Runs {
     /// Forgets a run that is gone or has ended.
     pub fn forget(&self, uid: &str) {
         self.state().runs.remove(uid);
+        self.waits.stop(uid);
+        self.leave(uid);
+    }
+
+    /// Asks for a place for a run; what limits it when there is none.
+    #[must_use]
+    pub fn admit(&self, object: &CodeGenRun) -> Option<String> {
+        let mut gate = self.gate();
+        let admission = gate.ask(claim(object));
+        self.metrics.set_queued_runs(gate.waiting());
+        match admission {
+            Admission::Go => None,
+            Admission::Queued { limit } => Some(limit),
+        }
+    }
+
+    /// The run needs its place no more, or waits for none.
+    pub fn leave(&self, uid: &str) {
+        let mut gate = self.gate();
+        let next = gate.done(uid);
+        self.metrics.set_queued_runs(gate.waiting());
+        drop(gate);
+        next.into_iter().for_each(|run| self.wake_next(&run));
+    }
+
+    /// Gives the runs that were under way before this process the places that they had. Before the first look.
+    pub fn resume(&self) {
+        let mut gate = self.gate();
+        for run in self.all().iter().filter(|run| is_under_way(run)) {
+            gate.resume(&claim(run));
+        }
+    }
+
+    fn gate(&self) -> MutexGuard<'_, Gate> {
+        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wake_next(&self, next: &Woken) {
+        self.wake_one(ObjectRef::new(&next.name).within(&next.namespace));
+    }
+
+    /// Has a run looked at.
+    pub fn wake_one(&self, run: ObjectRef<CodeGenRun>) {
+        // Nobody listens only when the operator ends.
+        let _ = self.woken.send(run);
     }
 
     /// Forgets every run that was deleted while nobody watched.
@@ -148,6 +207,12 @@ impl Runs {
         let all = self.all();
         let there: HashSet<&str> = all.iter().filter_map(|run| run.metadata.uid.as_deref()).collect();
         self.state().runs.retain(|uid, _| there.contains(uid.as_str()));
+        self.waits.keep_only(&there);
+        let mut gate = self.gate();
+        let next = gate.keep_only(|uid| there.contains(uid));
+        self.metrics.set_queued_runs(gate.waiting());
+        drop(gate);
+        next.into_iter().for_each(|run| self.wake_next(&run));
     }
 
     /// The program of a task, where it is in memory.
@@ -221,8 +286,7 @@ impl Runs {
     fn wake(&self, awaited: &Awaited) {
         let waiting = self.state().waiting.remove(awaited);
         for run in waiting.into_iter().flat_map(HashMap::into_values) {
-            // Nobody listens only when the operator ends.
-            let _ = self.woken.send(run);
+            self.wake_one(run);
         }
     }
 
@@ -243,6 +307,7 @@ pub fn trim(run: &mut CodeGenRun) {
     run.status = Some(CodeGenRunStatus {
         stage: status.stage,
         key: status.key,
+        artifact: status.artifact,
         completed_at: status.completed_at,
         ..CodeGenRunStatus::default()
     });
@@ -260,6 +325,7 @@ pub fn alike(object: &CodeGenRun, key: &str, all: &[Arc<CodeGenRun>]) -> Vec<Arc
             && other.uid() != object.uid()
             && ended_in(other) == Some(Stage::Succeeded)
             && other.spec.cache != Some(CacheMode::Disable)
+            && other.spec.output_claim().is_none()
             && other.status.as_ref().and_then(|status| status.key.as_deref()) == Some(key)
     };
     let ended = |run: &Arc<CodeGenRun>| {
@@ -269,6 +335,57 @@ pub fn alike(object: &CodeGenRun, key: &str, all: &[Arc<CodeGenRun>]) -> Vec<Arc
     let mut alike: Vec<_> = all.iter().filter(is_alike).cloned().collect();
     alike.sort_by_key(|run| std::cmp::Reverse((ended(run), run.uid())));
     alike
+}
+
+/// How many runs there are of each stage.
+#[must_use]
+pub fn counts(all: &[Arc<CodeGenRun>]) -> Vec<(&'static str, i64)> {
+    const STAGES: [&str; 4] = ["Pending", "Running", "Succeeded", "Failed"];
+    let stage = |run: &CodeGenRun| {
+        let stage = run.status.as_ref().and_then(|status| status.stage.clone());
+        STAGES
+            .into_iter()
+            .position(|known| stage.as_deref() == Some(known))
+    };
+    let mut counts = [0; STAGES.len()];
+    for run in all {
+        counts[stage(run).unwrap_or_default()] += 1;
+    }
+    STAGES
+        .into_iter()
+        .zip(counts)
+        .filter(|(_, number)| *number > 0)
+        .collect()
+}
+
+/// Whether the program was under way when the status was written.
+fn is_under_way(run: &CodeGenRun) -> bool {
+    let Some(status) = &run.status else { return false };
+    let reasons = [
+        run_reason::RUNNING,
+        run_reason::READING_OUTPUTS,
+        reason::INFRASTRUCTURE,
+    ];
+    status.snapshot.is_some()
+        && ended_in(run).is_none()
+        && reasons
+            .into_iter()
+            .any(|reason| status.reason.as_deref() == Some(reason))
+}
+
+fn claim(run: &CodeGenRun) -> Claim {
+    Claim {
+        uid: run.uid().unwrap_or_default(),
+        namespace: run.namespace().unwrap_or_default(),
+        name: run.name_any(),
+        created: run
+            .creation_timestamp()
+            .map_or(Timestamp::UNIX_EPOCH, |time| time.0),
+        has_begun: run
+            .status
+            .as_ref()
+            .is_some_and(|status| status.snapshot.is_some()),
+    }
 }
 
 /// Resource versions of one object grow.
@@ -281,7 +398,7 @@ fn version(object: &CodeGenRun) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use jiff::Timestamp;
+    use crate::api::run::{OutputClaim, RunOutputs};
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
     use serde_json::json;
 
@@ -308,6 +425,11 @@ mod tests {
         let new = run("new", "k", 0);
         let mut disabled = (*run("disabled", "k", 9)).clone();
         disabled.spec.cache = Some(CacheMode::Disable);
+        let mut on_claim = (*run("on-claim", "k", 9)).clone();
+        on_claim.spec.outputs = Some(RunOutputs {
+            persistent_volume_claim: Some(OutputClaim::default()),
+            ..RunOutputs::default()
+        });
         let mut elsewhere = (*run("elsewhere", "k", 9)).clone();
         elsewhere.metadata.namespace = Some("other".to_owned());
         let all = [
@@ -316,6 +438,7 @@ mod tests {
             run("other-key", "l", 9),
             Arc::new(disabled),
             Arc::new(elsewhere),
+            Arc::new(on_claim),
             Arc::clone(&new),
         ];
         let found: Vec<String> = alike(&new, "k", &all).iter().map(|run| run.name_any()).collect();
@@ -324,7 +447,7 @@ mod tests {
 
     #[test]
     fn a_run_that_waits_is_woken_once_when_its_task_has_ended() {
-        let runs = Runs::default();
+        let runs = Runs::new(ConcurrencyLimits::default(), Metrics::new());
         let mut woken = runs.woken();
         let object = run("new", "k", 0);
         runs.await_change(&object, Awaited::Task("data".to_owned(), "penguins".to_owned()));
@@ -342,6 +465,39 @@ mod tests {
         assert_eq!(woken.try_recv().unwrap().name, "new");
         runs.task_is_there(&task);
         assert!(woken.try_recv().is_err());
+    }
+
+    #[test]
+    fn a_run_without_a_place_waits_and_is_woken_when_one_is_free() {
+        let limits = ConcurrencyLimits {
+            max_concurrent_runs: 1,
+            ..ConcurrencyLimits::default()
+        };
+        let runs = Runs::new(limits, Metrics::new());
+        let mut woken = runs.woken();
+        assert_eq!(runs.admit(&run("first", "k", 0)), None);
+        let limit = runs.admit(&run("second", "k", 0)).unwrap();
+        assert!(
+            limit.contains("at most 1 runs run at once (limits.maxConcurrentRuns"),
+            "{limit}"
+        );
+        assert!(runs.metrics.text().unwrap().contains("queued_runs 1\n"));
+        runs.forget("first");
+        assert_eq!(woken.try_recv().unwrap().name, "second");
+        assert_eq!(runs.admit(&run("second", "k", 0)), None);
+    }
+
+    #[test]
+    fn a_run_that_was_under_way_is_so_after_a_restart_and_one_that_waited_for_a_person_is_not() {
+        let mut under_way = (*run("a", "k", 0)).clone();
+        let status = under_way.status.get_or_insert_default();
+        status.stage = Some("Running".to_owned());
+        status.snapshot = Some("a-0123456789".to_owned());
+        status.reason = Some(run_reason::RUNNING.to_owned());
+        assert!(is_under_way(&under_way));
+        under_way.status.get_or_insert_default().reason = Some(reason::CONFIGURATION.to_owned());
+        assert!(!is_under_way(&under_way));
+        assert!(!is_under_way(&run("ended", "k", 5)));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //!
 //! From its pinned copy on a run depends on nothing but its own objects: task and sources may change or go.
 
+mod artifact;
 mod gather;
 mod image;
 pub mod known;
@@ -18,6 +19,7 @@ pub mod reuse;
 mod source;
 pub mod status;
 mod step;
+mod written;
 
 use std::sync::Arc;
 
@@ -65,7 +67,11 @@ pub(crate) async fn control(
                 seen_by.runs.is_gone(run);
             }
             Ok(watcher::Event::Apply(run) | watcher::Event::InitApply(run)) => seen_by.runs.is_there(run),
-            Ok(watcher::Event::InitDone) => seen_by.runs.forget_deleted(),
+            // The first list, before any look, or one after a break.
+            Ok(watcher::Event::InitDone) => {
+                seen_by.runs.forget_deleted();
+                seen_by.runs.resume();
+            }
             Ok(watcher::Event::Init) | Err(_) => {}
         })
         .applied_objects();

@@ -59,6 +59,7 @@ fn kept(parts: &mut Parts<'_>, output: TypedOutput) -> RunOutputStatus {
         sha256,
         bytes: i64::try_from(bytes).unwrap_or(i64::MAX),
         file_name: output.file_name,
+        claim: output.on_claim.map(|found| found.place),
     }
 }
 
@@ -105,6 +106,7 @@ mod tests {
                 path: String::new(),
                 bytes: vec![b'x'; bytes],
             }],
+            on_claim: None,
         }
     }
 

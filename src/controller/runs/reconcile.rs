@@ -1,5 +1,6 @@
 //! One look at one run: one decision is made, done and recorded. Nothing here sleeps.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,16 +8,19 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::api::{DeleteParams, PostParams};
 use kube::runtime::controller::Action;
+use kube::runtime::reflector::ObjectRef;
 use kube::{Api, ResourceExt as _};
 
 use super::gather::{Gathered, gather};
 use super::pinned::Pinned;
 use super::program::{self, Program, program_of, task_of};
 use super::status::{Writer, ended_in};
+use super::step::SAFETY_NET;
 use super::{image, outputs, owner, reuse};
 use crate::api::common::CacheMode;
 use crate::api::conditions::run_reason;
 use crate::api::{CodeGenRun, CodeGenRunStatus, CodeGenTask};
+use crate::controller::awaited::{self, Awaited};
 use crate::controller::context::Context;
 use crate::controller::finish;
 use crate::controller::hold::{Blocked, queued, unavailable};
@@ -27,12 +31,12 @@ use crate::engine::run_data::RunData;
 use crate::ledger::StoreError;
 use crate::pipeline::bounds::{LONGEST_MESSAGE, cut};
 use crate::pipeline::causes::with_causes;
-use crate::pipeline::run::{ResolvedRun, refused};
+use crate::pipeline::run::{FailureReason, ResolvedRun, refused};
 use crate::pipeline::status::{Hold, Until};
 use crate::sandbox::Progressing;
 
 /// A Pod that cannot mount its claims says so in events alone, which are not watched.
-const READING: Duration = Duration::from_secs(16);
+pub(super) const READING: Duration = Duration::from_secs(16);
 
 /// The pause after which the run is looked at although nothing has changed.
 pub type Looked = Result<Option<Duration>, ReconcileError>;
@@ -69,6 +73,7 @@ async fn look(object: &CodeGenRun, context: &Context) -> Looked {
     let mut look = Look {
         object: object.clone(),
         context,
+        refers_to: BTreeSet::new(),
     };
     match Box::pin(look.act()).await {
         Err(ReconcileError::Blocked(Blocked(hold))) => look.hold(&hold).await,
@@ -87,6 +92,8 @@ pub struct Look<'a> {
     /// The run as it was written last.
     pub object: CodeGenRun,
     pub context: &'a Context,
+    /// What it reads and a person may have to mend.
+    refers_to: BTreeSet<Awaited>,
 }
 
 impl Look<'_> {
@@ -105,21 +112,38 @@ impl Look<'_> {
             self.context.runs.keep(&self.object, Arc::clone(&pinned));
             pinned
         };
+        self.refers_to = awaited::of_run(&pinned.task);
+        if let Some(limit) = self.context.runs.admit(&self.object) {
+            return self.hold(&queued(limit)).await;
+        }
         Box::pin(self.step(&pinned)).await
     }
 
     /// Finds what the run is of, and begins it; or takes what another run wrote for the same.
     async fn start(&mut self) -> Looked {
         let context = self.context;
-        let (task, program) = match &self.object.spec.task_ref {
-            Some(reference) => {
-                let task = task_of(context, &self.object, &reference.name).await?;
-                let program = program_of(context, &task).await?;
-                (Some(task), program)
-            }
-            None => (None, image::program_in(context, &self.object).await?),
+        let task = match &self.object.spec.task_ref {
+            Some(reference) => Some(task_of(context, &self.object, &reference.name).await?),
+            None => None,
         };
         let task = task.as_ref();
+        if let Some(limit) = context.runs.admit(&self.object) {
+            return self.hold(&queued(limit)).await;
+        }
+        self.refers_to = awaited::of_inputs(&self.object);
+        let program = match task {
+            Some(task) => {
+                self.refers_to.extend(awaited::of_start(task));
+                program_of(context, task).await?
+            }
+            None => {
+                let secret = self.object.spec.pull_secret_ref.iter();
+                let namespace = self.object.namespace().unwrap_or_default();
+                self.refers_to
+                    .extend(secret.flat_map(|secret| awaited::of_secret(&namespace, &secret.name)));
+                image::program_in(context, &self.object).await?
+            }
+        };
         let reading = owner(&self.object, "reading");
         let gathered = gather(context, &self.object, task, &program, &reading);
         let Gathered { run, contents } = match Box::pin(gathered).await? {
@@ -138,7 +162,9 @@ impl Look<'_> {
         image::check_variables(&program, &run)?;
         let key = run.key(&program.sha256, &program.image);
         let mut status = begun(self.status(), task, &program, &run, &key);
+        // What lies on a claim is not copied, and a run that names one is to write there.
         if self.object.spec.cache.unwrap_or_default() == CacheMode::Auto
+            && self.object.spec.output_claim().is_none()
             && let Some(adopted) = reuse::find(context, &self.object, &key).await
         {
             let owner = owner(&self.object, &key);
@@ -151,13 +177,20 @@ impl Look<'_> {
             return self.end(self.writer().failed(status, &failure, None)).await;
         }
         let owner = owner(&self.object, &key);
-        let (pinned, name) = Pinned::create(&context.client, &owner, &program, run, contents).await?;
+        let packed = Pinned::pack(&owner, &program, run, contents);
+        let (pinned, name, write) = packed.write(&context.client, &owner);
+        // A kill before the status is written leaves a Pod that the next look takes for its own, if nothing has changed, and
+        // that goes with the end of the run in any case. So nobody waits for the status.
+        let has_begun = Box::pin(self.begin(&pinned, &owner, write)).await?;
         let pinned = Arc::new(pinned);
         status.snapshot = Some(name);
         self.write(self.writer().running(status)).await?;
         context.runs.keep(&self.object, Arc::clone(&pinned));
         context.runs.calm(&self.object);
         context.downloads.forget(&self.object.uid().unwrap_or_default());
+        if has_begun {
+            return Ok(Some(SAFETY_NET));
+        }
         Box::pin(self.step(&pinned)).await
     }
 
@@ -212,13 +245,49 @@ impl Look<'_> {
     /// Writes the end, and removes what the run needed on its way.
     pub async fn end(&mut self, status: CodeGenRunStatus) -> Looked {
         self.write(status).await?;
+        self.count();
         self.context.events.run_ended(&self.object);
+        self.context.runs.leave(&self.object.uid().unwrap_or_default());
         self.clear().await;
         Ok(None)
     }
 
+    /// Counts the end of the run.
+    fn count(&self) {
+        let Some(stage) = ended_in(&self.object) else {
+            return;
+        };
+        let status = self.status();
+        let reason = known_reason(status.reason.as_deref().unwrap_or_default());
+        let seconds = match (&status.started_at, &status.completed_at) {
+            (Some(started), Some(ended)) if status.adopted_from.is_none() => {
+                Some(ended.0.duration_since(started.0).as_secs_f64())
+            }
+            _ => None,
+        };
+        self.context.metrics.run_ended(stage.as_str(), reason, seconds);
+    }
+
+    /// While it waits for a person or another object, its place is for others; what it refers to is looked at.
+    fn wait(&self, hold: &Hold) {
+        let uid = self.object.uid().unwrap_or_default();
+        let runs = &self.context.runs;
+        let is_in_others_hands = [run_reason::AWAITING_TASK, run_reason::AWAITING_RUN].contains(&hold.reason);
+        if hold.until == Until::Mended || is_in_others_hands {
+            runs.leave(&uid);
+        }
+        if hold.until == Until::Mended {
+            let refers_to = self.refers_to.clone();
+            runs.waits
+                .wait(&uid, ObjectRef::from_obj(&self.object), refers_to);
+        } else {
+            runs.waits.stop(&uid);
+        }
+    }
+
     /// Says in the status what holds the run, unless it says so already.
     pub async fn hold(&mut self, hold: &Hold) -> Looked {
+        self.wait(hold);
         let hold = &Hold {
             message: cut(&hold.message, LONGEST_MESSAGE),
             ..hold.clone()
@@ -242,18 +311,22 @@ impl Look<'_> {
     }
 
     /// Looks after a run that has ended: deletes it when its time has come.
-    async fn look_after(&self) -> Looked {
+    async fn look_after(&mut self) -> Looked {
         let uid = self.object.uid().unwrap_or_default();
         self.context.runs.forget(&uid);
         let ended = self
             .object
             .status
             .as_ref()
-            .and_then(|status| status.completed_at.as_ref());
+            .and_then(|status| status.completed_at.clone());
         let Some(ended) = ended else { return Ok(None) };
         if finish::may_be_uncleared(ended.0, self.context.since) {
             let _place = self.context.clearing.acquire().await;
             self.clear().await;
+        }
+        // Until they are pushed, the run is all there is of its outputs.
+        if let Some(pause) = Box::pin(self.push_outputs()).await? {
+            return Ok(Some(pause));
         }
         let Some(ttl) = self.object.spec.ttl_seconds_after_finished else {
             return Ok(None);
@@ -298,6 +371,15 @@ impl Look<'_> {
         self.context.runs.calm(&self.object);
         self.write(self.writer().running(before)).await
     }
+}
+
+/// The reason as a label of a metric has it.
+fn known_reason(reason: &str) -> &'static str {
+    let of_failures = FailureReason::ALL.iter().map(|failure| failure.as_str());
+    of_failures
+        .chain([run_reason::PROGRAM_SUCCEEDED, run_reason::OUTPUTS_ADOPTED])
+        .find(|known| *known == reason)
+        .unwrap_or_default()
 }
 
 /// What a status says from the beginning on.

@@ -98,6 +98,7 @@ fn as_written(status: &RunOutputStatus, files: Vec<crate::pipeline::run::OutputF
         value,
         file_name: status.file_name.clone(),
         files,
+        on_claim: None,
     };
     (output.sha256() == status.sha256).then_some(output)
 }
@@ -119,6 +120,7 @@ mod tests {
             bytes: 2,
             file_name: "species".to_owned(),
             files: Vec::new(),
+            claim: None,
         };
         let files = |text: &str| {
             vec![OutputFile {

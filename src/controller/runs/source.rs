@@ -11,7 +11,7 @@ use super::status::ended_in;
 use crate::api::CodeGenRun;
 use crate::api::conditions::run_reason;
 use crate::api::run::{RunInput, RunOutputRef, RunSource};
-use crate::api::run_status::RunOutputStatus;
+use crate::api::run_status::{OutputOnClaim, RunOutputStatus};
 use crate::api::values::ValueType;
 use crate::controller::context::Context;
 use crate::controller::hold::{Blocked, misconfigured, unreachable};
@@ -158,6 +158,9 @@ impl Given<'_> {
                 reference.output, reference.run, output.type_
             )));
         }
+        if let Some(place) = &output.claim {
+            return self.on_claim(place, &output);
+        }
         let namespace = self.object.namespace().unwrap_or_default();
         let secrets: Api<Secret> = Api::namespaced(context.client.clone(), &namespace);
         let files = outputs::read(&secrets, &output).await;
@@ -176,25 +179,48 @@ impl Given<'_> {
             })
             .collect();
         let sha256 = digest_of(&contents, self.is_dir);
-        if let Some(expected) = self
-            .source
-            .sha256
-            .as_ref()
-            .filter(|expected| **expected != sha256)
-        {
-            return Err(invalid(format!(
-                "{name}: the content has sha256 {sha256}, the run says {expected}: make another run with the right digest"
-            )));
-        }
-        let file_name = self.source.file_name.clone().unwrap_or(output.file_name);
-        let file = FrozenFile {
-            name: name.clone(),
-            file_name: if self.is_dir { name.clone() } else { file_name },
-            sha256,
-            bytes: contents.iter().map(|content| content.bytes.len() as u64).sum(),
-            is_dir: self.is_dir,
+        self.expect(&sha256)?;
+        let bytes = contents.iter().map(|content| content.bytes.len() as u64).sum();
+        Ok((self.frozen(&output, sha256, bytes), Contents::Here(contents)))
+    }
+
+    /// What another run wrote to a claim: it is mounted from there, if it still has the digest that it had then.
+    fn on_claim(
+        &self,
+        place: &OutputOnClaim,
+        output: &RunOutputStatus,
+    ) -> Result<(FrozenFile, Contents), Blocked> {
+        self.expect(&output.sha256)?;
+        let contents = Contents::OnClaim {
+            claim: place.claim_name.clone(),
+            path: place.path.clone(),
         };
-        Ok((file, Contents::Here(contents)))
+        let bytes = u64::try_from(output.bytes).unwrap_or_default();
+        Ok((self.frozen(output, output.sha256.clone(), bytes), contents))
+    }
+
+    /// The content must be what the run says that it is.
+    fn expect(&self, sha256: &str) -> Result<(), Blocked> {
+        let expected = self.source.sha256.as_deref();
+        match expected.filter(|expected| *expected != sha256) {
+            None => Ok(()),
+            Some(expected) => Err(invalid(format!(
+                "{}: the content has sha256 {sha256}, the run says {expected}: make another run with the right digest",
+                self.input.name
+            ))),
+        }
+    }
+
+    fn frozen(&self, output: &RunOutputStatus, sha256: String, bytes: u64) -> FrozenFile {
+        let name = &self.input.name;
+        let own_name = self.source.file_name.as_ref().unwrap_or(&output.file_name);
+        FrozenFile {
+            name: name.clone(),
+            file_name: if self.is_dir { name } else { own_name }.clone(),
+            sha256,
+            bytes,
+            is_dir: self.is_dir,
+        }
     }
 
     async fn output(&self, context: &Context, reference: &RunOutputRef) -> Result<RunOutputStatus, Blocked> {

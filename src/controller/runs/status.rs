@@ -191,6 +191,10 @@ fn in_words(outputs: &[RunOutputStatus], findings: &[Finding]) -> String {
         (Some(value), _) if value.len() <= LONGEST && !value.contains('\n') => {
             format!("{} = {value}", output.name)
         }
+        _ if output.claim.is_some() => {
+            let claim = output.claim.as_ref().map_or("", |claim| &claim.claim_name);
+            format!("{} ({} bytes on the claim {claim})", output.name, output.bytes)
+        }
         (_, ValueType::Dir) if output.files.len() != 1 => {
             format!("{} ({} files)", output.name, output.files.len())
         }
@@ -265,6 +269,7 @@ mod tests {
             bytes: 98,
             file_name: name.to_owned(),
             files: Vec::new(),
+            claim: None,
         }
     }
 

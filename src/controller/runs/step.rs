@@ -1,35 +1,73 @@
 //! Runs the program of a pinned run in a sandbox, and says what came of it.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::pinned::Pinned;
-use super::reconcile::{Look, Looked};
-use super::{outputs, owner};
+use super::reconcile::{Look, Looked, READING};
+use super::{outputs, owner, written};
 use crate::api::conditions::run_reason;
+use crate::api::values::Output;
 use crate::controller::credentials;
 use crate::controller::hold::{Blocked, misconfigured, queued, unavailable};
 use crate::controller::isolation;
+use crate::controller::reconcile::ReconcileError;
 use crate::engine::run_data::{Columns, RunData};
+use crate::ledger::StoreError;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::redact::Redactor;
 use crate::pipeline::run::{
-    FailureReason, OutputsRead, RunEnd, RunFailure, TypedOutput, conclude, program_end,
+    FailureReason, OutputsRead, Room, RunEnd, RunFailure, TypedOutput, conclude, program_end,
 };
-use crate::pipeline::sandbox::Report;
+use crate::pipeline::sandbox::{Job, Report};
 use crate::pipeline::stage::Category;
 use crate::pipeline::status::{Hold, Until};
+use crate::sandbox::kubernetes::{KubernetesSandbox, OutputFolder, Owner, WrittenOutput};
 use crate::sandbox::{Progressing, Sandbox as _, SandboxError};
 
 /// What no watch tells: the end of a log that a node still writes.
 const MOMENT: Duration = Duration::from_secs(1);
 /// A look without cause, should a watch have missed something.
-const SAFETY_NET: Duration = Duration::from_mins(5);
+pub(super) const SAFETY_NET: Duration = Duration::from_mins(5);
 /// Sandboxes that may end without a report in a row: the program ended the harness.
 const MOST_SILENT: i32 = 3;
 /// Sandboxes that may be lost in a row before a person should look.
 const MOST_LOST: i32 = 10;
 
 impl Look<'_> {
+    /// Starts the program of a run beside writing it down: whether that is done. What keeps it from starting is met again, and
+    /// said, by [`Self::step`].
+    pub async fn begin(
+        &self,
+        pinned: &Pinned,
+        owner: &Owner,
+        write: impl Future<Output = Result<(), StoreError>>,
+    ) -> Result<bool, StoreError> {
+        let variables = credentials::sandbox_variables(&self.context.client, &pinned.task).await;
+        let (Ok(variables), None) = (variables, isolation::hold_of_run(self.context, &pinned.task)) else {
+            return write.await.map(|()| false);
+        };
+        let folder = self.folder(pinned);
+        let sandbox = KubernetesSandbox {
+            outputs: folder.as_ref(),
+            ..self.context.sandbox(&pinned.task, owner, &pinned.inputs)
+        };
+        let job = job(pinned, &variables);
+        let mut unwritten = None;
+        let needs = async {
+            write.await.map_err(|error| {
+                let source = error.to_string().into();
+                unwritten = Some(error);
+                SandboxError::Cluster {
+                    action: "write a run down".to_owned(),
+                    source,
+                }
+            })
+        };
+        let begun = sandbox.begin(&pinned.image, &job, needs).await;
+        unwritten.map_or(Ok(matches!(begun, Ok(Progressing::Done(true)))), Err)
+    }
+
     /// Starts the program, or sees how far it is.
     pub async fn step(&mut self, pinned: &Pinned) -> Looked {
         if let Some(hold) = isolation::hold_of_run(self.context, &pinned.task) {
@@ -38,11 +76,12 @@ impl Look<'_> {
         let variables = credentials::sandbox_variables(&self.context.client, &pinned.task).await?;
         let status = self.status();
         let owner = owner(&self.object, status.key.as_deref().unwrap_or_default());
-        // A sandbox finds inputs by their names.
-        let job = pinned
-            .run
-            .job(&pinned.program, &variables, |input, _| input.name.clone());
-        let sandbox = self.context.sandbox(&pinned.task, &owner, &pinned.inputs);
+        let job = job(pinned, &variables);
+        let folder = self.folder(pinned);
+        let sandbox = KubernetesSandbox {
+            outputs: folder.as_ref(),
+            ..self.context.sandbox(&pinned.task, &owner, &pinned.inputs)
+        };
         let execution = u32::try_from(status.executions).unwrap_or_default();
         let redactor = Redactor::new(variables.iter());
         match sandbox.run(&pinned.image, &job, execution).await {
@@ -63,7 +102,19 @@ impl Look<'_> {
             phase.stdout = redactor.redact(&phase.stdout);
             phase.stderr = redactor.redact(&phase.stderr);
         }
-        let read = self.read_outputs(pinned, &report).await?;
+        let on_claim = match Box::pin(self.read_claim(pinned, &report)).await? {
+            Progressing::Done(found) => found,
+            Progressing::Queued(why) => return self.hold(&queued(why)).await,
+            Progressing::Pending | Progressing::Unseen => {
+                self.hold(&written::reading()).await?;
+                return Ok(Some(READING));
+            }
+        };
+        let mut read = self.read_outputs(pinned, &report).await?;
+        match self.folder(pinned) {
+            Some(folder) => written::join(&mut read, &pinned.run.outputs, &folder, on_claim),
+            None => read.room = Room::Unnamed,
+        }
         let mut status = self.status();
         status
             .findings
@@ -96,6 +147,35 @@ impl Look<'_> {
                 self.end(self.writer().failed(status, &failure, seconds)).await
             }
         }
+    }
+
+    /// Where the present execution writes to, where that is a claim.
+    fn folder(&self, pinned: &Pinned) -> Option<OutputFolder> {
+        let claim = pinned.run.claim.as_ref()?;
+        Some(written::folder(&self.object, claim, self.status().executions))
+    }
+
+    /// What the program left on the claim that the run names, once the Pod has ended that looks.
+    async fn read_claim<'a>(
+        &self,
+        pinned: &'a Pinned,
+        report: &Report,
+    ) -> Result<Progressing<Vec<(&'a Output, WrittenOutput)>>, ReconcileError> {
+        let (Some(folder), Ok(phase)) = (self.folder(pinned), program_end(report)) else {
+            return Ok(Progressing::Done(Vec::new()));
+        };
+        let there = written::left_there(pinned, phase);
+        if there.is_empty() {
+            return Ok(Progressing::Done(Vec::new()));
+        }
+        let owner = owner(&self.object, self.status().key.as_deref().unwrap_or_default());
+        let found = written::read(self.context, &owner, pinned, &folder, &there).await?;
+        Ok(match found {
+            Progressing::Done(found) => Progressing::Done(there.into_iter().zip(found).collect()),
+            Progressing::Pending => Progressing::Pending,
+            Progressing::Unseen => Progressing::Unseen,
+            Progressing::Queued(why) => Progressing::Queued(why),
+        })
     }
 
     async fn read_outputs(&self, pinned: &Pinned, report: &Report) -> Result<OutputsRead, Blocked> {
@@ -160,11 +240,20 @@ impl Look<'_> {
     }
 }
 
+/// What the sandbox does. It finds inputs by their names.
+fn job(pinned: &Pinned, variables: &BTreeMap<String, String>) -> Job {
+    let run = &pinned.run;
+    run.job(&pinned.program, variables, |input, _| input.name.clone())
+}
+
 /// Whether another execution may end otherwise: what a program wrote is what it wrote.
 const fn may_be_repeated(failure: &RunFailure) -> bool {
     match failure.reason {
         FailureReason::ProgramFailed | FailureReason::LimitExceeded => true,
-        FailureReason::OutputInvalid | FailureReason::OutputTooLarge | FailureReason::CheckFailed => false,
+        FailureReason::OutputInvalid
+        | FailureReason::OutputTooLarge
+        | FailureReason::CheckFailed
+        | FailureReason::ClaimNotWritable => false,
     }
 }
 
@@ -213,6 +302,7 @@ mod tests {
                     bytes: Vec::new(),
                 })
                 .collect(),
+            on_claim: None,
         }])
     }
 

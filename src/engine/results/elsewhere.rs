@@ -3,22 +3,26 @@
 use std::fmt::Write as _;
 
 use crate::api::values::{Input, ValueType};
+use crate::pipeline::lock::Lock;
 use crate::pipeline::progress::{BuiltImage, Progress};
 use crate::pipeline::task::Task;
 
 /// Packages with the versions that the tests passed with.
 const REQUIREMENTS: &str = "requirements.txt";
+/// The same with the digests of the archives that were installed, which are for one version of Python and one platform.
+pub(super) const LOCK: &str = "requirements.lock";
 /// Runs the program with another folder in the place of `/var/outputs`. Stands between apostrophes, so it has none.
 const LAUNCHER: &str = include_str!("launcher.py");
 
 /// The files by path; none where there never was an environment.
-pub(super) fn files(task: &Task, progress: &Progress) -> Vec<(&'static str, String)> {
+pub(super) fn files(task: &Task, progress: &Progress, lock: Option<&[u8]>) -> Vec<(&'static str, String)> {
     let Some(built) = &progress.build.built else {
         return Vec::new();
     };
+    let lock = lock.and_then(|bytes| Lock::parse(std::str::from_utf8(bytes).ok()?));
     vec![
         (REQUIREMENTS, requirements(built)),
-        ("Dockerfile", dockerfile(task, built)),
+        ("Dockerfile", dockerfile(task, built, lock.as_ref())),
         ("run.sh", script(task, built)),
     ]
 }
@@ -31,14 +35,20 @@ fn requirements(built: &BuiltImage) -> String {
     text
 }
 
-fn dockerfile(task: &Task, built: &BuiltImage) -> String {
+fn dockerfile(task: &Task, built: &BuiltImage, lock: Option<&Lock>) -> String {
     let mut text = format!(
         "# docker build -t {name} . && docker run --rm -v \"$PWD/out:/var/outputs\" {name} --help\n",
         name = task.name
     );
     // An image that the user already had holds its packages.
     let base = task.image.reference.as_ref().unwrap_or(&task.image.base);
-    let _ = writeln!(text, "FROM {base}");
+    // Locally another Python may have been there than the one that the base image has.
+    let lock =
+        lock.filter(|_| task.image.reference.is_none() && has_python(built, &task.image.python_version));
+    let platform = lock.map_or_else(String::new, |lock| {
+        format!("--platform=linux/{} ", docker_architecture(&lock.architecture))
+    });
+    let _ = writeln!(text, "FROM {platform}{base}");
     let system = system_packages(task, built);
     if task.image.reference.is_none() && !system.is_empty() {
         let _ = writeln!(
@@ -48,7 +58,12 @@ fn dockerfile(task: &Task, built: &BuiltImage) -> String {
         );
     }
     text.push_str("WORKDIR /program\n");
-    if task.image.reference.is_none() {
+    if lock.is_some() {
+        let _ = writeln!(
+            text,
+            "COPY {LOCK} .\nRUN pip install --no-cache-dir --no-deps --only-binary :all: --require-hashes -r {LOCK}"
+        );
+    } else if task.image.reference.is_none() {
         let _ = writeln!(
             text,
             "COPY {REQUIREMENTS} .\nRUN pip install --no-cache-dir -r {REQUIREMENTS}"
@@ -58,6 +73,21 @@ fn dockerfile(task: &Task, built: &BuiltImage) -> String {
         "COPY solution.py .\nRUN mkdir -p /var/inputs /var/outputs\nENTRYPOINT [\"python\", \"/program/solution.py\"]\n",
     );
     text
+}
+
+/// Whether the environment has the Python that the task asks for.
+fn has_python(built: &BuiltImage, wanted: &str) -> bool {
+    let rest = built.python.strip_prefix(wanted);
+    rest.is_some_and(|rest| rest.starts_with('.') && !rest.contains(' '))
+}
+
+/// The architecture that the archives are for, as images name it.
+fn docker_architecture(name: &str) -> &str {
+    match name {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
 }
 
 fn system_packages(task: &Task, built: &BuiltImage) -> Vec<String> {

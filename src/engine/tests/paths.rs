@@ -8,13 +8,14 @@ use serde_json::json;
 use super::world::{
     Script, World, code, diagnosis, failure, fixed_count, fixed_test, one_logic_bug, plan, splits, tests,
 };
-use crate::api::common::TestingMode;
+use crate::api::common::{CacheMode, TestingMode};
 use crate::api::publish::Publish;
 use crate::api::status::ErrorType;
 use crate::engine::event::Event;
 use crate::ledger::{MemoryStore, Store as _};
 use crate::model::ModelError;
 use crate::pipeline::call::{CallKind, FinishReason, Request};
+use crate::pipeline::lock::Lock;
 use crate::pipeline::progress::{Progress, WaitReason};
 use crate::pipeline::sandbox::TestFailure;
 use crate::pipeline::stage::{Category, Stage, StopReason};
@@ -384,6 +385,31 @@ async fn an_image_that_is_gone_is_built_again_and_costs_no_call() {
         (Stage::Succeeded, 2, 5)
     );
     assert_eq!(world.sandbox.builds.load(Ordering::SeqCst), 2);
+    let locks = world.sandbox.locks.lock().unwrap();
+    assert_eq!(
+        locks.first(),
+        Some(&None),
+        "nothing is known before the first build"
+    );
+    let again = locks.last().unwrap().as_ref();
+    assert_eq!(
+        again.map(Lock::names),
+        Some(vec!["pytest==1.0".to_owned()]),
+        "it is made of the archives of the first build"
+    );
+}
+
+#[tokio::test]
+async fn who_overrides_takes_what_the_index_has_now_also_for_an_image_that_is_gone() {
+    let task = Task {
+        cache: CacheMode::Override,
+        ..task()
+    };
+    let world = World::new(task, one_logic_bug(), splits);
+    world.sandbox.loses_image.store(true, Ordering::SeqCst);
+    end(&world).await;
+    let locks = world.sandbox.locks.lock().unwrap();
+    assert!(locks.len() >= 2 && locks.iter().all(Option::is_none), "{locks:?}");
 }
 
 #[tokio::test]

@@ -22,6 +22,8 @@ use crate::model::{Model, ModelError};
 use crate::pipeline::advance::Outcome;
 use crate::pipeline::call::{CallKind, FinishReason, Reply, Request, Usage};
 use crate::pipeline::checks::ColumnCheck;
+use crate::pipeline::digest::sha256_hex;
+use crate::pipeline::lock::{Lock, Locked};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::reply::ConstraintsReply;
 use crate::pipeline::sandbox::{
@@ -126,6 +128,8 @@ pub struct Fake {
     pub loses_image: AtomicBool,
     /// Every build is lost.
     pub loses_builds: AtomicBool,
+    /// What each build was told to install, where it was.
+    pub locks: Mutex<Vec<Option<Lock>>>,
     installed: Mutex<BTreeMap<String, Vec<String>>>,
     /// No program can be published.
     pub refuses_programs: AtomicBool,
@@ -145,6 +149,7 @@ impl Fake {
             acceptance_passes: |_| true,
             loses_image: AtomicBool::new(false),
             loses_builds: AtomicBool::new(false),
+            locks: Mutex::default(),
             installed: Mutex::default(),
             refuses_programs: AtomicBool::new(false),
             published: Mutex::default(),
@@ -205,7 +210,22 @@ impl Fake {
                 session_exit: Some(1),
             }),
             outputs: Vec::new(),
+            not_writable: None,
         }
+    }
+}
+
+/// What the fake installs for `spec`, with made-up digests.
+pub fn lock_of(spec: &ImageSpec) -> Lock {
+    let packages = spec.packages.pip.iter().map(|name| Locked {
+        package: format!("{name}==1.0"),
+        sha256: Some(sha256_hex(name.as_bytes())),
+        via: Vec::new(),
+    });
+    Lock {
+        python: "3.12.1".into(),
+        architecture: "x86_64".into(),
+        packages: packages.collect(),
     }
 }
 
@@ -226,6 +246,7 @@ impl Sandbox for Fake {
                 reason: "the push ended with exit code 101".to_owned(),
             });
         }
+        self.locks.lock().unwrap().push(spec.lock.clone());
         let image = spec.content_hash();
         if let Some(name) = self.foreseen.iter().find(|name| spec.packages.pip.contains(name)) {
             return Err(SandboxError::Packages(PackageProblem {
@@ -251,6 +272,7 @@ impl Sandbox for Fake {
         Ok(Progressing::Done(Built {
             image,
             resolved: [spec.packages.pip.clone(), self.brings.clone()].concat(),
+            lock: Some(lock_of(spec)),
             python: "3.12.1".into(),
             fresh,
             seconds: None,
@@ -283,6 +305,7 @@ impl Sandbox for Fake {
                     stderr: String::new(),
                     tests: None,
                     outputs: Vec::new(),
+                    not_writable: None,
                 },
             })
             .collect();

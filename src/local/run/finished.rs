@@ -12,6 +12,7 @@ use crate::ledger::{FolderStore, Store as _};
 use crate::local::folder::{RunFolder, SOLUTION, TASK};
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::digest::sha256_hex;
+use crate::pipeline::lock::Lock;
 use crate::pipeline::progress::{BuiltImage, Document, Progress};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::task::Task;
@@ -25,6 +26,8 @@ pub struct Finished {
     pub program: String,
     /// The environment that it passed in.
     pub built: BuiltImage,
+    /// What that holds archive by archive, and the hash of what it was asked to be.
+    pub lock: Option<(String, Lock)>,
     /// What the columns of the samples are like.
     pub columns: Columns,
     /// The constraints on columns.
@@ -73,6 +76,7 @@ impl Finished {
             task,
             program: String::from_utf8(program).map_err(|error| LocalRunError::damaged(folder, error))?,
             built: built.clone(),
+            lock: reader.lock(&progress).await?,
             columns: columns(
                 &reader
                     .json::<Vec<SampleProfile>>(documents.profiles.as_ref())
@@ -102,6 +106,15 @@ impl Reader<'_> {
                     format!("{} is missing or was changed", document.name),
                 )
             })
+    }
+
+    async fn lock(&self, progress: &Progress) -> Result<Option<(String, Lock)>, LocalRunError> {
+        let Some(recorded) = &progress.build.lock else {
+            return Ok(None);
+        };
+        let bytes = self.bytes(&recorded.document).await?;
+        let lock = Lock::parse(&String::from_utf8_lossy(&bytes)).filter(Lock::is_complete);
+        Ok(lock.map(|lock| (recorded.environment.clone(), lock)))
     }
 
     /// Empty where there is no such document.

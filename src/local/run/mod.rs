@@ -77,6 +77,7 @@ pub async fn run(
     let settings = RunSettings {
         sandbox: own.as_ref(),
         validation: options.validation,
+        claim: None,
     };
     let resolved = resolve(task, &given.values, &files, settings).map_err(LocalRunError::Faults)?;
     if matches!(resolved.sandbox.network, NetworkAccess::List(_)) {
@@ -192,7 +193,13 @@ impl Running<'_> {
     async fn environment(&self, sandbox: &LocalSandbox) -> Result<(String, Vec<String>), LocalRunError> {
         let task = &self.finished.task;
         let before = &self.finished.built;
-        let spec = ImageSpec::new(task.language, &task.image, &before.packages);
+        let mut spec = ImageSpec::new(task.language, &task.image, &before.packages).under(&task.packages);
+        spec.lock = self
+            .finished
+            .lock
+            .clone()
+            .filter(|(environment, _)| *environment == spec.content_hash())
+            .map(|(_, lock)| lock);
         (self.doing)("the environment with the packages of the program");
         let built = match sandbox.build(&spec, 0).await? {
             Progressing::Done(built) => built,
@@ -239,6 +246,7 @@ impl Running<'_> {
             sandbox: None,
             validation: self.run.validation,
             cache: None,
+            outputs: None,
             ttl_seconds_after_finished: None,
         };
         let mut object = CodeGenRun::new(&task.name, spec);

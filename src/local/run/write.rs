@@ -79,6 +79,7 @@ mod tests {
                 path: path.into(),
                 bytes: b"x".to_vec(),
             }],
+            on_claim: None,
         }
     }
 

@@ -129,6 +129,7 @@ fn samples() -> Outcome {
 fn ready(packages: &[&str]) -> Outcome {
     Outcome::ImageReady {
         built: image(packages),
+        lock: None,
         fresh: true,
     }
 }

@@ -1,6 +1,6 @@
 //! What a run came to: computed from the report and what was found in the data, never from a word in the output.
 
-use super::outputs::{OutputsRead, TypedOutput};
+use super::outputs::{OutputsRead, Room, TypedOutput};
 use crate::api::run_status::{Finding, Severity};
 use crate::pipeline::sandbox::{
     LimitKind, MAX_OUTPUT_BYTES, MAX_OUTPUTS_BYTES, PhaseEnd, PhaseReport, Report,
@@ -51,6 +51,8 @@ pub enum FailureReason {
     OutputTooLarge,
     /// Data breaks a rule that is enforced.
     CheckFailed,
+    /// The claim that outputs go to cannot be written.
+    ClaimNotWritable,
 }
 
 impl FailureReason {
@@ -61,6 +63,7 @@ impl FailureReason {
         Self::OutputInvalid,
         Self::OutputTooLarge,
         Self::CheckFailed,
+        Self::ClaimNotWritable,
     ];
 
     /// The word.
@@ -72,6 +75,7 @@ impl FailureReason {
             Self::OutputInvalid => "OutputInvalid",
             Self::OutputTooLarge => "OutputTooLarge",
             Self::CheckFailed => "CheckFailed",
+            Self::ClaimNotWritable => "ClaimNotWritable",
         }
     }
 }
@@ -100,6 +104,18 @@ pub fn program_end(report: &Report) -> Result<&PhaseReport, RunFailure> {
             last_lines: String::new(),
         });
     };
+    if let Some(words) = &phase.not_writable {
+        return Err(RunFailure {
+            reason: FailureReason::ClaimNotWritable,
+            message: format!(
+                "the program was not run, for its outputs cannot be written to the claim ({words}): let every user write to the \
+                 folder on it, or set outputs.persistentVolumeClaim.fsGroup, and make another run"
+            ),
+            exit_code: None,
+            limit: None,
+            last_lines: String::new(),
+        });
+    }
     let (reason, message, exit_code, limit) = match &phase.end {
         PhaseEnd::Exited(0) => return Ok(phase),
         PhaseEnd::Exited(code) => {
@@ -125,7 +141,7 @@ pub fn program_end(report: &Report) -> Result<&PhaseReport, RunFailure> {
         PhaseEnd::LimitHit(kind) => {
             let advice = match kind {
                 LimitKind::Memory => ": give it more with sandbox.resources.limits.memory",
-                LimitKind::Cpu | LimitKind::Processes | LimitKind::FileSize => "",
+                LimitKind::Cpu | LimitKind::Processes | LimitKind::FileSize | LimitKind::Disk => "",
             };
             let message = format!(
                 "the program used more {} than the sandbox allows{advice}",
@@ -173,11 +189,20 @@ pub fn conclude(report: &Report, read: OutputsRead) -> RunEnd {
     }
     if !read.too_large.is_empty() {
         let large: Vec<String> = read.too_large.iter().map(size).collect();
-        let message = format!(
-            "{}; at most {MAX_OUTPUT_BYTES} bytes of one output and {MAX_OUTPUTS_BYTES} of all together are brought back: \
-             run the program on less data at a time",
-            some_of(&large)
+        let kept = format!(
+            "at most {MAX_OUTPUT_BYTES} bytes of one output and {MAX_OUTPUTS_BYTES} of all together are brought back"
         );
+        let limit = match read.room {
+            Room::None => format!("{kept}: run the program on less data at a time"),
+            Room::Unnamed => format!(
+                "{kept}: name a volume for them in spec.outputs.persistentVolumeClaim, or run the program on less data at a time"
+            ),
+            Room::Claim => {
+                "an output on a claim may have 1 GiB and 10,000 files: run the program on less data at a time"
+                    .into()
+            }
+        };
+        let message = format!("{}; {limit}", some_of(&large));
         return failed(FailureReason::OutputTooLarge, message);
     }
     match violations(&read.findings) {
@@ -240,5 +265,6 @@ const fn limit_word(kind: LimitKind) -> &'static str {
         LimitKind::Cpu => "Cpu",
         LimitKind::Processes => "Processes",
         LimitKind::FileSize => "FileSize",
+        LimitKind::Disk => "Disk",
     }
 }

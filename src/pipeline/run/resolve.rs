@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::inputs::{Given, InputFault, Options, faults};
-use crate::api::run::{CodeGenRunSpec, DEFAULT_RUN_RETRIES, Validation};
+use crate::api::run::{CodeGenRunSpec, DEFAULT_RUN_RETRIES, OutputClaim, Validation};
 use crate::api::run_status::{InputOrigin, RunInputStatus};
 use crate::api::sandbox::Sandbox;
 use crate::api::values::{Output, ValueType};
 use crate::pipeline::mounts::{argument, mount_name};
-use crate::pipeline::sandbox::{InputMount, Job, MAX_OUTPUT_BYTES, Phase, PhaseName, ProgramPhase};
+use crate::pipeline::sandbox::{
+    InputMount, Job, MAX_DISK_BYTES, MAX_OUTPUT_BYTES, Phase, PhaseName, ProgramPhase,
+};
 use crate::pipeline::task::{FrozenFile, ResolveError, SandboxSettings, Task, sandbox_over};
 
 /// Longest value that a status repeats, bytes.
@@ -23,6 +25,8 @@ pub struct RunSettings<'a> {
     pub sandbox: Option<&'a Sandbox>,
     /// What is done about data that breaks a rule.
     pub validation: Option<Validation>,
+    /// Where outputs go that are too large.
+    pub claim: Option<&'a OutputClaim>,
 }
 
 impl<'a> From<&'a CodeGenRunSpec> for RunSettings<'a> {
@@ -30,6 +34,7 @@ impl<'a> From<&'a CodeGenRunSpec> for RunSettings<'a> {
         Self {
             sandbox: spec.sandbox.as_ref(),
             validation: spec.validation,
+            claim: spec.output_claim(),
         }
     }
 }
@@ -47,6 +52,9 @@ pub struct ResolvedRun {
     /// What is done about data that breaks a rule; `None` for the defaults.
     #[serde(default)]
     pub validation: Option<Validation>,
+    /// Where outputs go that are too large.
+    #[serde(default)]
+    pub claim: Option<OutputClaim>,
 }
 
 /// One option of the program.
@@ -135,6 +143,7 @@ pub fn resolve(
         outputs: task.outputs.clone(),
         sandbox,
         validation: settings.validation,
+        claim: settings.claim.cloned(),
     })
 }
 
@@ -232,6 +241,8 @@ impl ResolvedRun {
                 args: self.arguments(),
                 outputs: self.outputs.iter().map(|output| output.name.clone()).collect(),
                 max_output_bytes: MAX_OUTPUT_BYTES,
+                disk_bytes: self.claim.is_some().then_some(MAX_DISK_BYTES),
+                in_message: secret_env.is_empty(),
             })],
             inputs: self.mounts(source),
             env,

@@ -188,10 +188,7 @@ fn an_annotated_manifest_is_one_of_oci_whatever_it_was() {
     let mut layout = layout_of(7).open().unwrap();
     layout.manifest.media_type = MANIFEST_TYPES[1].to_owned();
     layout.manifest_bytes = docker.as_bytes().to_vec();
-    let installed = Installed {
-        python: "3.12.4".to_owned(),
-        packages: vec!["six==1.17.0".to_owned()],
-    };
+    let installed = Lock::parse("# Python 3.12.4 on x86_64\nsix==1.17.0\n").unwrap();
     layout.annotate(&installed).unwrap();
     let manifest: Value = serde_json::from_slice(&layout.manifest_bytes).unwrap();
     assert_eq!(
@@ -201,7 +198,11 @@ fn an_annotated_manifest_is_one_of_oci_whatever_it_was() {
             "mediaType": "application/vnd.oci.image.manifest.v1+json",
             "config": {"mediaType": "application/vnd.oci.image.config.v1+json", "digest": "sha256:aa", "size": 2},
             "layers": [{"mediaType": "application/vnd.oci.image.layer.v1.tar+gzip", "digest": "sha256:bb", "size": 7}],
-            "annotations": {"dev.codegen-operator.packages": "six==1.17.0", "dev.codegen-operator.python": "3.12.4"},
+            "annotations": {
+                "dev.codegen-operator.packages": "six==1.17.0",
+                "dev.codegen-operator.python": "3.12.4",
+                "dev.codegen-operator.requirements": "# Python 3.12.4 on x86_64\nsix==1.17.0\n",
+            },
         })
     );
     assert_eq!(layout.manifest.media_type, MANIFEST_TYPES[0]);

@@ -6,10 +6,9 @@ import os
 import stat
 from binascii import b2a_base64
 
-from watch import MESSAGE, SCRATCH
+from watch import MESSAGE, OUTPUTS, SCRATCH
 
 WORK = "/sandbox"
-OUTPUTS = "/var/outputs"
 
 _MOST_FILES = 1000
 _MOST_ENTRIES = 1_000_000
@@ -19,7 +18,7 @@ def fresh_folders(sources: dict[str, str]) -> bool:
     """Empty all that can be written and lay out the sources; false when a folder could not be emptied."""
     if os.path.exists(MESSAGE):
         os.truncate(MESSAGE, 0)
-    if not all(_empty(folder) for folder in SCRATCH):
+    if not all(empty(folder) for folder in SCRATCH):
         return False
     for name, text in sources.items():
         if "/" in name or not name.endswith(".py"):
@@ -40,7 +39,7 @@ def changed_sources(sources: dict[str, str]) -> list[str]:
     return changed
 
 
-def _empty(folder: str) -> bool:
+def empty(folder: str) -> bool:
     """Remove all that is in a folder, however deep: folders are moved up to the top one by one, never walked into."""
     moved = seen = 0
     try:
@@ -68,25 +67,57 @@ def _empty(folder: str) -> bool:
     return True
 
 
-def read_outputs(names: list[str], most_bytes: int) -> list[dict[str, object]]:
-    """What lies at the declared outputs; no link is followed, no more than four times `most_bytes` is read in all."""
+def not_writable(folder: str) -> str:
+    """Why nothing can be written to a folder, in the system's words; empty where it can."""
+    probe = os.path.join(folder, f".{os.urandom(8).hex()}")
+    try:
+        os.mkdir(probe)
+        os.rmdir(probe)
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def make_readable(top: str) -> None:
+    """Let every user read what lies below a folder; links are left alone. Nothing of the job runs any more."""
+    pending = [top]
+    while pending:
+        folder = pending.pop()
+        try:
+            if folder != top:
+                os.chmod(folder, 0o755)
+            for entry in os.scandir(folder):
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(entry.path)
+                elif entry.is_file(follow_symlinks=False):
+                    os.chmod(entry.path, stat.S_IMODE(entry.stat(follow_symlinks=False).st_mode) | 0o444)
+        except OSError:
+            # It stays as it is: whoever reads it says what is wrong.
+            continue
+
+
+def read_outputs(names: list[str], most_bytes: int, on_disk: bool = False) -> list[dict[str, object]]:
+    """What lies at the declared outputs; no link is followed, no more than four times `most_bytes` is read in all.
+
+    What stays `on_disk` may have more files than are brought back.
+    """
     left = 4 * most_bytes
     reports: list[dict[str, object]] = []
     for name in names:
-        content, read = _read_output(name, min(most_bytes, left))
+        content, read = _read_output(name, min(most_bytes, left), on_disk)
         left -= read
         reports.append({"name": name, "content": content})
     return reports
 
 
-def _read_output(name: str, most: int) -> tuple[object, int]:
+def _read_output(name: str, most: int, on_disk: bool) -> tuple[object, int]:
     if not name or "/" in name or name in (".", ".."):
         return {"notAFile": "a name with a slash"}, 0
     content = _read_at(None, f"{OUTPUTS}/{name}", most)
     if isinstance(content, bytes):
         return {"file": _base64(content)}, len(content)
     if content == {"notAFile": "a folder"}:
-        return _read_folder(f"{OUTPUTS}/{name}", most)
+        return _read_folder(f"{OUTPUTS}/{name}", most, on_disk)
     return content, 0
 
 
@@ -109,7 +140,7 @@ def _read_at(folder: int | None, path: str, most: int) -> bytes | object:
         return opened.read(most)
 
 
-def _read_folder(path: str, most: int) -> tuple[object, int]:
+def _read_folder(path: str, most: int, on_disk: bool) -> tuple[object, int]:
     """Every file below a folder, by descriptors so that no link on the way is followed."""
     files: list[tuple[str, bytes]] = []
     total = 0
@@ -138,6 +169,8 @@ def _read_folder(path: str, most: int) -> tuple[object, int]:
                     kind = content["notAFile"] if isinstance(content, dict) else "a file that vanished"
                     return {"notAFile": f"a folder with {kind} in it"}, 0
                 if len(files) + len(pending) > _MOST_FILES:
+                    if on_disk:
+                        return {"tooLarge": total}, 0
                     return {"notAFile": f"a folder with more than {_MOST_FILES} entries"}, 0
         finally:
             os.close(folder)

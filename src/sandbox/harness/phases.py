@@ -8,7 +8,7 @@ import sys
 from binascii import hexlify
 from collections.abc import Callable
 
-from files import WORK, changed_sources, fresh_folders, read_outputs
+from files import OUTPUTS, WORK, changed_sources, empty, fresh_folders, make_readable, not_writable, read_outputs
 from processes import Ended, Limits, run
 from session_report import assemble
 
@@ -69,11 +69,20 @@ def run_program(
 ) -> tuple[dict[str, object], bool]:
     """Run the program once `gate` returns; its report with the outputs, and whether further phases may follow."""
     gate()
+    on_disk = phase.get("diskBytes")
+    if on_disk is not None and (why := not_writable(OUTPUTS)):
+        report, _ = _not_started(phase)
+        return {**report, "notWritable": why}, False
     if not fresh_folders({"solution.py": phase["solution"]}):
         return _not_started(phase)
     argv = [sys.executable, "solution.py", *phase["args"]]
-    ended = run(argv, WORK, _environment(env), limits)
-    outputs = read_outputs(phase["outputs"], phase["maxOutputBytes"])
+    ended = run(argv, WORK, _environment(env), limits, disk_bytes=on_disk)
+    if on_disk is not None:
+        # It outlives the sandbox: what nobody takes shall not lie there, and others shall be able to read the rest.
+        if ended.end != {"exited": 0}:
+            empty(OUTPUTS)
+        make_readable(OUTPUTS)
+    outputs = read_outputs(phase["outputs"], phase["maxOutputBytes"], on_disk is not None)
     return _report(phase, ended, outputs=outputs), _may_go_on(ended)
 
 

@@ -99,14 +99,15 @@ def run(
     limits: Limits,
     channel: tuple[int, int, int] | None = None,
     let_in: Callable[[], None] | None = None,
+    disk_bytes: int | None = None,
 ) -> Ended:
     """Run a program to its end or a limit's, then end everything it left behind.
 
     `channel` is the child's end, our end, and how many bytes we take from it at most; `let_in` is called once the program
-    has started.
+    has started; `disk_bytes` is what its outputs may take where they lie on a disk.
     """
     started = monotonic()
-    watch = Watch(limits.memory_bytes, limits.processes, limits.file_bytes)
+    watch = Watch(limits.memory_bytes, limits.processes, limits.file_bytes, disk_bytes)
     out_read, out_write = os.pipe()
     err_read, err_write = os.pipe()
     wake_read, wake_write = os.pipe()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+from time import monotonic
 
-SCRATCH = ("/tmp", "/sandbox", "/var/outputs", "/dev/shm")
+OUTPUTS = "/var/outputs"
+SCRATCH = ("/tmp", "/sandbox", OUTPUTS, "/dev/shm")
 """Writable folders; in memory, so they count as memory of the tree."""
 
 MESSAGE = "/dev/termination-log"
@@ -22,6 +24,7 @@ _PROCESS_EVENTS = ("/run/limits/processes",)
 _PROCESS_COUNTS = ("/sys/fs/cgroup/pids.current", "/sys/fs/cgroup/pids/pids.current")
 _PROCESS_PEAKS = ("/sys/fs/cgroup/pids.peak", "/sys/fs/cgroup/pids/pids.peak")
 _MOST_LOOKED_AT = 1000
+_MOST_ON_DISK = 20_000
 _REFUSED_FORKS = 100
 """So many refused forks are no program that copes with a few less."""
 
@@ -29,10 +32,14 @@ _REFUSED_FORKS = 100
 class Watch:
     """Watches one run of a program."""
 
-    def __init__(self, memory_bytes: int, processes: int, file_bytes: int) -> None:
+    def __init__(self, memory_bytes: int, processes: int, file_bytes: int, disk_bytes: int | None = None) -> None:
+        """`disk_bytes` is what the outputs may take where they lie on a disk, not in memory."""
         self._memory_bytes = memory_bytes
         self._processes = processes
         self._file_bytes = file_bytes
+        self._disk_bytes = disk_bytes
+        self._measured_again = 0.0
+        self._in_memory = SCRATCH if disk_bytes is None else tuple(set(SCRATCH) - {OUTPUTS})
         self._memory_events = _first(_MEMORY_EVENTS)
         self._process_events = _first(_PROCESS_EVENTS)
         self._process_count = _first(_PROCESS_COUNTS)
@@ -51,6 +58,8 @@ class Watch:
         """The limit that the tree has met while it still runs, if one."""
         if _fills_the_node():
             return {"limitHit": "fileSize"}
+        if self._fills_the_disk(monotonic()):
+            return {"limitHit": "disk"}
         if _count(self._process_events, "max") - self._refused >= _REFUSED_FORKS:
             return {"limitHit": "processes"}
         if _count(self._memory_events, "oom_kill") > self._kills:
@@ -65,7 +74,8 @@ class Watch:
             return {"limitHit": "processes"}
         if self.grouped:
             return None
-        if resident + _scratch_bytes() > self._memory_bytes and _shared_once() > self._memory_bytes:
+        scratch = _scratch_bytes(self._in_memory)
+        if resident + scratch > self._memory_bytes and _shared_once(scratch) > self._memory_bytes:
             return {"limitHit": "memory"}
         return None
 
@@ -75,6 +85,8 @@ class Watch:
             return {"limitHit": "memory"}
         if _fills_the_node():
             return {"limitHit": "fileSize"}
+        if self._fills_the_disk(None):
+            return {"limitHit": "disk"}
         if status == 0:
             return {"exited": 0}
         if _count(self._process_events, "max") > self._refused:
@@ -92,6 +104,46 @@ class Watch:
                 return {"limitHit": "fileSize"}
             return {"signaled": number}
         return {"exited": os.WEXITSTATUS(status)}
+
+
+    def _fills_the_disk(self, now: float | None) -> bool:
+        """Whether the outputs take more than they may. A look costs time with every file, so there are seldom any; without `now` there is one."""
+        if self._disk_bytes is None or (now is not None and now < self._measured_again):
+            return False
+        fills = not _fits(OUTPUTS, self._disk_bytes)
+        if now is not None:
+            self._measured_again = monotonic() + max(1.0, 20 * (monotonic() - now))
+        return fills
+
+
+def _fits(folder: str, most_bytes: int) -> bool:
+    """Whether what lies below a folder takes at most so many bytes; what cannot be measured does not fit."""
+    pending, files, used = [folder], 0, 0
+    while pending:
+        here = pending.pop()
+        try:
+            for entry in _entries(here):
+                files += 1
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(entry.path)
+                else:
+                    used += entry.stat(follow_symlinks=False).st_blocks * 512
+                if used > most_bytes or files > _MOST_ON_DISK:
+                    return False
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return False
+    return True
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    """What lies in a folder of the job's, also where it has taken its own permission to look."""
+    try:
+        return list(os.scandir(folder))
+    except PermissionError:
+        os.chmod(folder, 0o700)
+        return list(os.scandir(folder))
 
 
 def _first(paths: tuple[str, ...]) -> str | None:
@@ -161,7 +213,7 @@ def _sum_tree() -> tuple[int, int]:
     return resident * os.sysconf("SC_PAGE_SIZE"), tasks
 
 
-def _shared_once() -> int:
+def _shared_once(scratch: int) -> int:
     """Bytes of the tree with shared pages counted once. Slower: asked only when the plain sum is too high."""
     private = shared = 0
     for pid in _others():
@@ -183,12 +235,12 @@ def _shared_once() -> int:
         private += fields.get(b"Pss_Anon", fields.get(b"Pss", 0))
         shared += fields.get(b"Pss_Shmem", 0)
     # Files of the scratch folders that are mapped are in both figures.
-    return private + max(shared, _scratch_bytes())
+    return private + max(shared, scratch)
 
 
-def _scratch_bytes() -> int:
+def _scratch_bytes(folders: tuple[str, ...]) -> int:
     total = 0
-    for folder in SCRATCH:
+    for folder in folders:
         stat = os.statvfs(folder)
         total += (stat.f_blocks - stat.f_bfree) * stat.f_frsize
     return total

@@ -19,9 +19,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Client;
 use serde::{Deserialize, Serialize};
 
-pub use self::build::{InImage, ProgramImage, PublishedProgram, RegistryCache};
+pub use self::build::{Destination, InImage, ProgramImage, PublishedProgram, RegistryCache, push_artifact};
 pub use self::pod::channel::{Sent, send};
-pub use self::pod::reader::{ClaimSource, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader};
+pub use self::pod::reader::{
+    ClaimSource, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader, WrittenOutput,
+    WrittenOutputs,
+};
 pub use self::pod::{JOB_FILE, NONCE};
 use self::settings::Settings;
 use super::image::ImageSpec;
@@ -43,6 +46,8 @@ pub struct KubernetesSandbox<'a> {
     pub owner: &'a Owner,
     /// Where each sample and input lies, by name.
     pub inputs: &'a BTreeMap<String, MountedInput>,
+    /// Where outputs go, where that is a claim and not the memory of the sandbox.
+    pub outputs: Option<&'a OutputFolder>,
     /// What registries said; one for all tasks.
     pub registries: &'a RegistryCache,
     /// What package indexes said; one for all tasks.
@@ -98,6 +103,19 @@ pub enum MountedInput {
     },
 }
 
+/// A folder on a claim that a sandbox writes its outputs to.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct OutputFolder {
+    /// Name of the `PersistentVolumeClaim`.
+    pub claim: String,
+    /// The folder on it, relative: one that nothing else writes to.
+    pub path: String,
+    /// Group for which the volume is made writable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fs_group: Option<i64>,
+}
+
 /// A file in a Secret.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
@@ -116,6 +134,17 @@ pub async fn api_servers(client: &Client) -> Vec<IpNet> {
 }
 
 impl KubernetesSandbox<'_> {
+    /// Starts a job that was most likely never started, once what it `needs` is there besides: whether it was not. What keeps
+    /// it from starting is met again by [`Sandbox::run`], which goes on from there.
+    pub async fn begin(
+        &self,
+        image: &str,
+        job: &Job,
+        needs: impl Future<Output = Result<(), SandboxError>>,
+    ) -> Result<Progressing<bool>, SandboxError> {
+        Box::pin(pod::begin(self, image, job, needs)).await
+    }
+
     /// Removes the Pods of the task and their jobs: for when a run is recorded, and when the task ends.
     pub async fn clear_sandboxes(&self) -> Result<(), SandboxError> {
         pod::clear(self).await

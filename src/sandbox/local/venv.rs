@@ -4,6 +4,7 @@
 //! of the environment's interpreter runs (a `.pth` file) and can replace pip or `bin/python`: once an installer is done,
 //! no process outside a sandbox starts anything that lies in the environment.
 
+mod archives;
 mod installed;
 
 use std::fs;
@@ -11,18 +12,21 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use tokio::process::Command;
 
+use self::installed::Distribution;
 use super::interpreter::{self, Interpreter};
 use super::isolation::find_on_path;
 use super::system_packages;
 use crate::package_index::{PYPI, PackageIndex};
+use crate::pipeline::lock::Lock;
 use crate::sandbox::Built;
 use crate::sandbox::error::SandboxError;
 use crate::sandbox::image::ImageSpec;
 use crate::sandbox::index::{self, Where, with_bounds};
-use crate::sandbox::packages::{classify, reject_locations};
+use crate::sandbox::packages::{classify, classify_locked, reject_locations};
 
 /// Where an environment lies inside a sandbox.
 pub(super) const FOLDER: &str = "/env";
@@ -44,6 +48,9 @@ pub(super) struct Environment {
     pub prefix: PathBuf,
     /// Installed distributions (`pandas==2.3.1`).
     pub resolved: Vec<String>,
+    /// The same with digests, as a requirements file, where all are known.
+    #[serde(default)]
+    pub lock: Option<String>,
 }
 
 /// The folder of an environment.
@@ -103,6 +110,7 @@ fn built(id: String, environment: Environment, fresh: bool) -> Built {
     Built {
         image: id,
         resolved: environment.resolved,
+        lock: environment.lock.as_deref().and_then(Lock::parse),
         python: environment.python,
         fresh,
         seconds: None,
@@ -135,29 +143,67 @@ fn remove(folder: &Path) -> Result<(), SandboxError> {
 async fn build(parent: &Path, target: &Path, spec: &ImageSpec) -> Result<Environment, SandboxError> {
     let installer = Installer::choose();
     let interpreter = interpreter::find(&spec.python_version, matches!(installer, Installer::Pip)).await?;
-    let bounds = old_enough(spec, &interpreter).await?;
+    let python = interpreter.version();
+    // Archives are for one minor version, and another interpreter may be here by now.
+    let lock = spec
+        .lock
+        .as_ref()
+        .filter(|lock| lock.is_for(&python, &spec.architecture));
+    let wanted = match lock {
+        Some(lock) => Wanted::Locked(lock),
+        None => Wanted::Chosen(with_bounds(
+            &spec.packages.pip,
+            &old_enough(spec, &interpreter).await?,
+        )),
+    };
     let environment_python = target.join("bin/python");
     check(installer.create(&interpreter, target)).await?;
     let packages = installed::folder(target).map_err(SandboxError::io("read", target))?;
-    let tools = tempfile::Builder::new()
+    let folder_of_tools = tempfile::Builder::new()
         .prefix(&format!("{}.unfinished-", spec.content_hash()))
         .tempdir_in(parent)
         .map_err(SandboxError::io("create a folder in", parent))?;
+    let mut tools = folder_of_tools.path().to_owned();
     if installer == Installer::Pip {
-        set_apart(target, &packages, tools.path()).map_err(SandboxError::io("write", target))?;
+        set_apart(target, &packages, &tools).map_err(SandboxError::io("write", target))?;
+        if lock.is_none() && !archives::knows_ages(&tools) {
+            let index = PackageIndex::new(None, Vec::new());
+            if let Some(newer) = index::newer_pip(&index, spec, place(spec, &python)).await {
+                let folder = tools.join("newer");
+                check(installer.beside(&environment_python, &tools, spec, &folder, &newer)).await?;
+                tools = folder;
+            }
+        }
     }
-    check(installer.install(&environment_python, tools.path(), spec, &bounds)).await?;
+    let report = tools.join(REPORT);
+    let install = installer.install(&environment_python, &tools, spec, &wanted);
+    let installed = check(install.map_err(SandboxError::io("write to", &tools))?).await;
+    installed.map_err(|error| match lock {
+        Some(_) => classify_locked(error),
+        None => error,
+    })?;
     if installer != Installer::Pip {
         // A file of another Python's syntax does not compile; that takes nothing from the others.
         let _ = check(compile(&interpreter, &packages)).await;
     }
     point_scripts_into_sandbox(&target.join("bin")).map_err(SandboxError::io("write", target))?;
+    let installed = installed::list(&packages).map_err(SandboxError::io("read", &packages))?;
+    let found = archives::lock(&report, &python, &installed);
+    index::judge_installed(
+        &PackageIndex::new(None, Vec::new()),
+        spec,
+        place(spec, &python),
+        &found.packages,
+    )
+    .await?;
+    let lock = lock.cloned().unwrap_or(found);
     Ok(Environment {
         python: interpreter.describe(&spec.python_version),
-        version: interpreter.version(),
+        version: python,
         executable: interpreter.executable,
         prefix: interpreter.prefix,
-        resolved: installed::list(&packages).map_err(SandboxError::io("read", &packages))?,
+        resolved: installed.iter().map(Distribution::line).collect(),
+        lock: lock.is_complete().then(|| lock.to_string()),
     })
 }
 
@@ -166,14 +212,19 @@ async fn old_enough(spec: &ImageSpec, interpreter: &Interpreter) -> Result<Vec<S
     if spec.min_release_age_days == 0 {
         return Ok(Vec::new());
     }
-    let place = Where {
+    let index = PackageIndex::new(None, Vec::new());
+    index::verify(&index, spec, place(spec, &interpreter.version())).await
+}
+
+/// Where the installer finds packages, where that can be said.
+fn place<'a>(spec: &'a ImageSpec, python: &'a str) -> Where<'a> {
+    Where {
         index: spec
             .index_url
             .as_deref()
             .or_else(|| (!has_sources_of_its_own()).then_some(PYPI)),
-        python: &interpreter.version(),
-    };
-    index::verify(&PackageIndex::new(None, Vec::new()), spec, place).await
+        python,
+    }
 }
 
 /// Whether the user has told an installer where packages come from.
@@ -211,6 +262,17 @@ fn compile(interpreter: &Interpreter, packages: &Path) -> Command {
         .args(["-I", "-S", "-m", "compileall", "-qq"])
         .arg(packages);
     command
+}
+
+/// What pip says of its work, beside it.
+const REPORT: &str = "report.json";
+
+/// What is installed.
+enum Wanted<'a> {
+    /// Exactly that.
+    Locked(&'a Lock),
+    /// What the installer chooses for these requirements.
+    Chosen(Vec<String>),
 }
 
 /// The program that makes environments and installs packages.
@@ -265,9 +327,60 @@ impl Installer {
         }
     }
 
+    /// Installs another pip to a folder of its own.
+    fn beside(
+        &self,
+        python: &Path,
+        tools: &Path,
+        spec: &ImageSpec,
+        folder: &Path,
+        requirement: &str,
+    ) -> Command {
+        let mut command = self.command(python, tools, spec);
+        command.args(["--no-deps", "--target"]).arg(folder);
+        command.args(["--", requirement]);
+        command
+    }
+
+    fn install(
+        &self,
+        python: &Path,
+        tools: &Path,
+        spec: &ImageSpec,
+        wanted: &Wanted<'_>,
+    ) -> std::io::Result<Command> {
+        let mut command = self.command(python, tools, spec);
+        let (days, is_pip) = (spec.min_release_age_days, matches!(self, Self::Pip));
+        if is_pip && archives::reports(tools) {
+            command.arg("--report").arg(tools.join(REPORT));
+        }
+        match wanted {
+            Wanted::Locked(lock) => {
+                let file = tools.join("requirements.txt");
+                fs::write(&file, lock.to_string())?;
+                command
+                    .args(["--no-deps", "--require-hashes", "--requirement"])
+                    .arg(file);
+            }
+            Wanted::Chosen(requirements) => {
+                if days > 0 && is_pip && archives::knows_ages(tools) {
+                    command.arg("--uploaded-prior-to").arg(format!("P{days}D"));
+                }
+                if days > 0 && !is_pip {
+                    let least = SignedDuration::from_hours(24 * i64::from(days));
+                    let youngest = Timestamp::now() - least;
+                    command.arg("--exclude-newer").arg(youngest.to_string());
+                }
+                // After this, nothing is an option, whatever a model named its package.
+                command.arg("--").args(requirements);
+            }
+        }
+        Ok(command)
+    }
+
     /// Wheels alone: building a source distribution would run its code on the user's machine, outside every sandbox.
     /// One process does it all. pip is read from `tools`, and never from the environment that it fills.
-    fn install(&self, python: &Path, tools: &Path, spec: &ImageSpec, bounds: &[String]) -> Command {
+    fn command(&self, python: &Path, tools: &Path, spec: &ImageSpec) -> Command {
         let mut command = match self {
             Self::Uv(uv) => {
                 let mut command = Command::new(uv);
@@ -293,8 +406,6 @@ impl Installer {
         if let Some(index) = &spec.index_url {
             command.args(["--index-url", index]);
         }
-        // After this, nothing is an option, whatever a model named its package.
-        command.arg("--").args(with_bounds(&spec.packages.pip, bounds));
         command
     }
 }
@@ -394,6 +505,7 @@ mod tests {
             executable: executable.into(),
             prefix: "/usr".into(),
             resolved: vec!["pytest==9.0.1".into()],
+            lock: None,
         }
     }
 

@@ -69,6 +69,7 @@ pub fn source(name: &str, setup: &str) -> Distribution {
 pub struct Index {
     address: SocketAddr,
     scheme: &'static str,
+    files: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
@@ -87,7 +88,8 @@ impl Index {
         let scheme = if tls.is_some() { "https" } else { "http" };
         let files: BTreeMap<String, Vec<u8>> =
             distributions.into_iter().chain([wheel("pytest", &[])]).collect();
-        let files = Arc::new(files);
+        let files = Arc::new(Mutex::new(files));
+        let served = files.clone();
         let login = login.map(|login| {
             format!(
                 "Basic {}",
@@ -99,13 +101,14 @@ impl Index {
         let log = requests.clone();
         let address = serve(tls, move |head, mut connection| {
             log.lock().unwrap().push(head.target.clone());
-            let (files, login) = (files.clone(), login.clone());
+            let (files, login) = (served.clone(), login.clone());
             async move {
                 if login.is_some() && head.header("Authorization") != login.as_deref() {
                     let ask = [("WWW-Authenticate", "Basic realm=\"index\"")];
                     return answer(&mut connection, "401 Unauthorized", &ask, b"").await;
                 }
-                match find(&files, &head.target) {
+                let found = find(&files.lock().unwrap(), &head.target);
+                match found {
                     Some((kind, body)) => {
                         answer(&mut connection, "200 OK", &[("Content-Type", kind)], &body).await;
                     }
@@ -117,8 +120,14 @@ impl Index {
         Self {
             address,
             scheme,
+            files,
             requests,
         }
+    }
+
+    /// Serves this from now on, in the place of a file of the same name.
+    pub fn exchange(&self, (name, content): Distribution) {
+        self.files.lock().unwrap().insert(name, content);
     }
 
     /// What `image.indexURL` says; with the login that it asks for.

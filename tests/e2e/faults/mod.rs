@@ -13,6 +13,7 @@ pub mod registry;
 #[path = "../../support/faulty_registry.rs"]
 mod faulty_registry;
 pub mod remains;
+pub mod runs;
 #[path = "../../support/server.rs"]
 mod server;
 

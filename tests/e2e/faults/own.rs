@@ -148,6 +148,13 @@ impl Own {
         fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 
+    /// What it counts.
+    pub async fn metrics(&self) -> String {
+        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        let url = format!("http://{}/metrics", self.listen);
+        client.get(url).send().await.unwrap().text().await.unwrap()
+    }
+
     /// The most memory that it has had so far, bytes.
     pub fn peak_memory(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
@@ -232,6 +239,16 @@ fn free_address() -> SocketAddr {
 /// Applies the multiplication table as `task`, for the space's own operator, and asks `model`. Three calls, one image.
 pub fn apply(space: &Space, model: &Model, task: &str) {
     apply_changed(space, model, task, |_| {});
+}
+
+/// Applies the task of a manifest with its own name for the space's own operator, which asks `model`.
+pub fn apply_manifest(space: &Space, model: &Model, path: &str, task: &str) {
+    let mut objects = space.objects(path, task);
+    for object in objects.iter_mut().filter(|object| is_task(object)) {
+        object["metadata"]["labels"] = json!({OPERATOR: space.name});
+        object["spec"]["model"]["baseURL"] = json!(model.base_url(task));
+    }
+    space.apply_objects(&objects);
 }
 
 /// [`apply`] with a further change of the task.

@@ -1,4 +1,7 @@
 //! The Dockerfile: a base, apt packages, pip packages in a virtual environment. Text only.
+//!
+//! Where it was written down what the environment held, that is installed, archive by archive; else what pip chooses, which is
+//! written down then.
 
 use std::fmt::Write as _;
 
@@ -16,16 +19,18 @@ pub(super) const FILES: &str = "/build";
 pub(super) const INDEX_AUTHORITIES: &str = "index-authorities.pem";
 /// Where the build leaves its results: a volume, so no part of the image.
 pub(super) const RESULTS: &str = "/out";
-/// What was installed, below [`RESULTS`].
-pub(super) const INSTALLED: &str = "installed.json";
+/// What was installed, for `push-layout`: a requirements file, below [`RESULTS`], and below [`ENVIRONMENT`] for whoever extends the image.
+/// Below [`FILES`] it is what must be installed.
+pub(super) const REQUIREMENTS: &str = "requirements.txt";
+/// Writes it, below [`FILES`].
+pub(super) const WRITER: &str = "lock.py";
+/// Another pip than the interpreter's, below [`RESULTS`].
+const PIP: &str = "pip";
+/// What pip says of its work, below [`RESULTS`].
+const REPORT: &str = "report.json";
 
 /// `PATH` of a base image that sets none.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-/// Prints the interpreter's version and what is installed, for `push-layout`.
-const LIST: &str = "import importlib.metadata as m, json, platform; \
-print(json.dumps({\"python\": platform.python_version(), \
-\"packages\": sorted({d.name + \"==\" + d.version for d in m.distributions()}, key=str.lower)}))";
 
 /// What an image is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +43,10 @@ pub(super) struct Recipe<'a> {
     pub packages: &'a Packages,
     /// Requirements in the place of those of the same name among them: of versions that are old enough.
     pub bounds: &'a [String],
+    /// Days that every release must have been there, and the pip that passes over those which were not.
+    pub aged: Option<(u32, &'a str)>,
+    /// Digest of the requirements file among the files of the build, where exactly what it names is installed.
+    pub locked: Option<&'a str>,
     /// Package index without TLS, which pip trusts only when told so.
     pub trusted_index: Option<&'a str>,
     /// Whether the index's authorities lie among the files of the build.
@@ -96,16 +105,22 @@ impl Recipe<'_> {
         if !apt.is_empty() {
             let _ = writeln!(text, "RUN {}", self.apt(&apt));
         }
+        // Nothing of a package runs for it: the interpreter is the one behind the environment.
+        let install = format!(
+            "{} && {}python3 -I {FILES}/{WRITER} {ENVIRONMENT} {RESULTS}/{REPORT} {ENVIRONMENT}/{REQUIREMENTS}",
+            self.pip(),
+            self.path()
+        );
+        // What a package may have left there is no file to write to.
         let list = format!(
-            "{ENVIRONMENT}/bin/python3 -I -c {} > {RESULTS}/{INSTALLED}",
-            quoted(LIST)
+            "rm -f {RESULTS}/{REQUIREMENTS} && cp {ENVIRONMENT}/{REQUIREMENTS} {RESULTS}/{REQUIREMENTS}"
         );
         match self.cached {
             None => {
-                let _ = writeln!(text, "RUN {} && {list}", self.pip());
+                let _ = writeln!(text, "RUN {install} && {list}");
             }
             Some(build) => {
-                let _ = writeln!(text, "RUN {}\nRUN : {} && {list}", self.pip(), quoted(build));
+                let _ = writeln!(text, "RUN {install}\nRUN : {} && {list}", quoted(build));
             }
         }
         if self.has.is_none() {
@@ -138,6 +153,39 @@ impl Recipe<'_> {
         if let Some(host) = self.trusted_index {
             let _ = write!(options, " --trusted-host {}", quoted(host));
         }
+        let make = match self.has {
+            None => format!("python3 -m venv --without-pip {ENVIRONMENT} && "),
+            Some(_) => String::new(),
+        };
+        let python = format!("PYTHONDONTWRITEBYTECODE=1 {}python3", self.path());
+        let options = format!(
+            "install --no-input --no-cache-dir --disable-pip-version-check --progress-bar off --retries 5 --only-binary :all:{options}"
+        );
+        let (newer, variable, age) = match self.aged {
+            None => (String::new(), String::new(), String::new()),
+            // Beside the image, unless the interpreter has such a pip itself.
+            Some((days, pip)) => (
+                format!(
+                    "{{ {python} -m pip install --help | grep -q P3D || \
+                     {python} -m pip {options} --no-deps --target {RESULTS}/{PIP} -- {}; }} && ",
+                    quoted(pip)
+                ),
+                format!("PYTHONPATH={RESULTS}/{PIP} "),
+                format!(" --uploaded-prior-to P{days}D"),
+            ),
+        };
+        // The environment has no pip: the one of the interpreter behind it installs.
+        format!(
+            "{make}{newer}{variable}{python} -m pip --python {ENVIRONMENT}/bin/python3 {options}{age} --report {RESULTS}/{REPORT} {}",
+            self.requirements()
+        )
+    }
+
+    fn requirements(&self) -> String {
+        if let Some(digest) = self.locked {
+            // The digest tells one file from another where layers come from a cache.
+            return format!("--no-deps --require-hashes --requirement {FILES}/{REQUIREMENTS} && : {digest}");
+        }
         // pip takes them in this order: an index that lacks pytest has nothing, which tells it from one that lacks the others.
         let packages = with_bounds(&self.packages.pip, self.bounds);
         let is_runner = |given: &&String| {
@@ -147,16 +195,15 @@ impl Recipe<'_> {
         let (runner, others): (Vec<&String>, Vec<&String>) = packages.iter().partition(is_runner);
         // After `--`, nothing is an option.
         let names: Vec<String> = runner.iter().chain(&others).map(|name| quoted(name)).collect();
-        // The environment has no pip: the one of the interpreter behind it installs.
-        let (make, python) = match self.has {
-            None => (format!("python3 -m venv --without-pip {ENVIRONMENT} && "), ""),
-            Some(_) => (String::new(), "PATH=${PATH#/opt/codegen/bin:} "),
-        };
-        format!(
-            "{make}PYTHONDONTWRITEBYTECODE=1 {python}python3 -m pip --python {ENVIRONMENT}/bin/python3 install --no-input \
-             --no-cache-dir --disable-pip-version-check --progress-bar off --retries 5 --only-binary :all:{options} -- {}",
-            names.join(" ")
-        )
+        format!("-- {}", names.join(" "))
+    }
+
+    /// What stands before `python3` for the interpreter behind the environment.
+    fn path(&self) -> &'static str {
+        match self.has {
+            None => "",
+            Some(_) => "PATH=${PATH#/opt/codegen/bin:} ",
+        }
     }
 }
 
@@ -192,6 +239,8 @@ mod tests {
             has: None,
             packages,
             bounds: &[],
+            aged: None,
+            locked: None,
             trusted_index: None,
             has_index_authorities: false,
             arguments: vec![],
@@ -240,6 +289,27 @@ mod tests {
         };
         let text = recipe.dockerfile();
         assert!(text.contains("-- 'pytest<=8.3,!=8.2' 'pandas<=2.2' "), "{text}");
+    }
+
+    #[test]
+    fn where_ages_count_a_pip_that_knows_them_installs() {
+        let packages = packages(&["pytest"], &[]);
+        let recipe = Recipe {
+            aged: Some((7, "pip>=26.1,<=26.2")),
+            ..recipe(&packages)
+        };
+        insta::assert_snapshot!(recipe.dockerfile());
+    }
+
+    #[test]
+    fn what_was_written_down_is_installed_archive_by_archive() {
+        let packages = packages(&["pandas", "pytest"], &[]);
+        let recipe = Recipe {
+            locked: Some("3f2a"),
+            cached: Some("build-3f2a"),
+            ..recipe(&packages)
+        };
+        insta::assert_snapshot!(recipe.dockerfile());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use regex::Regex;
 use super::state::Failure;
 use crate::pipeline::stage::Category;
 use crate::sandbox::image::TEST_RUNNER;
-use crate::sandbox::packages::{classify, without_credentials};
+use crate::sandbox::packages::{classify, classify_locked, without_credentials};
 use crate::sandbox::{PackageProblem, PackageProblemKind, SandboxError};
 
 /// How much of the builder's log a message carries, characters.
@@ -26,6 +26,8 @@ pub(super) struct Failed<'a> {
     pub reference: &'a str,
     /// Builds of this image that were lost before.
     pub repeat: u32,
+    /// Whether exactly what was written down before was to be installed.
+    pub is_locked: bool,
     /// Field and Secret that hold the credentials of the push.
     pub push_credentials: &'a str,
 }
@@ -67,7 +69,15 @@ impl Failed<'_> {
         if BAD_LUCK.iter().any(|sign| log.contains(sign)) {
             return self.lost(&last_words(log));
         }
-        match classify(log) {
+        let error = classify(log);
+        let is_unclear =
+            matches!(&error, SandboxError::Packages(problem) if problem.kind == PackageProblemKind::Other);
+        let error = if self.is_locked && !is_unclear {
+            classify_locked(error)
+        } else {
+            error
+        };
+        match error {
             // Every index has it, and it is asked for first.
             SandboxError::Packages(problem)
                 if problem.kind == PackageProblemKind::NotFound && problem.names == [TEST_RUNNER] =>
@@ -80,7 +90,7 @@ impl Failed<'_> {
             SandboxError::Packages(problem) if problem.kind == PackageProblemKind::Other => {
                 self.once_more(&last_words(log), "read the log of its container `build`")
             }
-            problem @ SandboxError::Packages(_) => problem,
+            problem @ (SandboxError::Packages(_) | SandboxError::Refused { .. }) => problem,
             other => self.lost(&other.to_string()),
         }
     }

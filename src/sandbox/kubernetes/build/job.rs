@@ -17,7 +17,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
-use super::dockerfile::{FILES, INDEX_AUTHORITIES, INSTALLED, RESULTS};
+use super::dockerfile::{FILES, INDEX_AUTHORITIES, REQUIREMENTS, RESULTS, WRITER};
 use crate::api::quantity;
 use crate::sandbox::kubernetes::names::PART_OF;
 use crate::sandbox::kubernetes::settings::{BuildSettings, Registries};
@@ -34,6 +34,8 @@ pub(super) const MADE_WITH: &str = "codegen-operator.dev/made-with";
 /// The authorities of registries, below [`FILES`].
 const REGISTRY_AUTHORITIES: &str = "registry-authorities.pem";
 const DOCKERFILE: &str = "Dockerfile";
+/// Writes down what is installed.
+const WRITER_SCRIPT: &str = include_str!("lock.py");
 const DOCKER_CONFIG_KEY: &str = ".dockerconfigjson";
 const DOCKER_CONFIG_TYPE: &str = "kubernetes.io/dockerconfigjson";
 const CREDENTIALS: &str = "/credentials";
@@ -90,6 +92,8 @@ pub(super) struct Plan<'a> {
 pub(super) struct Files {
     /// The Dockerfile.
     pub dockerfile: String,
+    /// What is installed, where that is known: a requirements file.
+    pub requirements: String,
     /// Authorities of registries, PEM.
     pub registry_authorities: String,
     /// Authorities of package indexes, PEM.
@@ -99,7 +103,9 @@ pub(super) struct Files {
 impl Files {
     fn data(&self) -> BTreeMap<String, String> {
         [
-            (DOCKERFILE, &self.dockerfile),
+            (DOCKERFILE, self.dockerfile.as_str()),
+            (WRITER, WRITER_SCRIPT),
+            (REQUIREMENTS, &self.requirements),
             (REGISTRY_AUTHORITIES, &self.registry_authorities),
             (INDEX_AUTHORITIES, &self.index_authorities),
         ]
@@ -303,7 +309,7 @@ fn push_container(plan: &Plan<'_>) -> Container {
         "push-layout".to_owned(),
         format!("{RESULTS}/image"),
         plan.reference.clone(),
-        format!("--installed={RESULTS}/{INSTALLED}"),
+        format!("--installed={RESULTS}/{REQUIREMENTS}"),
         format!("--result={TERMINATION_LOG}"),
     ];
     let mut mounts = vec![mount("files", FILES, true), mount("results", RESULTS, true)];

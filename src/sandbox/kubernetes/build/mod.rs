@@ -3,8 +3,10 @@
 //! The registry is asked first; only where it has no such image a Job is made. Its name follows from what it builds, so
 //! every task of the namespace that wants the image finds the same Job and becomes one of its owners.
 
+mod artifact;
 mod dockerfile;
 mod failure;
+mod index;
 mod job;
 mod objects;
 pub(super) mod policy;
@@ -24,8 +26,10 @@ use k8s_openapi::jiff::Timestamp;
 use kube::api::Patch;
 use serde_json::{Value, json};
 
+pub use self::artifact::{Destination, push_artifact};
 use self::dockerfile::Recipe;
 use self::failure::Failed;
+use self::index::{INDEX_URL, Verified, content, index_url};
 use self::job::{Files, Plan};
 use self::objects::{DockerConfig, Objects};
 pub(super) use self::publish::publish;
@@ -36,25 +40,14 @@ use self::state::{Failure, State};
 use super::names::{Component, TASK_UID, labels, name};
 use super::{KubernetesSandbox, elsewhere, room};
 use crate::api::common::CacheMode;
-use crate::api::image::default_base;
-use crate::package_index::PYPI;
-use crate::pipeline::digest::sha256_hex_of_parts;
+use crate::pipeline::digest::{sha256_hex, sha256_hex_of_parts};
+use crate::pipeline::lock::Lock;
 use crate::pipeline::sandbox::Packages;
 use crate::registry::Image;
-use crate::sandbox::index::{self, Where};
 use crate::sandbox::{Built, ImageSpec, Progressing, SandboxError};
 
 /// Hexadecimal digits of a tag.
 const TAG: usize = 32;
-/// Where pip finds its index.
-const INDEX_URL: &str = "PIP_INDEX_URL";
-/// Variables by which pip takes packages from elsewhere too.
-const OTHER_SOURCES: [&str; 4] = [
-    "PIP_EXTRA_INDEX_URL",
-    "PIP_FIND_LINKS",
-    "PIP_NO_INDEX",
-    "PIP_CONFIG_FILE",
-];
 /// After so many seconds a build that failed for want of a setting is made again: what it lacked may be there by now. Before
 /// that, only when its task or a Secret has changed.
 const TRY_AGAIN_SECONDS: i64 = 300;
@@ -69,6 +62,7 @@ pub(super) async fn build(
         return Ok(Progressing::Done(Built {
             image: reference.clone(),
             resolved: Vec::new(),
+            lock: None,
             python: String::new(),
             fresh: false,
             seconds: None,
@@ -140,7 +134,7 @@ impl<'a> Build<'a> {
     async fn advance(&self) -> Result<Progressing<Built>, SandboxError> {
         let Some(job) = self.objects.job(&self.name).await? else {
             return match self.found().await? {
-                Some(image) => Ok(Progressing::Done(self.built(image, false))),
+                Some(image) => self.take(image, false, None).await,
                 None => self.start().await,
             };
         };
@@ -199,10 +193,7 @@ impl<'a> Build<'a> {
             CacheMode::Override | CacheMode::Disable => format!("{}@{digest}", self.target.repository),
         };
         match self.ask(&reference).await? {
-            Some(image) => Ok(Progressing::Done(Built {
-                seconds,
-                ..self.built(image, self.owns(job))
-            })),
+            Some(image) => self.take(image, self.owns(job), seconds).await,
             None => Err(SandboxError::Lost {
                 child: self.child(),
                 reason: format!("the registry has no {reference} any more"),
@@ -221,7 +212,7 @@ impl<'a> Build<'a> {
             self.drop_copies().await;
         }
         if has_ended && let Some(image) = self.found().await? {
-            return Ok(Progressing::Done(self.built(image, false)));
+            return self.take(image, false, None).await;
         }
         let log = match (&failure, pod) {
             (Failure::Builder, Some(pod)) => self.objects.builder_log(pod).await?,
@@ -232,6 +223,7 @@ impl<'a> Build<'a> {
             base: &self.sandbox.task.image.base,
             reference: &self.reference(),
             repeat: self.repeat,
+            is_locked: self.spec.lock.is_some(),
             push_credentials: &self.target.credentials(),
         };
         let error = failed.error(failure, &log);
@@ -303,16 +295,30 @@ impl<'a> Build<'a> {
         sha256_hex_of_parts(&parts)[..16].to_owned()
     }
 
+    async fn take(
+        &self,
+        image: Image,
+        fresh: bool,
+        seconds: Option<f64>,
+    ) -> Result<Progressing<Built>, SandboxError> {
+        self.judge(&image).await?;
+        Ok(Progressing::Done(Built {
+            seconds,
+            ..self.built(image, fresh)
+        }))
+    }
+
     fn built(&self, image: Image, fresh: bool) -> Built {
         let wanted = &self.spec.python_version;
-        let python = image.installed.python;
+        let python = image.installed.python.clone();
         let is_wanted = python.is_empty()
             || python
                 .strip_prefix(wanted.as_str())
                 .is_some_and(|rest| rest.starts_with('.'));
         Built {
             image: format!("{}@{}", self.target.pull_repository, image.digest),
-            resolved: image.installed.packages,
+            resolved: image.installed.names(),
+            lock: Some(image.installed).filter(Lock::is_complete),
             python: if is_wanted {
                 python
             } else {
@@ -324,9 +330,9 @@ impl<'a> Build<'a> {
     }
 
     async fn start(&self) -> Result<Progressing<Built>, SandboxError> {
-        let bounds = self.verify().await?;
+        let verified = self.verify().await?;
         let foundation = self.foundation().await?;
-        let plan = self.plan(&foundation, &bounds)?;
+        let plan = self.plan(&foundation, &verified)?;
         self.objects.try_pod(&self.name, job::template(&plan)).await?;
         let network = &self.sandbox.settings.build.network;
         if let Some(policy) = policy::policy(namespace(self.sandbox), network) {
@@ -406,9 +412,9 @@ impl<'a> Build<'a> {
         if self.objects.has_files(&self.name).await? {
             return Ok(());
         }
-        let bounds = self.verify().await?;
+        let verified = self.verify().await?;
         let foundation = self.foundation().await?;
-        let plan = self.plan(&foundation, &bounds)?;
+        let plan = self.plan(&foundation, &verified)?;
         self.write_what_it_reads(&plan, &foundation, job).await
     }
 
@@ -434,9 +440,11 @@ impl<'a> Build<'a> {
     }
 
     /// What the image stands on: the task's environment before this one, where it only adds to it, else the base. Without
-    /// the cache nothing that is there is read.
+    /// the cache nothing that is there is read, and what is installed as before is installed as a whole.
     async fn foundation(&self) -> Result<Foundation<'_>, SandboxError> {
-        if let (Some(packages), CacheMode::Auto) = (&self.spec.from, self.sandbox.task.cache) {
+        let is_known = self.spec.lock.is_some();
+        if let (Some(packages), CacheMode::Auto, false) = (&self.spec.from, self.sandbox.task.cache, is_known)
+        {
             let before = ImageSpec {
                 packages: packages.clone(),
                 ..self.spec.clone()
@@ -456,16 +464,7 @@ impl<'a> Build<'a> {
         })
     }
 
-    /// What the index has of all that is to be installed: what it lacks costs no build.
-    async fn verify(&self) -> Result<Vec<String>, SandboxError> {
-        let place = Where {
-            index: index_to_ask(self.sandbox, self.spec),
-            python: &self.spec.python_version,
-        };
-        index::verify(self.sandbox.index, self.spec, place).await
-    }
-
-    fn plan(&self, on: &Foundation<'_>, bounds: &[String]) -> Result<Plan<'_>, SandboxError> {
+    fn plan(&self, on: &Foundation<'_>, verified: &Verified) -> Result<Plan<'_>, SandboxError> {
         let (settings, owner) = (self.sandbox.settings, self.sandbox.owner);
         let operator_image = settings
             .operator_image
@@ -499,7 +498,7 @@ impl<'a> Build<'a> {
             base_secret: self.mounted(on.image.secret.as_deref(), on.image.config.as_ref()),
             repeat: self.repeat,
             operator_image,
-            files: self.files(on, bounds)?,
+            files: self.files(on, verified)?,
             build: &settings.build,
             registries: &settings.registries,
         })
@@ -519,14 +518,21 @@ impl<'a> Build<'a> {
         arguments
     }
 
-    fn files(&self, on: &Foundation<'_>, bounds: &[String]) -> Result<Files, SandboxError> {
+    fn files(&self, on: &Foundation<'_>, verified: &Verified) -> Result<Files, SandboxError> {
         let settings = self.sandbox.settings;
         let index_authorities = objects::concatenated(&settings.build.index_authorities)?;
+        let requirements = self.spec.lock.as_ref().map_or_else(String::new, Lock::to_string);
+        let digest = sha256_hex(requirements.as_bytes());
         let recipe = Recipe {
             base: &on.image.reference,
             has: on.has,
             packages: &self.spec.packages,
-            bounds,
+            bounds: &verified.bounds,
+            aged: verified
+                .pip
+                .as_deref()
+                .map(|pip| (self.spec.min_release_age_days, pip)),
+            locked: (!requirements.is_empty()).then_some(&digest),
             trusted_index: index_url(self.sandbox, self.spec).and_then(dockerfile::trusted_index),
             has_index_authorities: !index_authorities.is_empty(),
             arguments: self.arguments().into_keys().collect(),
@@ -534,6 +540,7 @@ impl<'a> Build<'a> {
         };
         Ok(Files {
             dockerfile: recipe.dockerfile(),
+            requirements,
             registry_authorities: objects::concatenated(&settings.registries.authorities)?,
             index_authorities,
         })
@@ -555,34 +562,6 @@ fn namespace<'a>(sandbox: &'a KubernetesSandbox<'_>) -> &'a str {
 
 fn version(config: Option<&DockerConfig>) -> &str {
     config.map_or("", |config| config.version.as_str())
-}
-
-/// The hash of what the image holds, whatever name its base goes by.
-fn content(sandbox: &KubernetesSandbox<'_>, spec: &ImageSpec, base: &str) -> String {
-    let spec = ImageSpec {
-        base: base.to_owned(),
-        index_url: index_url(sandbox, spec).map(str::to_owned),
-        ..spec.clone()
-    };
-    spec.content_hash()
-}
-
-/// The task's package index, else the operator's.
-fn index_url<'a>(sandbox: &'a KubernetesSandbox<'_>, spec: &'a ImageSpec) -> Option<&'a str> {
-    let shared = sandbox.settings.build.env.get(INDEX_URL);
-    spec.index_url.as_deref().or(shared.map(String::as_str))
-}
-
-/// The index that the build will take, where that can be said: a base image of somebody's own may bring settings of pip.
-fn index_to_ask<'a>(sandbox: &'a KubernetesSandbox<'_>, spec: &'a ImageSpec) -> Option<&'a str> {
-    let has_others = OTHER_SOURCES
-        .iter()
-        .any(|name| sandbox.settings.build.env.contains_key(*name));
-    if has_others {
-        return None;
-    }
-    let is_official = spec.base == default_base(&spec.python_version);
-    index_url(sandbox, spec).or_else(|| is_official.then_some(PYPI))
 }
 
 /// An architecture as the label `kubernetes.io/arch` of nodes has it.

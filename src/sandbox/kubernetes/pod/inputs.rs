@@ -7,10 +7,12 @@ use k8s_openapi::api::core::v1::{
     VolumeMount, VolumeProjection,
 };
 
-use super::super::{MountedFile, MountedInput};
+use super::super::{MountedFile, MountedInput, OutputFolder};
 use crate::pipeline::sandbox::InputMount;
 use crate::sandbox::SandboxError;
 
+/// Where outputs lie in a sandbox.
+pub(super) const OUTPUTS: &str = "/var/outputs";
 /// Where inputs lie in a sandbox.
 const FOLDER: &str = "/var/inputs";
 /// Name of the volume of all Secrets.
@@ -18,10 +20,12 @@ const VOLUME: &str = "inputs";
 /// Every user may read, nobody write.
 const READABLE: i32 = 0o444;
 
-/// Volumes of a job's inputs and where they are mounted, each input under its file name and its bare name.
+/// Volumes of a job's inputs and where they are mounted, each input under its file name and its bare name; and the claim that
+/// its outputs go to, which may be one that inputs lie on: a Pod names each claim once.
 pub(super) fn volumes(
     inputs: &[InputMount],
     places: &BTreeMap<String, MountedInput>,
+    outputs: Option<&OutputFolder>,
 ) -> Result<(Vec<Volume>, Vec<VolumeMount>), SandboxError> {
     let mut projected = Projected::default();
     let mut claims: BTreeMap<&str, String> = BTreeMap::new();
@@ -51,6 +55,16 @@ pub(super) fn volumes(
         }
     }
     mounts.extend(projected.mounts(!claims.is_empty()));
+    if let Some(OutputFolder { claim, path, .. }) = outputs {
+        let number = claims.len();
+        let volume = claims.entry(claim).or_insert_with(|| format!("claim-{number}"));
+        mounts.push(VolumeMount {
+            name: volume.clone(),
+            mount_path: OUTPUTS.to_owned(),
+            sub_path: Some(path.clone()),
+            ..VolumeMount::default()
+        });
+    }
     let claims = claims.into_iter().map(|(claim, name)| Volume {
         name,
         persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource {

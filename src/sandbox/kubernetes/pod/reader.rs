@@ -7,11 +7,14 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
 use serde::{Deserialize, Serialize};
 
-use super::super::{KubernetesSandbox, names};
+use super::super::{KubernetesSandbox, OutputFolder, names};
 use super::spec::{Program, Run};
 use super::volumes::claim_folder;
 use super::{Pods, Reported, network, nonce, ready};
+use crate::api::run_status::{Finding, Severity};
+use crate::api::values::Output;
 use crate::data::profile::Profiles;
+use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::sandbox::{InputMount, Job, JobLimits, NetworkAccess};
 use crate::sandbox::{Progressing, SandboxError};
@@ -24,7 +27,7 @@ const MEMORY_BYTES: u64 = 512 << 20;
 const HOLDS: SignedDuration = SignedDuration::from_secs(10);
 
 /// What a reader is to read.
-#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadRequest {
     /// What lies on claims.
@@ -33,6 +36,76 @@ pub struct ReadRequest {
     pub samples: Vec<SampleSource>,
     /// Rows of each sample that are shown.
     pub max_sample_rows: usize,
+    /// What a program wrote to a claim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outputs: Option<WrittenOutputs>,
+}
+
+/// Outputs on a claim.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct WrittenOutputs {
+    /// The folder on the claim that the program wrote to.
+    pub written_to: OutputFolder,
+    /// Where the reader finds it.
+    pub folder: String,
+    /// Those that are looked at.
+    pub outputs: Vec<Output>,
+    /// The constraints on columns.
+    pub checks: Vec<ColumnCheck>,
+    /// What it means when one is broken; `None` where nobody looks.
+    pub severity: Option<Severity>,
+}
+
+impl WrittenOutputs {
+    /// These outputs in this folder.
+    #[must_use]
+    pub fn of(
+        written_to: OutputFolder,
+        outputs: Vec<Output>,
+        checks: Vec<ColumnCheck>,
+        severity: Option<Severity>,
+    ) -> Self {
+        Self {
+            written_to,
+            folder: claim_folder(0),
+            outputs,
+            checks,
+            severity,
+        }
+    }
+}
+
+/// What was found at an output on a claim.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub enum WrittenOutput {
+    /// What the task declares.
+    Read {
+        /// SHA-256 of the file, or of the folder as a whole, hex.
+        sha256: String,
+        /// Its bytes.
+        bytes: u64,
+        /// Files of a folder; 1 for a file.
+        files: u64,
+        /// The value of anything but a file or folder, as text.
+        value: Option<String>,
+        /// Constraints that it breaks.
+        findings: Vec<Finding>,
+    },
+    /// Something else: what is wrong.
+    Wrong(String),
+    /// More than is looked at, in bytes, where that is known.
+    TooLarge(Option<u64>),
+}
+
+/// What of a claim a reader mounts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ClaimMount {
+    /// Name of the claim.
+    pub claim: String,
+    /// A folder on it; `None` for all of it.
+    pub folder: Option<String>,
 }
 
 /// A sample or an input on a claim.
@@ -76,6 +149,8 @@ pub enum ReadReport {
         /// What the samples look like, where they were to be described.
         profiles: Option<Profiles>,
     },
+    /// What was found at outputs: one each, in the order of the request.
+    Outputs(Vec<WrittenOutput>),
     /// Something that somebody must change.
     Refused(String),
     /// Something that may work at another time.
@@ -112,6 +187,27 @@ impl ReadRequest {
             sources: sources.collect(),
             ..Self::default()
         }
+    }
+
+    /// A request for outputs.
+    #[must_use]
+    pub fn of_outputs(outputs: WrittenOutputs) -> Self {
+        Self {
+            outputs: Some(outputs),
+            ..Self::default()
+        }
+    }
+
+    /// What is mounted, in the order of the folders: each claim with sources as a whole, of one with outputs their folder.
+    fn mounts(&self) -> Vec<ClaimMount> {
+        if let Some(outputs) = &self.outputs {
+            return vec![ClaimMount {
+                claim: outputs.written_to.claim.clone(),
+                folder: Some(outputs.written_to.path.clone()),
+            }];
+        }
+        let claims = self.claims().into_iter();
+        claims.map(|claim| ClaimMount { claim, folder: None }).collect()
     }
 
     /// Each claim once, in the order of their folders.
@@ -218,7 +314,7 @@ impl<'a> SourceReader<'a> {
         };
         let policy = ready::policy(sandbox, &job.network).await?;
         let egress = network::label(&policy);
-        let claims = self.request.claims();
+        let claims = self.request.mounts();
         let nonce = nonce()?;
         let run = Run {
             program: Program::Reader(&claims),
@@ -231,12 +327,16 @@ impl<'a> SourceReader<'a> {
             task: sandbox.task,
             owner: sandbox.owner,
             inputs: sandbox.inputs,
+            outputs: self.request.outputs.as_ref().map(|outputs| &outputs.written_to),
             pull_secrets: &sandbox.settings.build.image_pull_secrets,
         };
         let labels = run.labels();
         let needs = ready::ensure_policy(sandbox, policy, &labels);
         let started = self.pods.start(&run, self.body.clone(), needs).await;
-        started.map_err(|error| self.explained(error))
+        match started.map_err(|error| self.explained(error))? {
+            Progressing::Queued(why) => Ok(Progressing::Queued(why)),
+            Progressing::Done(_) | Progressing::Pending | Progressing::Unseen => Ok(Progressing::Pending),
+        }
     }
 
     /// The scheduler's words about a claim name the Pod, of which nobody who wrote the task has heard.
@@ -244,7 +344,10 @@ impl<'a> SourceReader<'a> {
         let namespace = &self.pods.sandbox.owner.namespace;
         match error {
             SandboxError::Refused { reason, .. } if is_about_volumes(&reason) => {
-                about_claims(self.request, namespace, &reason)
+                match &self.request.outputs {
+                    Some(outputs) => about_claim(&outputs.written_to.claim, "outputs", namespace, &reason),
+                    None => about_claims(self.request, namespace, &reason),
+                }
             }
             SandboxError::EnvironmentMissing(image) => SandboxError::Refused {
                 object: format!("image {image}"),
@@ -257,7 +360,7 @@ impl<'a> SourceReader<'a> {
 }
 
 /// Whether the scheduler or the node speaks of volumes.
-fn is_about_volumes(reason: &str) -> bool {
+pub(super) fn is_about_volumes(reason: &str) -> bool {
     let words = [
         "persistentvolume",
         "mountvolume.",
@@ -270,9 +373,6 @@ fn is_about_volumes(reason: &str) -> bool {
 
 /// What keeps a Pod from its claims, by claim and with the samples and inputs that lie there.
 fn about_claims(request: &ReadRequest, namespace: &str, reason: &str) -> SandboxError {
-    // What it says of other Pods that might make room is no matter of claims; some schedulers end with a stray "not found".
-    let reason = reason.split(" preemption:").next().unwrap_or_default();
-    let reason = reason.trim_end_matches('.').trim_end_matches(". not found");
     let quoted = |source: &&ClaimSource| reason.contains(&format!("\"{}\"", source.claim));
     let is_any_named = request.sources.iter().any(|source| quoted(&source));
     let meant: Vec<&ClaimSource> = request
@@ -283,19 +383,23 @@ fn about_claims(request: &ReadRequest, namespace: &str, reason: &str) -> Sandbox
     let claims: BTreeSet<&str> = meant.iter().map(|source| source.claim.as_str()).collect();
     let claims: Vec<&str> = claims.into_iter().collect();
     let names: Vec<&str> = meant.iter().map(|source| source.name.as_str()).collect();
+    about_claim(&claims.join(", "), &names.join(", "), namespace, reason)
+}
+
+/// What keeps a Pod from a claim, and what lies there.
+pub(super) fn about_claim(claim: &str, what: &str, namespace: &str, reason: &str) -> SandboxError {
+    // What it says of other Pods that might make room is no matter of claims; some schedulers end with a stray "not found".
+    let reason = reason.split(" preemption:").next().unwrap_or_default();
+    let reason = reason.trim_end_matches('.').trim_end_matches(". not found");
     let remedy = if reason.contains("\" not found") {
         "create the claim, or correct claimName"
     } else {
         "give the claim a volume that the nodes of sandboxes reach"
     };
     SandboxError::Refused {
-        object: format!(
-            "PersistentVolumeClaim {namespace}/{} with {}",
-            claims.join(", "),
-            names.join(", ")
-        ),
+        object: format!("PersistentVolumeClaim {namespace}/{claim} with {what}"),
         reason: reason.to_owned(),
-        remedy: format!("{remedy}; the task then goes on by itself"),
+        remedy: format!("{remedy}; it then goes on by itself"),
     }
 }
 

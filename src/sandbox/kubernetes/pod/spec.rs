@@ -12,9 +12,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 
 use super::super::names::{self, Component};
 use super::super::settings::PodSettings;
-use super::super::{MountedInput, Owner};
+use super::super::{MountedInput, OutputFolder, Owner};
 use super::inputs;
 use super::network::EGRESS;
+use super::reader::ClaimMount;
 use crate::api::sandbox::{TaintEffect, TolerationOperator};
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::sandbox::{Job, JobLimits, NetworkAccess};
@@ -47,7 +48,7 @@ pub(super) enum Program<'a> {
     /// The harness, in the task's image.
     Harness,
     /// The operator's reader of sources, in the operator's image, with these claims.
-    Reader(&'a [String]),
+    Reader(&'a [ClaimMount]),
 }
 
 /// What one run is made of.
@@ -72,6 +73,8 @@ pub(super) struct Run<'a> {
     pub owner: &'a Owner,
     /// Where inputs lie.
     pub inputs: &'a BTreeMap<String, MountedInput>,
+    /// The claim that outputs go to, or are read from; `None` where they are memory.
+    pub outputs: Option<&'a OutputFolder>,
     /// Credentials that nodes pull the image with, besides those of the task and of sandboxes.
     pub pull_secrets: &'a [LocalObjectReference],
 }
@@ -130,7 +133,11 @@ impl Run<'_> {
 
     /// The Pod: Pod Security level *restricted*, one container, nothing of the cluster's in it.
     pub(super) fn pod(&self) -> Result<Pod, SandboxError> {
-        let (input_volumes, input_mounts) = inputs::volumes(&self.job.inputs, self.inputs)?;
+        let written = match self.program {
+            Program::Harness => self.outputs,
+            Program::Reader(_) => None,
+        };
+        let (input_volumes, input_mounts) = inputs::volumes(&self.job.inputs, self.inputs, written)?;
         let (volumes, mounts) = self.own_volumes();
         let settings = self.settings;
         let wanted = &self.task.sandbox.placement;
@@ -246,10 +253,13 @@ impl Run<'_> {
 
     fn pod_security(&self) -> PodSecurityContext {
         let user = self.settings.unique_users.then(|| user_of(self.name));
+        let fs_group = self.outputs.and_then(|outputs| outputs.fs_group);
         PodSecurityContext {
             run_as_non_root: Some(true),
             run_as_user: user,
             run_as_group: user,
+            fs_group,
+            fs_group_change_policy: fs_group.map(|_| "OnRootMismatch".to_owned()),
             seccomp_profile: Some(SeccompProfile {
                 type_: "RuntimeDefault".to_owned(),
                 localhost_profile: None,

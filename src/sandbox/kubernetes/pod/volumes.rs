@@ -5,17 +5,15 @@ use k8s_openapi::api::core::v1::{
     Volume, VolumeMount,
 };
 
+use super::inputs::OUTPUTS;
+use super::reader::ClaimMount;
 use super::spec::{Program, Run, bytes, harness_name};
 use crate::sandbox::harness;
 
 /// Where the job lies.
 const JOB_FOLDER: &str = "/job";
 /// Folders that a job writes to; in memory, so that what lies there counts as its memory. `/dev/shm` is the runtime's.
-const SCRATCH: [(&str, &str); 3] = [
-    ("sandbox", "/sandbox"),
-    ("tmp", "/tmp"),
-    ("outputs", "/var/outputs"),
-];
+const SCRATCH: [(&str, &str); 3] = [("sandbox", "/sandbox"), ("tmp", "/tmp"), ("outputs", OUTPUTS)];
 
 impl Run<'_> {
     /// The job, and what its program needs.
@@ -49,6 +47,9 @@ impl Run<'_> {
         }];
         let mut mounts = vec![mount("harness", harness::FOLDER, true)];
         for (name, path) in SCRATCH {
+            if path == OUTPUTS && self.outputs.is_some() {
+                continue;
+            }
             volumes.push(Volume {
                 name: name.to_owned(),
                 empty_dir: Some(EmptyDirVolumeSource {
@@ -63,11 +64,14 @@ impl Run<'_> {
     }
 }
 
-/// Each claim as a whole, in the order of their folders.
-fn claim_volumes(claims: &[String]) -> (Vec<Volume>, Vec<VolumeMount>) {
-    let volume = |(number, claim): (usize, &String)| {
+/// Each claim, in the order of their folders.
+fn claim_volumes(claims: &[ClaimMount]) -> (Vec<Volume>, Vec<VolumeMount>) {
+    let volume = |(number, ClaimMount { claim, folder }): (usize, &ClaimMount)| {
         let name = format!("claim-{number}");
-        let mount = mount(&name, &claim_folder(number), true);
+        let mount = VolumeMount {
+            sub_path: folder.clone(),
+            ..mount(&name, &claim_folder(number), true)
+        };
         let volume = Volume {
             name,
             persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource {

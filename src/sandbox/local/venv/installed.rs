@@ -18,40 +18,67 @@ pub(super) fn folder(environment: &Path) -> io::Result<PathBuf> {
     ))
 }
 
-/// `pandas==2.3.1` lines, sorted, without the installer's own tools.
-pub(super) fn list(packages: &Path) -> io::Result<Vec<String>> {
-    let mut lines = Vec::new();
+/// A distribution of an environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Distribution {
+    /// Its name, as it spells it.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Names of what it requires whatever was asked of it.
+    pub requires: Vec<String>,
+}
+
+impl Distribution {
+    /// `pandas==2.3.1`.
+    pub fn line(&self) -> String {
+        format!("{}=={}", self.name, self.version)
+    }
+}
+
+/// What is installed, sorted, without the installer's own tools.
+pub(super) fn list(packages: &Path) -> io::Result<Vec<Distribution>> {
+    let mut all = Vec::new();
     for entry in fs::read_dir(packages)? {
-        let path = entry?.path();
-        let Some((name, version)) = distribution(&path) else {
+        let Some(distribution) = distribution(&entry?.path()) else {
             continue;
         };
-        let line = format!("{name}=={version}");
-        if !matches!(name.as_str(), "pip" | "setuptools") && line.chars().all(|c| c.is_ascii_graphic()) {
-            lines.push(line);
+        let is_tool = matches!(distribution.name.as_str(), "pip" | "setuptools");
+        if !is_tool && distribution.line().chars().all(|c| c.is_ascii_graphic()) {
+            all.push(distribution);
         }
     }
-    lines.sort_by_key(|line| line.to_lowercase());
-    Ok(lines)
+    all.sort_by_key(|distribution| distribution.line().to_lowercase());
+    Ok(all)
 }
 
 /// Name and version by the distribution's own spelling, else by its folder's name.
-fn distribution(path: &Path) -> Option<(String, String)> {
+fn distribution(path: &Path) -> Option<Distribution> {
     let folder = path.file_name()?.to_str()?.strip_suffix(".dist-info")?;
     let (name, version) = folder.split_once('-')?;
     let metadata = fs::read(path.join("METADATA")).unwrap_or_default();
     let metadata = String::from_utf8_lossy(&metadata);
-    let field = |wanted: &str| {
+    let fields = |wanted: &'static str| {
         let headers = metadata.lines().take_while(|line| !line.is_empty());
         headers
             .filter_map(|line| line.split_once(':'))
-            .find(|(name, _)| name.eq_ignore_ascii_case(wanted))
+            .filter(move |(name, _)| name.eq_ignore_ascii_case(wanted))
             .map(|(_, value)| value.trim().to_owned())
     };
-    Some((
-        field("Name").unwrap_or_else(|| name.to_owned()),
-        field("Version").unwrap_or_else(|| version.to_owned()),
-    ))
+    Some(Distribution {
+        name: fields("Name").next().unwrap_or_else(|| name.to_owned()),
+        version: fields("Version").next().unwrap_or_else(|| version.to_owned()),
+        requires: fields("Requires-Dist")
+            .filter(|given| !given.split(';').skip(1).any(|marker| marker.contains("extra")))
+            .map(|given| name_of(&given).to_owned())
+            .collect(),
+    })
+}
+
+/// The name at the start of a requirement.
+fn name_of(requirement: &str) -> &str {
+    let end = requirement.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')));
+    &requirement[..end.unwrap_or(requirement.len())]
 }
 
 #[cfg(test)]
@@ -73,7 +100,10 @@ mod tests {
         install(
             &packages,
             "pyyaml-6.0.dist-info",
-            Some("Metadata-Version: 2.1\nName: PyYAML\nVersion: 6.0\n\nName: not-this\n"),
+            Some(
+                "Metadata-Version: 2.1\nName: PyYAML\nVersion: 6.0\nRequires-Dist: six>=1; python_version > '3'\n\
+                 Requires-Dist: rich[x] ; extra == 'all'\n\nName: not-this\n",
+            ),
         );
         install(
             &packages,
@@ -82,7 +112,10 @@ mod tests {
         );
         install(&packages, "yaml", None);
         let packages = folder(environment.path()).unwrap();
-        assert_eq!(list(&packages).unwrap(), ["PyYAML==6.0", "six==1.17.0"]);
+        let found = list(&packages).unwrap();
+        let lines: Vec<String> = found.iter().map(Distribution::line).collect();
+        assert_eq!(lines, ["PyYAML==6.0", "six==1.17.0"]);
+        assert_eq!(found[0].requires, ["six"]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ fn failed(repeat: u32) -> Failed<'static> {
         base: "registry.example/python:3.11",
         reference: "registry.example/team:3f2a",
         repeat,
+        is_locked: false,
         push_credentials: "the Secret push of image.pushSecretRef",
     }
 }
@@ -42,6 +43,24 @@ fn a_package_that_cannot_be_had_is_named(
     };
     assert_eq!((problem.manager, problem.kind), (manager, kind));
     assert_eq!(problem.names, names);
+}
+
+#[test]
+fn what_was_to_be_installed_as_before_is_no_models_matter() {
+    let locked = Failed {
+        is_locked: true,
+        ..failed(0)
+    };
+    let said = locked.error(Failure::Builder, log!("pip-version"));
+    assert!(
+        matches!(&said, SandboxError::Refused { object, .. } if object == "pip package six"),
+        "{said}"
+    );
+    let said = locked.error(Failure::Builder, log!("pip-other-content"));
+    assert!(
+        matches!(&said, SandboxError::Refused { object, .. } if object == "pip package tiny==1.0"),
+        "{said}"
+    );
 }
 
 #[rstest]

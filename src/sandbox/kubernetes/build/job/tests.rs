@@ -29,6 +29,7 @@ fn plan<'a>(build: &'a BuildSettings, registries: &'a Registries) -> Plan<'a> {
         operator_image: "registry.example/codegen-operator:1",
         files: Files {
             dockerfile: "FROM x\n".to_owned(),
+            requirements: String::new(),
             registry_authorities: String::new(),
             index_authorities: String::new(),
         },
@@ -124,7 +125,10 @@ fn a_registry_without_tls_needs_no_authority() {
 fn files_are_those_that_have_content_and_belong_to_the_job() {
     let (build, registries) = (BuildSettings::default(), Registries::default());
     let map = config_map(&plan(&build, &registries), owner());
-    assert_eq!(map.data.unwrap().into_keys().collect::<Vec<_>>(), ["Dockerfile"]);
+    assert_eq!(
+        map.data.unwrap().into_keys().collect::<Vec<_>>(),
+        ["Dockerfile", "lock.py"]
+    );
     assert_eq!(
         (map.immutable, map.metadata.owner_references),
         (Some(true), Some(vec![owner()]))

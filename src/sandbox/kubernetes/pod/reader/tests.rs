@@ -58,7 +58,7 @@ fn a_claim_that_is_not_there_is_named_with_what_lies_on_it() {
     assert_eq!(
         about_claims(&request(), "team-a", reason).to_string(),
         "PersistentVolumeClaim team-a/data with a, c: 0/1 nodes are available: persistentvolumeclaim \"data\" not found; \
-         create the claim, or correct claimName; the task then goes on by itself"
+         create the claim, or correct claimName; it then goes on by itself"
     );
 }
 

@@ -1,0 +1,238 @@
+//! Outputs that are too large for a report, on the claim that the run names: where they go, and what a Pod found there.
+
+use std::collections::BTreeMap;
+
+use super::outputs::MOST_FILES;
+use super::pinned::Pinned;
+use crate::api::CodeGenRun;
+use crate::api::conditions::run_reason;
+use crate::api::run::OutputClaim;
+use crate::api::run_status::OutputOnClaim;
+use crate::api::values::Output;
+use crate::controller::claims::blocked;
+use crate::controller::context::Context;
+use crate::controller::hold::{misconfigured, unavailable};
+use crate::controller::reconcile::ReconcileError;
+use crate::pipeline::run::checks::Severities;
+use crate::pipeline::run::{OnClaim, OutputsRead, Room, TypedOutput};
+use crate::pipeline::sandbox::{OutputContent, PhaseReport};
+use crate::pipeline::status::{Hold, Until};
+use crate::pipeline::verdict::{Fault, TooLarge};
+use crate::sandbox::Progressing;
+use crate::sandbox::kubernetes::{
+    OutputFolder, Owner, ReadReport, ReadRequest, SourceReader, WrittenOutput, WrittenOutputs,
+};
+
+/// Longest part of a run's name that a folder repeats: with a uid it is a file name still.
+const LONGEST_NAME: usize = 200;
+
+/// The folder that one execution of a run writes to: nothing else does.
+pub fn folder(object: &CodeGenRun, claim: &OutputClaim, execution: i32) -> OutputFolder {
+    let name = object.metadata.name.as_deref().unwrap_or_default();
+    let uid = object.metadata.uid.as_deref().unwrap_or_default();
+    let mut own = format!("{}-{uid}", &name[..name.floor_char_boundary(LONGEST_NAME)]);
+    if execution > 0 {
+        own = format!("{own}-{}", execution + 1);
+    }
+    let above = claim.path.as_deref().unwrap_or_default();
+    let above = above.split('/').filter(|part| !matches!(*part, "" | "." | ".."));
+    OutputFolder {
+        claim: claim.claim_name.clone(),
+        path: above.chain([own.as_str()]).collect::<Vec<_>>().join("/"),
+        fs_group: claim.fs_group,
+    }
+}
+
+/// The outputs that are not in the report, and folders that have more files than a status names.
+pub fn left_there<'a>(pinned: &'a Pinned, phase: &PhaseReport) -> Vec<&'a Output> {
+    let files = |content: &OutputContent| match content {
+        OutputContent::Dir(files) => files.len(),
+        _ => 1,
+    };
+    let files: usize = phase.outputs.iter().map(|report| files(&report.content)).sum();
+    let are_many = files > MOST_FILES;
+    let is_large = |output: &&Output| {
+        let mut reports = phase.outputs.iter();
+        reports.any(|report| report.name == output.name && is_left(&report.content, are_many))
+    };
+    pinned.run.outputs.iter().filter(is_large).collect()
+}
+
+fn is_left(content: &OutputContent, are_many: bool) -> bool {
+    match content {
+        OutputContent::TooLarge(_) => true,
+        OutputContent::Dir(_) => are_many,
+        OutputContent::Missing | OutputContent::File(_) | OutputContent::NotAFile(_) => false,
+    }
+}
+
+/// What lies at these outputs, once the Pod has ended that looks.
+pub async fn read(
+    context: &Context,
+    owner: &Owner,
+    pinned: &Pinned,
+    folder: &OutputFolder,
+    outputs: &[&Output],
+) -> Result<Progressing<Vec<WrittenOutput>>, ReconcileError> {
+    let request = ReadRequest::of_outputs(WrittenOutputs::of(
+        folder.clone(),
+        outputs.iter().map(|output| (*output).clone()).collect(),
+        pinned.checks.clone(),
+        Severities::from(pinned.run.validation).outputs,
+    ));
+    let none = BTreeMap::new();
+    let sandbox = context.sandbox(&pinned.task, owner, &none);
+    let reader = SourceReader::new(&sandbox, &request).map_err(|error| blocked(&error))?;
+    let mut looked = reader.look().await;
+    if matches!(looked, Ok(None)) {
+        looked = Box::pin(reader.start()).await.map(Some);
+    }
+    match looked
+        .map_err(|error| blocked(&error))?
+        .unwrap_or(Progressing::Pending)
+    {
+        Progressing::Pending => Ok(Progressing::Pending),
+        Progressing::Unseen => Ok(Progressing::Unseen),
+        Progressing::Queued(why) => Ok(Progressing::Queued(why)),
+        Progressing::Done(ReadReport::Outputs(found)) if found.len() == outputs.len() => {
+            Ok(Progressing::Done(found))
+        }
+        Progressing::Done(ReadReport::Refused(why)) => Err(misconfigured(why).into()),
+        Progressing::Done(ReadReport::Failed(why)) => Err(unavailable(&why).into()),
+        Progressing::Done(ReadReport::Outputs(_) | ReadReport::Read { .. }) => {
+            Err(unavailable("the outputs on the claim were not read as they were asked for").into())
+        }
+    }
+}
+
+/// What a run says while its outputs are read.
+pub fn reading() -> Hold {
+    Hold {
+        reason: run_reason::READING_OUTPUTS,
+        message: "the program has ended, and its outputs on the claim are being read".to_owned(),
+        until: Until::Room,
+    }
+}
+
+/// Puts what was found on the claim in the place of what was too large for the report.
+pub fn join(
+    read: &mut OutputsRead,
+    declared: &[Output],
+    folder: &OutputFolder,
+    found: Vec<(&Output, WrittenOutput)>,
+) {
+    for (output, found) in found {
+        read.too_large.retain(|large| large.output != output.name);
+        read.outputs.retain(|one| one.name != output.name);
+        match found {
+            WrittenOutput::Read {
+                sha256,
+                bytes,
+                files,
+                value,
+                findings,
+            } => {
+                let place = OutputOnClaim {
+                    claim_name: folder.claim.clone(),
+                    path: format!("{}/{}", folder.path, output.name),
+                    files: i64::try_from(files).unwrap_or(i64::MAX),
+                };
+                let found = OnClaim { place, sha256, bytes };
+                read.outputs.push(TypedOutput::on_claim(output, value, found));
+                read.findings.extend(findings);
+            }
+            WrittenOutput::Wrong(problem) => read.faults.push(Fault {
+                output: output.name.clone(),
+                problem,
+                without_values: "it is not what it is declared to be".to_owned(),
+            }),
+            WrittenOutput::TooLarge(bytes) => read.too_large.push(TooLarge {
+                output: output.name.clone(),
+                bytes,
+            }),
+        }
+    }
+    read.room = Room::Claim;
+    let place = |output: &TypedOutput| declared.iter().position(|one| one.name == output.name);
+    read.outputs.sort_by_key(place);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_execution_of_each_run_has_a_folder_of_its_own_below_the_one_that_is_named() {
+        let mut object: CodeGenRun = serde_json::from_value(json!({
+            "metadata": {"name": "penguins-2027", "uid": "0b6c"},
+            "spec": {"taskRef": {"name": "penguins"}},
+        }))
+        .unwrap();
+        let mut claim = OutputClaim {
+            claim_name: "results".to_owned(),
+            ..OutputClaim::default()
+        };
+        assert_eq!(folder(&object, &claim, 0).path, "penguins-2027-0b6c");
+        claim.path = Some("2027/./cleaned/".to_owned());
+        assert_eq!(folder(&object, &claim, 0).path, "2027/cleaned/penguins-2027-0b6c");
+        assert_eq!(
+            folder(&object, &claim, 2).path,
+            "2027/cleaned/penguins-2027-0b6c-3"
+        );
+        object.metadata.name = Some("n".repeat(253));
+        assert!(folder(&object, &claim, 9).path.rsplit('/').next().unwrap().len() < 255);
+    }
+
+    #[test]
+    fn what_is_on_the_claim_takes_its_declared_place() {
+        let declared: Vec<Output> = serde_json::from_value(json!([
+            {"name": "cleaned", "type": "File", "format": "CSV", "description": "d"},
+            {"name": "rows", "type": "Int", "description": "d"},
+            {"name": "pages", "type": "Dir", "description": "d"},
+        ]))
+        .unwrap();
+        let large = |name: &str| TooLarge {
+            output: name.to_owned(),
+            bytes: Some(5_000_000),
+        };
+        let mut read = OutputsRead {
+            too_large: vec![large("cleaned"), large("pages")],
+            outputs: TypedOutput::new(
+                &declared[1],
+                &OutputContent::File("Mw==".to_owned()),
+                Some("3".to_owned()),
+            )
+            .into_iter()
+            .collect(),
+            ..OutputsRead::default()
+        };
+        let folder = OutputFolder {
+            claim: "results".to_owned(),
+            path: "2027/run".to_owned(),
+            fs_group: None,
+        };
+        let found = WrittenOutput::Read {
+            sha256: "00".to_owned(),
+            bytes: 5_000_000,
+            files: 1,
+            value: None,
+            findings: Vec::new(),
+        };
+        let wrong = WrittenOutput::Wrong("it is a link or a socket".to_owned());
+        join(
+            &mut read,
+            &declared,
+            &folder,
+            vec![(&declared[0], found), (&declared[2], wrong)],
+        );
+        assert!(read.too_large.is_empty());
+        let names: Vec<&str> = read.outputs.iter().map(|output| output.name.as_str()).collect();
+        assert_eq!(names, ["cleaned", "rows"]);
+        let place = &read.outputs[0].on_claim.as_ref().unwrap().place;
+        assert_eq!(place.path, "2027/run/cleaned");
+        assert_eq!(read.outputs[0].file_name, "cleaned.csv");
+        assert_eq!(read.faults[0].output, "pages");
+    }
+}

@@ -1,0 +1,104 @@
+//! What is said of outputs on a claim. Formats and constraints take a child process, and are looked at in a cluster.
+
+use std::os::unix::fs::symlink;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::sandbox::kubernetes::OutputFolder;
+
+fn claim() -> TempDir {
+    let claim = tempfile::tempdir().unwrap();
+    let top = claim.path();
+    std::fs::create_dir_all(top.join("pages/deep")).unwrap();
+    std::fs::write(top.join("pages/a.txt"), "abc").unwrap();
+    std::fs::write(top.join("pages/deep/line\nbreak"), "abd").unwrap();
+    std::fs::write(top.join("cleaned"), "x".repeat(3_000_000)).unwrap();
+    symlink("cleaned", top.join("inside")).unwrap();
+    symlink("/etc/passwd", top.join("outside")).unwrap();
+    claim
+}
+
+async fn found(claim: &TempDir, name: &str, type_: ValueType) -> WrittenOutput {
+    let declared: Output =
+        serde_json::from_value(serde_json::json!({"name": name, "type": type_, "description": "d"})).unwrap();
+    let written_to = OutputFolder {
+        claim: "results".to_owned(),
+        path: "run".to_owned(),
+        fs_group: None,
+    };
+    let asked = WrittenOutputs {
+        folder: claim.path().to_str().unwrap().to_owned(),
+        ..WrittenOutputs::of(written_to, vec![declared], Vec::new(), None)
+    };
+    let worker = Client::new(Path::new("/bin/false"), [""; 0]);
+    match read(&asked, &worker).await {
+        ReadReport::Outputs(mut found) => found.remove(0),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_large_file_and_a_folder_are_said_by_digest_and_size() {
+    let claim = claim();
+    let WrittenOutput::Read {
+        sha256, bytes, files, ..
+    } = found(&claim, "cleaned", ValueType::File).await
+    else {
+        panic!("not read");
+    };
+    assert_eq!((bytes, files), (3_000_000, 1));
+    assert_eq!(
+        sha256,
+        crate::pipeline::digest::sha256_hex("x".repeat(3_000_000).as_bytes())
+    );
+    let WrittenOutput::Read { bytes, files, .. } = found(&claim, "pages", ValueType::Dir).await else {
+        panic!("not read");
+    };
+    assert_eq!((bytes, files), (6, 2));
+}
+
+#[tokio::test]
+async fn no_link_is_followed_wherever_it_leads() {
+    let claim = claim();
+    for name in ["inside", "outside"] {
+        let found = found(&claim, name, ValueType::File).await;
+        assert_eq!(
+            found,
+            WrittenOutput::Wrong("it is a link or a socket".to_owned()),
+            "{name}"
+        );
+    }
+    symlink("/etc", claim.path().join("pages/etc")).unwrap();
+    let found = found(&claim, "pages", ValueType::Dir).await;
+    assert_eq!(
+        found,
+        WrittenOutput::Wrong("pages/etc on the claim results is not a file".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn what_is_gone_or_of_another_kind_is_said() {
+    let claim = claim();
+    for (name, type_, words) in [
+        ("gone", ValueType::File, "it is not on the claim any more"),
+        (
+            "pages",
+            ValueType::File,
+            "pages on the claim results is not a file",
+        ),
+        (
+            "cleaned",
+            ValueType::Dir,
+            "cleaned on the claim results is not a folder",
+        ),
+        (
+            "cleaned",
+            ValueType::String,
+            "a value of type String has at most 1048576 bytes, this one has 3000000: declare it as a File",
+        ),
+    ] {
+        let found = found(&claim, name, type_).await;
+        assert_eq!(found, WrittenOutput::Wrong(words.to_owned()));
+    }
+}

@@ -1,0 +1,269 @@
+//! What was installed once is installed again archive by archive, and what is too young is passed over.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Cursor, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+use codegen_operator::pipeline::stage::Category;
+use codegen_operator::sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox as _, SandboxError};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use zip::write::SimpleFileOptions;
+
+use crate::support::spec;
+
+/// Ages of a test are days before now.
+const OLD: i64 = 400;
+
+/// A package index on loopback, whose files can be exchanged.
+#[derive(Clone)]
+struct Index {
+    address: String,
+    files: Arc<Mutex<Vec<File>>>,
+    /// Answers that are somebody else's, by path.
+    others: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
+}
+
+struct File {
+    name: String,
+    content: Vec<u8>,
+    days: i64,
+}
+
+impl Index {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let index = Self {
+            address: format!("http://{}", listener.local_addr().unwrap()),
+            files: Arc::default(),
+            others: Arc::default(),
+        };
+        let served = index.clone();
+        std::thread::spawn(move || {
+            for connection in listener.incoming() {
+                served.answer(connection.unwrap());
+            }
+        });
+        index
+    }
+
+    /// Serves a wheel with this content that requires these, published so many days ago; in the place of one of that name.
+    fn publish(&self, name: &str, version: &str, content: &str, requires: &[&str], days: i64) {
+        let file = File {
+            name: format!("{name}-{version}-py3-none-any.whl"),
+            content: wheel(name, version, content, requires),
+            days,
+        };
+        let mut files = self.files.lock().unwrap();
+        files.retain(|other| other.name != file.name);
+        files.push(file);
+    }
+
+    fn url(&self) -> String {
+        format!("{}/simple", self.address)
+    }
+
+    fn answer(&self, mut connection: TcpStream) {
+        let mut lines = BufReader::new(connection.try_clone().unwrap()).lines();
+        let request = lines.next().unwrap().unwrap();
+        while lines
+            .next()
+            .is_some_and(|line| line.is_ok_and(|line| !line.is_empty()))
+        {}
+        let path = request.split(' ').nth(1).unwrap();
+        let (status, kind, body) = match self.find(path) {
+            Some((kind, body)) => ("200 OK", kind, body),
+            None => ("404 Not Found", "text/plain", Vec::new()),
+        };
+        let head = format!(
+            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            body.len()
+        );
+        // Whoever asked may have hung up.
+        let _ = connection.write_all(&[head.into_bytes(), body].concat());
+    }
+
+    fn find(&self, path: &str) -> Option<(&'static str, Vec<u8>)> {
+        const JSON: &str = "application/vnd.pypi.simple.v1+json";
+        if let Some(body) = self.others.lock().unwrap().get(path) {
+            return Some((JSON, body.clone()));
+        }
+        let files = self.files.lock().unwrap();
+        if let Some(name) = path.strip_prefix("/files/") {
+            let file = files.iter().find(|file| file.name == name)?;
+            return Some(("application/octet-stream", file.content.clone()));
+        }
+        let project = path.strip_prefix("/simple/")?.trim_end_matches('/');
+        let prefix = format!("{}-", project.replace('-', "_"));
+        let entries: Vec<Value> = files
+            .iter()
+            .filter(|file| file.name.starts_with(&prefix))
+            .map(|file| {
+                let published = jiff::Timestamp::now() - jiff::SignedDuration::from_hours(24 * file.days);
+                json!({
+                    "filename": file.name,
+                    "url": format!("{}/files/{}", self.address, file.name),
+                    "hashes": {"sha256": sha256(&file.content)},
+                    "upload-time": published.to_string(),
+                })
+            })
+            .collect();
+        let page = json!({"meta": {"api-version": "1.1"}, "name": project, "files": entries});
+        (!entries.is_empty()).then(|| (JSON, page.to_string().into_bytes()))
+    }
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn wheel(name: &str, version: &str, content: &str, requires: &[&str]) -> Vec<u8> {
+    let info = format!("{name}-{version}.dist-info");
+    let requires: String = requires
+        .iter()
+        .map(|required| format!("Requires-Dist: {required}\n"))
+        .collect();
+    let files = [
+        (format!("{name}.py"), content.to_owned()),
+        (
+            format!("{info}/METADATA"),
+            format!("Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{requires}"),
+        ),
+        (
+            format!("{info}/WHEEL"),
+            "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n".to_owned(),
+        ),
+    ];
+    let record: String = files.iter().map(|(path, _)| format!("{path},,\n")).collect();
+    let record = (format!("{info}/RECORD"), format!("{record}{info}/RECORD,,\n"));
+    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for (path, text) in files.into_iter().chain([record]) {
+        archive.start_file(path, SimpleFileOptions::default()).unwrap();
+        archive.write_all(text.as_bytes()).unwrap();
+    }
+    archive.finish().unwrap().into_inner()
+}
+
+fn wanted(index: &Index, packages: &[&str]) -> ImageSpec {
+    let mut spec = ImageSpec {
+        index_url: Some(index.url()),
+        ..spec(&[])
+    };
+    spec.packages.pip = packages.iter().map(ToString::to_string).collect();
+    spec
+}
+
+/// The environment as somebody makes it who has none yet.
+async fn built_anew(spec: &ImageSpec) -> Result<Built, SandboxError> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let cache = tempfile::tempdir().unwrap();
+    match LocalSandbox::new(cache.path()).build(spec, 0).await? {
+        Progressing::Done(built) => Ok(built),
+        other => panic!("a local build is done when it returns: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn an_environment_is_made_again_of_the_same_archives() {
+    let index = Index::start();
+    index.publish("tiny", "1.0", "x = 1\n", &["other_thing"], OLD);
+    index.publish("other_thing", "1.0", "y = 1\n", &[], OLD);
+    let mut spec = wanted(&index, &["tiny"]);
+    let first = built_anew(&spec).await.unwrap();
+    let lock = first.lock.clone().unwrap();
+    assert_eq!(lock.names(), ["other_thing==1.0", "tiny==1.0"]);
+    let digests: Vec<String> = index
+        .files
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|file| sha256(&file.content))
+        .collect();
+    assert_eq!(lock.packages[1].sha256.as_ref(), Some(&digests[0]));
+    assert_eq!(lock.packages[0].sha256.as_ref(), Some(&digests[1]));
+    assert_eq!(lock.packages[0].via, ["tiny"]);
+
+    // A release that came out since is not taken by whoever makes the same again.
+    index.publish("other_thing", "2.0", "y = 2\n", &[], OLD);
+    let newer = built_anew(&spec).await.unwrap();
+    assert_eq!(newer.resolved, ["other_thing==2.0", "tiny==1.0"]);
+    spec.lock = Some(lock.clone());
+    let again = built_anew(&spec).await.unwrap();
+    assert_eq!((again.resolved, again.lock), (first.resolved, Some(lock)));
+}
+
+#[tokio::test]
+async fn an_archive_that_was_exchanged_is_not_installed_again() {
+    let index = Index::start();
+    index.publish("tiny", "1.0", "x = 1\n", &[], OLD);
+    let mut spec = wanted(&index, &["tiny"]);
+    spec.lock = built_anew(&spec).await.unwrap().lock;
+    let recorded = sha256(&index.files.lock().unwrap()[0].content);
+
+    // Other bytes under the same version, and an index that announces them.
+    index.publish("tiny", "1.0", "import evil\n", &[], OLD);
+    let served = sha256(&index.files.lock().unwrap()[0].content);
+    let error = built_anew(&spec).await.unwrap_err();
+    assert_eq!(error.category(), Category::Configuration, "{error}");
+    let said = error.to_string();
+    for part in ["pip package tiny==1.0", &recorded, &served, "Override"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+
+    index.files.lock().unwrap().clear();
+    let error = built_anew(&spec).await.unwrap_err();
+    assert_eq!(error.category(), Category::Configuration, "{error}");
+    assert!(error.to_string().contains("has no more"), "{error}");
+}
+
+#[tokio::test]
+async fn what_is_brought_along_and_too_young_is_not_there_with_an_installer_that_does_not_know_ages() {
+    let index = Index::start();
+    index.publish("tiny", "1.0", "x = 1\n", &["other_thing"], OLD);
+    index.publish("other_thing", "1.0", "y = 1\n", &[], OLD);
+    index.publish("other_thing", "2.0", "y = 2\n", &[], 2);
+    let spec = ImageSpec {
+        min_release_age_days: 7,
+        ..wanted(&index, &["tiny"])
+    };
+    let error = built_anew(&spec).await.unwrap_err();
+    let SandboxError::PackageDenied(said) = error else {
+        panic!("{error}");
+    };
+    assert!(
+        said.starts_with("pip package other_thing==2.0, which tiny brought along, is 2 days old"),
+        "{said}"
+    );
+    assert!(said.contains("other_thing<2.0"), "{said}");
+}
+
+#[tokio::test]
+async fn what_is_brought_along_and_too_young_is_passed_over_by_an_installer_that_knows_ages() {
+    let index = Index::start();
+    index.publish("tiny", "1.0", "x = 1\n", &["other_thing"], OLD);
+    index.publish("other_thing", "1.0", "y = 1\n", &[], OLD);
+    index.publish("other_thing", "2.0", "y = 2\n", &[], 2);
+    // The pip that is old enough, from where everybody has it.
+    let page = std::process::Command::new("python3")
+        .args([
+            "-c",
+            "import sys, urllib.request as u; a = u.Request('https://pypi.org/simple/pip/', headers={'Accept': \
+             'application/vnd.pypi.simple.v1+json'}); sys.stdout.buffer.write(u.urlopen(a).read())",
+        ])
+        .output()
+        .unwrap();
+    assert!(page.status.success(), "{}", String::from_utf8_lossy(&page.stderr));
+    index
+        .others
+        .lock()
+        .unwrap()
+        .insert("/simple/pip/".to_owned(), page.stdout);
+    let spec = ImageSpec {
+        min_release_age_days: 7,
+        ..wanted(&index, &["tiny"])
+    };
+    let built = built_anew(&spec).await.unwrap();
+    assert_eq!(built.resolved, ["other_thing==1.0", "tiny==1.0"]);
+}
