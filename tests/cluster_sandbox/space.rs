@@ -74,6 +74,7 @@ pub async fn make_owner(client: &Client, namespace: &str, name: &str) -> Owner {
         uid: map.uid().unwrap(),
         run: "run".to_owned(),
         wish: String::new(),
+        generation: 1,
         attempt: 1,
         reference: map.controller_owner_ref(&()).unwrap(),
     }
