@@ -3,6 +3,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::print_stdout,
     reason = "tests say what they expect"
 )]
 
@@ -113,7 +114,7 @@ impl Place {
             "config": {"Cmd": ["python3"], "Env": ["PATH=/usr/bin"]},
             "rootfs": {"type": "layers", "diff_ids": ["sha256:a", "sha256:b"]},
         });
-        let typed = |mut descriptor: Value, media_type: &str| {
+        let of_type = |mut descriptor: Value, media_type: &str| {
             descriptor["mediaType"] = media_type.into();
             descriptor
         };
@@ -123,8 +124,8 @@ impl Place {
         let manifest = json!({
             "schemaVersion": 2,
             "mediaType": types[0],
-            "config": typed(config, types[1]),
-            "layers": [typed(first, types[2]), typed(second, types[2])],
+            "config": of_type(config, types[1]),
+            "layers": [of_type(first, types[2]), of_type(second, types[2])],
         });
         self.put_manifest(repository, tag, types[0], &manifest).await
     }
@@ -348,6 +349,70 @@ async fn what_refers_to_an_image_is_found_by_its_digest_and_attached_once() {
     let content = manifest["layers"][0]["digest"].as_str().unwrap();
     let content = place.get(&format!("lab/blobs/{content}")).await.unwrap();
     assert_eq!(content, b"{\"bomFormat\": \"CycloneDX\"}");
+}
+
+/// What publishing costs where the environment is large; nothing here passes or fails but for what is sent.
+#[tokio::test]
+#[ignore = "a figure: cargo test --test publish figure -- --ignored --nocapture"]
+async fn figure_of_a_program_on_an_environment_of_300_mb() {
+    const LAYERS: u8 = 5;
+    const LAYER_BYTES: usize = 60_000_000;
+    const PROGRAMS: usize = 41;
+    let place = Place::start();
+    let mut layers = Vec::new();
+    for layer in 0..LAYERS {
+        let mut state = u64::from(layer) + 1;
+        let content = std::iter::repeat_with(|| {
+            // No two layers are alike, and none can be packed.
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state.to_le_bytes()
+        });
+        let content: Vec<u8> = content.take(LAYER_BYTES / 8).flatten().collect();
+        let mut descriptor = place.put_blob("lab", content).await;
+        descriptor["mediaType"] = "application/vnd.oci.image.layer.v1.tar+gzip".into();
+        layers.push(descriptor);
+    }
+    let config = json!({"config": {}, "rootfs": {"type": "layers", "diff_ids": ["1", "2", "3", "4", "5"]}});
+    let mut config = place.put_blob("lab", config.to_string().into_bytes()).await;
+    config["mediaType"] = "application/vnd.oci.image.config.v1+json".into();
+    let manifest = json!({"schemaVersion": 2, "mediaType": OCI_MANIFEST, "config": config, "layers": layers});
+    let digest = place.put_manifest("lab", "env", OCI_MANIFEST, &manifest).await;
+    let base = format!("{}@{digest}", place.repository("lab"));
+    let publish = async |name: &str, program: &str| {
+        let began = std::time::Instant::now();
+        let reference = format!("{}:{name}", place.repository("lab"));
+        let addition = addition(&format!("lab/{name}"), program);
+        let appended = place.append(&place, &base, &reference, &addition).await.unwrap();
+        let bill = Referrer {
+            artifact_type: ARTIFACT,
+            ending: "sbom",
+            content: vec![b' '; 8_000],
+        };
+        let repository = place.repository("lab");
+        let attached = place.client.attach(&repository, &appended, bill).await.unwrap();
+        let sent = appended.uploaded_bytes + attached;
+        (began.elapsed().as_secs_f64(), sent)
+    };
+    let mut first = Vec::new();
+    let mut again = Vec::new();
+    for number in 0..PROGRAMS {
+        let (name, program) = (format!("p{number}"), format!("print({number})\n").repeat(500));
+        first.push(publish(&name, &program).await);
+        again.push(publish(&name, &program).await);
+    }
+    for (what, mut all) in [("first", first), ("again", again)] {
+        all.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let (median, largest) = (all[all.len() / 2], all[all.len() - 1]);
+        println!(
+            "{what}: {} bytes sent, median {:.0} ms, longest {:.0} ms of {PROGRAMS}",
+            median.1,
+            median.0 * 1_000.0,
+            largest.0 * 1_000.0
+        );
+        assert!(all.iter().all(|(_, sent)| *sent < 20_000));
+    }
 }
 
 #[tokio::test]

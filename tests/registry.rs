@@ -294,7 +294,7 @@ fn a_registry_that_does_not_answer_is_tried_again_and_then_an_infrastructure_err
         found["message"]
             .as_str()
             .unwrap()
-            .starts_with(&format!("{host} did not do")),
+            .starts_with(&format!("{host} failed at")),
         "{found}"
     );
 }

@@ -82,6 +82,7 @@ fn request(claim: &Path) -> ReadRequest {
             sha256: None,
         }],
         max_sample_rows: 10,
+        outputs: None,
     }
 }
 

@@ -42,7 +42,9 @@ pub mod run_reason {
     pub const AWAITING_RUN: &str = "AwaitingRun";
     /// `Stalled=True`, `Succeeded=Unknown`: the inputs are not those of the program; the message names them.
     pub const INVALID_INPUTS: &str = "InvalidInputs";
-    /// `Stalled=True`, `Succeeded=Unknown`: the registry has the task's image no more.
+    /// `Stalled=True`, `Succeeded=Unknown`: the image that is named holds no program, or one that cannot be run; the message says why.
+    pub const NO_PROGRAM: &str = "NoProgram";
+    /// `Stalled=True`, `Succeeded=Unknown`: the registry does not have the image.
     pub const IMAGE_GONE: &str = "ImageGone";
 
     /// `OutputsPushed=True`.
@@ -55,7 +57,7 @@ pub mod run_reason {
     pub const OUTPUTS_GONE: &str = "OutputsGone";
 
     /// Every reason that runs alone have, besides those of a program that fails.
-    pub const ALL: [&str; 11] = [
+    pub const ALL: [&str; 12] = [
         PROGRAM_SUCCEEDED,
         OUTPUTS_ADOPTED,
         RUNNING,
@@ -66,6 +68,7 @@ pub mod run_reason {
         TASK_NOT_SUCCEEDED,
         AWAITING_RUN,
         INVALID_INPUTS,
+        NO_PROGRAM,
         IMAGE_GONE,
     ];
 }

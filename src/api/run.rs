@@ -16,7 +16,11 @@ use super::sandbox::Sandbox;
 pub const DEFAULT_RUN_RETRIES: u32 = 0;
 
 /// CEL: what decides the result stays as it was; the time to live may change.
-const IMMUTABLE: &str = "self.taskRef == oldSelf.taskRef \
+const IMMUTABLE: &str = "has(self.taskRef) == has(oldSelf.taskRef) && (!has(self.taskRef) || self.taskRef == oldSelf.taskRef) \
+    && has(self.programImage) == has(oldSelf.programImage) \
+    && (!has(self.programImage) || self.programImage == oldSelf.programImage) \
+    && has(self.pullSecretRef) == has(oldSelf.pullSecretRef) \
+    && (!has(self.pullSecretRef) || self.pullSecretRef == oldSelf.pullSecretRef) \
     && has(self.inputs) == has(oldSelf.inputs) && (!has(self.inputs) || self.inputs == oldSelf.inputs) \
     && has(self.sandbox) == has(oldSelf.sandbox) && (!has(self.sandbox) || self.sandbox == oldSelf.sandbox) \
     && has(self.validation) == has(oldSelf.validation) \
@@ -24,7 +28,8 @@ const IMMUTABLE: &str = "self.taskRef == oldSelf.taskRef \
     && has(self.cache) == has(oldSelf.cache) && (!has(self.cache) || self.cache == oldSelf.cache) \
     && has(self.outputs) == has(oldSelf.outputs) && (!has(self.outputs) || self.outputs == oldSelf.outputs)";
 
-/// One run of the program of a task that has succeeded, on inputs of its own. `taskRef` is all that is needed.
+/// One run of the program of a task that has succeeded, on inputs of its own. `taskRef`, or the image of a published program, is all
+/// that is needed.
 #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, PartialEq, Eq, KubeSchema)]
 #[kube(
     group = "codegen-operator.dev",
@@ -55,11 +60,25 @@ const IMMUTABLE: &str = "self.taskRef == oldSelf.taskRef \
 )]
 #[x_kube(validation = Rule::new(IMMUTABLE)
     .message("a run stays as it was made, but for ttlSecondsAfterFinished: make another CodeGenRun with what is to be different"))]
+#[x_kube(validation = Rule::new("has(self.taskRef) != has(self.programImage)")
+    .message("give exactly one of taskRef (a task in this namespace) and programImage (a program that a task has published)"))]
+#[x_kube(validation = Rule::new("has(self.programImage) || !has(self.pullSecretRef)")
+    .message("pullSecretRef is for programImage: the image of a task is pulled with what the task names"))]
 #[serde(rename_all = "camelCase")]
 pub struct CodeGenRunSpec {
     /// The `CodeGenTask` of the same namespace whose program is run (`{name: penguin-masses}`). The run waits until it has
     /// succeeded.
-    pub task_ref: LocalRef,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_ref: Option<LocalRef>,
+    /// A program that a task has published (`status.programImage` of that task; best by digest), from whichever namespace or
+    /// cluster. Its samples are not in it: every `File` and `Dir` must be given, as must network access and Secrets, under `sandbox`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 512), pattern(r"^[A-Za-z0-9][A-Za-z0-9._:/@-]*$"))]
+    pub program_image: Option<String>,
+    /// Secret of type `kubernetes.io/dockerconfigjson` to pull `programImage` with, with the label `codegen-operator.dev/use: registry`.
+    /// Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_secret_ref: Option<LocalRef>,
     /// Values of the program's options by name, at most 64 (`{name: decimals, value: "2"}`). What is not given is the task's
     /// sample or default.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -92,6 +111,14 @@ pub struct CodeGenRunSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub ttl_seconds_after_finished: Option<i32>,
+}
+
+impl CodeGenRunSpec {
+    /// The volume that outputs go to which are too large to be kept in the cluster.
+    #[must_use]
+    pub fn output_claim(&self) -> Option<&OutputClaim> {
+        self.outputs.as_ref()?.persistent_volume_claim.as_ref()
+    }
 }
 
 /// Where the outputs of a run go.

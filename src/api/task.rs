@@ -155,7 +155,7 @@ pub struct CodeGenTaskSpec {
     #[schemars(length(max = 4))]
     #[x_kube(merge_strategy = ListMerge::Set)]
     pub approvals: Vec<Gate>,
-    /// What becomes of the program when it has passed, besides `status.result`: an image that runs it, as a Job, a CronJob or
+    /// What becomes of the program when it has passed, besides `status.result`: an image that runs it, as a Job or
     /// anywhere else. Default: none. What a task has published stays where it is when this is taken away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub publish: Option<Publish>,

@@ -258,6 +258,14 @@ struct Record {
     detail: String,
 }
 
+fn record_of(decision: &ApprovalStatus) -> (&'static str, String) {
+    let what = match decision.decision {
+        ApprovalDecision::Approve => "a person has approved",
+        ApprovalDecision::Reject => "a person has rejected",
+    };
+    (what, format!("gate {}: {}", decision.gate, decision.decided_by))
+}
+
 fn record(event: &Event) -> Record {
     let (what, detail) = match event {
         Event::Resumed { replies, .. } => ("the task goes on", format!("{replies} recorded replies")),
@@ -323,19 +331,13 @@ fn record(event: &Event) -> Record {
         ),
         Event::Published {
             image,
-            uploaded_bytes,
+            uploaded_bytes: bytes,
             ..
         } => (
             "the program was published",
-            format!("{image}, {uploaded_bytes} bytes uploaded"),
+            format!("{image}, {bytes} bytes uploaded"),
         ),
-        Event::Decided(decision) => (
-            match decision.decision {
-                ApprovalDecision::Approve => "a person has approved",
-                ApprovalDecision::Reject => "a person has rejected",
-            },
-            format!("gate {}: {}", decision.gate, decision.decided_by),
-        ),
+        Event::Decided(decision) => record_of(decision),
         Event::Waiting {
             category: Category::Configuration,
             message,

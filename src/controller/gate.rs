@@ -254,7 +254,7 @@ impl Gate {
             )
         } else {
             format!(
-                "at most {all} {one}s go on at once (limits.{of_all} of the operator): it starts when another one ends and its turn \
+                "at most {all} {one}s run at once (limits.{of_all} of the operator): it starts when another one ends and its turn \
                  has come"
             )
         }

@@ -1,5 +1,6 @@
 //! Files in Secrets: packed into as few as they need, and where each lies then.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
@@ -84,7 +85,7 @@ fn secret(
 
 /// Contents packed into as few Secrets as they need, in order.
 pub struct Parts<'a> {
-    name: &'a str,
+    name: Cow<'a, str>,
     type_: &'static str,
     secrets: Vec<BTreeMap<String, ByteString>>,
     room: usize,
@@ -98,11 +99,23 @@ impl<'a> Parts<'a> {
         Self::of_type(name, SNAPSHOT_TYPE)
     }
 
+    /// Nothing yet; the first Secret has this name.
+    #[must_use]
+    pub fn named(name: String) -> Parts<'static> {
+        Parts {
+            name: Cow::Owned(name),
+            type_: SNAPSHOT_TYPE,
+            secrets: vec![BTreeMap::new()],
+            room: LARGEST_PART,
+            files: 0,
+        }
+    }
+
     /// Nothing yet; the first Secret is `name`, and all are of this type.
     #[must_use]
     pub fn of_type(name: &'a str, type_: &'static str) -> Self {
         Self {
-            name,
+            name: Cow::Borrowed(name),
             type_,
             secrets: vec![BTreeMap::new()],
             room: LARGEST_PART,
@@ -148,11 +161,11 @@ impl<'a> Parts<'a> {
     ) -> Result<(), StoreError> {
         let secrets: Api<Secret> = Api::namespaced(client.clone(), &owner.namespace);
         for (number, data) in self.secrets.into_iter().enumerate().rev() {
-            let secret = secret(owner, component, self.type_, self.name, number, data);
+            let secret = secret(owner, component, self.type_, &self.name, number, data);
             match secrets.create(&PostParams::default(), &secret).await {
                 Ok(_) => {}
                 Err(kube::Error::Api(status)) if status.is_already_exists() => {}
-                Err(error) => return Err(remote("create", owner, &part_name(self.name, number), error)),
+                Err(error) => return Err(remote("create", owner, &part_name(&self.name, number), error)),
             }
         }
         Ok(())
@@ -172,7 +185,7 @@ impl<'a> Parts<'a> {
         }
         MountedFile {
             path,
-            secret: part_name(self.name, self.secrets.len() - 1),
+            secret: part_name(&self.name, self.secrets.len() - 1),
             key,
         }
     }

@@ -392,7 +392,7 @@ impl Look<'_> {
         let left = seconds_left(&run.task, &progress, now);
         if asks_the_model(&decision) && !model.prepare(left).await? {
             // It must not be taken for lost by whoever comes next.
-            engine.withdraw(progress).await?;
+            Box::pin(engine.withdraw(progress)).await?;
             return Ok(idle());
         }
         let came_to;

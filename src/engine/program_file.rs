@@ -6,14 +6,18 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::api::common::Language;
+use crate::api::validate::{Manifest, manifest as manifest_of};
 use crate::api::values::{Input, Output};
+use crate::api::{GROUP, VERSION as API_VERSION};
 use crate::data::profile::SampleProfile;
-use crate::data::schema::expected::{Expected, expected};
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::sandbox::NetworkAccess;
-use crate::pipeline::task::Task;
+use crate::pipeline::task::{FrozenFiles, Task, resolve};
+
+use super::run_data::{Columns, columns};
 
 /// Version of the file's form.
 pub const VERSION: u32 = 1;
@@ -36,12 +40,14 @@ pub struct ProgramFile {
     pub limits: Limits,
     /// Whether its tests could reach a network.
     pub has_network: bool,
+    /// Plain environment variables.
+    pub env: BTreeMap<String, String>,
     /// Names of the environment variables that came from Secrets.
     pub variables: Vec<String>,
     /// The constraints on columns.
     pub checks: Vec<ColumnCheck>,
     /// What a file must be like to be read as the task's sample of that input was.
-    pub columns: BTreeMap<String, Vec<Expected>>,
+    pub columns: Columns,
 }
 
 /// What a program may use.
@@ -73,14 +79,69 @@ impl ProgramFile {
                 timeout_seconds: sandbox.timeout_seconds,
             },
             has_network: sandbox.network != NetworkAccess::Denied,
+            env: sandbox.env.clone(),
             variables: sandbox.secrets.iter().map(|secret| secret.name.clone()).collect(),
             checks,
-            columns: profiles
-                .iter()
-                .map(|profile| (profile.name.clone(), expected(profile)))
-                .filter(|(_, columns)| !columns.is_empty())
-                .collect(),
+            columns: columns(profiles),
         }
+    }
+}
+
+impl ProgramFile {
+    /// Reads what an image says. Whoever pushed it is not trusted: it is judged as a manifest of the user's own would be. The task that
+    /// comes of it has no access to a network and no Secrets, whatever the program was tested with: a run gives those itself.
+    pub fn read(json: &[u8], namespace: &str, name: &str) -> Result<(Self, Task), String> {
+        let version = serde_json::from_slice::<Value>(json).unwrap_or_default()["version"].clone();
+        if version
+            .as_u64()
+            .is_some_and(|version| version > u64::from(VERSION))
+        {
+            return Err(format!(
+                "what it says of its program is of version {version}, and this operator knows {VERSION}"
+            ));
+        }
+        let file: Self = serde_json::from_slice(json)
+            .map_err(|error| format!("what it says of its program cannot be read: {error}"))?;
+        let faults =
+            |faults: Vec<String>| format!("what it says of its program is wrong: {}", faults.join("; "));
+        let manifest = file.manifest(namespace, name);
+        let Manifest::Task(object) = manifest_of(&manifest)
+            .map_err(|found| faults(found.iter().map(ToString::to_string).collect()))?
+        else {
+            return Err(faults(Vec::new()));
+        };
+        let task = resolve(&object, None, FrozenFiles::default())
+            .map_err(|found| faults(found.iter().map(ToString::to_string).collect()))?;
+        Ok((file, task))
+    }
+
+    fn manifest(&self, namespace: &str, name: &str) -> Value {
+        let Limits {
+            cpus,
+            memory_bytes,
+            timeout_seconds,
+        } = &self.limits;
+        json!({
+            "apiVersion": format!("{GROUP}/{API_VERSION}"),
+            "kind": "CodeGenTask",
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {
+                "prompt": "published",
+                "model": {"name": "none"},
+                "language": self.language,
+                "inputs": self.inputs,
+                "outputs": self.outputs,
+                "image": {"pythonVersion": self.python_version},
+                "sandbox": {
+                    "timeout": format!("{}s", timeout_seconds.ceil()),
+                    "env": self.env,
+                    "resources": {"limits": {
+                        "cpu": format!("{}m", (cpus * 1000.0).ceil()),
+                        "memory": memory_bytes.to_string(),
+                    }},
+                },
+            },
+        })
     }
 }
 
@@ -135,5 +196,41 @@ mod tests {
         assert_eq!(file.variables, ["API_TOKEN"]);
         assert!(text.contains("rates of today"));
         assert_eq!(serde_json::from_str::<ProgramFile>(&text).unwrap(), file);
+    }
+
+    #[test]
+    fn what_is_written_is_read_as_a_task_without_network_and_secrets() {
+        let mut task = task();
+        task.sandbox.env.insert("MODE".to_owned(), "fast".to_owned());
+        task.sandbox.network = NetworkAccess::Internet;
+        let json = serde_json::to_vec(&ProgramFile::new(&task, Vec::new(), &[])).unwrap();
+        let (file, read) = ProgramFile::read(&json, "lab", "penguins").unwrap();
+        assert!(file.has_network);
+        assert_eq!((&read.inputs, &read.outputs), (&file.inputs, &file.outputs));
+        assert_eq!(read.sandbox.network, NetworkAccess::Denied);
+        assert_eq!(read.sandbox.env, task.sandbox.env);
+        assert_eq!(read.sandbox.memory_bytes, task.sandbox.memory_bytes);
+        assert!((read.sandbox.cpus - task.sandbox.cpus).abs() < 0.001);
+        assert!((read.sandbox.timeout_seconds - task.sandbox.timeout_seconds).abs() < 1.0);
+        assert!(read.sandbox.secrets.is_empty());
+    }
+
+    #[test]
+    fn an_image_that_lies_is_refused_with_what_is_wrong() {
+        let written = ProgramFile::new(&task(), Vec::new(), &[]);
+        let mut file = serde_json::to_value(&written).unwrap();
+        let read = |file: &Value| ProgramFile::read(file.to_string().as_bytes(), "lab", "p").unwrap_err();
+        file["outputs"] = json!([{"name": "../escape", "type": "File"}]);
+        let said = read(&file);
+        assert!(
+            said.starts_with("what it says of its program is wrong: spec.outputs[0].name"),
+            "{said}"
+        );
+        file["version"] = json!(9);
+        assert_eq!(
+            read(&file),
+            "what it says of its program is of version 9, and this operator knows 1"
+        );
+        assert!(read(&json!({})).starts_with("what it says of its program cannot be read"));
     }
 }

@@ -356,6 +356,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             outputs: outputs.collect(),
             max_output_bytes: MAX_OUTPUT_BYTES,
             disk_bytes: None,
+            in_message: false,
         })
     }
 

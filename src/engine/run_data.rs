@@ -1,5 +1,7 @@
 //! Looks at the data of a run of a finished program: given files before it, outputs after it. In a child process with limits.
 
+use std::collections::BTreeMap;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -30,13 +32,25 @@ const MOST_FINDINGS: usize = 8;
 const LONGEST_COLUMN: usize = 200;
 const LONGEST_CHECK: usize = 400;
 
+/// The columns of samples, by the input's name; nothing of their values.
+pub type Columns = BTreeMap<String, Vec<Expected>>;
+
+/// The columns of these samples.
+#[must_use]
+pub fn columns(profiles: &[SampleProfile]) -> Columns {
+    let columns = profiles
+        .iter()
+        .map(|profile| (profile.name.clone(), expected(profile)));
+    columns.filter(|(_, columns)| !columns.is_empty()).collect()
+}
+
 /// What is known of the data of a task.
 #[derive(Clone, Copy, Debug)]
 pub struct RunData<'a> {
     /// Starts the child.
     pub client: &'a Client,
-    /// What the samples look like.
-    pub profiles: &'a [SampleProfile],
+    /// What a file must be like to be read as the task's sample of that input was.
+    pub columns: &'a Columns,
     /// The constraints on columns.
     pub checks: &'a [ColumnCheck],
 }
@@ -58,8 +72,7 @@ impl RunData<'_> {
             if input.type_ != ValueType::File || input.from == InputOrigin::Default {
                 continue;
             }
-            let profile = self.profiles.iter().find(|profile| profile.name == input.name);
-            let expected = profile.map(expected).unwrap_or_default();
+            let expected = self.columns.get(&input.name).cloned().unwrap_or_default();
             let checks: Vec<ColumnCheck> = expected
                 .iter()
                 .flat_map(rules)
@@ -111,13 +124,27 @@ impl RunData<'_> {
             .iter()
             .map(|output| (output.clone(), content(&output.name)))
             .collect();
-        match self
-            .ask(Request::ParseOutputs {
-                outputs: pairs.clone(),
+        let severity = Severities::from(run.validation).outputs;
+        let checked: Vec<(&Output, &String)> = pairs
+            .iter()
+            .filter_map(|(declared, content)| match content {
+                OutputContent::File(bytes) if declared.type_ == ValueType::File => Some((declared, bytes)),
+                _ => None,
             })
-            .await?
-        {
-            Ok(Response::Outputs(values)) => {
+            .filter(|_| severity.is_some() && !self.checks.is_empty())
+            .collect();
+        let mut requests = vec![Request::ParseOutputs {
+            outputs: pairs.clone(),
+        }];
+        requests.extend(checked.iter().map(|(declared, bytes)| Request::Check {
+            source: Source::base64((*bytes).clone()),
+            file_name: declared.name.clone(),
+            format: declared.format,
+            checks: self.checks.to_vec(),
+        }));
+        let mut answers = self.ask_all(requests).await?.into_iter();
+        match answers.next() {
+            Some(Ok(Response::Outputs(values))) => {
                 for ((declared, content), value) in pairs.iter().zip(values) {
                     match value {
                         Ok(value) => read
@@ -127,36 +154,23 @@ impl RunData<'_> {
                     }
                 }
             }
-            Ok(_) => {}
             // A file that the child could not survive is a fault of the program that wrote it.
-            Err(error) => read.faults.push(Fault {
+            Some(Err(error)) => read.faults.push(Fault {
                 output: "(all)".to_owned(),
                 problem: error.to_string(),
                 without_values: "they cannot be read as what they are declared to be".to_owned(),
             }),
+            Some(Ok(_)) | None => {}
         }
-        if let Some(severity) = Severities::from(run.validation).outputs {
-            for (declared, content) in pairs {
-                let (ValueType::File, OutputContent::File(bytes), false) =
-                    (declared.type_, content, self.checks.is_empty())
-                else {
-                    continue;
-                };
-                let asked = Request::Check {
-                    source: Source::base64(bytes),
-                    file_name: declared.name.clone(),
-                    format: declared.format,
-                    checks: self.checks.to_vec(),
-                };
+        for ((declared, _), answer) in checked.into_iter().zip(answers) {
+            // What is no table has no columns; one of another format than the declared is a fault already.
+            if let (Ok(Response::Report(report)), Some(severity)) = (answer, severity) {
                 let about = About {
                     severity,
                     of: DataSide::Output,
                     name: &declared.name,
                 };
-                // What is no table has no columns; one of another format than the declared is a fault already.
-                if let Ok(Response::Report(report)) = self.ask(asked).await? {
-                    read.findings.extend(about.broken(&report.results));
-                }
+                read.findings.extend(about.broken(&report.results));
             }
         }
         Ok(read)
@@ -227,6 +241,18 @@ impl RunData<'_> {
             Ok(_) => Ok(None),
             Err(error) => Err(error.to_string()),
         })
+    }
+
+    /// One answer each, of one child; where that does not survive a file, of a child each.
+    async fn ask_all(&self, requests: Vec<Request>) -> Result<Vec<Result<Response, DataError>>, DataError> {
+        if let Ok(answers) = self.client.run(&requests).await {
+            return Ok(answers);
+        }
+        let mut answers = Vec::new();
+        for request in requests {
+            answers.push(self.ask(request).await?);
+        }
+        Ok(answers)
     }
 
     /// One answer of a child of its own. The inner error is about the file.

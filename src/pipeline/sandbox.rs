@@ -154,6 +154,10 @@ pub struct ProgramPhase {
     /// Most bytes that the outputs may have together, where they go to a disk; `None` where they are memory of the sandbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_bytes: Option<u64>,
+    /// Whether a small report may be in the termination message of a Pod, which everyone reads who may see the Pod: not where
+    /// the program is given a secret, which it might print.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_message: bool,
 }
 
 /// What a job's phases did.

@@ -29,7 +29,6 @@ pub fn task() -> Task {
         samples: Vec::new(),
         inputs: Vec::new(),
         outputs: Vec::new(),
-        not_writable: None,
         input_files: Vec::new(),
         acceptance_tests: None,
         testing: TestingMode::Generate,
@@ -198,9 +197,9 @@ pub fn program() -> Phase {
         solution: String::new(),
         args: Vec::new(),
         outputs: Vec::new(),
-        not_writable: None,
         max_output_bytes: 1,
         disk_bytes: None,
+        in_message: false,
     })
 }
 

@@ -182,8 +182,10 @@ impl Registry {
                 .client
                 .pull_blob_stream(&base.target.reference, digest.as_str())
                 .await;
-            let read =
-                read.map_err(|error| base.target.failed(&format!("to give the blob {digest}"), &error))?;
+            let read = read.map_err(|error| {
+                base.target
+                    .failed(&format!("the request for the blob {digest}"), &error)
+            })?;
             let content = read.stream.map_err(OciDistributionError::from);
             let pushed = self
                 .client
@@ -208,7 +210,7 @@ impl Registry {
         if blob.size > most {
             return Err(wrong(format!("is larger than {most} bytes")));
         }
-        let what = format!("to give the blob {}", blob.digest);
+        let what = format!("the request for the blob {}", blob.digest);
         let asked = retried(|| async {
             let failed = |error: OciDistributionError| target.failed(&what, &error);
             let pulled = self
@@ -256,23 +258,54 @@ impl Read {
     }
 }
 
+/// One image, of an index that for the architecture.
+struct One {
+    target: Target,
+    digest: String,
+    manifest: Value,
+}
+
+/// An image that was looked into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Digest of its manifest.
+    pub digest: String,
+    /// The packed layer that was looked for; `None` where the image has none of that kind.
+    pub layer: Option<Vec<u8>>,
+}
+
 impl Foundation<'_> {
-    async fn read(&self) -> Result<Read, RegistryError> {
-        let wrong = |reason: String| RegistryError::Image {
-            reference: self.reference.to_owned(),
-            reason,
+    /// The last layer with this annotation, of at most `most` bytes; `None` where the registry has no such image.
+    pub async fn layer(&self, annotation: (&str, &str), most: u64) -> Result<Option<Found>, RegistryError> {
+        let Some(one) = self.one().await? else {
+            return Ok(None);
         };
-        let mut target = Target::of(self.reference, &self.registry.credentials)?;
-        let (mut manifest, mut digest) = self.manifest(&target).await?;
-        if let Some(chosen) = manifest::chosen(&manifest, self.architecture) {
-            let chosen = chosen.map_err(wrong)?;
-            let reference = &target.reference;
-            let one = format!("{}/{}@{chosen}", reference.registry(), reference.repository());
-            target = Target::of(&one, &self.registry.credentials)?;
-            (manifest, digest) = self.manifest(&target).await?;
-        }
-        let unreadable =
-            |error: serde_json::Error| wrong(format!("has a manifest that cannot be read: {error}"));
+        let (name, value) = annotation;
+        let is_it =
+            |layer: &&Value| layer["annotations"][name] == value && layer["mediaType"] == manifest::LAYER;
+        let layers = one.manifest["layers"].as_array();
+        let layer = layers.and_then(|layers| layers.iter().rev().find(is_it));
+        let layer = match layer {
+            Some(layer) => {
+                let layer = serde_json::from_value(layer.clone()).map_err(|error| self.unreadable(&error))?;
+                Some(self.registry.small_blob(&one.target, &layer, most).await?)
+            }
+            None => None,
+        };
+        Ok(Some(Found {
+            digest: one.digest,
+            layer,
+        }))
+    }
+
+    async fn read(&self) -> Result<Read, RegistryError> {
+        let found = self.one().await?;
+        let One {
+            target,
+            digest,
+            manifest,
+        } = found.ok_or_else(|| self.wrong("is not in its registry any more".to_owned()))?;
+        let unreadable = |error: serde_json::Error| self.unreadable(&error);
         let config: Descriptor = serde_json::from_value(manifest["config"].clone()).map_err(unreadable)?;
         let layers = serde_json::from_value(manifest["layers"].clone()).map_err(unreadable)?;
         let config = self.registry.small_blob(&target, &config, LARGEST_CONFIG).await?;
@@ -285,16 +318,46 @@ impl Foundation<'_> {
         })
     }
 
-    async fn manifest(&self, target: &Target) -> Result<(Value, String), RegistryError> {
+    async fn one(&self) -> Result<Option<One>, RegistryError> {
+        let mut target = Target::of(self.reference, &self.registry.credentials)?;
+        let Some((mut manifest, mut digest)) = self.manifest(&target).await? else {
+            return Ok(None);
+        };
+        if let Some(chosen) = manifest::chosen(&manifest, self.architecture) {
+            let chosen = chosen.map_err(|reason| self.wrong(reason))?;
+            let reference = &target.reference;
+            let one = format!("{}/{}@{chosen}", reference.registry(), reference.repository());
+            target = Target::of(&one, &self.registry.credentials)?;
+            let Some(found) = self.manifest(&target).await? else {
+                return Ok(None);
+            };
+            (manifest, digest) = found;
+        }
+        Ok(Some(One {
+            target,
+            digest,
+            manifest,
+        }))
+    }
+
+    async fn manifest(&self, target: &Target) -> Result<Option<(Value, String)>, RegistryError> {
         let found = self.registry.manifest(target, &MANIFEST_OR_INDEX).await?;
-        let wrong = |reason: String| RegistryError::Image {
+        let Some((bytes, digest)) = found else {
+            return Ok(None);
+        };
+        let manifest = serde_json::from_slice(&bytes).map_err(|error| self.unreadable(&error))?;
+        Ok(Some((manifest, digest)))
+    }
+
+    fn unreadable(&self, error: &serde_json::Error) -> RegistryError {
+        self.wrong(format!("has a manifest that cannot be read: {error}"))
+    }
+
+    fn wrong(&self, reason: String) -> RegistryError {
+        RegistryError::Image {
             reference: self.reference.to_owned(),
             reason,
-        };
-        let (bytes, digest) = found.ok_or_else(|| wrong("is not in its registry any more".to_owned()))?;
-        let manifest = serde_json::from_slice(&bytes)
-            .map_err(|error| wrong(format!("has a manifest that cannot be read: {error}")))?;
-        Ok((manifest, digest))
+        }
     }
 }
 

@@ -164,7 +164,7 @@ impl Registry {
     }
 
     pub(super) async fn find(&self, target: &Target) -> Result<Option<String>, RegistryError> {
-        let what = "to say which digest the tag has";
+        let what = "the request for the digest of the tag";
         let asked = retried(|| async {
             match self
                 .client
@@ -235,7 +235,7 @@ impl Registry {
         target: &Target,
         types: &[&str],
     ) -> Result<Option<(bytes::Bytes, String)>, RegistryError> {
-        let what = "to give the manifest of the image";
+        let what = "the request for the manifest of the image";
         let asked = retried(|| async {
             let pulled = self
                 .client

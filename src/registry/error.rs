@@ -52,7 +52,7 @@ pub enum RegistryError {
         reason: String,
     },
     /// The registry did not answer, or failed.
-    #[error("{registry} did not do {what}: {reason}")]
+    #[error("{registry} failed at {what}: {reason}")]
     Unavailable {
         /// Host of the registry.
         registry: String,
@@ -233,7 +233,7 @@ mod tests {
         let full = r#"{"errors":[{"code":"UNKNOWN","message":"unknown error","detail":"write data: no space left on device"}]}"#;
         assert_eq!(
             told(500, full),
-            "registry.example did not do the upload of the blob sha256:1: 500 Internal Server Error: unknown error, write data: no space left on device"
+            "registry.example failed at the upload of the blob sha256:1: 500 Internal Server Error: unknown error, write data: no space left on device"
         );
         assert!(
             told(503, "the storage is being moved\n")

@@ -12,7 +12,7 @@ mod layout;
 mod manifest;
 mod referrer;
 
-pub use append::{Addition, Appended, Foundation};
+pub use append::{Addition, Appended, Found, Foundation};
 pub use artifact::{Artifact, ArtifactFile};
 pub use client::{Access, Existing, Image, Pushed, Registry};
 pub use credentials::{Credentials, CredentialsError};

@@ -60,7 +60,7 @@ impl Registry {
 
     /// Whether the registry itself says what refers to the image.
     async fn knows_referrers(&self, subject: &Target, digest: &str) -> Result<bool, RegistryError> {
-        let what = "to say what refers to the image";
+        let what = "the request for what refers to the image";
         let asked = retried(|| async {
             // Where the registry has no such API this asks for the tag, which names ours if somebody has written it.
             match self.client.pull_referrers(&subject.reference, None).await {

@@ -79,7 +79,7 @@ impl Publication {
         vec!["python3".to_owned(), format!("/{FOLDER}/{}", LAUNCHER.0)]
     }
 
-    /// What the image `digest` of `repository` is made of, as CycloneDX. Equal images have equal lists.
+    /// What the image `digest` of `repository` is made of, as `CycloneDX`. Equal images have equal lists.
     #[must_use]
     pub fn bill_of_materials(&self, repository: &str, digest: &str, base_digest: &str) -> Vec<u8> {
         let name = self.labels.get("org.opencontainers.image.title");

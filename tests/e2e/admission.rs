@@ -70,6 +70,11 @@ async fn refusal(space: &Space, pod: Value) -> Option<String> {
     "codegen-operator.dev/egress"
 )]
 #[case::writable_claim("/spec/containers/0/volumeMounts", json!([{"name": "data", "mountPath": "/data"}]), "claims read-only")]
+#[case::writable_claim_as_a_whole(
+    "/spec/containers/0/volumeMounts",
+    json!([{"name": "data", "mountPath": "/var/outputs"}]),
+    "claims read-only"
+)]
 #[case::token_by_projection(
     "/spec/volumes",
     json!([{"name": "data", "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}]),

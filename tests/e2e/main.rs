@@ -21,6 +21,7 @@ mod outcomes;
 mod packages;
 mod packaging;
 mod permissions;
+mod publish;
 mod pushed;
 mod reuse;
 mod run_command;

@@ -84,6 +84,7 @@ pub async fn failed(space: &Space, name: &str) -> (CodeGenRun, String, String) {
     (run, reason, message)
 }
 
+/// What a run says that waits for somebody, for this reason.
 pub async fn stalled(space: &Space, name: &str, reason: &str) -> String {
     let run = until(
         space,

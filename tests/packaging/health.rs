@@ -216,6 +216,7 @@ fn run_cases() -> Vec<Case> {
         (run_reason::TASK_NOT_SUCCEEDED, Until::Mended, DEGRADED),
         (run_reason::INVALID_INPUTS, Until::Mended, DEGRADED),
         (run_reason::IMAGE_GONE, Until::Mended, DEGRADED),
+        (run_reason::NO_PROGRAM, Until::Mended, DEGRADED),
     ] {
         cases.push((Some(held(reason, until)), health));
     }

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use codegen_operator::pipeline::sandbox::{OutputContent, PhaseEnd};
+use codegen_operator::pipeline::sandbox::{LimitKind, OutputContent, Phase, PhaseEnd};
 use rstest::rstest;
 
 use crate::support::{program, run_one};
@@ -74,4 +74,53 @@ async fn all_outputs_together_are_bounded() {
         .map(|output| large(&output.content))
         .collect();
     assert_eq!(told, [false, false, false, false, true]);
+}
+
+/// A program whose outputs go to a disk with so much room.
+fn on_disk(code: &str, disk_bytes: u64) -> Phase {
+    let code = format!("import os\nos.chdir('/var/outputs')\n{code}");
+    match program(&code, &["out"]) {
+        Phase::Program(program) => Phase::Program(codegen_operator::pipeline::sandbox::ProgramPhase {
+            disk_bytes: Some(disk_bytes),
+            ..program
+        }),
+        tests @ Phase::Tests(_) => tests,
+    }
+}
+
+#[rstest]
+#[case::at_once("open('out', 'wb').write(bytes(3 << 20))")]
+#[case::in_many_files("for n in range(30):\n    open(f'{n}', 'wb').write(bytes(100_000))")]
+#[case::out_of_sight(
+    "os.makedirs('a/b')\nopen('a/b/c', 'wb').write(bytes(3 << 20))\nos.chmod('a/b', 0)\nos.chmod('a', 0)"
+)]
+#[tokio::test]
+async fn a_program_that_writes_more_to_a_disk_than_it_may_has_met_a_limit(#[case] code: &str) {
+    let report = run_one(on_disk(code, 2 << 20)).await;
+    assert_eq!(
+        report.end,
+        PhaseEnd::LimitHit(LimitKind::Disk),
+        "{}",
+        report.stderr
+    );
+    assert_eq!(report.outputs[0].content, OutputContent::Missing, "it is removed");
+}
+
+#[tokio::test]
+async fn a_folder_on_a_disk_may_have_more_files_than_are_brought_back() {
+    let code = "os.mkdir('out')\nfor n in range(1001): open(f'out/{n}', 'w').close()";
+    let report = run_one(on_disk(code, 2 << 20)).await;
+    assert_eq!(report.end, PhaseEnd::Exited(0), "{}", report.stderr);
+    assert_eq!(report.outputs[0].content, OutputContent::TooLarge(0));
+}
+
+#[tokio::test]
+async fn a_program_that_fails_leaves_nothing_on_a_disk() {
+    let report = run_one(on_disk(
+        "open('out', 'w').write('x')\nraise SystemExit(3)",
+        2 << 20,
+    ))
+    .await;
+    assert_eq!(report.end, PhaseEnd::Exited(3), "{}", report.stderr);
+    assert_eq!(report.outputs[0].content, OutputContent::Missing);
 }

@@ -45,5 +45,6 @@ pub fn program(solution: &str, outputs: &[&str]) -> Phase {
         outputs: outputs.iter().map(ToString::to_string).collect(),
         max_output_bytes: 1 << 20,
         disk_bytes: None,
+        in_message: false,
     })
 }

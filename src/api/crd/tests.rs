@@ -141,6 +141,7 @@ fn printer_columns_are_the_ones_that_answer_what_became_of_it() {
         ("Age", false),
         ("Reason", true),
         ("Image", true),
+        ("Program", true),
     ];
     assert_eq!(columns, expected.map(|(name, wide)| (name.to_owned(), wide)));
 }

@@ -254,6 +254,12 @@ const RULES: &[(&str, &str, &str)] = &[
         "spec: an input with the name of a sample has the sample as its content: remove source, or give it another name",
     ),
     (
+        "publish: {repository: registry.example.com/team/penguins, tag: v1}",
+        "publish: {repository: 'https://registry.example.com/team'}",
+        "spec.publish.repository: write the repository without a scheme, a digest and a / at its end, like \
+         registry.example.com/team/penguins",
+    ),
+    (
         "prompt: x",
         "prompt: \"  \\n\"",
         "spec.prompt: the prompt is blank: say what the program shall do",
@@ -275,8 +281,33 @@ const RULES: &[(&str, &str, &str)] = &[
     ),
 ];
 
+/// The same of whose program a run is of.
+const RULES_OF_ORIGINS: &[(&str, &str, &str)] = &[
+    (
+        "{programImage: 'registry.example/lab@sha256:1'}",
+        "{}",
+        "spec: give exactly one of taskRef (a task in this namespace) and programImage (a program that a task has published)",
+    ),
+    (
+        "{taskRef: {name: penguin-masses}}",
+        "{taskRef: {name: penguin-masses}, programImage: 'registry.example/lab'}",
+        "spec: give exactly one of taskRef (a task in this namespace) and programImage (a program that a task has published)",
+    ),
+    (
+        "{programImage: 'registry.example/lab', pullSecretRef: {name: registry}}",
+        "{taskRef: {name: penguin-masses}, pullSecretRef: {name: registry}}",
+        "spec: pullSecretRef is for programImage: the image of a task is pulled with what the task names",
+    ),
+];
+
 /// The same of the inputs of a run.
 const RULES_OF_RUNS: &[(&str, &str, &str)] = &[
+    (
+        "outputs: {persistentVolumeClaim: {claimName: results, path: results/2027..28}}",
+        "outputs: {persistentVolumeClaim: {claimName: results, path: results/../2027}}",
+        "spec.outputs.persistentVolumeClaim.path: write the folder from the volume's root, without a leading / and without .., \
+         like results/2027",
+    ),
     (
         "[{name: a, value: \"1\"}, {name: b, value: \"1\"}]",
         "[{name: a, value: \"1\"}, {name: a, value: \"2\"}]",
@@ -303,12 +334,18 @@ const RULES_OF_RUNS: &[(&str, &str, &str)] = &[
 /// What may not change of a run.
 const STAYS: &str = "a run stays as it was made, but for ttlSecondsAfterFinished: make another CodeGenRun with what is to be different";
 
-fn run(inputs: &str) -> Value {
-    let inputs: Value = serde_saphyr::from_str(inputs).unwrap();
-    json!({
+/// A run with these inputs, or with these fields of its spec.
+fn run(given: &str) -> Value {
+    let given: Value = serde_saphyr::from_str(given).unwrap();
+    let mut run = json!({
         "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeGenRun", "metadata": {"name": "again"},
-        "spec": {"taskRef": {"name": "penguin-masses"}, "inputs": inputs},
-    })
+        "spec": {"taskRef": {"name": "penguin-masses"}},
+    });
+    match given {
+        Value::Object(fields) => run["spec"].as_object_mut().unwrap().extend(fields),
+        inputs => run["spec"]["inputs"] = inputs,
+    }
+    run
 }
 
 #[test]
@@ -316,6 +353,19 @@ fn every_rule_of_runs_takes_what_keeps_it_and_says_exactly_what_breaks_it() {
     for (kept, broken, fault) in RULES_OF_RUNS {
         assert_eq!(faults(&run(kept)), Vec::<String>::new(), "{kept}");
         assert_eq!(faults(&run(broken)), [*fault], "{broken}");
+    }
+}
+
+#[test]
+fn a_run_is_of_a_task_or_of_an_image() {
+    let of = |spec: &str| {
+        let mut run = run("[]");
+        run["spec"] = serde_saphyr::from_str(spec).unwrap();
+        faults(&run)
+    };
+    for (kept, broken, fault) in RULES_OF_ORIGINS {
+        assert_eq!(of(kept), Vec::<String>::new(), "{kept}");
+        assert_eq!(of(broken), [*fault], "{broken}");
     }
 }
 
@@ -336,6 +386,10 @@ fn a_run_stays_as_it_was_made_but_for_its_time_to_live() {
         ("sandbox", json!({"timeout": "1m"})),
         ("validation", json!("Off")),
         ("cache", json!("Disable")),
+        (
+            "outputs",
+            json!({"persistentVolumeClaim": {"claimName": "results"}}),
+        ),
     ] {
         assert_eq!(changed(field, value), [STAYS], "{field}");
     }
@@ -372,6 +426,7 @@ fn no_rule_of_the_definitions_is_without_a_test() {
     let tested: BTreeSet<String> = RULES
         .iter()
         .chain(RULES_OF_RUNS)
+        .chain(RULES_OF_ORIGINS)
         .map(|(_, _, fault)| fault.split_once(": ").unwrap().1.to_owned())
         .collect();
     assert_eq!(stated, tested);

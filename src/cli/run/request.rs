@@ -122,9 +122,11 @@ pub(super) fn request(asked: Asked, largest: usize) -> Result<Request, String> {
         });
     }
     let spec = CodeGenRunSpec {
-        task_ref: LocalRef {
+        task_ref: Some(LocalRef {
             name: asked.task.clone(),
-        },
+        }),
+        program_image: None,
+        pull_secret_ref: None,
         inputs,
         sandbox: asked.timeout.map(|timeout| Sandbox {
             timeout: Some(timeout),

@@ -234,6 +234,11 @@ pub(super) fn summary(task: &CodeGenTask) -> Vec<Line> {
     field(&mut lines, "tests", &tests(status.attempts.last()));
     field(&mut lines, "model", &spent(status));
     field(&mut lines, "image", status.image.as_deref().unwrap_or_default());
+    field(
+        &mut lines,
+        "published",
+        status.program_image.as_deref().unwrap_or_default(),
+    );
     if status.result.is_some() {
         let command = format!("kubectl-codegen code {task_name} --namespace {namespace}");
         field(&mut lines, "program", &command);

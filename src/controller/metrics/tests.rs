@@ -103,6 +103,10 @@ fn busy() -> Metrics {
         ("Succeeded", "TestsPassed", 7),
     ]);
     metrics.set_queued(4);
+    metrics.set_runs([("Pending", 2), ("Succeeded", 5)]);
+    metrics.set_queued_runs(1);
+    metrics.run_ended("Succeeded", "ProgramSucceeded", Some(1.5));
+    metrics.run_ended("Succeeded", "OutputsAdopted", None);
     metrics.set_leader(true);
     metrics.call_ended(Provider::OpenAI, None);
     metrics.set_calls(2, 1);
@@ -126,7 +130,7 @@ fn every_metric_stands_on_the_page_for_those_who_run_the_operator() {
         .lines()
         .filter_map(|line| line.strip_prefix("# TYPE codegen_operator_")?.split(' ').next())
         .collect();
-    assert_eq!(types.len(), 21, "{types:?}");
+    assert_eq!(types.len(), 25, "{types:?}");
     for name in types {
         let endings = ["", "_total", "_info"];
         let stands = endings

@@ -33,7 +33,7 @@ pub struct Gathered {
 pub async fn gather(
     context: &Context,
     object: &CodeGenRun,
-    task: &CodeGenTask,
+    task: Option<&CodeGenTask>,
     program: &Program,
     owner: &Owner,
 ) -> Result<Progressing<Gathered>, ReconcileError> {
@@ -64,8 +64,11 @@ pub async fn gather(
         add(&mut sources, Box::pin(given.read(context)).await?);
     }
     let given: BTreeSet<String> = inputs.iter().map(|input| input.name.clone()).collect();
-    for default in Box::pin(defaults(context, object, task, program, &given)).await? {
-        add(&mut sources, default);
+    // An image has no samples.
+    if let Some(task) = task {
+        for default in Box::pin(defaults(context, object, task, program, &given)).await? {
+            add(&mut sources, default);
+        }
     }
     check_total(&sources)?;
     // A reader describes samples, and a run has none.
@@ -80,7 +83,9 @@ pub async fn gather(
         Progressing::Queued(why) => return Ok(Progressing::Queued(why)),
     }
     let read = sources.files.input_files;
-    unchanged(task, program, &given, &read)?;
+    if let Some(task) = task {
+        unchanged(task, program, &given, &read)?;
+    }
     let own: Vec<FrozenFile> = read
         .into_iter()
         .filter(|file| given.contains(&file.name))

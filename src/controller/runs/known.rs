@@ -325,7 +325,7 @@ pub fn alike(object: &CodeGenRun, key: &str, all: &[Arc<CodeGenRun>]) -> Vec<Arc
             && other.uid() != object.uid()
             && ended_in(other) == Some(Stage::Succeeded)
             && other.spec.cache != Some(CacheMode::Disable)
-            && other.spec.outputs.is_none()
+            && other.spec.output_claim().is_none()
             && other.status.as_ref().and_then(|status| status.key.as_deref()) == Some(key)
     };
     let ended = |run: &Arc<CodeGenRun>| {
@@ -398,6 +398,7 @@ fn version(object: &CodeGenRun) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use crate::api::run::{OutputClaim, RunOutputs};
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
     use serde_json::json;
 
@@ -425,7 +426,10 @@ mod tests {
         let mut disabled = (*run("disabled", "k", 9)).clone();
         disabled.spec.cache = Some(CacheMode::Disable);
         let mut on_claim = (*run("on-claim", "k", 9)).clone();
-        on_claim.spec.outputs = Some(crate::api::run::RunOutputs::default());
+        on_claim.spec.outputs = Some(RunOutputs {
+            persistent_volume_claim: Some(OutputClaim::default()),
+            ..RunOutputs::default()
+        });
         let mut elsewhere = (*run("elsewhere", "k", 9)).clone();
         elsewhere.metadata.namespace = Some("other".to_owned());
         let all = [
@@ -474,7 +478,7 @@ mod tests {
         assert_eq!(runs.admit(&run("first", "k", 0)), None);
         let limit = runs.admit(&run("second", "k", 0)).unwrap();
         assert!(
-            limit.contains("at most 1 runs go on at once (limits.maxConcurrentRuns"),
+            limit.contains("at most 1 runs run at once (limits.maxConcurrentRuns"),
             "{limit}"
         );
         assert!(runs.metrics.text().unwrap().contains("queued_runs 1\n"));

@@ -9,6 +9,7 @@
 
 mod artifact;
 mod gather;
+mod image;
 pub mod known;
 pub(crate) mod outputs;
 mod pinned;

@@ -36,20 +36,53 @@ pub struct Pinned {
     pub inputs: BTreeMap<String, MountedInput>,
 }
 
+/// A run that is not written down yet.
+pub struct Packed {
+    pinned: Pinned,
+    name: String,
+    own: Parts<'static>,
+    inputs: Parts<'static>,
+}
+
+impl Packed {
+    /// The run, the name of its Secret, and what writes it and its inputs down.
+    pub fn write(
+        self,
+        client: &Client,
+        owner: &Owner,
+    ) -> (Pinned, String, impl Future<Output = Result<(), StoreError>>) {
+        let Self {
+            pinned,
+            name,
+            own,
+            inputs,
+        } = self;
+        let write = async move {
+            if inputs.is_empty() {
+                return own.create(client, owner, Component::Snapshot).await;
+            }
+            let inputs = inputs.create(client, owner, Component::Snapshot);
+            let (inputs, own) = join(inputs, own.create(client, owner, Component::Snapshot)).await;
+            inputs.and(own)
+        };
+        (pinned, name, write)
+    }
+}
+
 /// Key of the only file in the first Secret.
 const FIRST: &str = "file.1";
 
 impl Pinned {
-    /// Writes a run and its inputs down. Gives it with the name of its Secret.
-    pub async fn create(
-        client: &Client,
+    /// A run and its inputs, as they are to be written down.
+    #[must_use]
+    pub fn pack(
         owner: &Owner,
         program: &Program,
         run: ResolvedRun,
         contents: BTreeMap<String, Contents>,
-    ) -> Result<(Self, String), StoreError> {
+    ) -> Packed {
         let inputs_name = names::name(&owner.name, &[&owner.uid, &owner.run, "inputs"]);
-        let mut parts = Parts::new(&inputs_name);
+        let mut parts = Parts::named(inputs_name);
         let inputs = parts.add_all(contents);
         let pinned = Self {
             task: Task {
@@ -73,16 +106,14 @@ impl Pinned {
             &owner.name,
             &[&owner.uid, &owner.run, "pinned", &sha256_hex(&json)],
         );
-        let mut own = Parts::new(&name);
+        let mut own = Parts::named(name.clone());
         own.add(String::new(), pack(&json));
-        if parts.is_empty() {
-            own.create(client, owner, Component::Snapshot).await?;
-        } else {
-            let inputs = parts.create(client, owner, Component::Snapshot);
-            let (inputs, own) = join(inputs, own.create(client, owner, Component::Snapshot)).await;
-            inputs.and(own)?;
+        Packed {
+            pinned,
+            name,
+            own,
+            inputs: parts,
         }
-        Ok((pinned, name))
     }
 
     /// Reads the run whose Secret is `name`.

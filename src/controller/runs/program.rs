@@ -14,6 +14,7 @@ use crate::controller::finish::{TASK, unpack};
 use crate::controller::hold::{Blocked, misconfigured, unreachable};
 use crate::controller::progress::recorded;
 use crate::data::profile::SampleProfile;
+use crate::engine::run_data::{Columns, columns};
 use crate::ledger::StoreError;
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::digest::sha256_hex;
@@ -35,17 +36,18 @@ pub struct Program {
     pub image: String,
     /// The constraints on columns.
     pub checks: Vec<ColumnCheck>,
-    /// What the samples look like.
-    pub profiles: Vec<SampleProfile>,
+    /// Variables from Secrets that its tests ran with, where its task does not give them.
+    pub variables: Vec<String>,
+    /// What the columns of the samples are like.
+    pub columns: Columns,
 }
 
 /// The task of a run once it has succeeded; until then, what it waits for.
-pub async fn task_of(context: &Context, object: &CodeGenRun) -> Result<CodeGenTask, Blocked> {
+pub async fn task_of(context: &Context, object: &CodeGenRun, name: &str) -> Result<CodeGenTask, Blocked> {
     let namespace = object.namespace().unwrap_or_default();
-    let name = &object.spec.task_ref.name;
     context
         .runs
-        .await_change(object, Awaited::Task(namespace.clone(), name.clone()));
+        .await_change(object, Awaited::Task(namespace.clone(), name.to_owned()));
     let tasks: Api<CodeGenTask> = Api::namespaced(context.client.clone(), &namespace);
     let found = tasks.get_opt(name).await;
     let found =
@@ -154,7 +156,8 @@ async fn read(
         source,
         image: image.ok_or_else(|| damaged("its task has no image"))?,
         checks: serde_json::from_slice(&checks).unwrap_or_default(),
-        profiles: serde_json::from_slice(&profiles).unwrap_or_default(),
+        variables: Vec::new(),
+        columns: columns(&serde_json::from_slice::<Vec<SampleProfile>>(&profiles).unwrap_or_default()),
     })
 }
 

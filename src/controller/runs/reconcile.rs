@@ -15,7 +15,8 @@ use super::gather::{Gathered, gather};
 use super::pinned::Pinned;
 use super::program::{self, Program, program_of, task_of};
 use super::status::{Writer, ended_in};
-use super::{outputs, owner, reuse};
+use super::step::SAFETY_NET;
+use super::{image, outputs, owner, reuse};
 use crate::api::common::CacheMode;
 use crate::api::conditions::run_reason;
 use crate::api::{CodeGenRun, CodeGenRunStatus, CodeGenTask};
@@ -123,15 +124,30 @@ impl Look<'_> {
     /// Finds what the run is of, and begins it; or takes what another run wrote for the same.
     async fn start(&mut self) -> Looked {
         let context = self.context;
-        let task = task_of(context, &self.object).await?;
+        let task = match &self.object.spec.task_ref {
+            Some(reference) => Some(task_of(context, &self.object, &reference.name).await?),
+            None => None,
+        };
+        let task = task.as_ref();
         if let Some(limit) = context.runs.admit(&self.object) {
             return self.hold(&queued(limit)).await;
         }
         self.refers_to = awaited::of_inputs(&self.object);
-        self.refers_to.extend(awaited::of_start(&task));
-        let program = program_of(context, &task).await?;
+        let program = match task {
+            Some(task) => {
+                self.refers_to.extend(awaited::of_start(task));
+                program_of(context, task).await?
+            }
+            None => {
+                let secret = self.object.spec.pull_secret_ref.iter();
+                let namespace = self.object.namespace().unwrap_or_default();
+                self.refers_to
+                    .extend(secret.flat_map(|secret| awaited::of_secret(&namespace, &secret.name)));
+                image::program_in(context, &self.object).await?
+            }
+        };
         let reading = owner(&self.object, "reading");
-        let gathered = gather(context, &self.object, &task, &program, &reading);
+        let gathered = gather(context, &self.object, task, &program, &reading);
         let Gathered { run, contents } = match Box::pin(gathered).await? {
             Progressing::Done(gathered) => gathered,
             Progressing::Queued(why) => return self.hold(&queued(why)).await,
@@ -145,11 +161,12 @@ impl Look<'_> {
                 return Ok(Some(READING));
             }
         };
+        image::check_variables(&program, &run)?;
         let key = run.key(&program.sha256, &program.image);
-        let mut status = begun(self.status(), &task, &program, &run, &key);
+        let mut status = begun(self.status(), task, &program, &run, &key);
         // What lies on a claim is not copied, and a run that names one is to write there.
         if self.object.spec.cache.unwrap_or_default() == CacheMode::Auto
-            && self.object.spec.outputs.is_none()
+            && self.object.spec.output_claim().is_none()
             && let Some(adopted) = reuse::find(context, &self.object, &key).await
         {
             let owner = owner(&self.object, &key);
@@ -162,13 +179,20 @@ impl Look<'_> {
             return self.end(self.writer().failed(status, &failure, None)).await;
         }
         let owner = owner(&self.object, &key);
-        let (pinned, name) = Pinned::create(&context.client, &owner, &program, run, contents).await?;
+        let packed = Pinned::pack(&owner, &program, run, contents);
+        let (pinned, name, write) = packed.write(&context.client, &owner);
+        // A kill before the status is written leaves a Pod that the next look takes for its own, if nothing has changed, and
+        // that goes with the end of the run in any case. So nobody waits for the status.
+        let has_begun = Box::pin(self.begin(&pinned, &owner, write)).await?;
         let pinned = Arc::new(pinned);
         status.snapshot = Some(name);
         self.write(self.writer().running(status)).await?;
         context.runs.keep(&self.object, Arc::clone(&pinned));
         context.runs.calm(&self.object);
         context.downloads.forget(&self.object.uid().unwrap_or_default());
+        if has_begun {
+            return Ok(Some(SAFETY_NET));
+        }
         Box::pin(self.step(&pinned)).await
     }
 
@@ -181,7 +205,7 @@ impl Look<'_> {
     ) -> Result<Vec<crate::api::run_status::Finding>, Blocked> {
         let data = RunData {
             client: &self.context.worker,
-            profiles: &program.profiles,
+            columns: &program.columns,
             checks: &program.checks,
         };
         let found = data.inputs(run, |input, _| {
@@ -353,7 +377,7 @@ impl Look<'_> {
 
 /// The reason as a label of a metric has it.
 fn known_reason(reason: &str) -> &'static str {
-    let of_failures = FailureReason::ALL.iter().map(|reason| reason.as_str());
+    let of_failures = FailureReason::ALL.iter().map(|failure| failure.as_str());
     of_failures
         .chain([run_reason::PROGRAM_SUCCEEDED, run_reason::OUTPUTS_ADOPTED])
         .find(|known| *known == reason)
@@ -363,13 +387,13 @@ fn known_reason(reason: &str) -> &'static str {
 /// What a status says from the beginning on.
 fn begun(
     before: CodeGenRunStatus,
-    task: &CodeGenTask,
+    task: Option<&CodeGenTask>,
     program: &Program,
     run: &ResolvedRun,
     key: &str,
 ) -> CodeGenRunStatus {
     CodeGenRunStatus {
-        task: Some(program::pinned(task)),
+        task: task.map(program::pinned),
         image: Some(program.image.clone()),
         inputs: run
             .inputs

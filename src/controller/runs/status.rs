@@ -45,6 +45,7 @@ pub struct Writer {
 
 impl Writer {
     /// A status that says what holds the run.
+    #[must_use]
     pub fn held(self, before: CodeGenRunStatus, hold: &Hold) -> CodeGenRunStatus {
         let stage = if before.snapshot.is_some() {
             RUNNING
@@ -55,6 +56,7 @@ impl Writer {
     }
 
     /// The program is under way.
+    #[must_use]
     pub fn running(self, before: CodeGenRunStatus) -> CodeGenRunStatus {
         let message = match before.executions {
             0 => "the program runs".to_owned(),
@@ -64,6 +66,7 @@ impl Writer {
     }
 
     /// The program ended well.
+    #[must_use]
     pub fn succeeded(
         self,
         before: CodeGenRunStatus,
@@ -89,6 +92,7 @@ impl Writer {
     }
 
     /// Another run has written the same already.
+    #[must_use]
     pub fn adopted(
         self,
         before: CodeGenRunStatus,

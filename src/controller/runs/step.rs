@@ -1,5 +1,6 @@
 //! Runs the program of a pinned run in a sandbox, and says what came of it.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::pinned::Pinned;
@@ -11,28 +12,62 @@ use crate::controller::credentials;
 use crate::controller::hold::{Blocked, misconfigured, queued, unavailable};
 use crate::controller::isolation;
 use crate::controller::reconcile::ReconcileError;
-use crate::engine::run_data::RunData;
+use crate::engine::run_data::{Columns, RunData};
+use crate::ledger::StoreError;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::redact::Redactor;
 use crate::pipeline::run::{
-    FailureReason, OutputsRead, RunEnd, RunFailure, TypedOutput, conclude, program_end,
+    FailureReason, OutputsRead, Room, RunEnd, RunFailure, TypedOutput, conclude, program_end,
 };
-use crate::pipeline::sandbox::Report;
+use crate::pipeline::sandbox::{Job, Report};
 use crate::pipeline::stage::Category;
 use crate::pipeline::status::{Hold, Until};
-use crate::sandbox::kubernetes::{KubernetesSandbox, OutputFolder, WrittenOutput};
+use crate::sandbox::kubernetes::{KubernetesSandbox, OutputFolder, Owner, WrittenOutput};
 use crate::sandbox::{Progressing, Sandbox as _, SandboxError};
 
 /// What no watch tells: the end of a log that a node still writes.
 const MOMENT: Duration = Duration::from_secs(1);
 /// A look without cause, should a watch have missed something.
-const SAFETY_NET: Duration = Duration::from_mins(5);
+pub(super) const SAFETY_NET: Duration = Duration::from_mins(5);
 /// Sandboxes that may end without a report in a row: the program ended the harness.
 const MOST_SILENT: i32 = 3;
 /// Sandboxes that may be lost in a row before a person should look.
 const MOST_LOST: i32 = 10;
 
 impl Look<'_> {
+    /// Starts the program of a run beside writing it down: whether that is done. What keeps it from starting is met again, and
+    /// said, by [`Self::step`].
+    pub async fn begin(
+        &self,
+        pinned: &Pinned,
+        owner: &Owner,
+        write: impl Future<Output = Result<(), StoreError>>,
+    ) -> Result<bool, StoreError> {
+        let variables = credentials::sandbox_variables(&self.context.client, &pinned.task).await;
+        let (Ok(variables), None) = (variables, isolation::hold_of_run(self.context, &pinned.task)) else {
+            return write.await.map(|()| false);
+        };
+        let folder = self.folder(pinned);
+        let sandbox = KubernetesSandbox {
+            outputs: folder.as_ref(),
+            ..self.context.sandbox(&pinned.task, owner, &pinned.inputs)
+        };
+        let job = job(pinned, &variables);
+        let mut unwritten = None;
+        let needs = async {
+            write.await.map_err(|error| {
+                let source = error.to_string().into();
+                unwritten = Some(error);
+                SandboxError::Cluster {
+                    action: "write a run down".to_owned(),
+                    source,
+                }
+            })
+        };
+        let begun = sandbox.begin(&pinned.image, &job, needs).await;
+        unwritten.map_or(Ok(matches!(begun, Ok(Progressing::Done(true)))), Err)
+    }
+
     /// Starts the program, or sees how far it is.
     pub async fn step(&mut self, pinned: &Pinned) -> Looked {
         if let Some(hold) = isolation::hold_of_run(self.context, &pinned.task) {
@@ -41,10 +76,7 @@ impl Look<'_> {
         let variables = credentials::sandbox_variables(&self.context.client, &pinned.task).await?;
         let status = self.status();
         let owner = owner(&self.object, status.key.as_deref().unwrap_or_default());
-        // A sandbox finds inputs by their names.
-        let job = pinned
-            .run
-            .job(&pinned.program, &variables, |input, _| input.name.clone());
+        let job = job(pinned, &variables);
         let folder = self.folder(pinned);
         let sandbox = KubernetesSandbox {
             outputs: folder.as_ref(),
@@ -81,7 +113,7 @@ impl Look<'_> {
         let mut read = self.read_outputs(pinned, &report).await?;
         match self.folder(pinned) {
             Some(folder) => written::join(&mut read, &pinned.run.outputs, &folder, on_claim),
-            None => read.may_name_claim = true,
+            None => read.room = Room::Unnamed,
         }
         let mut status = self.status();
         status
@@ -152,7 +184,7 @@ impl Look<'_> {
         };
         let data = RunData {
             client: &self.context.worker,
-            profiles: &[],
+            columns: &Columns::new(),
             checks: &pinned.checks,
         };
         let read = data.outputs(&pinned.run, &phase.outputs).await;
@@ -206,6 +238,12 @@ impl Look<'_> {
             .into()),
         }
     }
+}
+
+/// What the sandbox does. It finds inputs by their names.
+fn job(pinned: &Pinned, variables: &BTreeMap<String, String>) -> Job {
+    let run = &pinned.run;
+    run.job(&pinned.program, variables, |input, _| input.name.clone())
 }
 
 /// Whether another execution may end otherwise: what a program wrote is what it wrote.

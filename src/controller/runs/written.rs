@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::outputs::MOST_FILES;
 use super::pinned::Pinned;
 use crate::api::CodeGenRun;
 use crate::api::conditions::run_reason;
@@ -13,7 +14,7 @@ use crate::controller::context::Context;
 use crate::controller::hold::{misconfigured, unavailable};
 use crate::controller::reconcile::ReconcileError;
 use crate::pipeline::run::checks::Severities;
-use crate::pipeline::run::{OnClaim, OutputsRead, TypedOutput};
+use crate::pipeline::run::{OnClaim, OutputsRead, Room, TypedOutput};
 use crate::pipeline::sandbox::{OutputContent, PhaseReport};
 use crate::pipeline::status::{Hold, Until};
 use crate::pipeline::verdict::{Fault, TooLarge};
@@ -42,14 +43,27 @@ pub fn folder(object: &CodeGenRun, claim: &OutputClaim, execution: i32) -> Outpu
     }
 }
 
-/// Names of the outputs that are not in the report.
+/// The outputs that are not in the report, and folders that have more files than a status names.
 pub fn left_there<'a>(pinned: &'a Pinned, phase: &PhaseReport) -> Vec<&'a Output> {
+    let files = |content: &OutputContent| match content {
+        OutputContent::Dir(files) => files.len(),
+        _ => 1,
+    };
+    let files: usize = phase.outputs.iter().map(|report| files(&report.content)).sum();
+    let are_many = files > MOST_FILES;
     let is_large = |output: &&Output| {
         let mut reports = phase.outputs.iter();
-        reports
-            .any(|report| report.name == output.name && matches!(report.content, OutputContent::TooLarge(_)))
+        reports.any(|report| report.name == output.name && is_left(&report.content, are_many))
     };
     pinned.run.outputs.iter().filter(is_large).collect()
+}
+
+fn is_left(content: &OutputContent, are_many: bool) -> bool {
+    match content {
+        OutputContent::TooLarge(_) => true,
+        OutputContent::Dir(_) => are_many,
+        OutputContent::Missing | OutputContent::File(_) | OutputContent::NotAFile(_) => false,
+    }
 }
 
 /// What lies at these outputs, once the Pod has ended that looks.
@@ -109,6 +123,7 @@ pub fn join(
 ) {
     for (output, found) in found {
         read.too_large.retain(|large| large.output != output.name);
+        read.outputs.retain(|one| one.name != output.name);
         match found {
             WrittenOutput::Read {
                 sha256,
@@ -137,6 +152,7 @@ pub fn join(
             }),
         }
     }
+    read.room = Room::Claim;
     let place = |output: &TypedOutput| declared.iter().position(|one| one.name == output.name);
     read.outputs.sort_by_key(place);
 }

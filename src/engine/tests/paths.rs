@@ -9,6 +9,7 @@ use super::world::{
     Script, World, code, diagnosis, failure, fixed_count, fixed_test, one_logic_bug, plan, splits, tests,
 };
 use crate::api::common::{CacheMode, TestingMode};
+use crate::api::publish::Publish;
 use crate::api::status::ErrorType;
 use crate::engine::event::Event;
 use crate::ledger::{MemoryStore, Store as _};
@@ -439,6 +440,52 @@ async fn a_build_that_is_lost_again_and_again_becomes_a_matter_for_a_person_and_
     world.sandbox.loses_builds.store(false, Ordering::SeqCst);
     let progress = world.live(&store).await.unwrap();
     assert_eq!((progress.stage, progress.lost_children), (Stage::Succeeded, 0));
+}
+
+#[tokio::test]
+async fn a_registry_that_takes_no_program_is_waited_for_and_costs_nothing() {
+    let script = Script::new()
+        .with(CallKind::Plan, &plan())
+        .with(CallKind::Code, &code("return len(text.split())"))
+        .with(CallKind::Tests, &tests(2));
+    let publishing = Task {
+        publish: Some(Publish::default()),
+        ..task()
+    };
+    let world = World::new(publishing, script, splits);
+    world.sandbox.refuses_programs.store(true, Ordering::SeqCst);
+    let store = MemoryStore::new();
+    let mut progress = world.live(&store).await.unwrap();
+    let waiting = progress.waiting.as_mut().unwrap();
+    assert_eq!(
+        (progress.stage, waiting.category, progress.attempt),
+        (Stage::Publishing, Category::Configuration, 1)
+    );
+    assert!(
+        waiting.message.contains("image.pushSecretRef"),
+        "{}",
+        waiting.message
+    );
+    waiting.retry_at = jiff::Timestamp::UNIX_EPOCH;
+    store.save(&serde_json::to_vec(&progress).unwrap()).await.unwrap();
+    world.sandbox.refuses_programs.store(false, Ordering::SeqCst);
+    let end = world.live(&store).await.unwrap();
+    assert_eq!(
+        (end.stage, end.attempt, end.spent.model_calls),
+        (Stage::Succeeded, 1, 3)
+    );
+
+    let published = world.sandbox.published.lock().unwrap();
+    let [publication] = published.as_slice() else {
+        panic!("one program, not {}", published.len())
+    };
+    assert!(publication.program.contains("return len(text.split())"));
+    assert_eq!(publication.labels["dev.codegen-operator.tests"], "1/1");
+    assert_eq!(
+        publication.labels["dev.codegen-operator.prompt-sha256"],
+        crate::pipeline::digest::sha256_hex(world.task.prompt.as_bytes())
+    );
+    assert!(end.published.unwrap().image.starts_with("registry.example/lab@"));
 }
 
 #[tokio::test]

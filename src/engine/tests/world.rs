@@ -131,6 +131,8 @@ pub struct Fake {
     /// What each build was told to install, where it was.
     pub locks: Mutex<Vec<Option<Lock>>>,
     installed: Mutex<BTreeMap<String, Vec<String>>>,
+    /// No program can be published.
+    pub refuses_programs: AtomicBool,
     /// What was published; a registry has what is equal once.
     pub published: Mutex<Vec<Publication>>,
 }
@@ -149,6 +151,7 @@ impl Fake {
             loses_builds: AtomicBool::new(false),
             locks: Mutex::default(),
             installed: Mutex::default(),
+            refuses_programs: AtomicBool::new(false),
             published: Mutex::default(),
         }
     }
@@ -310,6 +313,13 @@ impl Sandbox for Fake {
     }
 
     async fn publish(&self, publication: &Publication) -> Result<Published, SandboxError> {
+        if self.refuses_programs.load(Ordering::SeqCst) {
+            return Err(SandboxError::Refused {
+                object: "image registry.example/lab:v1".to_owned(),
+                reason: "registry.example refused the login".to_owned(),
+                remedy: "see image.pushSecretRef".to_owned(),
+            });
+        }
         let mut published = self.published.lock().unwrap();
         if !published.contains(publication) {
             published.push(publication.clone());

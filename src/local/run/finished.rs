@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::error::LocalRunError;
 use crate::data::profile::SampleProfile;
+use crate::engine::run_data::{Columns, columns};
 use crate::ledger::{FolderStore, Store as _};
 use crate::local::folder::{RunFolder, SOLUTION, TASK};
 use crate::pipeline::checks::ColumnCheck;
@@ -27,8 +28,8 @@ pub struct Finished {
     pub built: BuiltImage,
     /// What that holds archive by archive, and the hash of what it was asked to be.
     pub lock: Option<(String, Lock)>,
-    /// What the samples look like.
-    pub profiles: Vec<SampleProfile>,
+    /// What the columns of the samples are like.
+    pub columns: Columns,
     /// The constraints on columns.
     pub checks: Vec<ColumnCheck>,
     /// Where its samples and inputs lie.
@@ -76,7 +77,11 @@ impl Finished {
             program: String::from_utf8(program).map_err(|error| LocalRunError::damaged(folder, error))?,
             built: built.clone(),
             lock: reader.lock(&progress).await?,
-            profiles: reader.json(documents.profiles.as_ref()).await?,
+            columns: columns(
+                &reader
+                    .json::<Vec<SampleProfile>>(documents.profiles.as_ref())
+                    .await?,
+            ),
             checks: reader.json(documents.checks.as_ref()).await?,
             run,
             notices,

@@ -123,7 +123,7 @@ impl Running<'_> {
         let worker = worker().map_err(|error| LocalRunError::Stopped(error.to_string()))?;
         let data = RunData {
             client: &worker,
-            profiles: &self.finished.profiles,
+            columns: &self.finished.columns,
             checks: &self.finished.checks,
         };
         let source = |input: &ResolvedInput, file: &FrozenFile| Some(Source::path(&self.path(input, file)));
@@ -237,9 +237,11 @@ impl Running<'_> {
     fn object(&self, status: CodeGenRunStatus) -> CodeGenRun {
         let task = &self.finished.task;
         let spec = CodeGenRunSpec {
-            task_ref: LocalRef {
+            task_ref: Some(LocalRef {
                 name: task.name.clone(),
-            },
+            }),
+            program_image: None,
+            pull_secret_ref: None,
             inputs: Vec::new(),
             sandbox: None,
             validation: self.run.validation,

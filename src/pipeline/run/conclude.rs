@@ -1,6 +1,6 @@
 //! What a run came to: computed from the report and what was found in the data, never from a word in the output.
 
-use super::outputs::{OutputsRead, TypedOutput};
+use super::outputs::{OutputsRead, Room, TypedOutput};
 use crate::api::run_status::{Finding, Severity};
 use crate::pipeline::sandbox::{
     LimitKind, MAX_OUTPUT_BYTES, MAX_OUTPUTS_BYTES, PhaseEnd, PhaseReport, Report,
@@ -189,16 +189,20 @@ pub fn conclude(report: &Report, read: OutputsRead) -> RunEnd {
     }
     if !read.too_large.is_empty() {
         let large: Vec<String> = read.too_large.iter().map(size).collect();
-        let message = format!(
-            "{}; at most {MAX_OUTPUT_BYTES} bytes of one output and {MAX_OUTPUTS_BYTES} of all together are brought back: \
-             {}run the program on less data at a time",
-            some_of(&large),
-            if read.may_name_claim {
-                "name a volume for them in spec.outputs.persistentVolumeClaim, or "
-            } else {
-                ""
-            }
+        let kept = format!(
+            "at most {MAX_OUTPUT_BYTES} bytes of one output and {MAX_OUTPUTS_BYTES} of all together are brought back"
         );
+        let limit = match read.room {
+            Room::None => format!("{kept}: run the program on less data at a time"),
+            Room::Unnamed => format!(
+                "{kept}: name a volume for them in spec.outputs.persistentVolumeClaim, or run the program on less data at a time"
+            ),
+            Room::Claim => {
+                "an output on a claim may have 1 GiB and 10,000 files: run the program on less data at a time"
+                    .into()
+            }
+        };
+        let message = format!("{}; {limit}", some_of(&large));
         return failed(FailureReason::OutputTooLarge, message);
     }
     match violations(&read.findings) {

@@ -23,5 +23,5 @@ mod tests;
 
 pub use conclude::{FailureReason, RunEnd, RunFailure, conclude, program_end, refused};
 pub use inputs::{Given, InputFault, Options, faults};
-pub use outputs::{OnClaim, OutputFile, OutputsRead, TypedOutput};
+pub use outputs::{OnClaim, OutputFile, OutputsRead, Room, TypedOutput};
 pub use resolve::{ResolvedInput, ResolvedRun, ResolvedValue, RunFault, RunSettings, resolve};

@@ -58,8 +58,20 @@ pub struct OutputsRead {
     pub too_large: Vec<TooLarge>,
     /// Constraints that they break.
     pub findings: Vec<Finding>,
-    /// Whether a volume for those that are too large could be named.
-    pub may_name_claim: bool,
+    /// Where those go that are too large to be brought back.
+    pub room: Room,
+}
+
+/// Where outputs go that are too large to be brought back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Room {
+    /// Nowhere.
+    #[default]
+    None,
+    /// To a claim, if the run named one.
+    Unnamed,
+    /// To the claim that the run names.
+    Claim,
 }
 
 impl TypedOutput {

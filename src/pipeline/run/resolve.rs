@@ -34,10 +34,7 @@ impl<'a> From<&'a CodeGenRunSpec> for RunSettings<'a> {
         Self {
             sandbox: spec.sandbox.as_ref(),
             validation: spec.validation,
-            claim: spec
-                .outputs
-                .as_ref()
-                .and_then(|outputs| outputs.persistent_volume_claim.as_ref()),
+            claim: spec.output_claim(),
         }
     }
 }
@@ -245,6 +242,7 @@ impl ResolvedRun {
                 outputs: self.outputs.iter().map(|output| output.name.clone()).collect(),
                 max_output_bytes: MAX_OUTPUT_BYTES,
                 disk_bytes: self.claim.is_some().then_some(MAX_DISK_BYTES),
+                in_message: secret_env.is_empty(),
             })],
             inputs: self.mounts(source),
             env,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rstest::rstest;
 
 use super::*;
-use crate::api::run::Validation;
+use crate::api::run::{OutputClaim, Validation};
 use crate::api::run_status::{DataSide, Finding, InputOrigin, Severity};
 use crate::api::sandbox::Sandbox;
 use crate::api::values::{FileFormat, Input, Output, ValueType};
@@ -424,6 +424,56 @@ fn an_output_of_another_type_fails_a_program_that_ended_well() {
             .message
             .starts_with("output summary has 2000000 bytes; at most 1048576")
     );
+}
+
+#[rstest]
+#[case(Room::None, "are brought back: run the program on less data")]
+#[case(Room::Unnamed, "name a volume for them in spec.outputs.persistentVolumeClaim")]
+#[case(Room::Claim, "may have 1 GiB and 10,000 files")]
+fn an_output_that_is_too_large_says_where_it_could_go(#[case] room: Room, #[case] words: &str) {
+    let read = OutputsRead {
+        too_large: vec![TooLarge {
+            output: "summary".into(),
+            bytes: None,
+        }],
+        room,
+        ..OutputsRead::default()
+    };
+    let end = conclude(&report(vec![phase(PhaseName::Run, 0)]), read);
+    assert!(failure(&end).message.contains(words), "{}", failure(&end).message);
+}
+
+#[test]
+fn a_claim_that_cannot_be_written_says_what_to_do() {
+    let phase = PhaseReport {
+        not_writable: Some("Permission denied".into()),
+        ..phase(PhaseName::Run, 126)
+    };
+    let end = conclude(&report(vec![phase]), OutputsRead::default());
+    assert_eq!(failure(&end).reason, FailureReason::ClaimNotWritable);
+    assert!(
+        failure(&end)
+            .message
+            .contains("(Permission denied): let every user write")
+    );
+}
+
+#[test]
+fn a_run_with_a_claim_has_room_on_a_disk() {
+    let claim = OutputClaim {
+        claim_name: "results".into(),
+        ..OutputClaim::default()
+    };
+    let settings = RunSettings {
+        claim: Some(&claim),
+        ..RunSettings::default()
+    };
+    let disk = |run: &ResolvedRun| match &run.job("", &BTreeMap::new(), |_, _| String::new()).phases[0] {
+        Phase::Program(program) => program.disk_bytes,
+        Phase::Tests(_) => None,
+    };
+    assert_eq!(disk(&run_of(settings)), Some(4 << 30));
+    assert_eq!(disk(&run_of(RunSettings::default())), None);
 }
 
 #[test]

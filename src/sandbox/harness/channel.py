@@ -20,12 +20,14 @@ _LINE_CHARACTERS = 7 * 1024
 _MOST_LOG_CHARACTERS = 7 * 1024 * 1024
 """Below what a node keeps of a log before it starts a new file."""
 _MOST_REPORT_BYTES = 32 * 1024 * 1024
+_MOST_IN_MESSAGE = 3000
+"""Characters of a report in the message itself, which has 4,096 bytes with the signature and what is said of the report."""
 
 Write = Callable[[int, bytes], None]
 
 
-def send_report(report: dict, nonce: bytes, write: Write) -> None:
-    """Write the report to the log, then the message."""
+def send_report(report: dict, nonce: bytes, write: Write, in_message: bool = False) -> None:
+    """Write the report to the log, then the message; a small one that may be `in_message` is there as well."""
     for shorten in (lambda report: report, _without_words, _without_results):
         shortened = shorten(report)
         text = json.dumps(shortened).encode()
@@ -37,7 +39,10 @@ def send_report(report: dict, nonce: bytes, write: Write) -> None:
     write(1, b"".join(b"%s %s\n" % (marker.encode(), encoded[at : at + _LINE_CHARACTERS]) for at in lines))
     digest = hashlib.sha256(text).hexdigest()
     about = {"marker": marker, "lines": len(lines), "length": len(text), "sha256": digest}
-    _send({"report": about, "phases": [_summary(phase) for phase in shortened["phases"]]}, nonce, write)
+    phases = shortened["phases"]
+    if in_message and len(encoded) <= _MOST_IN_MESSAGE:
+        about["packed"] = encoded.decode()
+    _send({"report": about, "phases": [_summary(phase) for phase in phases]}, nonce, write)
 
 
 def send_not_isolated(address: str, nonce: bytes, write: Write) -> None:

@@ -96,25 +96,28 @@ def make_readable(top: str) -> None:
             continue
 
 
-def read_outputs(names: list[str], most_bytes: int) -> list[dict[str, object]]:
-    """What lies at the declared outputs; no link is followed, no more than four times `most_bytes` is read in all."""
+def read_outputs(names: list[str], most_bytes: int, on_disk: bool = False) -> list[dict[str, object]]:
+    """What lies at the declared outputs; no link is followed, no more than four times `most_bytes` is read in all.
+
+    What stays `on_disk` may have more files than are brought back.
+    """
     left = 4 * most_bytes
     reports: list[dict[str, object]] = []
     for name in names:
-        content, read = _read_output(name, min(most_bytes, left))
+        content, read = _read_output(name, min(most_bytes, left), on_disk)
         left -= read
         reports.append({"name": name, "content": content})
     return reports
 
 
-def _read_output(name: str, most: int) -> tuple[object, int]:
+def _read_output(name: str, most: int, on_disk: bool) -> tuple[object, int]:
     if not name or "/" in name or name in (".", ".."):
         return {"notAFile": "a name with a slash"}, 0
     content = _read_at(None, f"{OUTPUTS}/{name}", most)
     if isinstance(content, bytes):
         return {"file": _base64(content)}, len(content)
     if content == {"notAFile": "a folder"}:
-        return _read_folder(f"{OUTPUTS}/{name}", most)
+        return _read_folder(f"{OUTPUTS}/{name}", most, on_disk)
     return content, 0
 
 
@@ -137,7 +140,7 @@ def _read_at(folder: int | None, path: str, most: int) -> bytes | object:
         return opened.read(most)
 
 
-def _read_folder(path: str, most: int) -> tuple[object, int]:
+def _read_folder(path: str, most: int, on_disk: bool) -> tuple[object, int]:
     """Every file below a folder, by descriptors so that no link on the way is followed."""
     files: list[tuple[str, bytes]] = []
     total = 0
@@ -166,6 +169,8 @@ def _read_folder(path: str, most: int) -> tuple[object, int]:
                     kind = content["notAFile"] if isinstance(content, dict) else "a file that vanished"
                     return {"notAFile": f"a folder with {kind} in it"}, 0
                 if len(files) + len(pending) > _MOST_FILES:
+                    if on_disk:
+                        return {"tooLarge": total}, 0
                     return {"notAFile": f"a folder with more than {_MOST_FILES} entries"}, 0
         finally:
             os.close(folder)

@@ -82,7 +82,7 @@ def run_program(
         if ended.end != {"exited": 0}:
             empty(OUTPUTS)
         make_readable(OUTPUTS)
-    outputs = read_outputs(phase["outputs"], phase["maxOutputBytes"])
+    outputs = read_outputs(phase["outputs"], phase["maxOutputBytes"], on_disk is not None)
     return _report(phase, ended, outputs=outputs), _may_go_on(ended)
 
 

@@ -19,7 +19,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Client;
 use serde::{Deserialize, Serialize};
 
-pub use self::build::{Destination, RegistryCache, push_artifact};
+pub use self::build::{Destination, InImage, ProgramImage, PublishedProgram, RegistryCache, push_artifact};
 pub use self::pod::channel::{Sent, send};
 pub use self::pod::reader::{
     ClaimSource, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader, WrittenOutput,
@@ -134,6 +134,17 @@ pub async fn api_servers(client: &Client) -> Vec<IpNet> {
 }
 
 impl KubernetesSandbox<'_> {
+    /// Starts a job that was most likely never started, once what it `needs` is there besides: whether it was not. What keeps
+    /// it from starting is met again by [`Sandbox::run`], which goes on from there.
+    pub async fn begin(
+        &self,
+        image: &str,
+        job: &Job,
+        needs: impl Future<Output = Result<(), SandboxError>>,
+    ) -> Result<Progressing<bool>, SandboxError> {
+        Box::pin(pod::begin(self, image, job, needs)).await
+    }
+
     /// Removes the Pods of the task and their jobs: for when a run is recorded, and when the task ends.
     pub async fn clear_sandboxes(&self) -> Result<(), SandboxError> {
         pod::clear(self).await

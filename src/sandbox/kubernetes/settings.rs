@@ -55,6 +55,18 @@ impl Registries {
         }
     }
 
+    /// An image that nodes know, as the operator knows its registry.
+    #[must_use]
+    pub fn as_operator_knows(&self, image: &str) -> String {
+        let ours = self.repository.as_ref().zip(self.pull_repository.as_ref());
+        let renamed = ours.and_then(|(repository, pull)| {
+            let rest = image.strip_prefix(pull.as_str())?;
+            rest.starts_with(['@', ':', '/'])
+                .then(|| format!("{repository}{rest}"))
+        });
+        renamed.unwrap_or_else(|| image.to_owned())
+    }
+
     /// Who names the Secret that `image` is pushed with.
     #[must_use]
     pub fn push_secret_field(&self, image: &ImageSettings) -> &'static str {

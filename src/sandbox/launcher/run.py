@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Callable
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _VALUES = {
@@ -83,7 +84,7 @@ def _parser(program: dict, inputs: str, outputs: str) -> argparse.ArgumentParser
     return parser
 
 
-def _checked(kind: str):  # noqa: ANN202
+def _checked(kind: str) -> Callable[[str], str]:
     _, pattern, what = _VALUES[kind]
 
     def check(text: str) -> str:
@@ -103,16 +104,13 @@ def _content(option: dict, given: str | None, inputs: str, faults: list[str]) ->
             faults.append(f"--{name}: there is no {'folder' if is_dir else 'file'} {given}")
         return os.path.abspath(given)
     names = os.listdir(inputs) if os.path.isdir(inputs) else []
-    found = sorted(
-        path
-        for path in (os.path.join(inputs, entry) for entry in names if entry == name or (not is_dir and entry.startswith(f"{name}.")))
-        if is_there(path)
-    )
+    mounted = [entry for entry in names if entry == name or (not is_dir and entry.startswith(f"{name}."))]
+    found = sorted(path for entry in mounted if is_there(path := os.path.join(inputs, entry)))
     if len(found) > 1:
         faults.append(f"--{name}: give one of {', '.join(found)}")
     elif not found:
-        mounted = f"{inputs}/{name}/" if is_dir else f"{inputs}/{name}, with the ending of its format"
-        faults.append(f"give --{name}, or mount {'a folder' if is_dir else 'a file'} as {mounted}")
+        where = f"a folder as {inputs}/{name}/" if is_dir else f"a file as {inputs}/{name}, with the ending of its format"
+        faults.append(f"give --{name}, or mount {where}")
     return found[0] if found else ""
 
 

@@ -9,7 +9,7 @@ use crate::api::values::{Output, ValueType};
 use crate::data::DataError;
 use crate::data::source::Source;
 use crate::data::worker::{Client, Limits};
-use crate::engine::run_data::RunData;
+use crate::engine::run_data::{Columns, RunData};
 use crate::pipeline::sandbox::MAX_OUTPUT_BYTES;
 use crate::sandbox::kubernetes::{ClaimSource, ReadReport, ReadSource, WrittenOutput, WrittenOutputs};
 
@@ -38,7 +38,7 @@ pub(super) async fn read(asked: &WrittenOutputs, worker: &Client) -> ReadReport 
     });
     let data = RunData {
         client: &worker,
-        profiles: &[],
+        columns: &Columns::new(),
         checks: &asked.checks,
     };
     let mut found = Vec::new();

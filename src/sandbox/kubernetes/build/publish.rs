@@ -85,6 +85,11 @@ async fn target(sandbox: &KubernetesSandbox<'_>, home: &Objects) -> Result<Targe
         image.repository = publish.repository;
         image.pull_repository = None;
     }
+    if image.repository.is_none() {
+        // An image that was there was not pushed by anybody here; its program is.
+        image.reference = None;
+        sandbox.settings.registries.complete(&mut image);
+    }
     Target::with(sandbox, home, &image).await
 }
 

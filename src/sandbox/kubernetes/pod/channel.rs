@@ -64,6 +64,9 @@ pub(super) struct Announcement {
     length: u64,
     /// Its SHA-256, hex.
     sha256: String,
+    /// The report itself, packed as in the log, where it is that small.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    packed: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -117,7 +120,16 @@ impl Announcement {
                 announced: self.lines,
             });
         }
-        let text = self.unpack(&lines.concat()).ok_or(ChannelError::NotAsAnnounced)?;
+        self.read(&lines.concat())
+    }
+
+    /// The announced report, where it is in the message.
+    pub(super) fn here<R: DeserializeOwned>(&self) -> Option<Result<R, ChannelError>> {
+        self.packed.as_deref().map(|packed| self.read(packed))
+    }
+
+    fn read<R: DeserializeOwned>(&self, encoded: &str) -> Result<R, ChannelError> {
+        let text = self.unpack(encoded).ok_or(ChannelError::NotAsAnnounced)?;
         if text.len() as u64 != self.length || sha256_hex(&text) != self.sha256 {
             return Err(ChannelError::NotAsAnnounced);
         }
@@ -174,6 +186,7 @@ pub fn send(report: &[u8], nonce: &str) -> Option<Sent> {
             lines,
             length: report.len() as u64,
             sha256,
+            packed: None,
         }),
     };
     let body = serde_json::to_string(&body).ok()?;

@@ -53,44 +53,78 @@ pub(super) async fn run(
     job: &Job,
     repeat: u32,
 ) -> Result<Progressing<Report>, SandboxError> {
-    let owner = sandbox.owner;
-    let body = serde_json::to_vec(job).map_err(|error| cluster("write the job".to_owned())(error))?;
-    let (attempt, repeat, hash) = (owner.attempt.to_string(), repeat.to_string(), sha256_hex(&body));
-    let parts: [&str; 6] = [&owner.uid, &owner.run, &attempt, &repeat, &hash, image];
-    let name = names::name(&owner.name, &parts);
+    let (name, body) = named(sandbox, image, job, repeat)?;
     let pods = Pods::new(sandbox, name);
     match pods.get().await? {
-        None => {
-            let nonce = nonce()?;
-            let policy = ready::policy(sandbox, &job.network).await?;
-            let egress = network::label(&policy);
-            let run = Run {
-                program: Program::Harness,
-                name: &pods.name,
-                image,
-                job,
-                nonce: &nonce,
-                egress: &egress,
-                settings: &sandbox.settings.sandbox,
-                task: sandbox.task,
-                owner,
-                inputs: sandbox.inputs,
-                outputs: sandbox.outputs,
-                pull_secrets: &[],
-            };
-            let labels = run.labels();
-            let needs = async {
-                let policy = ready::ensure_policy(sandbox, policy, &labels);
-                let (harness, policy) = tokio::join!(ready::ensure_harness(sandbox), policy);
-                harness.and(policy)
-            };
-            Box::pin(pods.start(&run, body, needs)).await
-        }
+        None => match Box::pin(create(&pods, image, job, body, async { Ok(()) })).await? {
+            Progressing::Queued(why) => Ok(Progressing::Queued(why)),
+            Progressing::Done(_) | Progressing::Pending | Progressing::Unseen => Ok(Progressing::Pending),
+        },
         Some(pod) => pods
             .look(image, &pod)
             .await
             .map_err(|error| explained(sandbox, error)),
     }
+}
+
+/// Creates the Pod of a job that is most likely not there, once what it `needs` is there besides: whether it was not.
+pub(super) async fn begin(
+    sandbox: &KubernetesSandbox<'_>,
+    image: &str,
+    job: &Job,
+    needs: impl Future<Output = Result<(), SandboxError>>,
+) -> Result<Progressing<bool>, SandboxError> {
+    let (name, body) = named(sandbox, image, job, 0)?;
+    let pods = Pods::new(sandbox, name);
+    Box::pin(create(&pods, image, job, body, needs)).await
+}
+
+/// Name of the Pod of a job, and the job as it finds it.
+fn named(
+    sandbox: &KubernetesSandbox<'_>,
+    image: &str,
+    job: &Job,
+    repeat: u32,
+) -> Result<(String, Vec<u8>), SandboxError> {
+    let owner = sandbox.owner;
+    let body = serde_json::to_vec(job).map_err(|error| cluster("write the job".to_owned())(error))?;
+    let (attempt, repeat, hash) = (owner.attempt.to_string(), repeat.to_string(), sha256_hex(&body));
+    let parts: [&str; 6] = [&owner.uid, &owner.run, &attempt, &repeat, &hash, image];
+    Ok((names::name(&owner.name, &parts), body))
+}
+
+async fn create(
+    pods: &Pods<'_>,
+    image: &str,
+    job: &Job,
+    body: Vec<u8>,
+    needs: impl Future<Output = Result<(), SandboxError>>,
+) -> Result<Progressing<bool>, SandboxError> {
+    let sandbox = pods.sandbox;
+    let nonce = nonce()?;
+    let policy = ready::policy(sandbox, &job.network).await?;
+    let egress = network::label(&policy);
+    let run = Run {
+        program: Program::Harness,
+        name: &pods.name,
+        image,
+        job,
+        nonce: &nonce,
+        egress: &egress,
+        settings: &sandbox.settings.sandbox,
+        task: sandbox.task,
+        owner: sandbox.owner,
+        inputs: sandbox.inputs,
+        outputs: sandbox.outputs,
+        pull_secrets: &[],
+    };
+    let labels = run.labels();
+    let needs = async {
+        let policy = ready::ensure_policy(sandbox, policy, &labels);
+        let (harness, policy, needs) = tokio::join!(ready::ensure_harness(sandbox), policy, needs);
+        harness.and(policy).and(needs)
+    };
+    Box::pin(pods.start(&run, body, needs)).await
 }
 
 /// The scheduler's words about the claim for outputs name the Pod, of which nobody who made the run has heard.
@@ -179,13 +213,13 @@ impl<'a> Pods<'a> {
         found.map_err(|error| cluster(format!("read {}", self.object))(error))
     }
 
-    /// Creates what the Pod needs, then the Pod.
-    async fn start<R>(
+    /// Creates what the Pod needs, then the Pod: whether it was not there.
+    async fn start(
         &self,
         run: &Run<'_>,
         body: Vec<u8>,
         needs: impl Future<Output = Result<(), SandboxError>>,
-    ) -> Result<Progressing<R>, SandboxError> {
+    ) -> Result<Progressing<bool>, SandboxError> {
         let pod = run.pod()?;
         let (needs, secret) = tokio::join!(needs, ready::create_job(self.sandbox, run.secret(body)));
         needs?;
@@ -193,11 +227,11 @@ impl<'a> Pods<'a> {
             return Ok(Progressing::Queued(why));
         }
         match self.api.create(&PostParams::default(), &pod).await {
-            Ok(_) => Ok(Progressing::Pending),
+            Ok(_) => Ok(Progressing::Done(true)),
             Err(error) => match classify(&self.object, error) {
                 Refusal::Queued(why) => Ok(Progressing::Queued(why)),
                 // Another look was faster; its Pod is this one.
-                Refusal::Exists => Ok(Progressing::Pending),
+                Refusal::Exists => Ok(Progressing::Done(false)),
                 Refusal::Error(error) => Err(error),
             },
         }
@@ -274,6 +308,11 @@ impl<'a> Pods<'a> {
         ended: &Ended,
         now: Timestamp,
     ) -> Result<Progressing<R>, SandboxError> {
+        if let Some(report) = announced.here() {
+            return report
+                .map(Progressing::Done)
+                .map_err(|error| SandboxError::NoReport(error.to_string()));
+        }
         let log = match self.log(None).await {
             Ok(log) => log,
             Err(kube::Error::Api(status)) if status.is_not_found() => {

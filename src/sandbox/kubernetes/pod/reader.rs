@@ -333,7 +333,10 @@ impl<'a> SourceReader<'a> {
         let labels = run.labels();
         let needs = ready::ensure_policy(sandbox, policy, &labels);
         let started = self.pods.start(&run, self.body.clone(), needs).await;
-        started.map_err(|error| self.explained(error))
+        match started.map_err(|error| self.explained(error))? {
+            Progressing::Queued(why) => Ok(Progressing::Queued(why)),
+            Progressing::Done(_) | Progressing::Pending | Progressing::Unseen => Ok(Progressing::Pending),
+        }
     }
 
     /// The scheduler's words about a claim name the Pod, of which nobody who wrote the task has heard.

@@ -180,6 +180,10 @@ fn no_more_is_unpacked_than_was_announced() {
 
 /// What the harness itself writes for a report: the message and the log.
 fn of_the_harness(report: &serde_json::Value) -> (String, String) {
+    sent_by_the_harness(report, false)
+}
+
+fn sent_by_the_harness(report: &serde_json::Value, in_message: bool) -> (String, String) {
     let folder = tempfile::tempdir().unwrap();
     let message = folder.path().join("message");
     std::fs::write(&message, "words of code under test").unwrap();
@@ -187,12 +191,13 @@ fn of_the_harness(report: &serde_json::Value) -> (String, String) {
     let code = "import json, os, sys; sys.dont_write_bytecode = True; sys.path.insert(0, sys.argv[1]); import channel\n\
                 channel.MESSAGE = sys.argv[2]\n\
                 report = json.load(open(sys.argv[3]))\n\
-                channel.send_report(report, bytes([7] * 32), lambda stream, part: open(stream, 'wb', closefd=False).write(part))";
+                channel.send_report(report, bytes([7] * 32), lambda stream, part: open(stream, 'wb', closefd=False).write(part), sys.argv[4] == 'true')";
     let output = Command::new("python3")
         .args(["-I", "-S", "-c", code])
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/src/sandbox/harness"))
         .arg(&message)
         .arg(folder.path().join("report"))
+        .arg(in_message.to_string())
         .output()
         .unwrap();
     assert!(
@@ -215,6 +220,25 @@ fn what_the_harness_sends_is_taken() {
     );
     assert!(log.lines().all(|line| line.len() < 8192));
     assert_eq!(taken(&message, &log), Ok(report()));
+}
+
+#[test]
+fn a_small_report_is_in_the_message_where_it_may_be_there() {
+    let here = |report: &Report, may_be: bool| {
+        let (message, log) = sent_by_the_harness(&serde_json::to_value(report).unwrap(), may_be);
+        assert!(message.len() < MOST_MESSAGE_BYTES, "{message}");
+        assert_eq!(taken(&message, &log).as_ref(), Ok(report));
+        match verify(&message, &NONCE).unwrap() {
+            Message::Report(announced) => announced.here::<Report>(),
+            Message::NotIsolated(address) => panic!("{address}"),
+        }
+    };
+    assert_eq!(here(&report(), true), Some(Ok(report())));
+    assert_eq!(here(&report(), false), None);
+    let mut large = report();
+    large.phases[0].stdout =
+        (0..2000).fold(String::new(), |text, number| format!("{text}{}", number * number));
+    assert_eq!(here(&large, true), None);
 }
 
 #[test]

@@ -330,6 +330,65 @@ fn a_reader_is_a_sandbox_that_mounts_whole_claims_and_writes_nowhere() {
 }
 
 #[test]
+fn outputs_on_a_claim_are_one_folder_of_it_beside_inputs_that_lie_there() {
+    let (settings, task, job, mut inputs) = (PodSettings::default(), task(), job(), inputs());
+    let on_claim = MountedInput::Claim {
+        claim: "results".to_owned(),
+        path: "2026/photos".to_owned(),
+    };
+    inputs.insert("photos".to_owned(), on_claim);
+    let outputs = OutputFolder {
+        claim: "results".to_owned(),
+        path: "2027/words-0c1d".to_owned(),
+        fs_group: Some(2000),
+    };
+    let run = Run {
+        program: Program::Harness,
+        pull_secrets: &[],
+        name: "words-0123456789",
+        image: "i",
+        job: &job,
+        nonce: "00",
+        egress: "denied",
+        settings: &settings,
+        task: &task,
+        owner: &owner(),
+        inputs: &inputs,
+        outputs: Some(&outputs),
+    };
+    let pod = serde_json::to_value(run.pod().unwrap()).unwrap();
+    let mounts = pod["spec"]["containers"][0]["volumeMounts"].as_array().unwrap();
+    let at = |path: &str| {
+        let found: Vec<&Value> = mounts.iter().filter(|mount| mount["mountPath"] == path).collect();
+        assert_eq!(found.len(), 1, "{path}");
+        found[0].clone()
+    };
+    let written = at("/var/outputs");
+    assert_eq!(written["subPath"], "2027/words-0c1d");
+    assert_eq!(written.get("readOnly"), None);
+    let read = at("/var/inputs/photos");
+    assert_eq!(
+        (&read["name"], &read["readOnly"]),
+        (&written["name"], &json!(true))
+    );
+    let volumes = pod["spec"]["volumes"].as_array().unwrap();
+    let of_claims: Vec<&Value> = volumes
+        .iter()
+        .filter(|volume| volume.get("persistentVolumeClaim").is_some())
+        .collect();
+    assert_eq!(
+        of_claims.len(),
+        1,
+        "a Pod that names a claim twice may never start"
+    );
+    assert_eq!(pod["spec"]["securityContext"]["fsGroup"], 2000);
+    assert_eq!(
+        pod["spec"]["securityContext"]["fsGroupChangePolicy"],
+        "OnRootMismatch"
+    );
+}
+
+#[test]
 fn an_input_that_nobody_froze_is_refused_by_name() {
     let (settings, task, job) = (PodSettings::default(), task(), job());
     let run = Run {
