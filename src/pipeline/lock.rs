@@ -50,11 +50,10 @@ impl Lock {
     pub fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines();
         let (python, architecture) = lines.next()?.strip_prefix(HEAD)?.split_once(ON)?;
-        let packages: Option<Vec<Locked>> = lines.map(Locked::parse).collect();
         Self {
             python: python.to_owned(),
             architecture: architecture.to_owned(),
-            packages: packages?,
+            packages: lines.map(Locked::parse).collect(),
         }
         .checked()
     }
@@ -115,13 +114,14 @@ impl fmt::Display for Lock {
 }
 
 impl Locked {
-    fn parse(line: &str) -> Option<Self> {
+    /// Reads a line; of what shape it is, [`Locked::is_valid`] says.
+    fn parse(line: &str) -> Self {
         let (line, via) = line.split_once(VIA).unwrap_or((line, ""));
         let (package, sha256) = match line.split_once(HASH) {
             Some((package, digest)) => (package, Some(digest.to_owned())),
             None => (line, None),
         };
-        Some(Self {
+        Self {
             package: package.to_owned(),
             sha256,
             via: via
@@ -129,7 +129,7 @@ impl Locked {
                 .filter(|name| !name.is_empty())
                 .map(str::to_owned)
                 .collect(),
-        })
+        }
     }
 
     fn is_valid(&self) -> bool {

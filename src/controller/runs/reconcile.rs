@@ -78,6 +78,8 @@ async fn look(object: &CodeGenRun, context: &Context) -> Looked {
     match Box::pin(look.act()).await {
         Err(ReconcileError::Blocked(Blocked(hold))) => look.hold(&hold).await,
         Err(error) if is_conflict(&error) => Ok(None),
+        // What holds a run stands in the place of its end: one that has ended is only looked at again.
+        Err(error) if ended_in(&look.object).is_some() => Err(error),
         Err(error) => match look.hold(&told(&error)).await {
             // It cannot even be told, as while the API server is away.
             Err(_) => Err(error),

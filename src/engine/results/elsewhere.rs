@@ -150,3 +150,36 @@ fn option(input: &Input) -> String {
     };
     format!("--{} {value}", input.name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::test_support::{image, task};
+
+    #[test]
+    fn an_image_of_ones_own_is_made_of_the_same_archives_where_its_python_is_the_same() {
+        let lock = Lock::parse("# Python 3.12.1 on aarch64\nsix==1.17.0\n").unwrap();
+        let (mut task, mut built) = (task(), image(&["six"]));
+        task.image.reference = None;
+        task.image.python_version = "3.12".into();
+        let made = dockerfile(&task, &built, Some(&lock));
+        assert!(
+            made.contains("FROM --platform=linux/arm64 ")
+                && made.contains("--require-hashes -r requirements.lock"),
+            "{made}"
+        );
+        for python in [
+            "3.11.7 (3.12 was asked for)",
+            "3.12.1 (3.1 was asked for)",
+            "3.120.1",
+        ] {
+            built.python = python.into();
+            let made = dockerfile(&task, &built, Some(&lock));
+            assert!(
+                made.contains("pip install --no-cache-dir -r requirements.txt"),
+                "{made}"
+            );
+            assert!(!made.contains("--platform"), "{made}");
+        }
+    }
+}

@@ -8,6 +8,7 @@ mod dockerfile;
 mod failure;
 mod index;
 mod job;
+mod mended;
 mod objects;
 pub(super) mod policy;
 mod publish;
@@ -20,15 +21,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use k8s_openapi::jiff::Timestamp;
 use kube::api::Patch;
 use serde_json::{Value, json};
 
 pub use self::artifact::{Destination, push_artifact};
 use self::dockerfile::Recipe;
-use self::failure::Failed;
 use self::index::{INDEX_URL, Verified, content, index_url};
 use self::job::{Files, Plan};
 use self::objects::{DockerConfig, Objects};
@@ -36,9 +34,9 @@ pub(super) use self::publish::publish;
 pub use self::published::{InImage, ProgramImage, PublishedProgram};
 pub use self::registries::RegistryCache;
 use self::sources::{Base, Target};
-use self::state::{Failure, State};
-use super::names::{Component, TASK_UID, labels, name};
-use super::{KubernetesSandbox, elsewhere, room};
+use self::state::State;
+use super::names::{Component, labels, name};
+use super::{KubernetesSandbox, elsewhere};
 use crate::api::common::CacheMode;
 use crate::pipeline::digest::{sha256_hex, sha256_hex_of_parts};
 use crate::pipeline::lock::Lock;
@@ -48,9 +46,6 @@ use crate::sandbox::{Built, ImageSpec, Progressing, SandboxError};
 
 /// Hexadecimal digits of a tag.
 const TAG: usize = 32;
-/// After so many seconds a build that failed for want of a setting is made again: what it lacked may be there by now. Before
-/// that, only when its task or a Secret has changed.
-const TRY_AGAIN_SECONDS: i64 = 300;
 
 /// Builds an image, or finds the one that is there.
 pub(super) async fn build(
@@ -199,100 +194,6 @@ impl<'a> Build<'a> {
                 reason: format!("the registry has no {reference} any more"),
             }),
         }
-    }
-
-    async fn failed(
-        &self,
-        job: &Job,
-        pod: Option<&Pod>,
-        failure: Failure,
-    ) -> Result<Progressing<Built>, SandboxError> {
-        let has_ended = failure.has_ended();
-        if has_ended {
-            self.drop_copies().await;
-        }
-        if has_ended && let Some(image) = self.found().await? {
-            return self.take(image, false, None).await;
-        }
-        let log = match (&failure, pod) {
-            (Failure::Builder, Some(pod)) => self.objects.builder_log(pod).await?,
-            _ => String::new(),
-        };
-        let failed = Failed {
-            child: self.child(),
-            base: &self.sandbox.task.image.base,
-            reference: &self.reference(),
-            repeat: self.repeat,
-            is_locked: self.spec.lock.is_some(),
-            push_credentials: &self.target.credentials(),
-        };
-        let error = failed.error(failure, &log);
-        let may_be_mended =
-            is_old(job) || self.is_made_for_another_wish(job) || self.is_made_with_other_settings(job)?;
-        if has_ended && matches!(error, SandboxError::Refused { .. }) && may_be_mended {
-            self.objects.delete_job(&self.name).await?;
-            return Ok(Progressing::Pending);
-        }
-        Err(error)
-    }
-
-    /// A Pod that no node takes: is there a node that could?
-    async fn queued(&self, pod: Option<&Pod>, why: String) -> Result<Progressing<Built>, SandboxError> {
-        if why.contains("Insufficient ")
-            && let Some(pod) = pod
-            && room::is_too_large(&self.sandbox.client, pod).await
-        {
-            return Err(SandboxError::Refused {
-                object: self.child(),
-                reason: why,
-                remedy:
-                    "no node is as large as that: lower build.resources of the operator, or add a larger node"
-                        .to_owned(),
-            });
-        }
-        Ok(Progressing::Queued(why))
-    }
-
-    /// Whether this task made the Job, and has changed since, or a Secret that it names.
-    fn is_made_for_another_wish(&self, job: &Job) -> bool {
-        let metadata = &job.metadata;
-        let made_by = metadata.labels.as_ref().and_then(|labels| labels.get(TASK_UID));
-        let made_for = metadata
-            .annotations
-            .as_ref()
-            .and_then(|all| all.get(job::MADE_FOR));
-        made_by == Some(&self.sandbox.owner.uid) && made_for != Some(&self.wish())
-    }
-
-    /// Whether somebody has changed how builds are made since, for any task.
-    fn is_made_with_other_settings(&self, job: &Job) -> Result<bool, SandboxError> {
-        let annotations = job.metadata.annotations.as_ref();
-        let made_with = annotations.and_then(|all| all.get(job::MADE_WITH));
-        Ok(made_with != Some(&self.settings()?))
-    }
-
-    /// The operator's settings for builds, and the authorities that they name.
-    fn settings(&self) -> Result<String, SandboxError> {
-        let (build, registries) = (&self.sandbox.settings.build, &self.sandbox.settings.registries);
-        let parts = [
-            format!("{build:?}"),
-            format!("{registries:?}"),
-            objects::concatenated(&build.index_authorities)?,
-            objects::concatenated(&registries.authorities)?,
-        ];
-        Ok(sha256_hex_of_parts(&parts.each_ref().map(String::as_str))[..16].to_owned())
-    }
-
-    /// What the Job is made for that its name does not say.
-    fn wish(&self) -> String {
-        let parts = [
-            self.sandbox.owner.wish.as_str(),
-            self.target.secret.as_deref().unwrap_or_default(),
-            version(self.target.config.as_ref()),
-            self.base.secret.as_deref().unwrap_or_default(),
-            version(self.base.config.as_ref()),
-        ];
-        sha256_hex_of_parts(&parts)[..16].to_owned()
     }
 
     async fn take(
@@ -560,10 +461,6 @@ fn namespace<'a>(sandbox: &'a KubernetesSandbox<'_>) -> &'a str {
     own.unwrap_or(&sandbox.owner.namespace)
 }
 
-fn version(config: Option<&DockerConfig>) -> &str {
-    config.map_or("", |config| config.version.as_str())
-}
-
 /// An architecture as the label `kubernetes.io/arch` of nodes has it.
 fn kubernetes_architecture(rust: &str) -> &str {
     match rust {
@@ -571,15 +468,4 @@ fn kubernetes_architecture(rust: &str) -> &str {
         "aarch64" => "arm64",
         other => other,
     }
-}
-
-/// Whether a Job failed so long ago that what it lacked may be there by now.
-fn is_old(job: &Job) -> bool {
-    let conditions = job.status.as_ref().and_then(|status| status.conditions.as_ref());
-    let failed = conditions
-        .into_iter()
-        .flatten()
-        .find(|condition| condition.type_ == "Failed");
-    let since = failed.and_then(|condition| condition.last_transition_time.as_ref());
-    since.is_some_and(|since| Timestamp::now().duration_since(since.0).as_secs() >= TRY_AGAIN_SECONDS)
 }

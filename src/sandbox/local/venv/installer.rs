@@ -1,0 +1,256 @@
+//! The program that makes an environment and installs into it: uv, or venv and pip.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::process::Command;
+
+use super::super::interpreter::Interpreter;
+use super::super::isolation::find_on_path;
+use super::archives;
+use crate::pipeline::lock::Lock;
+use crate::sandbox::error::SandboxError;
+use crate::sandbox::image::ImageSpec;
+use crate::sandbox::packages::classify;
+
+/// What pip says of its work, beside it.
+pub(super) const REPORT: &str = "report.json";
+
+/// What is installed.
+pub(super) enum Wanted<'a> {
+    /// Exactly that.
+    Locked(&'a Lock),
+    /// What the installer chooses for these requirements.
+    Chosen(Vec<String>),
+}
+
+/// The program that makes environments and installs packages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Installer {
+    /// `uv`, much faster.
+    Uv(PathBuf),
+    /// `venv` and pip of the interpreter.
+    Pip,
+}
+
+/// Whether the user has configured pip, which uv does not read.
+pub(super) fn is_pip_configured() -> bool {
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    let files = [
+        "/etc/pip.conf".into(),
+        home.join(".config/pip/pip.conf"),
+        home.join(".pip/pip.conf"),
+    ];
+    let variables = [
+        "PIP_INDEX_URL",
+        "PIP_EXTRA_INDEX_URL",
+        "PIP_FIND_LINKS",
+        "PIP_CONFIG_FILE",
+    ];
+    files.iter().any(|file: &PathBuf| file.exists())
+        || variables.iter().any(|name| std::env::var_os(name).is_some())
+}
+
+impl Installer {
+    /// uv where it is installed; pip where the user has configured pip (an index of their own), which uv does not read.
+    pub fn choose() -> Self {
+        match find_on_path("uv") {
+            Some(uv) if !is_pip_configured() => Self::Uv(uv),
+            _ => Self::Pip,
+        }
+    }
+
+    pub fn create(&self, interpreter: &Interpreter, target: &Path) -> Command {
+        match self {
+            Self::Uv(uv) => {
+                let mut command = Command::new(uv);
+                command.args(["venv", "--quiet", "--python"]);
+                command.arg(&interpreter.executable).arg(target);
+                command
+            }
+            Self::Pip => {
+                let mut command = Command::new(&interpreter.executable);
+                command.args(["-I", "-m", "venv"]).arg(target);
+                command
+            }
+        }
+    }
+
+    /// Installs another pip to a folder of its own.
+    pub fn beside(
+        &self,
+        python: &Path,
+        tools: &Path,
+        spec: &ImageSpec,
+        folder: &Path,
+        requirement: &str,
+    ) -> Command {
+        let mut command = self.command(python, tools, spec);
+        command.args(["--no-deps", "--target"]).arg(folder);
+        command.args(["--", requirement]);
+        command
+    }
+
+    pub fn install(
+        &self,
+        python: &Path,
+        tools: &Path,
+        spec: &ImageSpec,
+        wanted: &Wanted<'_>,
+    ) -> std::io::Result<Command> {
+        let mut command = self.command(python, tools, spec);
+        let (days, is_pip) = (spec.min_release_age_days, matches!(self, Self::Pip));
+        if is_pip && archives::reports(tools) {
+            command.arg("--report").arg(tools.join(REPORT));
+        }
+        match wanted {
+            Wanted::Locked(lock) => {
+                let file = tools.join("requirements.txt");
+                fs::write(&file, lock.to_string())?;
+                command
+                    .args(["--no-deps", "--require-hashes", "--requirement"])
+                    .arg(file);
+            }
+            Wanted::Chosen(requirements) => {
+                if days > 0 && is_pip && archives::knows_ages(tools) {
+                    command.arg("--uploaded-prior-to").arg(format!("P{days}D"));
+                }
+                if days > 0 && !is_pip {
+                    let least = SignedDuration::from_hours(24 * i64::from(days));
+                    let youngest = Timestamp::now() - least;
+                    command.arg("--exclude-newer").arg(youngest.to_string());
+                }
+                // After this, nothing is an option, whatever a model named its package.
+                command.arg("--").args(requirements);
+            }
+        }
+        Ok(command)
+    }
+
+    /// Wheels alone: building a source distribution would run its code on the user's machine, outside every sandbox.
+    /// One process does it all. pip is read from `tools`, and never from the environment that it fills.
+    fn command(&self, python: &Path, tools: &Path, spec: &ImageSpec) -> Command {
+        let mut command = match self {
+            Self::Uv(uv) => {
+                let mut command = Command::new(uv);
+                command.args(["pip", "install", "--quiet", "--only-binary", ":all:"]);
+                // uv would compile with the environment's interpreter, after the packages are in.
+                command.args(["--no-compile-bytecode", "--python"]).arg(python);
+                command
+            }
+            Self::Pip => {
+                let mut command = Command::new(python);
+                command.args(["-I", "-c", PIP]).arg(tools);
+                command.args(["install", "--quiet", "--no-input", "--disable-pip-version-check"]);
+                command.args([
+                    "--retries",
+                    "5",
+                    "--only-binary",
+                    ":all:",
+                    "--no-warn-script-location",
+                ]);
+                command
+            }
+        };
+        if let Some(index) = &spec.index_url {
+            command.args(["--index-url", index]);
+        }
+        command
+    }
+}
+
+/// Runs the pip of the folder that is the first argument, for the environment whose interpreter runs this. What is
+/// installed on the way cannot be imported.
+const PIP: &str = "\
+import runpy, sys
+sys.path = [sys.argv.pop(1)] + [path for path in sys.path if not path.endswith('-packages')]
+runpy.run_module('pip', run_name='__main__', alter_sys=True)";
+
+/// Whether an installer gets this variable of the user's environment; the keys of a model's provider are none of its business.
+fn is_for_installers(name: &str) -> bool {
+    const NAMES: [&str; 13] = [
+        "PATH",
+        "HOME",
+        "USER",
+        "LANG",
+        "TMPDIR",
+        "LD_LIBRARY_PATH",
+        "NETRC",
+        "REQUESTS_CA_BUNDLE",
+        "CURL_CA_BUNDLE",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "NO_PROXY",
+    ];
+    const PREFIXES: [&str; 5] = ["LC_", "XDG_", "SSL_CERT_", "PIP_", "UV_"];
+    // uv refuses this one beside its opposite, which it is told.
+    name != "UV_COMPILE_BYTECODE"
+        && (NAMES.contains(&name.to_ascii_uppercase().as_str())
+            || PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
+}
+
+/// Starts an installer. Whatever this user's mask, the sandbox's user must be able to read the environment; and where
+/// util-linux is installed, the installer ends with this program, however that ends.
+const START: &str = r#"umask 022
+setpriv --pdeathsig KILL true 2>/dev/null && exec setpriv --pdeathsig KILL "$0" "$@"
+exec "$0" "$@""#;
+
+/// Run an installer; where it fails, what its words mean.
+pub(super) async fn check(installer: Command) -> Result<(), SandboxError> {
+    let program = PathBuf::from(installer.as_std().get_program());
+    let mut command = Command::new("/bin/sh");
+    command
+        .args(["-c", START])
+        .arg(&program)
+        .args(installer.as_std().get_args());
+    let output = command
+        // The folder of the user's shell may hold settings and files of another project.
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .env_clear()
+        .envs(std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_for_installers)))
+        // Ctrl-C is for this program alone: an installer that dies of it looks as if a package could not be installed.
+        .process_group(0)
+        .kill_on_drop(true)
+        .output()
+        .await
+        .map_err(SandboxError::io("start", &program))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    Err(classify(&String::from_utf8_lossy(&said)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_installer_sees_its_own_settings_and_no_key() {
+        for name in [
+            "PATH",
+            "HOME",
+            "https_proxy",
+            "NO_PROXY",
+            "PIP_INDEX_URL",
+            "UV_CACHE_DIR",
+            "SSL_CERT_FILE",
+        ] {
+            assert!(is_for_installers(name), "{name}");
+        }
+        for name in [
+            "OPENAI_API_KEY",
+            "AWS_SECRET_ACCESS_KEY",
+            "PYTHONPATH",
+            "PYTHONHOME",
+            "VIRTUAL_ENV",
+            "UV_COMPILE_BYTECODE",
+        ] {
+            assert!(!is_for_installers(name), "{name}");
+        }
+    }
+}
