@@ -112,6 +112,15 @@ impl Runs {
             .is_some_and(|known| version(object) < known.version)
     }
 
+    /// Whether this operator worked on the run and does not know of its last version: the reply to a write of its own was lost.
+    #[must_use]
+    pub fn has_missed(&self, object: &CodeGenRun) -> bool {
+        let uid = object.metadata.uid.as_deref().unwrap_or_default();
+        let state = self.state();
+        let known = state.runs.get(uid);
+        known.is_some_and(|known| known.pinned.is_some() && known.version < version(object))
+    }
+
     /// Remembers what was written.
     pub fn wrote(&self, object: &CodeGenRun) {
         self.with(object, |known| known.version = version(object));

@@ -315,6 +315,11 @@ impl Look<'_> {
     /// Looks after a run that has ended: deletes it when its time has come.
     async fn look_after(&mut self) -> Looked {
         let uid = self.object.uid().unwrap_or_default();
+        let has_missed = self.context.runs.has_missed(&self.object);
+        if has_missed {
+            self.count();
+            self.context.events.run_ended(&self.object);
+        }
         self.context.runs.forget(&uid);
         let ended = self
             .object
@@ -322,7 +327,7 @@ impl Look<'_> {
             .as_ref()
             .and_then(|status| status.completed_at.clone());
         let Some(ended) = ended else { return Ok(None) };
-        if finish::may_be_uncleared(ended.0, self.context.since) {
+        if has_missed || finish::may_be_uncleared(ended.0, self.context.since) {
             let _place = self.context.clearing.acquire().await;
             self.clear().await;
         }
