@@ -33,8 +33,8 @@ impl Image {
         fs::copy(launcher, image.path("program/run.py")).unwrap();
         // Writes how it was called to an output whose path stands in its source.
         let program = format!(
-            "import json, sys\nwith open({:?}, 'w') as file:\n    json.dump(sys.argv[1:], file)\nsys.exit(7)\n",
-            image.path("outputs/called")
+            "import json, sys\nwith open('{}', 'w') as file:\n    json.dump(sys.argv[1:], file)\nsys.exit(7)\n",
+            image.path("outputs/called").display()
         );
         fs::write(image.path("program/solution.py"), program).unwrap();
         let file = json!({

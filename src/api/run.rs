@@ -30,7 +30,7 @@ const IMMUTABLE: &str = "has(self.taskRef) == has(oldSelf.taskRef) && (!has(self
 
 /// One run of the program of a task that has succeeded, on inputs of its own. `taskRef`, or the image of a published program, is all
 /// that is needed.
-#[derive(CustomResource, Serialize, Deserialize, Clone, Debug, PartialEq, Eq, KubeSchema)]
+#[derive(CustomResource, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
 #[kube(
     group = "codegen-operator.dev",
     version = "v1alpha1",

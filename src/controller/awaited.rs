@@ -81,7 +81,7 @@ pub fn of_run(task: &Task) -> BTreeSet<Awaited> {
         .collect()
 }
 
-/// The ConfigMaps that the inputs of a run of a program come from.
+/// The `ConfigMaps` that the inputs of a run of a program come from.
 #[must_use]
 pub fn of_inputs(run: &CodeGenRun) -> BTreeSet<Awaited> {
     let sources = run.spec.inputs.iter().filter_map(|input| input.source.as_ref());

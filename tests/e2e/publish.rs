@@ -126,7 +126,7 @@ async fn the_image_says_what_it_is_and_what_it_is_made_of(space: &Space, task: &
     assert!(names.any(|name| name == "pytest"), "{bill:#}");
 }
 
-/// The Job of the example's CronJob, as it stands there but for the image.
+/// The Job of the example's `CronJob`, as it stands there but for the image.
 async fn it_runs_as_a_plain_job(space: &Space, image: &str) {
     let text = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/penguins/cronjob.yaml");
     let cron: Value = serde_saphyr::from_str(&std::fs::read_to_string(text).unwrap()).unwrap();
@@ -205,13 +205,13 @@ async fn a_published_program_runs_without_its_task_and_without_the_operator() {
         let tag = status.program_tag.unwrap();
         let tag = tag.rsplit_once(':').unwrap().1;
         apply(home, &model, "another", |spec| {
-            spec["publish"] = json!({"tag": tag})
+            spec["publish"] = json!({"tag": tag});
         });
         let (_, reason, said) = home.stalled("another").await;
         assert_eq!(reason, "Configuration");
         assert!(said.contains("was not published by"), "{said}");
         apply(home, &model, "another", |spec| {
-            spec["publish"] = json!({"tag": "v1"})
+            spec["publish"] = json!({"tag": "v1"});
         });
         let another = home.succeeded("another").await.status.unwrap();
         assert_eq!((another.model_calls, another.builds), (0, 0));

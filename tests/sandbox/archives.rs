@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex};
 use codegen_operator::pipeline::stage::Category;
 use codegen_operator::sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox as _, SandboxError};
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 use zip::write::SimpleFileOptions;
 
 use crate::support::spec;
@@ -115,16 +114,16 @@ impl Index {
 }
 
 fn sha256(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    codegen_operator::pipeline::digest::sha256_hex(bytes)
 }
 
 fn wheel(name: &str, version: &str, content: &str, requires: &[&str]) -> Vec<u8> {
     let info = format!("{name}-{version}.dist-info");
-    let requires: String = requires
+    let requires: Vec<String> = requires
         .iter()
         .map(|required| format!("Requires-Dist: {required}\n"))
         .collect();
+    let requires = requires.concat();
     let files = [
         (format!("{name}.py"), content.to_owned()),
         (
@@ -136,8 +135,11 @@ fn wheel(name: &str, version: &str, content: &str, requires: &[&str]) -> Vec<u8>
             "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n".to_owned(),
         ),
     ];
-    let record: String = files.iter().map(|(path, _)| format!("{path},,\n")).collect();
-    let record = (format!("{info}/RECORD"), format!("{record}{info}/RECORD,,\n"));
+    let recorded: Vec<String> = files.iter().map(|(path, _)| format!("{path},,\n")).collect();
+    let record = (
+        format!("{info}/RECORD"),
+        format!("{}{info}/RECORD,,\n", recorded.concat()),
+    );
     let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for (path, text) in files.into_iter().chain([record]) {
         archive.start_file(path, SimpleFileOptions::default()).unwrap();

@@ -125,17 +125,14 @@ pub(super) fn request(asked: Asked, largest: usize) -> Result<Request, String> {
         task_ref: Some(LocalRef {
             name: asked.task.clone(),
         }),
-        program_image: None,
-        pull_secret_ref: None,
         inputs,
         sandbox: asked.timeout.map(|timeout| Sandbox {
             timeout: Some(timeout),
             ..Sandbox::default()
         }),
         validation: asked.validation,
-        cache: None,
-        outputs: None,
         ttl_seconds_after_finished: (!asked.keep).then_some(KEPT_SECONDS),
+        ..CodeGenRunSpec::default()
     };
     let mut run = CodeGenRun::new("", spec);
     run.metadata = named(&asked.task, "");

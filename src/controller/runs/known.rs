@@ -186,7 +186,9 @@ impl Runs {
         let next = gate.done(uid);
         self.metrics.set_queued_runs(gate.waiting());
         drop(gate);
-        next.into_iter().for_each(|run| self.wake_next(&run));
+        for run in next {
+            self.wake_next(&run);
+        }
     }
 
     /// Gives the runs that were under way before this process the places that they had. Before the first look.
@@ -221,7 +223,9 @@ impl Runs {
         let next = gate.keep_only(|uid| there.contains(uid));
         self.metrics.set_queued_runs(gate.waiting());
         drop(gate);
-        next.into_iter().for_each(|run| self.wake_next(&run));
+        for run in next {
+            self.wake_next(&run);
+        }
     }
 
     /// The program of a task, where it is in memory.

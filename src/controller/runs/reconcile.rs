@@ -133,18 +133,15 @@ impl Look<'_> {
             return self.hold(&queued(limit)).await;
         }
         self.refers_to = awaited::of_inputs(&self.object);
-        let program = match task {
-            Some(task) => {
-                self.refers_to.extend(awaited::of_start(task));
-                program_of(context, task).await?
-            }
-            None => {
-                let secret = self.object.spec.pull_secret_ref.iter();
-                let namespace = self.object.namespace().unwrap_or_default();
-                self.refers_to
-                    .extend(secret.flat_map(|secret| awaited::of_secret(&namespace, &secret.name)));
-                image::program_in(context, &self.object).await?
-            }
+        let program = if let Some(task) = task {
+            self.refers_to.extend(awaited::of_start(task));
+            program_of(context, task).await?
+        } else {
+            let namespace = self.object.namespace().unwrap_or_default();
+            let secret = self.object.spec.pull_secret_ref.iter();
+            self.refers_to
+                .extend(secret.flat_map(|secret| awaited::of_secret(&namespace, &secret.name)));
+            image::program_in(context, &self.object).await?
         };
         let reading = owner(&self.object, "reading");
         let gathered = gather(context, &self.object, task, &program, &reading);
