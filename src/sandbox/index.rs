@@ -48,18 +48,28 @@ pub(super) async fn verify(
         };
     };
     let answers = asked.iter().map(|requirement| {
-        let question = Question {
-            index,
-            requirement,
-            python: place.python,
-            architecture: &spec.architecture,
-            min_release_age_days: days,
-            sha256: None,
-        };
+        let question = question(spec, place, index, requirement);
         async move { packages.ask(&question).await }
     });
     let answers = join_all(answers).await;
     settle(index, days, asked.iter().zip(answers))
+}
+
+/// What is asked of a package for this image, whichever of its files it may be.
+fn question<'a>(
+    spec: &'a ImageSpec,
+    place: Where<'a>,
+    index: &'a str,
+    requirement: &'a Requirement,
+) -> Question<'a> {
+    Question {
+        index,
+        requirement,
+        python: place.python,
+        architecture: &spec.architecture,
+        min_release_age_days: spec.min_release_age_days,
+        sha256: None,
+    }
 }
 
 /// The pip to install with where ages count, as a requirement that is old enough itself: it passes over what is younger, of packages that
@@ -67,14 +77,7 @@ pub(super) async fn verify(
 pub(super) async fn newer_pip(packages: &PackageIndex, spec: &ImageSpec, place: Where<'_>) -> Option<String> {
     let index = place.index.filter(|_| spec.min_release_age_days > 0)?;
     let requirement = Requirement::parse(PIP_THAT_KNOWS_AGES).ok()?;
-    let question = Question {
-        index,
-        requirement: &requirement,
-        python: place.python,
-        architecture: &spec.architecture,
-        min_release_age_days: spec.min_release_age_days,
-        sha256: None,
-    };
+    let question = question(spec, place, index, &requirement);
     match packages.ask(&question).await {
         Ok(Answer::Available { bound: Some(bound) }) => Some(bounded(&requirement, &bound)),
         _ => None,
@@ -109,12 +112,8 @@ pub(super) async fn judge_installed(
     };
     let answers = brought.iter().map(|(locked, requirement)| {
         let question = Question {
-            index,
-            requirement,
-            python: place.python,
-            architecture: &spec.architecture,
-            min_release_age_days: days,
             sha256: locked.sha256.as_deref(),
+            ..question(spec, place, index, requirement)
         };
         async move { packages.ask(&question).await }
     });
