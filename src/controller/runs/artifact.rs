@@ -57,18 +57,14 @@ impl Look<'_> {
         if !is_due(&self.object) {
             return Ok(None);
         }
-        // What is in memory of a run that has ended is not all of it.
+        let Some(run) = self.whole().await?.filter(is_due) else {
+            return Ok(None);
+        };
+        self.object = run;
         let (namespace, name) = (
             self.object.namespace().unwrap_or_default(),
             self.object.name_any(),
         );
-        let runs: Api<CodeGenRun> = Api::namespaced(self.context.client.clone(), &namespace);
-        let found = runs.get_opt(&name).await;
-        let found = found.map_err(|error| unread(&format!("CodeGenRun {namespace}/{name}"), error))?;
-        let Some(run) = found.filter(|run| run.uid() == self.object.uid() && is_due(run)) else {
-            return Ok(None);
-        };
-        self.object = run;
         let Some(wanted) = self
             .object
             .spec

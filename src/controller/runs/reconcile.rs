@@ -313,7 +313,8 @@ impl Look<'_> {
     async fn look_after(&mut self) -> Looked {
         let uid = self.object.uid().unwrap_or_default();
         let has_missed = self.context.runs.has_missed(&self.object);
-        if has_missed {
+        if has_missed && let Some(run) = self.whole().await? {
+            self.object = run;
             self.count();
             self.context.events.run_ended(&self.object);
         }
@@ -355,6 +356,21 @@ impl Look<'_> {
             }
             .into()),
         }
+    }
+
+    /// The run as it is kept: what is in memory of one that has ended is not all of it. `None` where it is there no more.
+    pub async fn whole(&self) -> Result<Option<CodeGenRun>, StoreError> {
+        let (namespace, name) = (
+            self.object.namespace().unwrap_or_default(),
+            self.object.name_any(),
+        );
+        let runs: Api<CodeGenRun> = Api::namespaced(self.context.client.clone(), &namespace);
+        let found = runs.get_opt(&name).await;
+        let found = found.map_err(|error| StoreError::Remote {
+            action: format!("read CodeGenRun {namespace}/{name}"),
+            source: Box::new(error),
+        })?;
+        Ok(found.filter(|run| run.uid() == self.object.uid()))
     }
 
     async fn clear(&self) {

@@ -155,6 +155,20 @@ impl Own {
         client.get(url).send().await.unwrap().text().await.unwrap()
     }
 
+    /// Waits until what it counts has this line: objects are counted every few seconds, and the watch has its delay.
+    pub async fn counts(&self, line: &str) {
+        let begun = Instant::now();
+        let mut look = tokio::time::interval(Duration::from_millis(200));
+        loop {
+            look.tick().await;
+            let metrics = self.metrics().await;
+            if metrics.lines().any(|known| known == line) {
+                return;
+            }
+            assert!(begun.elapsed() < SOON, "{line} is not in {metrics}");
+        }
+    }
+
     /// The most memory that it has had so far, bytes.
     pub fn peak_memory(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
