@@ -22,9 +22,16 @@ impl Drop for Registry {
 impl Registry {
     pub fn start() -> Self {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cluster/tool");
-        let built = Command::new(script).arg("registry").stderr(Stdio::inherit()).output().unwrap();
+        let built = Command::new(script)
+            .arg("registry")
+            .stderr(Stdio::inherit())
+            .output()
+            .unwrap();
         let program = String::from_utf8(built.stdout).unwrap();
-        assert!(built.status.success(), "the registry is not there and cannot be built: install Go");
+        assert!(
+            built.status.success(),
+            "the registry is not there and cannot be built: install Go"
+        );
         let log = tempfile::NamedTempFile::new().unwrap();
         let mut process = Command::new(program.trim())
             .stdin(Stdio::piped())

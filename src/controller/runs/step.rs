@@ -201,15 +201,20 @@ impl Look<'_> {
         let mut status = self.status();
         let lost = status.executions - status.failures;
         match error {
-            SandboxError::EnvironmentMissing(image) => Err(Blocked(Hold {
-                reason: run_reason::IMAGE_GONE,
-                message: format!(
-                    "the registry does not have the image {image}: push it again, or delete the task, apply it again and make \
-                     another run"
-                ),
-                until: Until::Mended,
-            })
-            .into()),
+            SandboxError::EnvironmentMissing(image) => {
+                let otherwise = match self.object.spec.task_ref {
+                    Some(_) => "delete the task, apply it again and make another run",
+                    None => "make another run with the right name",
+                };
+                Err(Blocked(Hold {
+                    reason: run_reason::IMAGE_GONE,
+                    message: format!(
+                        "the registry does not have the image {image}: push it again, or {otherwise}"
+                    ),
+                    until: Until::Mended,
+                })
+                .into())
+            }
             // The program can end the harness, so that must not be tried for ever.
             SandboxError::NoReport(_) if lost >= MOST_SILENT => {
                 let report = Report {
@@ -219,7 +224,10 @@ impl Look<'_> {
                 Box::pin(self.ended(pinned, report, redactor)).await
             }
             error if error.needs_another_child() && lost < MOST_LOST => {
-                tracing::info!(error = with_causes(error), "a sandbox of a run is lost, and another one takes its place");
+                tracing::info!(
+                    error = with_causes(error),
+                    "a sandbox of a run is lost, and another one takes its place"
+                );
                 status.executions += 1;
                 self.write(self.writer().running(status)).await?;
                 Ok(None)

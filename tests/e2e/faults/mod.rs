@@ -9,6 +9,7 @@ pub mod model_server;
 pub mod own;
 pub mod partition;
 mod proxy;
+mod publish;
 pub mod registry;
 #[path = "../../support/faulty_registry.rs"]
 mod faulty_registry;
