@@ -86,14 +86,14 @@ async fn a_table_goes_to_a_claim_of_root_and_the_next_run_takes_it_from_there_to
         without["metadata"]["name"] = json!("without-a-group");
         let place = &mut without["spec"]["outputs"]["persistentVolumeClaim"];
         place.as_object_mut().unwrap().remove("fsGroup").unwrap();
-        space.apply_objects(&[claim, without]);
+        space.apply_objects(&[claim, by_second]);
         space.succeeded(TASK).await;
-        let (_, reason, message) = failed(space, "without-a-group").await;
-        assert_eq!(reason, "ClaimNotWritable", "{message}");
-
-        space.apply_objects(&[by_second]);
         Box::pin(it_is_written_for_the_group(space)).await;
         Box::pin(the_next_run_has_pushed_it(space, &repository)).await;
+
+        space.apply_objects(&[without]);
+        let (_, reason, message) = failed(space, "without-a-group").await;
+        assert_eq!(reason, "ClaimNotWritable", "{message}");
     }))
     .await;
 }
