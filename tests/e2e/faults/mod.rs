@@ -6,6 +6,7 @@ pub mod api_server;
 mod children;
 pub mod model;
 pub mod model_server;
+pub mod node;
 pub mod own;
 pub mod partition;
 mod proxy;

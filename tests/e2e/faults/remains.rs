@@ -118,7 +118,7 @@ fn counted(left: &BTreeMap<String, Vec<String>>) -> String {
 }
 
 /// No process of this machine is in the cgroup of a Pod that is no more.
-async fn expect_no_process(space: &Space) {
+pub async fn expect_no_process(space: &Space) {
     let mut look = tokio::time::interval(Duration::from_millis(500));
     let begun = Instant::now();
     loop {

@@ -56,7 +56,7 @@ pub fn way(way: &str) -> Value {
 }
 
 /// The Pod of a run as soon as its program is under way.
-async fn pod_of(space: &Space, run: &str) -> String {
+pub async fn pod_of(space: &Space, run: &str) -> String {
     let which = ListParams::default().labels(&format!("codegen-operator.dev/run={run}"));
     let begun = Instant::now();
     let mut look = tokio::time::interval(Duration::from_millis(50));
@@ -75,7 +75,7 @@ async fn pod_of(space: &Space, run: &str) -> String {
 }
 
 /// Waits until nothing is there that a run needs on its way alone.
-async fn expect_cleared(space: &Space, run: &str) {
+pub async fn expect_cleared(space: &Space, run: &str) {
     let which =
         format!("codegen-operator.dev/run={run},codegen-operator.dev/component in (sandbox,reader,snapshot)");
     let which = ListParams::default().labels(&which);
@@ -295,7 +295,7 @@ async fn outputs_that_are_too_large_stay_on_the_claim_that_the_run_names() {
     .await;
 }
 
-fn on_claim(run: &codegen_operator::api::CodeGenRun, name: &str) -> Value {
+pub fn on_claim(run: &codegen_operator::api::CodeGenRun, name: &str) -> Value {
     serde_json::to_value(output(run, name).claim.as_ref().unwrap()).unwrap()
 }
 
