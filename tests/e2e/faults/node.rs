@@ -84,7 +84,7 @@ pub async fn lost_under_a_run() {
                     assert_eq!(content(space, output(&run, "table")).await, squares(3));
                 } else {
                     let place = on_claim(&run, "table");
-                    let path = format!("claimed-{}-1/table", run.metadata.uid.as_ref().unwrap());
+                    let path = format!("claimed-{}-2/table", run.metadata.uid.as_ref().unwrap());
                     assert_eq!(place["path"], path);
                     assert_eq!(output(&run, "table").sha256, sha256_hex(squares(ROWS).as_bytes()));
                 }

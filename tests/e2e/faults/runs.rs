@@ -257,9 +257,13 @@ async fn outputs_that_are_too_large_stay_on_the_claim_that_the_run_names() {
                 )
                 .await;
 
-            for name in ["well", "privately", "linked", "badly"] {
+            for name in ["slowly", "well", "privately", "linked", "badly"] {
                 apply(space, name, &large(name));
             }
+            // Nobody says whether it runs on: what comes after it writes elsewhere.
+            let pod = pod_of(space, "slowly").await;
+            let at_once = DeleteParams::default().grace_period(0);
+            space.api::<Pod>().delete(&pod, &at_once).await.unwrap();
             let well = succeeded(space, "well").await;
             let place = on_claim(&well, "table");
             assert_eq!(place["claimName"], "datasets");
@@ -280,6 +284,13 @@ async fn outputs_that_are_too_large_stay_on_the_claim_that_the_run_names() {
             assert_eq!(reason, "OutputInvalid");
             assert!(message.contains("table") && message.contains("link"), "{message}");
             failed(space, "badly").await;
+            let slow = succeeded(space, "slowly").await;
+            let uid_of_slow = slow.metadata.uid.as_deref().unwrap();
+            let path = format!("2027/tables/slowly-{uid_of_slow}-2/table");
+            assert_eq!(on_claim(&slow, "table")["path"], path);
+            assert_eq!(output(&slow, "table").sha256, table.sha256);
+            let status = slow.status.as_ref().unwrap();
+            assert_eq!((status.executions, status.failures), (1, 0));
 
             it_is_an_input_as_long_as_it_is_what_it_was(space, &large).await;
             // What a failed program wrote is not there; what others wrote is theirs.
