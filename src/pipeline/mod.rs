@@ -35,3 +35,4 @@ pub mod task;
 #[cfg(test)]
 pub(crate) mod test_support;
 pub mod verdict;
+pub mod wildcard;
