@@ -221,7 +221,7 @@ async fn serve(text: &'static str) -> (SocketAddr, &'static str) {
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
 async fn outputs_that_are_too_large_stay_on_the_claim_that_the_run_names() {
-    with_tables(
+    Box::pin(with_tables(
         "run-claims",
         |_| {},
         async |space, _own, _| {
@@ -284,13 +284,7 @@ async fn outputs_that_are_too_large_stay_on_the_claim_that_the_run_names() {
             assert_eq!(reason, "OutputInvalid");
             assert!(message.contains("table") && message.contains("link"), "{message}");
             failed(space, "badly").await;
-            let slow = succeeded(space, "slowly").await;
-            let uid_of_slow = slow.metadata.uid.as_deref().unwrap();
-            let path = format!("2027/tables/slowly-{uid_of_slow}-2/table");
-            assert_eq!(on_claim(&slow, "table")["path"], path);
-            assert_eq!(output(&slow, "table").sha256, table.sha256);
-            let status = slow.status.as_ref().unwrap();
-            assert_eq!((status.executions, status.failures), (1, 0));
+            what_vanished_has_kept_its_folder(space, &table.sha256).await;
 
             it_is_an_input_as_long_as_it_is_what_it_was(space, &large).await;
             // What a failed program wrote is not there; what others wrote is theirs.
@@ -302,8 +296,21 @@ async fn outputs_that_are_too_large_stay_on_the_claim_that_the_run_names() {
             );
             space.write("look", &script).await;
         },
-    )
+    ))
     .await;
+}
+
+/// `slowly` is the run whose Pod was removed at once.
+async fn what_vanished_has_kept_its_folder(space: &Space, sha256: &str) {
+    let run = succeeded(space, "slowly").await;
+    let uid = run.metadata.uid.as_deref().unwrap();
+    assert_eq!(
+        on_claim(&run, "table")["path"],
+        format!("2027/tables/slowly-{uid}-2/table")
+    );
+    assert_eq!(output(&run, "table").sha256, sha256);
+    let status = run.status.as_ref().unwrap();
+    assert_eq!((status.executions, status.failures), (1, 0));
 }
 
 pub fn on_claim(run: &codegen_operator::api::CodeGenRun, name: &str) -> Value {
