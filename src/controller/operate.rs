@@ -112,10 +112,14 @@ async fn work(
             halt.cancel();
         }
     });
+    let Some(servers) = stopping.run_until_cancelled(api_servers(&client)).await else {
+        leadership.release().await;
+        return Ok(!lost.is_cancelled());
+    };
     let worker = Worker::new(&identity.program, ["worker"]).with_at_most(config.limits.max_readers);
     let (events, sending) = Events::new(client.clone(), identity.name.clone(), metrics.clone());
     let sending = tokio::spawn(sending);
-    let gates = config.gates(api_servers(&client).await);
+    let gates = config.gates(servers);
     let context = Arc::new(Context::new(
         client, config, gates, worker, events, metrics, stopping,
     ));
