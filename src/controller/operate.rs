@@ -129,26 +129,7 @@ async fn work(
         Arc::clone(&context),
         identity.namespace.clone(),
     ));
-    let namespaces = if config.watch_namespaces.is_empty() {
-        vec![None]
-    } else {
-        config
-            .watch_namespaces
-            .iter()
-            .map(|name| Some(name.as_str()))
-            .collect()
-    };
-    // The tasks and the runs of each.
-    let unread = Unread::new(2 * namespaces.len(), ready);
-    join_all(namespaces.into_iter().map(|namespace| {
-        let selector = &config.task_selector;
-        let tasks = control(Arc::clone(&context), namespace, selector, &unread);
-        join(
-            tasks,
-            runs::control(Arc::clone(&context), namespace, selector, &unread),
-        )
-    }))
-    .await;
+    look_after(&context, config, ready).await;
     counting.abort();
     looking.abort();
     waits.abort();
@@ -162,6 +143,30 @@ async fn work(
     let has_lost = lost.is_cancelled();
     leadership.release().await;
     Ok(!has_lost)
+}
+
+/// Looks after the tasks and the runs of every namespace that is watched, until the operator is told to stop.
+async fn look_after(context: &Arc<Context>, config: &OperatorConfig, ready: &watch::Sender<Readiness>) {
+    let namespaces = if config.watch_namespaces.is_empty() {
+        vec![None]
+    } else {
+        config
+            .watch_namespaces
+            .iter()
+            .map(|name| Some(name.as_str()))
+            .collect()
+    };
+    // The tasks and the runs of each.
+    let unread = Unread::new(2 * namespaces.len(), ready);
+    join_all(namespaces.into_iter().map(|namespace| {
+        let selector = &config.task_selector;
+        let tasks = control(Arc::clone(context), namespace, selector, &unread);
+        join(
+            tasks,
+            runs::control(Arc::clone(context), namespace, selector, &unread),
+        )
+    }))
+    .await;
 }
 
 /// Looks at what tasks and runs wait for.
