@@ -155,7 +155,7 @@ pub fn status(task: &Task, progress: &Progress, around: Around<'_>, now: Timesta
             built.resolved
         },
         system_packages: progress.build.wanted.apt.clone(),
-        package_warnings: package_policy::doubts(&progress.build.wanted),
+        package_warnings: package_warnings(task, progress),
         rehearsal: progress.rehearsal.clone(),
         exit_code: progress.exit_code,
         last_error: progress.last_error.clone(),
@@ -183,6 +183,13 @@ pub fn status(task: &Task, progress: &Progress, around: Around<'_>, now: Timesta
         program_tag: progress.published.as_ref().map(|published| published.tag.clone()),
         ..CodeGenTaskStatus::default()
     }
+}
+
+fn package_warnings(task: &Task, progress: &Progress) -> Vec<String> {
+    let built = progress.build.built.as_ref();
+    let unlisted = built.and_then(|built| package_policy::unlisted(task, &built.image, &built.resolved));
+    let doubts = package_policy::doubts(&progress.build.wanted);
+    doubts.into_iter().chain(unlisted).collect()
 }
 
 /// The status of a task that has succeeded, for a spec from which follows no more than what is `shown` of its image.
