@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::image;
 use super::pinned::Pinned;
 use super::reconcile::{Look, Looked, READING};
 use super::{outputs, owner, written};
@@ -203,10 +204,14 @@ impl Look<'_> {
         match error {
             SandboxError::EnvironmentMissing(image) => Err(Blocked(Hold {
                 reason: run_reason::IMAGE_GONE,
-                message: format!(
-                    "the registry does not have the image {image}: push it again, or delete the task, apply it again and make \
-                     another run"
-                ),
+                message: if self.object.spec.program_image.is_some() {
+                    image::gone(image)
+                } else {
+                    format!(
+                        "the registry does not have the image {image}: push it again, or delete the task, apply it again and make \
+                         another run"
+                    )
+                },
                 until: Until::Mended,
             })
             .into()),
