@@ -43,6 +43,7 @@ impl Place {
             insecure_hosts: vec![server.host.clone()],
             authorities: vec![],
             credentials: Credentials::from_docker_config(&config).unwrap(),
+            allow: vec![],
         });
         Self {
             client: client.unwrap(),
@@ -428,6 +429,44 @@ async fn an_image_that_is_gone_is_said_to_be() {
         error.to_string(),
         format!("the image {gone} is not in its registry any more")
     );
+}
+
+#[tokio::test]
+async fn a_repository_that_the_operators_configuration_does_not_name_is_never_asked() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    let client = Registry::new(&Access {
+        insecure_hosts: vec![host.clone()],
+        allow: vec![format!("{host}/ours/*")],
+        ..Access::default()
+    })
+    .unwrap();
+    for other in ["theirs/program:1", "ours:1", "theirs/ours/program:1"] {
+        let error = client.digest(&format!("{host}/{other}")).await.unwrap_err();
+        let text = error.to_string();
+        assert!(
+            text.contains("registries.allow") && text.contains(&host),
+            "{text}"
+        );
+    }
+    let nobody = listener.accept().unwrap_err();
+    assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock);
+
+    let ours = format!("{host}/ours/program:1");
+    let asked = client.digest(&ours);
+    let answers = async {
+        tokio::net::TcpListener::from_std(listener)
+            .unwrap()
+            .accept()
+            .await
+            .unwrap()
+    };
+    tokio::select! {
+        end = asked => panic!("it was not asked: {end:?}"),
+        _ = answers => {}
+    }
 }
 
 fn outputs_of(run: &str, files: &[(&str, &str)]) -> Artifact {

@@ -346,6 +346,14 @@ impl OperatorConfig {
         if let Some(fault) = self.packages.unusable() {
             return Some(fault);
         }
+        let is_repository =
+            |text: &String| !text.is_empty() && !text.contains("://") && !text.contains(['@', ' ']);
+        if !self.registries.allow.iter().all(is_repository) {
+            return Some((
+                "registries.allow",
+                "write hosts and repositories without https:// and tags, with * for any characters: registry.example.com/team/*",
+            ));
+        }
         if election.lease_name.is_empty() {
             return Some((
                 "leaderElection.leaseName",
@@ -460,6 +468,7 @@ mod tests {
     #[case("build: {namespace: builds, cacheClaim: layers}", "build.cacheClaim")]
     #[case("packages: {deny: ['pandas>=2']}", "packages.deny")]
     #[case("packages: {allow: ['']}", "packages.allow")]
+    #[case("registries: {allow: ['https://registry.example/*']}", "registries.allow")]
     #[case(
         "packages: {minReleaseAgeDays: 7, verifyOnIndex: false}",
         "packages.minReleaseAgeDays"

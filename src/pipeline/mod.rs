@@ -36,3 +36,4 @@ pub mod task;
 #[cfg(test)]
 pub(crate) mod test_support;
 pub mod verdict;
+pub mod wildcard;

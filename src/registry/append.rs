@@ -71,7 +71,7 @@ impl Registry {
         reference: &str,
         addition: &Addition,
     ) -> Result<Appended, RegistryError> {
-        let target = Target::of(reference, &self.credentials)?;
+        let target = self.target(reference)?;
         let read = base.read();
         let present = self.manifest(&target, &MANIFEST_OR_INDEX);
         let (read, present) = futures::try_join!(read, present)?;
@@ -319,7 +319,7 @@ impl Foundation<'_> {
     }
 
     async fn one(&self) -> Result<Option<One>, RegistryError> {
-        let mut target = Target::of(self.reference, &self.registry.credentials)?;
+        let mut target = self.registry.target(self.reference)?;
         let Some((mut manifest, mut digest)) = self.manifest(&target).await? else {
             return Ok(None);
         };
@@ -327,7 +327,7 @@ impl Foundation<'_> {
             let chosen = chosen.map_err(|reason| self.wrong(reason))?;
             let reference = &target.reference;
             let one = format!("{}/{}@{chosen}", reference.registry(), reference.repository());
-            target = Target::of(&one, &self.registry.credentials)?;
+            target = self.registry.target(&one)?;
             let Some(found) = self.manifest(&target).await? else {
                 return Ok(None);
             };

@@ -6,7 +6,7 @@ use futures::FutureExt as _;
 use serde_json::{Value, json};
 
 use super::append::is_owned;
-use super::client::{Registry, Target, all_bytes};
+use super::client::{Registry, all_bytes};
 use super::error::RegistryError;
 use super::layout::{MANIFEST_OR_INDEX, OCI_MANIFEST};
 use super::manifest::Small;
@@ -45,7 +45,7 @@ impl Registry {
     /// Pushes files as `reference` (`registry.example/team/outputs:tag`) and returns the digest of their manifest. Equal files give equal digests,
     /// and what the registry has is not sent again.
     pub async fn push_artifact(&self, reference: &str, artifact: Artifact) -> Result<String, RegistryError> {
-        let target = Target::of(reference, &self.credentials)?;
+        let target = self.target(reference)?;
         let owner = artifact.owner.clone();
         let (manifest, blobs) = parts(artifact);
         match self.manifest(&target, &MANIFEST_OR_INDEX).await? {

@@ -19,6 +19,7 @@ use super::error::{RegistryError, is_not_found};
 use super::installed;
 use super::layout::{Blob, Descriptor, Layout, MANIFEST_OR_INDEX, MANIFEST_TYPES};
 use crate::pipeline::lock::Lock;
+use crate::pipeline::wildcard;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const READ_TIMEOUT: Duration = Duration::from_mins(1);
@@ -39,6 +40,8 @@ pub struct Access {
     pub authorities: Vec<PathBuf>,
     /// What is shown to whom.
     pub credentials: Credentials,
+    /// Repositories (`registry.example:5000/team/*`) that may be asked for; none named: all.
+    pub allow: Vec<String>,
 }
 
 /// What to do with a tag that is there.
@@ -75,7 +78,8 @@ pub struct Image {
 /// A client of registries.
 pub struct Registry {
     pub(super) client: Client,
-    pub(super) credentials: Credentials,
+    credentials: Credentials,
+    allow: Vec<String>,
 }
 
 impl Registry {
@@ -103,18 +107,34 @@ impl Registry {
         Ok(Self {
             client,
             credentials: access.credentials.clone(),
+            allow: access.allow.clone(),
         })
+    }
+
+    /// What `reference` stands for, where it may be asked for.
+    pub(super) fn target(&self, reference: &str) -> Result<Target, RegistryError> {
+        let target = Target::of(reference, &self.credentials)?;
+        let repository = format!(
+            "{}/{}",
+            target.reference.registry(),
+            target.reference.repository()
+        );
+        let is_allowed = |pattern: &String| wildcard::matches(pattern, &repository);
+        if self.allow.is_empty() || self.allow.iter().any(is_allowed) {
+            return Ok(target);
+        }
+        Err(RegistryError::NotAllowed { repository })
     }
 
     /// The digest that a reference has; `None` where it is not there.
     pub async fn digest(&self, reference: &str) -> Result<Option<String>, RegistryError> {
-        let target = Target::of(reference, &self.credentials)?;
+        let target = self.target(reference)?;
         self.find(&target).await
     }
 
     /// The image that a reference has; `None` where it is not there. One request, once the registry has been spoken to.
     pub async fn image(&self, reference: &str) -> Result<Option<Image>, RegistryError> {
-        let target = Target::of(reference, &self.credentials)?;
+        let target = self.target(reference)?;
         let found = self.manifest(&target, &MANIFEST_TYPES).await?;
         Ok(found.map(|(manifest, digest)| Image {
             digest,
@@ -129,7 +149,7 @@ impl Registry {
         reference: &str,
         existing: Existing,
     ) -> Result<Pushed, RegistryError> {
-        let target = Target::of(reference, &self.credentials)?;
+        let target = self.target(reference)?;
         if existing == Existing::Adopt
             && let Some(digest) = self.find(&target).await?
         {
@@ -284,7 +304,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    pub fn of(reference: &str, credentials: &Credentials) -> Result<Self, RegistryError> {
+    fn of(reference: &str, credentials: &Credentials) -> Result<Self, RegistryError> {
         let parsed: Reference =
             reference
                 .parse()

@@ -23,6 +23,14 @@ pub enum RegistryError {
     /// The layout is not what it says.
     #[error(transparent)]
     Layout(#[from] LayoutError),
+    /// The operator's configuration does not name the repository.
+    #[error(
+        "{repository} is not in registries.allow of the operator's configuration: use a repository that is, or ask whoever runs the operator to add it"
+    )]
+    NotAllowed {
+        /// Host and repository.
+        repository: String,
+    },
     /// No address is known for the host of the registry.
     #[error(
         "no address is known for the registry {registry}; check its name, and that the cluster's DNS knows it"
@@ -99,6 +107,7 @@ impl RegistryError {
     pub const fn category(&self) -> Category {
         match self {
             Self::Reference { .. }
+            | Self::NotAllowed { .. }
             | Self::UnknownHost { .. }
             | Self::Setup(_)
             | Self::Image { .. }

@@ -32,11 +32,8 @@ impl Registry {
         referrer: Referrer<'_>,
     ) -> Result<u64, RegistryError> {
         let index_tag = of.digest.replace(':', "-");
-        let own = Target::of(
-            &format!("{repository}:{index_tag}.{}", referrer.ending),
-            &self.credentials,
-        )?;
-        let subject = Target::of(&format!("{repository}@{}", of.digest), &self.credentials)?;
+        let own = self.target(&format!("{repository}:{index_tag}.{}", referrer.ending))?;
+        let subject = self.target(&format!("{repository}@{}", of.digest))?;
         let content = Small::of(referrer.content);
         let nothing = Small::of(b"{}".to_vec());
         let manifest = manifest(of, referrer.artifact_type, &content, &nothing);
@@ -52,7 +49,7 @@ impl Registry {
             uploaded = content + nothing + size;
         }
         if !self.knows_referrers(&subject, &manifest.digest).await? {
-            let index = Target::of(&format!("{repository}:{index_tag}"), &self.credentials)?;
+            let index = self.target(&format!("{repository}:{index_tag}"))?;
             uploaded += self.list(&index, referrer.artifact_type, &manifest).await?;
         }
         Ok(uploaded)

@@ -90,6 +90,7 @@ async fn push(command: &PushLayout) -> Result<Pushed, RegistryError> {
         insecure_hosts: command.insecure_registry.clone(),
         authorities: command.authority.clone(),
         credentials,
+        allow: Vec::new(),
     })?;
     let limits = Limits {
         bytes: command.max_bytes,

@@ -14,6 +14,7 @@ use super::python::requirement::{Requirement, normalized};
 use super::sandbox::Packages;
 use super::stage::{Stop, StopReason};
 use super::task::{ImageSettings, Task};
+use super::wildcard;
 
 /// What every image holds besides: no rule of a task is about it.
 const TEST_RUNNER: &str = "pytest";
@@ -314,20 +315,7 @@ fn matches(pattern: &str, name: &str) -> bool {
         (None, None) => (Cow::Owned(normal(pattern)), name),
         _ => return false,
     };
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|start| name.strip_prefix(start)) else {
-        return false;
-    };
-    let Some(end) = parts.next_back() else {
-        return rest.is_empty();
-    };
-    for part in parts {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(end)
+    wildcard::matches(&pattern, name)
 }
 
 /// Lower case, runs of `-`, `_` and `.` as one dash: as names are compared, but for the stars.

@@ -36,6 +36,9 @@ pub struct Registries {
     pub insecure: Vec<String>,
     /// Further certificate authorities, PEM files in the operator's container.
     pub authorities: Vec<PathBuf>,
+    /// Repositories that tasks and runs may name, with * for any characters (`registry.example:5000/team/*`): the operator asks no
+    /// other. Those of this configuration need no entry. Empty: all.
+    pub allow: Vec<String>,
     /// Repository that images are pushed to where neither task nor agent name one.
     pub repository: Option<String>,
     /// By which name nodes know that repository, where it is another one.
@@ -45,6 +48,16 @@ pub struct Registries {
 }
 
 impl Registries {
+    /// Patterns of the repositories that may be asked for; none: all.
+    #[must_use]
+    pub fn allowed(&self) -> Vec<String> {
+        let own = self.repository.iter().chain(&self.pull_repository).cloned();
+        if self.allow.is_empty() {
+            return Vec::new();
+        }
+        self.allow.iter().cloned().chain(own).collect()
+    }
+
     /// Gives an image that is to be built for the repository of all tasks the Secret for it.
     pub fn complete(&self, image: &mut ImageSettings) {
         if image.repository.is_none() && image.reference.is_none() && image.push_secret.is_none() {
@@ -356,6 +369,19 @@ mod tests {
             r#"{"repository": "registry.example/codegen", "pushSecretRef": {"name": "shared"}}"#,
         )
         .unwrap()
+    }
+
+    #[test]
+    fn a_list_of_repositories_holds_the_operators_own_and_no_list_lets_all_in() {
+        assert!(registries().allowed().is_empty());
+        let listed = Registries {
+            allow: vec!["docker.io/library/*".to_owned()],
+            ..registries()
+        };
+        assert_eq!(
+            listed.allowed(),
+            ["docker.io/library/*", "registry.example/codegen"]
+        );
     }
 
     #[test]

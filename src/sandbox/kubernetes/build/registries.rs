@@ -43,6 +43,7 @@ impl RegistryCache {
             insecure_hosts: settings.insecure.clone(),
             authorities: settings.authorities.clone(),
             credentials,
+            allow: settings.allowed(),
         })?);
         if clients.len() >= MOST_ENTRIES {
             clients.clear();
