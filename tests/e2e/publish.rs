@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codegen_operator::api::{CodeGenRun, CodeGenTask};
+use codegen_operator::api::{CodeGenRun, CodeGenTask, CodeGenTaskStatus};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -131,7 +131,9 @@ async fn what_is_no_program_is_refused(space: &Space, environment: &str) {
 }
 
 /// The image is one that no node has pulled.
-async fn an_image_that_is_deleted_is_waited_for(known: &Space, unknown: &Space, image: &str) {
+async fn an_image_that_is_deleted_is_waited_for(known: &Space, unknown: &Space, task: &CodeGenTaskStatus) {
+    let image = task.program_image.as_deref().unwrap();
+    let (_, tag) = task.program_tag.as_deref().unwrap().rsplit_once(':').unwrap();
     let measurements = json!({"name": "measurements", "source": {"inline": MEASUREMENTS}});
     let given = json!([{"name": "decimals", "value": "0"}, measurements]);
     // In this namespace the operator has looked into it, and the node finds that it is gone.
@@ -147,7 +149,7 @@ async fn an_image_that_is_deleted_is_waited_for(known: &Space, unknown: &Space, 
             assert!(said.contains(part), "{said}");
         }
     }
-    deleted.restore().await;
+    deleted.restore(tag).await;
     for space in [known, unknown] {
         let run = succeeded(space, "gone").await;
         assert_eq!(output(&run, "species").value.as_deref(), Some("1"));
@@ -269,9 +271,8 @@ async fn a_published_program_runs_without_its_task_and_without_the_operator() {
         });
         let another = home.succeeded("another").await.status.unwrap();
         assert_eq!((another.model_calls, another.builds), (0, 0));
-        assert!(another.program_tag.unwrap().ends_with(":v1"));
-        let unpulled = another.program_image.unwrap();
-        Box::pin(an_image_that_is_deleted_is_waited_for(home, elsewhere, &unpulled)).await;
+        assert!(another.program_tag.as_ref().unwrap().ends_with(":v1"));
+        Box::pin(an_image_that_is_deleted_is_waited_for(home, elsewhere, &another)).await;
         Box::pin(a_tag_that_is_taken_takes_no_success_back(home, &task)).await;
         drop(own);
         let _own = Box::pin(start()).await;
