@@ -14,6 +14,10 @@ pub const STALLED: &str = "Stalled";
 /// The image holds every package that program and tests need.
 pub const IMAGE_READY: &str = "ImageReady";
 
+/// The program is the image that `spec.publish` asks for; on a task that asks for one, once the program has passed. A task that has
+/// succeeded stays so whatever a registry says of an image that is asked for later.
+pub const PUBLISHED: &str = "Published";
+
 /// The cluster was seen to keep sandboxes and builds from what they must not reach.
 pub const ISOLATION_VERIFIED: &str = "IsolationVerified";
 
@@ -47,8 +51,7 @@ pub mod run_reason {
     /// `Stalled=True`, `Succeeded=Unknown`: the registry does not have the image.
     pub const IMAGE_GONE: &str = "ImageGone";
 
-    /// `OutputsPushed=True`.
-    pub const PUSHED: &str = "Pushed";
+    pub use super::reason::PUSHED;
     /// `OutputsPushed=False`: the registry refuses, or a Secret is missing; the message says what to change.
     pub const PUSH_REFUSED: &str = "PushRefused";
     /// `OutputsPushed=False`: the registry does not answer; it is asked again.
@@ -112,6 +115,9 @@ pub mod reason {
     pub const IMAGE_AWAITED: &str = "ImageAwaited";
     /// A package of the image cannot be installed.
     pub const PACKAGE_UNAVAILABLE: &str = "PackageUnavailable";
+
+    /// `Published=True` of a task, `OutputsPushed=True` of a run.
+    pub const PUSHED: &str = "Pushed";
 
     /// A Pod under the policy of sandboxes was kept from what it must not reach.
     pub const ISOLATED: &str = "Isolated";

@@ -52,6 +52,12 @@ const IMMUTABLE: &str = "has(self.taskRef) == has(oldSelf.taskRef) && (!has(self
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(name = "Reason", type_ = "string", json_path = ".status.reason", priority = 1),
     printcolumn(
+        name = "Program",
+        type_ = "string",
+        json_path = ".spec.programImage",
+        priority = 1
+    ),
+    printcolumn(
         name = "Adopted",
         type_ = "string",
         json_path = ".status.adoptedFrom",

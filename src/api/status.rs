@@ -24,7 +24,7 @@ pub struct CodeGenTaskStatus {
     /// What happened, and what to do next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// `Ready`, `Succeeded`, `Reconciling`, `Stalled`, `ImageReady`, `IsolationVerified`.
+    /// `Ready`, `Succeeded`, `Reconciling`, `Stalled`, `ImageReady`, `IsolationVerified`, `Published`.
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     #[serde(default)]
     pub conditions: Vec<Condition>,
@@ -132,7 +132,7 @@ pub struct CodeGenTaskStatus {
 }
 
 /// The frozen inputs of a run.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SnapshotStatus {
     /// Name of the (first) Secret that holds them.

@@ -156,7 +156,8 @@ pub struct CodeGenTaskSpec {
     #[x_kube(merge_strategy = ListMerge::Set)]
     pub approvals: Vec<Gate>,
     /// What becomes of the program when it has passed, besides `status.result`: an image that runs it, as a Job or
-    /// anywhere else. Default: none. What a task has published stays where it is when this is taken away.
+    /// anywhere else. It may be asked for after the task has succeeded as well. Default: none. What a task has published stays
+    /// where it is when this is taken away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub publish: Option<Publish>,
     /// Who writes the program: `Pipeline`, the staged way of plan, code, tests, diagnosis and fixes. Default `Pipeline`.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kube::ResourceExt as _;
 
 use super::reconcile::RETRY;
-use crate::api::conditions::reason;
+use crate::api::conditions::{PUBLISHED, reason};
 use crate::api::status::CodeGenTaskStatus;
 use crate::api::{CodeGenTask, CodeGenTaskSpec};
 use crate::pipeline::stage::Stage;
@@ -14,7 +14,7 @@ use crate::pipeline::stage::Stage;
 /// Drops what nobody asks a task in memory for.
 pub fn trim(task: &mut CodeGenTask) {
     task.metadata.managed_fields = None;
-    if !has_ended(task) {
+    if !is_at_rest(task) {
         return;
     }
     let Some(status) = task.status.take() else { return };
@@ -39,6 +39,19 @@ pub fn trim(task: &mut CodeGenTask) {
 }
 
 /// Whether nothing is left to do for the task as it stands.
+#[must_use]
+pub fn is_at_rest(task: &CodeGenTask) -> bool {
+    has_ended(task) && !is_publishing(task)
+}
+
+/// Whether the task waits until its program is an image. One that has succeeded does so where the image was asked for later.
+#[must_use]
+pub fn is_publishing(task: &CodeGenTask) -> bool {
+    let mut conditions = task.status.iter().flat_map(|status| &status.conditions);
+    conditions.any(|condition| condition.type_ == PUBLISHED && condition.status != "True")
+}
+
+/// Whether the task has ended for the spec that it has now.
 #[must_use]
 pub fn has_ended(task: &CodeGenTask) -> bool {
     ended_in(task).is_some() && {
@@ -110,7 +123,7 @@ pub fn counts(all: &[Arc<CodeGenTask>]) -> Vec<(&'static str, &'static str, i64)
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
-    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
     use super::*;
 
@@ -145,6 +158,29 @@ mod tests {
         changed.metadata.generation = Some(3);
         trim(&mut changed);
         assert_eq!(changed.spec.prompt.len(), 1000);
+    }
+
+    #[test]
+    fn a_task_that_has_succeeded_is_whole_in_memory_until_its_program_is_the_image_that_is_asked_for() {
+        let condition = |status: &str| Condition {
+            type_: PUBLISHED.to_owned(),
+            status: status.to_owned(),
+            reason: reason::PROGRESSING.to_owned(),
+            message: String::new(),
+            observed_generation: Some(2),
+            last_transition_time: Time(Timestamp::UNIX_EPOCH),
+        };
+        for (status, is_whole) in [("False", true), ("True", false)] {
+            let mut ended = task("a", Stage::Succeeded, 1);
+            if let Some(shown) = &mut ended.status {
+                shown.conditions = vec![condition(status)];
+            }
+            assert!(has_ended(&ended), "its program can be run");
+            assert_eq!(is_at_rest(&ended), !is_whole);
+            trim(&mut ended);
+            assert_eq!(ended.spec.prompt.len() == 1000, is_whole);
+            assert_eq!(is_at_rest(&ended), !is_whole, "as it is in memory");
+        }
     }
 
     #[test]

@@ -8,14 +8,15 @@ use std::sync::{Mutex, PoisonError};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1::{Event as KubeEvent, EventSeries};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime};
 use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt as _};
 use tokio::sync::mpsc;
 
 use super::metrics::Metrics;
 use crate::api::approval::{ApprovalDecision, ApprovalStatus};
-use crate::api::conditions::reason;
+use crate::api::conditions::{PUBLISHED, reason};
+use crate::api::status::CodeGenTaskStatus;
 use crate::api::{CodeGenRun, CodeGenTask};
 use crate::engine::event::{Event, Observer};
 use crate::pipeline::progress::Progress;
@@ -94,7 +95,7 @@ impl Events {
             about: reference(object),
             namespace: object.namespace().unwrap_or_default(),
             task: object.name_any(),
-            waits_for: status.and_then(|status| status.message.clone()),
+            waits_for: status.and_then(waits_for),
             place: Mutex::new(Place {
                 stage: status.and_then(|status| status.stage.clone()).unwrap_or_default(),
                 attempt: status
@@ -192,6 +193,15 @@ impl Events {
             self.metrics.event_dropped();
         }
     }
+}
+
+/// What a task waits for, as its status says: one that has succeeded for its image alone.
+fn waits_for(status: &CodeGenTaskStatus) -> Option<String> {
+    let of_image = |condition: &&Condition| condition.type_ == PUBLISHED && condition.status != "True";
+    let of_image = status.conditions.iter().find(of_image);
+    of_image
+        .map(|condition| condition.message.clone())
+        .or_else(|| status.message.clone())
 }
 
 /// Tells the story of one task while the engine works on it.

@@ -3,6 +3,8 @@
 //! Nothing here sleeps or polls. What changes an answer (the task, its children) is watched; a pause asks for another look
 //! only where the world outside of the cluster must be tried again.
 
+mod image;
+
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -15,7 +17,7 @@ use tokio::sync::watch;
 
 use super::approvals;
 use super::awaited::{self, Awaited};
-use super::cache::{ended_in, has_ended, retry_asked};
+use super::cache::{ended_in, is_at_rest, retry_asked};
 use super::context::Context;
 use super::finish;
 use super::hold::{Blocked, misconfigured, queued, suspended};
@@ -24,7 +26,7 @@ use super::metrics::Reconciled;
 use super::model::PooledModel;
 use super::progress::paused;
 use super::reuse::Adopted;
-use super::run::{Run, Started, asks_for_another};
+use super::run::{Run, Started};
 use super::size::fitting;
 use super::store::{KubernetesStore, replace_status};
 use crate::api::CodeGenTask;
@@ -42,7 +44,7 @@ use crate::pipeline::budget;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::decide::{Decision, decide};
 use crate::pipeline::progress::{PROGRESS_VERSION, Progress};
-use crate::pipeline::stage::{Category, Stage};
+use crate::pipeline::stage::Category;
 use crate::pipeline::status::{Hold, Until, held};
 use crate::sandbox::KubernetesSandbox;
 
@@ -222,14 +224,14 @@ impl Look<'_> {
         if self.is_of_a_newer_version() {
             return Ok(idle());
         }
-        if has_ended(&self.object) {
+        if is_at_rest(&self.object) {
             return Ok((
                 finish::look_after(&self.object, self.context).await?,
                 Reconciled::Idle,
             ));
         }
-        if ended_in(&self.object) == Some(Stage::Succeeded) && !asks_for_another(&self.object) {
-            return self.seen().await;
+        if self.has_succeeded() {
+            return Box::pin(self.publish_later()).await;
         }
         if self.object.spec.suspend == Some(true) {
             self.context.admissions.leave(&self.uid);
@@ -270,21 +272,6 @@ impl Look<'_> {
             );
         }
         is_newer
-    }
-
-    /// Says that a changed spec was seen from which nothing follows for what has succeeded.
-    async fn seen(&self) -> Looked {
-        let mut object = self.object.clone();
-        if let Some(status) = &mut object.status {
-            status.observed_generation = object.metadata.generation;
-            for condition in &mut status.conditions {
-                condition.observed_generation = object.metadata.generation;
-            }
-            status.retry_handled = self.object.annotations().get(RETRY).cloned();
-        }
-        let written = replace_status(&self.context.client, &object).await?;
-        self.context.wrote(&self.uid, &written);
-        Ok(advanced())
     }
 
     /// Freezes the inputs and records the first progress.
@@ -487,6 +474,9 @@ impl Look<'_> {
             message: cut(&hold.message, LONGEST_MESSAGE),
             ..hold.clone()
         };
+        if self.has_succeeded() {
+            return self.hold_image(hold).await;
+        }
         let before = self.object.status.clone().unwrap_or_default();
         let says_so = before.reason.as_deref() == Some(hold.reason)
             && before.message.as_deref() == Some(&hold.message)
@@ -500,12 +490,17 @@ impl Look<'_> {
             self.context.events.held(&self.object, hold);
         }
         self.wait_if(hold.until == Until::Mended);
+        Ok(self.after(hold))
+    }
+
+    /// When to look again at what holds the task.
+    fn after(&self, hold: &Hold) -> (Option<Duration>, Reconciled) {
         let again = || Some(self.context.pause(&self.uid).min(LONGEST_PAUSE));
-        Ok(match (hold.reason, hold.until) {
+        match (hold.reason, hold.until) {
             (reason::QUEUED, _) => (again(), Reconciled::Queued),
             (_, Until::Resumed) => (None, Reconciled::Waiting),
             (_, Until::Room | Until::Mended) => (again(), Reconciled::Waiting),
-        })
+        }
     }
 
     /// While it waits for a person, its place is for others, until something changes that it refers to.

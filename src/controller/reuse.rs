@@ -124,7 +124,7 @@ fn is_whole(progress: &Progress, documents: &BTreeMap<String, Vec<u8>>) -> bool 
 }
 
 /// Whether the result is not there any more, or not as it was.
-fn is_gone(error: &StoreError) -> bool {
+pub(super) fn is_gone(error: &StoreError) -> bool {
     match error {
         StoreError::Damaged { .. } => true,
         StoreError::Remote { source, .. } => {

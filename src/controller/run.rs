@@ -11,10 +11,11 @@ use super::context::Context;
 use super::hold::{Blocked, misconfigured, unreachable};
 use super::reconcile::{RETRY, ReconcileError, unresolved};
 use super::reuse::{self, Adopted};
-use super::snapshot::{self, Snapshot, decides};
+use super::snapshot::{self, Snapshot, Sources, decides};
 use super::sources;
-use super::{claims, credentials};
+use super::{claims, credentials, finish};
 use crate::api::agent::CodeGenAgentSpec;
+use crate::api::common::LocalRef;
 use crate::api::status::SnapshotStatus;
 use crate::api::{CodeGenAgent, CodeGenTask};
 use crate::data::profile::Profiles;
@@ -135,6 +136,49 @@ impl Run {
         Ok(Started::Run(run, adopted.map(Box::new)))
     }
 
+    /// The run of a task that has succeeded, and every document of it, as its result keeps them. Nothing of its inputs is left, and what
+    /// is asked for since is how its program is published.
+    pub async fn of_result(
+        context: &Context,
+        object: &CodeGenTask,
+    ) -> Result<(Self, BTreeMap<String, Vec<u8>>), ReconcileError> {
+        let status = object.status.clone().unwrap_or_default();
+        let (run, snapshot_status) = (
+            status.run.unwrap_or_default(),
+            status.snapshot.unwrap_or_default(),
+        );
+        let owner = owner(object, run, 0);
+        let result = status.result.unwrap_or_default();
+        let unpacked = finish::unpack(&context.client, &owner.namespace, &result).await;
+        let mut documents = unpacked.map_err(|error| without_result(&owner, &result, error))?;
+        let task = documents.remove(finish::TASK);
+        let task = task.and_then(|bytes| serde_json::from_slice::<Task>(&bytes).ok());
+        let mut task = task.ok_or_else(|| StoreError::Damaged {
+            name: format!("Secret {}/{result}", owner.namespace),
+            detail: "it does not say of which task it is the result".to_owned(),
+        })?;
+        let spec = &object.spec;
+        task.publish.clone_from(&spec.publish);
+        task.approvals.extend(&spec.approvals);
+        task.approvals.extend(&context.approvals.required);
+        if let Some(image) = &spec.image {
+            let named = |secret: &Option<LocalRef>| secret.as_ref().map(|secret| secret.name.clone());
+            task.image.push_secret = named(&image.push_secret_ref).or(task.image.push_secret);
+            task.image.pull_secret = named(&image.pull_secret_ref).or(task.image.pull_secret);
+        }
+        let (snapshot, _, _) = snapshot::unwritten(&owner, None, Sources::default());
+        let run = Self {
+            task,
+            owner,
+            snapshot: Arc::new(snapshot),
+            snapshot_status,
+            generation: object.metadata.generation,
+            retry: object.annotations().get(RETRY).cloned(),
+            stage: status.stage,
+        };
+        Ok((run, documents))
+    }
+
     /// Whether something of it lies on a claim.
     #[must_use]
     pub fn has_claims(&self) -> bool {
@@ -238,6 +282,19 @@ fn resolved(
     task.packages.cluster.clone_from(&context.packages);
     context.settings.registries.complete(&mut task.image);
     Ok(task)
+}
+
+/// Nobody comes back for a result that somebody has deleted.
+fn without_result(owner: &Owner, result: &str, error: StoreError) -> ReconcileError {
+    if !reuse::is_gone(&error) {
+        return error.into();
+    }
+    misconfigured(format!(
+        "the Secret {}/{result}, which held the program, is gone, so that there is nothing to publish: take spec.publish away, or apply \
+         the task under another name",
+        owner.namespace
+    ))
+    .into()
 }
 
 async fn agent(context: &Context, object: &CodeGenTask) -> Result<Option<CodeGenAgentSpec>, Blocked> {

@@ -284,7 +284,8 @@ impl Store for KubernetesStore<'_> {
         };
         let mut result = None;
         let mut superseded = None;
-        let ends = progress.stage.is_terminal() && ended_in(&state.object).is_none();
+        let had_ended = ended_in(&state.object).is_some();
+        let ends = progress.stage.is_terminal() && !had_ended;
         // Whoever is to approve of the program must be able to read it.
         let passed = Stage::Passed.as_str();
         let proposes = progress.stage == Stage::Passed && before.stage.as_deref() != Some(passed);
@@ -297,9 +298,18 @@ impl Store for KubernetesStore<'_> {
         } else if progress.stage.is_terminal() || progress.stage.has_passed() {
             around.artifacts.clone_from(&before.artifacts);
         }
+        let is_later = progress.stage.is_terminal() && had_ended;
+        if is_later {
+            // Nothing runs any more.
+            around.isolation = IsolationShown::said(&before.conditions);
+        }
         let mut shown = status(&self.run.task, &progress, around, Timestamp::now());
         shown.snapshot = Some(self.run.snapshot_status.clone());
         shown.retry_handled.clone_from(&self.run.retry);
+        if is_later {
+            // What was written by another version stands under the key of that one.
+            shown.reuse_key = before.reuse_key;
+        }
         // Where a run goes on after an end, its documents are in that end's result until the next one.
         shown.result = result.or(before.result);
         let mut next = state.object.clone();

@@ -9,7 +9,7 @@ use crate::pipeline::advance::{Outcome, advance};
 use crate::pipeline::call::CallKind;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::lock::Lock;
-use crate::pipeline::package_policy::doubts;
+use crate::pipeline::package_policy::{doubts, unlisted};
 use crate::pipeline::progress::{BuildFault, BuiltImage, Progress, RecordedLock};
 use crate::pipeline::sandbox::Packages;
 use crate::pipeline::stage::{Category, Stop, StopReason};
@@ -46,6 +46,15 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             }
             Err(error) => return Ok(Performed::Done(self.build_failed(progress, wanted, &error))),
         };
+        let unlisted = unlisted(task, &built.image, &built.resolved);
+        if let Some(why) = unlisted.as_ref().filter(|_| task.packages.judges_installed()) {
+            let message = format!("a rule on packages cannot be checked: {why}");
+            let blocked = self.blocked(progress, Category::Configuration, &message);
+            return Ok(Performed::Done(blocked));
+        }
+        if let Some(message) = unlisted {
+            self.tell(&Event::PackageDoubtful { message });
+        }
         // What packages bring along is known only now.
         if let Some(denial) = task.packages.denial_of_installed(&built.resolved) {
             return Ok(Performed::Done(Outcome::Stopped(denial.stop())));

@@ -32,6 +32,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         Ok(Outcome::Published(PublishedImage {
             image: published.image,
             tag: published.tag,
+            asked: self.task.publish.clone().unwrap_or_default(),
         }))
     }
 

@@ -147,7 +147,9 @@ pub fn advance(
         Outcome::Accepted => next.accept(task, now),
         Outcome::Published(image) => {
             next.published = Some(image);
-            next.succeed(now);
+            if stage == Stage::Publishing {
+                next.succeed(now);
+            }
         }
         Outcome::Stopped(stop) => next.end(stop, stage, now),
         Outcome::LimitRaised => next.go_on(),

@@ -48,6 +48,12 @@ pub fn allows_build(task: &Task, progress: &Progress) -> bool {
     at(Gate::Packages, task, progress).is_none()
 }
 
+/// Whether somebody would have to approve of the program that was not asked about it.
+#[must_use]
+pub fn lacks_result(task: &Task, progress: &Progress) -> bool {
+    at(Gate::Result, task, progress).is_some()
+}
+
 /// What whoever waits is told.
 #[must_use]
 pub fn message(task: &Task, asked: &AwaitedApproval) -> String {

@@ -9,6 +9,7 @@ use super::budget;
 use super::call::CallKind;
 use super::package_policy::denial;
 use super::progress::Progress;
+use super::publication;
 use super::stage::{Stage, Stop};
 use super::task::Task;
 
@@ -44,7 +45,7 @@ pub enum Decision {
 /// Decides the next step. Total: every stage has an answer.
 #[must_use]
 pub fn decide(task: &Task, progress: &Progress, now: Timestamp) -> Decision {
-    if progress.stage.is_terminal() {
+    if progress.stage.is_terminal() && !publication::is_due(task.publish.as_ref(), progress) {
         return Decision::Finished;
     }
     if let Some(asked) = approval::awaited(task, progress) {
@@ -93,6 +94,7 @@ pub fn decide(task: &Task, progress: &Progress, now: Timestamp) -> Decision {
         Stage::FixingCode => call(task, progress, CallKind::FixCode),
         Stage::FixingTests => call(task, progress, CallKind::FixTests),
         Stage::Publishing if task.publish.is_some() => Decision::Publish,
+        Stage::Succeeded if publication::is_due(task.publish.as_ref(), progress) => Decision::Publish,
         // Whoever takes `spec.publish` away while it waits wants the program without.
         Stage::Passed | Stage::Publishing => Decision::Accept,
         Stage::Succeeded | Stage::Failed => Decision::Finished,

@@ -23,6 +23,7 @@ pub mod private_run;
 pub mod progress;
 pub mod prompts;
 pub mod protocol;
+pub mod publication;
 pub mod python;
 pub mod redact;
 pub mod reuse;

@@ -153,10 +153,11 @@ impl Outcome {
             Self::TestsFixed(_) => &[Stage::FixingTests],
             Self::FixNotApplied { .. } => &[Stage::FixingCode, Stage::FixingTests],
             Self::ReplyRejected { .. } => &Stage::CALLING,
-            Self::Blocked { .. } | Self::Resumed | Self::Stopped(_) => Stage::LIVE,
+            Self::Blocked { .. } | Self::Resumed => Stage::WAITING,
+            Self::Stopped(_) => Stage::LIVE,
             Self::Decided(_) => &Stage::GATED,
             Self::Accepted => &[Stage::Passed, Stage::Publishing],
-            Self::Published(_) => &[Stage::Publishing],
+            Self::Published(_) => &[Stage::Publishing, Stage::Succeeded],
             Self::LimitRaised => &[Stage::Failed],
         }
     }

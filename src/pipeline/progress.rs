@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::api::approval::ApprovalStatus;
+use crate::api::publish::Publish;
 use crate::api::status::{
     AttemptStatus, ConstraintStatus, ErrorType, FailureDiagnosis, PlanStatus, RehearsalStatus, SampleStatus,
 };
@@ -220,6 +221,9 @@ pub struct PublishedImage {
     pub image: String,
     /// The tag that it was given (`registry.example/team:lab.penguins`).
     pub tag: String,
+    /// What was asked for.
+    #[serde(default)]
+    pub asked: Publish,
 }
 
 /// A build that failed for want of a package.

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::package_policy::denial;
+use super::package_policy::{denial, unlisted};
 use super::progress::{Build, Document, Documents, Progress};
 use super::stage::Stage;
 use super::task::Task;
@@ -21,7 +21,9 @@ pub fn is_allowed(task: &Task, origin: &Progress) -> bool {
     let installed = built.map_or(&[][..], |built| &built.resolved);
     // Nobody has looked how old it is for a task that had no such rule.
     let days = built.map_or(u32::MAX, |built| built.min_release_age_days);
+    let is_listed = || built.is_none_or(|built| unlisted(task, &built.image, &built.resolved).is_none());
     denial(task, origin).is_none()
+        && (!task.packages.judges_installed() || is_listed())
         && task.packages.denial_of_installed(installed).is_none()
         && task.packages.min_release_age_days() <= days
 }
@@ -181,11 +183,23 @@ mod tests {
     #[test]
     fn what_was_made_without_a_rule_on_ages_is_not_taken_over_under_one() {
         let (mut task, mut origin) = (task(), origin());
-        origin.build.built.as_mut().unwrap().min_release_age_days = 7;
+        let built = origin.build.built.as_mut().unwrap();
+        built.min_release_age_days = 7;
+        built.resolved = vec!["pandas==2.3.1".to_owned()];
         for (days, expected) in [(0, true), (7, true), (8, false)] {
             task.packages.own.min_release_age_days = days;
             assert_eq!(is_allowed(&task, &origin), expected, "{days}");
         }
+    }
+
+    #[test]
+    fn of_what_nobody_knows_nothing_is_taken_over_where_a_rule_is_about_it() {
+        let (mut task, origin) = (task(), origin());
+        assert!(is_allowed(&task, &origin));
+        task.packages.cluster.deny = vec!["torch*".to_owned()];
+        assert!(!is_allowed(&task, &origin));
+        task.image.reference = Some("registry.example/own:v1".to_owned());
+        assert!(is_allowed(&task, &origin), "an image that the task brings");
     }
 
     #[test]

@@ -82,6 +82,9 @@ impl Stage {
     /// Stages that something follows: all but the two terminal ones, which stand last.
     pub const LIVE: &'static [Self] = Self::ALL.split_at(Self::ALL.len() - 2).0;
 
+    /// Stages in which it may wait: whoever has succeeded may wait for a registry.
+    pub const WAITING: &'static [Self] = Self::ALL.split_at(Self::ALL.len() - 1).0;
+
     /// The stage's name in status, events and metrics.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -190,5 +193,6 @@ mod tests {
     fn the_terminal_stages_stand_last() {
         assert!(Stage::LIVE.iter().all(|stage| !stage.is_terminal()));
         assert_eq!(Stage::ALL.iter().filter(|stage| stage.is_terminal()).count(), 2);
+        assert!(!Stage::WAITING.contains(&Stage::Failed));
     }
 }

@@ -5,13 +5,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 use crate::api::CodeGenTaskStatus;
 use crate::api::conditions::{
-    IMAGE_READY, ISOLATION_VERIFIED, READY, RECONCILING, STALLED, SUCCEEDED, reason,
+    IMAGE_READY, ISOLATION_VERIFIED, PUBLISHED, READY, RECONCILING, STALLED, SUCCEEDED, reason,
 };
 use crate::api::status::{ArtifactRef, TokenStatus};
 
 use super::approval;
 use super::package_policy;
-use super::progress::{Build, Progress, WaitReason};
+use super::progress::{Build, Progress, PublishedImage, WaitReason, Waiting};
+use super::publication;
 use super::stage::{Category, Stage, StopReason};
 use super::task::Task;
 use crate::api::common::TestingMode;
@@ -47,6 +48,20 @@ pub enum IsolationShown {
     Refuted(String),
     /// It is not known yet.
     Awaited(String),
+}
+
+impl IsolationShown {
+    /// What `conditions` say of it.
+    #[must_use]
+    pub fn said(conditions: &[Condition]) -> Option<Self> {
+        let said = conditions.iter().find(|said| said.type_ == ISOLATION_VERIFIED)?;
+        let message = said.message.clone();
+        Some(match said.status.as_str() {
+            "True" => Self::Verified(message),
+            "False" => Self::Refuted(message),
+            _ => Self::Awaited(message),
+        })
+    }
 }
 
 /// What is known of the object besides the state of its task.
@@ -120,6 +135,7 @@ pub fn status(task: &Task, progress: &Progress, around: Around<'_>, now: Timesta
     };
     conditions.push(stamp.image(&progress.build));
     conditions.extend(isolation.map(|shown| stamp.isolation(&shown)));
+    conditions.extend(published(task, progress, &state).map(|shown| stamp.published(&shown)));
     let built = progress.build.built.clone().unwrap_or_default();
     CodeGenTaskStatus {
         observed_generation: generation,
@@ -139,7 +155,7 @@ pub fn status(task: &Task, progress: &Progress, around: Around<'_>, now: Timesta
             built.resolved
         },
         system_packages: progress.build.wanted.apt.clone(),
-        package_warnings: package_policy::doubts(&progress.build.wanted),
+        package_warnings: package_warnings(task, progress),
         rehearsal: progress.rehearsal.clone(),
         exit_code: progress.exit_code,
         last_error: progress.last_error.clone(),
@@ -166,6 +182,121 @@ pub fn status(task: &Task, progress: &Progress, around: Around<'_>, now: Timesta
             .map(|published| published.image.clone()),
         program_tag: progress.published.as_ref().map(|published| published.tag.clone()),
         ..CodeGenTaskStatus::default()
+    }
+}
+
+fn package_warnings(task: &Task, progress: &Progress) -> Vec<String> {
+    let built = progress.build.built.as_ref();
+    let unlisted = built.and_then(|built| package_policy::unlisted(task, &built.image, &built.resolved));
+    let doubts = package_policy::doubts(&progress.build.wanted);
+    doubts.into_iter().chain(unlisted).collect()
+}
+
+/// The status of a task that has succeeded, for a spec from which follows no more than what is `shown` of its image.
+#[must_use]
+pub fn seen(
+    before: CodeGenTaskStatus,
+    generation: Option<i64>,
+    shown: Option<&ImageShown>,
+    now: Timestamp,
+) -> CodeGenTaskStatus {
+    let stamp = Stamp {
+        generation,
+        before: &before.conditions,
+        now,
+    };
+    let shown = shown.map(|shown| stamp.published(shown));
+    let others = before.conditions.iter().filter(|old| old.type_ != PUBLISHED);
+    let mut conditions: Vec<Condition> = others
+        .map(|old| Condition {
+            observed_generation: generation,
+            ..old.clone()
+        })
+        .collect();
+    conditions.extend(shown);
+    CodeGenTaskStatus {
+        observed_generation: generation,
+        conditions,
+        ..before
+    }
+}
+
+/// What is said of the image that the program is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageShown {
+    is_there: bool,
+    reason: &'static str,
+    message: String,
+}
+
+impl ImageShown {
+    /// It is in its registry.
+    #[must_use]
+    pub fn there(image: &PublishedImage) -> Self {
+        Self {
+            is_there: true,
+            reason: reason::PUSHED,
+            message: format!("the program is at {}", image.tag),
+        }
+    }
+
+    /// It is on its way there.
+    #[must_use]
+    pub fn on_its_way() -> Self {
+        Self {
+            is_there: false,
+            reason: reason::PROGRESSING,
+            message: "the program is being published".to_owned(),
+        }
+    }
+
+    /// Something keeps it.
+    #[must_use]
+    pub fn held(hold: &Hold) -> Self {
+        Self {
+            is_there: false,
+            reason: hold.reason,
+            message: hold.message.clone(),
+        }
+    }
+
+    /// Whether `conditions` say the same.
+    #[must_use]
+    pub fn is_said_by(&self, conditions: &[Condition]) -> bool {
+        let of_image = conditions.iter().find(|said| said.type_ == PUBLISHED);
+        of_image.is_some_and(|said| {
+            (said.status.as_str(), said.reason.as_str(), &said.message)
+                == (self.value(), self.reason, &self.message)
+        })
+    }
+
+    const fn value(&self) -> &'static str {
+        if self.is_there { "True" } else { "False" }
+    }
+}
+
+/// What is to be said of the program as an image, where one is asked for and the program has passed.
+fn published(task: &Task, progress: &Progress, state: &State) -> Option<ImageShown> {
+    task.publish.as_ref()?;
+    match (progress.stage, &progress.published, &progress.waiting) {
+        (Stage::Publishing, _, _) => Some(ImageShown {
+            is_there: false,
+            reason: state.reason,
+            message: state.message.clone(),
+        }),
+        (Stage::Succeeded, Some(image), _) if publication::is_done(task.publish.as_ref(), progress) => {
+            Some(ImageShown::there(image))
+        }
+        (Stage::Succeeded, _, Some(waiting)) => {
+            let State { reason, message, .. } = State::waiting(waiting);
+            Some(ImageShown {
+                is_there: false,
+                reason,
+                message,
+            })
+        }
+        (Stage::Succeeded, _, None) => Some(ImageShown::on_its_way()),
+        _ => None,
     }
 }
 
@@ -270,28 +401,33 @@ impl State {
                 message: stop.message.clone(),
                 kind: Kind::Failed,
             },
-            (_, _, Some(waiting)) => match waiting.category {
-                Category::Configuration => Self {
-                    reason: match waiting.reason {
-                        Some(WaitReason::OutputTooLarge) => reason::OUTPUT_TOO_LARGE,
-                        None => reason::CONFIGURATION,
-                    },
-                    message: waiting.message.clone(),
-                    kind: Kind::WaitingForPerson,
-                },
-                Category::Infrastructure | Category::Environment | Category::Logic | Category::TestError => {
-                    Self {
-                        reason: reason::INFRASTRUCTURE,
-                        message: waiting.message.clone(),
-                        kind: Kind::Working,
-                    }
-                }
-            },
+            (_, _, Some(waiting)) => Self::waiting(waiting),
             (stage, _, None) => Self {
                 reason: reason::PROGRESSING,
                 message: format!("stage {stage}, attempt {}", progress.attempt.max(1)),
                 kind: Kind::Working,
             },
+        }
+    }
+
+    fn waiting(waiting: &Waiting) -> Self {
+        let message = waiting.message.clone();
+        match waiting.category {
+            Category::Configuration => Self {
+                reason: match waiting.reason {
+                    Some(WaitReason::OutputTooLarge) => reason::OUTPUT_TOO_LARGE,
+                    None => reason::CONFIGURATION,
+                },
+                message,
+                kind: Kind::WaitingForPerson,
+            },
+            Category::Infrastructure | Category::Environment | Category::Logic | Category::TestError => {
+                Self {
+                    reason: reason::INFRASTRUCTURE,
+                    message,
+                    kind: Kind::Working,
+                }
+            }
         }
     }
 
@@ -332,6 +468,10 @@ impl Stamp<'_> {
             IsolationShown::Awaited(message) => ("Unknown", reason::ISOLATION_AWAITED, message),
         };
         self.condition(ISOLATION_VERIFIED, status, reason, message)
+    }
+
+    fn published(&self, shown: &ImageShown) -> Condition {
+        self.condition(PUBLISHED, shown.value(), shown.reason, &shown.message)
     }
 
     fn image(&self, wanted: &Build) -> Condition {
@@ -375,7 +515,6 @@ mod tests {
 
     use super::*;
     use crate::pipeline::advance::{Outcome, advance};
-    use crate::pipeline::progress::Waiting;
     use crate::pipeline::stage::Stop;
     use crate::pipeline::test_support::{at, start, task};
 

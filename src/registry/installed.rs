@@ -1,8 +1,8 @@
 //! What is installed in an image, as its manifest's annotations say it. Who wrote it was untrusted: shapes and sizes are checked.
 
 use std::fs::File;
-use std::io::Read as _;
-use std::path::Path;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use serde_json::Value;
@@ -18,20 +18,56 @@ const REQUIREMENTS: &str = "dev.codegen-operator.requirements";
 
 const LARGEST_FILE: u64 = 256 * 1024;
 
-/// Reads what a build left. A file that is not there, or not what it should be, says nothing: the image is as good.
-#[must_use]
-pub fn read_installed(path: &Path) -> Option<Lock> {
+/// Why nobody knows what is installed in an image.
+#[derive(Debug, thiserror::Error)]
+pub enum Unlisted {
+    /// The list cannot be opened or read.
+    #[error("the list {path} cannot be read: {source}")]
+    Unreadable {
+        /// Where it should be.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is a link, a folder or a pipe, or too large.
+    #[error("the list {path} is no plain file of at most {LARGEST_FILE} bytes")]
+    NoList {
+        /// Where it is.
+        path: PathBuf,
+    },
+    /// It is of another form, as one that another version of the operator asks for.
+    #[error(
+        "the list {path} is not of the form that this version knows: give builds the image of the operator that starts them (operatorImage)"
+    )]
+    OtherForm {
+        /// Where it is.
+        path: PathBuf,
+    },
+}
+
+/// Reads what a build left. Without it the image is as good, but nobody knows what is in it.
+pub fn read_installed(path: &Path) -> Result<Lock, Unlisted> {
+    let unreadable = |source| Unlisted::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
     // A link could lead anywhere, and a pipe never ends.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(openat(CWD, path, flags, Mode::empty()).ok()?);
-    let is_small = file
-        .metadata()
-        .is_ok_and(|about| about.is_file() && about.len() <= LARGEST_FILE);
-    let mut text = String::new();
-    if !is_small || file.take(LARGEST_FILE).read_to_string(&mut text).is_err() {
-        return None;
+    let file = openat(CWD, path, flags, Mode::empty()).map_err(|error| unreadable(error.into()))?;
+    let file = File::from(file);
+    let about = file.metadata().map_err(unreadable)?;
+    if !about.is_file() || about.len() > LARGEST_FILE {
+        return Err(Unlisted::NoList {
+            path: path.to_owned(),
+        });
     }
-    Lock::parse(&text)
+    let mut text = String::new();
+    file.take(LARGEST_FILE)
+        .read_to_string(&mut text)
+        .map_err(unreadable)?;
+    Lock::parse(&text).ok_or_else(|| Unlisted::OtherForm {
+        path: path.to_owned(),
+    })
 }
 
 /// What the annotations of a manifest say; nothing where it has none.
@@ -97,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_file_and_a_link_say_nothing() {
+    fn a_large_file_a_link_and_a_list_of_another_version_are_told() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         let large = format!(
@@ -105,11 +141,19 @@ mod tests {
             format!("{}==1\n", "x".repeat(400)).repeat(700)
         );
         fs::write(path("large"), large).unwrap();
-        assert_eq!(read_installed(&path("large")), None);
+        let told = |name: &str| read_installed(&path(name)).unwrap_err().to_string();
+        assert!(told("large").contains("no plain file of at most 262144 bytes"));
         fs::write(path("file"), TEXT).unwrap();
         std::os::unix::fs::symlink(path("file"), path("link")).unwrap();
-        assert!(read_installed(&path("file")).is_some());
-        assert_eq!(read_installed(&path("link")), None);
+        assert!(read_installed(&path("file")).is_ok());
+        assert!(told("link").contains("cannot be read"), "{}", told("link"));
+        assert!(told("absent").contains("cannot be read"));
+        fs::write(
+            path("other"),
+            r#"{"python": "3.11.2", "packages": ["six==1.17.0"]}"#,
+        )
+        .unwrap();
+        assert!(told("other").contains("operatorImage"), "{}", told("other"));
     }
 
     #[test]

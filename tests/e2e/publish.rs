@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use codegen_operator::api::{CodeGenRun, CodeGenTask};
+use codegen_operator::api::{CodeGenRun, CodeGenTask, CodeGenTaskStatus};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt as _;
 use kube::api::{ListParams, LogParams};
 use kube::runtime::wait::{await_condition, conditions};
@@ -15,7 +16,7 @@ use crate::faults::own::{OPERATOR, Own};
 use crate::faults::seed;
 use crate::registry::{delete, json_of};
 use crate::runs::{output, stalled, succeeded};
-use crate::space::{SOON, Space, in_spaces, is_task};
+use crate::space::{SOON, Space, condition, in_spaces, is_task, status_of};
 
 const TASK: &str = "penguin-masses";
 const REPLIES: &str = include_str!("../../examples/penguins/replies.jsonl");
@@ -130,7 +131,9 @@ async fn what_is_no_program_is_refused(space: &Space, environment: &str) {
 }
 
 /// The image is one that no node has pulled.
-async fn an_image_that_is_deleted_is_waited_for(known: &Space, unknown: &Space, image: &str) {
+async fn an_image_that_is_deleted_is_waited_for(known: &Space, unknown: &Space, task: &CodeGenTaskStatus) {
+    let image = task.program_image.as_deref().unwrap();
+    let (_, tag) = task.program_tag.as_deref().unwrap().rsplit_once(':').unwrap();
     let measurements = json!({"name": "measurements", "source": {"inline": MEASUREMENTS}});
     let given = json!([{"name": "decimals", "value": "0"}, measurements]);
     // In this namespace the operator has looked into it, and the node finds that it is gone.
@@ -142,11 +145,11 @@ async fn an_image_that_is_deleted_is_waited_for(known: &Space, unknown: &Space, 
     }
     for space in [known, unknown] {
         let said = stalled(space, "gone", "ImageGone").await;
-        for part in [image, "push it again, or make another run"] {
+        for part in [image, "push it again, or make another run with the right name"] {
             assert!(said.contains(part), "{said}");
         }
     }
-    deleted.restore().await;
+    deleted.restore(tag).await;
     for space in [known, unknown] {
         let run = succeeded(space, "gone").await;
         assert_eq!(output(&run, "species").value.as_deref(), Some("1"));
@@ -155,19 +158,95 @@ async fn an_image_that_is_deleted_is_waited_for(known: &Space, unknown: &Space, 
     }
 }
 
+fn ask(space: &Space, publish: &str) {
+    let patch = format!(r#"{{"spec":{{"publish":{publish}}}}}"#);
+    space.kubectl(&["patch", "codegentask", TASK, "--type", "merge", "-p", &patch]);
+}
+
+/// When the task has succeeded; nobody may take that back.
+fn since(task: &CodeGenTask) -> Time {
+    let conditions = &task.status.as_ref().unwrap().conditions;
+    let mut conditions = conditions.iter();
+    let succeeded = conditions.find(|condition| condition.type_ == "Succeeded" && condition.status == "True");
+    succeeded.expect("it has succeeded").last_transition_time.clone()
+}
+
+/// The task as soon as it says this of its image, for the spec that it has now.
+async fn said_of_image(space: &Space, status: &str) -> CodeGenTask {
+    let is_said = |task: &CodeGenTask| {
+        status_of(task, "Published") == Some(status)
+            && condition(task, "Published").is_some_and(|(_, reason, _)| reason != "Progressing")
+            && task.status.as_ref().unwrap().observed_generation == task.metadata.generation
+    };
+    space
+        .until(TASK, &format!("Published={status}"), SOON, is_said)
+        .await
+}
+
+async fn it_is_published_when_that_is_asked_for(space: &Space, before: &CodeGenTask) -> CodeGenTask {
+    assert_eq!(before.status.as_ref().unwrap().program_image, None);
+    assert_eq!(condition(before, "Published"), None);
+    ask(space, "{}");
+    let task = said_of_image(space, "True").await;
+    assert_eq!(since(&task), since(before));
+    let spent = |task: &CodeGenTask| {
+        let status = task.status.clone().unwrap();
+        (
+            status.attempt,
+            status.model_calls,
+            status.builds,
+            status.completed_at,
+        )
+    };
+    assert_eq!(spent(&task), spent(before));
+    task
+}
+
+async fn a_tag_that_is_taken_takes_no_success_back(space: &Space, before: &CodeGenTask) {
+    ask(space, r#"{"tag":"v1"}"#);
+    let task = said_of_image(space, "False").await;
+    let (_, reason, said) = condition(&task, "Published").unwrap();
+    assert_eq!(reason, "Configuration");
+    assert!(said.contains("was not published by"), "{said}");
+    assert_eq!(since(&task), since(before));
+    let image = |task: &CodeGenTask| task.status.as_ref().unwrap().program_image.clone();
+    assert_eq!(image(&task), image(before));
+}
+
+/// Asked for while one operator was gone, done by the next.
+async fn another_tag_is_the_same_program(space: &Space, before: &CodeGenTask) {
+    ask(space, r#"{"tag":"v2"}"#);
+    let task = said_of_image(space, "True").await;
+    assert_eq!(since(&task), since(before));
+    assert!(task.status.unwrap().program_tag.unwrap().ends_with(":v2"));
+    ask(space, "null");
+    let is_silent = |task: &CodeGenTask| condition(task, "Published").is_none();
+    let task = space
+        .until(TASK, "without a word of its image", SOON, is_silent)
+        .await;
+    assert_eq!(since(&task), since(before));
+    assert!(
+        task.status.unwrap().program_tag.unwrap().ends_with(":v2"),
+        "what is published stays"
+    );
+}
+
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
 async fn a_published_program_runs_without_its_task_and_without_the_operator() {
     Box::pin(in_spaces("publish", 2, async |spaces| {
         let [home, elsewhere] = spaces else { unreachable!() };
         let model = Model::start(home, REPLIES, &[TASK], Duration::ZERO).await;
-        let _own = Own::start_with(home, &model, seed(), |config| {
-            config["watchNamespaces"] = json!([home.name, elsewhere.name]);
-            config["taskSelector"] = json!(format!("{OPERATOR}=publish"));
-        })
-        .await;
-        apply(home, &model, TASK, |spec| spec["publish"] = json!({}));
-        let task = home.succeeded(TASK).await;
+        let start = || {
+            Own::start_with(home, &model, seed(), |config| {
+                config["watchNamespaces"] = json!([home.name, elsewhere.name]);
+                config["taskSelector"] = json!(format!("{OPERATOR}=publish"));
+            })
+        };
+        let own = Box::pin(start()).await;
+        apply(home, &model, TASK, |_| {});
+        let before = home.succeeded(TASK).await;
+        let task = it_is_published_when_that_is_asked_for(home, &before).await;
         let status = task.status.clone().unwrap();
         let image = status.program_image.clone().unwrap();
         Box::pin(the_image_says_what_it_is_and_what_it_is_made_of(home, &task)).await;
@@ -192,9 +271,12 @@ async fn a_published_program_runs_without_its_task_and_without_the_operator() {
         });
         let another = home.succeeded("another").await.status.unwrap();
         assert_eq!((another.model_calls, another.builds), (0, 0));
-        assert!(another.program_tag.unwrap().ends_with(":v1"));
-        let unpulled = another.program_image.unwrap();
-        Box::pin(an_image_that_is_deleted_is_waited_for(home, elsewhere, &unpulled)).await;
+        assert!(another.program_tag.as_ref().unwrap().ends_with(":v1"));
+        Box::pin(an_image_that_is_deleted_is_waited_for(home, elsewhere, &another)).await;
+        Box::pin(a_tag_that_is_taken_takes_no_success_back(home, &task)).await;
+        drop(own);
+        let _own = Box::pin(start()).await;
+        Box::pin(another_tag_is_the_same_program(home, &task)).await;
 
         Box::pin(it_runs_as_a_plain_job(home, &image)).await;
         home.kubectl(&["delete", "codegentask", TASK]);

@@ -62,23 +62,26 @@ pub async fn tags(repository: &str) -> Vec<String> {
 
 /// An image that somebody has deleted, and can bring back.
 pub struct Deleted {
-    path: String,
+    manifests: String,
     manifest: Vec<u8>,
 }
 
 /// Deletes the manifest of an image that is named by its digest, and with it its tags.
 pub async fn delete(image: &str) -> Deleted {
-    let path = image.replace('@', "/manifests/");
+    let (repository, digest) = image.split_once('@').unwrap();
+    let manifests = format!("{repository}/manifests");
+    let path = format!("{manifests}/{digest}");
     let manifest = fetched(&path).await;
     let answer = ask(Method::DELETE, &path, None).await;
     assert_eq!(answer.status(), 202, "the registry lets nobody delete {image}");
-    Deleted { path, manifest }
+    Deleted { manifests, manifest }
 }
 
 impl Deleted {
-    /// Pushes it again.
-    pub async fn restore(self) {
-        let answer = ask(Method::PUT, &self.path, Some(self.manifest)).await;
+    /// Pushes it again, with this tag.
+    pub async fn restore(self, tag: &str) {
+        let path = format!("{}/{tag}", self.manifests);
+        let answer = ask(Method::PUT, &path, Some(self.manifest)).await;
         assert_eq!(answer.status(), 201);
     }
 }

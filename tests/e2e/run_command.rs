@@ -8,18 +8,25 @@ use codegen_operator::api::CodeGenRun;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt as _;
 use kube::api::ListParams;
+use serde_json::json;
 
 use crate::space::{Space, in_space};
 
 fn run(space: &Space, arguments: &[&str]) -> Output {
+    run_of(space, &[&["penguin-masses"], arguments].concat())
+}
+
+/// `kubectl-codegen run` of whatever the arguments name.
+pub fn run_of(space: &Space, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"))
-        .args(["run", "penguin-masses", "--namespace", &space.name])
+        .args(["run", "--namespace", &space.name])
         .args(arguments)
         .output()
         .unwrap()
 }
 
-fn said(output: &Output, code: i32) -> (String, String) {
+/// What it wrote to stdout and stderr; it must have ended with `code`.
+pub fn said(output: &Output, code: i32) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(code), "{out}\n{err}");
@@ -127,19 +134,75 @@ fn a_failing_program_gives_its_last_lines(space: &Space, folder: &Path) {
     );
 }
 
+fn a_published_program_runs_by_its_image_and_its_outputs_are_pushed(
+    space: &Space,
+    folder: &Path,
+    image: &str,
+) {
+    let small = measurements(folder, "published.csv", 2);
+    let published = |image: &str, further: &[&str]| {
+        let arguments = [
+            "--image",
+            image,
+            "--pull-secret",
+            "registry",
+            "--input",
+            small.as_str(),
+        ];
+        run_of(space, &[&arguments, further].concat())
+    };
+    let repository = format!("{}/outputs", space.repository());
+    let target = format!("{repository}:today");
+    let push = [
+        "--input",
+        "decimals=2",
+        "--push",
+        &target,
+        "--push-secret",
+        "registry",
+    ];
+    let (table, told) = said(&published(image, &push), 0);
+    assert_eq!(
+        table,
+        "OUTPUT   TYPE  VALUE\nsummary  File  47 bytes, kept with --output-dir\nspecies  Int   1\n"
+    );
+    assert!(told.contains(&format!("{repository}@sha256:")), "{told}");
+
+    // The tag of another run is not touched, and the outputs are there all the same.
+    let (table, told) = said(&published(image, &push), 1);
+    assert!(table.contains("species  Int   1"), "{table}");
+    assert!(
+        told.contains("has succeeded, and the outputs are not pushed yet"),
+        "{told}"
+    );
+
+    let (_, told) = said(&published(image, &["--input", "decimals=ten"]), 2);
+    assert!(
+        told.contains("input \"decimals\" is an Int, \"ten\" is not"),
+        "{told}"
+    );
+    let (of, _) = image.split_once('@').unwrap();
+    let (_, told) = said(&published(&format!("{of}@sha256:{}", "0".repeat(64)), &[]), 2);
+    assert!(told.contains("the registry does not have the image"), "{told}");
+}
+
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
 async fn one_command_runs_a_finished_program_on_files_of_this_machine_and_brings_back_what_it_wrote() {
     in_space("run-command", async |space| {
         space.copy_secret("openai").await;
-        space.apply("examples/penguins", "penguins");
-        space.succeeded("penguin-masses").await;
+        space.apply_changed("examples/penguins", "penguins", |spec| {
+            spec["publish"] = json!({})
+        });
+        let task = space.succeeded("penguin-masses").await;
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("out");
         a_wrong_command_makes_nothing(space).await;
         a_small_file_gives_a_table(space, folder.path(), &out);
         a_large_file_goes_with_its_run(space, folder.path(), &out).await;
         a_failing_program_gives_its_last_lines(space, folder.path());
+        let image = task.status.unwrap().program_image.unwrap();
+        a_published_program_runs_by_its_image_and_its_outputs_are_pushed(space, folder.path(), &image);
     })
     .await;
 }

@@ -6,6 +6,7 @@ use std::fs;
 use codegen_operator::api::approval::Gate;
 use codegen_operator::api::common::TestingMode;
 use codegen_operator::api::conditions::{reason, run_reason};
+use codegen_operator::api::publish::Publish;
 use codegen_operator::api::{CodeGenRun, CodeGenRunStatus, CodeGenTask, CodeGenTaskStatus};
 use codegen_operator::controller::runs::reuse::Adopted;
 use codegen_operator::controller::runs::status::Writer;
@@ -155,6 +156,15 @@ fn cases() -> Vec<Case> {
             ..task.clone()
         };
         cases.push(case(Some(shown(&task, &at(Stage::Succeeded), None)), HEALTHY));
+    }
+    // Whatever becomes of an image that is asked for later, there is a program.
+    let publishing = Task {
+        publish: Some(Publish::default()),
+        ..task.clone()
+    };
+    for category in [Category::Infrastructure, Category::Configuration] {
+        let waits = waiting(Stage::Succeeded, category, None);
+        cases.push(case(Some(shown(&publishing, &waits, None)), HEALTHY));
     }
     let gated = Task {
         approvals: Gate::ALL.into(),

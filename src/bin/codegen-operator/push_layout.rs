@@ -96,8 +96,15 @@ async fn push(command: &PushLayout) -> Result<Pushed, RegistryError> {
         bytes: command.max_bytes,
     };
     let mut layout = Layout::open(&command.layout, limits)?;
-    if let Some(installed) = command.installed.as_deref().and_then(read_installed) {
-        layout.annotate(&installed)?;
+    match command.installed.as_deref().map(read_installed) {
+        Some(Ok(installed)) => layout.annotate(&installed)?,
+        // The manifest says nothing then, which whoever looks at the image tells.
+        Some(Err(why)) => writeln!(
+            io::stderr().lock(),
+            "what is installed in the image is not written down: {why}"
+        )
+        .unwrap_or_default(),
+        None => {}
     }
     let existing = if command.replace {
         Existing::Replace

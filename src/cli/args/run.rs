@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
 use super::{ClusterArgs, Color};
@@ -35,7 +36,14 @@ Examples:
   kubectl-codegen run word-count --input text=@book.txt -o value
 
   # The run stays, for others to read its outputs
-  kubectl-codegen run penguin-masses --namespace data --keep -o json";
+  kubectl-codegen run penguin-masses --namespace data --keep -o json
+
+  # A published program, without its task
+  kubectl-codegen run --image registry.example.com/team/penguins:v1 --pull-secret registry --input measurements=@today.csv
+
+  # Outputs that are too large for the cluster on a claim; or all of them in a registry
+  kubectl-codegen run penguin-masses --output-claim results:2027
+  kubectl-codegen run penguin-masses --push registry.example.com/team/outputs:2027 --push-secret registry";
 
 const LOCAL_RUN_EXAMPLES: &str = "\
 Examples:
@@ -93,16 +101,34 @@ pub struct ProgramArgs {
 
 /// Options of `run`.
 #[derive(Args, Debug)]
+#[group(id = "which", required = true, multiple = false, args = ["name", "image"])]
 pub struct RunArgs {
     /// Name of the task.
     #[arg(value_name = "NAME")]
-    pub name: String,
+    pub name: Option<String>,
+    /// A program that a task has published (its `status.programImage`), in the place of a task. An input that begins with @ is a
+    /// file or folder then.
+    #[arg(long, value_name = "IMAGE", value_parser = NonEmptyStringValueParser::new())]
+    pub image: Option<String>,
+    /// Secret to pull the image with, labelled codegen-operator.dev/use: registry. Default: none.
+    #[arg(long, value_name = "NAME", requires = "image", conflicts_with = "name")]
+    pub pull_secret: Option<String>,
     /// Where it is.
     #[command(flatten)]
     pub cluster: ClusterArgs,
     /// Keep the run and its outputs in the cluster. Default: they are deleted an hour after the end.
     #[arg(long)]
     pub keep: bool,
+    /// A PersistentVolumeClaim for outputs that are too large to be kept in the cluster, and a folder on it. Where they lie is
+    /// printed; they are not fetched.
+    #[arg(long, value_name = "NAME[:FOLDER]", value_parser = claim_and_folder, conflicts_with = "push", help_heading = "Results")]
+    pub output_claim: Option<(String, Option<String>)>,
+    /// A registry that the outputs are pushed to as an OCI artifact, and its tag. Default of the tag: NAMESPACE.RUN.outputs.
+    #[arg(long, value_name = "REPOSITORY[:TAG]", value_parser = repository_and_tag, help_heading = "Results")]
+    pub push: Option<(String, Option<String>)>,
+    /// Secret to push the outputs with, labelled codegen-operator.dev/use: registry. Default: none.
+    #[arg(long, value_name = "NAME", requires = "push", help_heading = "Results")]
+    pub push_secret: Option<String>,
     /// The run.
     #[command(flatten)]
     pub program: ProgramArgs,
@@ -174,10 +200,107 @@ fn name_and_value(text: &str) -> Result<(String, String), String> {
     }
 }
 
+fn claim_and_folder(text: &str) -> Result<(String, Option<String>), String> {
+    let (claim, folder) = match text.split_once(':') {
+        Some((claim, folder)) => (claim, Some(folder)),
+        None => (text, None),
+    };
+    if claim.is_empty() || folder == Some("") {
+        return Err(
+            "write the name of a claim, or claim:folder, for example results or results:2027".to_owned(),
+        );
+    }
+    Ok((claim.to_owned(), folder.map(str::to_owned)))
+}
+
+/// A colon before a slash is that of a port.
+fn repository_and_tag(text: &str) -> Result<(String, Option<String>), String> {
+    let (repository, tag) = match text.rsplit_once(':') {
+        Some((repository, tag)) if !tag.contains('/') => (repository, Some(tag)),
+        _ => (text, None),
+    };
+    if repository.is_empty() || tag == Some("") || repository.contains('@') {
+        return Err(
+            "write repository, or repository:tag, for example registry.example.com/team/outputs:2027"
+                .to_owned(),
+        );
+    }
+    Ok((repository.to_owned(), tag.map(str::to_owned)))
+}
+
 fn checked_duration(text: &str) -> Result<String, String> {
     match duration::parse(text) {
         Ok(Duration::ZERO) => Err("no program runs in no time: write 30s or 5m".to_owned()),
         Ok(_) => Ok(text.to_owned()),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use rstest::rstest;
+
+    use super::*;
+    use crate::cli::args::{Cli, Command};
+
+    fn parsed(arguments: &[&str]) -> Result<RunArgs, clap::Error> {
+        let line = ["kubectl-codegen", "run"].iter().chain(arguments);
+        match Cli::try_parse_from(line)?.command {
+            Command::Run(args) => Ok(*args),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[rstest]
+    #[case::neither(&[])]
+    #[case::both(&["a", "--image", "registry.example/a:v1"])]
+    #[case::a_secret_for_no_image(&["a", "--pull-secret", "registry"])]
+    #[case::a_secret_for_no_push(&["a", "--push-secret", "registry"])]
+    #[case::outputs_on_a_claim_are_not_pushed(&["a", "--output-claim", "results", "--push", "registry.example/a"])]
+    #[case::no_image(&["--image", ""])]
+    fn what_does_not_go_together_is_refused(#[case] arguments: &[&str]) {
+        assert!(parsed(arguments).is_err());
+    }
+
+    #[test]
+    fn a_program_is_that_of_a_task_or_an_image() {
+        assert_eq!(parsed(&["a"]).unwrap().name.as_deref(), Some("a"));
+        let by_image = parsed(&["--image", "registry.example/a:v1", "--pull-secret", "registry"]).unwrap();
+        assert_eq!(by_image.image.as_deref(), Some("registry.example/a:v1"));
+        assert_eq!(
+            (by_image.name, by_image.pull_secret.as_deref()),
+            (None, Some("registry"))
+        );
+    }
+
+    #[rstest]
+    #[case("results", Some(("results", None)))]
+    #[case("results:2027/may", Some(("results", Some("2027/may"))))]
+    #[case("results:", None)]
+    #[case(":2027", None)]
+    fn a_claim_may_have_a_folder(#[case] text: &str, #[case] expected: Option<(&str, Option<&str>)>) {
+        let found = claim_and_folder(text).ok();
+        let found = found
+            .as_ref()
+            .map(|(claim, folder)| (claim.as_str(), folder.as_deref()));
+        assert_eq!(found, expected);
+    }
+
+    #[rstest]
+    #[case("registry.example/team", Some(("registry.example/team", None)))]
+    #[case("registry.example:5000/team", Some(("registry.example:5000/team", None)))]
+    #[case("registry.example:5000/team:2027", Some(("registry.example:5000/team", Some("2027"))))]
+    #[case("registry.example/team:", None)]
+    #[case("registry.example/team@sha256:1", None)]
+    fn a_repository_may_have_a_port_and_a_tag(
+        #[case] text: &str,
+        #[case] expected: Option<(&str, Option<&str>)>,
+    ) {
+        let found = repository_and_tag(text).ok();
+        let found = found
+            .as_ref()
+            .map(|(repository, tag)| (repository.as_str(), tag.as_deref()));
+        assert_eq!(found, expected);
     }
 }

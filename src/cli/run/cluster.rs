@@ -13,18 +13,22 @@ use kube::{Api, Resource as _, ResourceExt as _};
 use serde_json::json;
 
 use super::print::{Outputs, ended};
-use super::request::{Asked, Content, Request, request};
-use crate::api::conditions::run_reason;
+use super::request::{Asked, Content, Program, Request, request};
+use crate::api::common::LocalRef;
+use crate::api::conditions::{OUTPUTS_PUSHED, run_reason};
+use crate::api::run::{OutputArtifact, OutputClaim, RunOutputs};
 use crate::api::values::ValueType;
 use crate::api::{CodeGenRun, CodeGenRunStatus, CodeGenTask};
 use crate::cli::args::{RunArgs, RunFormat};
 use crate::cli::cluster::{Cluster, refusal};
 use crate::cli::command::{TASK_FAILED, USAGE, fail, runtime, warning};
+use crate::cli::paint::Mark;
 use crate::cli::progress::Progress;
+use crate::cli::render::step;
 use crate::controller::runs::outputs::read;
 use crate::controller::sources::LARGEST_FILE;
 use crate::local::interrupt::INTERRUPTED;
-use crate::local::run::given::{GivenFile, GivenInputs, file_name, sort, stdin};
+use crate::local::run::given::{GivenFile, GivenInputs, file_name, sort, sort_unknown, stdin};
 use crate::local::run::write;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::run::{Options, OutputFile, TypedOutput};
@@ -81,7 +85,46 @@ pub(in crate::cli) fn run(args: &RunArgs) -> i32 {
 
 async fn run_and_fetch(args: &RunArgs, progress: &Progress, made: &OnceLock<String>) -> Result<i32, Stopped> {
     let cluster = Cluster::connect(&args.cluster).await.map_err(Stopped::usage)?;
-    let task = cluster.task(&args.name).await.map_err(Stopped::usage)?;
+    let program = program(args);
+    let given = match &program {
+        Program::Task(name) => given_to_task(args, &cluster.task(name).await.map_err(Stopped::usage)?)?,
+        Program::Image { .. } => sort_unknown(&args.program.inputs).map_err(Stopped::usage)?,
+    };
+    let request = request(asked(args, program.clone(), given)?, LARGEST_FILE).map_err(Stopped::usage)?;
+    let run = create(&cluster, program.name(), request).await?;
+    let name = run.name_any();
+    let _ = made.set(name.clone());
+    let run = follow(&cluster, &name, progress).await?;
+    let (run, outputs) = fetch(&cluster, args, run).await?;
+    let code = ended(progress, args.program.format, &run, &outputs);
+    Ok(match pushing(&run) {
+        Pushing::Done(artifact) => {
+            progress.lines(&[step(Mark::Done, "pushed", artifact)]);
+            code
+        }
+        Pushing::Refused(message) => {
+            let told = format!(
+                "the run {name} has succeeded, and {message} (it is tried again as long as the run is there)"
+            );
+            fail(progress, &told, TASK_FAILED)
+        }
+        Pushing::No | Pushing::Goes(_) => code,
+    })
+}
+
+/// Which program is meant; the command line has one of both.
+fn program(args: &RunArgs) -> Program {
+    match (&args.image, &args.name) {
+        (Some(reference), _) => Program::Image {
+            reference: reference.clone(),
+            pull_secret: args.pull_secret.clone(),
+        },
+        (None, name) => Program::Task(name.clone().unwrap_or_default()),
+    }
+}
+
+/// What the program of a task is given, where that is what it takes.
+fn given_to_task(args: &RunArgs, task: &CodeGenTask) -> Result<GivenInputs, Stopped> {
     if let Some(status) = task
         .status
         .as_ref()
@@ -90,25 +133,17 @@ async fn run_and_fetch(args: &RunArgs, progress: &Progress, made: &OnceLock<Stri
         let why = status.message.as_deref().unwrap_or_default();
         return Err(Stopped::usage(format!(
             "the task {} has failed, so it has no program to run: {why}",
-            args.name
+            task.name_any()
         )));
     }
     if let Some(folder) = &args.program.output_dir {
         write::check(folder, &task.spec.outputs).map_err(Stopped::usage)?;
     }
-    let asked = asked(args, &task)?;
-    let request = request(asked, LARGEST_FILE).map_err(Stopped::usage)?;
-    let run = create(&cluster, &args.name, request).await?;
-    let name = run.name_any();
-    let _ = made.set(name.clone());
-    let run = follow(&cluster, &name, progress).await?;
-    let (run, outputs) = fetch(&cluster, args, run).await?;
-    Ok(ended(progress, args.program.format, &run, &outputs))
+    sort(&Options::from(&task.spec), &args.program.inputs).map_err(Stopped::usage)
 }
 
 /// The command line with its files read.
-fn asked(args: &RunArgs, task: &CodeGenTask) -> Result<Asked, Stopped> {
-    let given = sort(&Options::from(&task.spec), &args.program.inputs).map_err(Stopped::usage)?;
+fn asked(args: &RunArgs, program: Program, given: GivenInputs) -> Result<Asked, Stopped> {
     let GivenInputs { values, files } = given;
     let mut contents = Vec::new();
     for (name, file) in files {
@@ -119,12 +154,31 @@ fn asked(args: &RunArgs, task: &CodeGenTask) -> Result<Asked, Stopped> {
         contents.push((name, content));
     }
     Ok(Asked {
-        task: args.name.clone(),
+        program,
         values,
         contents,
         validation: args.program.validation.map(Into::into),
         timeout: args.program.timeout.clone(),
         keep: args.keep,
+        outputs: places(args),
+    })
+}
+
+/// Where outputs go besides.
+fn places(args: &RunArgs) -> Option<RunOutputs> {
+    let claim = args.output_claim.clone().map(|(claim_name, path)| OutputClaim {
+        claim_name,
+        path,
+        fs_group: None,
+    });
+    let artifact = args.push.clone().map(|(repository, tag)| OutputArtifact {
+        repository,
+        tag,
+        push_secret_ref: args.push_secret.clone().map(|name| LocalRef { name }),
+    });
+    (claim.is_some() || artifact.is_some()).then_some(RunOutputs {
+        persistent_volume_claim: claim,
+        artifact,
     })
 }
 
@@ -228,19 +282,16 @@ async fn follow(cluster: &Cluster, name: &str, progress: &Progress) -> Result<Co
     progress.run(&format!("run {name}"));
     while let Some(event) = events.next().await {
         match event {
-            Ok(watcher::Event::Apply(run) | watcher::Event::InitApply(run)) => {
-                let status = run.status.clone().unwrap_or_default();
-                match news(name, &status) {
-                    News::Ended => return Ok(run),
-                    News::Never(message) => return Err(Stopped::usage(message)),
-                    News::Waits(message) if message != told => {
-                        progress.lines(&warning(&message));
-                        told = message;
-                    }
-                    News::Waits(_) => {}
-                    News::Works(label) => progress.run(&format!("run {name}: {label}")),
+            Ok(watcher::Event::Apply(run) | watcher::Event::InitApply(run)) => match news(name, &run) {
+                News::Ended => return Ok(run),
+                News::Never(message) => return Err(Stopped::usage(message)),
+                News::Waits(message) if message != told => {
+                    progress.lines(&warning(&message));
+                    told = message;
                 }
-            }
+                News::Waits(_) => {}
+                News::Works(label) => progress.run(&format!("run {name}: {label}")),
+            },
             Ok(watcher::Event::Delete(_)) => break,
             Ok(watcher::Event::Init | watcher::Event::InitDone) => {}
             Err(error) => {
@@ -268,13 +319,19 @@ enum News {
     Works(String),
 }
 
-fn news(name: &str, status: &CodeGenRunStatus) -> News {
+fn news(name: &str, run: &CodeGenRun) -> News {
+    let none = CodeGenRunStatus::default();
+    let status = run.status.as_ref().unwrap_or(&none);
     let stage = status.stage.as_deref().unwrap_or_default();
-    if [Stage::Succeeded, Stage::Failed]
-        .iter()
-        .any(|end| end.as_str() == stage)
-    {
+    if stage == Stage::Failed.as_str() {
         return News::Ended;
+    }
+    if stage == Stage::Succeeded.as_str() {
+        return match pushing(run) {
+            Pushing::Goes(None) => News::Works("the outputs are being pushed".to_owned()),
+            Pushing::Goes(Some(message)) => News::Waits(message.to_owned()),
+            Pushing::No | Pushing::Done(_) | Pushing::Refused(_) => News::Ended,
+        };
     }
     let message = status.message.clone().unwrap_or_default();
     let is_stalled = status
@@ -282,13 +339,51 @@ fn news(name: &str, status: &CodeGenRunStatus) -> News {
         .iter()
         .any(|condition| condition.type_ == "Stalled" && condition.status == "True");
     match status.reason.as_deref() {
-        Some(run_reason::INVALID_INPUTS | run_reason::TASK_NOT_SUCCEEDED) => News::Never(format!(
+        Some(
+            run_reason::INVALID_INPUTS
+            | run_reason::TASK_NOT_SUCCEEDED
+            | run_reason::NO_PROGRAM
+            | run_reason::IMAGE_GONE,
+        ) => News::Never(format!(
             "{message} (the run {name} stays: kubectl delete codegenrun {name})"
         )),
         Some(run_reason::AWAITING_TASK | run_reason::AWAITING_RUN) => News::Waits(message),
         _ if is_stalled => News::Waits(message),
         _ if message.is_empty() => News::Works("waiting for the operator".to_owned()),
         _ => News::Works(message),
+    }
+}
+
+/// What becomes of the outputs in a registry.
+#[derive(Debug, PartialEq, Eq)]
+enum Pushing<'a> {
+    /// Nobody asked for that, or the program has failed.
+    No,
+    /// They are not there yet; why, where something keeps them.
+    Goes(Option<&'a str>),
+    /// They are there: the artifact by digest.
+    Done(&'a str),
+    /// Not before somebody has changed something.
+    Refused(&'a str),
+}
+
+fn pushing(run: &CodeGenRun) -> Pushing<'_> {
+    let outputs = run.spec.outputs.as_ref();
+    let is_asked_for = outputs.is_some_and(|outputs| outputs.artifact.is_some());
+    let Some(status) = run.status.as_ref().filter(|_| is_asked_for) else {
+        return Pushing::No;
+    };
+    if status.stage.as_deref() != Some(Stage::Succeeded.as_str()) {
+        return Pushing::No;
+    }
+    if let Some(artifact) = &status.artifact {
+        return Pushing::Done(artifact);
+    }
+    let said = status.conditions.iter().find(|said| said.type_ == OUTPUTS_PUSHED);
+    match said.map(|said| (said.reason.as_str(), said.message.as_str())) {
+        None => Pushing::Goes(None),
+        Some((run_reason::PUSH_REFUSED | run_reason::OUTPUTS_GONE, message)) => Pushing::Refused(message),
+        Some((_, message)) => Pushing::Goes(Some(message)),
     }
 }
 
@@ -305,6 +400,14 @@ async fn fetch(
         return Ok((run, outputs));
     };
     let folder = args.program.output_dir.as_deref();
+    if let Some(folder) = folder.filter(|_| args.image.is_some()) {
+        let folders = status
+            .outputs
+            .iter()
+            .filter(|output| output.type_ == ValueType::Dir);
+        let checked = write::check_folders(folder, folders.map(|output| output.name.as_str()));
+        checked.map_err(|error| Stopped::usage(format!("the run {name} has succeeded, and {error}")))?;
+    }
     let is_only = status.outputs.len() == 1;
     let mut written = Vec::new();
     for output in &mut status.outputs {
@@ -368,50 +471,94 @@ fn text(files: &[OutputFile]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
-    fn status(stage: &str, reason: &str, stalled: &str) -> CodeGenRunStatus {
-        CodeGenRunStatus {
+    use super::*;
+    use crate::api::run::CodeGenRunSpec;
+
+    fn condition(type_: &str, status: &str, reason: &str) -> Condition {
+        Condition {
+            type_: type_.to_owned(),
+            status: status.to_owned(),
+            reason: reason.to_owned(),
+            message: "what happened".to_owned(),
+            observed_generation: None,
+            last_transition_time: Time(jiff::Timestamp::UNIX_EPOCH),
+        }
+    }
+
+    fn run(stage: &str, reason: &str, stalled: &str) -> CodeGenRun {
+        let mut run = CodeGenRun::new("a", CodeGenRunSpec::default());
+        run.status = Some(CodeGenRunStatus {
             stage: Some(stage.to_owned()),
             reason: Some(reason.to_owned()),
             message: Some("what happened".to_owned()),
-            conditions: vec![Condition {
-                type_: "Stalled".to_owned(),
-                status: stalled.to_owned(),
-                reason: reason.to_owned(),
-                message: String::new(),
-                observed_generation: None,
-                last_transition_time: Time(jiff::Timestamp::UNIX_EPOCH),
-            }],
+            conditions: vec![condition("Stalled", stalled, reason)],
             ..CodeGenRunStatus::default()
-        }
+        });
+        run
     }
 
     #[test]
     fn a_run_is_followed_until_it_has_ended_or_never_will() {
         let message = || "what happened".to_owned();
         assert_eq!(
-            news("a", &CodeGenRunStatus::default()),
+            news("a", &CodeGenRun::new("a", CodeGenRunSpec::default())),
             News::Works("waiting for the operator".to_owned())
         );
         assert_eq!(
-            news("a", &status("Running", "Running", "False")),
+            news("a", &run("Running", "Running", "False")),
             News::Works(message())
         );
         assert_eq!(
-            news("a", &status("Pending", "TaskNotFound", "True")),
+            news("a", &run("Pending", "TaskNotFound", "True")),
             News::Waits(message())
         );
         assert_eq!(
-            news("a", &status("Pending", "AwaitingTask", "False")),
+            news("a", &run("Pending", "AwaitingTask", "False")),
             News::Waits(message())
         );
-        assert_eq!(news("a", &status("Failed", "ProgramFailed", "True")), News::Ended);
+        assert_eq!(news("a", &run("Failed", "ProgramFailed", "True")), News::Ended);
         assert_eq!(
-            news("a", &status("Pending", "InvalidInputs", "True")),
-            News::Never("what happened (the run a stays: kubectl delete codegenrun a)".to_owned())
+            news("a", &run("Succeeded", "ProgramSucceeded", "False")),
+            News::Ended
         );
+        for reason in ["InvalidInputs", "NoProgram", "ImageGone"] {
+            assert_eq!(
+                news("a", &run("Pending", reason, "True")),
+                News::Never("what happened (the run a stays: kubectl delete codegenrun a)".to_owned())
+            );
+        }
+    }
+
+    #[test]
+    fn outputs_that_are_to_be_pushed_are_waited_for_until_they_are_or_somebody_must_help() {
+        let mut pushed = run("Succeeded", "ProgramSucceeded", "False");
+        pushed.spec.outputs = Some(RunOutputs {
+            artifact: Some(OutputArtifact::default()),
+            ..RunOutputs::default()
+        });
+        assert!(matches!(news("a", &pushed), News::Works(_)));
+        let said = |reason: &str| {
+            let mut run = pushed.clone();
+            let status = run.status.as_mut().unwrap();
+            status
+                .conditions
+                .push(condition("OutputsPushed", "False", reason));
+            run
+        };
+        let unreachable = said("RegistryUnreachable");
+        assert_eq!(news("a", &unreachable), News::Waits("what happened".to_owned()));
+        for reason in ["PushRefused", "OutputsGone"] {
+            assert_eq!(news("a", &said(reason)), News::Ended);
+            assert_eq!(pushing(&said(reason)), Pushing::Refused("what happened"));
+        }
+        pushed.status.as_mut().unwrap().artifact = Some("registry.example/o@sha256:1".to_owned());
+        assert_eq!(news("a", &pushed), News::Ended);
+        assert_eq!(pushing(&pushed), Pushing::Done("registry.example/o@sha256:1"));
+        let failed = run("Failed", "ProgramFailed", "True");
+        pushed.status = failed.status;
+        assert_eq!((news("a", &pushed), pushing(&pushed)), (News::Ended, Pushing::No));
     }
 
     #[test]

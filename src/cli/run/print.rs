@@ -136,7 +136,8 @@ impl Outputs {
         found.map(|(_, place)| place)
     }
 
-    /// One line of `-o value`: line breaks in a text are written as `\n`, a file is where it was written, else its digest.
+    /// One line of `-o value`: line breaks in a text are written as `\n`, a file is where it was written or lies on a claim, else its
+    /// digest.
     fn line(&self, output: &RunOutputStatus) -> String {
         match (&output.value, self.place(output)) {
             (Some(value), _) if value.contains(['\n', '\r']) => {
@@ -145,7 +146,10 @@ impl Outputs {
             }
             (Some(value), _) => value.clone(),
             (None, Some(place)) => place.display().to_string(),
-            (None, None) => format!("sha256:{}", output.sha256),
+            (None, None) => match &output.claim {
+                Some(claim) => format!("{}:{}", claim.claim_name, claim.path),
+                None => format!("sha256:{}", output.sha256),
+            },
         }
     }
 
@@ -168,6 +172,7 @@ impl Outputs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::run_status::OutputOnClaim;
     use crate::api::values::ValueType;
 
     fn output(name: &str, type_: ValueType, value: Option<&str>) -> RunOutputStatus {
@@ -224,6 +229,28 @@ mod tests {
         assert_eq!(
             printed(&outputs, &Outputs::default()),
             "sha256:ab12\none\\ntwo\\\\\n3\n"
+        );
+    }
+
+    #[test]
+    fn what_lies_on_a_claim_is_named_in_every_form() {
+        let large = RunOutputStatus {
+            claim: Some(OutputOnClaim {
+                claim_name: "results".into(),
+                path: "2027/a-1/summary.csv".into(),
+                files: 1,
+            }),
+            ..output("summary", ValueType::File, None)
+        };
+        let outputs = [large];
+        assert_eq!(
+            printed(&outputs, &Outputs::default()),
+            "results:2027/a-1/summary.csv\n"
+        );
+        let shown = table(&outputs, &Outputs::default());
+        assert!(
+            shown.contains("4 bytes, on the claim results: 2027/a-1/summary.csv"),
+            "{shown}"
         );
     }
 

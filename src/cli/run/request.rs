@@ -8,7 +8,7 @@ use kube::api::ObjectMeta;
 
 use crate::api::CodeGenRun;
 use crate::api::common::{ConfigMapKeyRef, LocalRef};
-use crate::api::run::{CodeGenRunSpec, RunInput, RunSource, Validation};
+use crate::api::run::{CodeGenRunSpec, RunInput, RunOutputs, RunSource, Validation};
 use crate::api::sandbox::Sandbox;
 
 /// Largest text that stands in the run itself, bytes.
@@ -29,11 +29,25 @@ pub(super) enum Content {
     Folder(BTreeMap<String, Vec<u8>>),
 }
 
+/// Whose program is run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Program {
+    /// The task of this name.
+    Task(String),
+    /// A published one.
+    Image {
+        /// The image.
+        reference: String,
+        /// Secret to pull it with.
+        pull_secret: Option<String>,
+    },
+}
+
 /// What the command line says.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Asked {
-    /// The task.
-    pub task: String,
+    /// Whose program it is.
+    pub program: Program,
     /// Values by name.
     pub values: BTreeMap<String, String>,
     /// Files and folders by name.
@@ -44,6 +58,8 @@ pub(super) struct Asked {
     pub timeout: Option<String>,
     /// Whether the run stays for good.
     pub keep: bool,
+    /// Where outputs go besides.
+    pub outputs: Option<RunOutputs>,
 }
 
 /// What is created for it.
@@ -66,6 +82,7 @@ pub(super) fn request(asked: Asked, largest: usize) -> Result<Request, String> {
             source: None,
         })
         .collect();
+    let stem = asked.program.stem();
     let mut config_maps = Vec::new();
     let mut inline = 0;
     for (name, content) in asked.contents {
@@ -91,7 +108,7 @@ pub(super) fn request(asked: Asked, largest: usize) -> Result<Request, String> {
                 let key = usable_name(&file_name, &name);
                 config_maps.push((
                     inputs.len(),
-                    config_map(&asked.task, BTreeMap::from([(key.clone(), bytes)])),
+                    config_map(&stem, BTreeMap::from([(key.clone(), bytes)])),
                 ));
                 RunSource {
                     config_map_key_ref: Some(ConfigMapKeyRef {
@@ -108,7 +125,7 @@ pub(super) fn request(asked: Asked, largest: usize) -> Result<Request, String> {
                          dashes and underscores, or put the folder on a PersistentVolumeClaim"
                     ));
                 }
-                config_maps.push((inputs.len(), config_map(&asked.task, files)));
+                config_maps.push((inputs.len(), config_map(&stem, files)));
                 RunSource {
                     config_map_ref: Some(LocalRef { name: String::new() }),
                     ..RunSource::default()
@@ -121,10 +138,18 @@ pub(super) fn request(asked: Asked, largest: usize) -> Result<Request, String> {
             source: Some(source),
         });
     }
+    let (task_ref, program_image, pull_secret_ref) = match asked.program {
+        Program::Task(name) => (Some(LocalRef { name }), None, None),
+        Program::Image {
+            reference,
+            pull_secret,
+        } => (None, Some(reference), pull_secret.map(|name| LocalRef { name })),
+    };
     let spec = CodeGenRunSpec {
-        task_ref: Some(LocalRef {
-            name: asked.task.clone(),
-        }),
+        task_ref,
+        program_image,
+        pull_secret_ref,
+        outputs: asked.outputs,
         inputs,
         sandbox: asked.timeout.map(|timeout| Sandbox {
             timeout: Some(timeout),
@@ -135,8 +160,43 @@ pub(super) fn request(asked: Asked, largest: usize) -> Result<Request, String> {
         ..CodeGenRunSpec::default()
     };
     let mut run = CodeGenRun::new("", spec);
-    run.metadata = named(&asked.task, "");
+    run.metadata = named(&stem, "");
     Ok(Request { run, config_maps })
+}
+
+impl Program {
+    /// As messages call it.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Task(name) => name,
+            Self::Image { reference, .. } => reference,
+        }
+    }
+
+    /// What the names of its objects begin with: of an image the last part of its repository.
+    fn stem(&self) -> String {
+        let reference = match self {
+            Self::Task(name) => return name.clone(),
+            Self::Image { reference, .. } => reference,
+        };
+        let name = reference.split('@').next().unwrap_or_default();
+        let last = name.rsplit('/').next().unwrap_or_default();
+        let last = last.split(':').next().unwrap_or_default().to_ascii_lowercase();
+        let known = |character: char| {
+            if character.is_ascii_alphanumeric() {
+                character
+            } else {
+                '-'
+            }
+        };
+        let stem: String = last.chars().map(known).collect();
+        let stem = stem.trim_matches('-');
+        if stem.is_empty() {
+            "program".to_owned()
+        } else {
+            stem.to_owned()
+        }
+    }
 }
 
 impl Request {
@@ -226,13 +286,16 @@ mod tests {
 
     fn asked(contents: Vec<(&str, Content)>) -> Asked {
         Asked {
-            task: "penguin-masses".into(),
+            program: Program::Task("penguin-masses".into()),
+            validation: None,
+            timeout: None,
+            keep: false,
+            outputs: None,
             values: BTreeMap::from([("decimals".to_owned(), "2".to_owned())]),
             contents: contents
                 .into_iter()
                 .map(|(name, content)| (name.to_owned(), content))
                 .collect(),
-            ..Asked::default()
         }
     }
 
@@ -312,6 +375,28 @@ mod tests {
                 "penguin-masses-input-x2/a.png"
             ]
         );
+    }
+
+    #[test]
+    fn a_published_program_is_named_by_its_image_and_its_run_after_the_repository() {
+        for (reference, stem) in [
+            ("registry.example:5000/team/penguins:v1", "penguins-"),
+            ("registry.example/Team/pen_guins@sha256:00", "pen-guins-"),
+            ("penguins", "penguins-"),
+            ("registry.example/__", "program-"),
+        ] {
+            let mut asked = asked(Vec::new());
+            asked.program = Program::Image {
+                reference: reference.to_owned(),
+                pull_secret: Some("registry".to_owned()),
+            };
+            let made = request(asked, LARGEST).unwrap().run;
+            assert_eq!(made.metadata.generate_name.as_deref(), Some(stem));
+            assert_eq!(made.spec.program_image.as_deref(), Some(reference));
+            assert_eq!(made.spec.task_ref, None);
+            let secret = made.spec.pull_secret_ref.unwrap();
+            assert_eq!(secret.name, "registry");
+        }
     }
 
     #[test]

@@ -54,13 +54,7 @@ pub async fn program_in(context: &Context, object: &CodeGenRun) -> Result<Arc<Pr
     let found = match read.await.map_err(|error| told(&error))? {
         InImage::Program(found) => found,
         InImage::Nothing(why) => return Err(unusable(why)),
-        InImage::Gone => {
-            let message = format!(
-                "spec.programImage: the registry does not have the image {reference}: push it again, or make another run with the right \
-                 name"
-            );
-            return Err(stalled(run_reason::IMAGE_GONE, message));
-        }
+        InImage::Gone => return Err(stalled(run_reason::IMAGE_GONE, gone(reference))),
     };
     let (file, mut task) = ProgramFile::read(&found.file, &namespace, NAME).map_err(unusable)?;
     task.image.reference = Some(found.image.clone());
@@ -78,6 +72,13 @@ pub async fn program_in(context: &Context, object: &CodeGenRun) -> Result<Arc<Pr
         .runs
         .keep_program(IMAGE, &remembered, Arc::clone(&program));
     Ok(program)
+}
+
+/// What to do where a registry does not have what `spec.programImage` names.
+pub fn gone(reference: &str) -> String {
+    format!(
+        "spec.programImage: the registry does not have the image {reference}: push it again, or make another run with the right name"
+    )
 }
 
 /// Whether the run gives every variable that the program was tested with.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::pinned::Pinned;
 use super::reconcile::{Look, Looked, READING};
-use super::{outputs, owner, written};
+use super::{image, outputs, owner, written};
 use crate::api::conditions::run_reason;
 use crate::api::values::Output;
 use crate::controller::credentials;
@@ -214,20 +214,19 @@ impl Look<'_> {
         let mut status = self.status();
         let lost = status.executions - status.failures;
         match error {
-            SandboxError::EnvironmentMissing(image) => {
-                let otherwise = match self.object.spec.task_ref {
-                    Some(_) => "delete the task, apply it again and make another run",
-                    None => "make another run with the right name",
-                };
-                Err(Blocked(Hold {
-                    reason: run_reason::IMAGE_GONE,
-                    message: format!(
-                        "the registry does not have the image {image}: push it again, or {otherwise}"
-                    ),
-                    until: Until::Mended,
-                })
-                .into())
-            }
+            SandboxError::EnvironmentMissing(image) => Err(Blocked(Hold {
+                reason: run_reason::IMAGE_GONE,
+                message: if self.object.spec.program_image.is_some() {
+                    image::gone(image)
+                } else {
+                    format!(
+                        "the registry does not have the image {image}: push it again, or delete the task, apply it again and make \
+                         another run"
+                    )
+                },
+                until: Until::Mended,
+            })
+            .into()),
             // The program can end the harness, so that must not be tried for ever.
             SandboxError::NoReport(_) if lost >= MOST_SILENT => {
                 let report = Report {

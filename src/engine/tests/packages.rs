@@ -10,7 +10,8 @@ use crate::ledger::{MemoryStore, Store as _};
 use crate::pipeline::advance::{Outcome, advance};
 use crate::pipeline::budget::has_room_again;
 use crate::pipeline::call::CallKind;
-use crate::pipeline::stage::{Stage, StopReason};
+use crate::pipeline::stage::{Category, Stage, StopReason};
+use crate::pipeline::status::{Around, status};
 use crate::pipeline::test_support::{at, task};
 
 fn asks_for(packages: &[&str]) -> Value {
@@ -80,6 +81,36 @@ async fn what_a_package_brings_along_is_judged_when_it_is_known() {
         stop.message.contains("six, which another package brought along"),
         "{stop}"
     );
+    assert_eq!(
+        world.sandbox.runs.load(Ordering::SeqCst),
+        0,
+        "nothing runs in such an image"
+    );
+}
+
+#[tokio::test]
+async fn an_image_of_which_nobody_knows_what_is_installed_is_told_and_not_used_under_a_rule() {
+    let unlisted = |deny: &[&str]| {
+        let mut task = task();
+        task.packages.cluster.deny = deny.iter().map(ToString::to_string).collect();
+        let mut world = World::new(task, script(&["rich"]), splits);
+        world.sandbox.is_unlisted = true;
+        world
+    };
+    let world = unlisted(&[]);
+    let done = world.live(&MemoryStore::new()).await.unwrap();
+    assert_eq!(done.stage, Stage::Succeeded);
+    let told = status(&world.task, &done, Around::default(), at(2_000)).package_warnings;
+    assert!(
+        told.len() == 1 && told[0].contains("is not known, since its manifest does not say it"),
+        "{told:?}"
+    );
+
+    let world = unlisted(&["torch*"]);
+    let waits = world.live(&MemoryStore::new()).await.unwrap();
+    let waiting = waits.waiting.unwrap();
+    assert_eq!(waiting.category, Category::Configuration);
+    assert!(waiting.message.contains("operatorImage"), "{}", waiting.message);
     assert_eq!(
         world.sandbox.runs.load(Ordering::SeqCst),
         0,

@@ -121,6 +121,8 @@ pub struct Fake {
     pub foreseen: Vec<String>,
     /// Packages that others bring along.
     pub brings: Vec<String>,
+    /// Nobody knows what is installed.
+    pub is_unlisted: bool,
     pub builds: AtomicUsize,
     pub runs: AtomicUsize,
     pub acceptance_passes: fn(&str) -> bool,
@@ -144,6 +146,7 @@ impl Fake {
             unknown: Vec::new(),
             foreseen: Vec::new(),
             brings: Vec::new(),
+            is_unlisted: false,
             builds: AtomicUsize::new(0),
             runs: AtomicUsize::new(0),
             acceptance_passes: |_| true,
@@ -271,8 +274,12 @@ impl Sandbox for Fake {
         self.builds.fetch_add(usize::from(fresh), Ordering::SeqCst);
         Ok(Progressing::Done(Built {
             image,
-            resolved: [spec.packages.pip.clone(), self.brings.clone()].concat(),
-            lock: Some(lock_of(spec)),
+            resolved: if self.is_unlisted {
+                Vec::new()
+            } else {
+                [spec.packages.pip.clone(), self.brings.clone()].concat()
+            },
+            lock: (!self.is_unlisted).then(|| lock_of(spec)),
             python: "3.12.1".into(),
             fresh,
             seconds: None,

@@ -1,13 +1,13 @@
 //! The inputs of a command line: texts for values, `@PATH` for files and folders, `@-` for standard input.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::error::LocalRunError;
 use crate::api::values::ValueType;
 use crate::local::freeze::{INPUTS, freeze};
-use crate::pipeline::run::{Given, Options, RunFault, faults};
+use crate::pipeline::run::{Given, InputFault, Options, RunFault, faults};
 use crate::pipeline::task::{FrozenFile, Task};
 use crate::sources::{LARGEST_SOURCE, Plan, Source, Wanted};
 
@@ -60,6 +60,32 @@ pub fn sort(options: &Options, inputs: &[(String, String)]) -> Result<GivenInput
             found.into_iter().map(RunFault::Input).collect(),
         ));
     }
+    reads_stdin_once(sorted)
+}
+
+/// [`sort`] for a program of which nothing is known here: what begins with `@` is a file. Whoever runs it says what is wrong; here, a
+/// name that is given twice is.
+pub fn sort_unknown(inputs: &[(String, String)]) -> Result<GivenInputs, LocalRunError> {
+    let mut sorted = GivenInputs::default();
+    let mut names = BTreeSet::new();
+    for (name, text) in inputs {
+        if !names.insert(name) {
+            return Err(LocalRunError::Faults(vec![RunFault::Input(InputFault::Twice {
+                name: name.clone(),
+            })]));
+        }
+        match text.strip_prefix('@').filter(|path| !path.is_empty()) {
+            Some("-") => sorted.files.push((name.clone(), GivenFile::Stdin)),
+            Some(path) => sorted.files.push((name.clone(), GivenFile::Path(path.into()))),
+            None => {
+                sorted.values.insert(name.clone(), text.clone());
+            }
+        }
+    }
+    reads_stdin_once(sorted)
+}
+
+fn reads_stdin_once(sorted: GivenInputs) -> Result<GivenInputs, LocalRunError> {
     let mut from_stdin = sorted.files.iter().filter(|(_, file)| *file == GivenFile::Stdin);
     if let (Some((first, _)), Some((second, _))) = (from_stdin.next(), from_stdin.next()) {
         return Err(LocalRunError::StdinTwice {

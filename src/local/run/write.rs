@@ -11,12 +11,21 @@ use crate::pipeline::run::TypedOutput;
 /// Refuses, before anything runs, a folder into which the outputs cannot go: files of another run would be taken for those of
 /// this one.
 pub fn check(folder: &Path, outputs: &[Output]) -> Result<(), LocalRunError> {
-    for output in outputs.iter().filter(|output| output.type_ == ValueType::Dir) {
-        let folder = folder.join(&output.name);
+    let folders = outputs.iter().filter(|output| output.type_ == ValueType::Dir);
+    check_folders(folder, folders.map(|output| output.name.as_str()))
+}
+
+/// [`check`] for the outputs of these names, which are folders.
+pub fn check_folders<'a>(
+    folder: &Path,
+    outputs: impl IntoIterator<Item = &'a str>,
+) -> Result<(), LocalRunError> {
+    for output in outputs {
+        let folder = folder.join(output);
         let is_empty = fs::read_dir(&folder).map_or(!folder.exists(), |mut entries| entries.next().is_none());
         if !is_empty {
             return Err(LocalRunError::NotEmpty {
-                output: output.name.clone(),
+                output: output.to_owned(),
                 folder,
             });
         }

@@ -545,7 +545,7 @@ fn an_outcome_that_does_not_fit_the_stage_is_refused_by_name() {
 fn nothing_follows_a_terminal_stage() {
     let mut walk = Walk::new(task());
     walk.until_tests().ran(Vec::new());
-    for outcome in [Outcome::Resumed, Outcome::LimitRaised, samples()] {
+    for outcome in [Outcome::Accepted, Outcome::LimitRaised, samples()] {
         assert!(advance(&walk.task, &walk.progress, outcome, at(2)).is_err());
     }
     assert_eq!(decide(&walk.task, &walk.progress, at(2)), Decision::Finished);
@@ -682,7 +682,10 @@ fn every_transition_is_taken_by_a_test() {
     }
     a_program_that_is_to_be_published_is_an_image_before_it_succeeds();
     whoever_takes_publish_away_while_it_waits_gets_the_program_without();
-    for stage in Stage::ALL.into_iter().filter(|stage| !stage.is_terminal()) {
+    let mut walk = Walk::new(publishing());
+    walk.progress.stage = Stage::Succeeded;
+    walk.take(Outcome::Published(PublishedImage::default()));
+    for stage in Stage::WAITING.iter().copied() {
         for outcome in [
             Outcome::Resumed,
             Outcome::Blocked {
@@ -696,6 +699,9 @@ fn every_transition_is_taken_by_a_test() {
                 message: String::new(),
             }),
         ] {
+            if !outcome.stages().contains(&stage) {
+                continue;
+            }
             let mut walk = Walk::new(task());
             walk.progress.stage = stage;
             walk.take(outcome);
@@ -738,6 +744,7 @@ fn a_program_that_is_to_be_published_is_an_image_before_it_succeeds() {
     let image = PublishedImage {
         image: "registry.example/lab@sha256:1".into(),
         tag: "registry.example/lab:lab.penguins".into(),
+        asked: Publish::default(),
     };
     walk.take(Outcome::Published(image.clone()));
     assert_eq!(walk.stage(), Stage::Succeeded);

@@ -217,6 +217,13 @@ impl PackagePolicy {
         self.own.verify_on_index && self.cluster.verify_on_index
     }
 
+    /// Whether a rule is about what is installed, whoever brought it along.
+    #[must_use]
+    pub fn judges_installed(&self) -> bool {
+        let denied = self.own.deny.iter().chain(&self.cluster.deny);
+        self.min_release_age_days() > 0 || denied.into_iter().any(|pattern| !pattern.starts_with(SYSTEM))
+    }
+
     fn denied(&self, name: &str, is_brought: bool) -> Option<Denial> {
         [(&self.cluster, true), (&self.own, false)]
             .into_iter()
@@ -262,6 +269,20 @@ pub fn doubts(wanted: &Packages) -> Vec<String> {
             ))
         })
         .collect()
+}
+
+/// What to say where nobody knows what is installed in the image that was made for the task: its manifest does not say it, as when
+/// another version of the operator has pushed it. The test runner is in every image, so that no list is empty.
+#[must_use]
+pub fn unlisted(task: &Task, image: &str, resolved: &[String]) -> Option<String> {
+    // Nobody has looked into an image that the task brings.
+    if task.image.reference.is_some() || !resolved.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "what is installed in the image {image} is not known, since its manifest does not say it: another version of the operator may \
+         have pushed it. See that operatorImage is of the version of the operator; with cache: Override it is made again"
+    ))
 }
 
 fn names(given: &[String], is_system: bool) -> Vec<String> {

@@ -16,6 +16,7 @@ use super::model::Model;
 use super::own::{OPERATOR, Own, apply_manifest};
 use super::proxy::Fault;
 use super::seed;
+use crate::run_command::{run_of, said};
 use crate::runs::{condition, failed, manifest, output, pods_of, stalled, succeeded, until};
 use crate::space::{SOON, Space, in_space};
 
@@ -287,6 +288,7 @@ async fn outputs_that_are_too_large_stay_on_the_claim_that_the_run_names() {
             what_vanished_has_kept_its_folder(space, &table.sha256).await;
 
             it_is_an_input_as_long_as_it_is_what_it_was(space, &large).await;
+            one_command_says_where_it_lies(space);
             // What a failed program wrote is not there; what others wrote is theirs.
             let script = format!(
                 "import os, pathlib\ntop = pathlib.Path('/claim/2027/tables')\n\
@@ -311,6 +313,27 @@ async fn what_vanished_has_kept_its_folder(space: &Space, sha256: &str) {
     assert_eq!(output(&run, "table").sha256, sha256);
     let status = run.status.as_ref().unwrap();
     assert_eq!((status.executions, status.failures), (1, 0));
+}
+
+fn one_command_says_where_it_lies(space: &Space) {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().display().to_string();
+    let arguments = [
+        TASK,
+        "--input",
+        "rows=120000",
+        "--input",
+        "way=well",
+        "--output-claim",
+        "datasets:2028",
+        "--output-dir",
+        &target,
+    ];
+    let (table, _) = said(&run_of(space, &arguments), 0);
+    assert!(
+        table.contains(&format!("bytes, on the claim datasets: 2028/{TASK}-")),
+        "{table}"
+    );
 }
 
 pub fn on_claim(run: &codegen_operator::api::CodeGenRun, name: &str) -> Value {

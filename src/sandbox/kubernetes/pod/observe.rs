@@ -183,7 +183,8 @@ fn waiting_as(reason: &str, message: &str) -> Option<PodState> {
             Some(PodState::ImageMissing(words(Some(reason), Some(message))))
         }
         "ErrImagePull" | "ImagePullBackOff" | "RegistryUnavailable" => refused(
-            "look at image.pullSecretRef and image.pullRepository, and whether nodes reach the registry and trust it",
+            "look at image.pullSecretRef and image.pullRepository, of a run by programImage at pullSecretRef, and whether nodes reach \
+             the registry and trust it",
         ),
         "InvalidImageName" => refused("correct the name of the image"),
         "ErrImageNeverPull" | "SignatureValidationFailed" | "ImageInspectError" => {
