@@ -17,6 +17,7 @@ lint: ## rustfmt and clippy, as the continuous integration runs them
 
 test: ## Run every test
 	@scripts/install-prerequisites --tests
+	@tests/cluster/tool registry >/dev/null
 	cargo test --locked --no-fail-fast
 
 demo: prerequisites ## Build, then run a real task on real data with recorded replies

@@ -47,6 +47,7 @@ fn run(name: &str) -> Vec<Value> {
 #[case::log_analysis("log-analysis", Expected { calls: 3, attempts: 1 })]
 #[case::multi_input("multi-input", Expected { calls: 5, attempts: 2 })]
 #[case::durable("durable", Expected { calls: 6, attempts: 1 })]
+#[case::river_level("river-level", Expected { calls: 4, attempts: 1 })]
 #[case::environment_fix("environment-fix", Expected { calls: 4, attempts: 2 })]
 #[case::approvals("approvals", Expected { calls: 3, attempts: 1 })]
 #[case::prompt_only("prompt-only", Expected { calls: 3, attempts: 1 })]

@@ -9,6 +9,8 @@
 
 #[path = "support/docker_registry.rs"]
 mod docker_registry;
+#[path = "support/referrers_registry.rs"]
+mod referrers_registry;
 
 use std::collections::BTreeMap;
 
@@ -24,49 +26,70 @@ const OCI_MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const OCI_INDEX: &str = "application/vnd.oci.image.index.v1+json";
 const DOCKER_MANIFEST: &str = "application/vnd.docker.distribution.manifest.v2+json";
 const ARTIFACT: &str = "application/vnd.cyclonedx+json";
+const BILL: &[u8] = b"{\"bomFormat\": \"CycloneDX\"}";
 /// Larger than what is read at once.
 const LARGE: usize = 3_000_000;
 
 /// A registry, a client of ours, and requests that no client of ours makes.
-struct Place {
-    server: docker_registry::Registry,
+struct Place<S = docker_registry::Registry> {
+    server: S,
+    host: String,
     client: Registry,
     http: reqwest::Client,
 }
 
 impl Place {
     fn start() -> Self {
-        let _ = rustls::crypto::ring::default_provider().install_default();
         let server = docker_registry::Registry::start();
         let config = std::fs::read(server.credentials(PASSWORD).path()).unwrap();
+        let credentials = Credentials::from_docker_config(&config).unwrap();
+        let host = server.host.clone();
+        Self::of(server, host, credentials)
+    }
+}
+
+impl Place<referrers_registry::Registry> {
+    /// With a registry that has the API for what refers to an image, and asks for no password.
+    fn with_referrers() -> Self {
+        let server = referrers_registry::Registry::start();
+        let host = server.host.clone();
+        Self::of(server, host, Credentials::default())
+    }
+}
+
+impl<S> Place<S> {
+    fn of(server: S, host: String, credentials: Credentials) -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Registry::new(&Access {
-            insecure_hosts: vec![server.host.clone()],
+            insecure_hosts: vec![host.clone()],
             authorities: vec![],
-            credentials: Credentials::from_docker_config(&config).unwrap(),
+            credentials,
             allow: vec![],
         });
         Self {
+            server,
+            host,
             client: client.unwrap(),
             http: reqwest::Client::builder().no_proxy().build().unwrap(),
-            server,
         }
     }
 
     fn repository(&self, name: &str) -> String {
-        format!("{}/{name}", self.server.host)
+        format!("{}/{name}", self.host)
     }
 
     fn url(&self, path: &str) -> String {
-        format!("http://{}/v2/{path}", self.server.host)
+        format!("http://{}/v2/{path}", self.host)
     }
 
     async fn put_blob(&self, repository: &str, bytes: Vec<u8>) -> Value {
         let digest = format!("sha256:{}", sha256_hex(&bytes));
         let begun = self.http.post(self.url(&format!("{repository}/blobs/uploads/")));
         let begun = begun.basic_auth(USER, Some(PASSWORD)).send().await.unwrap();
-        let place = begun.headers()["location"].to_str().unwrap().to_owned();
+        let place = begun.headers()["location"].to_str().unwrap();
+        let place = begun.url().join(place).unwrap();
         let size = bytes.len();
-        let put = self.http.put(format!("{place}&digest={digest}")).body(bytes);
+        let put = self.http.put(place).query(&[("digest", &digest)]).body(bytes);
         let put = put.basic_auth(USER, Some(PASSWORD)).send().await.unwrap();
         assert_eq!(put.status(), 201);
         json!({"digest": digest, "size": size})
@@ -129,6 +152,31 @@ impl Place {
             "layers": [of_type(first, types[2]), of_type(second, types[2])],
         });
         self.put_manifest(repository, tag, types[0], &manifest).await
+    }
+
+    /// Attaches a list of what an image in `lab` is made of; the bytes that it took.
+    async fn attach_bill(&self, to: &Appended) -> u64 {
+        let referrer = Referrer {
+            artifact_type: ARTIFACT,
+            ending: "sbom",
+            content: BILL.to_vec(),
+        };
+        let repository = self.repository("lab");
+        self.client.attach(&repository, to, referrer).await.unwrap()
+    }
+
+    /// The only manifest of `index` brings [`BILL`] and refers to the image.
+    async fn expect_bill(&self, index: &Value, image: &Appended) {
+        let manifests = index["manifests"].as_array().unwrap();
+        assert_eq!(manifests.len(), 1, "{index}");
+        let digest = manifests[0]["digest"].as_str().unwrap();
+        let manifest = self.manifest("lab", digest).await;
+        assert_eq!(manifest["artifactType"], ARTIFACT);
+        assert_eq!(manifest["subject"]["digest"], image.digest);
+        assert_eq!(manifest["subject"]["size"], image.size);
+        let content = manifest["layers"][0]["digest"].as_str().unwrap();
+        let content = self.get(&format!("lab/blobs/{content}")).await.unwrap();
+        assert_eq!(content, BILL);
     }
 
     async fn append(
@@ -322,34 +370,49 @@ async fn what_refers_to_an_image_is_found_by_its_digest_and_attached_once() {
         .append(&place, &base, &reference, &addition("lab/penguins", "print(1)\n"))
         .await
         .unwrap();
-    let attach = async || {
-        let referrer = Referrer {
-            artifact_type: ARTIFACT,
-            ending: "sbom",
-            content: b"{\"bomFormat\": \"CycloneDX\"}".to_vec(),
-        };
-        let repository = place.repository("lab");
-        place
-            .client
-            .attach(&repository, &appended, referrer)
-            .await
-            .unwrap()
-    };
-    assert!(attach().await > 0);
-    assert_eq!(attach().await, 0);
+    assert!(place.attach_bill(&appended).await > 0);
+    assert_eq!(place.attach_bill(&appended).await, 0);
 
     // This registry has no API for referrers: the specification's tag stands in for it.
     let index = place.manifest("lab", &appended.digest.replace(':', "-")).await;
     assert_eq!(index["mediaType"], OCI_INDEX);
     assert_eq!(index["manifests"].as_array().unwrap().len(), 1);
     assert_eq!(index["manifests"][0]["artifactType"], ARTIFACT);
-    let manifest = index["manifests"][0]["digest"].as_str().unwrap();
-    let manifest = place.manifest("lab", manifest).await;
-    assert_eq!(manifest["subject"]["digest"], appended.digest);
-    assert_eq!(manifest["subject"]["size"], appended.size);
-    let content = manifest["layers"][0]["digest"].as_str().unwrap();
-    let content = place.get(&format!("lab/blobs/{content}")).await.unwrap();
-    assert_eq!(content, b"{\"bomFormat\": \"CycloneDX\"}");
+    place.expect_bill(&index, &appended).await;
+}
+
+#[tokio::test]
+async fn a_registry_that_says_itself_what_refers_to_an_image_gets_no_tag_for_it() {
+    let place = Place::with_referrers();
+    let digest = place.image("lab", "env", false).await;
+    let base = format!("{}@{digest}", place.repository("lab"));
+    let reference = format!("{}:v1", place.repository("lab"));
+    let appended = place
+        .append(&place, &base, &reference, &addition("lab/penguins", "print(1)\n"))
+        .await
+        .unwrap();
+    let referrers = format!("lab/referrers/{}", appended.digest);
+    let known = async || -> Value { serde_json::from_slice(&place.get(&referrers).await.unwrap()).unwrap() };
+    assert_eq!(known().await["manifests"], json!([]));
+
+    assert!(place.attach_bill(&appended).await > 0);
+    let index = known().await;
+    assert_eq!(index["mediaType"], OCI_INDEX);
+    place.expect_bill(&index, &appended).await;
+    let writes = || {
+        let requests = place.server.requests().into_iter();
+        let writes = requests.filter(|request| !request.starts_with("GET") && !request.starts_with("HEAD"));
+        writes.collect::<Vec<_>>()
+    };
+    let before = writes();
+    assert!(!before.is_empty());
+    assert_eq!(place.attach_bill(&appended).await, 0);
+    assert_eq!(writes(), before, "what is attached is not sent again");
+    assert_eq!(known().await, index);
+
+    let tags: Value = serde_json::from_slice(&place.get("lab/tags/list").await.unwrap()).unwrap();
+    let own = format!("{}.sbom", appended.digest.replace(':', "-"));
+    assert_eq!(tags["tags"], json!(["env", own, "v1"]));
 }
 
 /// What publishing costs where the environment is large; nothing here passes or fails but for what is sent.

@@ -170,6 +170,7 @@ impl Context {
             owner,
             inputs,
             outputs: None,
+            is_under_way: false,
             registries: &self.registries,
             index: &self.index,
         }

@@ -34,6 +34,7 @@ pub mod selector;
 mod size;
 pub mod snapshot;
 pub(crate) mod sources;
+mod stop;
 pub mod store;
 
 use std::sync::Arc;
@@ -121,6 +122,7 @@ pub(crate) async fn control(
             unread.read();
         }
     };
+    let looks = stop::in_order(looks, &tasks, &context.stopping);
     let deciding = approvals::keep_watching(&context, api::<CodeGenApproval>(client, namespace));
     join3(looks, filled, deciding).await;
 }

@@ -265,6 +265,7 @@ impl Space {
             owner,
             inputs,
             outputs: None,
+            is_under_way: false,
             registries: &self.registries,
             index: &self.index,
         }

@@ -77,6 +77,7 @@ impl World {
             owner: &self.owner,
             inputs: &self.inputs,
             outputs: None,
+            is_under_way: false,
             registries: &self.registries,
             index: &self.index,
         }

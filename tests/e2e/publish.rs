@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codegen_operator::api::{CodeGenRun, CodeGenTask};
+use codegen_operator::api::{CodeGenRun, CodeGenTask, CodeGenTaskStatus};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::faults::model::Model;
 use crate::faults::own::{OPERATOR, Own};
 use crate::faults::seed;
+use crate::registry::{delete, json_of};
 use crate::runs::{output, stalled, succeeded};
 use crate::space::{SOON, Space, condition, in_spaces, is_task, status_of};
 
@@ -21,48 +22,6 @@ const TASK: &str = "penguin-masses";
 const REPLIES: &str = include_str!("../../examples/penguins/replies.jsonl");
 const MEASUREMENTS: &str = "species,island,bill_length_mm,bill_depth_mm,flipper_length_mm,body_mass_g,sex,year\n\
                             Emu,a,39.1,18.7,181,3000,male,2026\nEmu,a,39.1,18.7,181,4001,male,2026\n";
-
-/// The registry of images, asked as somebody who pulls.
-struct Registry {
-    http: reqwest::Client,
-    address: String,
-    /// Path of the repository.
-    repository: String,
-}
-
-impl Registry {
-    fn of(space: &Space) -> Self {
-        let mut http = reqwest::Client::builder().no_proxy();
-        let mut scheme = "http";
-        if let Ok(authority) = std::env::var("CODEGEN_E2E_REGISTRY_CA") {
-            let authority = reqwest::Certificate::from_pem(&std::fs::read(authority).unwrap());
-            http = http.tls_certs_only([authority.unwrap()]);
-            scheme = "https";
-        }
-        let repository = space.repository();
-        let (host, repository) = repository.split_once('/').unwrap();
-        Self {
-            http: http.build().unwrap(),
-            address: format!("{scheme}://{host}/v2"),
-            repository: repository.to_owned(),
-        }
-    }
-
-    async fn get(&self, what: &str) -> Value {
-        let variable = |name: &str| std::env::var(name).expect("run make e2e");
-        let password = std::fs::read_to_string(variable("CODEGEN_E2E_REGISTRY_PASSWORD_FILE")).unwrap();
-        let request = self
-            .http
-            .get(format!("{}/{}/{what}", self.address, self.repository))
-            .basic_auth(variable("CODEGEN_E2E_REGISTRY_USER"), Some(password.trim()))
-            .header(
-                "accept",
-                "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json",
-            );
-        let answer = request.send().await.unwrap().error_for_status().unwrap();
-        serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap()
-    }
-}
 
 /// The task of the example, for the test's own operator, with another change.
 fn apply(space: &Space, model: &Model, name: &str, change: impl Fn(&mut Value)) {
@@ -92,8 +51,7 @@ async fn the_image_says_what_it_is_and_what_it_is_made_of(space: &Space, task: &
     let tag = format!("{}.{TASK}", space.name);
     assert_eq!(status.program_tag, Some(format!("{repository}:{tag}")));
 
-    let registry = Registry::of(space);
-    let manifest = registry.get(&format!("manifests/{tag}")).await;
+    let manifest = json_of(&format!("{repository}/manifests/{tag}")).await;
     let says = &manifest["annotations"];
     assert_eq!(
         says["dev.codegen-operator.task"],
@@ -107,21 +65,14 @@ async fn the_image_says_what_it_is_and_what_it_is_made_of(space: &Space, task: &
         ),
         *status.image.as_ref().unwrap()
     );
-    let index = registry
-        .get(&format!("manifests/{}", digest.replace(':', "-")))
-        .await;
+    let index = json_of(&format!("{repository}/manifests/{}", digest.replace(':', "-"))).await;
     let bill = &index["manifests"][0];
     assert_eq!(bill["artifactType"], "application/vnd.cyclonedx+json");
-    let bill = registry
-        .get(&format!("manifests/{}", bill["digest"].as_str().unwrap()))
-        .await;
+    let bill = bill["digest"].as_str().unwrap();
+    let bill = json_of(&format!("{repository}/manifests/{bill}")).await;
     assert_eq!(bill["subject"]["digest"], digest);
-    let bill = registry
-        .get(&format!(
-            "blobs/{}",
-            bill["layers"][0]["digest"].as_str().unwrap()
-        ))
-        .await;
+    let bill = bill["layers"][0]["digest"].as_str().unwrap();
+    let bill = json_of(&format!("{repository}/blobs/{bill}")).await;
     let names = bill["components"].as_array().unwrap().iter();
     let mut names = names.map(|component| component["name"].as_str().unwrap());
     assert!(names.any(|name| name == "pytest"), "{bill:#}");
@@ -177,6 +128,34 @@ async fn what_is_no_program_is_refused(space: &Space, environment: &str) {
     let nothing = format!("{repository}@sha256:{}", "0".repeat(64));
     space.apply_objects(&[run_of(&nothing, "nothing", &json!([]))]);
     stalled(space, "nothing", "ImageGone").await;
+}
+
+/// The image is one that no node has pulled.
+async fn an_image_that_is_deleted_is_waited_for(known: &Space, unknown: &Space, task: &CodeGenTaskStatus) {
+    let image = task.program_image.as_deref().unwrap();
+    let (_, tag) = task.program_tag.as_deref().unwrap().rsplit_once(':').unwrap();
+    let measurements = json!({"name": "measurements", "source": {"inline": MEASUREMENTS}});
+    let given = json!([{"name": "decimals", "value": "0"}, measurements]);
+    // In this namespace the operator has looked into it, and the node finds that it is gone.
+    known.apply_objects(&[run_of(image, "looks", &json!([]))]);
+    stalled(known, "looks", "InvalidInputs").await;
+    let deleted = delete(image).await;
+    for space in [known, unknown] {
+        space.apply_objects(&[run_of(image, "gone", &given)]);
+    }
+    for space in [known, unknown] {
+        let said = stalled(space, "gone", "ImageGone").await;
+        for part in [image, "push it again, or make another run with the right name"] {
+            assert!(said.contains(part), "{said}");
+        }
+    }
+    deleted.restore(tag).await;
+    for space in [known, unknown] {
+        let run = succeeded(space, "gone").await;
+        assert_eq!(output(&run, "species").value.as_deref(), Some("1"));
+        let status = run.status.unwrap();
+        assert_eq!((status.executions, status.failures), (0, 0));
+    }
 }
 
 fn ask(space: &Space, publish: &str) {
@@ -292,7 +271,8 @@ async fn a_published_program_runs_without_its_task_and_without_the_operator() {
         });
         let another = home.succeeded("another").await.status.unwrap();
         assert_eq!((another.model_calls, another.builds), (0, 0));
-        assert!(another.program_tag.unwrap().ends_with(":v1"));
+        assert!(another.program_tag.as_ref().unwrap().ends_with(":v1"));
+        Box::pin(an_image_that_is_deleted_is_waited_for(home, elsewhere, &another)).await;
         Box::pin(a_tag_that_is_taken_takes_no_success_back(home, &task)).await;
         drop(own);
         let _own = Box::pin(start()).await;

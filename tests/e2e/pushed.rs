@@ -1,36 +1,11 @@
 //! Outputs of a run in a registry.
 
 use k8s_openapi::api::core::v1::Secret;
-use reqwest::{Certificate, Client};
-use serde_json::{Value, json};
+use serde_json::json;
 
+use crate::registry::{fetched, json_of};
 use crate::runs::{apply, condition, output, succeeded, until};
 use crate::space::{SOON, Space, in_space};
-
-fn variable(name: &str) -> String {
-    std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run make e2e"))
-}
-
-/// What the registry answers whoever has its password.
-async fn fetched(path: &str) -> Vec<u8> {
-    let mut client = Client::builder().no_proxy();
-    if let Ok(authority) = std::env::var("CODEGEN_E2E_REGISTRY_CA") {
-        let authority = std::fs::read(authority).unwrap();
-        client = client.add_root_certificate(Certificate::from_pem(&authority).unwrap());
-    }
-    let (registry, rest) = path.split_once('/').unwrap();
-    let password = std::fs::read_to_string(variable("CODEGEN_E2E_REGISTRY_PASSWORD_FILE")).unwrap();
-    let answer = client
-        .build()
-        .unwrap()
-        .get(format!("https://{registry}/v2/{rest}"))
-        .header("Accept", "application/vnd.oci.image.manifest.v1+json")
-        .basic_auth(variable("CODEGEN_E2E_REGISTRY_USER"), Some(password.trim()))
-        .send()
-        .await
-        .unwrap();
-    answer.error_for_status().unwrap().bytes().await.unwrap().to_vec()
-}
 
 async fn kept(space: &Space, secret: &str, key: &str) -> Vec<u8> {
     let secret = space.api::<Secret>().get(secret).await.unwrap();
@@ -67,8 +42,7 @@ async fn outputs_are_pushed_once_the_registry_lets_them_and_the_run_has_succeede
         .await;
         let artifact = run.status.as_ref().unwrap().artifact.clone().unwrap();
         let digest = artifact.strip_prefix(&format!("{repository}@")).expect(&artifact);
-        let manifest: Value =
-            serde_json::from_slice(&fetched(&format!("{repository}/manifests/{digest}")).await).unwrap();
+        let manifest = json_of(&format!("{repository}/manifests/{digest}")).await;
         assert_eq!(
             manifest["artifactType"],
             "application/vnd.codegen-operator.outputs.v1"
@@ -88,10 +62,7 @@ async fn outputs_are_pushed_once_the_registry_lets_them_and_the_run_has_succeede
             );
         }
         let tag = format!("{repository}/manifests/{}.kept.outputs", space.name);
-        assert_eq!(
-            serde_json::from_slice::<Value>(&fetched(&tag).await).unwrap(),
-            manifest
-        );
+        assert_eq!(json_of(&tag).await, manifest);
     })
     .await;
 }

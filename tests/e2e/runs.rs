@@ -104,7 +104,7 @@ pub fn output<'a>(run: &'a CodeGenRun, name: &str) -> &'a RunOutputStatus {
     outputs.iter().find(|output| output.name == name).unwrap()
 }
 
-async fn content(space: &Space, output: &RunOutputStatus) -> String {
+pub async fn content(space: &Space, output: &RunOutputStatus) -> String {
     let file = &output.files[0];
     let secret = space.api::<Secret>().get(&file.secret).await.unwrap();
     assert_eq!(secret.type_.as_deref(), Some("codegen-operator.dev/outputs"));

@@ -58,6 +58,8 @@ struct Known {
     version: u64,
     pauses: u32,
     pinned: Option<Arc<Pinned>>,
+    /// The execution whose sandbox was seen under way.
+    under_way: Option<i32>,
 }
 
 /// What a run waits for.
@@ -151,6 +153,17 @@ impl Runs {
     /// Keeps what the run goes by.
     pub fn keep(&self, object: &CodeGenRun, pinned: Arc<Pinned>) {
         self.with(object, |known| known.pinned = Some(pinned));
+    }
+
+    /// The sandbox of this execution is under way, or none is any more.
+    pub fn is_under_way(&self, object: &CodeGenRun, execution: Option<i32>) {
+        self.with(object, |known| known.under_way = execution);
+    }
+
+    /// Whether the sandbox of this execution was seen under way: where it is not there, it is lost.
+    #[must_use]
+    pub fn was_under_way(&self, object: &CodeGenRun, execution: i32) -> bool {
+        self.with(object, |known| known.under_way == Some(execution))
     }
 
     fn with<T>(&self, object: &CodeGenRun, act: impl FnOnce(&mut Known) -> T) -> T {

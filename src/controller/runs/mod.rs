@@ -38,6 +38,7 @@ use super::api;
 use super::context::Context;
 use super::health::Unread;
 use super::selector::TaskSelector;
+use super::stop;
 use crate::api::CodeGenRun;
 use crate::sandbox::kubernetes::Owner;
 use crate::sandbox::kubernetes::names;
@@ -95,6 +96,7 @@ pub(crate) async fn control(
             unread.read();
         }
     };
+    let looks = stop::in_order(looks, &runs, &context.stopping);
     join(looks, filled).await;
 }
 

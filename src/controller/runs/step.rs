@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::image;
 use super::pinned::Pinned;
 use super::reconcile::{Look, Looked, READING};
-use super::{outputs, owner, written};
+use super::{image, outputs, owner, written};
 use crate::api::conditions::run_reason;
 use crate::api::values::Output;
 use crate::controller::credentials;
@@ -66,7 +65,11 @@ impl Look<'_> {
             })
         };
         let begun = sandbox.begin(&pinned.image, &job, needs).await;
-        unwritten.map_or(Ok(matches!(begun, Ok(Progressing::Done(true)))), Err)
+        let has_begun = matches!(begun, Ok(Progressing::Done(true)));
+        if has_begun {
+            self.context.runs.is_under_way(&self.object, Some(0));
+        }
+        unwritten.map_or(Ok(has_begun), Err)
     }
 
     /// Starts the program, or sees how far it is.
@@ -79,13 +82,22 @@ impl Look<'_> {
         let owner = owner(&self.object, status.key.as_deref().unwrap_or_default());
         let job = job(pinned, &variables);
         let folder = self.folder(pinned);
+        let runs = &self.context.runs;
         let sandbox = KubernetesSandbox {
             outputs: folder.as_ref(),
+            is_under_way: runs.was_under_way(&self.object, status.executions),
             ..self.context.sandbox(&pinned.task, &owner, &pinned.inputs)
         };
         let execution = u32::try_from(status.executions).unwrap_or_default();
         let redactor = Redactor::new(variables.iter());
-        match sandbox.run(&pinned.image, &job, execution).await {
+        let found = sandbox.run(&pinned.image, &job, execution).await;
+        match &found {
+            Ok(Progressing::Pending) => runs.is_under_way(&self.object, Some(status.executions)),
+            Ok(_) => {}
+            // It may have been removed, to be made anew.
+            Err(_) => runs.is_under_way(&self.object, None),
+        }
+        match found {
             Ok(Progressing::Pending) => {
                 self.goes_on().await?;
                 Ok(Some(SAFETY_NET))
@@ -224,7 +236,10 @@ impl Look<'_> {
                 Box::pin(self.ended(pinned, report, redactor)).await
             }
             error if error.needs_another_child() && lost < MOST_LOST => {
-                tracing::info!(error = with_causes(error), "a sandbox of a run is lost, and another one takes its place");
+                tracing::info!(
+                    error = with_causes(error),
+                    "a sandbox of a run is lost, and another one takes its place"
+                );
                 status.executions += 1;
                 self.write(self.writer().running(status)).await?;
                 Ok(None)

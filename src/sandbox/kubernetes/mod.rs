@@ -48,6 +48,9 @@ pub struct KubernetesSandbox<'a> {
     pub inputs: &'a BTreeMap<String, MountedInput>,
     /// Where outputs go, where that is a claim and not the memory of the sandbox.
     pub outputs: Option<&'a OutputFolder>,
+    /// Whether the Pod of the job was seen to be under way: where there is none, it is lost. It may still run behind a cut cable, so another
+    /// one is not to write where it does.
+    pub is_under_way: bool,
     /// What registries said; one for all tasks.
     pub registries: &'a RegistryCache,
     /// What package indexes said; one for all tasks.

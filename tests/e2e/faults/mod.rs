@@ -6,9 +6,11 @@ pub mod api_server;
 mod children;
 pub mod model;
 pub mod model_server;
+pub mod node;
 pub mod own;
 pub mod partition;
 mod proxy;
+mod publish;
 pub mod registry;
 #[path = "../../support/faulty_registry.rs"]
 mod faulty_registry;

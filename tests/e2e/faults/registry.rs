@@ -30,7 +30,7 @@ pub async fn a_task_waits(name: &str, meets: fn(&Head) -> bool, fault: Fault, wo
             add(&mut config["build"]["network"]["allow"], target);
         })
         .await;
-        space.apply_objects(&[login(&address.to_string())]);
+        space.apply_objects(&[login(&[&address.to_string()])]);
         apply_changed(space, &model, TASK, |task| {
             let (host, image) = (variable("CODEGEN_E2E_REGISTRY"), &mut task["spec"]["image"]);
             image["pullRepository"] = json!(space.repository());
@@ -67,29 +67,33 @@ pub async fn a_task_waits(name: &str, meets: fn(&Head) -> bool, fault: Fault, wo
     .await;
 }
 
-fn message(task: &codegen_operator::api::CodeGenTask) -> String {
+pub fn message(task: &codegen_operator::api::CodeGenTask) -> String {
     let status = task.status.as_ref();
     status
         .and_then(|status| status.message.clone())
         .unwrap_or_default()
 }
 
-fn add(list: &mut Value, item: Value) {
+pub fn add(list: &mut Value, item: Value) {
     match list.as_array_mut() {
         Some(items) => items.push(item),
         None => *list = json!([item]),
     }
 }
 
-/// What is shown to the registry with faults: the password of the one behind it.
-fn login(host: &str) -> Value {
+/// What is shown to the registry with faults, and to further hosts: the password of the one behind it.
+pub fn login(hosts: &[&str]) -> Value {
     let password = std::fs::read_to_string(variable("CODEGEN_E2E_REGISTRY_PASSWORD_FILE")).unwrap();
     let login = format!("{}:{}", variable("CODEGEN_E2E_REGISTRY_USER"), password.trim());
     let auth = base64::engine::general_purpose::STANDARD.encode(login);
+    let auths: Value = hosts
+        .iter()
+        .map(|host| ((*host).to_owned(), json!({"auth": auth})))
+        .collect();
     json!({
         "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/dockerconfigjson",
         "metadata": {"name": "faulty", "labels": {"codegen-operator.dev/use": "registry"}},
-        "stringData": {".dockerconfigjson": json!({"auths": {host: {"auth": auth}}}).to_string()},
+        "stringData": {".dockerconfigjson": json!({"auths": auths}).to_string()},
     })
 }
 

@@ -10,8 +10,8 @@ use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::ResourceExt as _;
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams};
-use serde_json::Value;
 
+use crate::registry::tags;
 use crate::space::{SOON, Space};
 
 /// Longest wait for the garbage collector, and for Pods that still run.
@@ -77,14 +77,19 @@ pub async fn expect_nothing_left(space: &Space, tasks: &[&str]) {
 
 /// [`expect_nothing_left`] where it took up to so many Jobs to build the image.
 pub async fn expect_only_builds_left(space: &Space, tasks: &[&str], most: usize) {
+    let built = expect_tags_left(space, tasks, most).await;
+    assert_eq!(built.len(), 1, "{built:?}");
+}
+
+/// [`expect_only_builds_left`] where further tags may be in the registry: all that are there, before the deletion and after it.
+pub async fn expect_tags_left(space: &Space, tasks: &[&str], most: usize) -> Vec<String> {
     let may: Vec<&str> = [&OF_A_SUCCESS[..], &OF_A_BUILD, &SHARED].concat();
     let there = expect_only(space, &may).await;
     for what in OF_A_SUCCESS {
         assert_eq!(there.get(what).map_or(0, Vec::len), tasks.len(), "{there:#?}");
     }
     assert!(there.get("Job build").map_or(0, Vec::len) <= most, "{there:#?}");
-    let built = tags(space).await;
-    assert_eq!(built.len(), 1, "{built:?}");
+    let built = tags(&space.repository()).await;
 
     let api = space.api::<CodeGenTask>();
     for task in tasks {
@@ -93,13 +98,14 @@ pub async fn expect_only_builds_left(space: &Space, tasks: &[&str], most: usize)
     let shared = expect_only(space, &SHARED).await;
     expect_no_process(space).await;
     eprintln!(
-        "left by {}: {}, {} tag; after its deletion: {}, no process",
+        "left by {}: {}, {} in the registry; after its deletion: {}, no process",
         tasks.join(" and "),
         counted(&there),
-        built.len(),
+        built.join(", "),
         counted(&shared)
     );
-    assert_eq!(tags(space).await, built);
+    assert_eq!(tags(&space.repository()).await, built);
+    built
 }
 
 /// `Secret result x 2, Job build`.
@@ -111,40 +117,8 @@ fn counted(left: &BTreeMap<String, Vec<String>>) -> String {
     all.collect::<Vec<_>>().join(", ")
 }
 
-/// Tags of this test's images.
-pub async fn tags(space: &Space) -> Vec<String> {
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let variable = |name: &str| std::env::var(name).expect("run make e2e");
-    let mut client = reqwest::Client::builder().no_proxy();
-    if let Ok(authority) = std::env::var("CODEGEN_E2E_REGISTRY_CA") {
-        let authority = reqwest::Certificate::from_pem(&fs::read(authority).unwrap()).unwrap();
-        client = client.tls_certs_only([authority]);
-    }
-    let password = fs::read_to_string(variable("CODEGEN_E2E_REGISTRY_PASSWORD_FILE")).unwrap();
-    let (host, repository) = space
-        .repository()
-        .split_once('/')
-        .map(|(host, rest)| (host.to_owned(), rest.to_owned()))
-        .unwrap();
-    let request = client
-        .build()
-        .unwrap()
-        .get(format!("https://{host}/v2/{repository}/tags/list"));
-    let user = variable("CODEGEN_E2E_REGISTRY_USER");
-    let answer = request
-        .basic_auth(user, Some(password.trim()))
-        .send()
-        .await
-        .unwrap();
-    let tags: Value = answer.json().await.unwrap();
-    let tags = tags["tags"].as_array().cloned().unwrap_or_default();
-    let mut tags: Vec<String> = tags.iter().map(|tag| tag.as_str().unwrap().to_owned()).collect();
-    tags.sort();
-    tags
-}
-
 /// No process of this machine is in the cgroup of a Pod that is no more.
-async fn expect_no_process(space: &Space) {
+pub async fn expect_no_process(space: &Space) {
     let mut look = tokio::time::interval(Duration::from_millis(500));
     let begun = Instant::now();
     loop {

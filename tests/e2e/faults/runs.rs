@@ -57,7 +57,7 @@ pub fn way(way: &str) -> Value {
 }
 
 /// The Pod of a run as soon as its program is under way.
-async fn pod_of(space: &Space, run: &str) -> String {
+pub async fn pod_of(space: &Space, run: &str) -> String {
     let which = ListParams::default().labels(&format!("codegen-operator.dev/run={run}"));
     let begun = Instant::now();
     let mut look = tokio::time::interval(Duration::from_millis(50));
@@ -76,7 +76,7 @@ async fn pod_of(space: &Space, run: &str) -> String {
 }
 
 /// Waits until nothing is there that a run needs on its way alone.
-async fn expect_cleared(space: &Space, run: &str) {
+pub async fn expect_cleared(space: &Space, run: &str) {
     let which =
         format!("codegen-operator.dev/run={run},codegen-operator.dev/component in (sandbox,reader,snapshot)");
     let which = ListParams::default().labels(&which);
@@ -222,7 +222,7 @@ async fn serve(text: &'static str) -> (SocketAddr, &'static str) {
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
 async fn outputs_that_are_too_large_stay_on_the_claim_that_the_run_names() {
-    with_tables(
+    Box::pin(with_tables(
         "run-claims",
         |_| {},
         async |space, _own, _| {
@@ -258,9 +258,13 @@ async fn outputs_that_are_too_large_stay_on_the_claim_that_the_run_names() {
                 )
                 .await;
 
-            for name in ["well", "privately", "linked", "badly"] {
+            for name in ["slowly", "well", "privately", "linked", "badly"] {
                 apply(space, name, &large(name));
             }
+            // Nobody says whether it runs on: what comes after it writes elsewhere.
+            let pod = pod_of(space, "slowly").await;
+            let at_once = DeleteParams::default().grace_period(0);
+            space.api::<Pod>().delete(&pod, &at_once).await.unwrap();
             let well = succeeded(space, "well").await;
             let place = on_claim(&well, "table");
             assert_eq!(place["claimName"], "datasets");
@@ -281,6 +285,7 @@ async fn outputs_that_are_too_large_stay_on_the_claim_that_the_run_names() {
             assert_eq!(reason, "OutputInvalid");
             assert!(message.contains("table") && message.contains("link"), "{message}");
             failed(space, "badly").await;
+            what_vanished_has_kept_its_folder(space, &table.sha256).await;
 
             it_is_an_input_as_long_as_it_is_what_it_was(space, &large).await;
             one_command_says_where_it_lies(space);
@@ -293,8 +298,21 @@ async fn outputs_that_are_too_large_stay_on_the_claim_that_the_run_names() {
             );
             space.write("look", &script).await;
         },
-    )
+    ))
     .await;
+}
+
+/// `slowly` is the run whose Pod was removed at once.
+async fn what_vanished_has_kept_its_folder(space: &Space, sha256: &str) {
+    let run = succeeded(space, "slowly").await;
+    let uid = run.metadata.uid.as_deref().unwrap();
+    assert_eq!(
+        on_claim(&run, "table")["path"],
+        format!("2027/tables/slowly-{uid}-2/table")
+    );
+    assert_eq!(output(&run, "table").sha256, sha256);
+    let status = run.status.as_ref().unwrap();
+    assert_eq!((status.executions, status.failures), (1, 0));
 }
 
 fn one_command_says_where_it_lies(space: &Space) {
@@ -318,7 +336,7 @@ fn one_command_says_where_it_lies(space: &Space) {
     );
 }
 
-fn on_claim(run: &codegen_operator::api::CodeGenRun, name: &str) -> Value {
+pub fn on_claim(run: &codegen_operator::api::CodeGenRun, name: &str) -> Value {
     serde_json::to_value(output(run, name).claim.as_ref().unwrap()).unwrap()
 }
 

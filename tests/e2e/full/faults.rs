@@ -9,7 +9,7 @@ use rstest::rstest;
 use crate::faults::model::Model;
 use crate::faults::own::{Own, apply};
 use crate::faults::remains::expect_nothing_left;
-use crate::faults::{RECORDING, api_server, expect_same_end, model_server, partition, registry, seed};
+use crate::faults::{RECORDING, api_server, expect_same_end, model_server, node, partition, registry, seed};
 use crate::space::{SOON, TO_THE_END, in_space, stage_of};
 
 const TASKS: [&str; 2] = ["t1", "t2"];
@@ -36,6 +36,12 @@ async fn an_operator_that_was_cut_off_for_a_minute_goes_on_and_has_lost_nothing(
 #[ignore = "takes minutes: make e2e-full"]
 async fn a_registry_that_fails_after_half_of_a_push_is_told_and_waited_for() {
     registry::half_of_a_push().await;
+}
+
+#[tokio::test]
+#[ignore = "disturbs the whole cluster, which must be our own: make e2e-full"]
+async fn runs_whose_node_is_lost_say_so_and_end_alike_when_there_is_one_again() {
+    node::lost_under_a_run().await;
 }
 
 #[tokio::test]

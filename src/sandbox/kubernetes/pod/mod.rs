@@ -56,6 +56,7 @@ pub(super) async fn run(
     let (name, body) = named(sandbox, image, job, repeat)?;
     let pods = Pods::new(sandbox, name);
     match pods.get().await? {
+        None if sandbox.is_under_way => Err(pods.lost("somebody has removed it".to_owned())),
         None => match Box::pin(create(&pods, image, job, body, async { Ok(()) })).await? {
             Progressing::Queued(why) => Ok(Progressing::Queued(why)),
             Progressing::Done(_) | Progressing::Pending | Progressing::Unseen => Ok(Progressing::Pending),

@@ -1,0 +1,104 @@
+//! The end of a controller that is told to stop before it has begun.
+
+use std::future::{Future, pending};
+use std::hash::Hash;
+
+use futures::FutureExt as _;
+use futures::future::select;
+use kube::runtime::reflector::{Lookup, Store};
+use tokio_util::sync::CancellationToken;
+
+/// Ends with `looks`: those of a controller that ends when it is told to stop and what is in flight has ended. Nothing is in flight before
+/// every object was read once, but the controller waits for that, told or not, and it may never come.
+pub async fn in_order<K>(looks: impl Future<Output = ()>, objects: &Store<K>, stopping: &CancellationToken)
+where
+    K: Lookup + Clone + 'static,
+    K::DynamicType: Eq + Hash + Clone,
+{
+    let before_it_began = async {
+        stopping.cancelled().await;
+        if let Some(Ok(())) = objects.wait_until_ready().now_or_never() {
+            pending::<()>().await;
+        }
+    };
+    select(std::pin::pin!(looks), std::pin::pin!(before_it_began)).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    use futures::future::ready;
+    use futures::{Stream, StreamExt as _, stream};
+    use kube::runtime::controller::Action;
+    use kube::runtime::watcher::{self, Event};
+    use kube::runtime::{Controller, WatchStreamExt as _, reflector};
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::api::CodeGenTask;
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    /// What is shared with the looks of [`stopped`].
+    struct Shared {
+        stopping: CancellationToken,
+        under_way: CancellationToken,
+        has_ended: AtomicBool,
+    }
+
+    /// A look that ends some time after it was told to.
+    async fn look(_: Arc<CodeGenTask>, shared: Arc<Shared>) -> Result<Action, Infallible> {
+        shared.under_way.cancel();
+        shared.stopping.cancelled().await;
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        shared.has_ended.store(true, Ordering::SeqCst);
+        Ok(Action::await_change())
+    }
+
+    /// Runs a controller on these events, tells it to stop `when` that is over, and says whether a look has ended.
+    async fn stopped(
+        events: impl Stream<Item = Result<Event<CodeGenTask>, watcher::Error>> + Send + 'static,
+        when: impl AsyncFnOnce(&Shared),
+    ) -> bool {
+        let (objects, writer) = reflector::store();
+        let shared = Arc::new(Shared {
+            stopping: CancellationToken::new(),
+            under_way: CancellationToken::new(),
+            has_ended: AtomicBool::new(false),
+        });
+        let told = shared.stopping.clone();
+        let changes = events.chain(stream::pending()).reflect(writer).applied_objects();
+        let looks = Controller::for_stream(changes, objects.clone())
+            .graceful_shutdown_on(async move { told.cancelled().await })
+            .run(look, |_, _, _| Action::await_change(), Arc::clone(&shared))
+            .for_each(|_| ready(()));
+        let tell = async {
+            when(&shared).await;
+            shared.stopping.cancel();
+        };
+        let both = futures::future::join(in_order(looks, &objects, &shared.stopping), tell);
+        timeout(LONG, both).await.expect("the controller ends");
+        shared.has_ended.load(Ordering::SeqCst)
+    }
+
+    #[tokio::test]
+    async fn a_controller_that_has_read_nothing_ends_when_it_is_told_to() {
+        assert!(!stopped(stream::empty(), async |_| {}).await);
+        let begun = stream::iter([Ok(Event::Init)]);
+        assert!(!stopped(begun, async |_| tokio::task::yield_now().await).await);
+    }
+
+    #[tokio::test]
+    async fn a_look_that_is_under_way_is_not_cut_off() {
+        let mut task = CodeGenTask::new("penguins", crate::api::CodeGenTaskSpec::default());
+        task.metadata.namespace = Some("lab".to_owned());
+        let read = stream::iter([Event::Init, Event::InitApply(task), Event::InitDone].map(Ok));
+        assert!(stopped(read, async |shared| shared.under_way.cancelled().await).await);
+    }
+}
