@@ -192,7 +192,7 @@ async fn one_command_runs_a_finished_program_on_files_of_this_machine_and_brings
     in_space("run-command", async |space| {
         space.copy_secret("openai").await;
         space.apply_changed("examples/penguins", "penguins", |spec| {
-            spec["publish"] = json!({})
+            spec["publish"] = json!({});
         });
         let task = space.succeeded("penguin-masses").await;
         let folder = tempfile::tempdir().unwrap();

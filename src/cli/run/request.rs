@@ -138,17 +138,7 @@ pub(super) fn request(asked: Asked, largest: usize) -> Result<Request, String> {
             source: Some(source),
         });
     }
-    let (task_ref, program_image, pull_secret_ref) = match asked.program {
-        Program::Task(name) => (Some(LocalRef { name }), None, None),
-        Program::Image {
-            reference,
-            pull_secret,
-        } => (None, Some(reference), pull_secret.map(|name| LocalRef { name })),
-    };
     let spec = CodeGenRunSpec {
-        task_ref,
-        program_image,
-        pull_secret_ref,
         outputs: asked.outputs,
         inputs,
         sandbox: asked.timeout.map(|timeout| Sandbox {
@@ -157,7 +147,7 @@ pub(super) fn request(asked: Asked, largest: usize) -> Result<Request, String> {
         }),
         validation: asked.validation,
         ttl_seconds_after_finished: (!asked.keep).then_some(KEPT_SECONDS),
-        ..CodeGenRunSpec::default()
+        ..asked.program.spec()
     };
     let mut run = CodeGenRun::new("", spec);
     run.metadata = named(&stem, "");
@@ -170,6 +160,25 @@ impl Program {
         match self {
             Self::Task(name) => name,
             Self::Image { reference, .. } => reference,
+        }
+    }
+
+    /// A run of it.
+    fn spec(self) -> CodeGenRunSpec {
+        let named = |name| LocalRef { name };
+        match self {
+            Self::Task(name) => CodeGenRunSpec {
+                task_ref: Some(named(name)),
+                ..CodeGenRunSpec::default()
+            },
+            Self::Image {
+                reference,
+                pull_secret,
+            } => CodeGenRunSpec {
+                program_image: Some(reference),
+                pull_secret_ref: pull_secret.map(named),
+                ..CodeGenRunSpec::default()
+            },
         }
     }
 

@@ -489,6 +489,43 @@ async fn a_registry_that_takes_no_program_is_waited_for_and_costs_nothing() {
 }
 
 #[tokio::test]
+async fn a_program_is_published_after_its_end_when_that_is_asked_for_and_once() {
+    let script = Script::new()
+        .with(CallKind::Plan, &plan())
+        .with(CallKind::Code, &code("return len(text.split())"))
+        .with(CallKind::Tests, &tests(2));
+    let mut world = World::new(task(), script, splits);
+    let store = MemoryStore::new();
+    let end = world.live(&store).await.unwrap();
+    assert_eq!((end.stage, end.published.clone()), (Stage::Succeeded, None));
+    let builds = world.sandbox.builds.load(Ordering::SeqCst);
+    let runs = world.sandbox.runs.load(Ordering::SeqCst);
+
+    world.task.publish = Some(Publish::default());
+    world.sandbox.refuses_programs.store(true, Ordering::SeqCst);
+    let mut waits = world.live(&store).await.unwrap();
+    assert_eq!(
+        (waits.stage, waits.completed_at),
+        (Stage::Succeeded, end.completed_at)
+    );
+    waits.waiting.as_mut().unwrap().retry_at = jiff::Timestamp::UNIX_EPOCH;
+    store.save(&serde_json::to_vec(&waits).unwrap()).await.unwrap();
+    world.sandbox.refuses_programs.store(false, Ordering::SeqCst);
+    for _ in 0..2 {
+        let done = world.live(&store).await.unwrap();
+        assert_eq!((done.stage, done.waiting.clone()), (Stage::Succeeded, None));
+        assert!(done.published.unwrap().image.starts_with("registry.example/lab@"));
+        assert_eq!(
+            (done.attempt, done.completed_at, done.spent.model_calls),
+            (end.attempt, end.completed_at, end.spent.model_calls)
+        );
+    }
+    assert_eq!(world.sandbox.published.lock().unwrap().len(), 1);
+    assert_eq!(world.sandbox.builds.load(Ordering::SeqCst), builds);
+    assert_eq!(world.sandbox.runs.load(Ordering::SeqCst), runs);
+}
+
+#[tokio::test]
 async fn an_endpoint_that_is_down_is_waited_for_and_spends_no_iteration() {
     let error = ModelError::Unreachable {
         endpoint: "http://127.0.0.1:1".into(),
