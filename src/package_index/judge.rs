@@ -169,6 +169,7 @@ mod tests {
             architecture: "x86_64",
             min_release_age_days,
             sha256: None,
+            authorities: None,
         };
         judge(files, &question, NOW.parse().unwrap())
     }
@@ -271,6 +272,7 @@ mod tests {
                 architecture: "x86_64",
                 min_release_age_days: 7,
                 sha256,
+                authorities: None,
             };
             judge(&files, &question, NOW.parse().unwrap())
         };

@@ -8,7 +8,7 @@ mod wheel;
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -20,6 +20,7 @@ use tokio::sync::Semaphore;
 pub use self::judge::Answer;
 use crate::egress::{EgressGate, Refused};
 use crate::pipeline::causes::with_causes;
+use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::python::requirement::Requirement;
 
 /// The index of whoever names none.
@@ -31,6 +32,8 @@ const DEADLINE: Duration = Duration::from_secs(10);
 const IS_KNOWN: Duration = Duration::from_mins(5);
 /// More answers than any cluster needs within that time: beyond it everything is forgotten.
 const MOST_ANSWERS: usize = 4_096;
+/// More kinds of authorities than any cluster's indexes have: beyond it every client is made anew.
+const MOST_CLIENTS: usize = 64;
 /// Largest page, bytes after decompression: ten times that of a package with thousands of files.
 const LARGEST_PAGE: usize = 16 * 1024 * 1024;
 /// Pages in memory at once.
@@ -54,6 +57,8 @@ pub struct Question<'a> {
     pub min_release_age_days: u32,
     /// SHA-256 of the very file that it is about, where that is known.
     pub sha256: Option<&'a str>,
+    /// Certificate authorities that are trusted for this question alone, PEM.
+    pub authorities: Option<&'a str>,
 }
 
 /// An index that gave no answer.
@@ -106,8 +111,8 @@ pub struct PackageIndex {
     /// Further certificate authorities, PEM files.
     authorities: Vec<PathBuf>,
     deadline: Duration,
-    /// Made at the first question: reading the system's certificates takes a while.
-    client: OnceLock<Client>,
+    /// By the digest of the authorities of a question; made at the first one, since reading the system's certificates takes a while.
+    clients: Mutex<HashMap<String, Client>>,
     known: Mutex<HashMap<Key, (Instant, Answer)>>,
     places: Semaphore,
     /// What everything in it was old enough of: it stays that.
@@ -115,7 +120,7 @@ pub struct PackageIndex {
 }
 
 /// Everything that an answer depends on.
-type Key = [String; 6];
+type Key = [String; 7];
 
 impl PackageIndex {
     /// Asks whom `gate` lets it ask.
@@ -125,7 +130,7 @@ impl PackageIndex {
             gate,
             authorities,
             deadline: DEADLINE,
-            client: OnceLock::new(),
+            clients: Mutex::default(),
             known: Mutex::default(),
             places: Semaphore::new(PAGES_AT_ONCE),
             settled: Mutex::default(),
@@ -141,6 +146,7 @@ impl PackageIndex {
             question.architecture.to_owned(),
             question.min_release_age_days.to_string(),
             question.sha256.unwrap_or_default().to_owned(),
+            trusted(question),
         ];
         if let Some(answer) = self.known(&key) {
             return Ok(answer);
@@ -211,7 +217,7 @@ impl PackageIndex {
             gate.check_url(&url)?;
         }
         let failed = |error: reqwest::Error| failure(&index, error);
-        let request = self.client(&index)?.get(url).header(ACCEPT, FORMS);
+        let request = self.client(&index, question)?.get(url).header(ACCEPT, FORMS);
         let mut response = request.send().await.map_err(failed)?;
         match response.status() {
             StatusCode::NOT_FOUND | StatusCode::GONE => return Ok(None),
@@ -248,9 +254,11 @@ impl PackageIndex {
             .map_err(|why| IndexError::NoIndex { index, why })
     }
 
-    fn client(&self, index: &str) -> Result<&Client, IndexError> {
-        if let Some(client) = self.client.get() {
-            return Ok(client);
+    fn client(&self, index: &str, question: &Question<'_>) -> Result<Client, IndexError> {
+        let trusted = trusted(question);
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = clients.get(&trusted) {
+            return Ok(client.clone());
         }
         let failed = |why: String| IndexError::Unreachable {
             index: index.to_owned(),
@@ -269,9 +277,26 @@ impl PackageIndex {
             builder = builder
                 .tls_certs_merge(all.map_err(|error| failed(format!("cannot read {shown}: {error}")))?);
         }
+        if let Some(pem) = question.authorities {
+            let all = Certificate::from_pem_bundle(pem.as_bytes());
+            let all = all.map_err(|error| failed(format!("cannot read image.indexCABundle: {error}")))?;
+            builder = builder.tls_certs_merge(all);
+        }
         let client = builder.build().map_err(|error| failed(with_causes(&error)))?;
-        Ok(self.client.get_or_init(|| client))
+        if clients.len() >= MOST_CLIENTS {
+            clients.clear();
+        }
+        clients.insert(trusted, client.clone());
+        Ok(client)
     }
+}
+
+/// What tells apart whom a question trusts.
+fn trusted(question: &Question<'_>) -> String {
+    question
+        .authorities
+        .map(|pem| sha256_hex(pem.as_bytes()))
+        .unwrap_or_default()
 }
 
 fn failure(index: &str, error: reqwest::Error) -> IndexError {

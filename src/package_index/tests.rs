@@ -40,6 +40,7 @@ async fn ask(index: &PackageIndex, address: &str, requirement: &str) -> Result<A
         architecture: "x86_64",
         min_release_age_days: 0,
         sha256: None,
+        authorities: None,
     };
     index.ask(&question).await
 }

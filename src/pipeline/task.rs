@@ -142,6 +142,9 @@ pub struct ImageSettings {
     pub python_version: String,
     /// Package index.
     pub index_url: Option<String>,
+    /// Its certificate authorities, PEM.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index_ca_bundle: Option<String>,
 }
 
 /// The sandbox with defaults applied.

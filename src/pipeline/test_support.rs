@@ -55,6 +55,7 @@ pub fn task() -> Task {
             base_system_packages: Vec::new(),
             python_version: "3.12".into(),
             index_url: None,
+            index_ca_bundle: None,
         },
         packages: PackagePolicy::default(),
         sandbox: SandboxSettings {

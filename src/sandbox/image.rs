@@ -29,6 +29,8 @@ pub struct ImageSpec {
     pub python_version: String,
     /// Package index; `None` is the one that pip is configured with.
     pub index_url: Option<String>,
+    /// Certificate authorities of the index, PEM; no part of what the environment is.
+    pub index_ca_bundle: Option<String>,
     /// Every package: the task's, those that are always installed, and pytest. Sorted, without duplicates.
     pub packages: Packages,
     /// Every package of the task's environment before this one, where this one only adds to it: then what it has need not
@@ -53,6 +55,7 @@ impl ImageSpec {
             architecture: std::env::consts::ARCH.to_owned(),
             python_version: settings.python_version.clone(),
             index_url: settings.index_url.clone(),
+            index_ca_bundle: settings.index_ca_bundle.clone(),
             packages: Packages {
                 pip: merge(&[&packages.pip, &settings.base_packages, &runner]),
                 apt: merge(&[&packages.apt, &settings.base_system_packages]),
@@ -95,6 +98,7 @@ impl ImageSpec {
             architecture,
             python_version,
             index_url,
+            index_ca_bundle: _,
             packages,
             from: _,
             min_release_age_days,
@@ -155,6 +159,7 @@ mod tests {
             base_system_packages: vec!["libgomp1".into()],
             python_version: "3.12".into(),
             index_url: None,
+            index_ca_bundle: None,
         }
     }
 

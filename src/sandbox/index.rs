@@ -69,6 +69,7 @@ fn question<'a>(
         architecture: &spec.architecture,
         min_release_age_days: spec.min_release_age_days,
         sha256: None,
+        authorities: spec.index_ca_bundle.as_deref(),
     }
 }
 

@@ -3,6 +3,7 @@
 mod faults;
 mod hostile;
 mod image;
+#[path = "../support/python_index.rs"]
 mod index;
 mod proxy;
 #[path = "../support/faulty_registry.rs"]

@@ -9,11 +9,16 @@
 )]
 
 mod archives;
+mod authorities;
 mod environments;
+#[path = "../support/python_index.rs"]
+mod index;
 mod isolation;
 #[path = "../support/jobs.rs"]
 mod jobs;
 mod limits;
 mod outputs;
 mod pytest_sessions;
+#[path = "../support/server.rs"]
+mod server;
 mod support;

@@ -36,6 +36,7 @@ pub fn spec(packages: &[&str]) -> ImageSpec {
         base_system_packages: vec![],
         python_version: "3.12".into(),
         index_url: None,
+        index_ca_bundle: None,
     };
     let pip = packages.iter().map(ToString::to_string).collect();
     ImageSpec::new(Language::Python, &settings, &Packages { pip, apt: vec![] })

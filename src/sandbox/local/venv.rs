@@ -169,7 +169,8 @@ async fn build(parent: &Path, target: &Path, spec: &ImageSpec) -> Result<Environ
             let index = PackageIndex::new(None, Vec::new());
             if let Some(newer) = index::newer_pip(&index, spec, place(spec, &python)).await {
                 let folder = tools.join("newer");
-                check(installer.beside(&environment_python, &tools, spec, &folder, &newer)).await?;
+                let beside = installer.beside(&environment_python, &tools, spec, &folder, &newer);
+                check(beside.map_err(SandboxError::io("write to", &tools))?).await?;
                 tools = folder;
             }
         }

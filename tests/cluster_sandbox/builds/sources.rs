@@ -84,12 +84,20 @@ async fn an_index_with_an_authority_and_a_login_of_its_own_serves_whoever_has_bo
     let task = |login: Option<&str>| space.task(|spec| spec["image"]["indexURL"] = json!(index.url(login)));
     let (with_login, without) = (task(Some(login)), task(None));
 
+    let pem = std::fs::read_to_string(authority.file()).unwrap();
+    let with_both = space.task(|spec| {
+        spec["image"]["indexURL"] = json!(index.url(Some(login)));
+        spec["image"]["indexCABundle"] = json!(pem);
+    });
+
     let unknown = space.build(&owner, &with_login, &["tiny"]).await;
     let Err(SandboxError::Refused { reason, remedy, .. }) = unknown else {
         panic!("{unknown:?}");
     };
     assert!(reason.contains("certificate verify failed"), "{reason}");
-    assert!(remedy.contains("build.indexAuthorities"), "{remedy}");
+    for part in ["image.indexCABundle", "build.indexAuthorities"] {
+        assert!(remedy.contains(part), "{remedy}");
+    }
     assert!(
         index.requests().is_empty(),
         "a password goes to nobody who is not known"
@@ -104,8 +112,9 @@ async fn an_index_with_an_authority_and_a_login_of_its_own_serves_whoever_has_bo
     };
     assert!(remedy.contains("image.indexURL"), "{reason}; {remedy}");
 
+    space.settings.build.index_authorities.clear();
     let built = space
-        .build(&space.owner("reader").await, &with_login, &["tiny"])
+        .build(&space.owner("reader").await, &with_both, &["tiny"])
         .await
         .unwrap();
     assert_eq!(built.resolved, ["pytest==1.0", "tiny==1.0"]);

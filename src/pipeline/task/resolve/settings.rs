@@ -89,6 +89,7 @@ pub(super) fn image(layers: &Layers) -> ImageSettings {
         base_system_packages: apt.cloned().unwrap_or_default(),
         python_version: python_version.to_owned(),
         index_url: layers.first(|layer| layer.image?.index_url.clone()),
+        index_ca_bundle: layers.first(|layer| layer.image?.index_ca_bundle.clone()),
     }
 }
 

@@ -93,6 +93,7 @@ fn a_prompt_and_a_model_take_every_default() {
             base_system_packages: vec![],
             python_version: "3.12".to_owned(),
             index_url: None,
+            index_ca_bundle: None,
         },
         packages: PackagePolicy::default(),
         sandbox: SandboxSettings {
@@ -500,7 +501,7 @@ fn what_does_not_decide_the_result_leaves_the_hash(
         ("[pandas, numpy]", "[numpy, pandas]"),
         ("name: m,", "name: m, baseURL: 'http://127.0.0.1:1/v1', apiKeySecretRef: {name: s, key: k},"),
         ("name: m,", "name: m, query: {v: '1'}, headers: [{name: A, value: x}],"),
-        ("[pandas, numpy]", "[pandas, numpy], repository: r, indexURL: 'https://example.com/simple'"),
+        ("[pandas, numpy]", "[pandas, numpy], repository: r, indexURL: 'https://example.com/simple', indexCABundle: '-----BEGIN CERTIFICATE-----'"),
         ("prompt: count", "prompt: count\nlimits: {maxIterations: 3, maxTokens: 5, deadline: 1m}"),
         ("prompt: count", "prompt: count\ncache: Disable"),
         ("prompt: count", "prompt: count\nsandbox: {timeout: 1m, retries: 1, network: {egress: Internet}, resources: {limits: {cpu: '2'}}}"),

@@ -17,6 +17,8 @@ pub(super) const ENVIRONMENT: &str = "/opt/codegen";
 pub(super) const FILES: &str = "/build";
 /// The authorities of package indexes, below [`FILES`].
 pub(super) const INDEX_AUTHORITIES: &str = "index-authorities.pem";
+/// Those, and the task's own: for pip alone, since apt asks other servers.
+pub(super) const PIP_AUTHORITIES: &str = "pip-authorities.pem";
 /// Where the build leaves its results: a volume, so no part of the image.
 pub(super) const RESULTS: &str = "/out";
 /// What was installed, for `push-layout`: a requirements file, below [`RESULTS`], and below [`ENVIRONMENT`] for whoever extends the image.
@@ -51,6 +53,8 @@ pub(super) struct Recipe<'a> {
     pub trusted_index: Option<&'a str>,
     /// Whether the index's authorities lie among the files of the build.
     pub has_index_authorities: bool,
+    /// Whether the task has authorities of its own for the index.
+    pub has_pip_authorities: bool,
     /// Names of the build's arguments: variables of what it runs, which do not become part of the image.
     pub arguments: Vec<&'a str>,
     /// Whether layers come from a cache: then what is installed is listed in a step of its own, which no cache answers.
@@ -147,8 +151,13 @@ impl Recipe<'_> {
     /// Wheels alone, as locally: what is built from source runs code of its own choice and wants compilers.
     fn pip(&self) -> String {
         let mut options = String::new();
-        if self.has_index_authorities {
-            let _ = write!(options, " --cert {FILES}/{INDEX_AUTHORITIES}");
+        let authorities = match (self.has_pip_authorities, self.has_index_authorities) {
+            (true, _) => Some(PIP_AUTHORITIES),
+            (false, true) => Some(INDEX_AUTHORITIES),
+            (false, false) => None,
+        };
+        if let Some(file) = authorities {
+            let _ = write!(options, " --cert {FILES}/{file}");
         }
         if let Some(host) = self.trusted_index {
             let _ = write!(options, " --trusted-host {}", quoted(host));
@@ -243,6 +252,7 @@ mod tests {
             locked: None,
             trusted_index: None,
             has_index_authorities: false,
+            has_pip_authorities: false,
             arguments: vec![],
             cached: None,
         }
@@ -265,6 +275,32 @@ mod tests {
             ..recipe(&packages)
         };
         insta::assert_snapshot!(recipe.dockerfile());
+    }
+
+    #[test]
+    fn authorities_of_the_task_are_for_pip_and_those_of_the_settings_for_apt_too() {
+        let packages = packages(&["pytest"], &["libgomp1"]);
+        let of = |has_index_authorities, has_pip_authorities| {
+            let recipe = Recipe {
+                has_index_authorities,
+                has_pip_authorities,
+                ..recipe(&packages)
+            };
+            let text = recipe.dockerfile();
+            let trusted = |option: &str| {
+                let (_, rest) = text.split_once(option)?;
+                rest.split_whitespace().next().map(str::to_owned)
+            };
+            (trusted("Acquire::https::CAInfo="), trusted("--cert "))
+        };
+        let file = |name: &str| Some(format!("{FILES}/{name}"));
+        assert_eq!(of(false, false), (None, None));
+        assert_eq!(of(false, true), (None, file(PIP_AUTHORITIES)));
+        assert_eq!(
+            of(true, false),
+            (file(INDEX_AUTHORITIES), file(INDEX_AUTHORITIES))
+        );
+        assert_eq!(of(true, true), (file(INDEX_AUTHORITIES), file(PIP_AUTHORITIES)));
     }
 
     #[test]

@@ -192,7 +192,7 @@ static MISCONFIGURED: LazyLock<[(Regex, &str); 8]> = LazyLock::new(|| {
         ),
         (
             r".*(?:certificate verify failed|CERTIFICATE_VERIFY_FAILED|Certificate verification failed).*",
-            "set build.indexAuthorities of the operator to the certificate authority of the package index",
+            "set image.indexCABundle of the task, or build.indexAuthorities of the operator, to the certificate authority of the package index",
         ),
         (
             r".*(?:40[13] (?:Client )?Error|HTTP error 40[13]|40[13]  (?:Unauthorized|Forbidden)).*",

@@ -17,7 +17,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
-use super::dockerfile::{FILES, INDEX_AUTHORITIES, REQUIREMENTS, RESULTS, WRITER};
+use super::dockerfile::{FILES, INDEX_AUTHORITIES, PIP_AUTHORITIES, REQUIREMENTS, RESULTS, WRITER};
 use crate::api::quantity;
 use crate::sandbox::kubernetes::names::PART_OF;
 use crate::sandbox::kubernetes::settings::{BuildSettings, Registries};
@@ -98,6 +98,8 @@ pub(super) struct Files {
     pub registry_authorities: String,
     /// Authorities of package indexes, PEM.
     pub index_authorities: String,
+    /// Those with the task's own, where it has any.
+    pub pip_authorities: String,
 }
 
 impl Files {
@@ -108,6 +110,7 @@ impl Files {
             (REQUIREMENTS, &self.requirements),
             (REGISTRY_AUTHORITIES, &self.registry_authorities),
             (INDEX_AUTHORITIES, &self.index_authorities),
+            (PIP_AUTHORITIES, &self.pip_authorities),
         ]
         .into_iter()
         .filter(|(_, content)| !content.is_empty())

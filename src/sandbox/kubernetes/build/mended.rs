@@ -112,6 +112,7 @@ impl Build<'_> {
             version(self.target.config.as_ref()),
             self.base.secret.as_deref().unwrap_or_default(),
             version(self.base.config.as_ref()),
+            self.spec.index_ca_bundle.as_deref().unwrap_or_default(),
         ];
         sha256_hex_of_parts(&parts)[..16].to_owned()
     }

@@ -422,6 +422,9 @@ impl<'a> Build<'a> {
     fn files(&self, on: &Foundation<'_>, verified: &Verified) -> Result<Files, SandboxError> {
         let settings = self.sandbox.settings;
         let index_authorities = objects::concatenated(&settings.build.index_authorities)?;
+        let own = self.spec.index_ca_bundle.as_deref();
+        let pip_authorities =
+            own.map_or_else(String::new, |own| format!("{index_authorities}{}\n", own.trim()));
         let requirements = self.spec.lock.as_ref().map_or_else(String::new, Lock::to_string);
         let digest = sha256_hex(requirements.as_bytes());
         let recipe = Recipe {
@@ -436,6 +439,7 @@ impl<'a> Build<'a> {
             locked: (!requirements.is_empty()).then_some(&digest),
             trusted_index: index_url(self.sandbox, self.spec).and_then(dockerfile::trusted_index),
             has_index_authorities: !index_authorities.is_empty(),
+            has_pip_authorities: own.is_some(),
             arguments: self.arguments().into_keys().collect(),
             cached: settings.build.cache_claim.as_ref().map(|_| self.name.as_str()),
         };
@@ -444,6 +448,7 @@ impl<'a> Build<'a> {
             requirements,
             registry_authorities: objects::concatenated(&settings.registries.authorities)?,
             index_authorities,
+            pip_authorities,
         })
     }
 }

@@ -18,6 +18,9 @@ use crate::sandbox::packages::classify;
 /// What pip says of its work, beside it.
 pub(super) const REPORT: &str = "report.json";
 
+/// Whom an installer trusts, beside its tools.
+const AUTHORITIES: &str = "authorities.pem";
+
 /// What is installed.
 pub(super) enum Wanted<'a> {
     /// Exactly that.
@@ -86,11 +89,11 @@ impl Installer {
         spec: &ImageSpec,
         folder: &Path,
         requirement: &str,
-    ) -> Command {
-        let mut command = self.command(python, tools, spec);
+    ) -> std::io::Result<Command> {
+        let mut command = self.command(python, tools, spec)?;
         command.args(["--no-deps", "--target"]).arg(folder);
         command.args(["--", requirement]);
-        command
+        Ok(command)
     }
 
     pub fn install(
@@ -100,7 +103,7 @@ impl Installer {
         spec: &ImageSpec,
         wanted: &Wanted<'_>,
     ) -> std::io::Result<Command> {
-        let mut command = self.command(python, tools, spec);
+        let mut command = self.command(python, tools, spec)?;
         let (days, is_pip) = (spec.min_release_age_days, matches!(self, Self::Pip));
         if is_pip && archives::reports(tools) {
             command.arg("--report").arg(tools.join(REPORT));
@@ -131,7 +134,7 @@ impl Installer {
 
     /// Wheels alone: building a source distribution would run its code on the user's machine, outside every sandbox.
     /// One process does it all. pip is read from `tools`, and never from the environment that it fills.
-    fn command(&self, python: &Path, tools: &Path, spec: &ImageSpec) -> Command {
+    fn command(&self, python: &Path, tools: &Path, spec: &ImageSpec) -> std::io::Result<Command> {
         let mut command = match self {
             Self::Uv(uv) => {
                 let mut command = Command::new(uv);
@@ -157,7 +160,15 @@ impl Installer {
         if let Some(index) = &spec.index_url {
             command.args(["--index-url", index]);
         }
-        command
+        if let Some(pem) = &spec.index_ca_bundle {
+            let file = tools.join(AUTHORITIES);
+            fs::write(&file, pem)?;
+            match self {
+                Self::Uv(_) => command.env("SSL_CERT_FILE", file),
+                Self::Pip => command.arg("--cert").arg(file),
+            };
+        }
+        Ok(command)
     }
 }
 
@@ -212,6 +223,12 @@ pub(super) async fn check(installer: Command) -> Result<(), SandboxError> {
         .stdin(Stdio::null())
         .env_clear()
         .envs(std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_for_installers)))
+        .envs(
+            installer
+                .as_std()
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
         // Ctrl-C is for this program alone: an installer that dies of it looks as if a package could not be installed.
         .process_group(0)
         .kill_on_drop(true)

@@ -32,6 +32,7 @@ fn plan<'a>(build: &'a BuildSettings, registries: &'a Registries) -> Plan<'a> {
             requirements: String::new(),
             registry_authorities: String::new(),
             index_authorities: String::new(),
+            pip_authorities: String::new(),
         },
         build,
         registries,

@@ -1,4 +1,5 @@
 //! A package index of the test's own: wheels and source distributions that it makes itself.
+#![allow(dead_code, reason = "each suite uses a part of this")]
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Write as _};
