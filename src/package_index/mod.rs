@@ -282,7 +282,13 @@ impl PackageIndex {
             let all = all.map_err(|error| failed(format!("cannot read image.indexCABundle: {error}")))?;
             builder = builder.tls_certs_merge(all);
         }
-        let client = builder.build().map_err(|error| failed(with_causes(&error)))?;
+        let client = builder.build().map_err(|error| {
+            let why = with_causes(&error);
+            failed(match question.authorities {
+                Some(_) => format!("cannot take image.indexCABundle: {why}"),
+                None => why,
+            })
+        })?;
         if clients.len() >= MOST_CLIENTS {
             clients.clear();
         }

@@ -54,7 +54,7 @@ async fn what_a_killed_build_left_is_built_anew() {
     assert!(!left.exists());
 }
 
-fn cache_parent() -> std::path::PathBuf {
+pub fn cache_parent() -> std::path::PathBuf {
     std::fs::create_dir_all(cache()).unwrap();
     cache()
 }

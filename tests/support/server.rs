@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each suite uses a part of this")]
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -29,11 +29,13 @@ pub fn variable(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run tests/cluster/test"))
 }
 
-/// The address under which Pods reach this process: the one from which it reaches their registry.
+/// The address under which Pods reach this process: the one from which it reaches their registry. Without a cluster, that of this machine
+/// alone.
 pub fn machine() -> IpAddr {
-    let registry: SocketAddr = variable("CODEGEN_E2E_REGISTRY")
-        .parse()
-        .expect("a registry that is named by its address");
+    let Ok(registry) = std::env::var("CODEGEN_E2E_REGISTRY") else {
+        return Ipv4Addr::LOCALHOST.into();
+    };
+    let registry: SocketAddr = registry.parse().expect("a registry that is named by its address");
     let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
     socket.connect(registry).unwrap();
     socket.local_addr().unwrap().ip()

@@ -20,6 +20,8 @@ pub(super) const REPORT: &str = "report.json";
 
 /// Whom an installer trusts, beside its tools.
 const AUTHORITIES: &str = "authorities.pem";
+/// What tells uv, pip, and the client in pip, which goes by the last even where pip was told otherwise.
+const TRUST: [&str; 3] = ["SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE"];
 
 /// What is installed.
 pub(super) enum Wanted<'a> {
@@ -163,10 +165,9 @@ impl Installer {
         if let Some(pem) = &spec.index_ca_bundle {
             let file = tools.join(AUTHORITIES);
             fs::write(&file, pem)?;
-            match self {
-                Self::Uv(_) => command.env("SSL_CERT_FILE", file),
-                Self::Pip => command.arg("--cert").arg(file),
-            };
+            for name in TRUST {
+                command.env(name, &file);
+            }
         }
         Ok(command)
     }
