@@ -85,7 +85,7 @@ pub struct Image {
     #[schemars(length(max = 2048), pattern(r"^https?://"))]
     pub index_url: Option<String>,
     /// Certificate authorities of the package index, PEM, where no public one has signed for it; besides those of the operator's
-    /// configuration. pip trusts these alone then. Holds no secret.
+    /// configuration; pip trusts no others then. Default: none.
     #[serde(default, rename = "indexCABundle", skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 65536), pattern(r"^\s*-----BEGIN CERTIFICATE-----"))]
     pub index_ca_bundle: Option<String>,

@@ -70,7 +70,7 @@ fn what_was_to_be_installed_as_before_is_no_models_matter() {
 #[case::base_unauthorized(log!("base-unauthorized"), "give image.pullSecretRef a Secret that may pull")]
 #[case::base_no_python(log!("base-no-python"), "take an image.base with python3")]
 #[case::index_unknown_host(log!("index-unknown-host"), "check image.indexURL")]
-#[case::index_untrusted(log!("index-untrusted"), "set build.indexAuthorities")]
+#[case::index_untrusted(log!("index-untrusted"), "set image.indexCABundle")]
 #[case::index_unauthorized(log!("index-unauthorized"), "correct image.indexURL")]
 fn what_a_person_must_change_is_named(#[case] log: &str, #[case] says: &str) {
     let SandboxError::Refused { object, remedy, .. } = of(log) else {
