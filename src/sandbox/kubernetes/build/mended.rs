@@ -85,14 +85,15 @@ impl Build<'_> {
         made_by == Some(&self.sandbox.owner.uid) && made_for != Some(&self.wish())
     }
 
-    /// Whether somebody has changed how builds are made since, for any task.
+    /// Whether somebody has changed how builds are made since, for any task, or the Job was made by one that trusts others: its name says
+    /// what the image holds, and not whom it is fetched from.
     fn is_made_with_other_settings(&self, job: &Job) -> Result<bool, SandboxError> {
         let annotations = job.metadata.annotations.as_ref();
         let made_with = annotations.and_then(|all| all.get(job::MADE_WITH));
         Ok(made_with != Some(&self.settings()?))
     }
 
-    /// The operator's settings for builds, and the authorities that they name.
+    /// The operator's settings for builds, the authorities that they name, and those of the task.
     pub(super) fn settings(&self) -> Result<String, SandboxError> {
         let (build, registries) = (&self.sandbox.settings.build, &self.sandbox.settings.registries);
         let parts = [
@@ -100,6 +101,7 @@ impl Build<'_> {
             format!("{registries:?}"),
             objects::concatenated(&build.index_authorities)?,
             objects::concatenated(&registries.authorities)?,
+            self.spec.index_ca_bundle.clone().unwrap_or_default(),
         ];
         Ok(sha256_hex_of_parts(&parts.each_ref().map(String::as_str))[..16].to_owned())
     }
@@ -112,7 +114,6 @@ impl Build<'_> {
             version(self.target.config.as_ref()),
             self.base.secret.as_deref().unwrap_or_default(),
             version(self.base.config.as_ref()),
-            self.spec.index_ca_bundle.as_deref().unwrap_or_default(),
         ];
         sha256_hex_of_parts(&parts)[..16].to_owned()
     }
