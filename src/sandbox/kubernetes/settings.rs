@@ -36,8 +36,9 @@ pub struct Registries {
     pub insecure: Vec<String>,
     /// Further certificate authorities, PEM files in the operator's container.
     pub authorities: Vec<PathBuf>,
-    /// Repositories that tasks and runs may name, with * for any characters (`registry.example:5000/team/*`): the operator asks no
-    /// other. Those of this configuration need no entry. Empty: all.
+    /// Repositories that the operator asks, and pushes to, for tasks and runs, with * for any characters
+    /// (`registry.example:5000/team/*`). Those of this configuration need no entry. What builders and nodes pull by digest is not
+    /// looked at. Empty: all.
     pub allow: Vec<String>,
     /// Repository that images are pushed to where neither task nor agent name one.
     pub repository: Option<String>,
