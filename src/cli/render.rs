@@ -183,6 +183,7 @@ fn stage_entered(stage: Stage, attempt: u32) -> Rendered {
         | Stage::GeneratingCode
         | Stage::GeneratingTests
         | Stage::Diagnosing
+        | Stage::RecheckingCases
         | Stage::FixingEnvironment
         | Stage::FixingCode
         | Stage::FixingTests
@@ -324,6 +325,7 @@ pub(super) const fn name(kind: CallKind) -> &'static str {
         CallKind::FixCode => "fix program",
         CallKind::FixTests => "fix tests",
         CallKind::FixEnvironment => "fix packages",
+        CallKind::Cases => "cases",
     }
 }
 
@@ -338,6 +340,7 @@ pub(super) const fn doing(kind: CallKind) -> &'static str {
         CallKind::FixCode => "fixes the program",
         CallKind::FixTests => "fixes the tests",
         CallKind::FixEnvironment => "looks for packages that exist",
+        CallKind::Cases => "works out the cases again",
     }
 }
 

@@ -4,10 +4,12 @@
 
 use std::collections::BTreeSet;
 
+use crate::api::case::Case;
 use crate::api::status::{ErrorType, PlanStatus};
 
 use super::bounds::too_many;
 use super::call::{CallKind, Reply};
+use super::cases::{self, CaseSet};
 use super::diagnosis::{Diagnosis, diagnose};
 use super::progress::Progress;
 use super::prompts::{Material, listed};
@@ -20,8 +22,8 @@ use super::python::requirement::{Requirement, normalized};
 use super::python::suite;
 use super::python::tampering::{Finding, solution_findings, suite_findings};
 use super::reply::{
-    CodeReply, ConstraintsReply, DiagnosisReply, EnvironmentReply, PackageManager, PlanReply, ReplyFault,
-    SourceReply, parse,
+    CasesReply, CodeReply, ConstraintsReply, DiagnosisReply, EnvironmentReply, PackageManager, PlanReply,
+    ReplyFault, SourceReply, parse,
 };
 use super::sandbox::Packages;
 use super::task::Task;
@@ -34,12 +36,14 @@ const APT: &str = "apt:";
 /// What a usable reply says.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Accepted {
-    /// The plan.
-    Plan(PlanStatus),
+    /// The plan, and the cases that it brings.
+    Plan(PlanStatus, CaseSet),
     /// Rows that the data module turns into checks.
     Constraints(ConstraintsReply),
     /// Program or suite.
     Source(AcceptedSource),
+    /// Second answers to the cases that are blamed, in order.
+    Cases(Vec<Case>),
     /// A diagnosis of every failure.
     Diagnosis {
         /// What it says.
@@ -102,24 +106,14 @@ pub fn accept(
         material,
     };
     match kind {
-        CallKind::Plan => {
-            let PlanReply {
-                description,
-                approach,
-                libraries,
-            } = parse(reply)?;
-            Ok(Accepted::Plan(PlanStatus {
-                description,
-                approach,
-                libraries,
-            }))
-        }
+        CallKind::Plan => facts.plan(parse(reply)?),
         CallKind::Constraints => Ok(Accepted::Constraints(facts.constraints(parse(reply)?)?)),
         CallKind::Code => facts.code(parse(reply)?),
         CallKind::Tests => facts.tests(&parse(reply)?),
         CallKind::Diagnosis => facts.diagnosis(&parse(reply)?),
         CallKind::FixCode => facts.fix_code(parse(reply)),
         CallKind::FixTests => facts.fix_tests(parse(reply)),
+        CallKind::Cases => facts.cases(&parse(reply)?),
         CallKind::FixEnvironment => facts.fix_environment(parse(reply)?),
     }
 }
@@ -131,6 +125,25 @@ struct Facts<'a> {
 }
 
 impl Facts<'_> {
+    fn plan(&self, reply: PlanReply) -> Result<Accepted, Refusal> {
+        let PlanReply {
+            description,
+            approach,
+            libraries,
+            cases,
+            unstable,
+            invariants,
+        } = reply;
+        let set = cases::planned(self.task, cases, unstable, invariants).map_err(Refusal::Reply)?;
+        let plan = PlanStatus {
+            description,
+            approach,
+            libraries,
+            cases: set.lines(),
+        };
+        Ok(Accepted::Plan(plan, set))
+    }
+
     fn constraints(&self, reply: ConstraintsReply) -> Result<ConstraintsReply, Refusal> {
         let count = self.task.constraints.len();
         let named: BTreeSet<usize> = reply.checks.iter().map(|row| row.constraint).collect();
@@ -210,6 +223,31 @@ impl Facts<'_> {
             declared,
             wanted,
         })
+    }
+
+    fn cases(&self, reply: &CasesReply) -> Result<Accepted, Refusal> {
+        let mut answers = Vec::with_capacity(self.material.blamed.len());
+        for (index, blamed) in self.material.blamed.iter().enumerate() {
+            let number = index + 1;
+            let mut case = blamed.run.case.clone();
+            let answer = reply
+                .cases
+                .iter()
+                .find(|answer| answer.case == number)
+                .filter(|answer| answer.values.len() == case.expect.len())
+                .ok_or_else(|| {
+                    Refusal::Reply(format!(
+                        "Case {number} has {} lines: answer each of them.",
+                        case.expect.len()
+                    ))
+                })?;
+            case.refused = answer.refused;
+            for (expectation, value) in case.expect.iter_mut().zip(&answer.values) {
+                expectation.value.clone_from(value);
+            }
+            answers.push(case);
+        }
+        Ok(Accepted::Cases(answers))
     }
 
     fn check_environment(&self, number: usize, pip: &[String], apt: &[String]) -> Result<(), Refusal> {

@@ -65,8 +65,9 @@ pub fn advance(
             next.constraints = constraints;
             next.enter(Stage::Planning);
         }
-        Outcome::Planned(plan) => {
+        Outcome::Planned { plan, cases } => {
             next.plan = Some(plan);
+            (next.documents.cases, next.cases) = cases.unzip();
             next.enter(Stage::GeneratingCode);
         }
         Outcome::CodeWritten(written) => {
@@ -115,6 +116,22 @@ pub fn advance(
             next.build.declared = declared;
             next.build.wanted = wanted;
             next.take_diagnosis(&diagnosis, now);
+        }
+        Outcome::CasesRevised {
+            cases,
+            lines,
+            document,
+            diagnosis,
+            program_is_at_fault,
+        } => {
+            next.documents.cases = Some(cases.0);
+            next.cases = Some(cases.1);
+            next.documents.diagnosis = Some(document);
+            next.present_diagnosis(shown(&diagnosis));
+            if let Some(plan) = &mut next.plan {
+                plan.cases = lines;
+            }
+            next.take_revision(program_is_at_fault, now);
         }
         Outcome::CodeFixed(written) => {
             next.take_solution(written);
@@ -286,6 +303,8 @@ impl Progress {
             packages_added,
             tests: verdict.tests,
             acceptance_tests: verdict.acceptance,
+            cases: verdict.cases,
+            examples: verdict.examples,
             summary: Some(bounds::cut(&verdict.summary(), SHOWN_BYTES)),
             diagnosis: Vec::new(),
             started_at: Some(Time(started_at)),
@@ -303,6 +322,21 @@ impl Progress {
             self.pending_fixes.remove(0);
             self.count_fix(ErrorType::Environment);
             self.fix_applied = true;
+        }
+        self.blamed_cases = diagnosis.blamed_cases();
+        if !self.blamed_cases.is_empty() {
+            return self.enter(Stage::RecheckingCases);
+        }
+        self.enter_next_fix(now);
+    }
+
+    /// What only failed a case that was wrong is mended; what failed a right one is a fault of the program.
+    fn take_revision(&mut self, program_is_at_fault: bool, now: Timestamp) {
+        self.blamed_cases.clear();
+        if !program_is_at_fault {
+            self.fix_applied = true;
+        } else if !self.pending_fixes.contains(&ErrorType::Logic) {
+            self.pending_fixes.insert(0, ErrorType::Logic);
         }
         self.enter_next_fix(now);
     }

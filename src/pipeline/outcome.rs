@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::api::approval::ApprovalStatus;
-use crate::api::status::{ConstraintStatus, PlanStatus, SampleStatus};
+use crate::api::status::{CaseEvidence, ConstraintStatus, PlanStatus, SampleStatus};
 
 use super::diagnosis::Diagnosis;
 use super::progress::{BuildFault, BuiltImage, Document, PublishedImage, RecordedLock};
@@ -31,7 +31,12 @@ pub enum Outcome {
         constraints: Vec<ConstraintStatus>,
     },
     /// There is a plan.
-    Planned(PlanStatus),
+    Planned {
+        /// The plan.
+        plan: PlanStatus,
+        /// Its cases; `None` where there are none.
+        cases: Option<(Document, CaseEvidence)>,
+    },
     /// There is a program.
     CodeWritten(Written),
     /// There is a suite.
@@ -80,6 +85,19 @@ pub enum Outcome {
         declared: Packages,
         /// What is wanted now.
         wanted: Packages,
+    },
+    /// Cases that were blamed were worked out again.
+    CasesRevised {
+        /// The cases from now on.
+        cases: (Document, CaseEvidence),
+        /// Each in one line, those that decide.
+        lines: Vec<String>,
+        /// The record of the diagnosis.
+        document: Document,
+        /// The diagnosis, in which what fails confirmed cases is a fault of the program.
+        diagnosis: Diagnosis,
+        /// Whether any was confirmed.
+        program_is_at_fault: bool,
     },
     /// The program was changed, and every named function with it.
     CodeFixed(Written),
@@ -140,7 +158,7 @@ impl Outcome {
         match self {
             Self::SamplesRead { .. } => &[Stage::ReadingSamples],
             Self::ConstraintsRead { .. } => &[Stage::ReadingConstraints],
-            Self::Planned(_) => &[Stage::Planning],
+            Self::Planned { .. } => &[Stage::Planning],
             Self::CodeWritten(_) => &[Stage::GeneratingCode],
             Self::TestsWritten(_) => &[Stage::GeneratingTests],
             Self::ImageReady { .. } | Self::BuildFailed { .. } => {
@@ -149,6 +167,7 @@ impl Outcome {
             Self::EnvironmentFixed { .. } => &[Stage::FixingEnvironment],
             Self::Ran { .. } | Self::ImageLost => &[Stage::RunningTests],
             Self::Diagnosed { .. } => &[Stage::Diagnosing],
+            Self::CasesRevised { .. } => &[Stage::RecheckingCases],
             Self::CodeFixed(_) => &[Stage::FixingCode],
             Self::TestsFixed(_) => &[Stage::FixingTests],
             Self::FixNotApplied { .. } => &[Stage::FixingCode, Stage::FixingTests],
@@ -168,7 +187,7 @@ impl Outcome {
         match self {
             Self::SamplesRead { .. } => "SamplesRead",
             Self::ConstraintsRead { .. } => "ConstraintsRead",
-            Self::Planned(_) => "Planned",
+            Self::Planned { .. } => "Planned",
             Self::CodeWritten(_) => "CodeWritten",
             Self::TestsWritten(_) => "TestsWritten",
             Self::ImageReady { .. } => "ImageReady",
@@ -177,6 +196,7 @@ impl Outcome {
             Self::EnvironmentFixed { .. } => "EnvironmentFixed",
             Self::Ran { .. } => "Ran",
             Self::Diagnosed { .. } => "Diagnosed",
+            Self::CasesRevised { .. } => "CasesRevised",
             Self::CodeFixed(_) => "CodeFixed",
             Self::TestsFixed(_) => "TestsFixed",
             Self::FixNotApplied { .. } => "FixNotApplied",

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::api::approval::ApprovalStatus;
 use crate::api::publish::Publish;
 use crate::api::status::{
-    AttemptStatus, ConstraintStatus, ErrorType, FailureDiagnosis, PlanStatus, RehearsalStatus, SampleStatus,
+    AttemptStatus, CaseEvidence, ConstraintStatus, ErrorType, FailureDiagnosis, PlanStatus, RehearsalStatus,
+    SampleStatus,
 };
 
 use super::call::{CallKind, Usage};
@@ -56,6 +57,9 @@ pub struct Progress {
     pub documents: Documents,
     /// The plan.
     pub plan: Option<PlanStatus>,
+    /// What became of the plan's cases; `None` without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cases: Option<CaseEvidence>,
     /// The samples as they were read.
     #[serde(default)]
     pub samples: Vec<SampleStatus>,
@@ -65,6 +69,9 @@ pub struct Progress {
     /// Fixes of the present attempt that are still to be made, in order.
     #[serde(default)]
     pub pending_fixes: Vec<ErrorType>,
+    /// Cases that the present diagnosis blames, until they were worked out again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blamed_cases: Vec<String>,
     /// Whether any fix of the present attempt was applied.
     pub fix_applied: bool,
     /// What the loop remembers to notice that it turns in circles.
@@ -279,6 +286,9 @@ pub struct Documents {
     pub profiles: Option<Document>,
     /// The constraints as checks.
     pub checks: Option<Document>,
+    /// The cases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cases: Option<Document>,
     /// The present program.
     pub solution: Option<Document>,
     /// The present suite.
@@ -375,9 +385,11 @@ impl Progress {
             build: Build::default(),
             documents: Documents::default(),
             plan: None,
+            cases: None,
             samples: Vec::new(),
             constraints: Vec::new(),
             pending_fixes: Vec::new(),
+            blamed_cases: Vec::new(),
             fix_applied: false,
             memory: Memory::default(),
             attempts: Vec::new(),

@@ -18,6 +18,9 @@ pub const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 /// Most bytes of all outputs of a run together. The harness knows it as four times the above.
 pub const MAX_OUTPUTS_BYTES: u64 = 4 * MAX_OUTPUT_BYTES;
 
+/// Where the input files of a single phase lie.
+pub const PHASE_INPUTS: &str = "/sandbox/inputs";
+
 /// Most bytes of all outputs of a run on a claim.
 pub const MAX_DISK_BYTES: u64 = 4 << 30;
 
@@ -111,6 +114,8 @@ pub enum PhaseName {
     Rehearsal,
     /// The program on what a run gives it.
     Run,
+    /// The program on the inputs of one case.
+    Case,
 }
 
 /// A pytest session.
@@ -147,6 +152,9 @@ pub struct ProgramPhase {
     pub solution: String,
     /// Command-line arguments.
     pub args: Vec<String>,
+    /// Input files of this phase alone, laid out below [`PHASE_INPUTS`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<PhaseFile>,
     /// Names of the outputs to bring back from `/var/outputs`.
     pub outputs: Vec<String>,
     /// Largest output that is brought back, bytes.
@@ -158,6 +166,16 @@ pub struct ProgramPhase {
     /// the program is given a secret, which it might print.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_message: bool,
+}
+
+/// An input file of one phase.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct PhaseFile {
+    /// Path below [`PHASE_INPUTS`]: a name, or a folder and a name.
+    pub path: String,
+    /// Its bytes in base64.
+    pub content: String,
 }
 
 /// What a job's phases did.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
+use crate::api::case::CaseMode;
 use crate::api::common::{CacheMode, Exposure, Language, TestingMode};
 use crate::api::model::Provider;
 use crate::api::status::{RehearsalResult, RehearsalStatus, TestCounts};
@@ -32,6 +33,8 @@ pub fn task() -> Task {
         input_files: Vec::new(),
         acceptance_tests: None,
         testing: TestingMode::Generate,
+        cases: CaseMode::Require,
+        examples: Vec::new(),
         language: Language::Python,
         max_sample_rows: 100,
         exposure: Exposure::Rows,
@@ -133,6 +136,8 @@ pub fn verdict(failed: Vec<FailedCheck>) -> Verdict {
             skipped: 0,
         }),
         acceptance: None,
+        cases: None,
+        examples: None,
         rehearsal: RehearsalStatus {
             result: RehearsalResult::Passed,
             message: None,
@@ -197,6 +202,7 @@ pub fn program() -> Phase {
         name: PhaseName::Rehearsal,
         solution: String::new(),
         args: Vec::new(),
+        files: Vec::new(),
         outputs: Vec::new(),
         max_output_bytes: 1,
         disk_bytes: None,

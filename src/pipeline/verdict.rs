@@ -6,12 +6,13 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use crate::api::status::{RehearsalResult, RehearsalStatus, TestCounts};
+use crate::api::status::{CaseCounts, RehearsalResult, RehearsalStatus, TestCounts};
 
+use super::cases::CasesJudged;
 use super::digest::sha256_hex_of_parts;
 use super::sandbox::{
-    Job, LimitKind, MAX_OUTPUT_BYTES, MAX_OUTPUTS_BYTES, Phase, PhaseEnd, PhaseName, PhaseReport, Report,
-    Sentinels, TestFailure, TestOutcome, TestReport,
+    Job, LimitKind, MAX_OUTPUT_BYTES, MAX_OUTPUTS_BYTES, Phase, PhaseEnd, PhaseName, PhaseReport,
+    ProgramPhase, Report, Sentinels, TestFailure, TestOutcome, TestReport,
 };
 
 /// What a run of tests and rehearsal showed.
@@ -22,6 +23,12 @@ pub struct Verdict {
     pub tests: Option<TestCounts>,
     /// Counts of the acceptance tests; `None` without any.
     pub acceptance: Option<TestCounts>,
+    /// Counts of the plan's cases; `None` without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cases: Option<CaseCounts>,
+    /// Counts of the user's examples; `None` without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub examples: Option<CaseCounts>,
     /// How the rehearsal ended.
     pub rehearsal: RehearsalStatus,
     /// Exit code of the last phase that ended by itself.
@@ -69,6 +76,12 @@ pub enum CheckSource {
     Rehearsal,
     /// The user's acceptance tests.
     Acceptance,
+    /// A case of the plan, or one that follows from it.
+    Case,
+    /// A case that was worked out twice.
+    SettledCase,
+    /// The user's examples.
+    Example,
 }
 
 impl CheckSource {
@@ -77,8 +90,16 @@ impl CheckSource {
     pub const fn suite_may_be_wrong(self) -> bool {
         match self {
             Self::Test | Self::Collection | Self::Session | Self::Vacuity => true,
-            Self::Rehearsal | Self::Acceptance => false,
+            Self::Rehearsal | Self::Acceptance | Self::Case | Self::SettledCase | Self::Example => false,
         }
+    }
+}
+
+impl CheckSource {
+    /// Whether a model learns of it no more than how many fail: it is the user's own.
+    #[must_use]
+    pub const fn is_hidden(self) -> bool {
+        matches!(self, Self::Acceptance | Self::Example)
     }
 }
 
@@ -128,6 +149,10 @@ impl Verdict {
             let tests = self.tests.map_or_else(
                 || "tests skipped".to_owned(),
                 |t| format!("{} tests passed", t.passed),
+            );
+            let tests = self.cases.map_or_else(
+                || tests.clone(),
+                |cases| format!("{} of {} cases and {tests}", cases.passed, cases.total),
             );
             return match self.rehearsal.result {
                 RehearsalResult::Passed => format!("{tests}, the rehearsal on the samples passed"),
@@ -215,6 +240,7 @@ pub fn judge(
     acceptance: Option<(&Sentinels, &Report)>,
     findings: &RehearsalFindings,
     skipped_rehearsal: Option<&str>,
+    cases: CasesJudged,
 ) -> Verdict {
     let mut failed = Vec::new();
     let mut tests = None;
@@ -229,7 +255,10 @@ pub fn judge(
     });
     for (phase, done) in phases {
         if let (
-            Phase::Program(_),
+            Phase::Program(ProgramPhase {
+                name: PhaseName::Rehearsal,
+                ..
+            }),
             Some(PhaseReport {
                 end: PhaseEnd::Exited(code),
                 ..
@@ -245,12 +274,14 @@ pub fn judge(
                 failed.extend(found);
             }
             Phase::Tests(asked) => proof = doubt(&asked.sentinels, done),
+            Phase::Program(program) if program.name == PhaseName::Case => {}
             // The run before it used up the time, and its own failure says so.
             Phase::Program(_) if done.is_none() && !failed.is_empty() => reached = false,
             Phase::Program(_) => failed.extend(judge_program(done, findings)),
         }
     }
     let suite_failed = failed.iter().any(|check| check.source != CheckSource::Rehearsal);
+    failed.extend(cases.failed);
     if !suite_failed {
         failed.extend(proof);
     }
@@ -274,6 +305,8 @@ pub fn judge(
     Verdict {
         tests,
         acceptance,
+        cases: cases.cases,
+        examples: cases.examples,
         rehearsal,
         exit_code,
         failed,
@@ -550,7 +583,7 @@ fn unusual(id: &str, message: &str) -> TestFailure {
     }
 }
 
-pub(super) const fn limit_name(kind: LimitKind) -> &'static str {
+pub(crate) const fn limit_name(kind: LimitKind) -> &'static str {
     match kind {
         LimitKind::Memory => "memory",
         LimitKind::Cpu => "CPU time",
@@ -561,7 +594,7 @@ pub(super) const fn limit_name(kind: LimitKind) -> &'static str {
 }
 
 /// Exception and message of the last line of a Python traceback.
-pub(super) fn last_exception(stderr: &str) -> (String, String) {
+pub(crate) fn last_exception(stderr: &str) -> (String, String) {
     let last = stderr
         .lines()
         .rev()

@@ -42,6 +42,7 @@ pub fn program(solution: &str, outputs: &[&str]) -> Phase {
         name: PhaseName::Rehearsal,
         solution: solution.into(),
         args: vec![],
+        files: Vec::new(),
         outputs: outputs.iter().map(ToString::to_string).collect(),
         max_output_bytes: 1 << 20,
         disk_bytes: None,

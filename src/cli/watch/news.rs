@@ -44,6 +44,7 @@ const fn call(stage: Stage) -> Option<CallKind> {
         Stage::GeneratingCode => CallKind::Code,
         Stage::GeneratingTests => CallKind::Tests,
         Stage::Diagnosing => CallKind::Diagnosis,
+        Stage::RecheckingCases => CallKind::Cases,
         Stage::FixingEnvironment => CallKind::FixEnvironment,
         Stage::FixingCode => CallKind::FixCode,
         Stage::FixingTests => CallKind::FixTests,

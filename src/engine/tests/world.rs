@@ -27,8 +27,8 @@ use crate::pipeline::lock::{Lock, Locked};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::reply::ConstraintsReply;
 use crate::pipeline::sandbox::{
-    Job, OutputReport, Phase, PhaseEnd, PhaseName, PhaseReport, Report, TestFailure, TestOutcome, TestPhase,
-    TestReport, TestResult,
+    Job, OutputReport, Phase, PhaseEnd, PhaseName, PhaseReport, ProgramPhase, Report, TestFailure,
+    TestOutcome, TestPhase, TestReport, TestResult,
 };
 use crate::pipeline::task::Task;
 use crate::pipeline::verdict::RehearsalFindings;
@@ -133,6 +133,10 @@ pub struct Fake {
     /// What each build was told to install, where it was.
     pub locks: Mutex<Vec<Option<Lock>>>,
     installed: Mutex<BTreeMap<String, Vec<String>>>,
+    /// What a program prints in a case.
+    pub prints: fn(&str) -> String,
+    /// What a program writes in a case.
+    pub writes: fn(&ProgramPhase) -> Vec<OutputReport>,
     /// No program can be published.
     pub refuses_programs: AtomicBool,
     /// What was published; a registry has what is equal once.
@@ -154,6 +158,8 @@ impl Fake {
             loses_builds: AtomicBool::new(false),
             locks: Mutex::default(),
             installed: Mutex::default(),
+            prints: |_| String::new(),
+            writes: |_| Vec::new(),
             refuses_programs: AtomicBool::new(false),
             published: Mutex::default(),
         }
@@ -173,7 +179,7 @@ impl Fake {
                 "AssertionError",
                 "hidden 4711",
             )],
-            PhaseName::Tests | PhaseName::Rehearsal | PhaseName::Run => {
+            PhaseName::Tests | PhaseName::Rehearsal | PhaseName::Run | PhaseName::Case => {
                 (self.judge)(&phase.solution, &tests, installed)
             }
         };
@@ -308,10 +314,18 @@ impl Sandbox for Fake {
                     name: program.name,
                     end: PhaseEnd::Exited(0),
                     seconds: 0.0,
-                    stdout: String::new(),
+                    stdout: if program.name == PhaseName::Case {
+                        (self.prints)(&program.solution)
+                    } else {
+                        String::new()
+                    },
                     stderr: String::new(),
                     tests: None,
-                    outputs: Vec::new(),
+                    outputs: if program.name == PhaseName::Case {
+                        (self.writes)(program)
+                    } else {
+                        Vec::new()
+                    },
                     not_writable: None,
                 },
             })

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::api::approval::{ApprovalDecision, ApprovalStatus};
 use crate::api::publish::Publish;
-use crate::api::status::PlanStatus;
+use crate::api::status::{CaseEvidence, PlanStatus};
 use crate::pipeline::decide::{Decision, decide};
 use crate::pipeline::diagnosis::{DiagnosedFailure, diagnose};
 use crate::pipeline::progress::PublishedImage;
@@ -56,7 +56,7 @@ impl Walk {
                 constraints: Vec::new(),
             });
         }
-        self.take(Outcome::Planned(PlanStatus::default()));
+        self.take(planned());
         let code = self.written(&[]);
         self.take(Outcome::CodeWritten(code));
         self.take(ready(&[]));
@@ -118,6 +118,13 @@ impl Walk {
 
 static TAKEN: std::sync::Mutex<BTreeSet<(Stage, &'static str)>> = std::sync::Mutex::new(BTreeSet::new());
 
+fn planned() -> Outcome {
+    Outcome::Planned {
+        plan: PlanStatus::default(),
+        cases: None,
+    }
+}
+
 fn samples() -> Outcome {
     Outcome::SamplesRead {
         context: document("x"),
@@ -171,6 +178,57 @@ fn a_program_that_passes_at_once_succeeds_after_one_attempt() {
     assert_eq!(walk.progress.completed_at, Some(at(1)));
 }
 
+fn revised(program_is_at_fault: bool) -> Outcome {
+    Outcome::CasesRevised {
+        cases: (document("cases"), CaseEvidence::default()),
+        lines: Vec::new(),
+        document: document("g2"),
+        diagnosis: Diagnosis::default(),
+        program_is_at_fault,
+    }
+}
+
+#[test]
+fn a_blamed_case_is_worked_out_again_before_anything_is_fixed() {
+    let case = failed(CheckSource::Case, "case 1 (ties)", "expected total = 2, got 3");
+    let mut walk = Walk::new(task());
+    walk.until_tests()
+        .ran(vec![case.clone(), logic("m")])
+        .diagnosed(&[(case, ErrorType::TestError), (logic("m"), ErrorType::Logic)]);
+    assert_eq!(walk.stage(), Stage::RecheckingCases);
+    assert_eq!(walk.progress.blamed_cases, ["case 1 (ties)"]);
+    walk.take(revised(false));
+    assert_eq!(walk.stage(), Stage::FixingCode);
+    assert_eq!(walk.progress.blamed_cases, [""; 0]);
+}
+
+#[test]
+fn a_corrected_case_is_run_again_and_a_confirmed_one_is_a_fault_of_the_program() {
+    let case = failed(CheckSource::Case, "case 1 (ties)", "expected total = 2, got 3");
+    for (program_is_at_fault, expected) in [(false, Stage::RunningTests), (true, Stage::FixingCode)] {
+        let mut walk = Walk::new(task());
+        walk.until_tests()
+            .ran(vec![case.clone()])
+            .diagnosed(&[(case.clone(), ErrorType::TestError)])
+            .take(revised(program_is_at_fault));
+        assert_eq!(walk.stage(), expected);
+    }
+}
+
+#[test]
+fn a_case_that_was_worked_out_twice_is_not_blamed_again() {
+    let case = failed(
+        CheckSource::SettledCase,
+        "case 1 (ties)",
+        "expected total = 2, got 3",
+    );
+    let mut walk = Walk::new(task());
+    walk.until_tests()
+        .ran(vec![case.clone()])
+        .diagnosed(&[(case, ErrorType::TestError)]);
+    assert_eq!(walk.stage(), Stage::FixingCode);
+}
+
 #[test]
 fn constraints_are_read_before_the_plan() {
     let mut walk = Walk::new(Task {
@@ -192,7 +250,7 @@ fn without_tests_the_program_goes_straight_to_the_image() {
         testing: TestingMode::Skip,
         ..task()
     });
-    walk.take(samples()).take(Outcome::Planned(PlanStatus::default()));
+    walk.take(samples()).take(planned());
     let code = walk.written(&["pandas"]);
     walk.take(Outcome::CodeWritten(code));
     assert_eq!(walk.stage(), Stage::AwaitingImage);
@@ -246,7 +304,7 @@ fn a_mixed_diagnosis_is_fixed_in_one_attempt_environment_first_then_program_then
 #[test]
 fn a_package_that_the_image_lacks_is_built_without_spending_an_attempt() {
     let mut walk = Walk::new(task());
-    walk.take(samples()).take(Outcome::Planned(PlanStatus::default()));
+    walk.take(samples()).take(planned());
     let code = walk.written(&[]);
     walk.take(Outcome::CodeWritten(code)).take(ready(&[]));
     let tests = walk.written(&["pytest-mock"]);
@@ -259,7 +317,7 @@ fn a_package_that_the_image_lacks_is_built_without_spending_an_attempt() {
 #[test]
 fn a_package_that_does_not_exist_is_replaced_by_the_model_and_built_again() {
     let mut walk = Walk::new(task());
-    walk.take(samples()).take(Outcome::Planned(PlanStatus::default()));
+    walk.take(samples()).take(planned());
     let code = walk.written(&["wrong"]);
     walk.take(Outcome::CodeWritten(code)).take(fault(&["wrong"]));
     assert_eq!(walk.stage(), Stage::GeneratingTests, "the suite is on its way");
@@ -478,9 +536,9 @@ fn calling_stages() -> Vec<(Stage, Walk)> {
     vec![
         (Stage::ReadingConstraints, constraints),
         with(&|w| _ = w.take(samples())),
-        with(&|w| _ = w.take(samples()).take(Outcome::Planned(PlanStatus::default()))),
+        with(&|w| _ = w.take(samples()).take(planned())),
         with(&|w| {
-            w.take(samples()).take(Outcome::Planned(PlanStatus::default()));
+            w.take(samples()).take(planned());
             let code = w.written(&["x"]);
             w.take(Outcome::CodeWritten(code));
         }),
@@ -498,7 +556,14 @@ fn calling_stages() -> Vec<(Stage, Walk)> {
                 .diagnosed(&[(logic("m"), ErrorType::TestError)]);
         }),
         with(&|w| {
-            w.take(samples()).take(Outcome::Planned(PlanStatus::default()));
+            let case = failed(CheckSource::Case, "case 1 (ties)", "m");
+            _ = w
+                .until_tests()
+                .ran(vec![case.clone()])
+                .diagnosed(&[(case, ErrorType::TestError)]);
+        }),
+        with(&|w| {
+            w.take(samples()).take(planned());
             let code = w.written(&["x"]);
             w.take(Outcome::CodeWritten(code)).take(fault(&["x"]));
             let tests = w.written(&["x"]);
@@ -537,7 +602,7 @@ fn what_is_blocked_waits_and_goes_on_where_it_was() {
 
 #[test]
 fn an_outcome_that_does_not_fit_the_stage_is_refused_by_name() {
-    let error = advance(&task(), &start(), Outcome::Planned(PlanStatus::default()), at(1)).unwrap_err();
+    let error = advance(&task(), &start(), planned(), at(1)).unwrap_err();
     assert_eq!((error.stage, error.outcome), (Stage::ReadingSamples, "Planned"));
 }
 
@@ -781,7 +846,7 @@ fn decision() -> ApprovalStatus {
 }
 
 /// One of each; the count keeps a new one from being forgotten.
-fn every_outcome() -> [Outcome; 22] {
+fn every_outcome() -> [Outcome; 23] {
     let written = || Written {
         document: document("d"),
         tree: String::new(),
@@ -798,7 +863,8 @@ fn every_outcome() -> [Outcome; 22] {
             checks: document("c"),
             constraints: Vec::new(),
         },
-        Outcome::Planned(PlanStatus::default()),
+        planned(),
+        revised(false),
         Outcome::CodeWritten(written()),
         Outcome::TestsWritten(written()),
         ready(&[]),

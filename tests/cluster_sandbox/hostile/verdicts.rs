@@ -1,5 +1,6 @@
 //! What keeps attacks from a verdict that is not theirs to make.
 
+use codegen_operator::pipeline::cases::CasesJudged;
 use codegen_operator::pipeline::sandbox::{Job, Phase, PhaseName, Report, Sentinels, TestPhase};
 use codegen_operator::pipeline::verdict::{RehearsalFindings, judge};
 
@@ -44,7 +45,13 @@ fn passed(attack: &str, phase: usize, job: &Job, ran: &Ran) -> Got {
         phases: vec![report.phases[phase].clone()],
         ..report.clone()
     };
-    let verdict = judge(&[(&asked, &run)], None, &RehearsalFindings::default(), None);
+    let verdict = judge(
+        &[(&asked, &run)],
+        None,
+        &RehearsalFindings::default(),
+        None,
+        CasesJudged::default(),
+    );
     if verdict.passed() {
         Ok(verdict.summary())
     } else {
