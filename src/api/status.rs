@@ -172,6 +172,9 @@ pub struct AttemptStatus {
     /// Test counts of the generated suite.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<TestCounts>,
+    /// Small changes of the program (mutants) that the generated suite was run against, and how many of them it noticed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mutants: Option<MutantCounts>,
     /// Test counts of the acceptance tests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acceptance_tests: Option<TestCounts>,
@@ -201,6 +204,18 @@ pub struct TestCounts {
     pub failed: i32,
     /// Tests that were skipped or expected to fail.
     pub skipped: i32,
+}
+
+/// How the generated suite fared against mutants of the program.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MutantCounts {
+    /// Mutants that were run.
+    pub total: i32,
+    /// Mutants that made a test fail.
+    pub caught: i32,
+    /// Mutants that were not run for want of time.
+    pub not_run: i32,
 }
 
 /// What is to blame for a failing test.

@@ -277,6 +277,7 @@ mod tests {
             image: Some(noise(&number.to_string(), 400)),
             packages_added: names(&format!("added {number}"), MOST_PACKAGE_BYTES),
             tests: Some(crate::api::status::TestCounts::default()),
+            mutants: Some(crate::api::status::MutantCounts::default()),
             acceptance_tests: Some(crate::api::status::TestCounts::default()),
             summary: Some(cut(long, 300)),
             diagnosis: Vec::new(),

@@ -14,6 +14,7 @@ use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::mounts::Rehearsal;
 use crate::pipeline::private_run::told;
 use crate::pipeline::progress::{Document, Progress};
+use crate::pipeline::python::mutants::mutant_phase;
 use crate::pipeline::python::{Module, outline::stub};
 use crate::pipeline::sandbox::{
     Job, MAX_OUTPUT_BYTES, OutputReport, Phase, PhaseEnd, PhaseName, ProgramPhase, Report, Sentinels,
@@ -313,6 +314,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 "test_solution.py",
                 &tests,
             ));
+            let suite = Module::parse(&tests).map_err(crate::pipeline::prompts::PromptError::from)?;
+            let decides = progress.mutants_decide(self.task);
+            phases.extend(mutant_phase(&module, &suite, decides).map(Phase::Mutants));
         }
         let acceptance = self.surroundings.acceptance_tests.as_ref().map(|tests| {
             let file = "test_acceptance.py";
@@ -320,7 +324,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         });
         let acceptance_sentinels = match &acceptance {
             Some(Phase::Tests(phase)) => Some(phase.sentinels.clone()),
-            Some(Phase::Program(_)) | None => None,
+            Some(Phase::Program(_) | Phase::Mutants(_)) | None => None,
         };
         Ok(Jobs {
             main: self.job(phases, !is_private),

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::mutants::{MutantPhase, MutantReport};
 use super::task::SandboxSettings;
 
 /// Processes and threads of one sandbox.
@@ -95,6 +96,8 @@ pub enum Phase {
     Tests(TestPhase),
     /// A run of the program.
     Program(ProgramPhase),
+    /// The generated suite against mutants of the program.
+    Mutants(MutantPhase),
 }
 
 /// Which step of a job.
@@ -105,6 +108,8 @@ pub enum PhaseName {
     Tests,
     /// The generated suite against the stub of the program.
     Vacuity,
+    /// The generated suite against mutants of the program.
+    Mutants,
     /// The user's acceptance tests.
     Acceptance,
     /// The program on the samples.
@@ -193,19 +198,25 @@ pub struct PhaseReport {
     /// Why a program was not started: the system's words about the disk that its outputs go to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_writable: Option<String>,
+    /// What the suite made of mutants of the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mutants: Option<MutantReport>,
 }
 
 impl Report {
     /// Whether the execution of `job` as such failed: a limit, a signal, a phase that never started. How the program without
-    /// bodies fares is no matter of the execution.
+    /// bodies and its mutants fare is no matter of the execution.
     #[must_use]
     pub fn is_failed_execution(&self, job: &Job) -> bool {
-        let vacuity =
-            |phase: &Phase| matches!(phase, Phase::Tests(asked) if asked.name == PhaseName::Vacuity);
+        let of_the_suite = |phase: &Phase| match phase {
+            Phase::Tests(asked) => asked.name == PhaseName::Vacuity,
+            Phase::Mutants(_) => true,
+            Phase::Program(_) => false,
+        };
         job.phases
             .iter()
             .enumerate()
-            .filter(|(_, phase)| !vacuity(phase))
+            .filter(|(_, phase)| !of_the_suite(phase))
             .any(|(index, _)| {
                 !self
                     .phases

@@ -132,6 +132,7 @@ pub fn verdict(failed: Vec<FailedCheck>) -> Verdict {
             failed: bad.min(3),
             skipped: 0,
         }),
+        mutants: None,
         acceptance: None,
         rehearsal: RehearsalStatus {
             result: RehearsalResult::Passed,
@@ -215,6 +216,7 @@ pub fn phase(name: PhaseName, code: i32) -> PhaseReport {
         tests: None,
         outputs: Vec::new(),
         not_writable: None,
+        mutants: None,
     }
 }
 

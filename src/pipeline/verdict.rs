@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use crate::api::status::{RehearsalResult, RehearsalStatus, TestCounts};
+use crate::api::status::{MutantCounts, RehearsalResult, RehearsalStatus, TestCounts};
 
 use super::digest::sha256_hex_of_parts;
 use super::sandbox::{
@@ -20,6 +20,9 @@ use super::sandbox::{
 pub struct Verdict {
     /// Counts of the generated suite; `None` when tests are skipped.
     pub tests: Option<TestCounts>,
+    /// Mutants that the generated suite noticed; `None` where none was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mutants: Option<MutantCounts>,
     /// Counts of the acceptance tests; `None` without any.
     pub acceptance: Option<TestCounts>,
     /// How the rehearsal ended.
@@ -65,6 +68,8 @@ pub enum CheckSource {
     Session,
     /// The suite passes against a program without bodies.
     Vacuity,
+    /// The suite passes against wrong programs.
+    Mutants,
     /// The program on the samples.
     Rehearsal,
     /// The user's acceptance tests.
@@ -76,7 +81,7 @@ impl CheckSource {
     #[must_use]
     pub const fn suite_may_be_wrong(self) -> bool {
         match self {
-            Self::Test | Self::Collection | Self::Session | Self::Vacuity => true,
+            Self::Test | Self::Collection | Self::Session | Self::Vacuity | Self::Mutants => true,
             Self::Rehearsal | Self::Acceptance => false,
         }
     }
@@ -129,6 +134,10 @@ impl Verdict {
                 || "tests skipped".to_owned(),
                 |t| format!("{} tests passed", t.passed),
             );
+            let tests = match self.mutants {
+                Some(mutants) => format!("{tests}, mutants {}/{}", mutants.caught, mutants.total),
+                None => tests,
+            };
             return match self.rehearsal.result {
                 RehearsalResult::Passed => format!("{tests}, the rehearsal on the samples passed"),
                 RehearsalResult::Failed | RehearsalResult::Skipped => format!("{tests}, no rehearsal"),
@@ -219,6 +228,8 @@ pub fn judge(
     let mut failed = Vec::new();
     let mut tests = None;
     let mut proof = None;
+    let mut mutants = None;
+    let mut weakness = None;
     let mut reached = true;
     let mut program_code = None;
     let phases = runs.iter().flat_map(|(job, report)| {
@@ -245,6 +256,10 @@ pub fn judge(
                 failed.extend(found);
             }
             Phase::Tests(asked) => proof = doubt(&asked.sentinels, done),
+            Phase::Mutants(asked) => {
+                mutants = mutants::count(done);
+                weakness = mutants::doubt(asked, done);
+            }
             // The run before it used up the time, and its own failure says so.
             Phase::Program(_) if done.is_none() && !failed.is_empty() => reached = false,
             Phase::Program(_) => failed.extend(judge_program(done, findings)),
@@ -261,6 +276,9 @@ pub fn judge(
         }
         counts
     });
+    if failed.is_empty() {
+        failed.extend(weakness);
+    }
     let skipped =
         skipped_rehearsal.or((!reached).then_some("not reached: the tests used up the time of the run"));
     let too_large = findings.too_large.clone();
@@ -273,6 +291,7 @@ pub fn judge(
     };
     Verdict {
         tests,
+        mutants,
         acceptance,
         rehearsal,
         exit_code,
@@ -614,5 +633,6 @@ fn int(count: usize) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
 
+mod mutants;
 #[cfg(test)]
 mod tests;

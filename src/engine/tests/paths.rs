@@ -83,6 +83,74 @@ async fn a_wrong_test_costs_a_diagnosis_and_a_fix() {
     );
 }
 
+/// A program whose changes can be told apart, and a suite that calls it; `expected` is what the suite goes by.
+fn counted_with_care(notices: bool) -> Script {
+    let suite = |expected| tests(expected);
+    let script = Script::new()
+        .with(CallKind::Plan, &plan())
+        .with(
+            CallKind::Code,
+            &code("words = text.split()\n    if not words:\n        return 0\n    return len(words) + 0"),
+        )
+        .with(CallKind::Tests, &suite(2));
+    if notices {
+        script.with(CallKind::Tests, &suite(4))
+    } else {
+        script
+    }
+}
+
+#[tokio::test]
+async fn a_suite_that_notices_no_mutant_is_asked_for_again_with_what_it_let_through() {
+    let mut world = World::new(task(), counted_with_care(true), |_, _, _| Vec::new());
+    world.sandbox.notices_nothing = |suite| suite.contains("== 2");
+    let progress = end(&world).await;
+    assert_eq!(
+        (progress.stage, progress.attempt),
+        (Stage::Succeeded, 2),
+        "{progress:#?}"
+    );
+    assert_eq!(world.script.calls(), 4);
+    let requests = world.script.requests.lock().unwrap();
+    let asked = format!("{:?}", requests.last().unwrap());
+    assert!(asked.contains("no test notices when `count` is wrong"), "{asked}");
+    assert!(asked.contains("`count` line"), "{asked}");
+    let counts: Vec<_> = progress
+        .attempts
+        .iter()
+        .filter_map(|attempt| attempt.mutants)
+        .collect();
+    assert!(counts[0].caught == 0 && counts[1].caught == counts[1].total && counts[1].total >= 3);
+}
+
+#[tokio::test]
+async fn a_suite_that_notices_no_mutant_again_passes_and_says_so() {
+    let mut world = World::new(task(), counted_with_care(true), |_, _, _| Vec::new());
+    world.sandbox.notices_nothing = |_| true;
+    let progress = end(&world).await;
+    assert_eq!(
+        (progress.stage, progress.attempt),
+        (Stage::Succeeded, 2),
+        "{progress:#?}"
+    );
+    let summary = progress.attempts[1].summary.clone().unwrap();
+    assert!(summary.contains("mutants 0/"), "{summary}");
+}
+
+#[tokio::test]
+async fn the_last_attempt_is_not_spent_on_another_suite() {
+    let mut last = task();
+    last.limits.max_iterations = 1;
+    let mut world = World::new(last, counted_with_care(false), |_, _, _| Vec::new());
+    world.sandbox.notices_nothing = |_| true;
+    let progress = end(&world).await;
+    assert_eq!(
+        (progress.stage, progress.attempt),
+        (Stage::Succeeded, 1),
+        "{progress:#?}"
+    );
+}
+
 fn needs_six(_: &str, _: &str, installed: &[String]) -> Vec<TestFailure> {
     if installed.iter().any(|name| name == "hidden-package") {
         return Vec::new();

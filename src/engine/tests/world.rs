@@ -24,6 +24,7 @@ use crate::pipeline::call::{CallKind, FinishReason, Reply, Request, Usage};
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::lock::{Lock, Locked};
+use crate::pipeline::mutants::{MutantOutcome, MutantPhase, MutantReport, MutantResult};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::reply::ConstraintsReply;
 use crate::pipeline::sandbox::{
@@ -126,6 +127,8 @@ pub struct Fake {
     pub builds: AtomicUsize,
     pub runs: AtomicUsize,
     pub acceptance_passes: fn(&str) -> bool,
+    /// Whether this suite notices no mutant.
+    pub notices_nothing: fn(&str) -> bool,
     /// The image is gone at the next run.
     pub loses_image: AtomicBool,
     /// Every build is lost.
@@ -150,6 +153,7 @@ impl Fake {
             builds: AtomicUsize::new(0),
             runs: AtomicUsize::new(0),
             acceptance_passes: |_| true,
+            notices_nothing: |_| false,
             loses_image: AtomicBool::new(false),
             loses_builds: AtomicBool::new(false),
             locks: Mutex::default(),
@@ -173,7 +177,7 @@ impl Fake {
                 "AssertionError",
                 "hidden 4711",
             )],
-            PhaseName::Tests | PhaseName::Rehearsal | PhaseName::Run => {
+            PhaseName::Tests | PhaseName::Mutants | PhaseName::Rehearsal | PhaseName::Run => {
                 (self.judge)(&phase.solution, &tests, installed)
             }
         };
@@ -214,6 +218,37 @@ impl Fake {
             }),
             outputs: Vec::new(),
             not_writable: None,
+            mutants: None,
+        }
+    }
+}
+
+impl Fake {
+    fn against_mutants(&self, phase: &MutantPhase) -> PhaseReport {
+        let suite = phase.tests.values().next().cloned().unwrap_or_default();
+        let outcome = if (self.notices_nothing)(&suite) {
+            MutantOutcome::Survived
+        } else {
+            MutantOutcome::Caught
+        };
+        let run = phase.mutants.iter().take(phase.most as usize);
+        let results = run.map(|mutant| MutantResult {
+            id: mutant.id.clone(),
+            outcome,
+        });
+        PhaseReport {
+            name: PhaseName::Mutants,
+            end: PhaseEnd::Exited(0),
+            seconds: 0.0,
+            stdout: String::new(),
+            stderr: String::new(),
+            tests: None,
+            outputs: Vec::new(),
+            not_writable: None,
+            mutants: Some(MutantReport {
+                results: results.collect(),
+                not_run: 0,
+            }),
         }
     }
 }
@@ -313,7 +348,9 @@ impl Sandbox for Fake {
                     tests: None,
                     outputs: Vec::new(),
                     not_writable: None,
+                    mutants: None,
                 },
+                Phase::Mutants(phase) => self.against_mutants(phase),
             })
             .collect();
         Ok(Progressing::Done(Report { phases, seconds: 0.0 }))

@@ -8,6 +8,7 @@ pub mod functions;
 pub mod identifiers;
 pub mod imports;
 pub mod merge;
+pub mod mutants;
 mod nesting;
 pub mod outline;
 pub mod packages;

@@ -89,8 +89,13 @@ def _run(job: dict, started: float, gate: Callable[[], None]) -> dict[str, objec
     reports: list[dict[str, object]] = []
     for phase in job["phases"]:
         (kind, body), = phase.items()
-        run = run_tests if kind == "tests" else run_program
-        report, go_on = run(body, job["env"], limits, gate)
+        if kind == "mutants":
+            from mutants import run_mutants
+
+            report, go_on = run_mutants(body, job["env"], limits, gate, reports)
+        else:
+            run = run_tests if kind == "tests" else run_program
+            report, go_on = run(body, job["env"], limits, gate)
         reports.append(report)
         if not go_on:
             break

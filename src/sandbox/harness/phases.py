@@ -55,7 +55,7 @@ def run_tests(
             # It has ended already; its wait status tells how.
             pass
 
-    ended = run(argv, WORK, _environment(env), limits, (theirs, ours, _MOST_MESSAGE_BYTES), let_in)
+    ended = run(argv, WORK, environment(env), limits, (theirs, ours, _MOST_MESSAGE_BYTES), let_in)
     tests = assemble(ended.messages, token)
     if changed := changed_sources(sources):
         # What pytest saw may not be what was asked for: such a session proves nothing.
@@ -76,7 +76,7 @@ def run_program(
     if not fresh_folders({"solution.py": phase["solution"]}):
         return _not_started(phase)
     argv = [sys.executable, "solution.py", *phase["args"]]
-    ended = run(argv, WORK, _environment(env), limits, disk_bytes=on_disk)
+    ended = run(argv, WORK, environment(env), limits, disk_bytes=on_disk)
     if on_disk is not None:
         # It outlives the sandbox: what nobody takes shall not lie there, and others shall be able to read the rest.
         if ended.end != {"exited": 0}:
@@ -86,7 +86,7 @@ def run_program(
     return _report(phase, ended, outputs=outputs), _may_go_on(ended)
 
 
-def _environment(env: dict[str, str]) -> dict[str, str]:
+def environment(env: dict[str, str]) -> dict[str, str]:
     merged = {name: value for name, value in {**_DEFAULTS, **env}.items() if name not in _RUNNER}
     return {**merged, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 

@@ -72,13 +72,13 @@ def main() -> int:
         f"--override-ini=python_functions=test {first} {last}",
         "-p",
         "no:cacheprovider",
-        *_plugins_of_packages(),
+        *plugins_of_packages(),
         *files,
     ]
     return int(pytest.main(arguments, plugins=[_plugin(send, os.getcwd())]))
 
 
-def _plugins_of_packages() -> list[str]:
+def plugins_of_packages() -> list[str]:
     """Plugins are loaded by name, not by what an installed package announces."""
     arguments: list[str] = []
     for package, module in (("pytest_mock", "pytest_mock"), ("anyio", "anyio.pytest_plugin")):
