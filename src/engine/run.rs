@@ -15,6 +15,7 @@ use crate::pipeline::mounts::Rehearsal;
 use crate::pipeline::private_run::told;
 use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::python::mutants::mutant_phase;
+use crate::pipeline::python::sentinels::{self, plant};
 use crate::pipeline::python::{Module, outline::stub};
 use crate::pipeline::sandbox::{
     Job, MAX_OUTPUT_BYTES, OutputReport, Phase, PhaseEnd, PhaseName, ProgramPhase, Report, Sentinels,
@@ -255,6 +256,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         };
         let mut report = joined(main, private);
         redaction::report(redactor, &mut report);
+        sentinels::take_out(&jobs.main, &mut report);
         redaction::findings(redactor, &mut findings);
         redaction::verdict(redactor, &mut verdict);
         Ok(Ok(RunRecord {
@@ -336,18 +338,15 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 
     fn test_phase(&self, attempt: u32, name: PhaseName, solution: &str, file: &str, tests: &str) -> Phase {
-        let sentinel = |which: &str| {
-            self.surroundings
-                .unguessable(&[&attempt.to_string(), file, which])
-        };
+        // The same in every session of the attempt: two sessions of one suite would show where they differ.
+        let secret = self.surroundings.unguessable(&[&attempt.to_string(), file]);
+        let suite = BTreeMap::from([(file.to_owned(), tests.to_owned())]);
+        let (tests, sentinels) = plant(&suite, &secret);
         Phase::Tests(TestPhase {
             name,
             solution: solution.to_owned(),
-            tests: BTreeMap::from([(file.to_owned(), tests.to_owned())]),
-            sentinels: Sentinels {
-                must_pass: sentinel(&format!("{name:?} must pass")),
-                must_fail: sentinel(&format!("{name:?} must fail")),
-            },
+            tests,
+            sentinels,
         })
     }
 

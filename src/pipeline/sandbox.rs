@@ -128,17 +128,18 @@ pub struct TestPhase {
     pub solution: String,
     /// Test files by name (`test_solution.py`).
     pub tests: BTreeMap<String, String>,
-    /// Two tests that the harness adds, to see whether the session tells the truth.
+    /// Which two of them are ours, to see whether the session tells the truth. The sandbox is not told.
+    #[serde(skip)]
     pub sentinels: Sentinels,
 }
 
-/// Names of the two injected tests: random, unknown to the code under test.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
+/// Node ids of the two tests of ours among those of a suite (`test_solution.py::test_mean_of_one`), as
+/// [`plant`](super::python::sentinels::plant) put them there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sentinels {
-    /// The test that must pass, first of the session: its file is `<must_pass>.py`, its function `<must_pass>`.
+    /// The test that must pass.
     pub must_pass: String,
-    /// The test that must fail, last of the session: its file is `<must_fail>.py`, its function `<must_fail>`.
+    /// The test that must fail.
     pub must_fail: String,
 }
 

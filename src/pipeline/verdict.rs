@@ -378,7 +378,7 @@ fn judge_honesty(
         report
             .results
             .iter()
-            .find(|result| is_of_file(&result.id, name))
+            .find(|result| result.id == name)
             .map(|result| result.outcome)
     };
     let honest = outcome(&sentinels.must_pass) == Some(TestOutcome::Passed)
@@ -510,13 +510,7 @@ fn rehearsal_status(
 }
 
 fn is_sentinel(id: &str, sentinels: &Sentinels) -> bool {
-    is_of_file(id, &sentinels.must_pass) || is_of_file(id, &sentinels.must_fail)
-}
-
-fn is_of_file(id: &str, name: &str) -> bool {
-    id.split("::")
-        .next()
-        .is_some_and(|file| file.strip_suffix(".py") == Some(name))
+    id == sentinels.must_pass || id == sentinels.must_fail
 }
 
 fn session(message: &str) -> FailedCheck {

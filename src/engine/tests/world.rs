@@ -187,23 +187,14 @@ impl Fake {
             failure,
             stdout: String::new(),
         };
-        let sentinel = |name: &str| format!("{name}.py::{name}");
-        let mut results = vec![result(
-            &sentinel(&phase.sentinels.must_pass),
-            TestOutcome::Passed,
-            None,
-        )];
+        let mut results = vec![result(&phase.sentinels.must_pass, TestOutcome::Passed, None)];
         if failures.is_empty() {
             results.push(result("test_solution.py::test_counts", TestOutcome::Passed, None));
         }
         for failure in failures {
             results.push(result(&failure.id.clone(), TestOutcome::Failed, Some(failure)));
         }
-        results.push(result(
-            &sentinel(&phase.sentinels.must_fail),
-            TestOutcome::Failed,
-            None,
-        ));
+        results.push(result(&phase.sentinels.must_fail, TestOutcome::Failed, None));
         PhaseReport {
             name: phase.name,
             end: PhaseEnd::Exited(1),
@@ -539,7 +530,7 @@ pub fn diagnosis(error_type: &str, functions: &[&str], packages: &[&str]) -> Val
 /// Fails until the program splits and the suite expects 2.
 pub fn splits(solution: &str, tests: &str, _installed: &[String]) -> Vec<TestFailure> {
     let right = if solution.contains("split()") { 2 } else { 3 };
-    if tests.contains(&format!("== {right}")) {
+    if tests.contains(&format!("\") == {right}\n")) {
         return Vec::new();
     }
     vec![failure(

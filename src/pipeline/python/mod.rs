@@ -13,6 +13,7 @@ mod nesting;
 pub mod outline;
 pub mod packages;
 pub mod requirement;
+pub mod sentinels;
 pub mod stdlib;
 pub mod suite;
 mod syntax;

@@ -11,7 +11,6 @@ import os
 import select
 import signal
 import socket
-import sys
 from binascii import hexlify
 from collections.abc import Callable
 from time import monotonic, sleep
@@ -34,7 +33,7 @@ _LIFELINE = 0
 
 
 def run_mutants(
-    phase: dict, env: dict[str, str], limits: Limits, gate: Callable[[], None], before: list[dict]
+    phase: dict, python: str, env: dict[str, str], limits: Limits, gate: Callable[[], None], before: list[dict]
 ) -> tuple[dict[str, object], bool]:
     """Run the suite against mutants, if it has passed `before`; the report, and whether further phases may follow."""
     started = monotonic()
@@ -43,7 +42,7 @@ def run_mutants(
     results: list[dict[str, str]] = []
     wanted = min(phase["most"], len(phase["mutants"])) if _passed(before) else 0
     if wanted:
-        sessions = _Sessions(phase, env, limits)
+        sessions = _Sessions(phase, python, env, limits)
         try:
             results = _results(phase, wanted, sessions, until)
         finally:
@@ -106,12 +105,14 @@ def _changed(source: bytes, mutant: dict) -> bytes:
 class _Sessions:
     """Sessions of one suite against different programs."""
 
-    def __init__(self, phase: dict, env: dict[str, str], limits: Limits) -> None:
+    def __init__(self, phase: dict, python: str, env: dict[str, str], limits: Limits) -> None:
         self._tests = phase["tests"]
-        self._env = environment(env)
+        self._env = environment(python, env)
         self._limits = limits
         self._argv = [
-            sys.executable,
+            python,
+            # Nothing of the environment is loaded at the start: that is done with the token in hand.
+            "-S",
             f"{_HARNESS}/prepared_session.py",
             json.dumps({"files": sorted(phase["tests"]), "preload": phase["preload"]}),
         ]

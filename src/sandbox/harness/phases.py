@@ -1,10 +1,9 @@
-"""The two kinds of phase: a pytest session and a run of the program."""
+"""The two kinds of phase: a pytest session and a run of the program. Both are run by the environment's interpreter, which this is not."""
 
 from __future__ import annotations
 
 import os
 import socket
-import sys
 from binascii import hexlify
 from collections.abc import Callable
 
@@ -16,7 +15,6 @@ _HARNESS = os.path.dirname(os.path.abspath(__file__))
 _MOST_MESSAGE_BYTES = 32 * 1024 * 1024
 
 _DEFAULTS = {
-    "PATH": f"{os.path.dirname(sys.executable)}:/usr/local/bin:/usr/bin:/bin",
     "HOME": "/tmp",
     "LANG": "C.UTF-8",
     "PYTHONHASHSEED": "0",
@@ -27,35 +25,30 @@ _RUNNER = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
 
 
 def run_tests(
-    phase: dict, env: dict[str, str], limits: Limits, gate: Callable[[], None]
+    phase: dict, python: str, env: dict[str, str], limits: Limits, gate: Callable[[], None]
 ) -> tuple[dict[str, object], bool]:
     """Run a pytest session; its report, and whether further phases may follow.
 
-    The session starts at once, and loads nothing of the job before `gate` returns: it waits for its token.
+    The session starts at once, with its token, and loads nothing of the job before `gate` returns: it waits for a second message.
     """
-    first, last = phase["sentinels"]["mustPass"], phase["sentinels"]["mustFail"]
-    sources = {
-        "solution.py": phase["solution"],
-        f"{first}.py": f"def {first}():\n    pass\n",
-        **phase["tests"],
-        f"{last}.py": f"def {last}():\n    raise AssertionError({last!r})\n",
-    }
+    sources = {"solution.py": phase["solution"], **phase["tests"]}
     if not fresh_folders(sources):
         return _not_started(phase, tests=assemble(b"", ""))
     token = hexlify(os.urandom(16)).decode()
     ours, theirs = (end.detach() for end in socket.socketpair())
-    files = [f"{first}.py", *sorted(phase["tests"]), f"{last}.py"]
-    argv = [sys.executable, f"{_HARNESS}/pytest_session.py", first, last, *files]
+    # Nothing of the environment is loaded at the start (`-S`): the session does that when it has its token.
+    argv = [python, "-S", f"{_HARNESS}/pytest_session.py", *sorted(phase["tests"])]
 
     def let_in() -> None:
-        gate()
         try:
             os.write(ours, token.encode())
+            gate()
+            os.write(ours, b"\n")
         except BrokenPipeError:
             # It has ended already; its wait status tells how.
             pass
 
-    ended = run(argv, WORK, environment(env), limits, (theirs, ours, _MOST_MESSAGE_BYTES), let_in)
+    ended = run(argv, WORK, environment(python, env), limits, (theirs, ours, _MOST_MESSAGE_BYTES), let_in)
     tests = assemble(ended.messages, token)
     if changed := changed_sources(sources):
         # What pytest saw may not be what was asked for: such a session proves nothing.
@@ -65,7 +58,7 @@ def run_tests(
 
 
 def run_program(
-    phase: dict, env: dict[str, str], limits: Limits, gate: Callable[[], None]
+    phase: dict, python: str, env: dict[str, str], limits: Limits, gate: Callable[[], None]
 ) -> tuple[dict[str, object], bool]:
     """Run the program once `gate` returns; its report with the outputs, and whether further phases may follow."""
     gate()
@@ -75,8 +68,8 @@ def run_program(
         return {**report, "notWritable": why}, False
     if not fresh_folders({"solution.py": phase["solution"]}):
         return _not_started(phase)
-    argv = [sys.executable, "solution.py", *phase["args"]]
-    ended = run(argv, WORK, environment(env), limits, disk_bytes=on_disk)
+    argv = [python, "solution.py", *phase["args"]]
+    ended = run(argv, WORK, environment(python, env), limits, disk_bytes=on_disk)
     if on_disk is not None:
         # It outlives the sandbox: what nobody takes shall not lie there, and others shall be able to read the rest.
         if ended.end != {"exited": 0}:
@@ -86,8 +79,9 @@ def run_program(
     return _report(phase, ended, outputs=outputs), _may_go_on(ended)
 
 
-def environment(env: dict[str, str]) -> dict[str, str]:
-    merged = {name: value for name, value in {**_DEFAULTS, **env}.items() if name not in _RUNNER}
+def environment(python: str, env: dict[str, str]) -> dict[str, str]:
+    path = f"{os.path.dirname(python)}:/usr/local/bin:/usr/bin:/bin"
+    merged = {name: value for name, value in {"PATH": path, **_DEFAULTS, **env}.items() if name not in _RUNNER}
     return {**merged, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 

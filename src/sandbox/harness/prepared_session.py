@@ -11,6 +11,7 @@ import importlib
 import json
 import os
 import signal
+import site
 import socket
 import sys
 from types import ModuleType
@@ -31,6 +32,8 @@ def main() -> None:
     del sys.path[0]
     control = socket.socket(fileno=_CHANNEL)
     token = control.recv(32).decode()
+    # What a start without `-S` does: from here on, packages run.
+    site.main()
     import pytest
 
     plugins = pytest_session.plugins_of_packages()
