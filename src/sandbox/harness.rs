@@ -6,12 +6,13 @@ use super::image::sha256_hex;
 pub(crate) const FOLDER: &str = "/harness";
 
 /// Its files by name.
-pub(crate) const FILES: [(&str, &str); 12] = [
+pub(crate) const FILES: [(&str, &str); 13] = [
     ("channel.py", include_str!("harness/channel.py")),
     ("files.py", include_str!("harness/files.py")),
     ("main.py", include_str!("harness/main.py")),
     ("mutants.py", include_str!("harness/mutants.py")),
     ("phases.py", include_str!("harness/phases.py")),
+    ("prepared.py", include_str!("harness/prepared.py")),
     ("prepared_session.py", include_str!("harness/prepared_session.py")),
     ("probe.py", include_str!("harness/probe.py")),
     ("processes.py", include_str!("harness/processes.py")),

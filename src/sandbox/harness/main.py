@@ -88,12 +88,21 @@ def _run(job: dict, python: str, started: float, gate: Callable[[], None]) -> di
     """The report of a job; nothing of the job runs before `gate` returns."""
     limits = Limits(job["limits"], started)
     reports: list[dict[str, object]] = []
-    for phase in job["phases"]:
+    sessions = None
+    for index, phase in enumerate(job["phases"]):
         (kind, body), = phase.items()
-        if kind == "mutants":
-            from mutants import run_mutants
+        about_suite = next((after["mutants"] for after in job["phases"][index : index + 2] if "mutants" in after), None)
+        if about_suite and (kind == "mutants" or body["name"] == "vacuity"):
+            import mutants
 
-            report, go_on = run_mutants(body, python, job["env"], limits, gate, reports)
+            gate()
+            sessions = sessions or mutants.sessions_for(about_suite, python, job["env"], limits)
+            if kind == "mutants":
+                report, go_on = mutants.run_mutants(body, sessions, limits, reports)
+                sessions.end()
+                sessions = None
+            else:
+                report, go_on = mutants.run_vacuity(body, sessions, limits)
         else:
             run = run_tests if kind == "tests" else run_program
             report, go_on = run(body, python, job["env"], limits, gate)

@@ -11,7 +11,7 @@ from files import OUTPUTS, WORK, changed_sources, empty, fresh_folders, make_rea
 from processes import Ended, Limits, run
 from session_report import assemble
 
-_HARNESS = os.path.dirname(os.path.abspath(__file__))
+HARNESS = os.path.dirname(os.path.abspath(__file__))
 _MOST_MESSAGE_BYTES = 32 * 1024 * 1024
 
 _DEFAULTS = {
@@ -37,7 +37,7 @@ def run_tests(
     token = hexlify(os.urandom(16)).decode()
     ours, theirs = (end.detach() for end in socket.socketpair())
     # Nothing of the environment is loaded at the start (`-S`): the session does that when it has its token.
-    argv = [python, "-S", f"{_HARNESS}/pytest_session.py", *sorted(phase["tests"])]
+    argv = [python, "-S", f"{HARNESS}/pytest_session.py", *sorted(phase["tests"])]
 
     def let_in() -> None:
         try:
@@ -54,7 +54,7 @@ def run_tests(
         # What pytest saw may not be what was asked for: such a session proves nothing.
         tests["sessionExit"] = None
         ended.stderr += f"\nchanged while the tests ran: {', '.join(changed)}\n"
-    return _report(phase, ended, tests=tests), _may_go_on(ended)
+    return report_of(phase, ended, tests=tests), _may_go_on(ended)
 
 
 def run_program(
@@ -76,7 +76,7 @@ def run_program(
             empty(OUTPUTS)
         make_readable(OUTPUTS)
     outputs = read_outputs(phase["outputs"], phase["maxOutputBytes"], on_disk is not None)
-    return _report(phase, ended, outputs=outputs), _may_go_on(ended)
+    return report_of(phase, ended, outputs=outputs), _may_go_on(ended)
 
 
 def environment(python: str, env: dict[str, str]) -> dict[str, str]:
@@ -90,7 +90,7 @@ def _may_go_on(ended: Ended) -> bool:
     return ended.end != "timedOut"
 
 
-def _report(phase: dict, ended: Ended, tests: object = None, outputs: object = ()) -> dict[str, object]:
+def report_of(phase: dict, ended: Ended, tests: object = None, outputs: object = ()) -> dict[str, object]:
     return {
         "name": phase["name"],
         "end": ended.end,
@@ -106,4 +106,4 @@ def _not_started(phase: dict, tests: object = None) -> tuple[dict[str, object], 
     """A phase whose folders the phase before it left in a state that cannot be cleared."""
     why = "the sandbox could not empty its folders after the phase before this one\n"
     ended = Ended({"exited": 126}, 0.0, "", why, b"")
-    return _report(phase, ended, tests=tests), False
+    return report_of(phase, ended, tests=tests), False

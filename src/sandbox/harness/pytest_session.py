@@ -79,7 +79,7 @@ def main() -> int:
         *plugins_of_packages(),
         *files,
     ]
-    return int(pytest.main(arguments, plugins=[_plugin(send, os.getcwd())]))
+    return int(pytest.main(arguments, plugins=[plugin(send, os.getcwd())]))
 
 
 def plugins_of_packages() -> list[str]:
@@ -95,7 +95,7 @@ def plugins_of_packages() -> list[str]:
     return arguments
 
 
-def _plugin(send: Report, work: str) -> object:
+def plugin(send: Report, work: str) -> object:
     import pytest
 
     class Plugin:
