@@ -92,20 +92,20 @@ def _run(job: dict, python: str, started: float, gate: Callable[[], None]) -> di
     for index, phase in enumerate(job["phases"]):
         (kind, body), = phase.items()
         about_suite = next((after["mutants"] for after in job["phases"][index : index + 2] if "mutants" in after), None)
+        done = None
         if about_suite and (kind == "mutants" or body["name"] == "vacuity"):
             import mutants
 
             gate()
             sessions = sessions or mutants.sessions_for(about_suite, python, job["env"], limits)
             if kind == "mutants":
-                report, go_on = mutants.run_mutants(body, sessions, limits, reports)
+                done = mutants.run_mutants(body, sessions, limits, reports)
                 sessions.end()
                 sessions = None
             else:
-                report, go_on = mutants.run_vacuity(body, sessions, limits)
-        else:
-            run = run_tests if kind == "tests" else run_program
-            report, go_on = run(body, python, job["env"], limits, gate)
+                done = mutants.run_vacuity(body, sessions, limits)
+        run = run_tests if kind == "tests" else run_program
+        report, go_on = done or run(body, python, job["env"], limits, gate)
         reports.append(report)
         if not go_on:
             break

@@ -23,12 +23,15 @@ def sessions_for(phase: dict, python: str, env: dict[str, str], limits: Limits) 
     return Sessions(sorted(phase["tests"]), phase["preload"], python, env, limits)
 
 
-def run_vacuity(phase: dict, sessions: Sessions, limits: Limits) -> tuple[dict[str, object], bool]:
-    """Run the suite against the program without bodies; the report, and whether further phases may follow."""
+def run_vacuity(phase: dict, sessions: Sessions, limits: Limits) -> tuple[dict[str, object], bool] | None:
+    """Run the suite against the program without bodies; the report, and whether further phases may follow.
+
+    `None` where it cannot be run in this way.
+    """
     session = sessions.run({"solution.py": phase["solution"], **phase["tests"]}, limits.deadline, to_the_first=False)
     if session is None:
-        ended = Ended("timedOut", 0.0, "", "", b"")
-        return report_of(phase, ended), False
+        sessions.end()
+        return None
     ended = Ended(session.end, session.seconds, "", "", b"")
     return report_of(phase, ended, tests=session.tests), session.end != "timedOut"
 
