@@ -169,14 +169,15 @@ fn few_functions_get_many_mutants_and_many_get_enough_to_tell() {
     let body = "    if x > 1:\n        y = x * 2\n        log.append(x)\n    return x + 1 - 2\n";
     let all = ["a", "b", "c", "d", "e", "f", "g"];
     for (count, functions, of_each) in [(1, 1, 8), (2, 2, 4), (4, 4, 4), (7, 5, 4)] {
-        let program: String = all[..count]
+        let program: Vec<String> = all[..count]
             .iter()
             .map(|name| format!("def {name}(x):\n{body}"))
             .collect();
-        let calls: String = all[..count]
+        let calls: Vec<String> = all[..count]
             .iter()
             .map(|name| format!("    assert solution.{name}(1) == 1\n"))
             .collect();
+        let (program, calls) = (program.concat(), calls.concat());
         let suite = format!("import solution\ndef test_all():\n{calls}");
         let found = mutants(&Module::parse(&program).unwrap(), &Module::parse(&suite).unwrap());
         let names: BTreeSet<&str> = found.iter().map(|mutant| mutant.function.as_str()).collect();
