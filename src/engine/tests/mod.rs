@@ -3,6 +3,7 @@
 mod clock;
 mod crash;
 mod figures;
+mod mutants;
 mod packages;
 mod paths;
 mod world;
