@@ -262,6 +262,93 @@ fn a_suite_that_passes_without_the_program_is_refused_with_evidence(#[case] suit
     );
 }
 
+/// Tests that pass whatever is wrong with what `double` gives, and not without its body.
+const ASKS_FOR_ANYTHING: &str =
+    "import solution\n\n\ndef test_a():\n    assert solution.double(2) is not None\n";
+const TESTS_A_COPY: &str = "import solution\n\n\ndef double(x):\n    return x * 2\n\n\ndef test_a():\n    assert double(2) == 4\n\n\n\
+                            def test_b():\n    assert solution.double(2) is not None\n";
+
+#[rstest]
+#[case::that_asks_for_anything(ASKS_FOR_ANYTHING)]
+#[case::that_asks_for_a_number(
+    "import solution\n\n\ndef test_a():\n    assert isinstance(solution.double(2), (int, float))\n"
+)]
+#[case::that_compares_with_itself(
+    "import solution\n\n\ndef test_a():\n    assert solution.double(2) + 0 == solution.double(2)\n"
+)]
+#[case::of_a_copy(TESTS_A_COPY)]
+#[case::that_replaces_the_answer(
+    "import solution\n\n\ndef right(x):\n    solution.double(x) + 0\n    return x * 2\n\n\ndef test_a():\n    \
+     assert right(2) == 4\n"
+)]
+fn a_suite_that_notices_no_wrong_program_is_refused_with_evidence(#[case] suite: &str) {
+    told(
+        run(&wrong("", ""), suite),
+        "no test notices when `double` is wrong",
+    );
+}
+
+#[rstest]
+#[case::that_asks_for_anything(ASKS_FOR_ANYTHING)]
+#[case::of_a_copy(TESTS_A_COPY)]
+fn such_a_suite_is_asked_for_again_once_and_a_better_one_passes(#[case] suite: &str) {
+    let done = Written::new(json!({}))
+        .code(&program("", "", "x * 2"))
+        .tests(suite)
+        .tests(SUITE)
+        .run()
+        .succeeded();
+    let attempts = done.status()["attempts"].clone();
+    assert_eq!(
+        attempts[0]["mutants"],
+        json!({"total": 3, "caught": 0, "notRun": 0})
+    );
+    assert_eq!(
+        attempts[1]["mutants"],
+        json!({"total": 3, "caught": 3, "notRun": 0})
+    );
+}
+
+#[test]
+fn a_suite_that_notices_nothing_again_is_said_and_passes() {
+    let done = Written::new(json!({}))
+        .code(&program("", "", "x * 2"))
+        .tests(ASKS_FOR_ANYTHING)
+        .tests(TESTS_A_COPY)
+        .run()
+        .succeeded();
+    let summary = done.status()["attempts"][1]["summary"].clone();
+    assert!(summary.as_str().unwrap().contains("mutants 0/3"), "{summary}");
+}
+
+#[rstest]
+#[case("child")]
+#[case("classes")]
+#[case("command_line")]
+#[case("database")]
+#[case("dataclasses")]
+#[case("dates")]
+#[case("files")]
+#[case("generators")]
+#[case("money")]
+#[case("parametrized")]
+#[case("properties")]
+#[case("recursion")]
+#[case("replaced")]
+#[case("state")]
+#[case("unittest")]
+fn an_honest_suite_of_any_style_passes_at_once(#[case] style: &str) {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/honest");
+    let source = |part: &str| std::fs::read_to_string(folder.join(format!("{style}.{part}.py"))).unwrap();
+    let done = run(&source("solution"), &source("suite")).succeeded();
+    assert_eq!(attempts(&done), 1, "{}", done.said());
+    let mutants = done.status()["attempts"][0]["mutants"].clone();
+    println!("{style}: {mutants}");
+    // What runs the program as a child names no function of it.
+    assert_eq!(mutants.is_null(), style == "child", "{}", done.said());
+    assert!(mutants["total"] == 8 || mutants.is_null() || mutants["notRun"] == 0);
+}
+
 /// A program that is right, with `body` as what it does when it is run.
 fn rehearsed(body: &str, output: &Value, sandbox: &Value) -> Done {
     let body: String = indented(body);

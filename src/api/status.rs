@@ -179,6 +179,9 @@ pub struct AttemptStatus {
     /// Test counts of the generated suite.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<TestCounts>,
+    /// Small changes of the program (mutants) that the generated suite was run against, and how many of them it noticed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mutants: Option<MutantCounts>,
     /// Test counts of the acceptance tests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acceptance_tests: Option<TestCounts>,
@@ -245,6 +248,9 @@ pub struct EvidenceStatus {
     /// The generated suite.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suite: Option<TestCounts>,
+    /// Mutants of the program that the suite was run against.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mutants: Option<MutantCounts>,
     /// The rehearsal on the sample data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rehearsal: Option<RehearsalResult>,
@@ -281,6 +287,18 @@ pub struct CaseEvidence {
     pub unusable: i32,
     /// Outputs of which no case states anything.
     pub outputs_without_case: Vec<String>,
+}
+
+/// How the generated suite fared against mutants of the program.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MutantCounts {
+    /// Mutants that were run.
+    pub total: i32,
+    /// Mutants that made a test fail.
+    pub caught: i32,
+    /// Mutants that were not run for want of time.
+    pub not_run: i32,
 }
 
 /// What is to blame for a failing test.
@@ -371,7 +389,7 @@ pub struct ConstraintStatus {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ArtifactRef {
-    /// `solution`, `tests`, `test-output`, `data-context`, `schemas`, `constraints`, `samples`, `conversation`,
+    /// `solution`, `tests`, `cases`, `test-output`, `data-context`, `schemas`, `constraints`, `samples`, `conversation`,
     /// `packages`.
     pub name: String,
     /// SHA-256 of its bytes, hex.

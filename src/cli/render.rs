@@ -3,7 +3,9 @@
 use super::paint::{Line, Mark};
 use super::text::{count, cut, seconds, single_line, thousands, wrap};
 use crate::api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval};
-use crate::api::status::{ErrorType, FailureDiagnosis, RehearsalResult, RehearsalStatus, TestCounts};
+use crate::api::status::{
+    ErrorType, FailureDiagnosis, MutantCounts, RehearsalResult, RehearsalStatus, TestCounts,
+};
 use crate::engine::event::Event;
 use crate::pipeline::call::CallKind;
 use crate::pipeline::stage::Stage;
@@ -240,6 +242,16 @@ pub fn counts_text(counts: TestCounts, noun: &str) -> String {
     match counts.skipped {
         0 => text,
         skipped => format!("{text} ({skipped} skipped)"),
+    }
+}
+
+/// `mutants 7/8`.
+#[must_use]
+pub fn mutants_text(counts: MutantCounts) -> String {
+    let text = format!("mutants {}/{}", counts.caught, counts.total);
+    match counts.not_run {
+        0 => text,
+        not_run => format!("{text} ({not_run} not run)"),
     }
 }
 

@@ -15,6 +15,8 @@ use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::mounts::Rehearsal;
 use crate::pipeline::private_run::told;
 use crate::pipeline::progress::{Document, Progress};
+use crate::pipeline::python::mutants::mutant_phase;
+use crate::pipeline::python::sentinels::{self, plant};
 use crate::pipeline::python::{Module, outline::stub};
 use crate::pipeline::sandbox::{
     Job, MAX_OUTPUT_BYTES, OutputReport, Phase, PhaseEnd, PhaseName, PhaseReport, ProgramPhase, Report,
@@ -266,6 +268,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let mut report = joined(main, private);
         report.phases.retain(|phase| phase.name != PhaseName::Case);
         redaction::report(redactor, &mut report);
+        sentinels::take_out(&jobs.main, &mut report);
         redaction::findings(redactor, &mut findings);
         redaction::verdict(redactor, &mut verdict);
         Ok(Ok(RunRecord {
@@ -335,6 +338,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 "test_solution.py",
                 &tests,
             ));
+            let suite = Module::parse(&tests).map_err(crate::pipeline::prompts::PromptError::from)?;
+            let decides = progress.mutants_decide(self.task);
+            phases.extend(mutant_phase(&module, &suite, decides).map(Phase::Mutants));
         }
         let acceptance = self.surroundings.acceptance_tests.as_ref().map(|tests| {
             let file = "test_acceptance.py";
@@ -342,7 +348,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         });
         let acceptance_sentinels = match &acceptance {
             Some(Phase::Tests(phase)) => Some(phase.sentinels.clone()),
-            Some(Phase::Program(_)) | None => None,
+            Some(Phase::Program(_) | Phase::Mutants(_)) | None => None,
         };
         Ok(Jobs {
             main: self.job(phases, !is_private),
@@ -364,18 +370,15 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 
     fn test_phase(&self, attempt: u32, name: PhaseName, solution: &str, file: &str, tests: &str) -> Phase {
-        let sentinel = |which: &str| {
-            self.surroundings
-                .unguessable(&[&attempt.to_string(), file, which])
-        };
+        // The same in every session of the attempt: two sessions of one suite would show where they differ.
+        let secret = self.surroundings.unguessable(&[&attempt.to_string(), file]);
+        let suite = BTreeMap::from([(file.to_owned(), tests.to_owned())]);
+        let (tests, sentinels) = plant(&suite, &secret);
         Phase::Tests(TestPhase {
             name,
             solution: solution.to_owned(),
-            tests: BTreeMap::from([(file.to_owned(), tests.to_owned())]),
-            sentinels: Sentinels {
-                must_pass: sentinel(&format!("{name:?} must pass")),
-                must_fail: sentinel(&format!("{name:?} must fail")),
-            },
+            tests,
+            sentinels,
         })
     }
 

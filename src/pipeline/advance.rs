@@ -250,11 +250,12 @@ impl Progress {
         let failing = verdict.failing();
         let stuck = self.remember_failing(&failing);
         self.memory.only_acceptance_fails = only_acceptance(&verdict.failed);
-        let vacuity = verdict
+        let of_the_suite = verdict
             .failed
             .iter()
-            .find(|check| check.source == CheckSource::Vacuity);
-        let following = if vacuity.is_some() {
+            .find(|check| matches!(check.source, CheckSource::Vacuity | CheckSource::Mutants));
+        self.memory.mutants_asked |= of_the_suite.is_some_and(|check| check.source == CheckSource::Mutants);
+        let following = if of_the_suite.is_some() {
             Stage::GeneratingTests
         } else {
             Stage::Diagnosing
@@ -263,7 +264,7 @@ impl Progress {
         self.fix_tries = 0;
         self.enter(following);
         self.rejections
-            .extend(vacuity.map(|check| check.detail.message.clone()));
+            .extend(of_the_suite.map(|check| check.detail.message.clone()));
         if let Some(why) = stuck {
             self.end(self.no_progress(&why), following, now);
         } else if self.attempt >= task.limits.max_iterations {
@@ -302,6 +303,7 @@ impl Progress {
             image: Some(built.image),
             packages_added,
             tests: verdict.tests,
+            mutants: verdict.mutants,
             acceptance_tests: verdict.acceptance,
             cases: verdict.cases,
             examples: verdict.examples,

@@ -31,6 +31,7 @@ pub fn evidence(progress: &Progress) -> Option<EvidenceStatus> {
         examples: attempt.examples,
         acceptance_tests: attempt.acceptance_tests,
         suite: attempt.tests,
+        mutants: attempt.mutants,
         rehearsal: progress.rehearsal.as_ref().map(|rehearsal| rehearsal.result),
     })
 }

@@ -19,6 +19,7 @@ pub mod evidence;
 pub mod digest;
 pub mod lock;
 pub mod mounts;
+pub mod mutants;
 pub mod outcome;
 pub mod package_policy;
 pub mod private_run;

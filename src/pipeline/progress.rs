@@ -17,6 +17,7 @@ use crate::api::status::{
 use super::call::{CallKind, Usage};
 use super::sandbox::Packages;
 use super::stage::{Category, Stage, Stop};
+use super::task::Task;
 
 /// Version of the serialised form. A newer one is left alone.
 pub const PROGRESS_VERSION: u32 = 2;
@@ -309,6 +310,9 @@ pub struct Memory {
     pub tests_tree: String,
     /// Failures of the last run, by signature.
     pub failing: BTreeSet<String>,
+    /// Whether a suite was asked for again because it does not notice mutants: that happens once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mutants_asked: bool,
     /// Whether nothing but the acceptance tests fails: no model may learn more than their count.
     pub only_acceptance_fails: bool,
     /// What was tried against each failure.
@@ -444,6 +448,12 @@ impl Progress {
             self.spent.tokens.input += intent.estimate;
         }
         self
+    }
+
+    /// Whether a suite that notices no mutant of a function is asked for again: once, and only while an attempt is left for it.
+    #[must_use]
+    pub const fn mutants_decide(&self, task: &Task) -> bool {
+        !self.memory.mutants_asked && self.attempt < task.limits.max_iterations
     }
 
     /// The one diagnosis shown in the status: that of the last attempt that has one.

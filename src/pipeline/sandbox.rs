@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::mutants::{MutantPhase, MutantReport};
 use super::task::SandboxSettings;
 
 /// Processes and threads of one sandbox.
@@ -98,6 +99,8 @@ pub enum Phase {
     Tests(TestPhase),
     /// A run of the program.
     Program(ProgramPhase),
+    /// The generated suite against mutants of the program.
+    Mutants(MutantPhase),
 }
 
 /// Which step of a job.
@@ -108,6 +111,8 @@ pub enum PhaseName {
     Tests,
     /// The generated suite against the stub of the program.
     Vacuity,
+    /// The generated suite against mutants of the program.
+    Mutants,
     /// The user's acceptance tests.
     Acceptance,
     /// The program on the samples.
@@ -128,17 +133,18 @@ pub struct TestPhase {
     pub solution: String,
     /// Test files by name (`test_solution.py`).
     pub tests: BTreeMap<String, String>,
-    /// Two tests that the harness adds, to see whether the session tells the truth.
+    /// Which two of them are ours, to see whether the session tells the truth. The sandbox is not told.
+    #[serde(skip)]
     pub sentinels: Sentinels,
 }
 
-/// Names of the two injected tests: random, unknown to the code under test.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
+/// Node ids of the two tests of ours among those of a suite (`test_solution.py::test_mean_of_one`), as
+/// [`plant`](super::python::sentinels::plant) put them there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sentinels {
-    /// The test that must pass, first of the session: its file is `<must_pass>.py`, its function `<must_pass>`.
+    /// The test that must pass.
     pub must_pass: String,
-    /// The test that must fail, last of the session: its file is `<must_fail>.py`, its function `<must_fail>`.
+    /// The test that must fail.
     pub must_fail: String,
 }
 
@@ -211,19 +217,25 @@ pub struct PhaseReport {
     /// Why a program was not started: the system's words about the disk that its outputs go to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_writable: Option<String>,
+    /// What the suite made of mutants of the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mutants: Option<MutantReport>,
 }
 
 impl Report {
     /// Whether the execution of `job` as such failed: a limit, a signal, a phase that never started. How the program without
-    /// bodies fares is no matter of the execution.
+    /// bodies and its mutants fare is no matter of the execution.
     #[must_use]
     pub fn is_failed_execution(&self, job: &Job) -> bool {
-        let vacuity =
-            |phase: &Phase| matches!(phase, Phase::Tests(asked) if asked.name == PhaseName::Vacuity);
+        let of_the_suite = |phase: &Phase| match phase {
+            Phase::Tests(asked) => asked.name == PhaseName::Vacuity,
+            Phase::Mutants(_) => true,
+            Phase::Program(_) => false,
+        };
         job.phases
             .iter()
             .enumerate()
-            .filter(|(_, phase)| !vacuity(phase))
+            .filter(|(_, phase)| !of_the_suite(phase))
             .any(|(index, _)| {
                 !self
                     .phases

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use crate::api::status::{CaseCounts, RehearsalResult, RehearsalStatus, TestCounts};
+use crate::api::status::{CaseCounts, MutantCounts, RehearsalResult, RehearsalStatus, TestCounts};
 
 use super::cases::CasesJudged;
 use super::digest::sha256_hex_of_parts;
@@ -21,6 +21,9 @@ use super::sandbox::{
 pub struct Verdict {
     /// Counts of the generated suite; `None` when tests are skipped.
     pub tests: Option<TestCounts>,
+    /// Mutants that the generated suite noticed; `None` where none was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mutants: Option<MutantCounts>,
     /// Counts of the acceptance tests; `None` without any.
     pub acceptance: Option<TestCounts>,
     /// Counts of the plan's cases; `None` without any.
@@ -72,6 +75,8 @@ pub enum CheckSource {
     Session,
     /// The suite passes against a program without bodies.
     Vacuity,
+    /// The suite passes against wrong programs.
+    Mutants,
     /// The program on the samples.
     Rehearsal,
     /// The user's acceptance tests.
@@ -89,7 +94,7 @@ impl CheckSource {
     #[must_use]
     pub const fn suite_may_be_wrong(self) -> bool {
         match self {
-            Self::Test | Self::Collection | Self::Session | Self::Vacuity => true,
+            Self::Test | Self::Collection | Self::Session | Self::Vacuity | Self::Mutants => true,
             Self::Rehearsal | Self::Acceptance | Self::Case | Self::SettledCase | Self::Example => false,
         }
     }
@@ -150,6 +155,10 @@ impl Verdict {
                 || "tests skipped".to_owned(),
                 |t| format!("{} tests passed", t.passed),
             );
+            let tests = match self.mutants {
+                Some(mutants) => format!("{tests}, mutants {}/{}", mutants.caught, mutants.total),
+                None => tests,
+            };
             let tests = self.cases.map_or_else(
                 || tests.clone(),
                 |cases| format!("{} of {} cases and {tests}", cases.passed, cases.total),
@@ -245,6 +254,8 @@ pub fn judge(
     let mut failed = Vec::new();
     let mut tests = None;
     let mut proof = None;
+    let mut mutants = None;
+    let mut weakness = None;
     let mut reached = true;
     let mut program_code = None;
     let phases = runs.iter().flat_map(|(job, report)| {
@@ -274,6 +285,10 @@ pub fn judge(
                 failed.extend(found);
             }
             Phase::Tests(asked) => proof = doubt(&asked.sentinels, done),
+            Phase::Mutants(asked) => {
+                mutants = mutants::count(done);
+                weakness = mutants::doubt(asked, done);
+            }
             Phase::Program(program) if program.name == PhaseName::Case => {}
             // The run before it used up the time, and its own failure says so.
             Phase::Program(_) if done.is_none() && !failed.is_empty() => reached = false,
@@ -292,6 +307,9 @@ pub fn judge(
         }
         counts
     });
+    if failed.is_empty() {
+        failed.extend(weakness);
+    }
     let skipped =
         skipped_rehearsal.or((!reached).then_some("not reached: the tests used up the time of the run"));
     let too_large = findings.too_large.clone();
@@ -304,6 +322,7 @@ pub fn judge(
     };
     Verdict {
         tests,
+        mutants,
         acceptance,
         cases: cases.cases,
         examples: cases.examples,
@@ -392,7 +411,7 @@ fn judge_honesty(
         report
             .results
             .iter()
-            .find(|result| is_of_file(&result.id, name))
+            .find(|result| result.id == name)
             .map(|result| result.outcome)
     };
     let honest = outcome(&sentinels.must_pass) == Some(TestOutcome::Passed)
@@ -524,13 +543,7 @@ fn rehearsal_status(
 }
 
 fn is_sentinel(id: &str, sentinels: &Sentinels) -> bool {
-    is_of_file(id, &sentinels.must_pass) || is_of_file(id, &sentinels.must_fail)
-}
-
-fn is_of_file(id: &str, name: &str) -> bool {
-    id.split("::")
-        .next()
-        .is_some_and(|file| file.strip_suffix(".py") == Some(name))
+    id == sentinels.must_pass || id == sentinels.must_fail
 }
 
 fn session(message: &str) -> FailedCheck {
@@ -647,5 +660,6 @@ fn int(count: usize) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
 
+mod mutants;
 #[cfg(test)]
 mod tests;

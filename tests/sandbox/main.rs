@@ -17,6 +17,7 @@ mod isolation;
 #[path = "../support/jobs.rs"]
 mod jobs;
 mod limits;
+mod mutants;
 mod outputs;
 mod pytest_sessions;
 #[path = "../support/server.rs"]

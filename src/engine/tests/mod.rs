@@ -4,6 +4,7 @@ mod cases;
 mod clock;
 mod crash;
 mod figures;
+mod mutants;
 mod packages;
 mod paths;
 mod world;

@@ -24,6 +24,7 @@ use crate::pipeline::call::{CallKind, FinishReason, Reply, Request, Usage};
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::lock::{Lock, Locked};
+use crate::pipeline::mutants::{MutantOutcome, MutantPhase, MutantReport, MutantResult};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::reply::ConstraintsReply;
 use crate::pipeline::sandbox::{
@@ -126,6 +127,8 @@ pub struct Fake {
     pub builds: AtomicUsize,
     pub runs: AtomicUsize,
     pub acceptance_passes: fn(&str) -> bool,
+    /// Whether this suite notices no mutant.
+    pub notices_nothing: fn(&str) -> bool,
     /// The image is gone at the next run.
     pub loses_image: AtomicBool,
     /// Every build is lost.
@@ -154,6 +157,7 @@ impl Fake {
             builds: AtomicUsize::new(0),
             runs: AtomicUsize::new(0),
             acceptance_passes: |_| true,
+            notices_nothing: |_| false,
             loses_image: AtomicBool::new(false),
             loses_builds: AtomicBool::new(false),
             locks: Mutex::default(),
@@ -179,9 +183,11 @@ impl Fake {
                 "AssertionError",
                 "hidden 4711",
             )],
-            PhaseName::Tests | PhaseName::Rehearsal | PhaseName::Run | PhaseName::Case => {
-                (self.judge)(&phase.solution, &tests, installed)
-            }
+            PhaseName::Tests
+            | PhaseName::Mutants
+            | PhaseName::Rehearsal
+            | PhaseName::Run
+            | PhaseName::Case => (self.judge)(&phase.solution, &tests, installed),
         };
         let result = |id: &str, outcome, failure| TestResult {
             id: id.to_owned(),
@@ -189,23 +195,14 @@ impl Fake {
             failure,
             stdout: String::new(),
         };
-        let sentinel = |name: &str| format!("{name}.py::{name}");
-        let mut results = vec![result(
-            &sentinel(&phase.sentinels.must_pass),
-            TestOutcome::Passed,
-            None,
-        )];
+        let mut results = vec![result(&phase.sentinels.must_pass, TestOutcome::Passed, None)];
         if failures.is_empty() {
             results.push(result("test_solution.py::test_counts", TestOutcome::Passed, None));
         }
         for failure in failures {
             results.push(result(&failure.id.clone(), TestOutcome::Failed, Some(failure)));
         }
-        results.push(result(
-            &sentinel(&phase.sentinels.must_fail),
-            TestOutcome::Failed,
-            None,
-        ));
+        results.push(result(&phase.sentinels.must_fail, TestOutcome::Failed, None));
         PhaseReport {
             name: phase.name,
             end: PhaseEnd::Exited(1),
@@ -220,6 +217,37 @@ impl Fake {
             }),
             outputs: Vec::new(),
             not_writable: None,
+            mutants: None,
+        }
+    }
+}
+
+impl Fake {
+    fn against_mutants(&self, phase: &MutantPhase) -> PhaseReport {
+        let suite = phase.tests.values().next().cloned().unwrap_or_default();
+        let outcome = if (self.notices_nothing)(&suite) {
+            MutantOutcome::Survived
+        } else {
+            MutantOutcome::Caught
+        };
+        let run = phase.mutants.iter().take(phase.most as usize);
+        let results = run.map(|mutant| MutantResult {
+            id: mutant.id.clone(),
+            outcome,
+        });
+        PhaseReport {
+            name: PhaseName::Mutants,
+            end: PhaseEnd::Exited(0),
+            seconds: 0.0,
+            stdout: String::new(),
+            stderr: String::new(),
+            tests: None,
+            outputs: Vec::new(),
+            not_writable: None,
+            mutants: Some(MutantReport {
+                results: results.collect(),
+                not_run: 0,
+            }),
         }
     }
 }
@@ -327,7 +355,9 @@ impl Sandbox for Fake {
                         Vec::new()
                     },
                     not_writable: None,
+                    mutants: None,
                 },
+                Phase::Mutants(phase) => self.against_mutants(phase),
             })
             .collect();
         Ok(Progressing::Done(Report { phases, seconds: 0.0 }))
@@ -516,7 +546,7 @@ pub fn diagnosis(error_type: &str, functions: &[&str], packages: &[&str]) -> Val
 /// Fails until the program splits and the suite expects 2.
 pub fn splits(solution: &str, tests: &str, _installed: &[String]) -> Vec<TestFailure> {
     let right = if solution.contains("split()") { 2 } else { 3 };
-    if tests.contains(&format!("== {right}")) {
+    if tests.contains(&format!("\") == {right}\n")) {
         return Vec::new();
     }
     vec![failure(

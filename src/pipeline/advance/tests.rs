@@ -352,6 +352,34 @@ fn an_image_that_is_gone_is_built_again_and_spends_no_attempt() {
 }
 
 #[test]
+fn a_suite_that_notices_no_mutant_is_asked_for_again_once() {
+    let mut walk = Walk::new(task());
+    walk.until_tests();
+    assert!(walk.progress.mutants_decide(&walk.task));
+    walk.ran(vec![failed(
+        CheckSource::Mutants,
+        "test suite",
+        "no test notices",
+    )]);
+    assert_eq!(walk.stage(), Stage::GeneratingTests);
+    assert_eq!(walk.progress.rejections, ["no test notices"]);
+    let tests = walk.written(&[]);
+    walk.take(Outcome::TestsWritten(tests));
+    assert_eq!((walk.stage(), walk.progress.attempt), (Stage::RunningTests, 2));
+    assert!(!walk.progress.mutants_decide(&walk.task));
+    walk.ran(Vec::new());
+    assert_eq!(walk.stage(), Stage::Succeeded);
+}
+
+#[test]
+fn mutants_decide_only_while_an_attempt_is_left() {
+    let mut walk = Walk::new(task());
+    walk.task.limits.max_iterations = 1;
+    walk.until_tests();
+    assert!(!walk.progress.mutants_decide(&walk.task));
+}
+
+#[test]
 fn a_vacuous_suite_is_asked_for_again_with_the_evidence() {
     let mut walk = Walk::new(task());
     walk.until_tests()

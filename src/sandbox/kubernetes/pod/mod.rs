@@ -276,9 +276,19 @@ impl<'a> Pods<'a> {
         ended: &Ended,
         now: Timestamp,
     ) -> Result<Progressing<R>, SandboxError> {
-        if ended.not_started {
+        // The shell that starts the harness ends so where it finds no interpreter; the harness never does.
+        let has_no_interpreter = ended.exit_code == 127 && ended.message.is_empty();
+        if ended.not_started || has_no_interpreter {
+            let message = if has_no_interpreter {
+                "python3: not found"
+            } else {
+                &ended.message
+            };
             self.delete(pod).await?;
-            return Err(self.refused(&ended.message, "the image must have `python3` on its PATH"));
+            return Err(self.refused(
+                message,
+                "the image must have `/bin/sh`, and `python3` on its PATH",
+            ));
         }
         match channel::verify(&ended.message, &nonce_of(pod)) {
             Ok(Message::NotIsolated(address)) => {

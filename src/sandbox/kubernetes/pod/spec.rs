@@ -230,7 +230,7 @@ impl Run<'_> {
                     self.settings.probe.as_deref()
                 };
                 env.extend(probe.map(|address| variable(PROBE, address)));
-                let command = words(&["python3", "-I", "-S", "-c", harness::START_IN_POD]);
+                let command = words(&["/bin/sh", "-c", harness::BASE_INTERPRETER, harness::START_IN_POD]);
                 (command, None, Some("/sandbox".to_owned()))
             }
             Program::Reader(_) => (None, words(&[READ_SOURCES]), None),
