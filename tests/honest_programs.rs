@@ -146,7 +146,7 @@ fn suite_fault(phase: &PhaseReport, name: &str) -> String {
         .results
         .iter()
         .filter(|result| result.outcome != TestOutcome::Passed && !result.id.contains(jobs::LAST));
-    let failed: String = failed.map(|result| format!("{result:?}\n")).collect();
+    let failed: Vec<String> = failed.map(|result| format!("{result:?}")).collect();
     if !own.is_empty()
         && failed.is_empty()
         && session.collection_errors.is_empty()
@@ -155,7 +155,7 @@ fn suite_fault(phase: &PhaseReport, name: &str) -> String {
         return String::new();
     }
     format!(
-        "{name}: {failed}{:?}\n{}",
+        "{name}: {failed:?}{:?}\n{}",
         session.collection_errors, phase.stderr
     )
 }

@@ -332,16 +332,21 @@ fn a_program_that_removes_the_folder_of_outputs_is_sent_back() {
     );
 }
 
-const ACCEPTANCE: &str = "import solution\n\n\ndef test_of_the_user_xyzzy():\n    print('frobnicate')\n    \
-                          assert solution.double(3) == 7, 'plugh'\n\n\ndef test_two():\n    assert solution.double(1) == 2\n";
+const BY_IMPORT: &str = "import solution\n\n\ndef test_of_the_user_xyzzy():\n    print('frobnicate')\n    \
+                         assert solution.double(3) == 7, 'plugh'\n\n\ndef test_two():\n    assert solution.double(1) == 2\n";
+const BY_RUNNING: &str = "def test_of_the_user_xyzzy(program):\n    print('frobnicate')\n    \
+                          assert program().stdout.strip() == '7', 'plugh'\n\n\ndef test_two(program):\n    assert program().exit_code == 0\n";
 
+#[rstest]
+#[case::by_import(BY_IMPORT)]
+#[case::by_running(BY_RUNNING)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failing_acceptance_test_fails_the_task_and_no_request_tells_of_it() {
+async fn a_failing_acceptance_test_fails_the_task_and_no_request_tells_of_it(#[case] acceptance: &str) {
     let written = Written::new(json!({
         "acceptanceTests": {"configMapKeyRef": {"name": "acceptance", "key": "test_acceptance.py"}},
         "limits": {"maxIterations": 2},
     }))
-    .config_map("acceptance", &json!({"test_acceptance.py": ACCEPTANCE}))
+    .config_map("acceptance", &json!({"test_acceptance.py": acceptance}))
     .code(&program("", "", "x * 2"))
     .tests(SUITE)
     .reply("fix_code", &json!({"code": "def double(x):\n    return x + x\n"}));
@@ -363,8 +368,35 @@ async fn a_failing_acceptance_test_fails_the_task_and_no_request_tells_of_it() {
         done.said()
     );
     for body in &requests {
-        for line in ["xyzzy", "plugh", "frobnicate", "double(3)", "test_two", "== 7"] {
+        for line in [
+            "xyzzy",
+            "plugh",
+            "frobnicate",
+            "double(3)",
+            "test_two",
+            "== 7",
+            "== '7'",
+        ] {
             assert!(!body.contains(line), "{line} in {body}");
         }
     }
+}
+
+#[rstest]
+#[case::by_import(
+    "import solution\n\n\ndef test_a():\n    assert solution.double(2) == 4\n",
+    "1 acceptance tests passed with the program imported, which is weaker than to run it"
+)]
+#[case::by_running(
+    "def test_a(program):\n    assert program().stdout == '4\\n'\n",
+    "1 acceptance tests passed with the program run apart from them"
+)]
+fn the_status_says_how_acceptance_tests_saw_the_program(#[case] acceptance: &str, #[case] says: &str) {
+    let done = Written::new(json!({"acceptanceTests": {"inline": acceptance}}))
+        .code(&program("", "", "x * 2"))
+        .tests(SUITE)
+        .run()
+        .succeeded();
+    let summary = done.status()["attempts"][0]["summary"].to_string();
+    assert!(summary.contains(says), "{summary}");
 }

@@ -14,10 +14,10 @@ use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::mounts::Rehearsal;
 use crate::pipeline::private_run::told;
 use crate::pipeline::progress::{Document, Progress};
-use crate::pipeline::python::{Module, outline::stub};
+use crate::pipeline::python::{Module, outline::stub, reach::imports_program};
 use crate::pipeline::sandbox::{
-    Job, MAX_OUTPUT_BYTES, OutputReport, Phase, PhaseEnd, PhaseName, ProgramPhase, Report, Sentinels,
-    TestPhase,
+    Job, MAX_OUTPUT_BYTES, OutputReport, Phase, PhaseEnd, PhaseName, ProgramChannel, ProgramPhase, Report,
+    Sentinels, TestPhase,
 };
 use crate::pipeline::stage::Category;
 use crate::pipeline::verdict::{RehearsalFindings, Verdict, judge};
@@ -252,6 +252,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 judge(&runs, acceptance, &findings.told(), skipped)
             }
         };
+        verdict.acceptance_imports = jobs.acceptance_imports;
         let mut report = joined(main, private);
         redaction::report(redactor, &mut report);
         redaction::findings(redactor, &mut findings);
@@ -316,27 +317,53 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }
         let acceptance = self.surroundings.acceptance_tests.as_ref().map(|tests| {
             let file = "test_acceptance.py";
-            self.test_phase(progress.attempt, PhaseName::Acceptance, &solution, file, tests)
+            let mut phase =
+                self.test_phase_of(progress.attempt, PhaseName::Acceptance, &solution, file, tests);
+            phase.channel = self.channel(tests);
+            phase
         });
-        let acceptance_sentinels = match &acceptance {
-            Some(Phase::Tests(phase)) => Some(phase.sentinels.clone()),
-            Some(Phase::Program(_)) | None => None,
-        };
+        let acceptance_sentinels = acceptance.as_ref().map(|phase| phase.sentinels.clone());
+        let acceptance_imports = acceptance.as_ref().is_some_and(|phase| phase.channel.is_none());
         Ok(Jobs {
             main: self.job(phases, !is_private),
             private,
-            acceptance: acceptance.map(|phase| self.job(vec![phase], true)),
+            acceptance: acceptance.map(|phase| self.job(vec![Phase::Tests(phase)], true)),
             acceptance_sentinels,
+            acceptance_imports,
             skipped_rehearsal,
         })
     }
 
+    /// By what acceptance tests see the program, unless they import it.
+    fn channel(&self, tests: &str) -> Option<ProgramChannel> {
+        (!imports_program(tests)).then(|| ProgramChannel {
+            outputs: self
+                .task
+                .outputs
+                .iter()
+                .map(|output| output.name.clone())
+                .collect(),
+            max_output_bytes: MAX_OUTPUT_BYTES,
+        })
+    }
+
     fn test_phase(&self, attempt: u32, name: PhaseName, solution: &str, file: &str, tests: &str) -> Phase {
+        Phase::Tests(self.test_phase_of(attempt, name, solution, file, tests))
+    }
+
+    fn test_phase_of(
+        &self,
+        attempt: u32,
+        name: PhaseName,
+        solution: &str,
+        file: &str,
+        tests: &str,
+    ) -> TestPhase {
         let sentinel = |which: &str| {
             self.surroundings
                 .unguessable(&[&attempt.to_string(), file, which])
         };
-        Phase::Tests(TestPhase {
+        TestPhase {
             name,
             solution: solution.to_owned(),
             tests: BTreeMap::from([(file.to_owned(), tests.to_owned())]),
@@ -344,7 +371,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 must_pass: sentinel(&format!("{name:?} must pass")),
                 must_fail: sentinel(&format!("{name:?} must fail")),
             },
-        })
+            channel: None,
+        }
     }
 
     fn rehearsal(&self, solution: &str, args: Vec<String>) -> Phase {
@@ -394,6 +422,8 @@ struct Jobs {
     private: Option<Job>,
     acceptance: Option<Job>,
     acceptance_sentinels: Option<Sentinels>,
+    /// Whether those tests have the program in their own process.
+    acceptance_imports: bool,
     skipped_rehearsal: Option<String>,
 }
 

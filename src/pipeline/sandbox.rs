@@ -125,6 +125,19 @@ pub struct TestPhase {
     pub tests: BTreeMap<String, String>,
     /// Two tests that the harness adds, to see whether the session tells the truth.
     pub sentinels: Sentinels,
+    /// By what the tests see the program when it does not lie beside them; `None` where they import it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<ProgramChannel>,
+}
+
+/// How tests see a program that is never there while they are: it runs for their calls, alone, and they get what it came to.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct ProgramChannel {
+    /// Names of the outputs that the tests are given.
+    pub outputs: Vec<String>,
+    /// Largest of them, bytes.
+    pub max_output_bytes: u64,
 }
 
 /// Names of the two injected tests: random, unknown to the code under test.

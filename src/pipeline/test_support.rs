@@ -133,6 +133,7 @@ pub fn verdict(failed: Vec<FailedCheck>) -> Verdict {
             skipped: 0,
         }),
         acceptance: None,
+        acceptance_imports: false,
         rehearsal: RehearsalStatus {
             result: RehearsalResult::Passed,
             message: None,
@@ -171,6 +172,7 @@ pub fn test_job(name: PhaseName) -> Job {
         solution: String::new(),
         tests: BTreeMap::new(),
         sentinels: sentinels(),
+        channel: None,
     })])
 }
 

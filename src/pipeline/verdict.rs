@@ -22,6 +22,9 @@ pub struct Verdict {
     pub tests: Option<TestCounts>,
     /// Counts of the acceptance tests; `None` without any.
     pub acceptance: Option<TestCounts>,
+    /// Whether the acceptance tests had the program in their own process, where it could have changed what they find.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub acceptance_imports: bool,
     /// How the rehearsal ended.
     pub rehearsal: RehearsalStatus,
     /// Exit code of the last phase that ended by itself.
@@ -129,10 +132,11 @@ impl Verdict {
                 || "tests skipped".to_owned(),
                 |t| format!("{} tests passed", t.passed),
             );
-            return match self.rehearsal.result {
-                RehearsalResult::Passed => format!("{tests}, the rehearsal on the samples passed"),
-                RehearsalResult::Failed | RehearsalResult::Skipped => format!("{tests}, no rehearsal"),
+            let rehearsal = match self.rehearsal.result {
+                RehearsalResult::Passed => "the rehearsal on the samples passed",
+                RehearsalResult::Failed | RehearsalResult::Skipped => "no rehearsal",
             };
+            return format!("{tests}, {rehearsal}{}", self.acceptance_words());
         }
         let more = if self.failed.len() > 1 {
             format!(" (and {} more)", self.failed.len() - 1)
@@ -142,6 +146,19 @@ impl Verdict {
         let first = self.failed.first().map(FailedCheck::headline);
         let first = first.or_else(|| explain(&self.too_large)).unwrap_or_default();
         format!("{first}{more}")
+    }
+
+    /// What the acceptance tests are worth.
+    fn acceptance_words(&self) -> String {
+        let Some(acceptance) = self.acceptance else {
+            return String::new();
+        };
+        let how = if self.acceptance_imports {
+            "with the program imported, which is weaker than to run it"
+        } else {
+            "with the program run apart from them"
+        };
+        format!(", {} acceptance tests passed {how}", acceptance.passed)
     }
 }
 
@@ -274,6 +291,7 @@ pub fn judge(
     Verdict {
         tests,
         acceptance,
+        acceptance_imports: false,
         rehearsal,
         exit_code,
         failed,

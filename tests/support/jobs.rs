@@ -34,6 +34,7 @@ pub fn tests(solution: &str, test_file: &str) -> Phase {
             must_pass: FIRST.into(),
             must_fail: LAST.into(),
         },
+        channel: None,
     })
 }
 

@@ -11,7 +11,7 @@ pub mod merge;
 mod nesting;
 pub mod outline;
 pub mod packages;
-mod reach;
+pub mod reach;
 pub mod requirement;
 pub mod rule;
 pub mod stdlib;

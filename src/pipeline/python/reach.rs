@@ -13,7 +13,7 @@ use super::Module;
 use super::functions::definitions;
 use super::rule::{Finding, Rule};
 use super::suite::test_functions;
-use super::syntax::assigned;
+use super::syntax::{assigned, literal};
 
 /// The name of the program's module and, with its ending, of its file.
 const PROGRAM: &str = "solution";
@@ -53,6 +53,64 @@ pub(super) fn findings(module: &Module) -> Vec<Finding> {
         }
     }
     found
+}
+
+/// Whether a suite uses the program in its own process, by an import or by the module's name, rather than running it. To ask the
+/// module where its file lies (`solution.__file__`) is no such use.
+#[must_use]
+pub fn imports_program(source: &str) -> bool {
+    let Ok(module) = Module::parse(source) else {
+        return false;
+    };
+    let mut uses = Uses::default();
+    // A name may be used above its import.
+    uses.visit_body(module.body());
+    uses.visit_body(module.body());
+    uses.found
+}
+
+#[derive(Default)]
+struct Uses<'a> {
+    /// What the module is called.
+    names: BTreeSet<&'a str>,
+    found: bool,
+}
+
+impl<'a> Visitor<'a> for Uses<'a> {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        match stmt {
+            Stmt::Import(import) => {
+                for alias in import.names.iter().filter(|alias| alias.name.as_str() == PROGRAM) {
+                    let bound = alias.asname.as_ref().unwrap_or(&alias.name);
+                    self.names.insert(bound.as_str());
+                }
+            }
+            Stmt::ImportFrom(import) => {
+                self.found |= import
+                    .module
+                    .as_ref()
+                    .is_some_and(|name| name.as_str() == PROGRAM);
+            }
+            _ => visitor::walk_stmt(self, stmt),
+        }
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        match expr {
+            Expr::Attribute(attribute)
+                if attribute.attr.as_str() == "__file__" && attribute.value.is_name_expr() => {}
+            Expr::Name(name) => self.found |= self.names.contains(name.id.as_str()),
+            // `importlib.import_module("solution")`, `mock.patch("solution.read")`.
+            Expr::Call(call) => {
+                let named = call.arguments.args.first().and_then(literal);
+                self.found |= named.is_some_and(|text| {
+                    text.split('.').next() == Some(PROGRAM) && text.rsplit('.').next() != Some("py")
+                });
+                visitor::walk_expr(self, expr);
+            }
+            _ => visitor::walk_expr(self, expr),
+        }
+    }
 }
 
 /// Names and texts of a piece of code.
@@ -255,3 +313,6 @@ fn is_test(member: &Stmt) -> bool {
         .as_function_def_stmt()
         .is_some_and(|function| function.name.starts_with("test"))
 }
+
+#[cfg(test)]
+mod tests;

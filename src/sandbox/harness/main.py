@@ -90,6 +90,8 @@ def _run(job: dict, started: float, gate: Callable[[], None]) -> dict[str, objec
     for phase in job["phases"]:
         (kind, body), = phase.items()
         run = run_tests if kind == "tests" else run_program
+        if body.get("channel"):
+            from acceptance import run_acceptance as run
         report, go_on = run(body, job["env"], limits, gate)
         reports.append(report)
         if not go_on:

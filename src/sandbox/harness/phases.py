@@ -8,7 +8,7 @@ import sys
 from binascii import hexlify
 from collections.abc import Callable
 
-from files import OUTPUTS, WORK, changed_sources, empty, fresh_folders, make_readable, not_writable, read_outputs
+from files import OUTPUTS, WORK, changed_sources, empty, fresh_folders, lay_out_inputs, make_readable, not_writable, read_outputs
 from processes import Ended, Limits, run
 from session_report import assemble
 
@@ -45,7 +45,7 @@ def run_tests(
     token = hexlify(os.urandom(16)).decode()
     ours, theirs = (end.detach() for end in socket.socketpair())
     files = [f"{first}.py", *sorted(phase["tests"]), f"{last}.py"]
-    argv = [sys.executable, f"{_HARNESS}/pytest_session.py", first, last, *files]
+    argv = [sys.executable, f"{_HARNESS}/{phase.get('session', 'pytest_session.py')}", first, last, *files]
 
     def let_in() -> None:
         gate()
@@ -55,7 +55,8 @@ def run_tests(
             # It has ended already; its wait status tells how.
             pass
 
-    ended = run(argv, WORK, _environment(env), limits, (theirs, ours, _MOST_MESSAGE_BYTES), let_in)
+    environment = {**_environment(env), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    ended = run(argv, WORK, environment, limits, (theirs, ours, _MOST_MESSAGE_BYTES), let_in)
     tests = assemble(ended.messages, token)
     if changed := changed_sources(sources):
         # What pytest saw may not be what was asked for: such a session proves nothing.
@@ -75,6 +76,7 @@ def run_program(
         return {**report, "notWritable": why}, False
     if not fresh_folders({"solution.py": phase["solution"]}):
         return _not_started(phase)
+    lay_out_inputs(phase.get("files", ()))
     argv = [sys.executable, "solution.py", *phase["args"]]
     ended = run(argv, WORK, _environment(env), limits, disk_bytes=on_disk)
     if on_disk is not None:
@@ -87,8 +89,8 @@ def run_program(
 
 
 def _environment(env: dict[str, str]) -> dict[str, str]:
-    merged = {name: value for name, value in {**_DEFAULTS, **env}.items() if name not in _RUNNER}
-    return {**merged, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    """The variables of a program: they say nothing of tests."""
+    return {name: value for name, value in {**_DEFAULTS, **env}.items() if name not in _RUNNER}
 
 
 def _may_go_on(ended: Ended) -> bool:

@@ -28,6 +28,7 @@ fn suite(attack: &str) -> Phase {
             must_pass: FIRST.into(),
             must_fail: LAST.into(),
         },
+        channel: None,
     })
 }
 
@@ -104,6 +105,7 @@ fn acceptance_tests() -> Phase {
             must_pass: FIRST.into(),
             must_fail: LAST.into(),
         },
+        channel: None,
     })
 }
 

@@ -244,12 +244,12 @@ impl<'a> Search<'a> {
 
     fn raise(&mut self, raise: &ast::StmtRaise) {
         let exception = raise.exc.as_deref().map(ast::helpers::map_callable);
-        match exception
+        if exception
             .and_then(|exception| self.aliases.path(exception))
             .as_deref()
+            == Some("SystemExit")
         {
-            Some("SystemExit") => self.exit("SystemExit", raise.start()),
-            _ => {}
+            self.exit("SystemExit", raise.start());
         }
     }
 

@@ -4,7 +4,11 @@ use super::*;
 use rstest::rstest;
 
 fn whats(findings: &[Finding]) -> String {
-    findings.iter().map(|finding| format!("{finding}\n")).collect()
+    findings
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[rstest]
