@@ -1,5 +1,6 @@
 //! Model calls: intent, call, record, acceptance.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use jiff::Timestamp;
@@ -178,7 +179,13 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Ok(accepted) => self.accepted(progress, kind, accepted).await,
             Err(refusal) => {
                 let (reason, outcome) = match refusal {
-                    Refusal::Reply(reason) => (reason.clone(), Outcome::ReplyRejected { reason }),
+                    Refusal::Reply(reason) => {
+                        let rules = BTreeSet::new();
+                        (reason.clone(), Outcome::ReplyRejected { reason, rules })
+                    }
+                    Refusal::Rules { rules, reason } => {
+                        (reason.clone(), Outcome::ReplyRejected { reason, rules })
+                    }
                     Refusal::NotApplied(reason) => (reason.clone(), Outcome::FixNotApplied { reason }),
                 };
                 self.tell(&Event::ReplyRejected { kind, reason });

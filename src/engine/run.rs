@@ -17,9 +17,9 @@ use crate::pipeline::private_run::told;
 use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::python::mutants::mutant_phase;
 use crate::pipeline::python::sentinels::{self, plant};
-use crate::pipeline::python::{Module, outline::stub};
+use crate::pipeline::python::{Module, outline::stub, reach::imports_program};
 use crate::pipeline::sandbox::{
-    Job, MAX_OUTPUT_BYTES, OutputReport, Phase, PhaseEnd, PhaseName, PhaseReport, ProgramPhase, Report,
+    Job, MAX_OUTPUT_BYTES, OutputReport, Phase, PhaseEnd, PhaseName, PhaseReport, ProgramChannel, ProgramPhase, Report,
     Sentinels, TestPhase,
 };
 use crate::pipeline::stage::Category;
@@ -265,6 +265,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         };
         let mut failed_cases = jobs.failed_cases(&main, &verdict);
         redaction::phases(redactor, failed_cases.values_mut());
+        verdict.acceptance_imports = jobs.acceptance_imports;
         let mut report = joined(main, private);
         report.phases.retain(|phase| phase.name != PhaseName::Case);
         redaction::report(redactor, &mut report);
@@ -344,17 +345,19 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }
         let acceptance = self.surroundings.acceptance_tests.as_ref().map(|tests| {
             let file = "test_acceptance.py";
-            self.test_phase(progress.attempt, PhaseName::Acceptance, &solution, file, tests)
+            let mut phase =
+                self.test_phase_of(progress.attempt, PhaseName::Acceptance, &solution, file, tests);
+            phase.channel = self.channel(tests);
+            phase
         });
-        let acceptance_sentinels = match &acceptance {
-            Some(Phase::Tests(phase)) => Some(phase.sentinels.clone()),
-            Some(Phase::Program(_) | Phase::Mutants(_)) | None => None,
-        };
+        let acceptance_sentinels = acceptance.as_ref().map(|phase| phase.sentinels.clone());
+        let acceptance_imports = acceptance.as_ref().is_some_and(|phase| phase.channel.is_none());
         Ok(Jobs {
             main: self.job(phases, !is_private),
             private: (!private.is_empty()).then(|| self.job(private, true)),
-            acceptance: acceptance.map(|phase| self.job(vec![phase], true)),
+            acceptance: acceptance.map(|phase| self.job(vec![Phase::Tests(phase)], true)),
             acceptance_sentinels,
+            acceptance_imports,
             skipped_rehearsal,
             cases,
         })
@@ -369,17 +372,42 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         Ok(cases::runs(self.task, &set, progress.attempt > 1))
     }
 
+    /// By what acceptance tests see the program, unless they import it.
+    fn channel(&self, tests: &str) -> Option<ProgramChannel> {
+        (!imports_program(tests)).then(|| ProgramChannel {
+            outputs: self
+                .task
+                .outputs
+                .iter()
+                .map(|output| output.name.clone())
+                .collect(),
+            max_output_bytes: MAX_OUTPUT_BYTES,
+        })
+    }
+
     fn test_phase(&self, attempt: u32, name: PhaseName, solution: &str, file: &str, tests: &str) -> Phase {
+        Phase::Tests(self.test_phase_of(attempt, name, solution, file, tests))
+    }
+
+    fn test_phase_of(
+        &self,
+        attempt: u32,
+        name: PhaseName,
+        solution: &str,
+        file: &str,
+        tests: &str,
+    ) -> TestPhase {
         // The same in every session of the attempt: two sessions of one suite would show where they differ.
         let secret = self.surroundings.unguessable(&[&attempt.to_string(), file]);
         let suite = BTreeMap::from([(file.to_owned(), tests.to_owned())]);
         let (tests, sentinels) = plant(&suite, &secret);
-        Phase::Tests(TestPhase {
+        TestPhase {
             name,
             solution: solution.to_owned(),
             tests,
             sentinels,
-        })
+            channel: None,
+        }
     }
 
     fn rehearsal(&self, solution: &str, args: Vec<String>) -> Phase {
@@ -430,6 +458,8 @@ struct Jobs {
     private: Option<Job>,
     acceptance: Option<Job>,
     acceptance_sentinels: Option<Sentinels>,
+    /// Whether those tests have the program in their own process.
+    acceptance_imports: bool,
     skipped_rehearsal: Option<String>,
     /// In the order in which they run; the user's are in the private job where there is one.
     cases: Vec<CaseRun>,

@@ -19,8 +19,9 @@ use super::python::functions::functions;
 use super::python::merge::{changed_names, merge, tree_hash};
 use super::python::packages::{Sources, detect};
 use super::python::requirement::{Requirement, normalized};
+use super::python::rule::{Finding, Rule};
 use super::python::suite;
-use super::python::tampering::{Finding, solution_findings, suite_findings};
+use super::python::tampering::{solution_findings, suite_findings};
 use super::reply::{
     CasesReply, CodeReply, ConstraintsReply, DiagnosisReply, EnvironmentReply, PackageManager, PlanReply,
     ReplyFault, SourceReply, parse,
@@ -82,8 +83,40 @@ pub struct AcceptedSource {
 pub enum Refusal {
     /// It cannot be used at all.
     Reply(String),
+    /// It is code that breaks rules.
+    Rules {
+        /// Which, in the order of the documentation.
+        rules: BTreeSet<Rule>,
+        /// What is wrong, for the model.
+        reason: String,
+    },
     /// It is a fix that was not applied.
     NotApplied(String),
+}
+
+impl Refusal {
+    fn of(what: &str, findings: &[Finding]) -> Self {
+        let places: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        Self::Rules {
+            rules: findings.iter().map(|finding| finding.rule).collect(),
+            reason: format!("{what}: {}", places.join(" ")),
+        }
+    }
+
+    /// Of a fix: it is asked for again in words of its own.
+    fn of_fix(self) -> Self {
+        match self {
+            Self::Reply(reason) | Self::Rules { reason, .. } | Self::NotApplied(reason) => {
+                Self::NotApplied(reason)
+            }
+        }
+    }
+}
+
+impl From<String> for Refusal {
+    fn from(reason: String) -> Self {
+        Self::Reply(reason)
+    }
 }
 
 impl From<ReplyFault> for Refusal {
@@ -162,8 +195,8 @@ impl Facts<'_> {
     }
 
     fn code(&self, reply: CodeReply) -> Result<Accepted, Refusal> {
-        let module = parse_source("solution.py", &reply.code).map_err(Refusal::Reply)?;
-        self.check_solution(&module).map_err(Refusal::Reply)?;
+        let module = parse_source("solution.py", &reply.code)?;
+        self.check_solution(&module)?;
         let declared = Packages {
             pip: reply.packages,
             apt: reply.system_packages,
@@ -180,7 +213,7 @@ impl Facts<'_> {
 
     fn tests(&self, reply: &SourceReply) -> Result<Accepted, Refusal> {
         let suite = parse_source("test_solution.py", &reply.code).map_err(Refusal::Reply)?;
-        Self::check_suite(&suite).map_err(Refusal::Reply)?;
+        Self::check_suite(&suite)?;
         self.accepted_suite(&suite, Vec::new()).map_err(Refusal::Reply)
     }
 
@@ -297,10 +330,10 @@ impl Facts<'_> {
 
     fn fix_code(&self, reply: Result<SourceReply, ReplyFault>) -> Result<Accepted, Refusal> {
         let patch = reply.map_err(|fault| Refusal::NotApplied(fault.0))?.code;
-        self.merged_code(&patch).map_err(Refusal::NotApplied)
+        self.merged_code(&patch).map_err(Refusal::of_fix)
     }
 
-    fn merged_code(&self, patch: &str) -> Result<Accepted, String> {
+    fn merged_code(&self, patch: &str) -> Result<Accepted, Refusal> {
         let before = stored(&self.material.solution)?;
         parse_source("the answer", patch)?;
         let merged = merge(&before, patch).map_err(|fault| fault.to_string())?;
@@ -326,10 +359,10 @@ impl Facts<'_> {
 
     fn fix_tests(&self, reply: Result<SourceReply, ReplyFault>) -> Result<Accepted, Refusal> {
         let patch = reply.map_err(|fault| Refusal::NotApplied(fault.0))?.code;
-        self.patched_tests(&patch).map_err(Refusal::NotApplied)
+        self.patched_tests(&patch).map_err(Refusal::of_fix)
     }
 
-    fn patched_tests(&self, patch: &str) -> Result<Accepted, String> {
+    fn patched_tests(&self, patch: &str) -> Result<Accepted, Refusal> {
         let before = stored(&self.material.tests)?;
         parse_source("the answer", patch)?;
         let named = self.material.diagnosis.functions(ErrorType::TestError);
@@ -338,9 +371,9 @@ impl Facts<'_> {
         Self::check_suite(&after)?;
         let changed = changed_names(&before, &after);
         if changed.is_empty() {
-            return Err("The answer leaves the suite as it was.".into());
+            return Err(Refusal::Reply("The answer leaves the suite as it was.".into()));
         }
-        self.accepted_suite(&after, changed.into_iter().collect())
+        Ok(self.accepted_suite(&after, changed.into_iter().collect())?)
     }
 
     fn fix_environment(&self, reply: EnvironmentReply) -> Result<Accepted, Refusal> {
@@ -376,25 +409,27 @@ impl Facts<'_> {
         Ok(Accepted::Environment { replaced, wanted })
     }
 
-    fn check_solution(&self, module: &Module) -> Result<(), String> {
-        let mut faults = violations(module, &self.task.inputs, &self.task.outputs);
-        faults.extend(solution_findings(module).iter().map(said));
-        if faults.is_empty() {
+    fn check_solution(&self, module: &Module) -> Result<(), Refusal> {
+        let mut found = violations(module, &self.task.inputs, &self.task.outputs);
+        found.extend(solution_findings(module));
+        if found.is_empty() {
             Ok(())
         } else {
-            Err(format!("solution.py breaks the contract: {}", faults.join(" ")))
+            Err(Refusal::of("solution.py breaks the contract", &found))
         }
     }
 
-    fn check_suite(suite: &Module) -> Result<(), String> {
+    fn check_suite(suite: &Module) -> Result<(), Refusal> {
         if suite::test_functions(suite).is_empty() {
-            return Err("The suite has no test: write functions whose names start with test_.".into());
+            return Err(Refusal::Reply(
+                "The suite has no test: write functions whose names start with test_.".into(),
+            ));
         }
-        let faults: Vec<String> = suite_findings(suite).iter().map(said).collect();
-        if faults.is_empty() {
+        let found = suite_findings(suite);
+        if found.is_empty() {
             Ok(())
         } else {
-            Err(format!("test_solution.py is not accepted: {}", faults.join(" ")))
+            Err(Refusal::of("test_solution.py is not accepted", &found))
         }
     }
 
@@ -501,10 +536,6 @@ fn resolve(error_type: ErrorType, module: &Module, named: &str) -> Option<String
                 .map(|function| function.qualname)
         }
     }
-}
-
-fn said(finding: &Finding) -> String {
-    format!("Line {}: {}.", finding.line, finding.what)
 }
 
 /// Whether a requirement is of that package.

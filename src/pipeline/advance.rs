@@ -1,5 +1,7 @@
 //! What follows from what happened: the transitions of the state machine.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
@@ -11,6 +13,7 @@ use super::bounds;
 use super::diagnosis::{Diagnosis, only_acceptance};
 pub use super::outcome::{IllegalTransition, Outcome, Written};
 use super::progress::{BuildFault, BuiltImage, LONGEST_PAUSE_FOR_A_PERSON, Progress, WaitReason, Waiting};
+use super::python::rule::Rule;
 use super::stage::{Category, Stage, Stop, StopReason};
 use super::task::Task;
 use super::verdict::{CheckSource, Verdict};
@@ -142,7 +145,7 @@ pub fn advance(
             next.fix_done(ErrorType::TestError, now);
         }
         Outcome::FixNotApplied { reason } => next.take_missed_fix(reason, now),
-        Outcome::ReplyRejected { reason } => next.take_rejection(reason, now),
+        Outcome::ReplyRejected { reason, rules } => next.take_rejection(reason, &rules, now),
         Outcome::Blocked {
             category,
             message,
@@ -383,7 +386,7 @@ impl Progress {
         }
     }
 
-    fn take_rejection(&mut self, reason: String, now: Timestamp) {
+    fn take_rejection(&mut self, reason: String, rules: &BTreeSet<Rule>, now: Timestamp) {
         self.rejections.push(reason);
         if self.rejections.len() < MAX_REJECTIONS {
             return;
@@ -393,9 +396,9 @@ impl Progress {
         }
         let last = self.rejections.last().cloned().unwrap_or_default();
         let message = format!(
-            "{MAX_REJECTIONS} replies in a row could not be used in stage {}; the last: {last} \
-             Use a model that keeps to structured output, or make the task plainer.",
-            self.stage
+            "{MAX_REJECTIONS} replies in a row could not be used in stage {}; the last: {last} {}",
+            self.stage,
+            instead(rules)
         );
         let stage = self.stage;
         self.end(
@@ -464,6 +467,23 @@ impl Progress {
             ),
         }
     }
+}
+
+/// What to do about replies that cannot be used.
+fn instead(rules: &BTreeSet<Rule>) -> String {
+    if rules.is_empty() {
+        return "Use a model that keeps to structured output, or make the task plainer.".to_owned();
+    }
+    let names: Vec<&str> = rules.iter().map(|rule| rule.name()).collect();
+    format!(
+        "It broke {} of \"What is refused\" in docs/program-contract.md: say in the prompt how the program should do without, or \
+         use another model.",
+        if names.len() == 1 {
+            format!("the rule {}", names[0])
+        } else {
+            format!("the rules {}", names.join(", "))
+        }
+    )
 }
 
 fn shown(diagnosis: &Diagnosis) -> Vec<FailureDiagnosis> {

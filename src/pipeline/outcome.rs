@@ -1,5 +1,7 @@
 //! What happened to a task, and in which stage it can happen.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
 use crate::api::approval::ApprovalStatus;
@@ -7,6 +9,7 @@ use crate::api::status::{CaseEvidence, ConstraintStatus, PlanStatus, SampleStatu
 
 use super::diagnosis::Diagnosis;
 use super::progress::{BuildFault, BuiltImage, Document, PublishedImage, RecordedLock};
+use super::python::rule::Rule;
 use super::sandbox::Packages;
 use super::stage::{Category, Stage, Stop};
 use super::verdict::Verdict;
@@ -112,6 +115,8 @@ pub enum Outcome {
     ReplyRejected {
         /// Why, as a sentence for the model.
         reason: String,
+        /// The rules that its code breaks, where that is why.
+        rules: BTreeSet<Rule>,
     },
     /// Something must change before the task can go on.
     Blocked {

@@ -136,6 +136,19 @@ pub struct TestPhase {
     /// Which two of them are ours, to see whether the session tells the truth. The sandbox is not told.
     #[serde(skip)]
     pub sentinels: Sentinels,
+    /// By what the tests see the program when it does not lie beside them; `None` where they import it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<ProgramChannel>,
+}
+
+/// How tests see a program that is never there while they are: it runs for their calls, alone, and they get what it came to.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct ProgramChannel {
+    /// Names of the outputs that the tests are given.
+    pub outputs: Vec<String>,
+    /// Largest of them, bytes.
+    pub max_output_bytes: u64,
 }
 
 /// Node ids of the two tests of ours among those of a suite (`test_solution.py::test_mean_of_one`), as

@@ -137,6 +137,7 @@ pub fn verdict(failed: Vec<FailedCheck>) -> Verdict {
         }),
         mutants: None,
         acceptance: None,
+        acceptance_imports: false,
         cases: None,
         examples: None,
         rehearsal: RehearsalStatus {
@@ -177,6 +178,7 @@ pub fn test_job(name: PhaseName) -> Job {
         solution: String::new(),
         tests: BTreeMap::new(),
         sentinels: sentinels(),
+        channel: None,
     })])
 }
 

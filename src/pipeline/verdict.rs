@@ -26,6 +26,9 @@ pub struct Verdict {
     pub mutants: Option<MutantCounts>,
     /// Counts of the acceptance tests; `None` without any.
     pub acceptance: Option<TestCounts>,
+    /// Whether the acceptance tests had the program in their own process, where it could have changed what they find.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub acceptance_imports: bool,
     /// Counts of the plan's cases; `None` without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cases: Option<CaseCounts>,
@@ -163,10 +166,11 @@ impl Verdict {
                 || tests.clone(),
                 |cases| format!("{} of {} cases and {tests}", cases.passed, cases.total),
             );
-            return match self.rehearsal.result {
-                RehearsalResult::Passed => format!("{tests}, the rehearsal on the samples passed"),
-                RehearsalResult::Failed | RehearsalResult::Skipped => format!("{tests}, no rehearsal"),
+            let rehearsal = match self.rehearsal.result {
+                RehearsalResult::Passed => "the rehearsal on the samples passed",
+                RehearsalResult::Failed | RehearsalResult::Skipped => "no rehearsal",
             };
+            return format!("{tests}, {rehearsal}{}", self.acceptance_words());
         }
         let more = if self.failed.len() > 1 {
             format!(" (and {} more)", self.failed.len() - 1)
@@ -176,6 +180,19 @@ impl Verdict {
         let first = self.failed.first().map(FailedCheck::headline);
         let first = first.or_else(|| explain(&self.too_large)).unwrap_or_default();
         format!("{first}{more}")
+    }
+
+    /// What the acceptance tests are worth.
+    fn acceptance_words(&self) -> String {
+        let Some(acceptance) = self.acceptance else {
+            return String::new();
+        };
+        let how = if self.acceptance_imports {
+            "with the program imported, which is weaker than to run it"
+        } else {
+            "with the program run apart from them"
+        };
+        format!(", {} acceptance tests passed {how}", acceptance.passed)
     }
 }
 
@@ -326,6 +343,7 @@ pub fn judge(
         acceptance,
         cases: cases.cases,
         examples: cases.examples,
+        acceptance_imports: false,
         rehearsal,
         exit_code,
         failed,

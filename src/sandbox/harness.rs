@@ -6,7 +6,12 @@ use super::image::sha256_hex;
 pub(crate) const FOLDER: &str = "/harness";
 
 /// Its files by name.
-pub(crate) const FILES: [(&str, &str); 13] = [
+pub(crate) const FILES: [(&str, &str); 15] = [
+    ("acceptance.py", include_str!("harness/acceptance.py")),
+    (
+        "acceptance_session.py",
+        include_str!("harness/acceptance_session.py"),
+    ),
     ("channel.py", include_str!("harness/channel.py")),
     ("files.py", include_str!("harness/files.py")),
     ("main.py", include_str!("harness/main.py")),

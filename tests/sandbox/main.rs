@@ -8,6 +8,7 @@
     reason = "tests say what they expect"
 )]
 
+mod acceptance;
 mod archives;
 mod authorities;
 mod environments;

@@ -48,6 +48,7 @@ pub fn suite(name: PhaseName, solution: &str, files: &[(&str, &str)]) -> Phase {
             must_pass: format!("{last}::{FIRST}"),
             must_fail: format!("{last}::{LAST}"),
         },
+        channel: None,
     })
 }
 

@@ -37,7 +37,7 @@ def run_tests(
     token = hexlify(os.urandom(16)).decode()
     ours, theirs = (end.detach() for end in socket.socketpair())
     # Nothing of the environment is loaded at the start (`-S`): the session does that when it has its token.
-    argv = [python, "-S", f"{HARNESS}/pytest_session.py", *sorted(phase["tests"])]
+    argv = [python, "-S", f"{HARNESS}/{phase.get('session', 'pytest_session.py')}", *sorted(phase["tests"])]
 
     def let_in() -> None:
         try:
