@@ -74,6 +74,13 @@ pub fn name(prefix: &str, parts: &[&str]) -> String {
     format!("{}-{hash}", cut(prefix, LONGEST_NAME - HASH - 1))
 }
 
+/// Name of a Pod, or of the Job that makes it: an admission policy knows by how it begins that nobody is to get into it.
+#[must_use]
+pub fn name_of_pod(component: Component, owner: &str, parts: &[&str]) -> String {
+    let prefix = format!("codegen-{}-{owner}", component.as_str());
+    name(prefix.trim_end_matches('-'), parts)
+}
+
 /// Labels of an object that belongs to a task.
 #[must_use]
 pub fn labels(task: &str, uid: &str, component: Component) -> BTreeMap<String, String> {

@@ -19,6 +19,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 
 use super::dockerfile::{FILES, INDEX_AUTHORITIES, PIP_AUTHORITIES, REQUIREMENTS, RESULTS, WRITER};
 use crate::api::quantity;
+use crate::sandbox::kubernetes::folder_sha256;
 use crate::sandbox::kubernetes::names::PART_OF;
 use crate::sandbox::kubernetes::settings::{BuildSettings, Registries};
 
@@ -27,6 +28,8 @@ pub(super) const BUILD: &str = "build";
 /// The container that pushes.
 pub(super) const PUSH: &str = "push";
 
+/// How the argument of the push begins that says what the build was to be made from.
+pub(super) const FILES_SHA256: &str = "--built-from-sha256=";
 /// Annotation with what a Job is made for that its name does not say.
 pub(super) const MADE_FOR: &str = "codegen-operator.dev/made-for";
 /// Annotation with the digest of the settings that a Job is made with.
@@ -103,6 +106,15 @@ pub(super) struct Files {
 }
 
 impl Files {
+    /// Digest of all, as the push computes it of the folder.
+    fn sha256(&self) -> String {
+        let data = self.data();
+        folder_sha256(
+            data.iter()
+                .map(|(name, content)| (name.as_str(), content.as_bytes())),
+        )
+    }
+
     fn data(&self) -> BTreeMap<String, String> {
         [
             (DOCKERFILE, self.dockerfile.as_str()),
@@ -314,6 +326,8 @@ fn push_container(plan: &Plan<'_>) -> Container {
         plan.reference.clone(),
         format!("--installed={RESULTS}/{REQUIREMENTS}"),
         format!("--result={TERMINATION_LOG}"),
+        format!("--built-from={FILES}"),
+        format!("{FILES_SHA256}{}", plan.files.sha256()),
     ];
     let mut mounts = vec![mount("files", FILES, true), mount("results", RESULTS, true)];
     if plan.push_secret.is_some() {

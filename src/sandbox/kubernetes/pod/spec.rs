@@ -28,6 +28,12 @@ pub(super) const CONTAINER: &str = "sandbox";
 pub const NONCE: &str = "CODEGEN_NONCE";
 /// Variable with the address that must not answer.
 const PROBE: &str = "CODEGEN_PROBE";
+/// Variables with the digests of what is mounted: see [`START`].
+const HARNESS_SHA256: &str = "CODEGEN_HARNESS_SHA256";
+/// The same for the job.
+pub const JOB_SHA256: &str = "CODEGEN_JOB_SHA256";
+/// Looks whether what is mounted is what the operator wrote.
+const START: &str = include_str!("start.py");
 /// Value of [`PROBE`] where nothing is looked at.
 const NO_PROBE: &str = "none";
 /// The subcommand of the operator that reads sources.
@@ -61,6 +67,8 @@ pub(super) struct Run<'a> {
     pub image: &'a str,
     /// The job.
     pub job: &'a Job,
+    /// What its Secret holds.
+    pub body: &'a [u8],
     /// Key of the message's signature, hex.
     pub nonce: &'a str,
     /// Which policy holds.
@@ -94,6 +102,16 @@ pub(super) fn harness_name() -> String {
     format!("codegen-harness-{}", &harness::version()[..10])
 }
 
+/// Digest of a folder as a Pod computes it: of its files' names and contents.
+pub fn folder_sha256<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> String {
+    let sorted: BTreeMap<&str, &[u8]> = files.into_iter().collect();
+    let lines = sorted.into_iter();
+    let lines: String = lines
+        .map(|(name, content)| format!("{name}\0{}\n", sha256_hex(content)))
+        .collect();
+    sha256_hex(lines.as_bytes())
+}
+
 /// The harness of this version, shared by a namespace's sandboxes.
 pub(super) fn harness_config_map() -> ConfigMap {
     let files = harness::FILES.iter();
@@ -121,12 +139,15 @@ pub(super) fn harness_config_map() -> ConfigMap {
 
 impl Run<'_> {
     /// The Secret with the job: it holds values of the task's own Secrets.
-    pub(super) fn secret(&self, job: Vec<u8>) -> Secret {
+    pub(super) fn secret(&self) -> Secret {
         Secret {
             metadata: self.metadata(self.own_labels()),
             immutable: Some(true),
             type_: Some(JOB_TYPE.to_owned()),
-            data: Some(BTreeMap::from([(JOB_KEY.to_owned(), ByteString(job))])),
+            data: Some(BTreeMap::from([(
+                JOB_KEY.to_owned(),
+                ByteString(self.body.to_vec()),
+            )])),
             string_data: None,
         }
     }
@@ -220,7 +241,8 @@ impl Run<'_> {
             value: Some(value.to_owned()),
             value_from: None,
         };
-        let mut env = vec![variable(NONCE, self.nonce)];
+        let job = folder_sha256([(JOB_KEY, self.body)]);
+        let mut env = vec![variable(NONCE, self.nonce), variable(JOB_SHA256, &job)];
         let words = |words: &[&str]| Some(words.iter().map(|word| (*word).to_owned()).collect());
         let (command, args, working_dir) = match self.program {
             Program::Harness => {
@@ -230,7 +252,11 @@ impl Run<'_> {
                     self.settings.probe.as_deref()
                 };
                 env.extend(probe.map(|address| variable(PROBE, address)));
-                let command = words(&["python3", "-I", "-S", "-c", harness::START_IN_POD]);
+                let files = harness::FILES.iter();
+                let files = folder_sha256(files.map(|(name, text)| (*name, text.as_bytes())));
+                env.push(variable(HARNESS_SHA256, &files));
+                let start = format!("{START}\n{}", harness::START_IN_POD);
+                let command = words(&["python3", "-I", "-S", "-c", &start]);
                 (command, None, Some("/sandbox".to_owned()))
             }
             Program::Reader(_) => (None, words(&[READ_SOURCES]), None),
