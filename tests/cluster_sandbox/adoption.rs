@@ -29,6 +29,13 @@ phases.run = lambda argv, *arguments, **named: run([sys.executable, "-c", ""], *
 main.main_in_pod()
 "#;
 
+/// Puts the ConfigMap `planted` in the place of the harness.
+fn mount_the_planted(pod: &mut Value) {
+    let volumes = pod["spec"]["volumes"].as_array_mut().unwrap();
+    let harness = volumes.iter_mut().find(|volume| volume["name"] == "harness");
+    harness.unwrap()["configMap"]["name"] = json!("planted");
+}
+
 /// A program that fails.
 fn failing() -> Job {
     job(vec![program("raise SystemExit(7)\n", &[])])
@@ -61,37 +68,43 @@ async fn a_harness_that_somebody_planted_is_named_and_starts_in_no_sandbox() {
     let phases = files.get_mut("phases.py").unwrap();
     assert!(phases.contains(FORGED[0].1), "{phases}");
     *phases = phases.replace(FORGED[0].1, FORGED[0].2);
-    maps.delete(name, &DeleteParams::default()).await.unwrap();
-    let planted = json!({"metadata": {"name": name, "labels": planted.metadata.labels}, "data": planted.data, "immutable": true});
-    create(&maps, &serde_json::from_value(planted).unwrap()).await;
-
-    let error = world.fail(&failing()).await;
-    refused(&error, &format!("ConfigMap {}/{name}", world.namespace));
-    assert!(error.to_string().contains("delete it"), "{error}");
 
     // Should it be planted between our look and the node's, the Pod itself sees it.
-    let pod = world.weaken(&failing(), &AS_IT_IS).await;
-    let seen = world.reported_by(&pod).await;
-    let error = seen.expect_err("it was started");
+    let content = json!({"metadata": {"name": "planted"}, "data": planted.data});
+    create(&maps, &serde_json::from_value(content).unwrap()).await;
+    let mounted = Without {
+        what: "that the harness which is mounted is ours",
+        pod: mount_the_planted,
+        harness: &[],
+    };
+    let pod = world.weaken(&failing(), &mounted).await;
+    let error = world.reported_by(&pod).await.expect_err("it was started");
     assert!(
         error
             .to_string()
             .contains("/harness is not what the operator wrote"),
         "{error}"
     );
-
     // Without that look it runs, and what it says is believed.
     let unseen = Without {
         what: "that the harness is looked at before it is started",
         pod: |pod| {
+            mount_the_planted(pod);
             let start = &mut pod["spec"]["containers"][0]["command"][4];
             *start = json!(start.as_str().unwrap().lines().last().unwrap());
         },
         harness: &[],
     };
     let pod = world.weaken_try(&failing(), &unseen, 2).await;
-    assert!(is_passed(&world.reported_by(&pod).await), "the attack is none");
+    let believed = world.reported_by(&pod).await;
+    assert!(is_passed(&believed), "the attack is none: {believed:?}");
 
+    maps.delete(name, &DeleteParams::default()).await.unwrap();
+    let planted = json!({"metadata": {"name": name, "labels": planted.metadata.labels}, "data": planted.data, "immutable": true});
+    create(&maps, &serde_json::from_value(planted).unwrap()).await;
+    let error = world.fail(&failing()).await;
+    refused(&error, &format!("ConfigMap {}/{name}", world.namespace));
+    assert!(error.to_string().contains("delete it"), "{error}");
     maps.delete(name, &DeleteParams::default()).await.unwrap();
     world.run(&failing()).await;
     world.end().await;

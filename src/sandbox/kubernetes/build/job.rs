@@ -11,8 +11,8 @@ use k8s_openapi::api::batch::v1::{
 };
 use k8s_openapi::api::core::v1::{
     Capabilities, ConfigMap, ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar, KeyToPath,
-    PersistentVolumeClaimVolumeSource, PodSecurityContext, PodSpec, PodTemplateSpec, ResourceRequirements,
-    SeccompProfile, Secret, SecretVolumeSource, SecurityContext, Volume, VolumeMount,
+    PodSecurityContext, PodSpec, PodTemplateSpec, ResourceRequirements, SeccompProfile, Secret,
+    SecretVolumeSource, SecurityContext, Volume, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
@@ -43,7 +43,6 @@ const DOCKER_CONFIG_KEY: &str = ".dockerconfigjson";
 const DOCKER_CONFIG_TYPE: &str = "kubernetes.io/dockerconfigjson";
 const CREDENTIALS: &str = "/credentials";
 const KANIKO_CREDENTIALS: &str = "/kaniko/.docker";
-const CACHE: &str = "/cache";
 const TERMINATION_LOG: &str = "/dev/termination-log";
 /// Seconds that a Job stays after its end, for whoever wants to read its log.
 const KEPT_SECONDS: i32 = 3600;
@@ -238,9 +237,6 @@ fn build_container(plan: &Plan<'_>) -> Container {
     if plan.base_secret.is_some() {
         mounts.push(mount("base-credentials", KANIKO_CREDENTIALS, true));
     }
-    if plan.build.cache_claim.is_some() {
-        mounts.push(mount("cache", CACHE, false));
-    }
     let variables = plan.build.env.iter().chain(&plan.build.feature_flags);
     let mut env: Vec<EnvVar> = variables.map(|(name, value)| variable(name, value)).collect();
     if plan.base_secret.is_some() {
@@ -310,11 +306,6 @@ fn executor_arguments(plan: &Plan<'_>) -> Vec<String> {
     }
     for (name, value) in &plan.arguments {
         arguments.push(format!("--build-arg={name}={value}"));
-    }
-    if plan.build.cache_claim.is_some() {
-        arguments.push("--cache=true".to_owned());
-        // The executor appends `:<key>` to it: folders of this name, side by side on the claim.
-        arguments.push(format!("--cache-repo=oci:{CACHE}/layers"));
     }
     arguments
 }
@@ -427,14 +418,6 @@ fn volumes(plan: &Plan<'_>) -> Vec<Volume> {
     for (name, secret) in secrets {
         volumes.extend(secret.map(|secret| credentials(name, secret)));
     }
-    volumes.extend(plan.build.cache_claim.as_ref().map(|claim| Volume {
-        name: "cache".to_owned(),
-        persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource {
-            claim_name: claim.clone(),
-            ..PersistentVolumeClaimVolumeSource::default()
-        }),
-        ..Volume::default()
-    }));
     volumes
 }
 

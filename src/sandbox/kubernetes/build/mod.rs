@@ -444,7 +444,6 @@ impl<'a> Build<'a> {
             has_index_authorities: !index_authorities.is_empty(),
             has_pip_authorities: own.is_some(),
             arguments: self.arguments().into_keys().collect(),
-            cached: settings.build.cache_claim.as_ref().map(|_| self.name.as_str()),
         };
         Ok(Files {
             dockerfile: recipe.dockerfile(),

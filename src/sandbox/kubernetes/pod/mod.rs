@@ -4,9 +4,11 @@
 
 mod adopted;
 pub(super) mod channel;
+mod claims;
 mod inputs;
 mod network;
 mod observe;
+mod placement;
 pub(super) mod reader;
 mod ready;
 mod refusal;
@@ -253,6 +255,7 @@ impl<'a> Pods<'a> {
         needs: impl Future<Output = Result<(), SandboxError>>,
     ) -> Result<Progressing<bool>, SandboxError> {
         let pod = run.pod()?;
+        claims::check(&self.sandbox.client, &self.sandbox.owner.namespace, &pod).await?;
         let (needs, secret) = tokio::join!(needs, ready::create_job(self.sandbox, run.secret()));
         needs?;
         if let Progressing::Queued(why) = secret? {

@@ -15,6 +15,7 @@ use super::super::settings::PodSettings;
 use super::super::{MountedInput, OutputFolder, Owner};
 use super::inputs;
 use super::network::EGRESS;
+use super::placement;
 use super::reader::ClaimMount;
 use crate::api::sandbox::{TaintEffect, TolerationOperator};
 use crate::pipeline::digest::sha256_hex;
@@ -162,6 +163,9 @@ impl Run<'_> {
         let (volumes, mounts) = self.own_volumes();
         let settings = self.settings;
         let wanted = &self.task.sandbox.placement;
+        if let Some(refusal) = placement::refusal(&settings.allowed, wanted) {
+            return Err(refusal);
+        }
         let denied = self.job.network == NetworkAccess::Denied;
         let image = &self.task.image;
         let own_secret = image.pull_secret.as_ref().or(image.push_secret.as_ref());
@@ -241,8 +245,7 @@ impl Run<'_> {
             value: Some(value.to_owned()),
             value_from: None,
         };
-        let job = folder_sha256([(JOB_KEY, self.body)]);
-        let mut env = vec![variable(NONCE, self.nonce), variable(JOB_SHA256, &job)];
+        let mut env = vec![variable(NONCE, self.nonce)];
         let words = |words: &[&str]| Some(words.iter().map(|word| (*word).to_owned()).collect());
         let (command, args, working_dir) = match self.program {
             Program::Harness => {
@@ -261,6 +264,7 @@ impl Run<'_> {
             }
             Program::Reader(_) => (None, words(&[READ_SOURCES]), None),
         };
+        env.push(variable(JOB_SHA256, &folder_sha256([(JOB_KEY, self.body)])));
         Container {
             name: CONTAINER.to_owned(),
             image: Some(self.image.to_owned()),
