@@ -93,11 +93,14 @@ fn look_at_files(command: &PushLayout) -> Result<(), RegistryError> {
     if found == *wanted {
         return Ok(());
     }
-    Err(RegistryError::Setup(format!(
-        "the image was not built from what the operator wrote: somebody has replaced the ConfigMap that is mounted at {}; see who may \
-         write such objects there",
-        folder.display()
-    )))
+    Err(RegistryError::Image {
+        reference: command.reference.clone(),
+        reason: format!(
+            "was not built from what the operator wrote: somebody has replaced the ConfigMap that is mounted at {}; see who may write \
+             such objects there",
+            folder.display()
+        ),
+    })
 }
 
 fn files_sha256(folder: &Path) -> io::Result<String> {
