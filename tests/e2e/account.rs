@@ -168,7 +168,7 @@ fn build() -> Value {
     };
     json!({
         "apiVersion": "batch/v1", "kind": "Job",
-        "metadata": {"name": "codegen-build-0123456789", "labels": marks("build")},
+        "metadata": {"name": "build-cg0123456789", "labels": marks("build")},
         "spec": {"template": {
             "metadata": {"labels": marks("build")},
             "spec": {
@@ -270,7 +270,7 @@ async fn a_sandbox_keeps_to_its_shape_in_its_container_too(
 ) {
     in_space_at("container", "privileged", async |space| {
         let mut pod = crate::admission::sandbox();
-        pod["metadata"]["name"] = json!("codegen-sandbox-a-0123456789");
+        pod["metadata"]["name"] = json!("a-cg0123456789");
         let (as_operator, as_administrator) =
             (create(space, &[ASKED, "--as", OPERATOR]), create(space, &[ASKED]));
         kubectl(&as_operator, &pod.to_string());

@@ -63,7 +63,7 @@ fn pod_template() -> Value {
 #[case::a_build(
     json!({
         "apiVersion": "batch/v1", "kind": "Job", "spec": {"template": pod_template()},
-        "metadata": {"name": "codegen-build-0123456789", "labels": {"codegen-operator.dev/component": "build"}},
+        "metadata": {"name": "build-cg0123456789", "labels": {"codegen-operator.dev/component": "build"}},
     }),
     ""
 )]
@@ -119,10 +119,7 @@ async fn nobody_makes_a_sandbox_of_a_pod_that_is_there_or_changes_its_image() {
         bind(space);
         for (name, marks) in [
             ("theirs", json!({})),
-            (
-                "codegen-sandbox-ours-0123456789",
-                sandbox()["metadata"]["labels"].clone(),
-            ),
+            ("ours-cg0123456789", sandbox()["metadata"]["labels"].clone()),
         ] {
             let mut pod = sandbox();
             pod["metadata"] = json!({"name": name, "labels": marks});
@@ -138,7 +135,7 @@ async fn nobody_makes_a_sandbox_of_a_pod_that_is_there_or_changes_its_image() {
         kubectl(&as_editor(&["label", "pod", "theirs", "team=a"]), "");
 
         let image = "sandbox=registry.example.com/other:1";
-        let changed = as_editor(&["set", "image", "pod/codegen-sandbox-ours-0123456789", image]);
+        let changed = as_editor(&["set", "image", "pod/ours-cg0123456789", image]);
         let words = kubectl_refused(&changed, "");
         assert!(words.contains("images of a sandbox or a build stay"), "{words}");
         kubectl(&as_editor(&["set", "image", "pod/theirs", image]), "");
@@ -163,9 +160,9 @@ async fn nobody_gets_into_a_sandbox_but_whoever_was_given_the_role(#[case] how: 
     in_space("entered", async |space| {
         bind(space);
         for ours in [
-            "codegen-sandbox-words-0123456789",
-            "codegen-build-0123456789-abcde",
-            "codegen-reader-a-0123456789",
+            "words-cg0123456789",
+            "build-cg0123456789-abcde",
+            "a-b-cg0123456789",
         ] {
             let words = connect(space, EDITOR, ours, how);
             assert!(words.contains("nobody gets into sandboxes and builds"), "{words}");
@@ -183,7 +180,7 @@ async fn nobody_gets_into_a_sandbox_but_whoever_was_given_the_role(#[case] how: 
 async fn no_container_joins_a_sandbox() {
     in_space("joined", async |space| {
         bind(space);
-        for (name, marks) in [("theirs", json!({})), ("codegen-sandbox-ours-0123456789", sandbox()["metadata"]["labels"].clone())] {
+        for (name, marks) in [("theirs", json!({})), ("ours-cg0123456789", sandbox()["metadata"]["labels"].clone())] {
             let mut pod = sandbox();
             pod["metadata"] = json!({"name": name, "labels": marks});
             pod["spec"]["nodeSelector"] = json!({"no": "such-node"});
@@ -199,11 +196,11 @@ async fn no_container_joins_a_sandbox() {
             let at = format!("/api/v1/namespaces/{}/pods/{pod}/ephemeralcontainers", space.name);
             (vec!["--as".to_owned(), who.to_owned(), "replace".to_owned(), "--raw".to_owned(), at, "-f".to_owned(), "-".to_owned()], found.to_string())
         };
-        let (command, input) = join(EDITOR, "codegen-sandbox-ours-0123456789");
+        let (command, input) = join(EDITOR, "ours-cg0123456789");
         let command: Vec<&str> = command.iter().map(String::as_str).collect();
         let words = kubectl_refused(&command, &input);
         assert!(words.contains("nobody gets into sandboxes and builds"), "{words}");
-        for (who, pod) in [(EDITOR, "theirs"), (DEBUGGER, "codegen-sandbox-ours-0123456789")] {
+        for (who, pod) in [(EDITOR, "theirs"), (DEBUGGER, "ours-cg0123456789")] {
             let (command, input) = join(who, pod);
             let command: Vec<&str> = command.iter().map(String::as_str).collect();
             kubectl(&command, &input);

@@ -74,11 +74,11 @@ pub fn name(prefix: &str, parts: &[&str]) -> String {
     format!("{}-{hash}", cut(prefix, LONGEST_NAME - HASH - 1))
 }
 
-/// Name of a Pod, or of the Job that makes it: an admission policy knows by how it begins that nobody is to get into it.
+/// Name of a Pod, or of the Job that makes it, `prefix-cghash`: an admission policy knows by its end that nobody is to get into it.
 #[must_use]
-pub fn name_of_pod(component: Component, owner: &str, parts: &[&str]) -> String {
-    let prefix = format!("codegen-{}-{owner}", component.as_str());
-    name(prefix.trim_end_matches('-'), parts)
+pub fn name_of_pod(prefix: &str, parts: &[&str]) -> String {
+    let hash = &sha256_hex_of_parts(parts)[..HASH];
+    format!("{}-cg{hash}", cut(prefix, LONGEST_NAME - HASH - 3))
 }
 
 /// Labels of an object that belongs to a task.
@@ -118,6 +118,8 @@ mod tests {
         assert_eq!(name(&long, &["x"]).len(), 63);
         assert_ne!(name("a", &["x", "y"]), name("a", &["xy"]));
         assert_eq!(name("penguins", &["x"]), name("penguins", &["x"]));
+        assert_eq!(name_of_pod(&long, &["x"]).len(), 63);
+        assert!(name_of_pod("penguins", &["x"]).starts_with("penguins-cg"));
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl<'a> Build<'a> {
             &scope,
             &repeat.to_string(),
         ];
-        let name = name_of_pod(Component::Build, "", &parts.map(String::as_str));
+        let name = name_of_pod("build", &parts.map(String::as_str));
         Ok(Self {
             sandbox,
             spec,

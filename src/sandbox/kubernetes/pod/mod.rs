@@ -111,7 +111,7 @@ fn named(
     let body = serde_json::to_vec(job).map_err(|error| cluster("write the job".to_owned())(error))?;
     let (attempt, repeat, hash) = (owner.attempt.to_string(), repeat.to_string(), sha256_hex(&body));
     let parts: [&str; 6] = [&owner.uid, &owner.run, &attempt, &repeat, &hash, image];
-    Ok((names::name_of_pod(Component::Sandbox, &owner.name, &parts), body))
+    Ok((names::name_of_pod(&owner.name, &parts), body))
 }
 
 async fn create(

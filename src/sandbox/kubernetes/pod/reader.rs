@@ -7,8 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
 use serde::{Deserialize, Serialize};
 
-use super::super::names::{self, Component};
-use super::super::{KubernetesSandbox, OutputFolder};
+use super::super::{KubernetesSandbox, OutputFolder, names};
 use super::spec::{Program, Run};
 use super::volumes::claim_folder;
 use super::{Pods, Reported, network, nonce, ready};
@@ -268,10 +267,7 @@ impl<'a> SourceReader<'a> {
         let body = serde_json::to_vec(request).unwrap_or_default();
         let parts = [&owner.uid, &owner.run, "reader", &sha256_hex(&body), image];
         Ok(Self {
-            pods: Pods::new(
-                sandbox,
-                names::name_of_pod(Component::Reader, &owner.name, &parts),
-            ),
+            pods: Pods::new(sandbox, names::name_of_pod(&owner.name, &parts)),
             request,
             image,
             body,
