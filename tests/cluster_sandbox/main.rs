@@ -8,6 +8,7 @@
     reason = "tests say what they expect"
 )]
 
+mod adoption;
 mod builds;
 mod claims;
 mod hostile;

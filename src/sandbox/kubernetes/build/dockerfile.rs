@@ -57,8 +57,6 @@ pub(super) struct Recipe<'a> {
     pub has_pip_authorities: bool,
     /// Names of the build's arguments: variables of what it runs, which do not become part of the image.
     pub arguments: Vec<&'a str>,
-    /// Whether layers come from a cache: then what is installed is listed in a step of its own, which no cache answers.
-    pub cached: Option<&'a str>,
 }
 
 /// Refuses what is no name of a package: nothing else may reach a Dockerfile or an installer.
@@ -119,14 +117,7 @@ impl Recipe<'_> {
         let list = format!(
             "rm -f {RESULTS}/{REQUIREMENTS} && cp {ENVIRONMENT}/{REQUIREMENTS} {RESULTS}/{REQUIREMENTS}"
         );
-        match self.cached {
-            None => {
-                let _ = writeln!(text, "RUN {install} && {list}");
-            }
-            Some(build) => {
-                let _ = writeln!(text, "RUN {install}\nRUN : {} && {list}", quoted(build));
-            }
-        }
+        let _ = writeln!(text, "RUN {install} && {list}");
         if self.has.is_none() {
             let _ = writeln!(text, "ENV PATH={ENVIRONMENT}/bin:${{PATH:-{DEFAULT_PATH}}}");
         }
@@ -254,7 +245,6 @@ mod tests {
             has_index_authorities: false,
             has_pip_authorities: false,
             arguments: vec![],
-            cached: None,
         }
     }
 
@@ -271,7 +261,6 @@ mod tests {
             trusted_index: trusted_index("http://reader:secret@index.example:8080/it's/simple"),
             has_index_authorities: true,
             arguments: vec!["HTTPS_PROXY", "PIP_INDEX_URL"],
-            cached: Some("build-3f2a"),
             ..recipe(&packages)
         };
         insta::assert_snapshot!(recipe.dockerfile());
@@ -342,7 +331,6 @@ mod tests {
         let packages = packages(&["pandas", "pytest"], &[]);
         let recipe = Recipe {
             locked: Some("3f2a"),
-            cached: Some("build-3f2a"),
             ..recipe(&packages)
         };
         insta::assert_snapshot!(recipe.dockerfile());

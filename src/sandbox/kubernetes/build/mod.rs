@@ -3,6 +3,7 @@
 //! The registry is asked first; only where it has no such image a Job is made. Its name follows from what it builds, so
 //! every task of the namespace that wants the image finds the same Job and becomes one of its owners.
 
+mod adopted;
 mod artifact;
 mod dockerfile;
 mod failure;
@@ -35,7 +36,7 @@ pub use self::published::{InImage, ProgramImage, PublishedProgram};
 pub use self::registries::RegistryCache;
 use self::sources::{Base, Target};
 use self::state::State;
-use super::names::{Component, labels, name};
+use super::names::{Component, labels, name, name_of_pod};
 use super::{KubernetesSandbox, elsewhere};
 use crate::api::common::CacheMode;
 use crate::pipeline::digest::{sha256_hex, sha256_hex_of_parts};
@@ -112,7 +113,7 @@ impl<'a> Build<'a> {
             &scope,
             &repeat.to_string(),
         ];
-        let name = name("build", &parts.map(String::as_str));
+        let name = name_of_pod("build", &parts.map(String::as_str));
         Ok(Self {
             sandbox,
             spec,
@@ -136,9 +137,11 @@ impl<'a> Build<'a> {
         if job.metadata.deletion_timestamp.is_some() {
             return Ok(Progressing::Pending);
         }
-        let pod = self.objects.latest_pod(&self.name).await?;
+        let pod = self.objects.latest_pod(&job).await?;
         match state::state(&job, pod.as_ref()) {
             State::Done(digest) => {
+                // Whoever has changed what it was built from has done it by now.
+                self.objects.has_files(&job).await?;
                 self.drop_copies().await;
                 let seconds = state::seconds(&job, pod.as_ref());
                 self.pushed(&job, &digest, seconds).await
@@ -263,7 +266,7 @@ impl<'a> Build<'a> {
                 self.objects.write_copy(&copy).await?;
             }
         }
-        self.objects.write_files(&job::config_map(plan, owner)).await
+        self.objects.write_files(&job::config_map(plan, owner), job).await
     }
 
     /// What a Job in another namespace than the task's has seen of Secrets, it has seen when it has ended.
@@ -310,7 +313,7 @@ impl<'a> Build<'a> {
 
     /// The files are written after the Job, which owns them; a crash may lie between.
     async fn write_files(&self, job: &Job) -> Result<(), SandboxError> {
-        if self.objects.has_files(&self.name).await? {
+        if self.objects.has_files(job).await? {
             return Ok(());
         }
         let verified = self.verify().await?;
@@ -441,7 +444,6 @@ impl<'a> Build<'a> {
             has_index_authorities: !index_authorities.is_empty(),
             has_pip_authorities: own.is_some(),
             arguments: self.arguments().into_keys().collect(),
-            cached: settings.build.cache_claim.as_ref().map(|_| self.name.as_str()),
         };
         Ok(Files {
             dockerfile: recipe.dockerfile(),

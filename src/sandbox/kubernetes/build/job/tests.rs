@@ -52,7 +52,6 @@ fn the_job_of_everything_that_can_be_set() {
         "deadlineSeconds": 60,
         "featureFlags": {"FF_KANIKO_RUN_VIA_TINI": "true"},
         "env": {"HTTPS_PROXY": "http://proxy:3128"},
-        "cacheClaim": "layers",
         "nodeSelector": {"pool": "builds"},
         "tolerations": [{"key": "builds", "operator": "Exists"}],
         "priorityClassName": "low",
