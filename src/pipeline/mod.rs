@@ -15,6 +15,7 @@ mod circles;
 pub mod decide;
 pub mod diagnosis;
 pub mod digest;
+pub mod image_tag;
 pub mod lock;
 pub mod mounts;
 pub mod outcome;
