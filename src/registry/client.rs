@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable as _};
-use futures::stream::FuturesUnordered;
 use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
 use http::HeaderValue;
 use ipnet::IpNet;
 use oci_spec::distribution::{ParseError, Reference};
@@ -276,13 +276,12 @@ pub(super) struct Target {
 
 impl Target {
     fn of(reference: &str, credentials: &Credentials) -> Result<Self, RegistryError> {
-        let parsed: Reference =
-            reference
-                .parse()
-                .map_err(|error: ParseError| RegistryError::Reference {
-                    reference: reference.to_owned(),
-                    reason: error.to_string(),
-                })?;
+        let parsed: Reference = reference
+            .parse()
+            .map_err(|error: ParseError| RegistryError::Reference {
+                reference: reference.to_owned(),
+                reason: error.to_string(),
+            })?;
         Ok(Self {
             login: credentials.for_host(parsed.resolve_registry()),
             reference: parsed,

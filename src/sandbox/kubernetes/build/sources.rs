@@ -114,7 +114,9 @@ impl Base {
         };
         let reference: Reference = name
             .parse()
-            .map_err(|error: oci_spec::distribution::ParseError| refused(error.to_string(), "correct image.base"))?;
+            .map_err(|error: oci_spec::distribution::ParseError| {
+                refused(error.to_string(), "correct image.base")
+            })?;
         let registry = reference.registry().to_owned();
         let (secret, config) = pull_secret(sandbox, objects, reference.resolve_registry()).await?;
         let digest = if let Some(digest) = reference.digest() {
