@@ -64,7 +64,7 @@ impl<S> Place<S> {
             insecure_hosts: vec![host.clone()],
             authorities: vec![],
             credentials,
-            allow: vec![],
+            ..Access::default()
         });
         Self {
             server,
@@ -87,9 +87,10 @@ impl<S> Place<S> {
         let begun = self.http.post(self.url(&format!("{repository}/blobs/uploads/")));
         let begun = begun.basic_auth(USER, Some(PASSWORD)).send().await.unwrap();
         let place = begun.headers()["location"].to_str().unwrap();
-        let place = begun.url().join(place).unwrap();
+        let mut place = begun.url().join(place).unwrap();
+        place.query_pairs_mut().append_pair("digest", &digest);
         let size = bytes.len();
-        let put = self.http.put(place).query(&[("digest", &digest)]).body(bytes);
+        let put = self.http.put(place).body(bytes);
         let put = put.basic_auth(USER, Some(PASSWORD)).send().await.unwrap();
         assert_eq!(put.status(), 201);
         json!({"digest": digest, "size": size})

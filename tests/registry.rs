@@ -186,7 +186,7 @@ fn what_is_installed_is_asked_of_the_registry_in_one_request() {
         insecure_hosts: vec![registry.host.clone()],
         authorities: vec![],
         credentials: Credentials::from_docker_config(&config).unwrap(),
-        allow: vec![],
+        ..Access::default()
     })
     .unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()

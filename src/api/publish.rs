@@ -16,8 +16,11 @@ pub struct Publish {
         .message("write the repository without a scheme, a digest and a / at its end, like registry.example.com/team/penguins"))]
     pub repository: Option<String>,
     /// Tag of the image (`v1`). It moves with what the task publishes; the image before keeps a tag of its own, and a tag that
-    /// somebody else has given is not touched. Default: namespace and name of the task, `<namespace>.<name>`.
+    /// somebody else has given is not touched. With a dot it is a version (`v1.2`) or begins with the namespace and the dot. Default:
+    /// namespace and name of the task, `<namespace>.<name>`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 100), pattern(r"^[A-Za-z0-9_][A-Za-z0-9._-]*$"))]
+    #[x_kube(validation = Rule::new("!self.startsWith('codegen-env-') && !self.startsWith('sha256-')")
+        .message("tags that begin with codegen-env- or sha256- are the operator's own: choose another one"))]
     pub tag: Option<String>,
 }

@@ -153,10 +153,12 @@ pub struct OutputArtifact {
     #[x_kube(validation = Rule::new("!self.contains('://') && !self.endsWith('/') && !self.contains('@')")
         .message("write the repository without a scheme, a digest and a / at its end, like registry.example.com/team/outputs"))]
     pub repository: String,
-    /// Tag of the artifact (`2027`). A tag that something else has is not touched. Default: namespace and name of the run,
-    /// `<namespace>.<name>.outputs`.
+    /// Tag of the artifact (`2027`). A tag that something else has is not touched. With a dot it is a version (`v1.2`) or begins
+    /// with the namespace and the dot. Default: namespace and name of the run, `<namespace>.<name>.outputs`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 100), pattern(r"^[A-Za-z0-9_][A-Za-z0-9._-]*$"))]
+    #[x_kube(validation = Rule::new("!self.startsWith('codegen-env-') && !self.startsWith('sha256-')")
+        .message("tags that begin with codegen-env- or sha256- are the operator's own: choose another one"))]
     pub tag: Option<String>,
     /// Secret of the type `kubernetes.io/dockerconfigjson`, labelled `codegen-operator.dev/use: registry`, that it is pushed with
     /// (`{name: registry}`). Default: no credentials.

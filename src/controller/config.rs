@@ -107,6 +107,8 @@ pub struct Gates {
     pub models: EgressGate,
     /// Package indexes.
     pub indexes: EgressGate,
+    /// Public ranges of the cluster's own, which none of them opens.
+    pub closed: Vec<IpNet>,
 }
 
 /// How much is done at once.
@@ -312,7 +314,8 @@ impl OperatorConfig {
         Gates {
             samples: EgressGate::new(samples, closed.clone()),
             models: EgressGate::new(models, closed.clone()),
-            indexes: EgressGate::new(indexes, closed),
+            indexes: EgressGate::new(indexes, closed.clone()),
+            closed,
         }
     }
 

@@ -145,7 +145,7 @@ impl Context {
             known: Mutex::default(),
             woken,
             settings,
-            registries: RegistryCache::default(),
+            registries: RegistryCache::closed_to(gates.closed),
             index: PackageIndex::new(Some(gates.indexes), config.build.index_authorities.clone()),
             packages: config.packages.clone(),
             worker,

@@ -1,5 +1,8 @@
 //! One origin that is opened. Pure.
 
+use std::fmt;
+use std::str::FromStr;
+
 use reqwest::Url;
 use serde::Deserialize;
 use thiserror::Error;
@@ -26,6 +29,14 @@ enum Host {
     "`{0}` is no origin: write scheme, host and port alone, like http://files.data:8080 or https://*.example.com"
 )]
 pub struct EntryError(String);
+
+impl FromStr for Entry {
+    type Err = EntryError;
+
+    fn from_str(text: &str) -> Result<Self, EntryError> {
+        Self::try_from(text.to_owned())
+    }
+}
 
 impl TryFrom<String> for Entry {
     type Error = EntryError;
@@ -58,9 +69,29 @@ impl TryFrom<String> for Entry {
     }
 }
 
+impl fmt::Display for Entry {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (star, host) = match &self.host {
+            Host::One(host) => ("", host.as_str()),
+            Host::Below(end) => ("*", end.as_str()),
+        };
+        let brackets = if host.contains(':') { ("[", "]") } else { ("", "") };
+        write!(
+            formatter,
+            "{}://{star}{}{host}{}",
+            self.scheme, brackets.0, brackets.1
+        )?;
+        match self.port {
+            Some(port) => write!(formatter, ":{port}"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl Entry {
     /// Whether it opens `url`.
-    pub(super) fn allows(&self, url: &Url) -> bool {
+    #[must_use]
+    pub fn allows(&self, url: &Url) -> bool {
         self.scheme == url.scheme()
             && self.port == url.port_or_known_default()
             && url.host_str().is_some_and(|host| self.names(&bare_host(host)))
@@ -115,6 +146,16 @@ mod tests {
     #[case("http://[fd00::1]:80", "http://[FD00:0::1]/", true)]
     fn an_entry_opens_its_own_origin_alone(#[case] text: &str, #[case] url: &str, #[case] allowed: bool) {
         assert_eq!(entry(text).unwrap().allows(&url.parse().unwrap()), allowed);
+    }
+
+    #[rstest]
+    #[case("http://files.data:8080")]
+    #[case("https://files.data")]
+    #[case("https://*.example.com")]
+    #[case("http://[fd00::1]:80")]
+    fn an_entry_is_read_as_it_is_written(#[case] text: &str) {
+        let read = entry(text).unwrap();
+        assert_eq!(read.to_string().parse(), Ok(read));
     }
 
     #[rstest]

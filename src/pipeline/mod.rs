@@ -17,6 +17,7 @@ pub mod decide;
 pub mod diagnosis;
 pub mod evidence;
 pub mod digest;
+pub mod image_tag;
 pub mod lock;
 pub mod mounts;
 pub mod mutants;

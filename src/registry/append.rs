@@ -3,16 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use bytes::Bytes;
-use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
-use oci_client::errors::OciDistributionError;
+use futures::FutureExt as _;
+use reqwest::Body;
 use serde_json::Value;
 
 use super::client::{Registry, Target, all_bytes, retried};
 use super::error::RegistryError;
+use super::failure::Failure;
 use super::layer::{LayerEntry, layer};
 use super::layout::{Descriptor, LARGEST_CONFIG, MANIFEST_OR_INDEX, OCI_MANIFEST};
 use super::manifest::{self, Small};
+use super::wire::body;
 use crate::pipeline::digest::sha256_hex;
 
 /// What is appended.
@@ -133,18 +134,15 @@ impl Registry {
     pub(super) async fn upload_small(&self, target: &Target, blob: &Small) -> Result<u64, RegistryError> {
         let what = format!("the upload of the blob {}", blob.digest);
         retried(|| async {
-            let failed = |error: &OciDistributionError| target.failed(&what, error);
-            let exists = self.client.blob_exists(&target.reference, &blob.digest).await;
-            if exists.map_err(|error| failed(&error))? {
+            let failed = |failure: Failure| target.failed(&what, &failure);
+            let exists = self.wire.has_blob(target, &blob.digest).await;
+            if exists.map_err(failed)? {
                 return Ok(0);
             }
-            let content = futures::stream::iter([Ok(Bytes::from(blob.bytes.clone()))]);
             let size = blob.bytes.len() as u64;
-            let pushed = self
-                .client
-                .push_blob_stream(&target.reference, content, &blob.digest, Some(size))
-                .await;
-            pushed.map(|_| size).map_err(|error| failed(&error))
+            let content = Body::from(blob.bytes.clone());
+            let pushed = self.wire.put_blob(target, &blob.digest, size, content).await;
+            pushed.map(|()| size).map_err(failed)
         })
         .await
     }
@@ -160,38 +158,24 @@ impl Registry {
         let (digest, size) = (&layer.digest, layer.size);
         let what = format!("the upload of the blob {digest}");
         retried(|| async {
-            let failed = |error: OciDistributionError| target.failed(&what, &error);
-            let exists = self.client.blob_exists(&target.reference, digest).await;
+            let failed = |failure: Failure| target.failed(&what, &failure);
+            let exists = self.wire.has_blob(target, digest).await;
             if exists.map_err(failed)? {
                 return Ok(0);
             }
             let is_here = base.target.reference.resolve_registry() == target.reference.resolve_registry();
-            if is_here {
-                let from = &base.target.reference;
-                // A registry that does not mount answers in several ways: then the layer is copied.
-                if self
-                    .client
-                    .mount_blob(&target.reference, from, digest)
-                    .await
-                    .is_ok()
-                {
-                    return Ok(0);
-                }
+            // A registry that does not mount answers in several ways: then the layer is copied.
+            if is_here && let Ok(true) = self.wire.mount_blob(target, &base.target, digest).await {
+                return Ok(0);
             }
-            let read = source
-                .client
-                .pull_blob_stream(&base.target.reference, digest.as_str())
-                .await;
-            let read = read.map_err(|error| {
+            let read = source.wire.blob(&base.target, digest).await;
+            let read = read.map_err(|failure| {
                 base.target
-                    .failed(&format!("the request for the blob {digest}"), &error)
+                    .failed(&format!("the request for the blob {digest}"), &failure)
             })?;
-            let content = read.stream.map_err(OciDistributionError::from);
-            let pushed = self
-                .client
-                .push_blob_stream(&target.reference, content, digest, Some(size))
-                .await;
-            pushed.map(|_| size).map_err(failed)
+            let content = Body::wrap_stream(read.bytes_stream());
+            let pushed = self.wire.put_blob(target, digest, size, content).await;
+            pushed.map(|()| size).map_err(failed)
         })
         .await
     }
@@ -212,20 +196,11 @@ impl Registry {
         }
         let what = format!("the request for the blob {}", blob.digest);
         let asked = retried(|| async {
-            let failed = |error: OciDistributionError| target.failed(&what, &error);
-            let pulled = self
-                .client
-                .pull_blob_stream(&target.reference, blob.digest.as_str())
-                .await;
-            let mut stream = pulled.map_err(failed)?.stream;
-            let mut bytes = Vec::new();
-            while let Some(part) = stream.next().await {
-                bytes.extend_from_slice(&part.map_err(|error| failed(error.into()))?);
-                if bytes.len() as u64 > blob.size {
-                    break;
-                }
-            }
-            Ok(bytes)
+            let read = async {
+                let response = self.wire.blob(target, &blob.digest).await?;
+                body(response, blob.size).await
+            };
+            read.await.map_err(|failure| target.failed(&what, &failure))
         });
         let bytes = target.answered(&what, asked).await?;
         if bytes.len() as u64 != blob.size || format!("sha256:{}", sha256_hex(&bytes)) != blob.digest {

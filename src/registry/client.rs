@@ -4,27 +4,25 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable as _};
+use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
-use futures::{StreamExt as _, TryStreamExt as _};
 use http::HeaderValue;
-use oci_client::client::{Certificate, CertificateEncoding, ClientConfig, ClientProtocol};
-use oci_client::errors::OciDistributionError;
-use oci_client::secrets::RegistryAuth;
-use oci_client::{Client, Reference};
+use ipnet::IpNet;
+use oci_spec::distribution::{ParseError, Reference};
+use reqwest::Body;
 use serde::Deserialize;
 use tokio_util::io::ReaderStream;
 
-use super::credentials::Credentials;
-use super::error::{RegistryError, is_not_found};
+use super::credentials::{Credentials, Login};
+use super::error::RegistryError;
+use super::failure::Failure;
 use super::installed;
 use super::layout::{Blob, Descriptor, Layout, MANIFEST_OR_INDEX, MANIFEST_TYPES};
+use super::wire::{ANSWER_TIMEOUT, Operation, Wire};
+use crate::egress::Entry;
 use crate::pipeline::lock::Lock;
 use crate::pipeline::wildcard;
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-const READ_TIMEOUT: Duration = Duration::from_mins(1);
-/// A question has this long to be answered, tries and all: a registry that is slow by the byte never runs into [`READ_TIMEOUT`].
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 const UPLOADS_AT_ONCE: usize = 3;
 const TRIES: usize = 4;
 /// Digits of the digest in the tag of an image that was replaced.
@@ -42,6 +40,10 @@ pub struct Access {
     pub credentials: Credentials,
     /// Repositories (`registry.example:5000/team/*`) that may be asked for; none named: all.
     pub allow: Vec<String>,
+    /// Origins besides its own that a registry may send whoever asks to: for tokens, and to blobs at private addresses.
+    pub trusted_origins: Vec<Entry>,
+    /// Public ranges of the cluster's own, where registries may send nobody.
+    pub closed: Vec<IpNet>,
 }
 
 /// What to do with a tag that is there.
@@ -77,7 +79,7 @@ pub struct Image {
 
 /// A client of registries.
 pub struct Registry {
-    pub(super) client: Client,
+    pub(super) wire: Wire,
     credentials: Credentials,
     allow: Vec<String>,
 }
@@ -85,27 +87,8 @@ pub struct Registry {
 impl Registry {
     /// A client; fails when a certificate authority cannot be read.
     pub fn new(access: &Access) -> Result<Self, RegistryError> {
-        let mut extra_root_certificates = Vec::new();
-        for path in &access.authorities {
-            let data = std::fs::read(path)
-                .map_err(|error| RegistryError::Setup(format!("cannot read {}: {error}", path.display())))?;
-            extra_root_certificates.push(Certificate {
-                encoding: CertificateEncoding::Pem,
-                data,
-            });
-        }
-        let config = ClientConfig {
-            protocol: ClientProtocol::HttpsExcept(access.insecure_hosts.clone()),
-            extra_root_certificates,
-            connect_timeout: Some(CONNECT_TIMEOUT),
-            read_timeout: Some(READ_TIMEOUT),
-            use_monolithic_push: true,
-            user_agent: concat!("codegen-operator/", env!("CARGO_PKG_VERSION")),
-            ..ClientConfig::default()
-        };
-        let client = Client::try_from(config).map_err(|error| RegistryError::Setup(error.to_string()))?;
         Ok(Self {
-            client,
+            wire: Wire::new(access)?,
             credentials: access.credentials.clone(),
             allow: access.allow.clone(),
         })
@@ -186,14 +169,10 @@ impl Registry {
     pub(super) async fn find(&self, target: &Target) -> Result<Option<String>, RegistryError> {
         let what = "the request for the digest of the tag";
         let asked = retried(|| async {
-            match self
-                .client
-                .fetch_manifest_digest(&target.reference, &target.auth)
-                .await
-            {
+            match self.wire.manifest_digest(target).await {
                 Ok(digest) => Ok(Some(digest)),
-                Err(error) if is_not_found(&error) => Ok(None),
-                Err(error) => Err(target.failed(what, &error)),
+                Err(failure) if failure.is_not_found() => Ok(None),
+                Err(failure) => Err(target.failed(what, &failure)),
             }
         });
         target.answered(what, asked).await
@@ -201,11 +180,10 @@ impl Registry {
 
     pub(super) async fn authenticate_for_push(&self, target: &Target) -> Result<(), RegistryError> {
         retried(|| async {
-            let operation = oci_client::RegistryOperation::Push;
-            let authenticated = self.client.auth(&target.reference, &target.auth, operation).await;
-            authenticated
+            let authorized = self.wire.authorization(target, Operation::Push).await;
+            authorized
                 .map(drop)
-                .map_err(|error| target.failed("the login", &error))
+                .map_err(|failure| target.failed("the login", &failure))
         })
         .await
     }
@@ -215,21 +193,20 @@ impl Registry {
         let digest = &blob.descriptor.digest;
         let what = format!("the upload of the blob {digest}");
         retried(|| async {
-            let exists = self.client.blob_exists(&target.reference, digest).await;
-            if exists.map_err(|error| target.failed(&what, &error))? {
+            let exists = self.wire.has_blob(target, digest).await;
+            if exists.map_err(|failure| target.failed(&what, &failure))? {
                 return Ok(0);
             }
             let unreadable = |error: std::io::Error| target.failed(&what, &error.into());
             let mut file = blob.file.try_clone().map_err(unreadable)?;
             // Clones share their position, and a try before this one may have read a part.
             std::io::Seek::rewind(&mut file).map_err(unreadable)?;
-            let content = ReaderStream::new(tokio::fs::File::from_std(file)).map_err(Into::into);
+            let content = Body::wrap_stream(ReaderStream::new(tokio::fs::File::from_std(file)));
             let size = blob.descriptor.size;
-            let pushed = self
-                .client
-                .push_blob_stream(&target.reference, content, digest, Some(size))
-                .await;
-            pushed.map(|_| size).map_err(|error| target.failed(&what, &error))
+            let pushed = self.wire.put_blob(target, digest, size, content).await;
+            pushed
+                .map(|()| size)
+                .map_err(|failure| target.failed(&what, &failure))
         })
         .await
     }
@@ -257,14 +234,10 @@ impl Registry {
     ) -> Result<Option<(bytes::Bytes, String)>, RegistryError> {
         let what = "the request for the manifest of the image";
         let asked = retried(|| async {
-            let pulled = self
-                .client
-                .pull_manifest_raw(&target.reference, &target.auth, types)
-                .await;
-            match pulled {
+            match self.wire.manifest(target, types).await {
                 Ok(found) => Ok(Some(found)),
-                Err(error) if is_not_found(&error) => Ok(None),
-                Err(error) => Err(target.failed(what, &error)),
+                Err(failure) if failure.is_not_found() => Ok(None),
+                Err(failure) => Err(target.failed(what, &failure)),
             }
         });
         target.answered(what, asked).await
@@ -280,12 +253,10 @@ impl Registry {
             HeaderValue::from_str(media_type).map_err(|error| RegistryError::Setup(error.to_string()))?;
         retried(|| async {
             let pushed = self
-                .client
-                .push_manifest_raw(&target.reference, manifest.to_vec(), media_type.clone())
+                .wire
+                .put_manifest(target, &media_type, manifest.to_vec())
                 .await;
-            pushed
-                .map(drop)
-                .map_err(|error| target.failed("the upload of the manifest", &error))
+            pushed.map_err(|failure| target.failed("the upload of the manifest", &failure))
         })
         .await
     }
@@ -300,20 +271,19 @@ struct Typed {
 /// Where to push, and as whom.
 pub(super) struct Target {
     pub reference: Reference,
-    pub auth: RegistryAuth,
+    pub login: Option<Login>,
 }
 
 impl Target {
     fn of(reference: &str, credentials: &Credentials) -> Result<Self, RegistryError> {
-        let parsed: Reference =
-            reference
-                .parse()
-                .map_err(|error: oci_client::ParseError| RegistryError::Reference {
-                    reference: reference.to_owned(),
-                    reason: error.to_string(),
-                })?;
+        let parsed: Reference = reference
+            .parse()
+            .map_err(|error: ParseError| RegistryError::Reference {
+                reference: reference.to_owned(),
+                reason: error.to_string(),
+            })?;
         Ok(Self {
-            auth: credentials.for_host(parsed.resolve_registry()),
+            login: credentials.for_host(parsed.resolve_registry()),
             reference: parsed,
         })
     }
@@ -333,7 +303,7 @@ impl Target {
                 reference.repository().to_owned(),
                 tag,
             ),
-            auth: self.auth.clone(),
+            login: self.login.clone(),
         }
     }
 
@@ -353,8 +323,8 @@ impl Target {
         })
     }
 
-    pub fn failed(&self, what: &str, error: &OciDistributionError) -> RegistryError {
-        RegistryError::of(self.reference.resolve_registry(), what, error)
+    pub fn failed(&self, what: &str, failure: &Failure) -> RegistryError {
+        RegistryError::of(self.reference.resolve_registry(), what, failure)
     }
 }
 

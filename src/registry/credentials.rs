@@ -5,7 +5,7 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use oci_client::secrets::RegistryAuth;
+use http::HeaderValue;
 use serde::Deserialize;
 
 /// Why a file with credentials cannot be used. No message quotes the file.
@@ -30,8 +30,9 @@ pub struct Credentials {
     by_host: BTreeMap<String, Login>,
 }
 
-#[derive(Clone)]
-struct Login {
+/// User and password.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Login {
     user: String,
     password: String,
 }
@@ -81,14 +82,28 @@ impl Credentials {
         self.by_host.contains_key(host_of(host))
     }
 
-    /// What to show to the registry of this host; anonymous where nothing is known.
+    /// What to show to the registry of this host, where anything is known.
     #[must_use]
-    pub fn for_host(&self, host: &str) -> RegistryAuth {
-        self.by_host
-            .get(host_of(host))
-            .map_or(RegistryAuth::Anonymous, |login| {
-                RegistryAuth::Basic(login.user.clone(), login.password.clone())
-            })
+    pub(super) fn for_host(&self, host: &str) -> Option<Login> {
+        self.by_host.get(host_of(host)).cloned()
+    }
+}
+
+impl Login {
+    /// As a header of a request.
+    pub fn header(&self) -> HeaderValue {
+        let encoded = STANDARD.encode(format!("{}:{}", self.user, self.password));
+        // Base 64 is no letter that a header cannot have.
+        let mut value = HeaderValue::from_str(&format!("Basic {encoded}"))
+            .unwrap_or_else(|_| HeaderValue::from_static("Basic"));
+        value.set_sensitive(true);
+        value
+    }
+}
+
+impl fmt::Debug for Login {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Login")
     }
 }
 
@@ -131,6 +146,13 @@ mod tests {
 
     use super::*;
 
+    fn of(user: &str, password: &str) -> Login {
+        Login {
+            user: user.to_owned(),
+            password: password.to_owned(),
+        }
+    }
+
     fn credentials(json: &str) -> Credentials {
         Credentials::from_docker_config(json.as_bytes()).unwrap()
     }
@@ -144,18 +166,15 @@ mod tests {
             r#"{{"auths": {{"{key}": {{"auth": "{}"}}}}}}"#,
             STANDARD.encode("a:b:c")
         ));
-        assert_eq!(
-            found.for_host(host),
-            RegistryAuth::Basic("a".into(), "b:c".into())
-        );
-        assert_eq!(found.for_host("other.example"), RegistryAuth::Anonymous);
+        assert_eq!(found.for_host(host), Some(of("a", "b:c")));
+        assert_eq!(found.for_host("other.example"), None);
     }
 
     #[test]
     fn user_and_password_may_stand_apart() {
         let found = credentials(r#"{"auths": {"r": {"username": "a", "password": "b"}, "empty": {}}}"#);
-        assert_eq!(found.for_host("r"), RegistryAuth::Basic("a".into(), "b".into()));
-        assert_eq!(found.for_host("empty"), RegistryAuth::Anonymous);
+        assert_eq!(found.for_host("r"), Some(of("a", "b")));
+        assert_eq!(found.for_host("empty"), None);
     }
 
     #[test]

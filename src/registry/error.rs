@@ -1,9 +1,8 @@
 //! Why a registry did not do what it was asked, and whether asking again may help.
 
-use oci_client::errors::{OciDistributionError, OciErrorCode};
-
 use crate::pipeline::stage::Category;
 
+use super::failure::Failure;
 use super::layout::LayoutError;
 
 /// A request to a registry that failed.
@@ -124,14 +123,14 @@ impl RegistryError {
     }
 
     /// Sorts an answer of `registry` to `what`.
-    pub(super) fn of(registry: &str, what: &str, error: &OciDistributionError) -> Self {
+    pub(super) fn of(registry: &str, what: &str, failure: &Failure) -> Self {
         let (registry, what) = (registry.to_owned(), what.to_owned());
-        let reason = reason(error);
+        let reason = failure.to_string();
         // A resolver that fails for now says nothing of the name.
         if reason.contains("dns error") && !reason.contains("Temporary failure") {
             return Self::UnknownHost { registry };
         }
-        match status(error) {
+        match failure.status() {
             Some(401 | 403) => Self::Refused {
                 registry,
                 what,
@@ -148,107 +147,5 @@ impl RegistryError {
                 reason,
             },
         }
-    }
-}
-
-/// The HTTP status that stands behind an error, where it tells one.
-fn status(error: &OciDistributionError) -> Option<u16> {
-    match error {
-        OciDistributionError::AuthenticationFailure(_) | OciDistributionError::UnauthorizedError { .. } => {
-            Some(401)
-        }
-        OciDistributionError::ServerError { code, .. } => Some(*code),
-        OciDistributionError::ImageManifestNotFoundError(_) => Some(404),
-        OciDistributionError::RequestError(error) => error.status().map(|status| status.as_u16()),
-        OciDistributionError::RegistryError { envelope, .. } => {
-            let code = envelope.errors.first().map(|error| &error.code)?;
-            Some(match code {
-                OciErrorCode::Unauthorized => 401,
-                OciErrorCode::Denied => 403,
-                OciErrorCode::Toomanyrequests => 429,
-                _ => 400,
-            })
-        }
-        _ => None,
-    }
-}
-
-/// The error with its causes: a client names the URL only, the cause behind it says what happened.
-fn reason(error: &OciDistributionError) -> String {
-    if let OciDistributionError::ServerError { code, message, .. } = error {
-        return answer(*code, message);
-    }
-    let mut reason = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        let text = inner.to_string();
-        if !reason.contains(&text) {
-            reason = format!("{reason}: {text}");
-        }
-        cause = inner.source();
-    }
-    reason
-}
-
-/// What a registry answered besides what was asked for: `500 Internal Server Error: unknown error, no space left on device`.
-fn answer(code: u16, body: &str) -> String {
-    let status =
-        http::StatusCode::from_u16(code).map_or_else(|_| code.to_string(), |status| status.to_string());
-    let said = said(body).unwrap_or_else(|| body.trim().to_owned());
-    if said.is_empty() {
-        status
-    } else {
-        format!("{status}: {said}")
-    }
-}
-
-/// Messages and details of the registry's own form of an error.
-fn said(body: &str) -> Option<String> {
-    let envelope: serde_json::Value = serde_json::from_str(body).ok()?;
-    let errors = envelope["errors"].as_array()?.iter();
-    let texts = errors.flat_map(|error| [&error["message"], &error["detail"]]);
-    let texts: Vec<&str> = texts.filter_map(serde_json::Value::as_str).collect();
-    (!texts.is_empty()).then(|| texts.join(", "))
-}
-
-/// Whether the registry says that there is no such thing.
-pub(super) fn is_not_found(error: &OciDistributionError) -> bool {
-    match error {
-        OciDistributionError::RegistryError { envelope, .. } => envelope.errors.iter().any(|error| {
-            matches!(
-                error.code,
-                OciErrorCode::ManifestUnknown | OciErrorCode::NameUnknown | OciErrorCode::NotFound
-            )
-        }),
-        other => status(other) == Some(404),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn told(code: u16, message: &str) -> String {
-        let error = OciDistributionError::ServerError {
-            code,
-            url: "https://registry.example/v2/x/blobs/uploads/1?_state=abc".to_owned(),
-            message: message.to_owned(),
-        };
-        RegistryError::of("registry.example", "the upload of the blob sha256:1", &error).to_string()
-    }
-
-    #[test]
-    fn what_a_registry_says_of_its_failure_stands_without_its_wrapping() {
-        let full = r#"{"errors":[{"code":"UNKNOWN","message":"unknown error","detail":"write data: no space left on device"}]}"#;
-        assert_eq!(
-            told(500, full),
-            "registry.example failed at the upload of the blob sha256:1: 500 Internal Server Error: unknown error, write data: no space left on device"
-        );
-        assert!(
-            told(503, "the storage is being moved\n")
-                .ends_with("503 Service Unavailable: the storage is being moved")
-        );
-        assert!(told(500, "").ends_with("500 Internal Server Error"));
-        assert!(told(500, r#"{"errors": []}"#).ends_with(r#"{"errors": []}"#));
     }
 }

@@ -17,7 +17,7 @@ use super::installed;
 
 const MIB: u64 = 1024 * 1024;
 const LARGEST_INDEX: u64 = MIB;
-const LARGEST_MANIFEST: u64 = 4 * MIB;
+pub(super) const LARGEST_MANIFEST: u64 = 4 * MIB;
 pub(super) const LARGEST_CONFIG: u64 = 8 * MIB;
 pub(super) const MOST_LAYERS: usize = 256;
 pub(super) const OCI_MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";

@@ -5,12 +5,16 @@ mod append;
 mod artifact;
 mod client;
 mod credentials;
+mod distribution;
 mod error;
+mod failure;
 mod installed;
 mod layer;
 mod layout;
 mod manifest;
 mod referrer;
+mod token;
+mod wire;
 
 pub use append::{Addition, Appended, Found, Foundation};
 pub use artifact::{Artifact, ArtifactFile};

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::append::Appended;
 use super::client::{Registry, Target, retried};
-use super::error::{RegistryError, is_not_found};
+use super::error::RegistryError;
 use super::layout::{MANIFEST_OR_INDEX, OCI_INDEX, OCI_MANIFEST};
 use super::manifest::Small;
 
@@ -48,25 +48,32 @@ impl Registry {
             self.put_manifest(&own, OCI_MANIFEST, &manifest.bytes).await?;
             uploaded = content + nothing + size;
         }
-        if !self.knows_referrers(&subject, &manifest.digest).await? {
-            let index = self.target(&format!("{repository}:{index_tag}"))?;
+        let index = self.target(&format!("{repository}:{index_tag}"))?;
+        if !self.is_listed(&subject, &index, &manifest.digest).await? {
             uploaded += self.list(&index, referrer.artifact_type, &manifest).await?;
         }
         Ok(uploaded)
     }
 
-    /// Whether the registry itself says what refers to the image.
-    async fn knows_referrers(&self, subject: &Target, digest: &str) -> Result<bool, RegistryError> {
+    /// Whether the registry says that this refers to the image: itself, or by the index of the fallback tag.
+    async fn is_listed(&self, subject: &Target, index: &Target, digest: &str) -> Result<bool, RegistryError> {
         let what = "the request for what refers to the image";
         let asked = retried(|| async {
-            // Where the registry has no such API this asks for the tag, which names ours if somebody has written it.
-            match self.client.pull_referrers(&subject.reference, None).await {
-                Ok(index) => Ok(index.manifests.iter().any(|entry| entry.digest == digest)),
-                Err(error) if is_not_found(&error) => Ok(false),
-                Err(error) => Err(subject.failed(what, &error)),
-            }
+            let found = self.wire.referrers(subject).await;
+            found.map_err(|failure| subject.failed(what, &failure))
         });
-        subject.answered(what, asked).await
+        let found = match subject.answered(what, asked).await? {
+            Some(found) => Some(found),
+            None => self.index(index).await?,
+        };
+        let entries = found.as_ref().and_then(|index| index["manifests"].as_array());
+        Ok(entries.is_some_and(|entries| entries.iter().any(|entry| entry["digest"] == digest)))
+    }
+
+    /// What the fallback tag has.
+    async fn index(&self, index: &Target) -> Result<Option<Value>, RegistryError> {
+        let present = self.manifest(index, &MANIFEST_OR_INDEX).await?;
+        Ok(present.and_then(|(bytes, _)| serde_json::from_slice(&bytes).ok()))
     }
 
     /// Names a referrer in the index of the fallback tag.
@@ -76,8 +83,7 @@ impl Registry {
         artifact_type: &str,
         referrer: &Small,
     ) -> Result<u64, RegistryError> {
-        let present = self.manifest(index, &MANIFEST_OR_INDEX).await?;
-        let present = present.and_then(|(bytes, _)| serde_json::from_slice::<Value>(&bytes).ok());
+        let present = self.index(index).await?;
         let made = listed(present, artifact_type, referrer);
         self.authenticate_for_push(index).await?;
         self.put_manifest(index, OCI_INDEX, &made).await?;

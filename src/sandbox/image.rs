@@ -29,8 +29,10 @@ pub struct ImageSpec {
     pub python_version: String,
     /// Package index; `None` is the one that pip is configured with.
     pub index_url: Option<String>,
-    /// Certificate authorities of the index, PEM; no part of what the environment is.
+    /// Certificate authorities of the index, PEM.
     pub index_ca_bundle: Option<String>,
+    /// What else decides where packages come from, sorted: variables of pip, and the namespace whose names are looked up.
+    pub sources: Vec<String>,
     /// Every package: the task's, those that are always installed, and pytest. Sorted, without duplicates.
     pub packages: Packages,
     /// Every package of the task's environment before this one, where this one only adds to it: then what it has need not
@@ -56,6 +58,7 @@ impl ImageSpec {
             python_version: settings.python_version.clone(),
             index_url: settings.index_url.clone(),
             index_ca_bundle: settings.index_ca_bundle.clone(),
+            sources: Vec::new(),
             packages: Packages {
                 pip: merge(&[&packages.pip, &settings.base_packages, &runner]),
                 apt: merge(&[&packages.apt, &settings.base_system_packages]),
@@ -98,7 +101,8 @@ impl ImageSpec {
             architecture,
             python_version,
             index_url,
-            index_ca_bundle: _,
+            index_ca_bundle,
+            sources,
             packages,
             from: _,
             min_release_age_days,
@@ -115,11 +119,17 @@ impl ImageSpec {
             merge(&[&packages.pip]),
             merge(&[&packages.apt]),
         ]);
-        // What is made without a rule is what it was before there were any.
-        if *min_release_age_days > 0
-            && let Some(parts) = key.as_array_mut()
-        {
-            parts.push((*min_release_age_days).into());
+        // What is made without any of these is what it was before there were any.
+        if let Some(parts) = key.as_array_mut() {
+            if *min_release_age_days > 0 {
+                parts.push((*min_release_age_days).into());
+            }
+            if let Some(bundle) = index_ca_bundle {
+                parts.push(serde_json::json!({"authorities": bundle.trim()}));
+            }
+            if !sources.is_empty() {
+                parts.push(serde_json::json!({"sources": sources}));
+            }
         }
         sha256_hex(key.to_string().as_bytes())
     }
@@ -201,7 +211,7 @@ mod tests {
     #[test]
     fn every_field_changes_the_hash() {
         let spec = ImageSpec::new(Language::Python, &settings(), &packages(&["a"]));
-        let changes: [fn(&mut ImageSpec); 7] = [
+        let changes: [fn(&mut ImageSpec); 9] = [
             |spec| spec.base.push('x'),
             |spec| spec.architecture.push('x'),
             |spec| spec.python_version.push('0'),
@@ -209,6 +219,8 @@ mod tests {
             |spec| spec.packages.pip.push("b".into()),
             |spec| spec.packages.apt.push("b".into()),
             |spec| spec.min_release_age_days = 7,
+            |spec| spec.index_ca_bundle = Some("an authority".into()),
+            |spec| spec.sources.push("PIP_PRE=1".into()),
         ];
         for change in changes {
             let mut other = spec.clone();

@@ -260,6 +260,16 @@ const RULES: &[(&str, &str, &str)] = &[
          registry.example.com/team/penguins",
     ),
     (
+        "publish: {tag: codegen-environment}",
+        "publish: {tag: codegen-env-0123456789abcdef0123456789abcdef}",
+        "spec.publish.tag: tags that begin with codegen-env- or sha256- are the operator's own: choose another one",
+    ),
+    (
+        "publish: {tag: v1.2}",
+        "publish: {tag: sha256-0123.sbom}",
+        "spec.publish.tag: tags that begin with codegen-env- or sha256- are the operator's own: choose another one",
+    ),
+    (
         "prompt: x",
         "prompt: \"  \\n\"",
         "spec.prompt: the prompt is blank: say what the program shall do",

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use codegen_operator::egress::Entry;
 use codegen_operator::pipeline::stage::Category;
 use codegen_operator::registry::{
     Access, Credentials, Existing, Layout, Limits, Pushed, Registry, RegistryError, read_installed,
@@ -39,6 +40,9 @@ pub struct PushLayout {
     /// A registry that is spoken to without TLS (`registry.example:5000`); may be repeated.
     #[arg(long, value_name = "HOST")]
     insecure_registry: Vec<String>,
+    /// An origin (`https://auth.example.com`) besides its own that the registry may send to, for a token or a blob; may be repeated.
+    #[arg(long, value_name = "ORIGIN")]
+    trusted_origin: Vec<Entry>,
     /// What was installed, a requirements file (`# Python 3.12.4 on x86_64`, then `six==1.17.0 --hash=sha256:...`): becomes annotations of the manifest.
     #[arg(long, value_name = "FILE")]
     installed: Option<PathBuf>,
@@ -134,7 +138,8 @@ async fn push(command: &PushLayout) -> Result<Pushed, RegistryError> {
         insecure_hosts: command.insecure_registry.clone(),
         authorities: command.authority.clone(),
         credentials,
-        allow: Vec::new(),
+        trusted_origins: command.trusted_origin.clone(),
+        ..Access::default()
     })?;
     let limits = Limits {
         bytes: command.max_bytes,

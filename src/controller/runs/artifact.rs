@@ -25,6 +25,7 @@ use crate::ledger::StoreError;
 use crate::pipeline::bounds::{LONGEST_MESSAGE, cut};
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::digest::sha256_hex;
+use crate::pipeline::image_tag;
 use crate::pipeline::run::OutputFile;
 use crate::pipeline::stage::{Category, Stage};
 use crate::pipeline::status::{Hold, Until};
@@ -74,6 +75,11 @@ impl Look<'_> {
         else {
             return Ok(None);
         };
+        let given = wanted.tag.as_deref();
+        if let Some(why) = given.and_then(|tag| image_tag::objection(tag, &namespace)) {
+            let message = format!("the outputs are not pushed: {why}; change spec.outputs.artifact.tag");
+            return self.not_pushed(run_reason::PUSH_REFUSED, &message, None).await;
+        }
         let status = self.status();
         let secrets: Api<Secret> = Api::namespaced(self.context.client.clone(), &namespace);
         let mut files = Vec::new();
@@ -270,7 +276,7 @@ fn tag(wanted: &OutputArtifact, namespace: &str, run: &str) -> String {
     if let Some(tag) = &wanted.tag {
         return tag.clone();
     }
-    let whole = format!("{namespace}.{run}.outputs");
+    let whole = format!("{}.outputs", image_tag::default_of(namespace, run));
     if whole.len() <= LONGEST_TAG {
         return whole;
     }

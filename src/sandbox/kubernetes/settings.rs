@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::isolation::Target;
 use crate::api::common::LocalRef;
+use crate::egress::Entry;
 use crate::pipeline::task::ImageSettings;
 
 /// Builds, sandboxes and registries.
@@ -40,6 +41,10 @@ pub struct Registries {
     /// (`registry.example:5000/team/*`). Those of this configuration need no entry. What builders and nodes pull by digest is not
     /// looked at. Empty: all.
     pub allow: Vec<String>,
+    /// Origins (`https://auth.example.com`) besides its own that a registry may send the operator and builds to: for tokens, which its
+    /// credentials are shown for, and to blobs that lie at private addresses. Those of well-known registries need no entry.
+    #[schemars(with = "Vec<String>")]
+    pub trusted_origins: Vec<Entry>,
     /// Repository that images are pushed to where neither task nor agent name one.
     pub repository: Option<String>,
     /// By which name nodes know that repository, where it is another one.

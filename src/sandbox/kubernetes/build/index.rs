@@ -1,5 +1,9 @@
 //! Which package index a build takes, and what that has of what is to be installed.
 
+use std::collections::BTreeMap;
+
+use reqwest::Url;
+
 use super::{Build, KubernetesSandbox};
 use crate::api::image::default_base;
 use crate::package_index::PYPI;
@@ -62,9 +66,47 @@ pub(super) fn content(sandbox: &KubernetesSandbox<'_>, spec: &ImageSpec, base: &
     let spec = ImageSpec {
         base: base.to_owned(),
         index_url: index_url(sandbox, spec).map(str::to_owned),
+        sources: sources(
+            &sandbox.settings.build.env,
+            index_url(sandbox, spec),
+            super::namespace(sandbox),
+        ),
         ..spec.clone()
     };
     spec.content_hash()
+}
+
+/// What decides where packages come from besides the index: the operator's variables, short of proxies, and, where the Pod's search list
+/// may have a word in what a host's name stands for, the namespace that this list begins with.
+fn sources(env: &BTreeMap<String, String>, index: Option<&str>, namespace: &str) -> Vec<String> {
+    let is_proxy = |name: &str| name.to_ascii_lowercase().ends_with("_proxy");
+    let given = env
+        .iter()
+        .filter(|(name, _)| !is_proxy(name) && *name != INDEX_URL);
+    let mut sources: Vec<String> = given.map(|(name, value)| format!("{name}={value}")).collect();
+    let others = OTHER_SOURCES.iter().filter_map(|name| env.get(*name));
+    let mut urls = index
+        .into_iter()
+        .chain(others.flat_map(|urls| urls.split_whitespace()));
+    if urls.any(is_short) {
+        sources.push(format!("names of {namespace}"));
+    }
+    sources.sort();
+    sources
+}
+
+/// Whether a host is known by a name that is completed by the namespace of whoever asks: one without a dot, or with one, where no
+/// certificate says whose it is.
+fn is_short(url: &str) -> bool {
+    let Some(url) = Url::parse(url).ok() else {
+        return false;
+    };
+    let dots = url.domain().map(|host| host.matches('.').count());
+    match dots {
+        Some(0) => true,
+        Some(1) => url.scheme() == "http" && !url.domain().is_some_and(|host| host.ends_with('.')),
+        Some(_) | None => false,
+    }
 }
 
 /// The task's package index, else the operator's.
@@ -83,4 +125,41 @@ fn index_to_ask<'a>(sandbox: &'a KubernetesSandbox<'_>, spec: &'a ImageSpec) -> 
     }
     let is_official = spec.base == default_base(&spec.python_version);
     index_url(sandbox, spec).or_else(|| is_official.then_some(PYPI))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("http://pypi/simple", true)]
+    #[case("https://pypi/simple", true)]
+    #[case("http://me:you@pypi.data:8080/simple", true)]
+    #[case("https://pypi.org/simple", false)]
+    #[case("http://pypi.data./simple", false)]
+    #[case("http://pypi.data.svc/simple", false)]
+    #[case("http://10.0.0.1/simple", false)]
+    fn a_short_name_is_one_that_a_namespace_completes(#[case] url: &str, #[case] expected: bool) {
+        assert_eq!(is_short(url), expected);
+    }
+
+    #[test]
+    fn whose_names_are_looked_up_and_what_pip_is_told_are_part_of_what_an_environment_is() {
+        let none = BTreeMap::new();
+        let short = Some("http://pypi/simple");
+        assert_ne!(sources(&none, short, "lab"), sources(&none, short, "team"));
+        let full = Some("https://pypi.org/simple");
+        assert_eq!(sources(&none, full, "lab"), sources(&none, full, "team"));
+        assert_eq!(sources(&none, None, "lab"), Vec::<String>::new());
+        let env = |name: &str, value: &str| BTreeMap::from([(name.to_owned(), value.to_owned())]);
+        assert_eq!(
+            sources(&env("HTTPS_PROXY", "http://proxy"), None, "lab"),
+            Vec::<String>::new()
+        );
+        assert_eq!(sources(&env("PIP_PRE", "1"), None, "lab"), ["PIP_PRE=1"]);
+        let extra = env("PIP_EXTRA_INDEX_URL", "https://a.example/ http://extra/");
+        assert_ne!(sources(&extra, full, "lab"), sources(&extra, full, "team"));
+    }
 }

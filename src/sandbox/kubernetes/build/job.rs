@@ -11,8 +11,8 @@ use k8s_openapi::api::batch::v1::{
 };
 use k8s_openapi::api::core::v1::{
     Capabilities, ConfigMap, ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar, KeyToPath,
-    PodSecurityContext, PodSpec, PodTemplateSpec, ResourceRequirements, SeccompProfile, Secret,
-    SecretVolumeSource, SecurityContext, Volume, VolumeMount,
+    PodDNSConfig, PodDNSConfigOption, PodSecurityContext, PodSpec, PodTemplateSpec, ResourceRequirements,
+    SeccompProfile, Secret, SecretVolumeSource, SecurityContext, Volume, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
@@ -206,6 +206,14 @@ pub(super) fn template(plan: &Plan<'_>) -> PodTemplateSpec {
             termination_grace_period_seconds: Some(FAREWELL_SECONDS),
             automount_service_account_token: Some(false),
             enable_service_links: Some(false),
+            // A name with a dot is looked up as it is, before whatever the namespace calls so.
+            dns_config: Some(PodDNSConfig {
+                options: Some(vec![PodDNSConfigOption {
+                    name: Some("ndots".to_owned()),
+                    value: Some("1".to_owned()),
+                }]),
+                ..PodDNSConfig::default()
+            }),
             security_context: Some(PodSecurityContext {
                 seccomp_profile: Some(SeccompProfile {
                     type_: "RuntimeDefault".to_owned(),
@@ -333,6 +341,8 @@ fn push_container(plan: &Plan<'_>) -> Container {
     }
     let insecure = &plan.registries.insecure;
     arguments.extend(insecure.iter().map(|host| format!("--insecure-registry={host}")));
+    let trusted = &plan.registries.trusted_origins;
+    arguments.extend(trusted.iter().map(|origin| format!("--trusted-origin={origin}")));
     let proxies = plan
         .build
         .env

@@ -40,13 +40,11 @@ use super::names::{Component, labels, name, name_of_pod};
 use super::{KubernetesSandbox, elsewhere};
 use crate::api::common::CacheMode;
 use crate::pipeline::digest::{sha256_hex, sha256_hex_of_parts};
+use crate::pipeline::image_tag;
 use crate::pipeline::lock::Lock;
 use crate::pipeline::sandbox::Packages;
 use crate::registry::Image;
 use crate::sandbox::{Built, ImageSpec, Progressing, SandboxError};
-
-/// Hexadecimal digits of a tag.
-const TAG: usize = 32;
 
 /// Builds an image, or finds the one that is there.
 pub(super) async fn build(
@@ -105,7 +103,7 @@ impl<'a> Build<'a> {
             CacheMode::Override => (content, own),
             CacheMode::Disable => (own, String::new()),
         };
-        let tag = tag[..TAG].to_owned();
+        let tag = image_tag::of_environment(&tag);
         let parts = [
             &owner.namespace,
             &target.repository,
@@ -353,8 +351,8 @@ impl<'a> Build<'a> {
                 packages: packages.clone(),
                 ..self.spec.clone()
             };
-            let tag = content(self.sandbox, &before, &self.base.digest);
-            let found = sources::previous(self.sandbox, &self.home, &self.target, &tag[..TAG]).await?;
+            let tag = image_tag::of_environment(&content(self.sandbox, &before, &self.base.digest));
+            let found = sources::previous(self.sandbox, &self.home, &self.target, &tag).await?;
             if let Some(image) = found {
                 return Ok(Foundation {
                     image: Cow::Owned(image),

@@ -9,6 +9,7 @@ use super::registries::failed;
 use super::sources::{Target, pull_secret};
 use super::{kubernetes_architecture, registries};
 use crate::pipeline::digest::sha256_hex;
+use crate::pipeline::image_tag;
 use crate::registry::{Addition, Foundation, Referrer};
 use crate::sandbox::SandboxError;
 use crate::sandbox::kubernetes::KubernetesSandbox;
@@ -30,7 +31,7 @@ pub(in crate::sandbox::kubernetes) async fn publish(
 ) -> Result<Published, SandboxError> {
     let home = Objects::new(sandbox.client.clone(), &sandbox.owner.namespace);
     let target = target(sandbox, &home).await?;
-    let reference = format!("{}:{}", target.repository, tag(sandbox));
+    let reference = format!("{}:{}", target.repository, tag(sandbox)?);
     let told = |error| failed(&reference, &target.credentials(), error);
     let base = base(sandbox, publication);
     let (secret, config) = if sandbox.task.image.reference.is_some() {
@@ -118,25 +119,33 @@ async fn pull_secret_for(
     home: &Objects,
     base: &str,
 ) -> Result<(Option<String>, Option<DockerConfig>), SandboxError> {
-    let host = base.parse::<oci_client::Reference>();
+    let host = base.parse::<oci_spec::distribution::Reference>();
     match host {
         Ok(reference) => pull_secret(sandbox, home, reference.resolve_registry()).await,
         Err(_) => Ok((None, None)),
     }
 }
 
-fn tag(sandbox: &KubernetesSandbox<'_>) -> String {
-    let own = sandbox
-        .task
-        .publish
-        .as_ref()
-        .and_then(|publish| publish.tag.clone());
-    own.unwrap_or_else(|| default_tag(&sandbox.owner.namespace, &sandbox.owner.name))
+/// The tag that the task gives, where it may, or its default.
+fn tag(sandbox: &KubernetesSandbox<'_>) -> Result<String, SandboxError> {
+    let owner = sandbox.owner;
+    let given = sandbox.task.publish.as_ref();
+    let Some(own) = given.and_then(|publish| publish.tag.clone()) else {
+        return Ok(default_tag(&owner.namespace, &owner.name));
+    };
+    match image_tag::objection(&own, &owner.namespace) {
+        None => Ok(own),
+        Some(why) => Err(SandboxError::Refused {
+            object: format!("tag {own}"),
+            reason: why,
+            remedy: "change spec.publish.tag".to_owned(),
+        }),
+    }
 }
 
 /// A namespace has no dot, so two tasks never have the same.
 fn default_tag(namespace: &str, name: &str) -> String {
-    let whole = format!("{namespace}.{name}");
+    let whole = image_tag::default_of(namespace, name);
     if whole.len() <= LONGEST_TAG {
         return whole;
     }

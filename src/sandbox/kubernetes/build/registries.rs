@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use ipnet::IpNet;
+
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::stage::Category;
 use crate::registry::{Access, Credentials, Registry, RegistryError};
@@ -20,9 +22,19 @@ const MOST_ENTRIES: usize = 512;
 pub struct RegistryCache {
     clients: Mutex<HashMap<String, Arc<Registry>>>,
     bases: Mutex<HashMap<String, (Instant, String)>>,
+    closed: Vec<IpNet>,
 }
 
 impl RegistryCache {
+    /// One whose registries may send nobody to `closed`: public ranges of the cluster's own, such as the API server's.
+    #[must_use]
+    pub fn closed_to(closed: Vec<IpNet>) -> Self {
+        Self {
+            closed,
+            ..Self::default()
+        }
+    }
+
     /// A client that shows these credentials: the content of a `.dockerconfigjson`, or nothing.
     pub(super) fn client(
         &self,
@@ -44,6 +56,8 @@ impl RegistryCache {
             authorities: settings.authorities.clone(),
             credentials,
             allow: settings.allowed(),
+            trusted_origins: settings.trusted_origins.clone(),
+            closed: self.closed.clone(),
         })?);
         if clients.len() >= MOST_ENTRIES {
             clients.clear();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use oci_client::Reference;
+use oci_spec::distribution::Reference;
 
 use super::objects::{DockerConfig, Objects};
 use super::registries::failed;
@@ -114,7 +114,9 @@ impl Base {
         };
         let reference: Reference = name
             .parse()
-            .map_err(|error: oci_client::ParseError| refused(error.to_string(), "correct image.base"))?;
+            .map_err(|error: oci_spec::distribution::ParseError| {
+                refused(error.to_string(), "correct image.base")
+            })?;
         let registry = reference.registry().to_owned();
         let (secret, config) = pull_secret(sandbox, objects, reference.resolve_registry()).await?;
         let digest = if let Some(digest) = reference.digest() {
