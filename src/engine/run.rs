@@ -19,8 +19,8 @@ use crate::pipeline::python::mutants::mutant_phase;
 use crate::pipeline::python::sentinels::{self, plant};
 use crate::pipeline::python::{Module, outline::stub, reach::imports_program};
 use crate::pipeline::sandbox::{
-    Job, MAX_OUTPUT_BYTES, OutputReport, Phase, PhaseEnd, PhaseName, PhaseReport, ProgramChannel, ProgramPhase, Report,
-    Sentinels, TestPhase,
+    Job, MAX_OUTPUT_BYTES, OutputReport, Phase, PhaseEnd, PhaseName, PhaseReport, ProgramChannel,
+    ProgramPhase, Report, Sentinels, TestPhase,
 };
 use crate::pipeline::stage::Category;
 use crate::pipeline::task::Task;
