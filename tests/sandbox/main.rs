@@ -18,6 +18,7 @@ mod isolation;
 mod jobs;
 mod limits;
 mod outputs;
+mod packages;
 mod pytest_sessions;
 #[path = "../support/server.rs"]
 mod server;
