@@ -20,6 +20,7 @@ mod jobs;
 mod limits;
 mod mutants;
 mod outputs;
+mod packages;
 mod pytest_sessions;
 #[path = "../support/server.rs"]
 mod server;

@@ -78,25 +78,19 @@ fn put(
 ) -> String {
     let text = file.and_then(|file| tests.get(file)).cloned().unwrap_or_default();
     let module = Module::parse(&text).ok();
-    let (name, body) = match &module {
-        Some(module) => (name(module, tests, draw), assertion(module, passes, draw)),
-        // Such a file is not collected, nor is anything in it.
-        None => (WORDS[0].to_owned(), String::new()),
-    };
+    let name = name(module.as_ref(), tests, draw);
     let is_shared = !DECIDES_FOR_ALL.iter().any(|word| text.contains(word));
-    match (file, module) {
-        (Some(file), Some(module)) if is_shared => {
-            tests.insert(file.clone(), insert(&module, &name, &body, draw));
-            format!("{file}::{name}")
-        }
-        (Some(file), None) => format!("{file}::{name}"),
-        (None, _) | (Some(_), Some(_)) => {
-            let own = format!("{name}.py");
-            let body = assertion_without_names(passes, draw);
-            tests.insert(own.clone(), format!("def {name}():\n    {body}\n"));
-            format!("{own}::{name}")
+    if let (Some(file), Some(module), true) = (file, &module, is_shared) {
+        let body = assertion(module, passes, draw);
+        if let Some(planted) = insert(module, &name, &body, draw) {
+            tests.insert(file.clone(), planted);
+            return format!("{file}::{name}");
         }
     }
+    let own = format!("{name}.py");
+    let body = assertion_without_names(passes, draw);
+    tests.insert(own.clone(), format!("def {name}():\n    {body}\n"));
+    format!("{own}::{name}")
 }
 
 /// Numbers that follow from a secret.
@@ -121,11 +115,11 @@ impl Draw<'_> {
 }
 
 /// A name of the suite's own words: no list of words tells it from the others.
-fn name(module: &Module, tests: &BTreeMap<String, String>, draw: &mut Draw<'_>) -> String {
+fn name(module: Option<&Module>, tests: &BTreeMap<String, String>, draw: &mut Draw<'_>) -> String {
     let is_taken = |name: &str| {
         tests.contains_key(&format!("{name}.py")) || tests.values().any(|text| text.contains(name))
     };
-    let functions = test_functions(module);
+    let functions = module.map(test_functions).unwrap_or_default();
     let mut known: Vec<&str> = functions
         .iter()
         .filter_map(|test| test.qualname.rsplit('.').next())
@@ -190,29 +184,32 @@ fn assertion_on(value: &str, passes: bool, draw: &mut Draw<'_>) -> String {
     }
 }
 
-/// The file with this test in it.
-fn insert(module: &Module, name: &str, assertion: &str, draw: &mut Draw<'_>) -> String {
+/// The file with this test in it: where it was drawn, else at its end. What is no longer the same file with one statement more is none.
+fn insert(module: &Module, name: &str, assertion: &str, draw: &mut Draw<'_>) -> Option<String> {
     let gaps = gaps(module);
-    let mut lines: Vec<String> = module.source().split_inclusive('\n').map(str::to_owned).collect();
     let choice = draw.below(gaps.len() + 1);
-    match gaps.get(choice).copied() {
-        Some(line) => {
-            // Each line keeps its own end.
-            let ends = [lines[line].clone(), lines[line + 1].clone()].map(|blank| line_end(&blank));
-            lines[line] = format!("def {name}():{}", ends[0]);
-            lines[line + 1] = format!("    {assertion}{}", ends[1]);
-            lines.concat()
-        }
-        None => {
-            let text = lines.concat();
-            let end = if text.is_empty() || text.ends_with('\n') {
-                ""
-            } else {
-                "\n"
-            };
-            format!("{text}{end}\n\ndef {name}():\n    {assertion}\n")
-        }
-    }
+    let text = module.source();
+    let inside = gaps.get(choice).map(|line| fill(text, *line, name, assertion));
+    let end = if text.is_empty() || text.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
+    let appended = format!("{text}{end}\n\ndef {name}():\n    {assertion}\n");
+    let is_whole =
+        |text: &String| Module::parse(text).is_ok_and(|after| after.body().len() == module.body().len() + 1);
+    inside.into_iter().chain([appended]).find(is_whole)
+}
+
+/// The test on this line and the next, both of which are blank and keep their ends.
+fn fill(text: &str, line: usize, name: &str, assertion: &str) -> String {
+    let lines = text.split_inclusive('\n').enumerate();
+    let filled = lines.map(|(at, text)| match at.checked_sub(line) {
+        Some(0) => format!("def {name}():{}", line_end(text)),
+        Some(1) => format!("    {assertion}{}", line_end(text)),
+        _ => text.to_owned(),
+    });
+    filled.collect()
 }
 
 fn line_end(blank: &str) -> String {

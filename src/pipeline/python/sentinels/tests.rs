@@ -2,6 +2,8 @@ use rstest::rstest;
 
 use super::*;
 use crate::pipeline::python::tampering::suite_findings;
+use crate::pipeline::sandbox::{PhaseName, TestOutcome, TestPhase};
+use crate::pipeline::test_support::{session, test_job};
 
 const SUITE: &str = "\"\"\"Tests.\"\"\"\n\nfrom __future__ import annotations\n\nimport pytest\n\nfrom solution import mean, median\n\n\n\
     def test_mean_of_two_rows():\n    assert mean([1, 3]) == 2\n\n\n\
@@ -112,7 +114,51 @@ fn a_suite_of_any_form_is_python_still(#[case] text: &str) {
     }
 }
 
+#[rstest]
+#[case::no_python("def test_(:".to_owned())]
+#[case::too_long("x = 1\n".repeat(200_000))]
+fn where_a_file_is_not_read_they_have_files_of_their_own(#[case] text: String) {
+    let (planted, _) = plant(&suite(&text), "a");
+    assert_eq!(planted["test_solution.py"], text);
+    assert_eq!(planted.len(), 3);
+}
+
+#[rstest]
+#[case::goes_on("x = 1 \\\n\n\ny = 2\n\n\ndef test_a():\n    pass\n")]
+#[case::lone_return("x = 1\ry = 2\nz = \"\"\"\n\n\n\"\"\"\n\n\ndef test_a():\n    pass\n")]
+fn a_place_that_only_looks_free_is_not_taken(#[case] text: &str) {
+    let before = Module::parse(text).unwrap().body().len();
+    for secret in 0..50 {
+        let (planted, _) = plant(&suite(text), &secret.to_string());
+        let after = Module::parse(&planted["test_solution.py"]).unwrap();
+        assert_eq!(after.body().len(), before + 2, "{planted:?}");
+    }
+}
+
 #[test]
-fn what_is_no_python_is_left_as_it_is() {
-    assert_eq!(plant(&suite("def test_(:"), "a").0, suite("def test_(:"));
+fn a_sandbox_is_not_told_which_tests_are_ours() {
+    let (tests, sentinels) = plant(&suite(SUITE), "a");
+    let phase = TestPhase {
+        name: PhaseName::Tests,
+        solution: String::new(),
+        tests,
+        sentinels: sentinels.clone(),
+    };
+    let told = serde_json::to_value(&phase).unwrap();
+    let keys: Vec<&String> = told.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["name", "solution", "tests"]);
+    assert!(!told.to_string().contains(&sentinels.must_fail), "{told}");
+}
+
+#[test]
+fn what_is_shown_of_a_run_holds_the_suites_own_tests_alone() {
+    let job = test_job(PhaseName::Tests);
+    let mut report = Report {
+        phases: vec![session(&[("test_solution.py::test_a", TestOutcome::Passed)])],
+        seconds: 0.0,
+    };
+    take_out(&job, &mut report);
+    let tests = report.phases[0].tests.as_ref().unwrap();
+    assert_eq!(tests.collected, ["test_solution.py::test_a"]);
+    assert_eq!(tests.results.len(), 1);
 }

@@ -17,8 +17,11 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
-use super::dockerfile::{FILES, INDEX_AUTHORITIES, PIP_AUTHORITIES, REQUIREMENTS, RESULTS, WRITER};
+use super::dockerfile::{
+    FILES, INDEX_AUTHORITIES, INSTALLER, PIP_AUTHORITIES, REQUIREMENTS, RESULTS, WRITER,
+};
 use crate::api::quantity;
+use crate::sandbox::installation::{INSTALL, INTERPRETERS, NEWER_PIP};
 use crate::sandbox::kubernetes::folder_sha256;
 use crate::sandbox::kubernetes::names::PART_OF;
 use crate::sandbox::kubernetes::settings::{BuildSettings, Registries};
@@ -118,6 +121,9 @@ impl Files {
         [
             (DOCKERFILE, self.dockerfile.as_str()),
             (WRITER, WRITER_SCRIPT),
+            INSTALL,
+            INTERPRETERS,
+            (INSTALLER, NEWER_PIP),
             (REQUIREMENTS, &self.requirements),
             (REGISTRY_AUTHORITIES, &self.registry_authorities),
             (INDEX_AUTHORITIES, &self.index_authorities),

@@ -27,8 +27,8 @@ use kube::api::Patch;
 use serde_json::{Value, json};
 
 pub use self::artifact::{Destination, push_artifact};
-use self::dockerfile::Recipe;
-use self::index::{INDEX_URL, Verified, content, index_url};
+use self::dockerfile::{Aged, Recipe};
+use self::index::{INDEX_URL, Verified, content, index_url, installer_index};
 use self::job::{Files, Plan};
 use self::objects::{DockerConfig, Objects};
 pub(super) use self::publish::publish;
@@ -396,7 +396,7 @@ impl<'a> Build<'a> {
             base_registry: on.image.registry.clone(),
             architecture: kubernetes_architecture(&self.spec.architecture),
             push_secret: self.mounted(self.target.secret.as_deref(), self.target.config.as_ref()),
-            arguments: self.arguments(),
+            arguments: self.arguments(verified),
             base_secret: self.mounted(on.image.secret.as_deref(), on.image.config.as_ref()),
             repeat: self.repeat,
             operator_image,
@@ -408,7 +408,7 @@ impl<'a> Build<'a> {
 
     /// The operator's variables and the index. Arguments, since an address may hold a password, and commands are recorded in
     /// the image.
-    fn arguments(&self) -> BTreeMap<&str, &str> {
+    fn arguments(&self, verified: &Verified) -> BTreeMap<&str, &str> {
         let shared = &self.sandbox.settings.build.env;
         let mut arguments: BTreeMap<&str, &str> = shared
             .iter()
@@ -416,6 +416,9 @@ impl<'a> Build<'a> {
             .collect();
         if let Some(index) = &self.spec.index_url {
             arguments.insert(INDEX_URL, index);
+        }
+        if verified.passes_over {
+            arguments.insert(dockerfile::INSTALLER_INDEX, installer_index(self.sandbox));
         }
         arguments
     }
@@ -433,15 +436,15 @@ impl<'a> Build<'a> {
             has: on.has,
             packages: &self.spec.packages,
             bounds: &verified.bounds,
-            aged: verified
-                .pip
-                .as_deref()
-                .map(|pip| (self.spec.min_release_age_days, pip)),
+            aged: verified.passes_over.then(|| Aged {
+                days: self.spec.min_release_age_days,
+                trusted_index: dockerfile::trusted_index(installer_index(self.sandbox)),
+            }),
             locked: (!requirements.is_empty()).then_some(&digest),
             trusted_index: index_url(self.sandbox, self.spec).and_then(dockerfile::trusted_index),
             has_index_authorities: !index_authorities.is_empty(),
             has_pip_authorities: own.is_some(),
-            arguments: self.arguments().into_keys().collect(),
+            arguments: self.arguments(verified).into_keys().collect(),
         };
         Ok(Files {
             dockerfile: recipe.dockerfile(),

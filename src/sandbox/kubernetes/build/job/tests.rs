@@ -127,7 +127,13 @@ fn files_are_those_that_have_content_and_belong_to_the_job() {
     let map = config_map(&plan(&build, &registries), owner());
     assert_eq!(
         map.data.unwrap().into_keys().collect::<Vec<_>>(),
-        ["Dockerfile", "lock.py"]
+        [
+            "Dockerfile",
+            "install.py",
+            "installer.txt",
+            "interpreters.py",
+            "lock.py"
+        ]
     );
     assert_eq!(
         (map.immutable, map.metadata.owner_references),

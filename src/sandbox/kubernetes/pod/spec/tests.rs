@@ -92,6 +92,39 @@ fn pod(
     serde_json::to_value(run.pod().unwrap()).unwrap()
 }
 
+/// The command of a Pod, where the environment of its image lies in a folder of the test.
+fn start(environment: &std::path::Path, path: &str) -> String {
+    let shown = environment.to_str().unwrap();
+    let line = harness::BASE_INTERPRETER.replace("/opt/codegen", shown);
+    let ended = std::process::Command::new("/bin/sh")
+        .args(["-c", &line, "import sys; print(sys.argv[1:])"])
+        .env_clear()
+        .env("PATH", path)
+        .output()
+        .unwrap();
+    String::from_utf8(ended.stdout).unwrap()
+}
+
+#[test]
+fn a_pod_starts_the_interpreter_behind_the_environment() {
+    let folder = tempfile::tempdir().unwrap();
+    let bin = folder.path().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let (python, system) = (bin.join("python3"), "/usr/local/bin:/usr/bin:/bin");
+    let hostile = "#!/bin/sh\necho the package speaks\n";
+    std::fs::write(&python, hostile).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&python, mode).unwrap();
+    let said = start(folder.path(), &format!("{}:{system}", bin.display()));
+    assert_eq!(said, format!("['{}']\n", python.display()));
+    // An image of somebody's own has one interpreter for both.
+    let said = start(folder.path(), system);
+    assert!(
+        said.starts_with("['/usr/") && said.ends_with("/python3']\n"),
+        "{said}"
+    );
+}
+
 #[test]
 fn the_whole_pod() {
     let mut pod = pod(|_, _, _, _| ());
