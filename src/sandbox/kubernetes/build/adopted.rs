@@ -29,7 +29,10 @@ pub(super) fn are_files_of(map: &ConfigMap, job: &Job) -> bool {
     is_ours(&map.metadata)
         && belongs_to(&map.metadata, job, false)
         && map.immutable == Some(true)
-        && map.binary_data.as_ref().is_none_or(|data| data.is_empty())
+        && map
+            .binary_data
+            .as_ref()
+            .is_none_or(std::collections::BTreeMap::is_empty)
         && files_of(job).is_none_or(|wanted| wanted == found)
 }
 

@@ -212,9 +212,8 @@ impl Objects {
     /// Writes a copy of credentials, unless it is there.
     pub async fn write_copy(&self, copy: &Secret) -> Result<(), SandboxError> {
         let name = name_of(&copy.metadata);
-        let error = match self.secrets().create(&parameters(), copy).await {
-            Ok(_) => return Ok(()),
-            Err(error) => error,
+        let Err(error) = self.secrets().create(&parameters(), copy).await else {
+            return Ok(());
         };
         if !matches!(&error, kube::Error::Api(status) if status.is_already_exists()) {
             return Err(self.failed("create", "Secret", name, error));

@@ -43,8 +43,8 @@ pub(super) fn difference(wanted: &Pod, found: &Pod) -> Option<&'static str> {
     ];
     let of_pod = checks.into_iter().find(|(differs, _)| *differs);
     of_pod.map(|(_, what)| what).or_else(|| {
-        let pairs = ours.iter().zip(their);
-        pairs.filter_map(|(wants, has)| of_container(wants, has)).next()
+        let mut pairs = ours.iter().zip(their);
+        pairs.find_map(|(wants, has)| of_container(wants, has))
     })
 }
 
