@@ -47,7 +47,7 @@ pub fn revise(task: &Task, set: &CaseSet, blamed: &[Blamed], answers: &[Case]) -
                 }
             }
             Origin::Derived(_, invariant) if revision != Revision::Confirmed => {
-                drop_invariant(&mut next, invariant)
+                drop_invariant(&mut next, invariant);
             }
             Origin::Derived(..) | Origin::Example => {}
         }

@@ -64,12 +64,10 @@ impl Table {
 
     /// The cell at `ROW/COLUMN`, where a row is a number from 1 or `column=value`. A column's name may hold slashes.
     pub(crate) fn cell(&self, at: &str) -> Result<&str, Mismatch> {
-        let places = at
+        let mut places = at
             .match_indices('/')
             .map(|(slash, _)| (&at[..slash], &at[slash + 1..]));
-        let found = places
-            .filter_map(|(row, column)| Some((row, self.column(column)?)))
-            .next();
+        let found = places.find_map(|(row, column)| Some((row, self.column(column)?)));
         let Some((row, column)) = found else {
             let name = at.rsplit_once('/').map_or(at, |(_, column)| column);
             self.cells(name)?;

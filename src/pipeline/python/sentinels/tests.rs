@@ -143,6 +143,7 @@ fn a_sandbox_is_not_told_which_tests_are_ours() {
         solution: String::new(),
         tests,
         sentinels: sentinels.clone(),
+        channel: None,
     };
     let told = serde_json::to_value(&phase).unwrap();
     let keys: Vec<&String> = told.as_object().unwrap().keys().collect();

@@ -16,7 +16,7 @@ pub(super) fn refusal(allowed: &AllowedPlacement, wanted: &Placement) -> Option<
     if let Some(class) = class.filter(|class| !lists(&allowed.priority_classes, class)) {
         return Some(refused(
             format!("sandbox.priorityClassName {class}"),
-            format!("sandbox.allowed.priorityClasses: [{class}]"),
+            &format!("sandbox.allowed.priorityClasses: [{class}]"),
         ));
     }
     let label = |(key, value): &(&String, &String)| {
@@ -25,7 +25,7 @@ pub(super) fn refusal(allowed: &AllowedPlacement, wanted: &Placement) -> Option<
     if let Some((key, value)) = wanted.node_selector.iter().find(label) {
         return Some(refused(
             format!("sandbox.nodeSelector {key}: {value}"),
-            format!("sandbox.allowed.nodeLabels: [{key}={value}]"),
+            &format!("sandbox.allowed.nodeLabels: [{key}={value}]"),
         ));
     }
     let taint = |toleration: &&Toleration| {
@@ -41,7 +41,7 @@ pub(super) fn refusal(allowed: &AllowedPlacement, wanted: &Placement) -> Option<
             .unwrap_or(ALL);
         refused(
             format!("sandbox.tolerations with the key {key}"),
-            format!("sandbox.allowed.taints: ['{key}']"),
+            &format!("sandbox.allowed.taints: ['{key}']"),
         )
     })
 }
@@ -50,7 +50,7 @@ fn lists(list: &[String], wanted: &str) -> bool {
     list.iter().any(|entry| entry == ALL || entry == wanted)
 }
 
-fn refused(object: String, setting: String) -> SandboxError {
+fn refused(object: String, setting: &str) -> SandboxError {
     SandboxError::Refused {
         object,
         reason: "the operator's settings do not let tasks ask for it".to_owned(),
@@ -67,14 +67,14 @@ mod tests {
 
     use super::*;
 
-    fn said(allowed: Value, wanted: Value) -> Option<String> {
+    fn said(allowed: &Value, wanted: &Value) -> Option<String> {
         let mut placement = json!({"runtimeClassName": null, "nodeSelector": {}, "tolerations": [], "priorityClassName": null});
         placement
             .as_object_mut()
             .unwrap()
             .extend(wanted.as_object().unwrap().clone());
         let (allowed, wanted) = (
-            serde_json::from_value(allowed).unwrap(),
+            serde_json::from_value(allowed.clone()).unwrap(),
             serde_json::from_value(placement).unwrap(),
         );
         refusal(&allowed, &wanted).map(|error| error.to_string())
@@ -91,21 +91,21 @@ mod tests {
     ) {
         let others = json!({"priorityClasses": ["low"], "nodeLabels": ["pool=batch"], "taints": ["batch"]});
         for allowed in [json!({}), others] {
-            let words = said(allowed, wanted.clone()).unwrap();
+            let words = said(&allowed, &wanted).unwrap();
             assert!(words.contains(setting), "{words}");
         }
         let all = json!({"priorityClasses": ["*"], "nodeLabels": ["*"], "taints": ["*"]});
-        assert_eq!(said(all, wanted), None);
+        assert_eq!(said(&all, &wanted), None);
     }
 
     #[test]
     fn what_is_listed_and_what_asks_for_nothing_is_let_through() {
-        assert_eq!(said(json!({}), json!({})), None);
+        assert_eq!(said(&json!({}), &json!({})), None);
         let allowed =
             json!({"priorityClasses": ["low"], "nodeLabels": ["pool=batch", "disk"], "taints": ["batch"]});
         let wanted = json!({
             "priorityClassName": "low", "nodeSelector": {"pool": "batch", "disk": "fast"}, "tolerations": [{"key": "batch"}],
         });
-        assert_eq!(said(allowed, wanted), None);
+        assert_eq!(said(&allowed, &wanted), None);
     }
 }

@@ -106,10 +106,13 @@ pub(super) fn harness_name() -> String {
 /// Digest of a folder as a Pod computes it: of its files' names and contents.
 pub fn folder_sha256<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> String {
     let sorted: BTreeMap<&str, &[u8]> = files.into_iter().collect();
-    let lines = sorted.into_iter();
-    let lines: String = lines
-        .map(|(name, content)| format!("{name}\0{}\n", sha256_hex(content)))
-        .collect();
+    let mut lines = String::new();
+    for (name, content) in sorted {
+        lines.push_str(name);
+        lines.push('\0');
+        lines.push_str(&sha256_hex(content));
+        lines.push('\n');
+    }
     sha256_hex(lines.as_bytes())
 }
 
