@@ -271,8 +271,8 @@ fn a_suite_that_passes_without_the_program_is_refused_with_evidence(#[case] suit
 /// Tests that pass whatever is wrong with what `double` gives, and not without its body.
 const ASKS_FOR_ANYTHING: &str =
     "import solution\n\n\ndef test_a():\n    assert solution.double(2) is not None\n";
-const TESTS_A_COPY: &str = "import solution\n\n\ndef double(x):\n    return x * 2\n\n\ndef test_a():\n    assert double(2) == 4\n\n\n\
-                            def test_b():\n    assert solution.double(2) is not None\n";
+const TESTS_A_COPY: &str = "import solution\n\n\ndef double(x):\n    return x * 2\n\n\ndef test_a():\n    assert solution.double(1) is not None\n    \
+                            assert double(2) == 4\n";
 
 #[rstest]
 #[case::that_asks_for_anything(ASKS_FOR_ANYTHING)]

@@ -222,7 +222,7 @@ fn a_list_of_addresses_is_refused_before_the_first_call_with_what_to_write_inste
 fn without_generated_tests_the_rehearsal_alone_decides() {
     let task = |body: &str| {
         let mut written = text_output(&json!({}));
-        written.set("testing", json!({"mode": "Skip"}));
+        written.set("testing", json!({"mode": "Skip", "cases": "Off"}));
         written.code(&program("", body)).run()
     };
     let done = task("out.write_text('x')").succeeded();

@@ -4,7 +4,7 @@ use super::paint::{Line, Mark};
 use super::text::{count, cut, seconds, single_line, thousands, wrap};
 use crate::api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval};
 use crate::api::status::{
-    ErrorType, FailureDiagnosis, MutantCounts, RehearsalResult, RehearsalStatus, TestCounts,
+    CaseCounts, ErrorType, FailureDiagnosis, MutantCounts, RehearsalResult, TestCounts,
 };
 use crate::engine::event::Event;
 use crate::pipeline::call::CallKind;
@@ -103,13 +103,7 @@ pub fn render(event: &Event) -> Rendered {
         Event::BuildFailed { message } => {
             named_paragraph(Mark::Failed, "environment", message, MAX_CAUSE_LINES)
         }
-        Event::TestsFinished {
-            attempt,
-            tests,
-            acceptance,
-            failing,
-            rehearsal,
-        } => tests_finished(*attempt, *tests, *acceptance, failing, rehearsal),
+        Event::TestsFinished { .. } => tests_finished(event),
         Event::Diagnosed { failures, .. } => diagnosed(failures),
         Event::FixApplied { names, .. } => Rendered {
             lines: vec![detail(&format!("changed {}", names.join(", ")))],
@@ -195,17 +189,25 @@ fn stage_entered(stage: Stage, attempt: u32) -> Rendered {
     }
 }
 
-fn tests_finished(
-    attempt: u32,
-    tests: Option<TestCounts>,
-    acceptance: Option<TestCounts>,
-    failing: &[String],
-    rehearsal: &RehearsalStatus,
-) -> Rendered {
+fn tests_finished(event: &Event) -> Rendered {
+    let Event::TestsFinished {
+        attempt,
+        tests,
+        cases,
+        examples,
+        acceptance,
+        failing,
+        rehearsal,
+    } = event
+    else {
+        return Rendered::default();
+    };
     let mut parts = vec![tests.map_or_else(
         || "no generated tests".to_owned(),
         |counts| counts_text(counts, "test"),
     )];
+    parts.extend(cases.map(|counts| cases_text(counts, "cases")));
+    parts.extend(examples.map(|counts| cases_text(counts, "examples")));
     parts.extend(acceptance.map(|counts| counts_text(counts, "acceptance test")));
     parts.push(
         match rehearsal.result {
@@ -243,6 +245,12 @@ pub fn counts_text(counts: TestCounts, noun: &str) -> String {
         0 => text,
         skipped => format!("{text} ({skipped} skipped)"),
     }
+}
+
+/// `cases 5/6`.
+#[must_use]
+pub fn cases_text(counts: CaseCounts, noun: &str) -> String {
+    format!("{noun} {}/{}", counts.passed, counts.total)
 }
 
 /// `mutants 7/8`.

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::api::approval::{ApprovalStatus, AwaitedApproval};
-use crate::api::status::{FailureDiagnosis, RehearsalStatus, TestCounts};
+use crate::api::status::{CaseCounts, FailureDiagnosis, RehearsalStatus, TestCounts};
 use crate::pipeline::call::{CallKind, Usage};
 use crate::pipeline::stage::{Category, Stage};
 
@@ -90,6 +90,10 @@ pub enum Event {
         attempt: u32,
         /// Counts of the generated suite.
         tests: Option<TestCounts>,
+        /// Counts of the plan's cases.
+        cases: Option<CaseCounts>,
+        /// Counts of the user's examples.
+        examples: Option<CaseCounts>,
         /// Counts of the acceptance tests.
         acceptance: Option<TestCounts>,
         /// What failed, one line each; empty means passed.

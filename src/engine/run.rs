@@ -128,6 +128,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         self.tell(&Event::TestsFinished {
             attempt: record.attempt,
             tests: verdict.tests,
+            cases: verdict.cases,
+            examples: verdict.examples,
             acceptance: verdict.acceptance,
             failing: verdict
                 .failed

@@ -11,6 +11,7 @@
 mod acceptance;
 mod archives;
 mod authorities;
+mod cases;
 mod environments;
 #[path = "../support/python_index.rs"]
 mod index;

@@ -149,13 +149,12 @@ async fn functions_take_turns_and_those_without_a_notice_come_first() {
 }
 
 #[rstest]
-#[case::that_fails(SUITE, "import solution\ndef test_a():\n    assert solution.double(1) == 3\n")]
+#[case::that_fails("import solution\ndef test_a():\n    assert solution.double(1) == 3\n")]
 #[case::that_passes_only_once(
-    "import os\nimport solution\ndef test_a():\n    assert solution.double(1) == 2 and os.getppid() != 1\n",
     "import os\nimport solution\ndef test_a():\n    assert solution.double(1) == 2 and os.getppid() == 1\n"
 )]
 #[tokio::test]
-async fn no_mutant_is_run_for_a_suite(#[case] _honest: &str, #[case] suite: &str) {
+async fn no_mutant_is_run_for_a_suite(#[case] suite: &str) {
     let report = report(suite, phase(suite, vec![mutant("m", "return None")])).await;
     assert_eq!(report.results, []);
 }

@@ -19,13 +19,20 @@ pub struct Written {
 }
 
 impl Written {
-    /// A task with this spec; prompt and model are given where it has none.
+    /// A task with this spec; prompt and model are given where it has none. What such a task asks for settles no result, so its plan has
+    /// no cases unless the spec asks for some.
     pub fn new(mut spec: Value) -> Self {
         let fields = spec.as_object_mut().unwrap();
         fields.entry("prompt").or_insert_with(|| json!("Do the work."));
         fields
             .entry("model")
             .or_insert_with(|| json!({"provider": "OpenAI", "name": "some-model"}));
+        let testing = fields.entry("testing").or_insert_with(|| json!({}));
+        testing
+            .as_object_mut()
+            .unwrap()
+            .entry("cases")
+            .or_insert_with(|| json!("Off"));
         Self {
             spec,
             objects: Vec::new(),

@@ -31,6 +31,8 @@ fn ran(attempt: u32, failing: &[&str]) -> Event {
             failed,
             skipped: 0,
         }),
+        cases: None,
+        examples: None,
         acceptance: Some(TestCounts {
             total: 3,
             passed: 3,

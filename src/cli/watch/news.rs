@@ -4,7 +4,9 @@ use crate::api::CodeGenTask;
 use crate::api::conditions::reason;
 use crate::api::status::{AttemptStatus, CodeGenTaskStatus};
 use crate::cli::paint::{Line, Mark};
-use crate::cli::render::{counts_text, detail, doing, mutants_text, name, named_paragraph, render, step};
+use crate::cli::render::{
+    cases_text, counts_text, detail, doing, mutants_text, name, named_paragraph, render, step,
+};
 use crate::cli::summary::{field, spent, tests};
 use crate::cli::text::{count, thousands};
 use crate::engine::event::Event;
@@ -178,6 +180,8 @@ fn attempt_lines(attempt: &AttemptStatus, now: &CodeGenTaskStatus) -> Vec<Line> 
         .into_iter()
         .filter_map(|(counts, noun)| Some(counts_text(counts?, noun)))
         .collect();
+    parts.extend(attempt.cases.map(|counts| cases_text(counts, "cases")));
+    parts.extend(attempt.examples.map(|counts| cases_text(counts, "examples")));
     parts.extend(attempt.mutants.map(mutants_text));
     if parts.is_empty() {
         parts.push("no tests".to_owned());

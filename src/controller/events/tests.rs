@@ -181,6 +181,8 @@ fn no_row_of_data_goes_to_the_log() {
     let record = record(&Event::TestsFinished {
         attempt: 1,
         tests: None,
+        cases: None,
+        examples: None,
         acceptance: None,
         failing: vec!["assert 'Jane Doe' == ''".to_owned()],
         rehearsal: crate::api::status::RehearsalStatus {

@@ -1,0 +1,170 @@
+//! Cases against programs that are wrong and know every way around a test runner, and against right ones.
+
+use codegen_operator::api::CodeGenTask;
+use codegen_operator::api::case::Case;
+use codegen_operator::pipeline::cases::{CaseSet, CasesJudged, PlannedCase, judge, runs};
+use codegen_operator::pipeline::sandbox::{Job, Report};
+use codegen_operator::pipeline::task::{FrozenFiles, Task, resolve};
+use futures::StreamExt as _;
+use serde_json::json;
+
+use crate::support::{job, run};
+
+const RIGHT: &str = include_str!("cases/program.py");
+const WAYS: &str = include_str!("cases/ways_to_fool_a_suite.py");
+const WRONG: &str = include_str!("cases/wrong_programs.txt");
+
+fn sales() -> Task {
+    let spec = json!({
+        "prompt": "Total revenue, number of rows, and units of each item.",
+        "model": {"name": "m"},
+        "inputs": [{"name": "sales", "type": "File"}, {"name": "decimals", "type": "Int", "default": "2"}],
+        "outputs": [
+            {"name": "revenue", "type": "Float"}, {"name": "rows", "type": "Int"},
+            {"name": "items", "type": "File", "format": "CSV"},
+        ],
+    });
+    let task = CodeGenTask::new("sales", serde_json::from_value(spec).unwrap());
+    resolve(&task, None, FrozenFiles::default()).unwrap()
+}
+
+/// What a plan would state of that task.
+fn plan() -> CaseSet {
+    let case = |about: &str, sales: &str, decimals: &str, expect: serde_json::Value| {
+        let value = json!({
+            "about": about,
+            "inputs": [{"name": "sales", "value": sales}, {"name": "decimals", "value": decimals}],
+            "expect": expect,
+        });
+        PlannedCase {
+            case: serde_json::from_value::<Case>(value).unwrap(),
+            revision: None,
+        }
+    };
+    CaseSet {
+        cases: vec![
+            case(
+                "a discount",
+                "item,units,price,discount\npen,2,10,0.5\nink,1,3,\n",
+                "1",
+                json!([{"output": "revenue", "value": "13"}, {"output": "rows", "value": "2"}]),
+            ),
+            case(
+                "missing units and prices sell nothing",
+                "item,units,price,discount\npen,,10,\nink,4,,\npen,2,1,\n",
+                "0",
+                json!([
+                    {"output": "revenue", "value": "2"},
+                    {"output": "items", "value": "item,units\nink,4\npen,2\n"},
+                ]),
+            ),
+            case(
+                "ties by name, equal rows each count, names as they are",
+                "item,units,price,discount\nénc,1,1,\nzebra,1,1,\npen,1,1,\npen,1,1,\n",
+                "2",
+                json!([
+                    {"output": "rows", "value": "4"},
+                    {"output": "items", "value": "item,units\npen,2\nzebra,1\nénc,1\n"},
+                ]),
+            ),
+            case(
+                "so many decimals",
+                "item,units,price,discount\npen,1,0.128,\n",
+                "3",
+                json!([{"output": "revenue", "value": "0.128"}]),
+            ),
+            case(
+                "no rows",
+                "item,units,price,discount\n",
+                "0",
+                json!([{"output": "rows", "value": "0"}, {"output": "items", "check": "Rows", "value": "0"}]),
+            ),
+        ],
+        ..CaseSet::default()
+    }
+}
+
+/// Each with its name.
+fn ways() -> Vec<(&'static str, &'static str)> {
+    let parts = WAYS.split("#### ").skip(1);
+    parts.map(|part| part.split_once('\n').unwrap()).collect()
+}
+
+/// Wrong versions of the right program, each with what is wrong.
+fn wrong_programs() -> Vec<(&'static str, String)> {
+    let lines: Vec<&str> = WRONG.lines().collect();
+    let changed = |change: &[&'static str]| {
+        let [about, before, after] = change else {
+            panic!("{change:?}")
+        };
+        let before = &before[2..];
+        assert!(RIGHT.contains(before), "{before}");
+        (*about, RIGHT.replace(before, after.get(2..).unwrap_or_default()))
+    };
+    lines.chunks(3).map(changed).collect()
+}
+
+fn tried(task: &Task, program: &str) -> Job {
+    let phases = runs(task, &plan(), false)
+        .iter()
+        .map(|run| run.phase(task, program))
+        .collect();
+    job(phases)
+}
+
+fn judged(task: &Task, report: &Report) -> CasesJudged {
+    judge(task, &runs(task, &plan(), false), report.phases.iter().map(Some))
+}
+
+#[tokio::test]
+async fn no_wrong_program_passes_its_cases_whatever_it_does_to_a_test_runner() {
+    let task = sales();
+    let mut programs = Vec::new();
+    for (way, attack) in ways() {
+        for (about, wrong) in wrong_programs() {
+            // What a program says first of itself stays first.
+            programs.push((format!("{about}, {way}"), format!("{attack}\n{wrong}")));
+        }
+    }
+    assert!(programs.len() >= 250, "{}", programs.len());
+    let task = &task;
+    let passed: Vec<String> = futures::stream::iter(programs)
+        .map(|(name, program)| async move {
+            let judged = judged(task, &run(&tried(task, &program)).await);
+            judged.failed.is_empty().then_some(name)
+        })
+        .buffer_unordered(2)
+        .filter_map(std::future::ready)
+        .collect()
+        .await;
+    assert_eq!(passed, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_right_program_passes_them_however_it_is_written() {
+    let task = sales();
+    let printed = RIGHT.replace(
+        "    rows = read(args.sales)\n",
+        "    rows = read(args.sales)\n    print('rows:', len(rows))\n",
+    );
+    let helper = RIGHT.replace(
+        "    Path(\"/var/outputs/rows\").write_text(str(len(rows)))\n",
+        "    for name, value in {\"rows\": len(rows)}.items():\n        Path(\"/var/outputs\", name).write_text(str(value) + \"\\n\")\n",
+    );
+    for program in [RIGHT, printed.as_str(), helper.as_str()] {
+        let judged = judged(&task, &run(&tried(&task, program)).await);
+        assert_eq!(judged.failed, [], "{program}");
+        assert_eq!(judged.cases.unwrap().passed, 5);
+    }
+}
+
+#[tokio::test]
+async fn a_case_leaves_nothing_for_the_next_one() {
+    let task = sales();
+    let remembers = format!(
+        "import glob\n\nseen = glob.glob(\"/tmp/*\") + glob.glob(\"/dev/shm/*\") + glob.glob(\"/var/outputs/*\")\nopen(\"/tmp/seen\", \"w\").close()\n\
+         assert not seen, seen\n{RIGHT}"
+    );
+    let report = run(&tried(&task, &remembers)).await;
+    assert_eq!(judged(&task, &report).failed, []);
+}
