@@ -1,6 +1,7 @@
 //! What a person reads, from scripted events.
 
 use super::*;
+use crate::api::status::RehearsalStatus;
 use crate::cli::paint::paint;
 use crate::pipeline::call::Usage;
 use crate::pipeline::stage::Category;
