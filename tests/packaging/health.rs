@@ -7,6 +7,7 @@ use codegen_operator::api::approval::Gate;
 use codegen_operator::api::common::TestingMode;
 use codegen_operator::api::conditions::{reason, run_reason};
 use codegen_operator::api::publish::Publish;
+use codegen_operator::api::status::{AttemptStatus, CaseCounts};
 use codegen_operator::api::{CodeGenRun, CodeGenRunStatus, CodeGenTask, CodeGenTaskStatus};
 use codegen_operator::controller::runs::reuse::Adopted;
 use codegen_operator::controller::runs::status::Writer;
@@ -156,6 +157,12 @@ fn cases() -> Vec<Case> {
             ..task.clone()
         };
         cases.push(case(Some(shown(&task, &at(Stage::Succeeded), None)), HEALTHY));
+        let mut proved = at(Stage::Succeeded);
+        proved.attempts = vec![AttemptStatus {
+            examples: Some(CaseCounts { total: 1, passed: 1 }),
+            ..AttemptStatus::default()
+        }];
+        cases.push(case(Some(shown(&task, &proved, None)), HEALTHY));
     }
     // Whatever becomes of an image that is asked for later, there is a program.
     let publishing = Task {
