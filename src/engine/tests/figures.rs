@@ -210,7 +210,7 @@ fn discounts(solution: &str, tests: &str, _: &[String]) -> Vec<TestFailure> {
 }
 
 #[tokio::test]
-async fn a_happy_task_costs_three_calls_and_at_most_3100_prompt_tokens() {
+async fn a_happy_task_costs_three_calls_and_at_most_2600_prompt_tokens() {
     let (progress, world) = run(sales_task(), context(&[("sales", SALES)]), happy(), discounts).await;
     assert_eq!(
         (progress.stage, world.script.calls()),
@@ -219,7 +219,7 @@ async fn a_happy_task_costs_three_calls_and_at_most_3100_prompt_tokens() {
     );
     let spent = prompt_tokens(&world);
     println!("happy: 3 calls, {spent} prompt tokens");
-    assert!(spent <= 3_100, "{spent}");
+    assert!(spent <= 2_600, "{spent}");
 }
 
 #[tokio::test]
