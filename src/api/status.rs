@@ -239,18 +239,18 @@ pub struct EvidenceStatus {
     /// The plan's cases.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cases: Option<CaseEvidence>,
-    /// The user's examples.
+    /// The user's examples, as `passed/total`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub examples: Option<CaseCounts>,
-    /// The user's acceptance tests.
+    pub examples: Option<String>,
+    /// The user's acceptance tests, as `passed/total`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub acceptance_tests: Option<TestCounts>,
-    /// The generated suite.
+    pub acceptance_tests: Option<String>,
+    /// The generated suite, as `passed/total`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub suite: Option<TestCounts>,
-    /// Mutants of the program that the suite was run against.
+    pub suite: Option<String>,
+    /// Mutants of the program that the suite noticed, as `caught/total`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mutants: Option<MutantCounts>,
+    pub mutants: Option<String>,
     /// The rehearsal on the sample data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rehearsal: Option<RehearsalResult>,
@@ -280,12 +280,16 @@ pub struct CaseEvidence {
     /// `Require`, or `Report` where they decide nothing.
     pub mode: CaseMode,
     /// Cases that were wrong and were corrected by a second answer.
+    #[serde(skip_serializing_if = "is_zero")]
     pub corrected: i32,
     /// Cases that decide nothing, since two answers to them differ.
+    #[serde(skip_serializing_if = "is_zero")]
     pub dropped: i32,
     /// Cases of the plan that cannot be run or compared.
+    #[serde(skip_serializing_if = "is_zero")]
     pub unusable: i32,
     /// Outputs of which no case states anything.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outputs_without_case: Vec<String>,
 }
 
@@ -299,6 +303,11 @@ pub struct MutantCounts {
     pub caught: i32,
     /// Mutants that were not run for want of time.
     pub not_run: i32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it this way")]
+const fn is_zero(count: &i32) -> bool {
+    *count == 0
 }
 
 /// What is to blame for a failing test.

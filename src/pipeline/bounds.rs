@@ -29,7 +29,7 @@ const MOST_BOUND: usize = 8;
 /// Bytes of a name in a list.
 const NAME: usize = 100;
 /// Bytes of a case in one line.
-pub(super) const CASE: usize = 200;
+pub(super) const CASE: usize = 120;
 /// Bytes of a sentence.
 const SENTENCE: usize = 400;
 /// Bytes of a text that says what happened and what to do.

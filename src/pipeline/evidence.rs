@@ -28,12 +28,18 @@ pub fn evidence(progress: &Progress) -> Option<EvidenceStatus> {
     Some(EvidenceStatus {
         strength,
         cases,
-        examples: attempt.examples,
-        acceptance_tests: attempt.acceptance_tests,
-        suite: attempt.tests,
-        mutants: attempt.mutants,
+        examples: attempt.examples.map(|counts| of(counts.passed, counts.total)),
+        acceptance_tests: attempt
+            .acceptance_tests
+            .map(|counts| of(counts.passed, counts.total)),
+        suite: attempt.tests.map(|counts| of(counts.passed, counts.total)),
+        mutants: attempt.mutants.map(|counts| of(counts.caught, counts.total)),
         rehearsal: progress.rehearsal.as_ref().map(|rehearsal| rehearsal.result),
     })
+}
+
+fn of(passed: i32, total: i32) -> String {
+    format!("{passed}/{total}")
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ sys.path.insert(0, "/harness")
 import main, phases
 run = phases.run
 phases.run = lambda argv, *arguments, **named: run([sys.executable, "-c", ""], *arguments, **named)
-main.main_in_pod()
+main.main_in_pod(sys.executable)
 "#;
 
 /// Puts the ConfigMap `planted` in the place of the harness.
@@ -90,7 +90,7 @@ async fn a_harness_that_somebody_planted_is_named_and_starts_in_no_sandbox() {
         what: "that the harness is looked at before it is started",
         pod: |pod| {
             mount_the_planted(pod);
-            let start = &mut pod["spec"]["containers"][0]["command"][4];
+            let start = &mut pod["spec"]["containers"][0]["command"][3];
             *start = json!(start.as_str().unwrap().lines().last().unwrap());
         },
         harness: &[],

@@ -103,7 +103,7 @@ impl World {
         }
         volume["configMap"]["name"] = json!(name);
         // It would not start: that it is ours is looked at before.
-        let start = &mut container(pod)["command"][4];
+        let start = &mut container(pod)["command"][3];
         *start = json!(start.as_str().unwrap().lines().last().unwrap());
         let weak = serde_json::from_value(json!({"metadata": {"name": name}, "data": map.data})).unwrap();
         create(&maps, &weak).await;
