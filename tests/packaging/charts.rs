@@ -79,7 +79,8 @@ fn role<'a>(objects: &'a [Value], wanted: &str) -> &'a Value {
 #[test]
 #[ignore = "needs Helm: make packaging"]
 fn the_operator_has_the_same_rights_where_tasks_are_however_it_is_installed() {
-    let everywhere = template("codegen-operator", "image: {repository: r}");
+    let without_policies = "image: {repository: r}\nadmissionPolicy: {create: false}";
+    let everywhere = template("codegen-operator", without_policies);
     let here = template("codegen-operator", &namespaced());
     let cluster_role = role(&everywhere, "ClusterRole /release-codegen-operator");
     let rules = &cluster_role["rules"];
@@ -87,6 +88,12 @@ fn the_operator_has_the_same_rights_where_tasks_are_however_it_is_installed() {
         rules,
         &role(&here, "Role team-a/release-codegen-operator")["rules"]
     );
+    // By it the policies of another release let through what this one makes; its own know its account.
+    let marks = "create sandboxes".to_owned();
+    assert!(rights(cluster_role).contains(&marks));
+    let with_policies = template("codegen-operator", "image: {repository: r}");
+    let cluster_role = role(&with_policies, "ClusterRole /release-codegen-operator");
+    assert!(!rights(cluster_role).contains(&marks));
 }
 
 #[test]
