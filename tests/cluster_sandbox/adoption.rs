@@ -164,6 +164,7 @@ async fn a_job_that_somebody_planted_is_named() {
     let begun = world.sandbox().run(world.image(), &failing(), 0).await.unwrap();
     assert!(matches!(begun, Progressing::Pending), "{begun:?}");
     let name = world.names::<Pod>().await.remove(0);
+    world.until_unschedulable(&name).await;
     let secrets: Api<Secret> = Api::namespaced(world.client.clone(), &world.namespace);
     let ours = secrets.get(&name).await.unwrap();
     let now = DeleteParams::default().grace_period(0);

@@ -213,6 +213,18 @@ impl World {
         .await;
     }
 
+    /// Waits until the scheduler has found no node for this Pod.
+    pub async fn until_unschedulable(&self, name: &str) {
+        self.until(|pods| {
+            pods.iter()
+                .filter(|pod| pod.metadata.name.as_deref() == Some(name))
+                .filter_map(|pod| pod.status.as_ref()?.conditions.as_ref())
+                .flatten()
+                .any(|condition| condition.reason.as_deref() == Some("Unschedulable"))
+        })
+        .await;
+    }
+
     /// Waits until no Pod is left.
     pub async fn until_no_pods(&self) {
         self.until(<[Pod]>::is_empty).await;

@@ -54,6 +54,8 @@ impl World {
         assert!(matches!(begun, Progressing::Pending), "{begun:?}");
         let names = self.names::<Pod>().await;
         let name = names.iter().find(|name| !before.contains(name)).unwrap();
+        // The scheduler writes its verdict by the Pod's name: one that is still on its way would fall on the Pod that takes its place.
+        self.until_unschedulable(name).await;
         let pod = self.pods().get(name).await.unwrap();
         let now = DeleteParams::default().grace_period(0);
         self.pods().delete(name, &now).await.unwrap();
