@@ -246,9 +246,16 @@ async fn what_lies_at_a_listed_address_is_fetched_without_the_registrys_password
     let with_password = header_exists("authorization");
     let asked = scene.asked().await;
     assert_eq!(asked.len(), 1);
-    assert!(!asked.iter().any(|request| wiremock::Match::matches(&with_password, request)));
+    assert!(
+        !asked
+            .iter()
+            .any(|request| wiremock::Match::matches(&with_password, request))
+    );
     let own = scene.registry.received_requests().await.unwrap();
-    assert!(own.iter().any(|request| wiremock::Match::matches(&with_password, request)));
+    assert!(
+        own.iter()
+            .any(|request| wiremock::Match::matches(&with_password, request))
+    );
 }
 
 #[tokio::test]
@@ -260,7 +267,10 @@ async fn a_redirect_that_leads_in_a_circle_ends() {
         .mount(&scene.registry)
         .await;
     let error = scene.client().image(&scene.reference()).await.unwrap_err();
-    assert!(error.to_string().contains("from one address to the next"), "{error}");
+    assert!(
+        error.to_string().contains("from one address to the next"),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -312,14 +322,24 @@ async fn of_an_error_the_specifications_form_is_quoted_cut_and_on_one_line() {
     let body = json!({"errors": [{"code": "UNSUPPORTED", "message": said}]});
     Scene::everything(&scene.registry, ResponseTemplate::new(400).set_body_json(body)).await;
     let text = scene.says().await;
-    assert!(text.contains("UNSUPPORTED: no [31m such level=error xxx"), "{text}");
-    assert!(text.chars().count() < 900 && !text.chars().any(char::is_control), "{text}");
+    assert!(
+        text.contains("UNSUPPORTED: no [31m such level=error xxx"),
+        "{text}"
+    );
+    assert!(
+        text.chars().count() < 900 && !text.chars().any(char::is_control),
+        "{text}"
+    );
 }
 
 #[tokio::test]
 async fn of_an_error_in_another_form_the_status_is_all_that_is_told() {
     let scene = Scene::open().await;
-    Scene::everything(&scene.registry, ResponseTemplate::new(400).set_body_string(INSIDE)).await;
+    Scene::everything(
+        &scene.registry,
+        ResponseTemplate::new(400).set_body_string(INSIDE),
+    )
+    .await;
     let text = scene.says().await;
     assert!(text.ends_with("400 Bad Request"), "{text}");
 }

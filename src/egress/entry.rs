@@ -76,7 +76,11 @@ impl fmt::Display for Entry {
             Host::Below(end) => ("*", end.as_str()),
         };
         let brackets = if host.contains(':') { ("[", "]") } else { ("", "") };
-        write!(formatter, "{}://{star}{}{host}{}", self.scheme, brackets.0, brackets.1)?;
+        write!(
+            formatter,
+            "{}://{star}{}{host}{}",
+            self.scheme, brackets.0, brackets.1
+        )?;
         match self.port {
             Some(port) => write!(formatter, ":{port}"),
             None => Ok(()),

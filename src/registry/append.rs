@@ -165,9 +165,7 @@ impl Registry {
             }
             let is_here = base.target.reference.resolve_registry() == target.reference.resolve_registry();
             // A registry that does not mount answers in several ways: then the layer is copied.
-            if is_here
-                && let Ok(true) = self.wire.mount_blob(target, &base.target, digest).await
-            {
+            if is_here && let Ok(true) = self.wire.mount_blob(target, &base.target, digest).await {
                 return Ok(0);
             }
             let read = source.wire.blob(&base.target, digest).await;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable as _};
-use futures::stream::FuturesUnordered;
 use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
 use http::HeaderValue;
 use ipnet::IpNet;
 use oci_spec::distribution::{ParseError, Reference};
@@ -54,6 +54,8 @@ pub enum Existing {
     /// Push, and move the tag. The image that has it now keeps one of its own: the tag, a dash and the first digits of its
     /// digest.
     Replace,
+    /// Push without a tag: whoever asked for it gives it one.
+    Leave,
 }
 
 /// What a push came to.
@@ -132,8 +134,11 @@ impl Registry {
         reference: &str,
         existing: Existing,
     ) -> Result<Pushed, RegistryError> {
-        let target = self.target(reference)?;
-        if existing == Existing::Adopt
+        let mut target = self.target(reference)?;
+        if existing == Existing::Leave {
+            target = target.by_digest(&layout.manifest.digest);
+        }
+        if existing != Existing::Replace
             && let Some(digest) = self.find(&target).await?
         {
             return Ok(Pushed {
@@ -276,17 +281,25 @@ pub(super) struct Target {
 
 impl Target {
     fn of(reference: &str, credentials: &Credentials) -> Result<Self, RegistryError> {
-        let parsed: Reference =
-            reference
-                .parse()
-                .map_err(|error: ParseError| RegistryError::Reference {
-                    reference: reference.to_owned(),
-                    reason: error.to_string(),
-                })?;
+        let parsed: Reference = reference
+            .parse()
+            .map_err(|error: ParseError| RegistryError::Reference {
+                reference: reference.to_owned(),
+                reason: error.to_string(),
+            })?;
         Ok(Self {
             login: credentials.for_host(parsed.resolve_registry()),
             reference: parsed,
         })
+    }
+
+    /// The image of this digest beside it.
+    fn by_digest(&self, digest: &str) -> Self {
+        let (registry, repository) = (self.reference.registry(), self.reference.repository());
+        Self {
+            reference: Reference::with_digest(registry.to_owned(), repository.to_owned(), digest.to_owned()),
+            login: self.login.clone(),
+        }
     }
 
     /// Where the image of this digest is kept once its tag is another one's.

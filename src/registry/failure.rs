@@ -94,8 +94,7 @@ impl Failure {
             return false;
         };
         let unknown = ["MANIFEST_UNKNOWN", "NAME_UNKNOWN", "NOT_FOUND"];
-        *code == 404
-            || (400..500).contains(code) && codes.iter().any(|code| unknown.contains(&code.as_str()))
+        *code == 404 || (400..500).contains(code) && codes.iter().any(|code| unknown.contains(&code.as_str()))
     }
 }
 
@@ -166,13 +165,20 @@ mod tests {
             told(500, full),
             "500 Internal Server Error: UNKNOWN: unknown error, write data: no space left on device"
         );
-        let denied = r#"{"errors":[{"code":"DENIED","message":"","detail":{"a": 1}}, {"code":"UNAVAILABLE"}]}"#;
+        let denied =
+            r#"{"errors":[{"code":"DENIED","message":"","detail":{"a": 1}}, {"code":"UNAVAILABLE"}]}"#;
         assert_eq!(told(403, denied), "403 Forbidden: DENIED, UNAVAILABLE");
     }
 
     #[test]
     fn what_is_no_error_of_a_registry_is_not_quoted() {
-        for body in ["the storage is being moved", "", r#"{"errors": []}"#, r#"{"errors": ["a secret"]}"#, "<html>"] {
+        for body in [
+            "the storage is being moved",
+            "",
+            r#"{"errors": []}"#,
+            r#"{"errors": ["a secret"]}"#,
+            "<html>",
+        ] {
             assert_eq!(told(503, body), "503 Service Unavailable", "{body}");
         }
     }

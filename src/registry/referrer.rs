@@ -56,12 +56,7 @@ impl Registry {
     }
 
     /// Whether the registry says that this refers to the image: itself, or by the index of the fallback tag.
-    async fn is_listed(
-        &self,
-        subject: &Target,
-        index: &Target,
-        digest: &str,
-    ) -> Result<bool, RegistryError> {
+    async fn is_listed(&self, subject: &Target, index: &Target, digest: &str) -> Result<bool, RegistryError> {
         let what = "the request for what refers to the image";
         let asked = retried(|| async {
             let found = self.wire.referrers(subject).await;

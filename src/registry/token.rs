@@ -182,11 +182,24 @@ mod tests {
 
     #[test]
     fn a_token_serves_as_long_as_it_says_within_bounds() {
-        let of = |answer: &str| token(answer.as_bytes()).map(|token| (token.text, token.serves.as_secs())).ok();
+        let of = |answer: &str| {
+            token(answer.as_bytes())
+                .map(|token| (token.text, token.serves.as_secs()))
+                .ok()
+        };
         assert_eq!(of(r#"{"token": "a"}"#), Some(("a".to_owned(), 50)));
-        assert_eq!(of(r#"{"access_token": "a", "expires_in": 300}"#), Some(("a".to_owned(), 290)));
-        assert_eq!(of(r#"{"token": "a", "expires_in": 999999999}"#), Some(("a".to_owned(), 3_590)));
-        assert_eq!(of(r#"{"token": "a", "expires_in": 1}"#), Some(("a".to_owned(), 0)));
+        assert_eq!(
+            of(r#"{"access_token": "a", "expires_in": 300}"#),
+            Some(("a".to_owned(), 290))
+        );
+        assert_eq!(
+            of(r#"{"token": "a", "expires_in": 999999999}"#),
+            Some(("a".to_owned(), 3_590))
+        );
+        assert_eq!(
+            of(r#"{"token": "a", "expires_in": 1}"#),
+            Some(("a".to_owned(), 0))
+        );
         assert_eq!(of(r#"{"token": ""}"#), None);
         assert_eq!(of("<html>"), None);
     }

@@ -86,7 +86,9 @@ impl Wire {
             setting: token::SETTING,
         };
         Ok(Self {
-            own: with_settings(Client::builder(), &certificates).build().map_err(setup)?,
+            own: with_settings(Client::builder(), &certificates)
+                .build()
+                .map_err(setup)?,
             elsewhere: OnceLock::new(),
             gate: EgressGate::new(allowed, access.closed.clone()),
             certificates,
@@ -326,7 +328,10 @@ fn sent_to(origin: &str, refused: &Refused) -> String {
 
 /// The address that an answer names.
 pub(super) fn location(response: &Response) -> Result<Url, Failure> {
-    let place = response.headers().get(LOCATION).and_then(|place| place.to_str().ok());
+    let place = response
+        .headers()
+        .get(LOCATION)
+        .and_then(|place| place.to_str().ok());
     place
         .and_then(|place| response.url().join(place).ok())
         .ok_or(Failure::Form("no address to go on to"))

@@ -66,7 +66,11 @@ pub(super) fn content(sandbox: &KubernetesSandbox<'_>, spec: &ImageSpec, base: &
     let spec = ImageSpec {
         base: base.to_owned(),
         index_url: index_url(sandbox, spec).map(str::to_owned),
-        sources: sources(&sandbox.settings.build.env, index_url(sandbox, spec), super::namespace(sandbox)),
+        sources: sources(
+            &sandbox.settings.build.env,
+            index_url(sandbox, spec),
+            super::namespace(sandbox),
+        ),
         ..spec.clone()
     };
     spec.content_hash()
@@ -76,10 +80,14 @@ pub(super) fn content(sandbox: &KubernetesSandbox<'_>, spec: &ImageSpec, base: &
 /// may have a word in what a host's name stands for, the namespace that this list begins with.
 fn sources(env: &BTreeMap<String, String>, index: Option<&str>, namespace: &str) -> Vec<String> {
     let is_proxy = |name: &str| name.to_ascii_lowercase().ends_with("_proxy");
-    let given = env.iter().filter(|(name, _)| !is_proxy(name) && *name != INDEX_URL);
+    let given = env
+        .iter()
+        .filter(|(name, _)| !is_proxy(name) && *name != INDEX_URL);
     let mut sources: Vec<String> = given.map(|(name, value)| format!("{name}={value}")).collect();
     let others = OTHER_SOURCES.iter().filter_map(|name| env.get(*name));
-    let mut urls = index.into_iter().chain(others.flat_map(|urls| urls.split_whitespace()));
+    let mut urls = index
+        .into_iter()
+        .chain(others.flat_map(|urls| urls.split_whitespace()));
     if urls.any(is_short) {
         sources.push(format!("names of {namespace}"));
     }
@@ -146,7 +154,10 @@ mod tests {
         assert_eq!(sources(&none, full, "lab"), sources(&none, full, "team"));
         assert_eq!(sources(&none, None, "lab"), Vec::<String>::new());
         let env = |name: &str, value: &str| BTreeMap::from([(name.to_owned(), value.to_owned())]);
-        assert_eq!(sources(&env("HTTPS_PROXY", "http://proxy"), None, "lab"), Vec::<String>::new());
+        assert_eq!(
+            sources(&env("HTTPS_PROXY", "http://proxy"), None, "lab"),
+            Vec::<String>::new()
+        );
         assert_eq!(sources(&env("PIP_PRE", "1"), None, "lab"), ["PIP_PRE=1"]);
         let extra = env("PIP_EXTRA_INDEX_URL", "https://a.example/ http://extra/");
         assert_ne!(sources(&extra, full, "lab"), sources(&extra, full, "team"));

@@ -11,8 +11,9 @@ use k8s_openapi::api::batch::v1::{
 };
 use k8s_openapi::api::core::v1::{
     Capabilities, ConfigMap, ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar, KeyToPath,
-    PersistentVolumeClaimVolumeSource, PodDNSConfig, PodDNSConfigOption, PodSecurityContext, PodSpec, PodTemplateSpec, ResourceRequirements,
-    SeccompProfile, Secret, SecretVolumeSource, SecurityContext, Volume, VolumeMount,
+    PersistentVolumeClaimVolumeSource, PodDNSConfig, PodDNSConfigOption, PodSecurityContext, PodSpec,
+    PodTemplateSpec, ResourceRequirements, SeccompProfile, Secret, SecretVolumeSource, SecurityContext,
+    Volume, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
@@ -63,8 +64,8 @@ pub(super) struct Plan<'a> {
     pub owner: Option<OwnerReference>,
     /// Where the image goes: `repository:tag`.
     pub reference: String,
-    /// Whether it goes there even if the tag is taken.
-    pub replace: bool,
+    /// Whether it gets the tag at once, and is not to be signed before.
+    pub is_tagged: bool,
     /// Host of the base image's registry.
     pub base_registry: String,
     /// `amd64`.
@@ -328,9 +329,8 @@ fn push_container(plan: &Plan<'_>) -> Container {
         arguments.push(format!("--credentials={CREDENTIALS}/config.json"));
         mounts.push(mount("push-credentials", CREDENTIALS, true));
     }
-    if plan.replace {
-        arguments.push("--replace".to_owned());
-    }
+    let tag = if plan.is_tagged { "--replace" } else { "--untagged" };
+    arguments.push(tag.to_owned());
     if !plan.files.registry_authorities.is_empty() {
         arguments.push(format!("--authority={FILES}/{REGISTRY_AUTHORITIES}"));
     }
