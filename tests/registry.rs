@@ -182,7 +182,8 @@ fn what_is_installed_is_asked_of_the_registry_in_one_request() {
 
     let operator = Operator::of(&registry);
     let image = |tag: &str| {
-        let found = operator.client.image(&registry.reference(tag));
+        let reference = registry.reference(tag);
+        let found = operator.client.image(&reference);
         operator.runtime.block_on(found).unwrap()
     };
     let found = image("3f2a").unwrap();
@@ -435,7 +436,8 @@ fn an_environment_that_gives_way_to_another_keeps_a_tag_and_what_is_gone_is_not_
     assert_eq!(new.replaced, None, "it was signed, so nobody is told");
     assert_eq!(signed(operator.finds(TAG)), new.image);
     let kept = format!("{TAG}-{}", &old.digest["sha256:".len()..][..16]);
-    let found = operator.client.digest(&registry.reference(&kept));
+    let kept = registry.reference(&kept);
+    let found = operator.client.digest(&kept);
     assert_eq!(operator.runtime.block_on(found).unwrap(), Some(old.digest));
     let nowhere = format!("sha256:{}", "0".repeat(64));
     assert_eq!(operator.signs(TAG, &nowhere), None);
