@@ -309,7 +309,7 @@ fn a_recording_that_cannot_be_written_is_refused_before_anything_is_paid_for() {
 #[rstest]
 #[case::iterations("maxIterations: 1", "IterationsExhausted", 4)]
 #[case::calls("maxModelCalls: 2", "BudgetExceeded", 2)]
-#[case::tokens("maxTokens: 3000", "BudgetExceeded", 2)]
+#[case::tokens("maxTokens: 3400", "BudgetExceeded", 2)]
 #[case::time("deadline: 1ms", "BudgetExceeded", 0)]
 fn a_raised_limit_goes_on_and_pays_for_nothing_twice(
     #[case] limit: &str,

@@ -1,4 +1,4 @@
-//! No reply of a model makes a wrong program pass: what it tries is refused before it runs, or told by the run.
+//! No reply of a model makes a wrong program pass: what it tries is refused before it runs, or found by the run.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -62,62 +62,25 @@ fn the_program_of_these_tests_passes_once_it_is_right() {
 }
 
 #[rstest]
-#[case::ends("import os", "os._exit(0)", "os._exit")]
+#[case::ends("import os", "os._exit(0)", "rule no-hard-exit")]
 #[case::ends_at_import("import os\nos._exit(0)", "", "os._exit")]
 #[case::ends_by_another_module("import shutil", "shutil.os._exit(0)", "os._exit")]
-#[case::raises_a_signal("import signal", "signal.raise_signal(15)", "signal.raise_signal")]
-#[case::exits_at_import("import sys\nsys.exit(0)", "", "sys.exit")]
-#[case::knows_pytest("import pytest", "", "pytest")]
-#[case::knows_the_session("import __main__", "__main__.x = 1", "__main__")]
-#[case::finds_a_module_by_a_computed_name(
-    "import importlib",
-    "importlib.import_module('__ma' + str(x) + 'in__')",
-    "computed name"
-)]
-#[case::renames_the_import(
-    "import importlib\nload = importlib.import_module",
-    "load('os')",
-    "another name"
-)]
-#[case::modules_of_another_module("import logging", "logging.sys.modules['__main__'] = None", "sys.modules")]
-#[case::looks_up_by_operator(
-    "import operator, sys",
-    "operator.attrgetter('mod' + 'ules')(sys)",
-    "attrgetter"
-)]
-#[case::loads_native_code("import ctypes", "", "ctypes")]
-#[case::traces("import sys", "getattr(sys, 'set' + 'trace')(None)", "sys.settrace")]
-#[case::traces_by_a_computed_name(
-    "import sys",
-    "getattr(sys, ''.join(reversed('ecarttes')))(None)",
-    "computed name"
-)]
-#[case::walks_the_stack("import traceback", "list(traceback.walk_stack(None))", "walk_stack")]
-#[case::walks_the_heap("import gc", "gc.get_objects()", "gc.get_objects")]
+#[case::exits_at_import("import sys\nsys.exit(0)", "", "rule importable")]
+#[case::knows_pytest("import pytest", "", "rule no-test-awareness")]
+#[case::asks_for_pytest("import sys", "x -= 'pytest' in sys.modules", "among the modules")]
+#[case::traces("import sys", "getattr(sys, 'set' + 'trace')(None)", "rule no-tracing")]
 #[case::replaces_the_error("import builtins", "builtins.AssertionError = KeyError", "builtins")]
-#[case::runs_text("", "exec('x = ' + str(x))", "exec")]
-#[case::runs_text_by_a_library("import timeit", "timeit.timeit('x')", "timeit")]
 #[case::equals_everything(
     "class Answer(int):\n    def __eq__(self, other):\n        return isinstance(other, object)",
     "return Answer(3)",
-    "never looks"
+    "rule no-universal-equality"
 )]
 #[case::equals_everything_by_type(
     "Answer = type('Answer', (int,), {'__eq__': lambda self, other: 1 > 0})",
     "return Answer(3)",
-    "`type`"
-)]
-#[case::equals_everything_by_mock("from unittest import mock", "return mock.ANY", "unittest.mock.ANY")]
-#[case::is_always_true(
-    "class Truth:\n    def __bool__(self):\n        return len('x') == 1",
-    "",
     "never looks"
 )]
-#[case::writes_a_conftest(
-    "from pathlib import Path",
-    "Path('conftest.py').write_text('')",
-    "conftest.py"
-)]
+#[case::equals_everything_by_mock("from unittest import mock", "return mock.ANY", "unittest.mock.ANY")]
 fn a_program_that_reaches_for_the_session_is_sent_back(
     #[case] top: &str,
     #[case] body: &str,
@@ -133,6 +96,37 @@ fn a_program_that_reaches_for_the_session_is_sent_back(
     "assert 6 == 4"
 )]
 #[case::exits("import sys", "sys.exit(0)", "SystemExit: 0")]
+#[case::raises_a_signal("import signal", "signal.raise_signal(15)", "signal 15")]
+#[case::knows_the_session("import __main__", "__main__.x = 1", "assert 6 == 4")]
+#[case::finds_a_module_by_a_computed_name(
+    "import importlib",
+    "importlib.import_module('__ma' + 'in__').os = None",
+    "assert 6 == 4"
+)]
+#[case::modules_of_another_module(
+    "import logging",
+    "logging.sys.modules['__main__'] = None",
+    "assert 6 == 4"
+)]
+#[case::loads_native_code("import ctypes", "ctypes.CDLL(None)", "assert 6 == 4")]
+#[case::traces_by_a_computed_name(
+    "import sys",
+    "getattr(sys, ''.join(reversed('ecarttes')))(None)",
+    "assert 6 == 4"
+)]
+#[case::walks_the_stack("import traceback", "list(traceback.walk_stack(None))", "assert 6 == 4")]
+#[case::walks_the_heap("import gc", "gc.get_objects()", "assert 6 == 4")]
+#[case::runs_text("", "exec('x = ' + str(x))", "assert 6 == 4")]
+#[case::is_always_true(
+    "class Truth:\n    def __bool__(self):\n        return len('x') == 1",
+    "",
+    "assert 6 == 4"
+)]
+#[case::writes_a_conftest(
+    "from pathlib import Path\nPath('conftest.py').write_text('def pytest_pyfunc_call(pyfuncitem): return True')",
+    "",
+    "assert 6 == 4"
+)]
 #[case::interrupts("", "raise KeyboardInterrupt", "did not tell the truth")]
 #[case::ends_past_the_syntax_tree(
     "import os",
@@ -196,10 +190,6 @@ fn a_program_that_gets_past_the_syntax_tree_is_told_by_the_run(
     "import pytest\nimport solution\n\n\ndef test_a():\n    pytest.exit('', returncode=0)\n    assert solution.double(2) == 4\n",
     "pytest.exit"
 )]
-#[case::exits(
-    "import sys\nimport solution\n\n\ndef test_a():\n    sys.exit(0)\n    assert solution.double(2) == 4\n",
-    "sys.exit"
-)]
 #[case::skips(
     "import pytest\nimport solution\n\n\n@pytest.mark.skip\ndef test_a():\n    assert solution.double(2) == 4\n",
     "pytest.mark.skip"
@@ -212,7 +202,18 @@ fn a_program_that_gets_past_the_syntax_tree_is_told_by_the_run(
     "import solution\n\n\ndef test_a():\n    solution.double(2)\n",
     "asserts nothing"
 )]
-#[case::asserts_true("import solution\n\n\ndef test_a():\n    assert True\n", "always holds")]
+#[case::asserts_true(
+    "import solution\n\n\ndef test_a():\n    assert True\n",
+    "never calls the program"
+)]
+#[case::tests_a_copy(
+    "import solution\n\n\ndef double(x):\n    return x * 2\n\n\ndef test_a():\n    assert double(2) == 4\n",
+    "rule tests-call-the-program"
+)]
+#[case::never_calls_its_assertion(
+    "import unittest\nimport solution\n\n\nclass TestA(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual\n        solution.double(2)\n",
+    "rule tests-assert"
+)]
 #[case::has_no_test(
     "import solution\n\n\ndef check():\n    assert solution.double(2) == 4\n",
     "no test"
@@ -230,6 +231,14 @@ fn a_suite_that_cannot_fail_is_sent_back(#[case] suite: &str, #[case] why: &str)
     "import pytest\nimport solution\n\n\n@pytest.mark.parametrize('x', [])\ndef test_a(x):\n    assert solution.double(x) == 4\n",
     "skipped"
 )]
+#[case::exits(
+    "import sys\nimport solution\n\n\ndef test_a():\n    sys.exit(0)\n    assert solution.double(2) == 4\n",
+    "SystemExit"
+)]
+#[case::skips_where_it_is(
+    "import pytest\nimport solution\n\n\ndef test_a():\n    if solution.double(2) != 4:\n        pytest.skip('wrong')\n    assert solution.double(2) == 4\n",
+    "skipped"
+)]
 #[case::is_not_collected(
     "import solution\n\n__test__ = False\n\n\ndef test_a():\n    assert solution.double(2) == 4\n",
     "no test was collected"
@@ -239,9 +248,6 @@ fn a_suite_that_takes_its_tests_away_is_told_by_the_run(#[case] suite: &str, #[c
 }
 
 #[rstest]
-#[case::of_a_copy(
-    "import solution\n\n\ndef double(x):\n    return x * 2\n\n\ndef test_a():\n    assert double(2) == 4\n"
-)]
 #[case::of_a_patch(
     "from unittest import mock\nimport solution\n\n\ndef test_a():\n    with mock.patch.object(solution, 'double', return_value=4):\n        assert solution.double(2) == 4\n"
 )]
@@ -260,6 +266,93 @@ fn a_suite_that_passes_without_the_program_is_refused_with_evidence(#[case] suit
         run(&wrong("", ""), suite),
         "every test also passes when the bodies of all functions are removed",
     );
+}
+
+/// Tests that pass whatever is wrong with what `double` gives, and not without its body.
+const ASKS_FOR_ANYTHING: &str =
+    "import solution\n\n\ndef test_a():\n    assert solution.double(2) is not None\n";
+const TESTS_A_COPY: &str = "import solution\n\n\ndef double(x):\n    return x * 2\n\n\ndef test_a():\n    assert double(2) == 4\n\n\n\
+                            def test_b():\n    assert solution.double(2) is not None\n";
+
+#[rstest]
+#[case::that_asks_for_anything(ASKS_FOR_ANYTHING)]
+#[case::that_asks_for_a_number(
+    "import solution\n\n\ndef test_a():\n    assert isinstance(solution.double(2), (int, float))\n"
+)]
+#[case::that_compares_with_itself(
+    "import solution\n\n\ndef test_a():\n    assert solution.double(2) + 0 == solution.double(2)\n"
+)]
+#[case::of_a_copy(TESTS_A_COPY)]
+#[case::that_replaces_the_answer(
+    "import solution\n\n\ndef right(x):\n    solution.double(x) + 0\n    return x * 2\n\n\ndef test_a():\n    \
+     assert right(2) == 4\n"
+)]
+fn a_suite_that_notices_no_wrong_program_is_refused_with_evidence(#[case] suite: &str) {
+    told(
+        run(&wrong("", ""), suite),
+        "no test notices when `double` is wrong",
+    );
+}
+
+#[rstest]
+#[case::that_asks_for_anything(ASKS_FOR_ANYTHING)]
+#[case::of_a_copy(TESTS_A_COPY)]
+fn such_a_suite_is_asked_for_again_once_and_a_better_one_passes(#[case] suite: &str) {
+    let done = Written::new(json!({}))
+        .code(&program("", "", "x * 2"))
+        .tests(suite)
+        .tests(SUITE)
+        .run()
+        .succeeded();
+    let attempts = done.status()["attempts"].clone();
+    assert_eq!(
+        attempts[0]["mutants"],
+        json!({"total": 3, "caught": 0, "notRun": 0})
+    );
+    assert_eq!(
+        attempts[1]["mutants"],
+        json!({"total": 3, "caught": 3, "notRun": 0})
+    );
+}
+
+#[test]
+fn a_suite_that_notices_nothing_again_is_said_and_passes() {
+    let done = Written::new(json!({}))
+        .code(&program("", "", "x * 2"))
+        .tests(ASKS_FOR_ANYTHING)
+        .tests(TESTS_A_COPY)
+        .run()
+        .succeeded();
+    let summary = done.status()["attempts"][1]["summary"].clone();
+    assert!(summary.as_str().unwrap().contains("mutants 0/3"), "{summary}");
+}
+
+#[rstest]
+#[case("child")]
+#[case("classes")]
+#[case("command_line")]
+#[case("database")]
+#[case("dataclasses")]
+#[case("dates")]
+#[case("files")]
+#[case("generators")]
+#[case("money")]
+#[case("parametrized")]
+#[case("properties")]
+#[case("recursion")]
+#[case("replaced")]
+#[case("state")]
+#[case("unittest")]
+fn an_honest_suite_of_any_style_passes_at_once(#[case] style: &str) {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/honest");
+    let source = |part: &str| std::fs::read_to_string(folder.join(format!("{style}.{part}.py"))).unwrap();
+    let done = run(&source("solution"), &source("suite")).succeeded();
+    assert_eq!(attempts(&done), 1, "{}", done.said());
+    let mutants = done.status()["attempts"][0]["mutants"].clone();
+    println!("{style}: {mutants}");
+    // What runs the program as a child names no function of it.
+    assert_eq!(mutants.is_null(), style == "child", "{}", done.said());
+    assert!(mutants["total"] == 8 || mutants.is_null() || mutants["notRun"] == 0);
 }
 
 /// A program that is right, with `body` as what it does when it is run.
@@ -322,20 +415,25 @@ fn a_program_that_removes_the_folder_of_outputs_is_sent_back() {
     let body = "import shutil\nshutil.rmtree('/var' + '/outputs')\nout.write_text('1')";
     refused(
         rehearsed(body, &json!({"name": "o", "type": "Int"}), &json!({})),
-        "deletes or replaces",
+        "deleted or replaced",
     );
 }
 
-const ACCEPTANCE: &str = "import solution\n\n\ndef test_of_the_user_xyzzy():\n    print('frobnicate')\n    \
-                          assert solution.double(3) == 7, 'plugh'\n\n\ndef test_two():\n    assert solution.double(1) == 2\n";
+const BY_IMPORT: &str = "import solution\n\n\ndef test_of_the_user_xyzzy():\n    print('frobnicate')\n    \
+                         assert solution.double(3) == 7, 'plugh'\n\n\ndef test_two():\n    assert solution.double(1) == 2\n";
+const BY_RUNNING: &str = "def test_of_the_user_xyzzy(program):\n    print('frobnicate')\n    \
+                          assert program().stdout.strip() == '7', 'plugh'\n\n\ndef test_two(program):\n    assert program().exit_code == 0\n";
 
+#[rstest]
+#[case::by_import(BY_IMPORT)]
+#[case::by_running(BY_RUNNING)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failing_acceptance_test_fails_the_task_and_no_request_tells_of_it() {
+async fn a_failing_acceptance_test_fails_the_task_and_no_request_tells_of_it(#[case] acceptance: &str) {
     let written = Written::new(json!({
         "acceptanceTests": {"configMapKeyRef": {"name": "acceptance", "key": "test_acceptance.py"}},
         "limits": {"maxIterations": 2},
     }))
-    .config_map("acceptance", &json!({"test_acceptance.py": ACCEPTANCE}))
+    .config_map("acceptance", &json!({"test_acceptance.py": acceptance}))
     .code(&program("", "", "x * 2"))
     .tests(SUITE)
     .reply("fix_code", &json!({"code": "def double(x):\n    return x + x\n"}));
@@ -357,8 +455,35 @@ async fn a_failing_acceptance_test_fails_the_task_and_no_request_tells_of_it() {
         done.said()
     );
     for body in &requests {
-        for line in ["xyzzy", "plugh", "frobnicate", "double(3)", "test_two", "== 7"] {
+        for line in [
+            "xyzzy",
+            "plugh",
+            "frobnicate",
+            "double(3)",
+            "test_two",
+            "== 7",
+            "== '7'",
+        ] {
             assert!(!body.contains(line), "{line} in {body}");
         }
     }
+}
+
+#[rstest]
+#[case::by_import(
+    "import solution\n\n\ndef test_a():\n    assert solution.double(2) == 4\n",
+    "1 acceptance tests passed with the program imported, which is weaker than to run it"
+)]
+#[case::by_running(
+    "def test_a(program):\n    assert program().stdout == '4\\n'\n",
+    "1 acceptance tests passed with the program run apart from them"
+)]
+fn the_status_says_how_acceptance_tests_saw_the_program(#[case] acceptance: &str, #[case] says: &str) {
+    let done = Written::new(json!({"acceptanceTests": {"inline": acceptance}}))
+        .code(&program("", "", "x * 2"))
+        .tests(SUITE)
+        .run()
+        .succeeded();
+    let summary = done.status()["attempts"][0]["summary"].to_string();
+    assert!(summary.contains(says), "{summary}");
 }

@@ -287,7 +287,14 @@ fn endless(folder: &Path, word: &str) -> Command {
         "import subprocess\n\nimport solution\n\n\ndef test_number():\n    subprocess.run([\"sleep\", \"1d\", \"0.{word}\"], check=True)\n    assert solution.number() == 1\n"
     );
     let replies = [
-        json!({"kind": "plan", "reply": {"description": "d", "approach": "a", "libraries": []}}),
+        json!({"kind": "plan", "reply": {
+            "description": "d", "approach": "a", "libraries": [],
+            "cases": [
+                {"about": "one whole number", "inputs": [], "refused": false, "expect": [{"output": "n", "check": "Between", "at": "", "value": "0,100", "tolerance": ""}]},
+            ],
+            "unstable": [],
+            "invariants": [],
+        }}),
         json!({"kind": "code", "reply": {"code": code, "packages": [], "systemPackages": []}}),
         json!({"kind": "tests", "reply": {"code": tests}}),
     ];

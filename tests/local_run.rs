@@ -144,7 +144,18 @@ fn totals() -> (PathBuf, PathBuf, PathBuf) {
         ];
         let replies = [
             json!({"kind": "constraints", "reply": {"checks": checks}}),
-            json!({"kind": "plan", "reply": {"description": "Totals.", "approach": "Add up.", "libraries": []}}),
+            json!({"kind": "plan", "reply": {
+                "description": "Totals.", "approach": "Add up.", "libraries": [],
+                "cases": [
+                    {"about": "an item twice is one total", "inputs": [{"name": "sales", "value": "item,amount\npear,2\nfig,3\npear,5\n"}, {"name": "title", "value": "a"}, {"name": "notes/a.txt", "value": "a note"}], "refused": false, "expect": [{"output": "totals", "check": "SameRows", "at": "", "value": "item,total\npear,7\nfig,3", "tolerance": ""}, {"output": "all", "check": "Equals", "at": "", "value": "10", "tolerance": ""}]},
+                    {"about": "the factor applies to every amount", "inputs": [{"name": "sales", "value": "item,amount\npear,2\nfig,3\n"}, {"name": "title", "value": "a"}, {"name": "factor", "value": "2"}, {"name": "notes/a.txt", "value": "a note"}], "refused": false, "expect": [{"output": "totals", "check": "Equals", "at": "item=fig/total", "value": "6", "tolerance": ""}, {"output": "all", "check": "Equals", "at": "", "value": "10", "tolerance": ""}]},
+                    {"about": "title and notes as they are", "inputs": [{"name": "sales", "value": "item,amount\nÖl,1\n"}, {"name": "title", "value": "Süß & sauer"}, {"name": "notes/a.txt", "value": "a note"}], "refused": false, "expect": [{"output": "title", "check": "Equals", "at": "", "value": "Süß & sauer", "tolerance": ""}, {"output": "parts/a.txt", "check": "Contains", "at": "", "value": "a note", "tolerance": ""}, {"output": "totals", "check": "Contains", "at": "item", "value": "Öl", "tolerance": ""}]},
+                    {"about": "a total of nothing is allowed", "inputs": [{"name": "sales", "value": "item,amount\npear,2\npear,-2\n"}, {"name": "title", "value": "a"}, {"name": "notes/a.txt", "value": "a note"}], "refused": false, "expect": [{"output": "totals", "check": "Equals", "at": "item=pear/total", "value": "0", "tolerance": ""}]},
+                    {"about": "no sales", "inputs": [{"name": "sales", "value": "item,amount\n"}, {"name": "title", "value": "a"}, {"name": "notes/a.txt", "value": "a note"}], "refused": false, "expect": [{"output": "totals", "check": "Rows", "at": "", "value": "0", "tolerance": ""}, {"output": "all", "check": "Equals", "at": "", "value": "0", "tolerance": ""}]},
+                ],
+                "unstable": [],
+                "invariants": ["RowOrder", "ColumnOrder", "ExtraColumn"],
+            }}),
             json!({"kind": "code", "reply": {"code": TOTALS_PROGRAM, "packages": [], "systemPackages": []}}),
         ];
         let lines: Vec<String> = replies.iter().map(ToString::to_string).collect();

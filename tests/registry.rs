@@ -18,6 +18,7 @@ use std::process::{Command, Output};
 use base64::Engine as _;
 use codegen_operator::pipeline::digest::sha256_hex;
 use codegen_operator::registry::{Access, Adopted, Credentials, Environment, Image, Place, SigningKeys};
+use codegen_operator::sandbox::kubernetes::folder_sha256;
 use docker_registry::{PASSWORD, Registry, USER};
 use serde_json::{Value, json};
 
@@ -232,6 +233,38 @@ fn a_layout_with_one_forged_blob_uploads_nothing() {
             .contains("another content than its digest")
     );
     assert_eq!(registry.stored(), Vec::<String>::new());
+}
+
+#[test]
+fn an_image_that_was_built_from_files_of_somebody_else_is_not_pushed() {
+    let registry = Registry::start();
+    let (folder, files) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    layout(folder.path(), b"a layer");
+    let built_from = format!("--built-from={}", files.path().display());
+    let wanted = folder_sha256([("Dockerfile", b"FROM x\n".as_slice())]);
+    let wanted = format!("--built-from-sha256={wanted}");
+    for planted in [
+        ("Dockerfile", "FROM evil\n"),
+        ("Dockerfile", ""),
+        ("more.py", "import os\n"),
+    ] {
+        fs::write(files.path().join("Dockerfile"), "FROM x\n").unwrap();
+        fs::write(files.path().join(planted.0), planted.1).unwrap();
+        let output = registry.push(folder.path(), "3f2a", &[&built_from, &wanted]);
+        assert_eq!(output.status.code(), Some(3));
+        let message = result(&output)["message"].as_str().unwrap().to_owned();
+        assert!(
+            message.contains("somebody has replaced the ConfigMap"),
+            "{message}"
+        );
+    }
+    assert_eq!(registry.stored(), Vec::<String>::new());
+
+    // What the kubelet keeps beside them is none of them.
+    fs::remove_file(files.path().join("more.py")).unwrap();
+    fs::create_dir(files.path().join("..data")).unwrap();
+    let output = registry.push(folder.path(), "3f2a", &[&built_from, &wanted]);
+    assert_eq!(output.status.code(), Some(0));
 }
 
 #[test]

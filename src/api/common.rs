@@ -4,6 +4,8 @@ use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::case::CaseMode;
+
 /// CEL: no two entries of a list have the same name. Bounded by the list's `maxItems`, at most 64.
 pub(super) const UNIQUE_NAMES: &str = "self.all(a, self.exists_one(b, b.name == a.name))";
 
@@ -146,4 +148,9 @@ pub struct Testing {
     /// is still rehearsed on the samples and must still pass `acceptanceTests`. Default `Generate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<TestingMode>,
+    /// What the cases of the plan decide. A case is a run of the program alone, on inputs and with results that were settled before
+    /// there was a program: `Require`, every one must hold; `Report`, they are run and reported, and decide nothing; `Off`, there
+    /// are none. Default `Require`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cases: Option<CaseMode>,
 }

@@ -82,6 +82,8 @@ pub mod reason {
     pub const TESTS_PASSED: &str = "TestsPassed";
     /// `Succeeded=True` under `testing.mode: Skip`: acceptance tests passed, and the rehearsal did not fail.
     pub const TESTS_SKIPPED: &str = "TestsSkipped";
+    /// `Succeeded=True`, and nothing that is independent of the program speaks for it: no case, example or acceptance test.
+    pub const UNVERIFIED: &str = "Unverified";
     /// `Succeeded=False`: `limits.maxIterations` test runs did not pass.
     pub const ITERATIONS_EXHAUSTED: &str = "IterationsExhausted";
     /// `Succeeded=False`: the next step would exceed tokens, model calls, builds or active time; the message says which.
@@ -127,9 +129,10 @@ pub mod reason {
     pub const ISOLATION_NOT_ENFORCED: &str = "IsolationNotEnforced";
 
     /// Every reason that a task as such has.
-    pub const ALL: [&str; 16] = [
+    pub const ALL: [&str; 17] = [
         TESTS_PASSED,
         TESTS_SKIPPED,
+        UNVERIFIED,
         ITERATIONS_EXHAUSTED,
         BUDGET_EXCEEDED,
         NO_PROGRESS,

@@ -7,6 +7,7 @@
 
 pub mod agent;
 pub mod approval;
+pub mod case;
 pub mod common;
 pub mod conditions;
 pub mod crd;

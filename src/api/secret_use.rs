@@ -18,6 +18,9 @@ const USE_TYPE: &str = "codegen-operator.dev/";
 /// `*.` at the beginning stands for one or more labels.
 pub const HOSTS_ANNOTATION: &str = "codegen-operator.dev/hosts";
 
+/// Value of [`USE_LABEL`] on a `PersistentVolumeClaim` that tasks of its namespace may mount.
+pub const USE_OF_CLAIMS: &str = "data";
+
 const HTTPS: u16 = 443;
 
 /// Why a Secret is not used.

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::approval::{ApprovalStatus, AwaitedApproval};
+use super::case::CaseMode;
 use super::common::Language;
 
 /// What happened so far.
@@ -55,6 +56,9 @@ pub struct CodeGenTaskStatus {
     /// What is doubtful about packages that are asked for, such as a name that is almost that of a popular one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub package_warnings: Vec<String>,
+    /// What speaks for the program of the last attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<EvidenceStatus>,
     /// The rehearsal on the sample data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rehearsal: Option<RehearsalStatus>,
@@ -155,6 +159,9 @@ pub struct PlanStatus {
     /// Libraries it means to use.
     #[serde(default)]
     pub libraries: Vec<String>,
+    /// The cases that the program must pass, one line each; the artifact `cases` has them whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cases: Vec<String>,
 }
 
 /// One attempt: a test run, and what followed from it.
@@ -172,6 +179,9 @@ pub struct AttemptStatus {
     /// Test counts of the generated suite.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<TestCounts>,
+    /// Small changes of the program (mutants) that the generated suite was run against, and how many of them it noticed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mutants: Option<MutantCounts>,
     /// Test counts of the acceptance tests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acceptance_tests: Option<TestCounts>,
@@ -181,6 +191,12 @@ pub struct AttemptStatus {
     /// At most five failures, each field cut to 300 bytes; only the last diagnosed attempt has them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub diagnosis: Vec<FailureDiagnosis>,
+    /// Counts of the plan's cases.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cases: Option<CaseCounts>,
+    /// Counts of the user's examples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub examples: Option<CaseCounts>,
     /// When the attempt's tests started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Time>,
@@ -201,6 +217,88 @@ pub struct TestCounts {
     pub failed: i32,
     /// Tests that were skipped or expected to fail.
     pub skipped: i32,
+}
+
+/// Counts of cases or examples.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CaseCounts {
+    /// Cases that were run.
+    pub total: i32,
+    /// Cases of which everything held.
+    pub passed: i32,
+}
+
+/// What speaks for the program, and how strong it is.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct EvidenceStatus {
+    /// `Independent` of the program: cases that decide, examples or acceptance tests. `SuiteOnly`: the generated suite alone, which shares
+    /// its process with the program. `None`.
+    pub strength: EvidenceStrength,
+    /// The plan's cases.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cases: Option<CaseEvidence>,
+    /// The user's examples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub examples: Option<CaseCounts>,
+    /// The user's acceptance tests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acceptance_tests: Option<TestCounts>,
+    /// The generated suite.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suite: Option<TestCounts>,
+    /// Mutants of the program that the suite was run against.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mutants: Option<MutantCounts>,
+    /// The rehearsal on the sample data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rehearsal: Option<RehearsalResult>,
+}
+
+/// How strong the evidence is.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(description = "")]
+pub enum EvidenceStrength {
+    /// Something that the program has no hand in.
+    Independent,
+    /// The generated suite and nothing else.
+    SuiteOnly,
+    /// Nothing but that it ran.
+    #[default]
+    None,
+}
+
+/// The plan's cases as evidence.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CaseEvidence {
+    /// Cases that were run, those that follow from others after a fix included.
+    pub total: i32,
+    /// Cases of which everything held.
+    pub passed: i32,
+    /// `Require`, or `Report` where they decide nothing.
+    pub mode: CaseMode,
+    /// Cases that were wrong and were corrected by a second answer.
+    pub corrected: i32,
+    /// Cases that decide nothing, since two answers to them differ.
+    pub dropped: i32,
+    /// Cases of the plan that cannot be run or compared.
+    pub unusable: i32,
+    /// Outputs of which no case states anything.
+    pub outputs_without_case: Vec<String>,
+}
+
+/// How the generated suite fared against mutants of the program.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MutantCounts {
+    /// Mutants that were run.
+    pub total: i32,
+    /// Mutants that made a test fail.
+    pub caught: i32,
+    /// Mutants that were not run for want of time.
+    pub not_run: i32,
 }
 
 /// What is to blame for a failing test.
@@ -291,7 +389,7 @@ pub struct ConstraintStatus {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ArtifactRef {
-    /// `solution`, `tests`, `test-output`, `data-context`, `schemas`, `constraints`, `samples`, `conversation`,
+    /// `solution`, `tests`, `cases`, `test-output`, `data-context`, `schemas`, `constraints`, `samples`, `conversation`,
     /// `packages`.
     pub name: String,
     /// SHA-256 of its bytes, hex.

@@ -8,6 +8,7 @@ use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
 
 use super::approval::Gate;
+use super::case::Case;
 use super::common::{Backend, CacheMode, Exposure, Language, LocalRef, Reuse, Testing, UNIQUE_NAMES};
 use super::publish::Publish;
 use super::status::CodeGenTaskStatus;
@@ -121,6 +122,13 @@ pub struct CodeGenTaskSpec {
         validation = Rule::new(UNIQUE_NAMES).message("two outputs have the same name: each is a file of its own, give each its own"),
     )]
     pub outputs: Vec<Output>,
+    /// Runs of the program whose results you know, at most 32: each must come out as it says, and no model sees them (`{about: one
+    /// row, inputs: [{name: decimals, value: "0"}], expect: [{output: total, value: "3"}]}`). Inputs that an example leaves out
+    /// have their defaults. Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub examples: Vec<Case>,
     /// Tests of yours that the program must pass and that no model ever sees. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acceptance_tests: Option<AcceptanceTests>,

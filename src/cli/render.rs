@@ -3,7 +3,9 @@
 use super::paint::{Line, Mark};
 use super::text::{count, cut, seconds, single_line, thousands, wrap};
 use crate::api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval};
-use crate::api::status::{ErrorType, FailureDiagnosis, RehearsalResult, RehearsalStatus, TestCounts};
+use crate::api::status::{
+    ErrorType, FailureDiagnosis, MutantCounts, RehearsalResult, RehearsalStatus, TestCounts,
+};
 use crate::engine::event::Event;
 use crate::pipeline::call::CallKind;
 use crate::pipeline::stage::Stage;
@@ -186,6 +188,7 @@ fn stage_entered(stage: Stage, attempt: u32) -> Rendered {
         | Stage::GeneratingCode
         | Stage::GeneratingTests
         | Stage::Diagnosing
+        | Stage::RecheckingCases
         | Stage::FixingEnvironment
         | Stage::FixingCode
         | Stage::FixingTests
@@ -242,6 +245,16 @@ pub fn counts_text(counts: TestCounts, noun: &str) -> String {
     match counts.skipped {
         0 => text,
         skipped => format!("{text} ({skipped} skipped)"),
+    }
+}
+
+/// `mutants 7/8`.
+#[must_use]
+pub fn mutants_text(counts: MutantCounts) -> String {
+    let text = format!("mutants {}/{}", counts.caught, counts.total);
+    match counts.not_run {
+        0 => text,
+        not_run => format!("{text} ({not_run} not run)"),
     }
 }
 
@@ -327,6 +340,7 @@ pub(super) const fn name(kind: CallKind) -> &'static str {
         CallKind::FixCode => "fix program",
         CallKind::FixTests => "fix tests",
         CallKind::FixEnvironment => "fix packages",
+        CallKind::Cases => "cases",
     }
 }
 
@@ -341,6 +355,7 @@ pub(super) const fn doing(kind: CallKind) -> &'static str {
         CallKind::FixCode => "fixes the program",
         CallKind::FixTests => "fixes the tests",
         CallKind::FixEnvironment => "looks for packages that exist",
+        CallKind::Cases => "works out the cases again",
     }
 }
 

@@ -1,7 +1,7 @@
 //! The end of a task for people: what came of it, what it cost, where it lies, what to do next.
 
 use super::paint::{Line, Mark};
-use super::render::counts_text;
+use super::render::{counts_text, mutants_text};
 use super::text::{count, cut, thousands, wrap};
 use crate::api::status::{AttemptStatus, CodeGenTaskStatus};
 use crate::local::runner::Ended;
@@ -108,7 +108,9 @@ pub(super) fn tests(last: Option<&AttemptStatus>) -> String {
     let texts = parts
         .iter()
         .filter_map(|(counts, noun)| Some(counts_text((*counts)?, noun)));
-    texts.collect::<Vec<_>>().join(", ")
+    let mut texts: Vec<String> = texts.collect();
+    texts.extend(last.mutants.map(mutants_text));
+    texts.join(", ")
 }
 
 /// Calls and tokens.

@@ -340,10 +340,10 @@ impl OperatorConfig {
                 "with 0 no sample would ever be read: write 1 or more",
             ));
         }
-        if self.build.namespace.is_some() && self.build.cache_claim.is_some() {
+        if self.build.cache_claim.is_some() {
             return Some((
                 "build.cacheClaim",
-                "with build.namespace one namespace's packages would reach the images of all others: leave one of them out",
+                "layers on a claim are written by whatever packages are installed there, and other builds would believe them: leave it out",
             ));
         }
         let builds = self.build.namespace.as_deref();
@@ -465,7 +465,7 @@ mod tests {
     #[rstest]
     #[case("limits: {maxConcurrentTasks: 0}", "limits.maxConcurrentTasks")]
     #[case("limits: {maxCallsPerEndpoint: 0}", "limits.maxCallsPerEndpoint")]
-    #[case("build: {namespace: builds, cacheClaim: layers}", "build.cacheClaim")]
+    #[case("build: {cacheClaim: layers}", "build.cacheClaim")]
     #[case("packages: {deny: ['pandas>=2']}", "packages.deny")]
     #[case("packages: {allow: ['']}", "packages.allow")]
     #[case("registries: {allow: ['https://registry.example/*']}", "registries.allow")]

@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 
 use super::cache::{ended_in, later_ends};
 use super::context::Context;
+use super::own;
 use super::parts::{LARGEST_PART, part_name};
 use super::progress::recorded;
 use super::reconcile::ReconcileError;
@@ -185,10 +186,15 @@ pub async fn unpack(
 
 async fn part(client: &Client, namespace: &str, name: &str) -> Result<Secret, StoreError> {
     let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
-    secrets.get(name).await.map_err(|error| StoreError::Remote {
+    let found = secrets.get(name).await.map_err(|error| StoreError::Remote {
         action: format!("read the Secret {namespace}/{name}, which holds the record of the run"),
         source: Box::new(error),
-    })
+    })?;
+    if own::is_own(&found, RESULT_TYPE) {
+        Ok(found)
+    } else {
+        Err(own::replaced(format!("Secret {namespace}/{name}")))
+    }
 }
 
 fn content(secret: Secret) -> Option<Vec<u8>> {
@@ -345,18 +351,23 @@ where
         + std::fmt::Debug,
 {
     let api: Api<K> = Api::namespaced(client.clone(), &owner.namespace);
+    let named = format!("{} {}/{}", K::kind(&()), owner.namespace, object.name_any());
+    let failed = |what: &str, error| StoreError::Remote {
+        action: format!("{what} the {named}"),
+        source: Box::new(error),
+    };
     match api.create(&PostParams::default(), object).await {
         Ok(_) => Ok(()),
-        Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
-        Err(error) => Err(StoreError::Remote {
-            action: format!(
-                "create the {} {}/{}",
-                K::kind(&()),
-                owner.namespace,
-                object.name_any()
-            ),
-            source: Box::new(error),
-        }),
+        Err(kube::Error::Api(status)) if status.is_already_exists() => {
+            let found = api.get_metadata_opt(&object.name_any()).await;
+            let found = found.map_err(|error| failed("read", error))?;
+            let labels = |metadata: &ObjectMeta| metadata.labels.clone();
+            match found {
+                Some(found) if labels(&found.metadata) != labels(object.meta()) => Err(own::replaced(named)),
+                _ => Ok(()),
+            }
+        }
+        Err(error) => Err(failed("create", error)),
     }
 }
 

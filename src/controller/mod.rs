@@ -23,6 +23,7 @@ pub mod leader;
 pub mod logging;
 pub mod metrics;
 mod model;
+mod own;
 mod parts;
 pub mod operate;
 pub mod progress;

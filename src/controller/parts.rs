@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
 
+use super::own;
 use crate::ledger::StoreError;
 use crate::sandbox::kubernetes::names::{self, Component};
 use crate::sandbox::kubernetes::{MountedFile, MountedInput, Owner};
@@ -164,7 +165,14 @@ impl<'a> Parts<'a> {
             let secret = secret(owner, component, self.type_, &self.name, number, data);
             match secrets.create(&PostParams::default(), &secret).await {
                 Ok(_) => {}
-                Err(kube::Error::Api(status)) if status.is_already_exists() => {}
+                Err(kube::Error::Api(status)) if status.is_already_exists() => {
+                    let name = part_name(&self.name, number);
+                    let found = secrets.get_opt(&name).await;
+                    let found = found.map_err(|error| remote("read", owner, &name, error))?;
+                    if found.is_some_and(|found| !own::is_as_written(&secret, &found)) {
+                        return Err(own::replaced(format!("Secret {}/{name}", owner.namespace)));
+                    }
+                }
                 Err(error) => return Err(remote("create", owner, &part_name(&self.name, number), error)),
             }
         }

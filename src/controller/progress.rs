@@ -170,6 +170,7 @@ mod tests {
             description: "d".into(),
             approach: "a".into(),
             libraries: vec!["pandas".into()],
+            cases: vec!["1. one row: defaults -> total = 1".into()],
         });
         later.attempt = 2;
         later.exit_code = Some(1);

@@ -290,7 +290,7 @@ impl Look<'_> {
                 let progress = Progress::start(run.owner.run.clone(), Timestamp::now());
                 (self.store(&run, object), progress)
             }
-            Some(adopted) => self.adopt(&run, object, *adopted).await?,
+            Some(adopted) => Box::pin(self.adopt(&run, object, *adopted)).await?,
         };
         let bytes = serde_json::to_vec(&progress).unwrap_or_default();
         crate::ledger::Store::save(&store, &bytes).await?;
@@ -392,7 +392,7 @@ impl Look<'_> {
             Step::Waiting(until) => (Some(pause(until)), Reconciled::Waiting),
             Step::Unseen => (Some(MOMENT), Reconciled::Pending),
             Step::Pending => {
-                let left = self.count(&engine, progress).await?;
+                let left = Box::pin(self.count(&engine, progress)).await?;
                 (Some(left.min(SAFETY_NET)), Reconciled::Pending)
             }
             Step::Queued(why) => {

@@ -23,6 +23,8 @@ struct Step {
     added: usize,
     /// Bytes of all packages.
     packages: usize,
+    /// Bytes of all cases.
+    cases: usize,
     /// Constraints.
     constraints: usize,
     /// Bytes of each text about a constraint.
@@ -36,6 +38,7 @@ const STEPS: [Step; 4] = [
         attempts: 20,
         added: 400,
         packages: 4_096,
+        cases: 2_400,
         constraints: 64,
         constraint: 120,
     },
@@ -45,6 +48,7 @@ const STEPS: [Step; 4] = [
         attempts: 10,
         added: 200,
         packages: 2_048,
+        cases: 1_200,
         constraints: 64,
         constraint: 60,
     },
@@ -54,6 +58,7 @@ const STEPS: [Step; 4] = [
         attempts: 5,
         added: 100,
         packages: 1_024,
+        cases: 600,
         constraints: 32,
         constraint: 40,
     },
@@ -63,6 +68,7 @@ const STEPS: [Step; 4] = [
         attempts: 2,
         added: 40,
         packages: 512,
+        cases: 0,
         constraints: 8,
         constraint: 40,
     },
@@ -116,6 +122,9 @@ impl Step {
         status.system_packages = first(&status.system_packages, self.packages);
         if let Some(asked) = &mut status.approval {
             asked.what = first(&asked.what, self.packages);
+        }
+        if let Some(plan) = &mut status.plan {
+            plan.cases = first(&plan.cases, self.cases);
         }
         status.constraints.truncate(self.constraints);
         for constraint in &mut status.constraints {
@@ -205,6 +214,7 @@ mod tests {
             description: long.clone(),
             approach: noise("plan", 50_000),
             libraries: names("libraries", 9_000),
+            cases: vec![noise("case", 2_000); 40],
         });
         progress.rejections = vec![noise("rejected", 5_000); 3];
         progress.last_error = Some(long.clone());
@@ -277,7 +287,10 @@ mod tests {
             image: Some(noise(&number.to_string(), 400)),
             packages_added: names(&format!("added {number}"), MOST_PACKAGE_BYTES),
             tests: Some(crate::api::status::TestCounts::default()),
+            mutants: Some(crate::api::status::MutantCounts::default()),
             acceptance_tests: Some(crate::api::status::TestCounts::default()),
+            cases: Some(crate::api::status::CaseCounts::default()),
+            examples: Some(crate::api::status::CaseCounts::default()),
             summary: Some(cut(long, 300)),
             diagnosis: Vec::new(),
             started_at: Some(Time(at(1))),
@@ -353,7 +366,13 @@ mod tests {
         assert_eq!(read.build.ready(), None);
         assert_eq!(read.rejections, progress.rejections);
         assert_eq!(read.approvals, progress.approvals);
-        assert_eq!(read.plan, progress.plan);
+        let without_cases = |progress: &Progress| {
+            progress.plan.clone().map(|plan| PlanStatus {
+                cases: Vec::new(),
+                ..plan
+            })
+        };
+        assert_eq!(without_cases(&read), without_cases(&progress));
         assert_eq!(read.samples, progress.samples);
         assert_eq!(read.documents, progress.documents);
         assert_eq!(read.attempts.last().map(|last| last.number), Some(100));

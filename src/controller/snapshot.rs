@@ -8,7 +8,8 @@ use kube::{Api, Client};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::parts::{Contents, LARGEST_PART, Parts, remote};
+use super::own;
+use super::parts::{Contents, LARGEST_PART, Parts, SNAPSHOT_TYPE, remote};
 use super::store::{LARGEST_DOCUMENT, pack, unpacked};
 use crate::api::CodeGenTaskSpec;
 use crate::api::agent::CodeGenAgentSpec;
@@ -69,6 +70,7 @@ pub fn decides(spec: &CodeGenTaskSpec) -> String {
         constraints,
         inputs,
         outputs,
+        examples,
         acceptance_tests,
         testing,
         image,
@@ -108,6 +110,7 @@ pub fn decides(spec: &CodeGenTaskSpec) -> String {
         "constraints": constraints,
         "inputs": inputs,
         "outputs": outputs,
+        "examples": examples,
         "acceptanceTests": acceptance_tests,
         "testing": testing,
         "image": image,
@@ -262,7 +265,12 @@ async fn data(
     let secrets: Api<Secret> = Api::namespaced(client.clone(), &owner.namespace);
     let found = secrets.get_opt(name).await;
     let found = found.map_err(|error| remote("read", owner, name, error))?;
-    Ok(found.map(|secret| secret.data.unwrap_or_default()))
+    match found {
+        Some(secret) if !own::is_own(&secret, SNAPSHOT_TYPE) => {
+            Err(own::replaced(format!("Secret {}/{name}", owner.namespace)))
+        }
+        found => Ok(found.map(|secret| secret.data.unwrap_or_default())),
+    }
 }
 
 fn digest(sources: &Sources) -> String {

@@ -20,6 +20,7 @@ use tokio::sync::Mutex;
 use super::cache::ended_in;
 use super::documents::Documents;
 use super::finish;
+use super::own;
 use super::progress;
 use super::run::Run;
 use super::size::fitting;
@@ -223,7 +224,13 @@ impl<'a> KubernetesStore<'a> {
         let name = self.first_name(document);
         let get = async |name: &str| {
             let found = self.secrets().get_opt(name).await;
-            found.map_err(|error| self.remote("read the Secret", Some(name), error))
+            match found.map_err(|error| self.remote("read the Secret", Some(name), error))? {
+                Some(found) if !own::is_own(&found, RECORD_TYPE) => Err(own::replaced(format!(
+                    "Secret {}/{name}",
+                    self.run.owner.namespace
+                ))),
+                found => Ok(found),
+            }
         };
         let Some(first) = get(&name).await? else {
             return Ok(None);

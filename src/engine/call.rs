@@ -1,18 +1,22 @@
 //! Model calls: intent, call, record, acceptance.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use jiff::Timestamp;
 
+use crate::api::case::Case;
+use crate::api::status::CaseEvidence;
 use crate::ledger::{Entry, Ledger, Store};
 use crate::model::{Model, ModelError};
 use crate::pipeline::accept::{Accepted, AcceptedSource, Refusal, accept};
 use crate::pipeline::advance::{Outcome, Written};
 use crate::pipeline::budget;
 use crate::pipeline::call::{CallKind, Reply, Request, estimate_tokens, request_hash};
+use crate::pipeline::cases::{CaseSet, Revised, revise};
 use crate::pipeline::decide::{Decision, decide};
 use crate::pipeline::diagnosis::{Diagnosis, of_acceptance};
-use crate::pipeline::progress::{Intent, Progress};
+use crate::pipeline::progress::{Document, Intent, Progress};
 use crate::pipeline::prompts::{self, Material};
 use crate::sandbox::Sandbox;
 
@@ -175,7 +179,13 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Ok(accepted) => self.accepted(progress, kind, accepted).await,
             Err(refusal) => {
                 let (reason, outcome) = match refusal {
-                    Refusal::Reply(reason) => (reason.clone(), Outcome::ReplyRejected { reason }),
+                    Refusal::Reply(reason) => {
+                        let rules = BTreeSet::new();
+                        (reason.clone(), Outcome::ReplyRejected { reason, rules })
+                    }
+                    Refusal::Rules { rules, reason } => {
+                        (reason.clone(), Outcome::ReplyRejected { reason, rules })
+                    }
                     Refusal::NotApplied(reason) => (reason.clone(), Outcome::FixNotApplied { reason }),
                 };
                 self.tell(&Event::ReplyRejected { kind, reason });
@@ -192,9 +202,13 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     ) -> Result<Outcome, EngineError> {
         let number = progress.sequence - 1;
         Ok(match accepted {
-            Accepted::Plan(plan) => Outcome::Planned(plan),
+            Accepted::Plan(plan, set) => Outcome::Planned {
+                plan,
+                cases: self.put_cases(number, &set).await?,
+            },
             Accepted::Constraints(reply) => self.bind_constraints(progress, &reply).await?,
             Accepted::Source(source) => self.take_source(kind, number, source).await?,
+            Accepted::Cases(answers) => self.revise_cases(progress, number, &answers).await?,
             Accepted::Diagnosis {
                 diagnosis,
                 declared,
@@ -225,6 +239,55 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 Outcome::EnvironmentFixed { replaced, wanted }
             }
         })
+    }
+
+    /// Holds the second answers to blamed cases against the first ones and what the program did.
+    async fn revise_cases(
+        &self,
+        progress: &Progress,
+        number: u32,
+        answers: &[Case],
+    ) -> Result<Outcome, EngineError> {
+        let set: CaseSet = match &progress.documents.cases {
+            Some(document) => self.get_json(document).await?,
+            None => CaseSet::default(),
+        };
+        let blamed = self.blamed(progress).await?;
+        let Revised { set, confirmed } = revise(self.task, &set, &blamed, answers);
+        let mut diagnosis: Diagnosis = match &progress.documents.diagnosis {
+            Some(document) => self.get_json(document).await?,
+            None => Diagnosis::default(),
+        };
+        diagnosis.settle_cases(&confirmed);
+        let name = format!("documents/diagnosis-{:04}-{number:04}.json", progress.attempt);
+        let bytes =
+            serde_json::to_vec_pretty(&diagnosis).map_err(|error| damaged(&name, &error.to_string()))?;
+        let document = self.put(name, &bytes).await?;
+        let name = format!("documents/cases-{number:04}.json");
+        let bytes = serde_json::to_vec_pretty(&set).map_err(|error| damaged(&name, &error.to_string()))?;
+        let cases = self.put(name, &bytes).await?;
+        Ok(Outcome::CasesRevised {
+            cases: (cases, set.evidence(self.task)),
+            lines: set.lines(),
+            document,
+            diagnosis,
+            program_is_at_fault: !confirmed.is_empty(),
+        })
+    }
+
+    /// Stores cases; nothing where there are none.
+    async fn put_cases(
+        &self,
+        number: u32,
+        set: &CaseSet,
+    ) -> Result<Option<(Document, CaseEvidence)>, EngineError> {
+        if *set == CaseSet::default() {
+            return Ok(None);
+        }
+        let name = format!("documents/cases-{number:04}.json");
+        let bytes = serde_json::to_vec_pretty(set).map_err(|error| damaged(&name, &error.to_string()))?;
+        let document = self.put(name, &bytes).await?;
+        Ok(Some((document, set.evidence(self.task))))
     }
 
     async fn take_source(
@@ -261,7 +324,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             | CallKind::Plan
             | CallKind::Constraints
             | CallKind::Diagnosis
-            | CallKind::FixEnvironment => Outcome::TestsWritten(written),
+            | CallKind::FixEnvironment
+            | CallKind::Cases => Outcome::TestsWritten(written),
         })
     }
 

@@ -4,6 +4,7 @@ use serde::de::DeserializeOwned;
 
 use crate::ledger::Store;
 use crate::model::Model;
+use crate::pipeline::cases::Blamed;
 use crate::pipeline::diagnosis::Diagnosis;
 use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::prompts::Material;
@@ -29,6 +30,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             let packages = [fault.packages.pip.clone(), fault.packages.apt.clone()].concat();
             (packages, fault.message.clone())
         });
+        let blamed = self.blamed(progress).await?;
         Ok(Material {
             context: self.text(documents.context.as_ref()).await?,
             plan: progress.plan.clone().unwrap_or_default(),
@@ -38,8 +40,31 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             diagnosis,
             fault,
             acceptance_tests: self.surroundings.acceptance_tests.clone().unwrap_or_default(),
+            blamed,
             rejections: progress.rejections.clone(),
         })
+    }
+
+    /// Cases that the present diagnosis blames, and what they came to.
+    pub(super) async fn blamed(&self, progress: &Progress) -> Result<Vec<Blamed>, EngineError> {
+        let Some(document) = progress
+            .documents
+            .run
+            .as_ref()
+            .filter(|_| !progress.blamed_cases.is_empty())
+        else {
+            return Ok(Vec::new());
+        };
+        let mut record: RunRecord = self.get_json(document).await?;
+        let runs = self.cases(progress).await?;
+        let blamed = runs.into_iter().filter_map(|run| {
+            let id = run.id();
+            progress.blamed_cases.contains(&id).then(|| Blamed {
+                phase: record.failed_cases.remove(&id),
+                run,
+            })
+        });
+        Ok(blamed.collect())
     }
 
     /// A document's text; empty when there is none yet.

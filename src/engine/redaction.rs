@@ -1,12 +1,17 @@
 //! Takes the values of Secrets out of what a run said. Only free text is touched: ids, outcomes and outputs stay as they are.
 
 use crate::pipeline::redact::Redactor;
-use crate::pipeline::sandbox::{Report, TestFailure};
+use crate::pipeline::sandbox::{PhaseReport, Report, TestFailure};
 use crate::pipeline::verdict::{RehearsalFindings, Verdict};
 
 /// What the phases printed and what failed in them.
 pub(super) fn report(redactor: &Redactor, report: &mut Report) {
-    for phase in &mut report.phases {
+    phases(redactor, report.phases.iter_mut());
+}
+
+/// What some phases printed and what failed in them.
+pub(super) fn phases<'a>(redactor: &Redactor, phases: impl Iterator<Item = &'a mut PhaseReport>) {
+    for phase in phases {
         clean(redactor, &mut phase.stdout);
         clean(redactor, &mut phase.stderr);
         if let Some(tests) = &mut phase.tests {

@@ -71,6 +71,7 @@ pub async fn collect<S: Store>(
         ("tests", TESTS, &documents.tests),
         ("data-context", "data-context.txt", &documents.context),
         ("constraints", "constraints.json", &documents.checks),
+        ("cases", "cases.json", &documents.cases),
     ];
     for (artifact, path, document) in parts {
         if let Some(bytes) = read(store, document.as_ref())

@@ -10,23 +10,30 @@ use crate::api::common::TestingMode;
 use crate::ledger::Store;
 use crate::model::Model;
 use crate::pipeline::advance::Outcome;
+use crate::pipeline::cases::{self, CaseRun, CaseSet, CasesJudged, Origin};
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::mounts::Rehearsal;
 use crate::pipeline::private_run::told;
 use crate::pipeline::progress::{Document, Progress};
-use crate::pipeline::python::{Module, outline::stub};
+use crate::pipeline::python::mutants::mutant_phase;
+use crate::pipeline::python::sentinels::{self, plant};
+use crate::pipeline::python::{Module, outline::stub, reach::imports_program};
 use crate::pipeline::sandbox::{
-    Job, MAX_OUTPUT_BYTES, OutputReport, Phase, PhaseEnd, PhaseName, ProgramPhase, Report, Sentinels,
-    TestPhase,
+    Job, MAX_OUTPUT_BYTES, OutputReport, Phase, PhaseEnd, PhaseName, PhaseReport, ProgramChannel,
+    ProgramPhase, Report, Sentinels, TestPhase,
 };
 use crate::pipeline::stage::Category;
-use crate::pipeline::verdict::{RehearsalFindings, Verdict, judge};
+use crate::pipeline::task::Task;
+use crate::pipeline::verdict::{RehearsalFindings, Verdict, judge, tail};
 use crate::sandbox::{Progressing, Sandbox, SandboxError};
 
 use super::data::DataReader;
 use super::event::Event;
 use super::redaction;
 use super::{Engine, EngineError, MAX_LOST_CHILDREN, Performed, damaged};
+
+/// How much of the end of a failed case's output streams is kept, bytes.
+const CASE_STREAM_BYTES: usize = 4_096;
 
 /// Everything that one attempt's run showed, as it is stored.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -40,6 +47,9 @@ pub struct RunRecord {
     pub report: Report,
     /// What was found in the rehearsal's outputs.
     pub findings: RehearsalFindings,
+    /// What the cases that failed came to, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failed_cases: BTreeMap<String, PhaseReport>,
     /// The verdict.
     pub verdict: Verdict,
 }
@@ -242,18 +252,24 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             }
             _ => RehearsalFindings::default(),
         };
+        let cases = jobs.judge_cases(self.task, &main, private.as_ref());
         let acceptance = jobs.acceptance_sentinels.as_ref().zip(acceptance.as_ref());
         let skipped = jobs.skipped_rehearsal.as_deref();
         let mut verdict = match jobs.private.as_ref().zip(private.as_ref()) {
-            None => judge(&[(&jobs.main, &main)], acceptance, &findings, skipped),
+            None => judge(&[(&jobs.main, &main)], acceptance, &findings, skipped, cases),
             Some((job, report)) => {
                 let told = self.told(progress, report).await?;
                 let runs = [(&jobs.main, &main), (job, &told)];
-                judge(&runs, acceptance, &findings.told(), skipped)
+                judge(&runs, acceptance, &findings.told(), skipped, cases)
             }
         };
+        let mut failed_cases = jobs.failed_cases(&main, &verdict);
+        redaction::phases(redactor, failed_cases.values_mut());
+        verdict.acceptance_imports = jobs.acceptance_imports;
         let mut report = joined(main, private);
+        report.phases.retain(|phase| phase.name != PhaseName::Case);
         redaction::report(redactor, &mut report);
+        sentinels::take_out(&jobs.main, &mut report);
         redaction::findings(redactor, &mut findings);
         redaction::verdict(redactor, &mut verdict);
         Ok(Ok(RunRecord {
@@ -261,6 +277,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             started_at,
             report,
             findings,
+            failed_cases,
             verdict,
         }))
     }
@@ -279,7 +296,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let solution = self.text(progress.documents.solution.as_ref()).await?;
         let is_private = self.task.has_private_data();
         let mut phases = Vec::new();
-        let mut private = None;
+        let mut private = Vec::new();
         if self.task.testing == TestingMode::Generate {
             let tests = self.text(progress.documents.tests.as_ref()).await?;
             phases.push(self.test_phase(
@@ -294,7 +311,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Rehearsal::Run(args) => {
                 let rehearsal = self.rehearsal(&solution, args);
                 if is_private {
-                    private = Some(self.job(vec![rehearsal], true));
+                    private.push(rehearsal);
                 } else {
                     phases.push(rehearsal);
                 }
@@ -302,6 +319,15 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             }
             Rehearsal::Skip(why) => Some(why),
         };
+        let cases = self.cases(progress).await?;
+        for run in &cases {
+            let phase = run.phase(self.task, &solution);
+            if is_private && run.origin == Origin::Example {
+                private.push(phase);
+            } else {
+                phases.push(phase);
+            }
+        }
         // Last, so that a suite that hangs without the bodies takes no time from what counts.
         if self.task.testing == TestingMode::Generate {
             let tests = self.text(progress.documents.tests.as_ref()).await?;
@@ -313,38 +339,75 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 "test_solution.py",
                 &tests,
             ));
+            let suite = Module::parse(&tests).map_err(crate::pipeline::prompts::PromptError::from)?;
+            let decides = progress.mutants_decide(self.task);
+            phases.extend(mutant_phase(&module, &suite, decides).map(Phase::Mutants));
         }
         let acceptance = self.surroundings.acceptance_tests.as_ref().map(|tests| {
             let file = "test_acceptance.py";
-            self.test_phase(progress.attempt, PhaseName::Acceptance, &solution, file, tests)
+            let mut phase =
+                self.test_phase_of(progress.attempt, PhaseName::Acceptance, &solution, file, tests);
+            phase.channel = self.channel(tests);
+            phase
         });
-        let acceptance_sentinels = match &acceptance {
-            Some(Phase::Tests(phase)) => Some(phase.sentinels.clone()),
-            Some(Phase::Program(_)) | None => None,
-        };
+        let acceptance_sentinels = acceptance.as_ref().map(|phase| phase.sentinels.clone());
+        let acceptance_imports = acceptance.as_ref().is_some_and(|phase| phase.channel.is_none());
         Ok(Jobs {
             main: self.job(phases, !is_private),
-            private,
-            acceptance: acceptance.map(|phase| self.job(vec![phase], true)),
+            private: (!private.is_empty()).then(|| self.job(private, true)),
+            acceptance: acceptance.map(|phase| self.job(vec![Phase::Tests(phase)], true)),
             acceptance_sentinels,
+            acceptance_imports,
             skipped_rehearsal,
+            cases,
+        })
+    }
+
+    /// The cases of the present attempt.
+    pub(super) async fn cases(&self, progress: &Progress) -> Result<Vec<CaseRun>, EngineError> {
+        let set: CaseSet = match &progress.documents.cases {
+            Some(document) => self.get_json(document).await?,
+            None => CaseSet::default(),
+        };
+        Ok(cases::runs(self.task, &set, progress.attempt > 1))
+    }
+
+    /// By what acceptance tests see the program, unless they import it.
+    fn channel(&self, tests: &str) -> Option<ProgramChannel> {
+        (!imports_program(tests)).then(|| ProgramChannel {
+            outputs: self
+                .task
+                .outputs
+                .iter()
+                .map(|output| output.name.clone())
+                .collect(),
+            max_output_bytes: MAX_OUTPUT_BYTES,
         })
     }
 
     fn test_phase(&self, attempt: u32, name: PhaseName, solution: &str, file: &str, tests: &str) -> Phase {
-        let sentinel = |which: &str| {
-            self.surroundings
-                .unguessable(&[&attempt.to_string(), file, which])
-        };
-        Phase::Tests(TestPhase {
+        Phase::Tests(self.test_phase_of(attempt, name, solution, file, tests))
+    }
+
+    fn test_phase_of(
+        &self,
+        attempt: u32,
+        name: PhaseName,
+        solution: &str,
+        file: &str,
+        tests: &str,
+    ) -> TestPhase {
+        // The same in every session of the attempt: two sessions of one suite would show where they differ.
+        let secret = self.surroundings.unguessable(&[&attempt.to_string(), file]);
+        let suite = BTreeMap::from([(file.to_owned(), tests.to_owned())]);
+        let (tests, sentinels) = plant(&suite, &secret);
+        TestPhase {
             name,
             solution: solution.to_owned(),
-            tests: BTreeMap::from([(file.to_owned(), tests.to_owned())]),
-            sentinels: Sentinels {
-                must_pass: sentinel(&format!("{name:?} must pass")),
-                must_fail: sentinel(&format!("{name:?} must fail")),
-            },
-        })
+            tests,
+            sentinels,
+            channel: None,
+        }
     }
 
     fn rehearsal(&self, solution: &str, args: Vec<String>) -> Phase {
@@ -353,6 +416,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             name: PhaseName::Rehearsal,
             solution: solution.to_owned(),
             args,
+            files: Vec::new(),
             outputs: outputs.collect(),
             max_output_bytes: MAX_OUTPUT_BYTES,
             disk_bytes: None,
@@ -394,7 +458,52 @@ struct Jobs {
     private: Option<Job>,
     acceptance: Option<Job>,
     acceptance_sentinels: Option<Sentinels>,
+    /// Whether those tests have the program in their own process.
+    acceptance_imports: bool,
     skipped_rehearsal: Option<String>,
+    /// In the order in which they run; the user's are in the private job where there is one.
+    cases: Vec<CaseRun>,
+}
+
+impl Jobs {
+    fn judge_cases(&self, task: &Task, main: &Report, private: Option<&Report>) -> CasesJudged {
+        let private = self
+            .private
+            .iter()
+            .zip(private)
+            .flat_map(|(job, report)| case_reports(job, report));
+        cases::judge(task, &self.cases, private.chain(case_reports(&self.main, main)))
+    }
+
+    /// What the plan's cases that failed came to, by their names: the others are compared and forgotten.
+    fn failed_cases(&self, main: &Report, verdict: &Verdict) -> BTreeMap<String, PhaseReport> {
+        let is_failed = |id: &String| verdict.failed.iter().any(|check| check.detail.id == *id);
+        let has_private = self.private.is_some();
+        let runs = self
+            .cases
+            .iter()
+            .filter(|run| !(has_private && run.origin == Origin::Example));
+        runs.zip(case_reports(&self.main, main))
+            .filter(|(run, _)| run.origin != Origin::Example)
+            .filter_map(|(run, phase)| {
+                let id = Some(run.id()).filter(is_failed)?;
+                let mut phase = phase?.clone();
+                phase.stdout = tail(&phase.stdout, CASE_STREAM_BYTES);
+                phase.stderr = tail(&phase.stderr, CASE_STREAM_BYTES);
+                Some((id, phase))
+            })
+            .collect()
+    }
+}
+
+/// What each case of a job came to; `None` for one that never ran.
+fn case_reports<'a>(job: &'a Job, report: &'a Report) -> impl Iterator<Item = Option<&'a PhaseReport>> {
+    let is_case = |phase: &Phase| matches!(phase, Phase::Program(run) if run.name == PhaseName::Case);
+    job.phases
+        .iter()
+        .enumerate()
+        .filter(move |(_, phase)| is_case(phase))
+        .map(|(index, _)| report.phases.get(index))
 }
 
 struct Reports {

@@ -4,10 +4,12 @@
 
 use std::collections::BTreeSet;
 
+use crate::api::case::Case;
 use crate::api::status::{ErrorType, PlanStatus};
 
 use super::bounds::too_many;
 use super::call::{CallKind, Reply};
+use super::cases::{self, CaseSet};
 use super::diagnosis::{Diagnosis, diagnose};
 use super::progress::Progress;
 use super::prompts::{Material, listed};
@@ -17,11 +19,12 @@ use super::python::functions::functions;
 use super::python::merge::{changed_names, merge, tree_hash};
 use super::python::packages::{Sources, detect};
 use super::python::requirement::{Requirement, normalized};
+use super::python::rule::{Finding, Rule};
 use super::python::suite;
-use super::python::tampering::{Finding, solution_findings, suite_findings};
+use super::python::tampering::{solution_findings, suite_findings};
 use super::reply::{
-    CodeReply, ConstraintsReply, DiagnosisReply, EnvironmentReply, PackageManager, PlanReply, ReplyFault,
-    SourceReply, parse,
+    CasesReply, CodeReply, ConstraintsReply, DiagnosisReply, EnvironmentReply, PackageManager, PlanReply,
+    ReplyFault, SourceReply, parse,
 };
 use super::sandbox::Packages;
 use super::task::Task;
@@ -34,12 +37,14 @@ const APT: &str = "apt:";
 /// What a usable reply says.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Accepted {
-    /// The plan.
-    Plan(PlanStatus),
+    /// The plan, and the cases that it brings.
+    Plan(PlanStatus, CaseSet),
     /// Rows that the data module turns into checks.
     Constraints(ConstraintsReply),
     /// Program or suite.
     Source(AcceptedSource),
+    /// Second answers to the cases that are blamed, in order.
+    Cases(Vec<Case>),
     /// A diagnosis of every failure.
     Diagnosis {
         /// What it says.
@@ -78,8 +83,40 @@ pub struct AcceptedSource {
 pub enum Refusal {
     /// It cannot be used at all.
     Reply(String),
+    /// It is code that breaks rules.
+    Rules {
+        /// Which, in the order of the documentation.
+        rules: BTreeSet<Rule>,
+        /// What is wrong, for the model.
+        reason: String,
+    },
     /// It is a fix that was not applied.
     NotApplied(String),
+}
+
+impl Refusal {
+    fn of(what: &str, findings: &[Finding]) -> Self {
+        let places: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        Self::Rules {
+            rules: findings.iter().map(|finding| finding.rule).collect(),
+            reason: format!("{what}: {}", places.join(" ")),
+        }
+    }
+
+    /// Of a fix: it is asked for again in words of its own.
+    fn of_fix(self) -> Self {
+        match self {
+            Self::Reply(reason) | Self::Rules { reason, .. } | Self::NotApplied(reason) => {
+                Self::NotApplied(reason)
+            }
+        }
+    }
+}
+
+impl From<String> for Refusal {
+    fn from(reason: String) -> Self {
+        Self::Reply(reason)
+    }
 }
 
 impl From<ReplyFault> for Refusal {
@@ -102,24 +139,14 @@ pub fn accept(
         material,
     };
     match kind {
-        CallKind::Plan => {
-            let PlanReply {
-                description,
-                approach,
-                libraries,
-            } = parse(reply)?;
-            Ok(Accepted::Plan(PlanStatus {
-                description,
-                approach,
-                libraries,
-            }))
-        }
+        CallKind::Plan => facts.plan(parse(reply)?),
         CallKind::Constraints => Ok(Accepted::Constraints(facts.constraints(parse(reply)?)?)),
         CallKind::Code => facts.code(parse(reply)?),
         CallKind::Tests => facts.tests(&parse(reply)?),
         CallKind::Diagnosis => facts.diagnosis(&parse(reply)?),
         CallKind::FixCode => facts.fix_code(parse(reply)),
         CallKind::FixTests => facts.fix_tests(parse(reply)),
+        CallKind::Cases => facts.cases(&parse(reply)?),
         CallKind::FixEnvironment => facts.fix_environment(parse(reply)?),
     }
 }
@@ -131,6 +158,25 @@ struct Facts<'a> {
 }
 
 impl Facts<'_> {
+    fn plan(&self, reply: PlanReply) -> Result<Accepted, Refusal> {
+        let PlanReply {
+            description,
+            approach,
+            libraries,
+            cases,
+            unstable,
+            invariants,
+        } = reply;
+        let set = cases::planned(self.task, cases, unstable, invariants).map_err(Refusal::Reply)?;
+        let plan = PlanStatus {
+            description,
+            approach,
+            libraries,
+            cases: set.lines(),
+        };
+        Ok(Accepted::Plan(plan, set))
+    }
+
     fn constraints(&self, reply: ConstraintsReply) -> Result<ConstraintsReply, Refusal> {
         let count = self.task.constraints.len();
         let named: BTreeSet<usize> = reply.checks.iter().map(|row| row.constraint).collect();
@@ -149,8 +195,8 @@ impl Facts<'_> {
     }
 
     fn code(&self, reply: CodeReply) -> Result<Accepted, Refusal> {
-        let module = parse_source("solution.py", &reply.code).map_err(Refusal::Reply)?;
-        self.check_solution(&module).map_err(Refusal::Reply)?;
+        let module = parse_source("solution.py", &reply.code)?;
+        self.check_solution(&module)?;
         let declared = Packages {
             pip: reply.packages,
             apt: reply.system_packages,
@@ -167,7 +213,7 @@ impl Facts<'_> {
 
     fn tests(&self, reply: &SourceReply) -> Result<Accepted, Refusal> {
         let suite = parse_source("test_solution.py", &reply.code).map_err(Refusal::Reply)?;
-        Self::check_suite(&suite).map_err(Refusal::Reply)?;
+        Self::check_suite(&suite)?;
         self.accepted_suite(&suite, Vec::new()).map_err(Refusal::Reply)
     }
 
@@ -210,6 +256,31 @@ impl Facts<'_> {
             declared,
             wanted,
         })
+    }
+
+    fn cases(&self, reply: &CasesReply) -> Result<Accepted, Refusal> {
+        let mut answers = Vec::with_capacity(self.material.blamed.len());
+        for (index, blamed) in self.material.blamed.iter().enumerate() {
+            let number = index + 1;
+            let mut case = blamed.run.case.clone();
+            let answer = reply
+                .cases
+                .iter()
+                .find(|answer| answer.case == number)
+                .filter(|answer| answer.values.len() == case.expect.len())
+                .ok_or_else(|| {
+                    Refusal::Reply(format!(
+                        "Case {number} has {} lines: answer each of them.",
+                        case.expect.len()
+                    ))
+                })?;
+            case.refused = answer.refused;
+            for (expectation, value) in case.expect.iter_mut().zip(&answer.values) {
+                expectation.value.clone_from(value);
+            }
+            answers.push(case);
+        }
+        Ok(Accepted::Cases(answers))
     }
 
     fn check_environment(&self, number: usize, pip: &[String], apt: &[String]) -> Result<(), Refusal> {
@@ -259,10 +330,10 @@ impl Facts<'_> {
 
     fn fix_code(&self, reply: Result<SourceReply, ReplyFault>) -> Result<Accepted, Refusal> {
         let patch = reply.map_err(|fault| Refusal::NotApplied(fault.0))?.code;
-        self.merged_code(&patch).map_err(Refusal::NotApplied)
+        self.merged_code(&patch).map_err(Refusal::of_fix)
     }
 
-    fn merged_code(&self, patch: &str) -> Result<Accepted, String> {
+    fn merged_code(&self, patch: &str) -> Result<Accepted, Refusal> {
         let before = stored(&self.material.solution)?;
         parse_source("the answer", patch)?;
         let merged = merge(&before, patch).map_err(|fault| fault.to_string())?;
@@ -288,10 +359,10 @@ impl Facts<'_> {
 
     fn fix_tests(&self, reply: Result<SourceReply, ReplyFault>) -> Result<Accepted, Refusal> {
         let patch = reply.map_err(|fault| Refusal::NotApplied(fault.0))?.code;
-        self.patched_tests(&patch).map_err(Refusal::NotApplied)
+        self.patched_tests(&patch).map_err(Refusal::of_fix)
     }
 
-    fn patched_tests(&self, patch: &str) -> Result<Accepted, String> {
+    fn patched_tests(&self, patch: &str) -> Result<Accepted, Refusal> {
         let before = stored(&self.material.tests)?;
         parse_source("the answer", patch)?;
         let named = self.material.diagnosis.functions(ErrorType::TestError);
@@ -300,9 +371,9 @@ impl Facts<'_> {
         Self::check_suite(&after)?;
         let changed = changed_names(&before, &after);
         if changed.is_empty() {
-            return Err("The answer leaves the suite as it was.".into());
+            return Err(Refusal::Reply("The answer leaves the suite as it was.".into()));
         }
-        self.accepted_suite(&after, changed.into_iter().collect())
+        Ok(self.accepted_suite(&after, changed.into_iter().collect())?)
     }
 
     fn fix_environment(&self, reply: EnvironmentReply) -> Result<Accepted, Refusal> {
@@ -338,25 +409,27 @@ impl Facts<'_> {
         Ok(Accepted::Environment { replaced, wanted })
     }
 
-    fn check_solution(&self, module: &Module) -> Result<(), String> {
-        let mut faults = violations(module, &self.task.inputs, &self.task.outputs);
-        faults.extend(solution_findings(module).iter().map(said));
-        if faults.is_empty() {
+    fn check_solution(&self, module: &Module) -> Result<(), Refusal> {
+        let mut found = violations(module, &self.task.inputs, &self.task.outputs);
+        found.extend(solution_findings(module));
+        if found.is_empty() {
             Ok(())
         } else {
-            Err(format!("solution.py breaks the contract: {}", faults.join(" ")))
+            Err(Refusal::of("solution.py breaks the contract", &found))
         }
     }
 
-    fn check_suite(suite: &Module) -> Result<(), String> {
+    fn check_suite(suite: &Module) -> Result<(), Refusal> {
         if suite::test_functions(suite).is_empty() {
-            return Err("The suite has no test: write functions whose names start with test_.".into());
+            return Err(Refusal::Reply(
+                "The suite has no test: write functions whose names start with test_.".into(),
+            ));
         }
-        let faults: Vec<String> = suite_findings(suite).iter().map(said).collect();
-        if faults.is_empty() {
+        let found = suite_findings(suite);
+        if found.is_empty() {
             Ok(())
         } else {
-            Err(format!("test_solution.py is not accepted: {}", faults.join(" ")))
+            Err(Refusal::of("test_solution.py is not accepted", &found))
         }
     }
 
@@ -463,10 +536,6 @@ fn resolve(error_type: ErrorType, module: &Module, named: &str) -> Option<String
                 .map(|function| function.qualname)
         }
     }
-}
-
-fn said(finding: &Finding) -> String {
-    format!("Line {}: {}.", finding.line, finding.what)
 }
 
 /// Whether a requirement is of that package.

@@ -1,5 +1,7 @@
 //! What follows from what happened: the transitions of the state machine.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
@@ -11,6 +13,7 @@ use super::bounds;
 use super::diagnosis::{Diagnosis, only_acceptance};
 pub use super::outcome::{IllegalTransition, Outcome, Written};
 use super::progress::{BuildFault, BuiltImage, LONGEST_PAUSE_FOR_A_PERSON, Progress, WaitReason, Waiting};
+use super::python::rule::Rule;
 use super::stage::{Category, Stage, Stop, StopReason};
 use super::task::Task;
 use super::verdict::{CheckSource, Verdict};
@@ -65,8 +68,9 @@ pub fn advance(
             next.constraints = constraints;
             next.enter(Stage::Planning);
         }
-        Outcome::Planned(plan) => {
+        Outcome::Planned { plan, cases } => {
             next.plan = Some(plan);
+            (next.documents.cases, next.cases) = cases.unzip();
             next.enter(Stage::GeneratingCode);
         }
         Outcome::CodeWritten(written) => {
@@ -116,6 +120,22 @@ pub fn advance(
             next.build.wanted = wanted;
             next.take_diagnosis(&diagnosis, now);
         }
+        Outcome::CasesRevised {
+            cases,
+            lines,
+            document,
+            diagnosis,
+            program_is_at_fault,
+        } => {
+            next.documents.cases = Some(cases.0);
+            next.cases = Some(cases.1);
+            next.documents.diagnosis = Some(document);
+            next.present_diagnosis(shown(&diagnosis));
+            if let Some(plan) = &mut next.plan {
+                plan.cases = lines;
+            }
+            next.take_revision(program_is_at_fault, now);
+        }
         Outcome::CodeFixed(written) => {
             next.take_solution(written);
             next.fix_done(ErrorType::Logic, now);
@@ -125,7 +145,7 @@ pub fn advance(
             next.fix_done(ErrorType::TestError, now);
         }
         Outcome::FixNotApplied { reason } => next.take_missed_fix(reason, now),
-        Outcome::ReplyRejected { reason } => next.take_rejection(reason, now),
+        Outcome::ReplyRejected { reason, rules } => next.take_rejection(reason, &rules, now),
         Outcome::Blocked {
             category,
             message,
@@ -233,11 +253,12 @@ impl Progress {
         let failing = verdict.failing();
         let stuck = self.remember_failing(&failing);
         self.memory.only_acceptance_fails = only_acceptance(&verdict.failed);
-        let vacuity = verdict
+        let of_the_suite = verdict
             .failed
             .iter()
-            .find(|check| check.source == CheckSource::Vacuity);
-        let following = if vacuity.is_some() {
+            .find(|check| matches!(check.source, CheckSource::Vacuity | CheckSource::Mutants));
+        self.memory.mutants_asked |= of_the_suite.is_some_and(|check| check.source == CheckSource::Mutants);
+        let following = if of_the_suite.is_some() {
             Stage::GeneratingTests
         } else {
             Stage::Diagnosing
@@ -246,7 +267,7 @@ impl Progress {
         self.fix_tries = 0;
         self.enter(following);
         self.rejections
-            .extend(vacuity.map(|check| check.detail.message.clone()));
+            .extend(of_the_suite.map(|check| check.detail.message.clone()));
         if let Some(why) = stuck {
             self.end(self.no_progress(&why), following, now);
         } else if self.attempt >= task.limits.max_iterations {
@@ -285,7 +306,10 @@ impl Progress {
             image: Some(built.image),
             packages_added,
             tests: verdict.tests,
+            mutants: verdict.mutants,
             acceptance_tests: verdict.acceptance,
+            cases: verdict.cases,
+            examples: verdict.examples,
             summary: Some(bounds::cut(&verdict.summary(), SHOWN_BYTES)),
             diagnosis: Vec::new(),
             started_at: Some(Time(started_at)),
@@ -303,6 +327,21 @@ impl Progress {
             self.pending_fixes.remove(0);
             self.count_fix(ErrorType::Environment);
             self.fix_applied = true;
+        }
+        self.blamed_cases = diagnosis.blamed_cases();
+        if !self.blamed_cases.is_empty() {
+            return self.enter(Stage::RecheckingCases);
+        }
+        self.enter_next_fix(now);
+    }
+
+    /// What only failed a case that was wrong is mended; what failed a right one is a fault of the program.
+    fn take_revision(&mut self, program_is_at_fault: bool, now: Timestamp) {
+        self.blamed_cases.clear();
+        if !program_is_at_fault {
+            self.fix_applied = true;
+        } else if !self.pending_fixes.contains(&ErrorType::Logic) {
+            self.pending_fixes.insert(0, ErrorType::Logic);
         }
         self.enter_next_fix(now);
     }
@@ -347,7 +386,7 @@ impl Progress {
         }
     }
 
-    fn take_rejection(&mut self, reason: String, now: Timestamp) {
+    fn take_rejection(&mut self, reason: String, rules: &BTreeSet<Rule>, now: Timestamp) {
         self.rejections.push(reason);
         if self.rejections.len() < MAX_REJECTIONS {
             return;
@@ -357,9 +396,9 @@ impl Progress {
         }
         let last = self.rejections.last().cloned().unwrap_or_default();
         let message = format!(
-            "{MAX_REJECTIONS} replies in a row could not be used in stage {}; the last: {last} \
-             Use a model that keeps to structured output, or make the task plainer.",
-            self.stage
+            "{MAX_REJECTIONS} replies in a row could not be used in stage {}; the last: {last} {}",
+            self.stage,
+            instead(rules)
         );
         let stage = self.stage;
         self.end(
@@ -428,6 +467,23 @@ impl Progress {
             ),
         }
     }
+}
+
+/// What to do about replies that cannot be used.
+fn instead(rules: &BTreeSet<Rule>) -> String {
+    if rules.is_empty() {
+        return "Use a model that keeps to structured output, or make the task plainer.".to_owned();
+    }
+    let names: Vec<&str> = rules.iter().map(|rule| rule.name()).collect();
+    format!(
+        "It broke {} of \"What is refused\" in docs/program-contract.md: say in the prompt how the program should do without, or \
+         use another model.",
+        if names.len() == 1 {
+            format!("the rule {}", names[0])
+        } else {
+            format!("the rules {}", names.join(", "))
+        }
+    )
 }
 
 fn shown(diagnosis: &Diagnosis) -> Vec<FailureDiagnosis> {

@@ -32,6 +32,7 @@ pub fn awaited(task: &Task, progress: &Progress) -> Option<AwaitedApproval> {
         | Stage::Planning
         | Stage::GeneratingTests
         | Stage::Diagnosing
+        | Stage::RecheckingCases
         | Stage::FixingEnvironment
         | Stage::FixingCode
         | Stage::FixingTests
@@ -105,13 +106,22 @@ fn plan(progress: &Progress) -> Shown {
         ("libraries", libraries.as_str()),
         ("the whole plan", "status.plan"),
     ];
+    let cases = plan.cases.iter().map(|case| cut(&format!("case {case}"), LINE));
     let what = lines
         .into_iter()
         .filter(|(_, text)| !text.is_empty())
         .map(|(name, text)| cut(&format!("{name}: {text}"), LINE))
+        .chain(cases)
         .collect();
     let mut exactly = vec![plan.description, plan.approach];
     exactly.extend(plan.libraries);
+    exactly.extend(
+        progress
+            .documents
+            .cases
+            .as_ref()
+            .map(|cases| cases.sha256.clone()),
+    );
     Shown { exactly, what }
 }
 

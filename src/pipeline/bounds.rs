@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::api::status::{ConstraintStatus, PlanStatus};
 
+use super::cases::MOST_CASES;
 use super::digest::sha256_hex;
 use super::progress::Progress;
 use super::sandbox::Packages;
@@ -27,6 +28,8 @@ const MOST_INSTALLED_BYTES: usize = 6 * 1024;
 const MOST_BOUND: usize = 8;
 /// Bytes of a name in a list.
 const NAME: usize = 100;
+/// Bytes of a case in one line.
+pub(super) const CASE: usize = 200;
 /// Bytes of a sentence.
 const SENTENCE: usize = 400;
 /// Bytes of a text that says what happened and what to do.
@@ -118,6 +121,10 @@ impl Progress {
         for constraint in &mut self.constraints {
             bound_constraint(constraint);
         }
+        if let Some(cases) = &mut self.cases {
+            cases.outputs_without_case.truncate(MOST_BOUND);
+        }
+        self.blamed_cases.truncate(MOST_CASES);
         if let Some(error) = &mut self.last_error {
             *error = cut(error, SENTENCE);
         }
@@ -152,6 +159,10 @@ impl Progress {
 fn bound_plan(plan: &mut PlanStatus) {
     plan.description = cut(&plan.description, SENTENCE * 2);
     plan.approach = cut(&plan.approach, SENTENCE * 8);
+    plan.cases.truncate(MOST_CASES);
+    for case in &mut plan.cases {
+        *case = cut(case, CASE);
+    }
     plan.libraries.truncate(MOST_LIBRARIES);
     for library in &mut plan.libraries {
         *library = cut(library, NAME / 2);

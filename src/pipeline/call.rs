@@ -26,11 +26,13 @@ pub enum CallKind {
     FixTests,
     /// Package names that exist, for ones that do not.
     FixEnvironment,
+    /// Cases that were blamed for a failure, worked out again without a look at the program.
+    Cases,
 }
 
 impl CallKind {
     /// Every kind, in the order in which a task first meets them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Constraints,
         Self::Plan,
         Self::Code,
@@ -39,6 +41,7 @@ impl CallKind {
         Self::FixCode,
         Self::FixTests,
         Self::FixEnvironment,
+        Self::Cases,
     ];
 
     /// The name on the wire (`fix_code`).
@@ -53,6 +56,7 @@ impl CallKind {
             Self::FixCode => "fix_code",
             Self::FixTests => "fix_tests",
             Self::FixEnvironment => "fix_environment",
+            Self::Cases => "cases",
         }
     }
 }

@@ -40,7 +40,10 @@ impl Progress {
 
     fn state_hash(&self, failing: &BTreeSet<String>) -> String {
         let packages = self.build.wanted.pip.iter().chain(&self.build.wanted.apt);
-        let sources = [&self.memory.solution_tree, &self.memory.tests_tree].into_iter();
+        let cases = self.documents.cases.as_ref().map(|cases| &cases.sha256);
+        let sources = [&self.memory.solution_tree, &self.memory.tests_tree]
+            .into_iter()
+            .chain(cases);
         let parts: Vec<&str> = sources
             .chain(packages)
             .chain(failing)

@@ -90,6 +90,7 @@ pub fn decide(task: &Task, progress: &Progress, now: Timestamp) -> Decision {
         Stage::RunningTests => Decision::Run,
         Stage::Diagnosing if progress.memory.only_acceptance_fails => Decision::DiagnoseAcceptance,
         Stage::Diagnosing => call(task, progress, CallKind::Diagnosis),
+        Stage::RecheckingCases => call(task, progress, CallKind::Cases),
         Stage::FixingEnvironment => call(task, progress, CallKind::FixEnvironment),
         Stage::FixingCode => call(task, progress, CallKind::FixCode),
         Stage::FixingTests => call(task, progress, CallKind::FixTests),

@@ -28,6 +28,9 @@ pub struct DiagnosedFailure {
     pub diagnosis: FailureDiagnosis,
     /// Functions of the program (logic) or tests (test error) that must change.
     pub functions: Vec<String>,
+    /// Whether a case is blamed: it is worked out again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub blames_case: bool,
     /// pip packages to add.
     pub packages: Vec<String>,
     /// apt packages to add.
@@ -47,8 +50,30 @@ impl Diagnosis {
     pub fn fixes(&self) -> Vec<ErrorType> {
         [ErrorType::Environment, ErrorType::Logic, ErrorType::TestError]
             .into_iter()
-            .filter(|error_type| self.of(*error_type).next().is_some())
+            .filter(|error_type| self.of(*error_type).any(|failure| !failure.blames_case))
             .collect()
+    }
+
+    /// Cases that are blamed, by name.
+    #[must_use]
+    pub fn blamed_cases(&self) -> Vec<String> {
+        let blamed = self.failures.iter().filter(|failure| failure.blames_case);
+        blamed.map(|failure| failure.diagnosis.test.clone()).collect()
+    }
+
+    /// Takes the blame from cases that turned out right, and from those that decide nothing any more.
+    pub fn settle_cases(&mut self, confirmed: &[String]) {
+        self.failures
+            .retain(|failure| !failure.blames_case || confirmed.contains(&failure.diagnosis.test));
+        for failure in self.failures.iter_mut().filter(|failure| failure.blames_case) {
+            failure.blames_case = false;
+            failure.diagnosis.error_type = ErrorType::Logic;
+            failure.diagnosis.reclassified_from = Some(ErrorType::TestError);
+            failure.diagnosis.root_cause =
+                "The case was worked out again from the task alone, with the same result.".into();
+            failure.diagnosis.suggested_fix = "Make the program give that result.".into();
+            failure.functions.clear();
+        }
     }
 
     /// Whether any failure changed sides.
@@ -84,7 +109,9 @@ pub fn diagnose(
     after: u32,
 ) -> DiagnosedFailure {
     let signature = check.signature();
+    let blames_case = row.error_type == ErrorType::TestError && check.source == CheckSource::Case;
     let mut error_type = match row.error_type {
+        ErrorType::TestError if blames_case => ErrorType::TestError,
         ErrorType::TestError if !check.source.suite_may_be_wrong() => ErrorType::Logic,
         named => named,
     };
@@ -120,6 +147,7 @@ pub fn diagnose(
             reclassified_from,
         },
         // Named for the other side, they say nothing about this one.
+        blames_case,
         functions: if flipped { Vec::new() } else { row.functions },
         packages: row.packages,
         system_packages: row.system_packages,
@@ -143,15 +171,16 @@ pub fn of_acceptance(check: &FailedCheck) -> DiagnosedFailure {
             reclassified_from: None,
         },
         functions: Vec::new(),
+        blames_case: false,
         packages: Vec::new(),
         system_packages: Vec::new(),
     }
 }
 
-/// Whether only the acceptance tests fail.
+/// Whether nothing fails but what no model may see: acceptance tests and the user's examples.
 #[must_use]
 pub fn only_acceptance(failed: &[FailedCheck]) -> bool {
-    !failed.is_empty() && failed.iter().all(|check| check.source == CheckSource::Acceptance)
+    !failed.is_empty() && failed.iter().all(|check| check.source.is_hidden())
 }
 
 const fn other_side(error_type: ErrorType) -> Option<ErrorType> {

@@ -76,7 +76,7 @@ impl Task {
 }
 
 /// An option with its value, in one argument: argparse takes a value that begins with a dash for an option of its own.
-pub(super) fn argument(name: &str, value: &str) -> String {
+pub(crate) fn argument(name: &str, value: &str) -> String {
     format!("--{name}={value}")
 }
 
@@ -93,6 +93,16 @@ pub(super) fn mount_name(file: &FrozenFile) -> String {
         Some((_, ending)) if ending != file.name => format!("{}.{ending}", file.name),
         _ => file.name.clone(),
     }
+}
+
+/// Whether a file of this name holds text, compressed or not, as far as its ending tells.
+pub(crate) fn is_text_file(name: &str) -> bool {
+    const NO_TEXT: [&str; 12] = [
+        "parquet", "xlsx", "xls", "xlsm", "ods", "feather", "arrow", "zip", "sqlite", "db", "bin", "pkl",
+    ];
+    let lower = name.to_ascii_lowercase();
+    let inner = lower.strip_suffix(".gz").unwrap_or(&lower);
+    !plain_ending(inner).is_some_and(|(_, ending)| NO_TEXT.contains(&ending))
 }
 
 /// Splits off an ending of letters and digits; what else follows a dot says nothing of a format.

@@ -1,12 +1,15 @@
 //! What happened to a task, and in which stage it can happen.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
 use crate::api::approval::ApprovalStatus;
-use crate::api::status::{ConstraintStatus, PlanStatus, SampleStatus};
+use crate::api::status::{CaseEvidence, ConstraintStatus, PlanStatus, SampleStatus};
 
 use super::diagnosis::Diagnosis;
 use super::progress::{BuildFault, BuiltImage, Document, PublishedImage, RecordedLock};
+use super::python::rule::Rule;
 use super::sandbox::Packages;
 use super::stage::{Category, Stage, Stop};
 use super::verdict::Verdict;
@@ -31,7 +34,12 @@ pub enum Outcome {
         constraints: Vec<ConstraintStatus>,
     },
     /// There is a plan.
-    Planned(PlanStatus),
+    Planned {
+        /// The plan.
+        plan: PlanStatus,
+        /// Its cases; `None` where there are none.
+        cases: Option<(Document, CaseEvidence)>,
+    },
     /// There is a program.
     CodeWritten(Written),
     /// There is a suite.
@@ -81,6 +89,19 @@ pub enum Outcome {
         /// What is wanted now.
         wanted: Packages,
     },
+    /// Cases that were blamed were worked out again.
+    CasesRevised {
+        /// The cases from now on.
+        cases: (Document, CaseEvidence),
+        /// Each in one line, those that decide.
+        lines: Vec<String>,
+        /// The record of the diagnosis.
+        document: Document,
+        /// The diagnosis, in which what fails confirmed cases is a fault of the program.
+        diagnosis: Diagnosis,
+        /// Whether any was confirmed.
+        program_is_at_fault: bool,
+    },
     /// The program was changed, and every named function with it.
     CodeFixed(Written),
     /// The suite was changed, and every named test with it.
@@ -94,6 +115,8 @@ pub enum Outcome {
     ReplyRejected {
         /// Why, as a sentence for the model.
         reason: String,
+        /// The rules that its code breaks, where that is why.
+        rules: BTreeSet<Rule>,
     },
     /// Something must change before the task can go on.
     Blocked {
@@ -140,7 +163,7 @@ impl Outcome {
         match self {
             Self::SamplesRead { .. } => &[Stage::ReadingSamples],
             Self::ConstraintsRead { .. } => &[Stage::ReadingConstraints],
-            Self::Planned(_) => &[Stage::Planning],
+            Self::Planned { .. } => &[Stage::Planning],
             Self::CodeWritten(_) => &[Stage::GeneratingCode],
             Self::TestsWritten(_) => &[Stage::GeneratingTests],
             Self::ImageReady { .. } | Self::BuildFailed { .. } => {
@@ -149,6 +172,7 @@ impl Outcome {
             Self::EnvironmentFixed { .. } => &[Stage::FixingEnvironment],
             Self::Ran { .. } | Self::ImageLost => &[Stage::RunningTests],
             Self::Diagnosed { .. } => &[Stage::Diagnosing],
+            Self::CasesRevised { .. } => &[Stage::RecheckingCases],
             Self::CodeFixed(_) => &[Stage::FixingCode],
             Self::TestsFixed(_) => &[Stage::FixingTests],
             Self::FixNotApplied { .. } => &[Stage::FixingCode, Stage::FixingTests],
@@ -168,7 +192,7 @@ impl Outcome {
         match self {
             Self::SamplesRead { .. } => "SamplesRead",
             Self::ConstraintsRead { .. } => "ConstraintsRead",
-            Self::Planned(_) => "Planned",
+            Self::Planned { .. } => "Planned",
             Self::CodeWritten(_) => "CodeWritten",
             Self::TestsWritten(_) => "TestsWritten",
             Self::ImageReady { .. } => "ImageReady",
@@ -177,6 +201,7 @@ impl Outcome {
             Self::EnvironmentFixed { .. } => "EnvironmentFixed",
             Self::Ran { .. } => "Ran",
             Self::Diagnosed { .. } => "Diagnosed",
+            Self::CasesRevised { .. } => "CasesRevised",
             Self::CodeFixed(_) => "CodeFixed",
             Self::TestsFixed(_) => "TestsFixed",
             Self::FixNotApplied { .. } => "FixNotApplied",

@@ -41,6 +41,7 @@ pub fn told(report: &Report, solution: &str, columns: &BTreeSet<String>) -> Repo
             tests: _,
             outputs: _,
             not_writable: _,
+            mutants: _,
         } = phase;
         PhaseReport {
             name: *name,
@@ -51,6 +52,7 @@ pub fn told(report: &Report, solution: &str, columns: &BTreeSet<String>) -> Repo
             tests: None,
             outputs: Vec::new(),
             not_writable: None,
+            mutants: None,
         }
     });
     Report {
@@ -382,6 +384,7 @@ mod tests {
             tests: Some(TestReport::default()),
             outputs: Vec::new(),
             not_writable: None,
+            mutants: None,
         };
         let report = Report {
             phases: vec![phase],

@@ -10,12 +10,14 @@ use serde::{Deserialize, Serialize};
 use crate::api::approval::ApprovalStatus;
 use crate::api::publish::Publish;
 use crate::api::status::{
-    AttemptStatus, ConstraintStatus, ErrorType, FailureDiagnosis, PlanStatus, RehearsalStatus, SampleStatus,
+    AttemptStatus, CaseEvidence, ConstraintStatus, ErrorType, FailureDiagnosis, PlanStatus, RehearsalStatus,
+    SampleStatus,
 };
 
 use super::call::{CallKind, Usage};
 use super::sandbox::Packages;
 use super::stage::{Category, Stage, Stop};
+use super::task::Task;
 
 /// Version of the serialised form. A newer one is left alone.
 pub const PROGRESS_VERSION: u32 = 2;
@@ -56,6 +58,9 @@ pub struct Progress {
     pub documents: Documents,
     /// The plan.
     pub plan: Option<PlanStatus>,
+    /// What became of the plan's cases; `None` without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cases: Option<CaseEvidence>,
     /// The samples as they were read.
     #[serde(default)]
     pub samples: Vec<SampleStatus>,
@@ -65,6 +70,9 @@ pub struct Progress {
     /// Fixes of the present attempt that are still to be made, in order.
     #[serde(default)]
     pub pending_fixes: Vec<ErrorType>,
+    /// Cases that the present diagnosis blames, until they were worked out again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blamed_cases: Vec<String>,
     /// Whether any fix of the present attempt was applied.
     pub fix_applied: bool,
     /// What the loop remembers to notice that it turns in circles.
@@ -279,6 +287,9 @@ pub struct Documents {
     pub profiles: Option<Document>,
     /// The constraints as checks.
     pub checks: Option<Document>,
+    /// The cases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cases: Option<Document>,
     /// The present program.
     pub solution: Option<Document>,
     /// The present suite.
@@ -299,6 +310,9 @@ pub struct Memory {
     pub tests_tree: String,
     /// Failures of the last run, by signature.
     pub failing: BTreeSet<String>,
+    /// Whether a suite was asked for again because it does not notice mutants: that happens once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mutants_asked: bool,
     /// Whether nothing but the acceptance tests fails: no model may learn more than their count.
     pub only_acceptance_fails: bool,
     /// What was tried against each failure.
@@ -375,9 +389,11 @@ impl Progress {
             build: Build::default(),
             documents: Documents::default(),
             plan: None,
+            cases: None,
             samples: Vec::new(),
             constraints: Vec::new(),
             pending_fixes: Vec::new(),
+            blamed_cases: Vec::new(),
             fix_applied: false,
             memory: Memory::default(),
             attempts: Vec::new(),
@@ -432,6 +448,12 @@ impl Progress {
             self.spent.tokens.input += intent.estimate;
         }
         self
+    }
+
+    /// Whether a suite that notices no mutant of a function is asked for again: once, and only while an attempt is left for it.
+    #[must_use]
+    pub const fn mutants_decide(&self, task: &Task) -> bool {
+        !self.memory.mutants_asked && self.attempt < task.limits.max_iterations
     }
 
     /// The one diagnosis shown in the status: that of the last attempt that has one.

@@ -59,6 +59,10 @@ const fn purpose(kind: CallKind) -> &'static str {
              file is accepted too."
         }
         CallKind::FixTests => "The tests that change, in their class where they have one.",
+        CallKind::Cases => {
+            "What a right program makes of cases that a diagnosis blames for a failure. The request shows their inputs, and neither \
+             the program nor what it wrote."
+        }
         CallKind::FixEnvironment => {
             "Names for packages that cannot be installed. An empty replacement leaves the package out."
         }

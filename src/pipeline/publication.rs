@@ -84,19 +84,19 @@ mod tests {
     fn a_program_that_has_succeeded_is_published_when_that_is_asked_for_and_stays_succeeded() {
         let before = succeeded();
         assert_eq!(decide(&task(), &before, at(10)), Decision::Finished);
-        assert_eq!(said(&task(), &before), ["Succeeded=True TestsPassed"]);
+        assert_eq!(said(&task(), &before), ["Succeeded=True Unverified"]);
 
         let task = asking(None);
         assert_eq!(decide(&task, &before, at(10)), Decision::Publish);
         assert_eq!(
             said(&task, &before),
-            ["Succeeded=True TestsPassed", "Published=False Progressing"]
+            ["Succeeded=True Unverified", "Published=False Progressing"]
         );
         let after = published(&before, &task);
         assert_eq!(decide(&task, &after, at(21)), Decision::Finished);
         assert_eq!(
             said(&task, &after),
-            ["Succeeded=True TestsPassed", "Published=True Pushed"]
+            ["Succeeded=True Unverified", "Published=True Pushed"]
         );
         let kept = |progress: &Progress| (progress.stage, progress.attempt, progress.completed_at);
         assert_eq!(kept(&after), kept(&before));
@@ -110,7 +110,7 @@ mod tests {
         let second = published(&first, &other);
         assert_eq!(decide(&other, &second, at(31)), Decision::Finished);
         // Taken away, and asked for again.
-        assert_eq!(said(&task(), &second), ["Succeeded=True TestsPassed"]);
+        assert_eq!(said(&task(), &second), ["Succeeded=True Unverified"]);
         assert_eq!(decide(&other, &second, at(32)), Decision::Finished);
     }
 
@@ -132,7 +132,7 @@ mod tests {
             assert_eq!(
                 said(&task, &waits),
                 [
-                    "Succeeded=True TestsPassed".to_owned(),
+                    "Succeeded=True Unverified".to_owned(),
                     format!("Published=False {reason}")
                 ]
             );

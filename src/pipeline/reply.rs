@@ -7,9 +7,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::api::case::Case;
 use crate::api::status::ErrorType;
 
 use super::call::{CallKind, FinishReason, Reply};
+use super::cases::Invariant;
 
 /// Reply to `plan` (S01).
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
@@ -21,6 +23,35 @@ pub struct PlanReply {
     pub approach: String,
     /// Third-party libraries it imports; empty when the standard library is enough.
     pub libraries: Vec<String>,
+    /// Runs of the program and their results, worked out by hand.
+    #[serde(default)]
+    pub cases: Vec<Case>,
+    /// Outputs that depend on time, chance or the network.
+    #[serde(default)]
+    pub unstable: Vec<String>,
+    /// What may change in File inputs without any change of the results.
+    #[serde(default)]
+    pub invariants: Vec<Invariant>,
+}
+
+/// Reply to `cases`: cases that were blamed for a failure, worked out again.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CasesReply {
+    /// One entry for every case listed.
+    pub cases: Vec<CaseAnswer>,
+}
+
+/// What a right program makes of one case.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CaseAnswer {
+    /// Number of the case as listed.
+    pub case: usize,
+    /// Whether the program must end with an error.
+    pub refused: bool,
+    /// The value of each line of the case, in order.
+    pub values: Vec<String>,
 }
 
 /// Reply to `code` (S02, S03).
@@ -180,6 +211,7 @@ pub fn parse<T: DeserializeOwned>(reply: &Reply) -> Result<T, ReplyFault> {
 pub fn schema(kind: CallKind) -> Value {
     match kind {
         CallKind::Plan => strict::<PlanReply>(),
+        CallKind::Cases => strict::<CasesReply>(),
         CallKind::Code => strict::<CodeReply>(),
         CallKind::Tests | CallKind::FixCode | CallKind::FixTests => strict::<SourceReply>(),
         CallKind::Constraints => strict::<ConstraintsReply>(),
@@ -201,7 +233,19 @@ fn strict<T: JsonSchema>() -> Value {
 /// Strict structured output knows neither titles nor number formats, and takes `enum` where schemars writes `oneOf` of constants.
 fn simplify(schema: &mut Value) {
     if let Value::Object(map) = schema {
-        for key in ["title", "format", "minimum"] {
+        if let Some(Value::Object(properties)) = map.get("properties") {
+            let names = properties.keys().cloned().map(Value::String).collect();
+            map.insert("required".into(), Value::Array(names));
+        }
+        for key in [
+            "title",
+            "format",
+            "minimum",
+            "minLength",
+            "maxLength",
+            "maxItems",
+            "default",
+        ] {
             if map.get(key).is_some_and(|value| !value.is_object()) {
                 map.remove(key);
             }

@@ -36,6 +36,7 @@ pub fn needed(origin: &Progress) -> Vec<&Document> {
         &documents.context,
         &documents.profiles,
         &documents.checks,
+        &documents.cases,
         &documents.solution,
         &documents.tests,
         &documents.run,
@@ -66,6 +67,7 @@ pub fn adopted(task: &Task, origin: &Progress, from: &str, run: &str, now: Times
         },
         documents: origin.documents.clone(),
         plan: origin.plan.clone(),
+        cases: origin.cases.clone(),
         samples: origin.samples.clone(),
         constraints: origin.constraints.clone(),
         ..start

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::mutants::{MutantPhase, MutantReport};
 use super::task::SandboxSettings;
 
 /// Processes and threads of one sandbox.
@@ -17,6 +18,9 @@ const MAX_FILE_BYTES: u64 = 1 << 30;
 pub const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 /// Most bytes of all outputs of a run together. The harness knows it as four times the above.
 pub const MAX_OUTPUTS_BYTES: u64 = 4 * MAX_OUTPUT_BYTES;
+
+/// Where the input files of a single phase lie.
+pub const PHASE_INPUTS: &str = "/sandbox/inputs";
 
 /// Most bytes of all outputs of a run on a claim.
 pub const MAX_DISK_BYTES: u64 = 4 << 30;
@@ -95,6 +99,8 @@ pub enum Phase {
     Tests(TestPhase),
     /// A run of the program.
     Program(ProgramPhase),
+    /// The generated suite against mutants of the program.
+    Mutants(MutantPhase),
 }
 
 /// Which step of a job.
@@ -105,12 +111,16 @@ pub enum PhaseName {
     Tests,
     /// The generated suite against the stub of the program.
     Vacuity,
+    /// The generated suite against mutants of the program.
+    Mutants,
     /// The user's acceptance tests.
     Acceptance,
     /// The program on the samples.
     Rehearsal,
     /// The program on what a run gives it.
     Run,
+    /// The program on the inputs of one case.
+    Case,
 }
 
 /// A pytest session.
@@ -123,17 +133,31 @@ pub struct TestPhase {
     pub solution: String,
     /// Test files by name (`test_solution.py`).
     pub tests: BTreeMap<String, String>,
-    /// Two tests that the harness adds, to see whether the session tells the truth.
+    /// Which two of them are ours, to see whether the session tells the truth. The sandbox is not told.
+    #[serde(skip)]
     pub sentinels: Sentinels,
+    /// By what the tests see the program when it does not lie beside them; `None` where they import it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<ProgramChannel>,
 }
 
-/// Names of the two injected tests: random, unknown to the code under test.
+/// How tests see a program that is never there while they are: it runs for their calls, alone, and they get what it came to.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
+pub struct ProgramChannel {
+    /// Names of the outputs that the tests are given.
+    pub outputs: Vec<String>,
+    /// Largest of them, bytes.
+    pub max_output_bytes: u64,
+}
+
+/// Node ids of the two tests of ours among those of a suite (`test_solution.py::test_mean_of_one`), as
+/// [`plant`](super::python::sentinels::plant) put them there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sentinels {
-    /// The test that must pass, first of the session: its file is `<must_pass>.py`, its function `<must_pass>`.
+    /// The test that must pass.
     pub must_pass: String,
-    /// The test that must fail, last of the session: its file is `<must_fail>.py`, its function `<must_fail>`.
+    /// The test that must fail.
     pub must_fail: String,
 }
 
@@ -147,6 +171,9 @@ pub struct ProgramPhase {
     pub solution: String,
     /// Command-line arguments.
     pub args: Vec<String>,
+    /// Input files of this phase alone, laid out below [`PHASE_INPUTS`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<PhaseFile>,
     /// Names of the outputs to bring back from `/var/outputs`.
     pub outputs: Vec<String>,
     /// Largest output that is brought back, bytes.
@@ -158,6 +185,16 @@ pub struct ProgramPhase {
     /// the program is given a secret, which it might print.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_message: bool,
+}
+
+/// An input file of one phase.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct PhaseFile {
+    /// Path below [`PHASE_INPUTS`]: a name, or a folder and a name.
+    pub path: String,
+    /// Its bytes in base64.
+    pub content: String,
 }
 
 /// What a job's phases did.
@@ -193,19 +230,25 @@ pub struct PhaseReport {
     /// Why a program was not started: the system's words about the disk that its outputs go to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_writable: Option<String>,
+    /// What the suite made of mutants of the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mutants: Option<MutantReport>,
 }
 
 impl Report {
     /// Whether the execution of `job` as such failed: a limit, a signal, a phase that never started. How the program without
-    /// bodies fares is no matter of the execution.
+    /// bodies and its mutants fare is no matter of the execution.
     #[must_use]
     pub fn is_failed_execution(&self, job: &Job) -> bool {
-        let vacuity =
-            |phase: &Phase| matches!(phase, Phase::Tests(asked) if asked.name == PhaseName::Vacuity);
+        let of_the_suite = |phase: &Phase| match phase {
+            Phase::Tests(asked) => asked.name == PhaseName::Vacuity,
+            Phase::Mutants(_) => true,
+            Phase::Program(_) => false,
+        };
         job.phases
             .iter()
             .enumerate()
-            .filter(|(_, phase)| !vacuity(phase))
+            .filter(|(_, phase)| !of_the_suite(phase))
             .any(|(index, _)| {
                 !self
                     .phases

@@ -23,6 +23,8 @@ pub enum Stage {
     RunningTests,
     /// The last run failed; the failures have no diagnosis yet.
     Diagnosing,
+    /// Cases are blamed for failures; they are not worked out again yet.
+    RecheckingCases,
     /// A package that cannot be installed has no replacement yet.
     FixingEnvironment,
     /// Logic failures are diagnosed; the program has not changed yet.
@@ -41,7 +43,7 @@ pub enum Stage {
 
 impl Stage {
     /// Every stage in order.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::ReadingSamples,
         Self::ReadingConstraints,
         Self::Planning,
@@ -50,6 +52,7 @@ impl Stage {
         Self::AwaitingImage,
         Self::RunningTests,
         Self::Diagnosing,
+        Self::RecheckingCases,
         Self::FixingEnvironment,
         Self::FixingCode,
         Self::FixingTests,
@@ -60,12 +63,13 @@ impl Stage {
     ];
 
     /// Stages that ask a model.
-    pub const CALLING: [Self; 8] = [
+    pub const CALLING: [Self; 9] = [
         Self::ReadingConstraints,
         Self::Planning,
         Self::GeneratingCode,
         Self::GeneratingTests,
         Self::Diagnosing,
+        Self::RecheckingCases,
         Self::FixingEnvironment,
         Self::FixingCode,
         Self::FixingTests,
@@ -97,6 +101,7 @@ impl Stage {
             Self::AwaitingImage => "AwaitingImage",
             Self::RunningTests => "RunningTests",
             Self::Diagnosing => "Diagnosing",
+            Self::RecheckingCases => "RecheckingCases",
             Self::FixingEnvironment => "FixingEnvironment",
             Self::FixingCode => "FixingCode",
             Self::FixingTests => "FixingTests",

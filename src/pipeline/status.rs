@@ -7,9 +7,10 @@ use crate::api::CodeGenTaskStatus;
 use crate::api::conditions::{
     IMAGE_READY, ISOLATION_VERIFIED, PUBLISHED, READY, RECONCILING, STALLED, SUCCEEDED, reason,
 };
-use crate::api::status::{ArtifactRef, TokenStatus};
+use crate::api::status::{ArtifactRef, EvidenceStrength, TokenStatus};
 
 use super::approval;
+use super::evidence::evidence;
 use super::package_policy;
 use super::progress::{Build, Progress, PublishedImage, WaitReason, Waiting};
 use super::publication;
@@ -156,6 +157,7 @@ pub fn status(task: &Task, progress: &Progress, around: Around<'_>, now: Timesta
         },
         system_packages: progress.build.wanted.apt.clone(),
         package_warnings: package_warnings(task, progress),
+        evidence: evidence(progress),
         rehearsal: progress.rehearsal.clone(),
         exit_code: progress.exit_code,
         last_error: progress.last_error.clone(),
@@ -384,18 +386,7 @@ impl State {
             };
         }
         match (progress.stage, &progress.stop, &progress.waiting) {
-            (Stage::Succeeded, _, _) => Self {
-                reason: match task.testing {
-                    TestingMode::Generate => reason::TESTS_PASSED,
-                    TestingMode::Skip => reason::TESTS_SKIPPED,
-                },
-                message: progress
-                    .attempts
-                    .last()
-                    .and_then(|attempt| attempt.summary.clone())
-                    .unwrap_or_default(),
-                kind: Kind::Succeeded,
-            },
+            (Stage::Succeeded, _, _) => Self::succeeded(task, progress),
             (Stage::Failed, Some(stop), _) => Self {
                 reason: stop_reason(stop.reason),
                 message: stop.message.clone(),
@@ -407,6 +398,30 @@ impl State {
                 message: format!("stage {stage}, attempt {}", progress.attempt.max(1)),
                 kind: Kind::Working,
             },
+        }
+    }
+
+    fn succeeded(task: &Task, progress: &Progress) -> Self {
+        let attempt = progress.attempts.last();
+        let summary = attempt
+            .and_then(|attempt| attempt.summary.clone())
+            .unwrap_or_default();
+        let strength = evidence(progress).map(|evidence| evidence.strength);
+        let is_proved = strength == Some(EvidenceStrength::Independent);
+        Self {
+            reason: match task.testing {
+                _ if !is_proved => reason::UNVERIFIED,
+                TestingMode::Generate => reason::TESTS_PASSED,
+                TestingMode::Skip => reason::TESTS_SKIPPED,
+            },
+            message: if is_proved {
+                summary
+            } else {
+                format!(
+                    "{summary}; no case, example or acceptance test checked it: give spec.examples or spec.acceptanceTests"
+                )
+            },
+            kind: Kind::Succeeded,
         }
     }
 
@@ -514,6 +529,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+    use crate::api::status::{AttemptStatus, TestCounts};
     use crate::pipeline::advance::{Outcome, advance};
     use crate::pipeline::stage::Stop;
     use crate::pipeline::test_support::{at, start, task};
@@ -561,7 +577,7 @@ mod tests {
     #[case::working(start(), ["False", "Unknown", "True", "False"], "Progressing")]
     #[case::infrastructure(waiting(Category::Infrastructure), ["False", "Unknown", "True", "False"], "Infrastructure")]
     #[case::configuration(waiting(Category::Configuration), ["False", "Unknown", "False", "True"], "Configuration")]
-    #[case::succeeded(ended(Stage::Succeeded), ["True", "True", "False", "False"], "TestsPassed")]
+    #[case::succeeded(ended(Stage::Succeeded), ["True", "True", "False", "False"], "Unverified")]
     #[case::failed(ended(Stage::Failed), ["False", "False", "False", "True"], "NoProgress")]
     fn the_four_conditions_follow_from_the_progress(
         #[case] progress: Progress,
@@ -574,6 +590,25 @@ mod tests {
         assert_eq!(found, expected);
         assert_eq!(status.reason.as_deref(), Some(reason));
         assert!(status.conditions.iter().all(|c| c.observed_generation == Some(2)));
+    }
+
+    #[test]
+    fn a_program_that_only_its_own_suite_speaks_for_is_not_said_to_have_passed_tests() {
+        let mut progress = ended(Stage::Succeeded);
+        let suite = TestCounts {
+            total: 2,
+            passed: 2,
+            ..TestCounts::default()
+        };
+        progress.attempts = vec![AttemptStatus {
+            tests: Some(suite),
+            ..AttemptStatus::default()
+        }];
+        let unproved = shown(&progress);
+        assert_eq!(unproved.reason.as_deref(), Some("Unverified"));
+        assert!(unproved.message.unwrap().contains("spec.examples"));
+        progress.attempts[0].acceptance_tests = Some(suite);
+        assert_eq!(shown(&progress).reason.as_deref(), Some("TestsPassed"));
     }
 
     #[test]

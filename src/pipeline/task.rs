@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::api::approval::Gate;
+use crate::api::case::{Case, CaseMode};
 use crate::api::common::SecretKeyRef;
 use crate::api::common::{CacheMode, Exposure, Language, TestingMode};
 use crate::api::model::{Header, Provider};
@@ -48,6 +49,12 @@ pub struct Task {
     pub acceptance_tests: Option<FrozenFile>,
     /// Whether a suite is generated.
     pub testing: TestingMode,
+    /// What the plan's cases decide. Snapshots of earlier versions have none.
+    #[serde(default = "without_cases")]
+    pub cases: CaseMode,
+    /// The user's examples.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<Case>,
     /// Language of the program.
     pub language: Language,
     /// Upper bound of sample rows shown to the model.
@@ -76,6 +83,10 @@ pub struct Task {
     /// Whether and where the program is published as an image.
     #[serde(default)]
     pub publish: Option<Publish>,
+}
+
+const fn without_cases() -> CaseMode {
+    CaseMode::Off
 }
 
 const fn is_true() -> bool {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
+use crate::api::case::CaseMode;
 use crate::api::common::{CacheMode, Exposure, Language, TestingMode};
 use crate::api::model::Provider;
 use crate::api::status::{RehearsalResult, RehearsalStatus, TestCounts};
@@ -32,6 +33,8 @@ pub fn task() -> Task {
         input_files: Vec::new(),
         acceptance_tests: None,
         testing: TestingMode::Generate,
+        cases: CaseMode::Require,
+        examples: Vec::new(),
         language: Language::Python,
         max_sample_rows: 100,
         exposure: Exposure::Rows,
@@ -132,7 +135,11 @@ pub fn verdict(failed: Vec<FailedCheck>) -> Verdict {
             failed: bad.min(3),
             skipped: 0,
         }),
+        mutants: None,
         acceptance: None,
+        acceptance_imports: false,
+        cases: None,
+        examples: None,
         rehearsal: RehearsalStatus {
             result: RehearsalResult::Passed,
             message: None,
@@ -159,8 +166,8 @@ pub fn failed(source: CheckSource, id: &str, message: &str) -> FailedCheck {
 /// The two sentinels of [`session`].
 pub fn sentinels() -> Sentinels {
     Sentinels {
-        must_pass: "test_aaaa".into(),
-        must_fail: "test_zzzz".into(),
+        must_pass: "test_solution.py::test_aaaa".into(),
+        must_fail: "test_solution.py::test_zzzz".into(),
     }
 }
 
@@ -171,6 +178,7 @@ pub fn test_job(name: PhaseName) -> Job {
         solution: String::new(),
         tests: BTreeMap::new(),
         sentinels: sentinels(),
+        channel: None,
     })])
 }
 
@@ -197,6 +205,7 @@ pub fn program() -> Phase {
         name: PhaseName::Rehearsal,
         solution: String::new(),
         args: Vec::new(),
+        files: Vec::new(),
         outputs: Vec::new(),
         max_output_bytes: 1,
         disk_bytes: None,
@@ -215,16 +224,16 @@ pub fn phase(name: PhaseName, code: i32) -> PhaseReport {
         tests: None,
         outputs: Vec::new(),
         not_writable: None,
+        mutants: None,
     }
 }
 
 /// An honest session in which these tests ended so.
 pub fn session(outcomes: &[(&str, TestOutcome)]) -> PhaseReport {
-    let sentinel = |name: &str| format!("{name}.py::{name}");
     let names = sentinels();
-    let mut results = vec![(sentinel(&names.must_pass), TestOutcome::Passed)];
+    let mut results = vec![(names.must_pass, TestOutcome::Passed)];
     results.extend(outcomes.iter().map(|(id, outcome)| ((*id).to_owned(), *outcome)));
-    results.push((sentinel(&names.must_fail), TestOutcome::Failed));
+    results.push((names.must_fail, TestOutcome::Failed));
     let mut report = phase(PhaseName::Tests, 1);
     report.tests = Some(TestReport {
         collected: results.iter().map(|(id, _)| id.clone()).collect(),

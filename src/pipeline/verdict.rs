@@ -6,12 +6,13 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use crate::api::status::{RehearsalResult, RehearsalStatus, TestCounts};
+use crate::api::status::{CaseCounts, MutantCounts, RehearsalResult, RehearsalStatus, TestCounts};
 
+use super::cases::CasesJudged;
 use super::digest::sha256_hex_of_parts;
 use super::sandbox::{
-    Job, LimitKind, MAX_OUTPUT_BYTES, MAX_OUTPUTS_BYTES, Phase, PhaseEnd, PhaseName, PhaseReport, Report,
-    Sentinels, TestFailure, TestOutcome, TestReport,
+    Job, LimitKind, MAX_OUTPUT_BYTES, MAX_OUTPUTS_BYTES, Phase, PhaseEnd, PhaseName, PhaseReport,
+    ProgramPhase, Report, Sentinels, TestFailure, TestOutcome, TestReport,
 };
 
 /// What a run of tests and rehearsal showed.
@@ -20,8 +21,20 @@ use super::sandbox::{
 pub struct Verdict {
     /// Counts of the generated suite; `None` when tests are skipped.
     pub tests: Option<TestCounts>,
+    /// Mutants that the generated suite noticed; `None` where none was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mutants: Option<MutantCounts>,
     /// Counts of the acceptance tests; `None` without any.
     pub acceptance: Option<TestCounts>,
+    /// Whether the acceptance tests had the program in their own process, where it could have changed what they find.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub acceptance_imports: bool,
+    /// Counts of the plan's cases; `None` without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cases: Option<CaseCounts>,
+    /// Counts of the user's examples; `None` without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub examples: Option<CaseCounts>,
     /// How the rehearsal ended.
     pub rehearsal: RehearsalStatus,
     /// Exit code of the last phase that ended by itself.
@@ -65,10 +78,18 @@ pub enum CheckSource {
     Session,
     /// The suite passes against a program without bodies.
     Vacuity,
+    /// The suite passes against wrong programs.
+    Mutants,
     /// The program on the samples.
     Rehearsal,
     /// The user's acceptance tests.
     Acceptance,
+    /// A case of the plan, or one that follows from it.
+    Case,
+    /// A case that was worked out twice.
+    SettledCase,
+    /// The user's examples.
+    Example,
 }
 
 impl CheckSource {
@@ -76,9 +97,17 @@ impl CheckSource {
     #[must_use]
     pub const fn suite_may_be_wrong(self) -> bool {
         match self {
-            Self::Test | Self::Collection | Self::Session | Self::Vacuity => true,
-            Self::Rehearsal | Self::Acceptance => false,
+            Self::Test | Self::Collection | Self::Session | Self::Vacuity | Self::Mutants => true,
+            Self::Rehearsal | Self::Acceptance | Self::Case | Self::SettledCase | Self::Example => false,
         }
+    }
+}
+
+impl CheckSource {
+    /// Whether a model learns of it no more than how many fail: it is the user's own.
+    #[must_use]
+    pub const fn is_hidden(self) -> bool {
+        matches!(self, Self::Acceptance | Self::Example)
     }
 }
 
@@ -129,10 +158,19 @@ impl Verdict {
                 || "tests skipped".to_owned(),
                 |t| format!("{} tests passed", t.passed),
             );
-            return match self.rehearsal.result {
-                RehearsalResult::Passed => format!("{tests}, the rehearsal on the samples passed"),
-                RehearsalResult::Failed | RehearsalResult::Skipped => format!("{tests}, no rehearsal"),
+            let tests = match self.mutants {
+                Some(mutants) => format!("{tests}, mutants {}/{}", mutants.caught, mutants.total),
+                None => tests,
             };
+            let tests = self.cases.map_or_else(
+                || tests.clone(),
+                |cases| format!("{} of {} cases and {tests}", cases.passed, cases.total),
+            );
+            let rehearsal = match self.rehearsal.result {
+                RehearsalResult::Passed => "the rehearsal on the samples passed",
+                RehearsalResult::Failed | RehearsalResult::Skipped => "no rehearsal",
+            };
+            return format!("{tests}, {rehearsal}{}", self.acceptance_words());
         }
         let more = if self.failed.len() > 1 {
             format!(" (and {} more)", self.failed.len() - 1)
@@ -142,6 +180,19 @@ impl Verdict {
         let first = self.failed.first().map(FailedCheck::headline);
         let first = first.or_else(|| explain(&self.too_large)).unwrap_or_default();
         format!("{first}{more}")
+    }
+
+    /// What the acceptance tests are worth.
+    fn acceptance_words(&self) -> String {
+        let Some(acceptance) = self.acceptance else {
+            return String::new();
+        };
+        let how = if self.acceptance_imports {
+            "with the program imported, which is weaker than to run it"
+        } else {
+            "with the program run apart from them"
+        };
+        format!(", {} acceptance tests passed {how}", acceptance.passed)
     }
 }
 
@@ -215,10 +266,13 @@ pub fn judge(
     acceptance: Option<(&Sentinels, &Report)>,
     findings: &RehearsalFindings,
     skipped_rehearsal: Option<&str>,
+    cases: CasesJudged,
 ) -> Verdict {
     let mut failed = Vec::new();
     let mut tests = None;
     let mut proof = None;
+    let mut mutants = None;
+    let mut weakness = None;
     let mut reached = true;
     let mut program_code = None;
     let phases = runs.iter().flat_map(|(job, report)| {
@@ -229,7 +283,10 @@ pub fn judge(
     });
     for (phase, done) in phases {
         if let (
-            Phase::Program(_),
+            Phase::Program(ProgramPhase {
+                name: PhaseName::Rehearsal,
+                ..
+            }),
             Some(PhaseReport {
                 end: PhaseEnd::Exited(code),
                 ..
@@ -245,12 +302,18 @@ pub fn judge(
                 failed.extend(found);
             }
             Phase::Tests(asked) => proof = doubt(&asked.sentinels, done),
+            Phase::Mutants(asked) => {
+                mutants = mutants::count(done);
+                weakness = mutants::doubt(asked, done);
+            }
+            Phase::Program(program) if program.name == PhaseName::Case => {}
             // The run before it used up the time, and its own failure says so.
             Phase::Program(_) if done.is_none() && !failed.is_empty() => reached = false,
             Phase::Program(_) => failed.extend(judge_program(done, findings)),
         }
     }
     let suite_failed = failed.iter().any(|check| check.source != CheckSource::Rehearsal);
+    failed.extend(cases.failed);
     if !suite_failed {
         failed.extend(proof);
     }
@@ -261,6 +324,9 @@ pub fn judge(
         }
         counts
     });
+    if failed.is_empty() {
+        failed.extend(weakness);
+    }
     let skipped =
         skipped_rehearsal.or((!reached).then_some("not reached: the tests used up the time of the run"));
     let too_large = findings.too_large.clone();
@@ -273,7 +339,11 @@ pub fn judge(
     };
     Verdict {
         tests,
+        mutants,
         acceptance,
+        cases: cases.cases,
+        examples: cases.examples,
+        acceptance_imports: false,
         rehearsal,
         exit_code,
         failed,
@@ -359,7 +429,7 @@ fn judge_honesty(
         report
             .results
             .iter()
-            .find(|result| is_of_file(&result.id, name))
+            .find(|result| result.id == name)
             .map(|result| result.outcome)
     };
     let honest = outcome(&sentinels.must_pass) == Some(TestOutcome::Passed)
@@ -491,13 +561,7 @@ fn rehearsal_status(
 }
 
 fn is_sentinel(id: &str, sentinels: &Sentinels) -> bool {
-    is_of_file(id, &sentinels.must_pass) || is_of_file(id, &sentinels.must_fail)
-}
-
-fn is_of_file(id: &str, name: &str) -> bool {
-    id.split("::")
-        .next()
-        .is_some_and(|file| file.strip_suffix(".py") == Some(name))
+    id == sentinels.must_pass || id == sentinels.must_fail
 }
 
 fn session(message: &str) -> FailedCheck {
@@ -550,7 +614,7 @@ fn unusual(id: &str, message: &str) -> TestFailure {
     }
 }
 
-pub(super) const fn limit_name(kind: LimitKind) -> &'static str {
+pub(crate) const fn limit_name(kind: LimitKind) -> &'static str {
     match kind {
         LimitKind::Memory => "memory",
         LimitKind::Cpu => "CPU time",
@@ -561,7 +625,7 @@ pub(super) const fn limit_name(kind: LimitKind) -> &'static str {
 }
 
 /// Exception and message of the last line of a Python traceback.
-pub(super) fn last_exception(stderr: &str) -> (String, String) {
+pub(crate) fn last_exception(stderr: &str) -> (String, String) {
     let last = stderr
         .lines()
         .rev()
@@ -614,5 +678,6 @@ fn int(count: usize) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
 
+mod mutants;
 #[cfg(test)]
 mod tests;

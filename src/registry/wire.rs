@@ -123,9 +123,7 @@ impl Wire {
     ) -> Result<Response, Failure> {
         let mut url = url;
         for _ in 0..=MOST_REDIRECTS {
-            let request = self
-                .request(target, Operation::Pull, method.clone(), &url)
-                .await?;
+            let request = Box::pin(self.request(target, Operation::Pull, method.clone(), &url)).await?;
             let response = send(request.headers(headers.clone()), &url).await?;
             if !response.status().is_redirection() {
                 return self.succeeded(target, response).await;
@@ -145,14 +143,14 @@ impl Wire {
         url: &Url,
         with: impl FnOnce(RequestBuilder) -> RequestBuilder,
     ) -> Result<Response, Failure> {
-        let request = self.request(target, Operation::Push, method, url).await?;
+        let request = Box::pin(self.request(target, Operation::Push, method, url)).await?;
         let response = send(with(request), url).await?;
         self.succeeded(target, response).await
     }
 
     /// Whether something is there, which is not to be fetched.
     pub async fn has(&self, target: &Target, url: &Url) -> Result<bool, Failure> {
-        let request = self.request(target, Operation::Pull, Method::HEAD, url).await?;
+        let request = Box::pin(self.request(target, Operation::Pull, Method::HEAD, url)).await?;
         let response = send(request, url).await?;
         match response.status() {
             StatusCode::NOT_FOUND => Ok(false),
@@ -308,7 +306,7 @@ fn with_settings(builder: ClientBuilder, certificates: &[Certificate]) -> Client
 }
 
 async fn send(request: RequestBuilder, url: &Url) -> Result<Response, Failure> {
-    let response = request.send().await;
+    let response = Box::pin(request.send()).await;
     response.map_err(|error| match Refused::within(&error) {
         Some(refused) => Failure::Sent(sent_to(&url.origin().ascii_serialization(), &refused)),
         None => error.into(),
@@ -355,7 +353,7 @@ pub(super) async fn body(mut response: Response, most: u64) -> Result<Vec<u8>, F
 /// What an answer that is none of success says. Where its text does not end, or not in time, the status is all there is.
 async fn failure(response: Response) -> Failure {
     let status = response.status();
-    let said = in_time(ANSWER_TIMEOUT, body(response, LARGEST_ERROR)).await;
+    let said = in_time(ANSWER_TIMEOUT, Box::pin(body(response, LARGEST_ERROR))).await;
     Failure::of_answer(status, &said.unwrap_or_default())
 }
 

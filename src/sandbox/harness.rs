@@ -6,11 +6,19 @@ use super::image::sha256_hex;
 pub(crate) const FOLDER: &str = "/harness";
 
 /// Its files by name.
-pub(crate) const FILES: [(&str, &str); 10] = [
+pub(crate) const FILES: [(&str, &str); 15] = [
+    ("acceptance.py", include_str!("harness/acceptance.py")),
+    (
+        "acceptance_session.py",
+        include_str!("harness/acceptance_session.py"),
+    ),
     ("channel.py", include_str!("harness/channel.py")),
     ("files.py", include_str!("harness/files.py")),
     ("main.py", include_str!("harness/main.py")),
+    ("mutants.py", include_str!("harness/mutants.py")),
     ("phases.py", include_str!("harness/phases.py")),
+    ("prepared.py", include_str!("harness/prepared.py")),
+    ("prepared_session.py", include_str!("harness/prepared_session.py")),
     ("probe.py", include_str!("harness/probe.py")),
     ("processes.py", include_str!("harness/processes.py")),
     ("pytest.ini", include_str!("harness/pytest.ini")),
@@ -19,14 +27,20 @@ pub(crate) const FILES: [(&str, &str); 10] = [
     ("watch.py", include_str!("harness/watch.py")),
 ];
 
-/// The program that starts the harness in a Pod, for `python3 -I -S -c`.
-pub(crate) const START_IN_POD: &str =
-    "import sys; sys.path.insert(0, '/harness'); import main; main.main_in_pod()";
+/// What starts the harness in a Pod, for `sh -c`, on the interpreter behind the image's environment: nothing that packages brought
+/// comes first on its `PATH`. The program for `python3 -I -S -c` is the argument; its own argument is the interpreter of the environment.
+pub(crate) const BASE_INTERPRETER: &str = "\
+python=$(command -v python3); PATH=${PATH#/opt/codegen/bin:}; exec python3 -I -S -c \"$0\" \"$python\"";
 
-/// The program that starts the harness here, for `python -I -S -c`; `user` is the uid to become.
-pub(crate) fn start_code(user: Option<u32>) -> String {
+/// The program that starts the harness in a Pod.
+pub(crate) const START_IN_POD: &str =
+    "import sys; sys.path.insert(0, '/harness'); import main; main.main_in_pod(sys.argv[1])";
+
+/// The program that starts the harness here, for `python -I -S -c` of the interpreter behind the environment; `python` is that of the
+/// environment, `user` the uid to become.
+pub(crate) fn start_code(python: &str, user: Option<u32>) -> String {
     let user = user.map_or_else(|| "None".to_owned(), |user| user.to_string());
-    format!("import sys; sys.path.insert(0, '{FOLDER}'); import main; main.main({user})")
+    format!("import sys; sys.path.insert(0, '{FOLDER}'); import main; main.main('{python}', {user})")
 }
 
 /// Changes when any file changes.

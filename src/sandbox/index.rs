@@ -4,6 +4,7 @@ use futures::future::join_all;
 
 use super::error::SandboxError;
 use super::image::{ImageSpec, TEST_RUNNER};
+use super::installation::NEWER_PIP;
 use super::packages::{PackageProblem, PackageProblemKind};
 use crate::package_index::{Answer, IndexError, PackageIndex, Question, shown};
 use crate::pipeline::causes::with_causes;
@@ -12,9 +13,6 @@ use crate::pipeline::python::requirement::Requirement;
 
 /// Requirements with what the index adds to them: versions that are old enough. Empty where their age does not matter.
 pub(super) type Bounds = Vec<String>;
-
-/// The first pip that passes over releases by their age in days.
-const PIP_THAT_KNOWS_AGES: &str = "pip>=26.1";
 
 /// Where to ask, and for which interpreter.
 #[derive(Clone, Copy, Debug)]
@@ -73,16 +71,21 @@ fn question<'a>(
     }
 }
 
-/// The pip to install with where ages count, as a requirement that is old enough itself: it passes over what is younger, of packages that
-/// others bring along, too. Nothing where ages do not count, or the index has no such pip.
-pub(super) async fn newer_pip(packages: &PackageIndex, spec: &ImageSpec, place: Where<'_>) -> Option<String> {
-    let index = place.index.filter(|_| spec.min_release_age_days > 0)?;
-    let requirement = Requirement::parse(PIP_THAT_KNOWS_AGES).ok()?;
-    let question = question(spec, place, index, &requirement);
-    match packages.ask(&question).await {
-        Ok(Answer::Available { bound: Some(bound) }) => Some(bounded(&requirement, &bound)),
-        _ => None,
-    }
+/// Whether the index of installers has the pip that passes over young releases, of packages that others bring along, too.
+pub(super) async fn has_newer_pip(packages: &PackageIndex, spec: &ImageSpec, place: Where<'_>) -> bool {
+    let (Some(index), Some(pip)) = (place.index, NEWER_PIP.split_whitespace().next()) else {
+        return false;
+    };
+    let Ok(requirement) = Requirement::parse(pip) else {
+        return false;
+    };
+    // Which archive it is, its digest says; the task's rules and authorities are for its own packages.
+    let question = Question {
+        min_release_age_days: 0,
+        authorities: None,
+        ..question(spec, place, index, &requirement)
+    };
+    matches!(packages.ask(&question).await, Ok(Answer::Available { .. }))
 }
 
 /// Whether what packages brought along is old enough as well: an installer chose it, so it is known when it is installed.

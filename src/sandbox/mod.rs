@@ -4,6 +4,7 @@ pub mod error;
 mod harness;
 pub mod image;
 mod index;
+mod installation;
 pub mod kubernetes;
 pub mod local;
 pub mod packages;

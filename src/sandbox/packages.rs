@@ -6,6 +6,7 @@ use regex::Regex;
 use thiserror::Error;
 
 use super::error::SandboxError;
+use super::installation::replaced_interpreter;
 
 /// How much of an installer's output an error carries, bytes.
 const DETAIL_BYTES: usize = 2048;
@@ -103,6 +104,9 @@ pub(crate) fn reject_locations(requirements: &[String]) -> Result<(), SandboxErr
 
 /// What an installer's output means.
 pub(crate) fn classify(output: &str) -> SandboxError {
+    if let Some(denied) = replaced_interpreter(output) {
+        return denied;
+    }
     let lower = output.to_lowercase();
     if lower.contains("no space left on device") {
         return SandboxError::DiskFull("installing packages".into());

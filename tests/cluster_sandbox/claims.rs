@@ -40,7 +40,7 @@ impl World {
         .unwrap();
         create(&Api::all(self.client.clone()), &volume).await;
         let claim: PersistentVolumeClaim = serde_json::from_value(json!({
-            "metadata": {"name": "datasets"},
+            "metadata": {"name": "datasets", "labels": {"codegen-operator.dev/use": "data"}},
             "spec": {
                 "accessModes": ["ReadWriteOnce"], "storageClassName": "", "volumeName": self.namespace,
                 "resources": {"requests": {"storage": "1Gi"}},

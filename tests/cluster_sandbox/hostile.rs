@@ -4,7 +4,7 @@
 mod cases;
 mod limits;
 mod verdicts;
-mod without;
+pub mod without;
 
 use std::collections::BTreeSet;
 

@@ -76,7 +76,7 @@ async fn an_image_without_python_says_so() {
         .run_image(&image, &job(vec![program("", &[])]))
         .await
         .unwrap_err();
-    refused(&error, "the image must have `python3` on its PATH");
+    refused(&error, "the image must have `/bin/sh`, and `python3` on its PATH");
     world.end().await;
 }
 

@@ -104,6 +104,28 @@ impl World {
             .await
     }
 
+    /// One look at the try of this number.
+    pub async fn run_try(&self, job: &Job, number: u32) -> Result<Progressing<Report>, SandboxError> {
+        self.sandbox().run(&self.image, job, number).await
+    }
+
+    /// What the Pod of this name reports at its end, whoever made it.
+    pub async fn reported_by(&self, pod: &str) -> Result<Progressing<Report>, SandboxError> {
+        let events = watcher(self.pods(), watcher::Config::default());
+        let mut events = std::pin::pin!(events);
+        let looks = async {
+            loop {
+                match self.sandbox().look_at(&self.image, pod).await {
+                    Ok(Progressing::Unseen) => {}
+                    Ok(Progressing::Pending | Progressing::Queued(_)) => drop(events.next().await),
+                    other => return other,
+                }
+            }
+        };
+        let ended = tokio::time::timeout(PATIENCE, looks).await;
+        ended.expect("the run ends in time")
+    }
+
     async fn look(
         &self,
         image: &str,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::space::{OPERATOR, Space, in_space, in_space_at, kubectl_refused};
 
 /// What a sandbox's Pod has at least.
-fn sandbox() -> Value {
+pub fn sandbox() -> Value {
     json!({
         "apiVersion": "v1",
         "kind": "Pod",
@@ -38,7 +38,7 @@ fn sandbox() -> Value {
 }
 
 /// Sets what the pointer names, or removes it.
-fn set(pod: &mut Value, pointer: &str, value: &Value) {
+pub fn set(pod: &mut Value, pointer: &str, value: &Value) {
     let (parent, key) = pointer.rsplit_once('/').unwrap();
     let parent = pod.pointer_mut(parent).unwrap().as_object_mut().unwrap();
     let key = key.replace("~1", "/");

@@ -8,6 +8,7 @@
     reason = "tests say what they expect"
 )]
 
+mod account;
 mod admission;
 mod approvals;
 mod changes;
@@ -18,6 +19,7 @@ mod full;
 mod isolation;
 mod leadership;
 mod outcomes;
+mod ownership;
 mod packages;
 mod packaging;
 mod permissions;

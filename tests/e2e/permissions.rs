@@ -62,7 +62,7 @@ async fn the_operator_may_do_what_it_needs_and_no_more() {
 
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
-async fn the_stock_roles_cover_tasks() {
+async fn the_stock_roles_cover_tasks_and_those_of_administrators_agents_and_decisions() {
     in_space("roles", async |space| {
         for role in ["view", "edit", "admin"] {
             let clusterrole = format!("--clusterrole={role}");
@@ -83,6 +83,18 @@ async fn the_stock_roles_cover_tasks() {
             ] {
                 assert_eq!(may(space, who, verb, kind), expected, "{who} {verb} {kind}");
             }
+        }
+        let agent = "codegenagents.codegen-operator.dev";
+        for (who, verb, expected) in [
+            ("viewer", "get", true),
+            ("editer", "get", true),
+            ("editer", "create", false),
+            ("editer", "patch", false),
+            ("editer", "delete", false),
+            ("adminer", "create", true),
+            ("adminer", "update", true),
+        ] {
+            assert_eq!(may(space, who, verb, agent), expected, "{who} {verb}");
         }
         let approval = "codegenapprovals.codegen-operator.dev";
         for (who, verb, expected) in [

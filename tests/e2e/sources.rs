@@ -76,7 +76,7 @@ impl Space {
             .await
             .unwrap();
         self.create::<k8s_openapi::api::core::v1::PersistentVolumeClaim>(json!({
-            "metadata": {"name": name},
+            "metadata": {"name": name, "labels": {"codegen-operator.dev/use": "data"}},
             "spec": {
                 "accessModes": ["ReadWriteOnce"],
                 "storageClassName": "",
@@ -192,6 +192,45 @@ async fn what_is_missing_of_a_claim_is_named_and_the_task_goes_on_when_it_is_the
         space.write("write-orders", ORDERS).await;
         space.until_told("cannot read notes on the claim datasets").await;
         space.write("write-notes", NOTES).await;
+        space.succeeded_and_read_nothing_more().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn a_claim_without_its_label_is_not_mounted_until_it_has_it() {
+    in_space("claim-of-others", async |space| {
+        space.copy_secret("openai").await;
+        space.claim("datasets").await;
+        space.write("write-orders", ORDERS).await;
+        space.write("write-notes", NOTES).await;
+        space.kubectl(&[
+            "label",
+            "persistentvolumeclaim",
+            "datasets",
+            "codegen-operator.dev/use-",
+        ]);
+        space.apply(MANIFEST, "sources");
+        let command = format!(
+            "kubectl -n {} label --overwrite persistentvolumeclaim datasets codegen-operator.dev/use=data",
+            space.name
+        );
+        space.until_told(&command).await;
+        let pods = space.kubectl(&[
+            "get",
+            "pods",
+            "--selector=codegen-operator.dev/component",
+            "--output=name",
+        ]);
+        assert_eq!(pods, "", "nothing mounts it");
+        space.kubectl(&[
+            "label",
+            "persistentvolumeclaim",
+            "datasets",
+            "codegen-operator.dev/use=data",
+        ]);
+        // It is what was in the way: the sample is read now.
         space.succeeded_and_read_nothing_more().await;
     })
     .await;

@@ -8,6 +8,7 @@
     reason = "tests say what they expect"
 )]
 
+mod acceptance;
 mod archives;
 mod authorities;
 mod environments;
@@ -17,7 +18,9 @@ mod isolation;
 #[path = "../support/jobs.rs"]
 mod jobs;
 mod limits;
+mod mutants;
 mod outputs;
+mod packages;
 mod pytest_sessions;
 #[path = "../support/server.rs"]
 mod server;

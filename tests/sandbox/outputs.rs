@@ -84,7 +84,7 @@ fn on_disk(code: &str, disk_bytes: u64) -> Phase {
             disk_bytes: Some(disk_bytes),
             ..program
         }),
-        tests @ Phase::Tests(_) => tests,
+        other @ (Phase::Tests(_) | Phase::Mutants(_)) => other,
     }
 }
 

@@ -6,6 +6,7 @@ use codegen_operator::pipeline::sandbox::{
     Job, JobLimits, NetworkAccess, Phase, PhaseName, ProgramPhase, Sentinels, TestPhase,
 };
 
+/// Tests of ours among those of a suite.
 pub const FIRST: &str = "test_first_4f1c";
 pub const LAST: &str = "test_last_9b2e";
 
@@ -26,14 +27,28 @@ pub fn job(phases: Vec<Phase>) -> Job {
 }
 
 pub fn tests(solution: &str, test_file: &str) -> Phase {
+    suite(PhaseName::Tests, solution, &[("test_solution.py", test_file)])
+}
+
+/// A suite with two tests of ours at the end of its last file, under names that tests can tell.
+pub fn suite(name: PhaseName, solution: &str, files: &[(&str, &str)]) -> Phase {
+    let (last, _) = files.last().unwrap();
+    let ours = format!(
+        "\n\ndef {FIRST}():\n    assert True\n\n\ndef {LAST}():\n    raise AssertionError({LAST:?})\n"
+    );
+    let planted = |file: &str, text: &str| {
+        let ours = if file == *last { ours.as_str() } else { "" };
+        (file.to_owned(), format!("{text}{ours}"))
+    };
     Phase::Tests(TestPhase {
-        name: PhaseName::Tests,
+        name,
         solution: solution.into(),
-        tests: BTreeMap::from([("test_solution.py".to_owned(), test_file.to_owned())]),
+        tests: files.iter().map(|(file, text)| planted(file, text)).collect(),
         sentinels: Sentinels {
-            must_pass: FIRST.into(),
-            must_fail: LAST.into(),
+            must_pass: format!("{last}::{FIRST}"),
+            must_fail: format!("{last}::{LAST}"),
         },
+        channel: None,
     })
 }
 
@@ -42,6 +57,7 @@ pub fn program(solution: &str, outputs: &[&str]) -> Phase {
         name: PhaseName::Rehearsal,
         solution: solution.into(),
         args: vec![],
+        files: Vec::new(),
         outputs: outputs.iter().map(ToString::to_string).collect(),
         max_output_bytes: 1 << 20,
         disk_bytes: None,

@@ -35,7 +35,14 @@ pub fn wheel(name: &str, files: &[(&str, &str)]) -> Distribution {
     all.push((format!("{info}/RECORD"), format!("{record}{info}/RECORD,,\n")));
     let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for (path, text) in all {
-        archive.start_file(path, SimpleFileOptions::default()).unwrap();
+        // Scripts are installed as executable as they are here.
+        let mode = if path.contains(".data/scripts/") {
+            0o755
+        } else {
+            0o644
+        };
+        let options = SimpleFileOptions::default().unix_permissions(mode);
+        archive.start_file(path, options).unwrap();
         archive.write_all(text.as_bytes()).unwrap();
     }
     (

@@ -76,7 +76,11 @@ impl Written {
     pub fn code(self, code: &str) -> Self {
         self.reply(
             "plan",
-            &json!({"description": "Does the work.", "approach": "Step by step.", "libraries": []}),
+            // What such a task asks for settles no result.
+            &json!({
+                "description": "Does the work.", "approach": "Step by step.", "libraries": [],
+                "cases": [], "unstable": [], "invariants": [],
+            }),
         )
         .reply(
             "code",

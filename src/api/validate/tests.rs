@@ -527,7 +527,7 @@ language: Python
 )]
 #[case(
     "testing: {enabled: false}",
-    "spec.testing.enabled: unknown field \"enabled\": the fields here are mode"
+    "spec.testing.enabled: unknown field \"enabled\": the fields here are cases, mode"
 )]
 #[case(
     "maxSampleRows: many",

@@ -1,7 +1,7 @@
 //! `push-layout`: pushes the image that a builder left on disk. The second container of a build Job runs it, alone with the credentials.
 
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -10,6 +10,7 @@ use codegen_operator::pipeline::stage::Category;
 use codegen_operator::registry::{
     Access, Credentials, Existing, Layout, Limits, Pushed, Registry, RegistryError, read_installed,
 };
+use codegen_operator::sandbox::kubernetes::folder_sha256;
 use serde_json::json;
 
 /// The registry or the layout failed in a way that a second try may mend.
@@ -48,6 +49,12 @@ pub struct PushLayout {
     /// What was installed, a requirements file (`# Python 3.12.4 on x86_64`, then `six==1.17.0 --hash=sha256:...`): becomes annotations of the manifest.
     #[arg(long, value_name = "FILE")]
     installed: Option<PathBuf>,
+    /// Folder with what the image was built from.
+    #[arg(long, value_name = "FOLDER", requires = "built_from_sha256")]
+    built_from: Option<PathBuf>,
+    /// Digest that this folder must have: of its files' names and contents.
+    #[arg(long, value_name = "HEX")]
+    built_from_sha256: Option<String>,
     /// Largest image, all blobs together.
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().bytes)]
     max_bytes: u64,
@@ -83,7 +90,44 @@ pub fn run(command: &PushLayout) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
+/// Somebody may have put another object in the place of the one with the files, which then was built.
+fn look_at_files(command: &PushLayout) -> Result<(), RegistryError> {
+    let (Some(folder), Some(wanted)) = (&command.built_from, &command.built_from_sha256) else {
+        return Ok(());
+    };
+    let found = files_sha256(folder)
+        .map_err(|error| RegistryError::Setup(format!("cannot read {}: {error}", folder.display())))?;
+    if found == *wanted {
+        return Ok(());
+    }
+    Err(RegistryError::Image {
+        reference: command.reference.clone(),
+        reason: format!(
+            "was not built from what the operator wrote: somebody has replaced the ConfigMap that is mounted at {}; see who may write \
+             such objects there",
+            folder.display()
+        ),
+    })
+}
+
+fn files_sha256(folder: &Path) -> io::Result<String> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // What the kubelet keeps there for itself.
+        if !name.starts_with("..") {
+            files.push((name, std::fs::read(entry.path())?));
+        }
+    }
+    let files = files.iter();
+    Ok(folder_sha256(
+        files.map(|(name, content)| (name.as_str(), content.as_slice())),
+    ))
+}
+
 async fn push(command: &PushLayout) -> Result<Pushed, RegistryError> {
+    look_at_files(command)?;
     let credentials = match &command.credentials {
         Some(file) => {
             let bytes = std::fs::read(file)

@@ -4,7 +4,7 @@ use crate::api::CodeGenTask;
 use crate::api::conditions::reason;
 use crate::api::status::{AttemptStatus, CodeGenTaskStatus};
 use crate::cli::paint::{Line, Mark};
-use crate::cli::render::{counts_text, detail, doing, name, named_paragraph, render, step};
+use crate::cli::render::{counts_text, detail, doing, mutants_text, name, named_paragraph, render, step};
 use crate::cli::summary::{field, spent, tests};
 use crate::cli::text::{count, thousands};
 use crate::engine::event::Event;
@@ -44,6 +44,7 @@ const fn call(stage: Stage) -> Option<CallKind> {
         Stage::GeneratingCode => CallKind::Code,
         Stage::GeneratingTests => CallKind::Tests,
         Stage::Diagnosing => CallKind::Diagnosis,
+        Stage::RecheckingCases => CallKind::Cases,
         Stage::FixingEnvironment => CallKind::FixEnvironment,
         Stage::FixingCode => CallKind::FixCode,
         Stage::FixingTests => CallKind::FixTests,
@@ -177,6 +178,7 @@ fn attempt_lines(attempt: &AttemptStatus, now: &CodeGenTaskStatus) -> Vec<Line> 
         .into_iter()
         .filter_map(|(counts, noun)| Some(counts_text(counts?, noun)))
         .collect();
+    parts.extend(attempt.mutants.map(mutants_text));
     if parts.is_empty() {
         parts.push("no tests".to_owned());
     }

@@ -6,6 +6,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};
 
 use crate::api::run_status::{RunOutputStatus, StoredFile};
+use crate::controller::own;
 use crate::controller::parts::Parts;
 use crate::ledger::StoreError;
 use crate::pipeline::run::{OutputFile, TypedOutput};
@@ -72,7 +73,8 @@ pub async fn read(
     let mut files = Vec::new();
     for file in &output.files {
         if !read.contains_key(file.secret.as_str()) {
-            let Some(secret) = secrets.get_opt(&file.secret).await? else {
+            let found = secrets.get_opt(&file.secret).await?;
+            let Some(secret) = found.filter(|secret| own::is_own(secret, OUTPUTS_TYPE)) else {
                 return Ok(None);
             };
             read.insert(&file.secret, secret);

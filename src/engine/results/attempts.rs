@@ -70,7 +70,11 @@ async fn source_of<S: Store>(
     let is_source = |kind| match kind {
         CallKind::Code | CallKind::FixCode => what == "solution",
         CallKind::Tests | CallKind::FixTests => what == "tests",
-        CallKind::Constraints | CallKind::Plan | CallKind::Diagnosis | CallKind::FixEnvironment => false,
+        CallKind::Constraints
+        | CallKind::Plan
+        | CallKind::Diagnosis
+        | CallKind::FixEnvironment
+        | CallKind::Cases => false,
     };
     let written = entries
         .iter()

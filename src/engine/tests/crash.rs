@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use rstest::rstest;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::world::{Script, World, code, diagnosis, one_logic_bug, plan, splits, tests};
 use crate::api::approval::Gate;
@@ -22,10 +22,14 @@ fn world(gates: &[Gate]) -> World {
     first["packages"] = json!(["left-pad"]);
     let script = Script::new()
         .with(CallKind::Constraints, &json!({"checks": [row]}))
-        .with(CallKind::Plan, &plan())
+        .with(CallKind::Plan, &plan_with_cases())
         .with(CallKind::Code, &first)
         .with(CallKind::Tests, &tests(2))
-        .with(CallKind::Diagnosis, &diagnosis("logic", &["count"], &[]))
+        .with(CallKind::Diagnosis, &three_failures())
+        .with(
+            CallKind::Cases,
+            &json!({"cases": [{"case": 1, "refused": false, "values": ["2"]}]}),
+        )
         .with(
             CallKind::FixCode,
             &super::world::fixed_count("return len(text.split())"),
@@ -40,8 +44,30 @@ fn world(gates: &[Gate]) -> World {
         script,
         splits,
     );
+    world.sandbox.prints = |solution| if solution.contains("split()") { "2" } else { "3" }.to_owned();
     world.surroundings.acceptance_tests = Some("def test_hidden():\n    assert True\n".into());
     world
+}
+
+/// A plan with a right case and a wrong one.
+fn plan_with_cases() -> Value {
+    let case =
+        |about: &str, value: &str| json!({"about": about, "expect": [{"output": "stdout", "value": value}]});
+    let mut plan = plan();
+    plan["cases"] = json!([case("right", "2"), case("wrong", "5")]);
+    plan
+}
+
+/// The test, the right case and the wrong one; that is blamed, and worked out again.
+fn three_failures() -> Value {
+    let mut all = diagnosis("logic", &["count"], &[]);
+    let mut rows = vec![all["failures"][0].clone(); 3];
+    for (index, row) in rows.iter_mut().enumerate() {
+        row["failure"] = json!(index + 1);
+    }
+    rows[2]["errorType"] = json!("test_error");
+    all["failures"] = json!(rows);
+    all
 }
 
 /// What must be the same however often a task was killed.

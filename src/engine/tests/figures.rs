@@ -5,6 +5,8 @@
 
 use std::sync::LazyLock;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use tiktoken_rs::{CoreBPE, cl100k_base};
 
@@ -18,7 +20,7 @@ use crate::data::source::Source;
 use crate::ledger::MemoryStore;
 use crate::pipeline::call::CallKind;
 use crate::pipeline::progress::Progress;
-use crate::pipeline::sandbox::TestFailure;
+use crate::pipeline::sandbox::{OutputContent, OutputReport, ProgramPhase, TestFailure};
 use crate::pipeline::stage::{Stage, StopReason};
 use crate::pipeline::task::{FrozenFile, Task};
 use crate::pipeline::test_support::task;
@@ -126,6 +128,14 @@ fn plan() -> Value {
         "description": "Computes total revenue, total units and the number of rows of a sales CSV.",
         "approach": "Read the CSV with csv.DictReader. Treat a missing quantity as 0 and a missing discount as 0. Revenue is quantity times unit_price times (1 - discount). Write each output as text.",
         "libraries": [],
+        "cases": [
+            {"about": "the discount lowers the revenue", "inputs": [{"name": "sales", "value": "quantity,unit_price,discount\n2,2.00,0.50\n1,1.00,\n"}], "refused": false, "expect": [{"output": "total_revenue", "check": "Equals", "at": "", "value": "3", "tolerance": ""}]},
+            {"about": "a row without a quantity sells nothing and is counted", "inputs": [{"name": "sales", "value": "quantity,unit_price,discount\n,10.00,\n3,1.00,\n"}], "refused": false, "expect": [{"output": "total_revenue", "check": "Equals", "at": "", "value": "3", "tolerance": ""}, {"output": "row_count", "check": "Equals", "at": "", "value": "2", "tolerance": ""}]},
+            {"about": "a missing discount is none", "inputs": [{"name": "sales", "value": "quantity,unit_price,discount\n1,1.00,\n2,1.00,\n"}], "refused": false, "expect": [{"output": "total_revenue", "check": "Equals", "at": "", "value": "3", "tolerance": ""}, {"output": "total_units", "check": "Equals", "at": "", "value": "3", "tolerance": ""}]},
+            {"about": "nothing sold is a row too", "inputs": [{"name": "sales", "value": "quantity,unit_price,discount\n0,10.00,\n3,1.00,0.00\n"}], "refused": false, "expect": [{"output": "total_units", "check": "Equals", "at": "", "value": "3", "tolerance": ""}, {"output": "row_count", "check": "Equals", "at": "", "value": "2", "tolerance": ""}]},
+        ],
+        "unstable": [],
+        "invariants": ["RowOrder", "ColumnOrder", "ExtraColumn"],
     })
 }
 
@@ -148,8 +158,36 @@ fn happy() -> Script {
 async fn run(task: Task, context: String, script: Script, judge: Judge) -> (Progress, World) {
     let mut world = World::new(task, script, judge);
     world.data.context = context;
+    world.sandbox.writes = totals_of;
     let progress = world.live(&MemoryStore::new()).await.unwrap();
     (progress, world)
+}
+
+/// What a right program writes for the sales that a case gives.
+fn totals_of(program: &ProgramPhase) -> Vec<OutputReport> {
+    let text = BASE64_STANDARD.decode(&program.files[0].content).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let mut lines = text.lines();
+    let columns: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let place = |name: &str| columns.iter().position(|column| *column == name).unwrap();
+    let (mut revenue, mut units, mut rows) = (0.0, 0.0, 0);
+    for line in lines {
+        let cells: Vec<f64> = line.split(',').map(|cell| cell.parse().unwrap_or(0.0)).collect();
+        let quantity = cells[place("quantity")];
+        revenue += quantity * cells[place("unit_price")] * (1.0 - cells[place("discount")]);
+        units += quantity;
+        rows += 1;
+    }
+    let values = [
+        ("total_revenue", revenue),
+        ("total_units", units),
+        ("row_count", f64::from(rows)),
+    ];
+    let report = |(name, value): (&str, f64)| OutputReport {
+        name: name.into(),
+        content: OutputContent::File(BASE64_STANDARD.encode(value.to_string())),
+    };
+    values.map(report).into()
 }
 
 fn discounts(solution: &str, tests: &str, _: &[String]) -> Vec<TestFailure> {
@@ -366,7 +404,10 @@ async fn a_hopeless_task_ends_without_progress_within_twelve_calls() {
 fn fixes_cost_at_most_three_quarters_of_the_completion_tokens_of_whole_file_fixes() {
     let size = |value: &Value| tokens(&value.to_string());
     let code = program(WRONG, "");
-    let first = size(&plan()) + size(&code) + size(&suite(3));
+    // Cases cost what they cost either way: a fix does not write them again.
+    let mut plan = plan();
+    plan["cases"] = json!([]);
+    let first = size(&plan) + size(&code) + size(&suite(3));
     let detect = size(&json!({"packages": [], "system_packages": []}));
     let whole =
         size(&json!({"language": "python", "code": program(RIGHT, "")["code"], "system_packages": []}));

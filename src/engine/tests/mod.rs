@@ -1,8 +1,10 @@
 //! The engine over a world in memory: whole tasks, a kill after every write, and the figures of calls and tokens.
 
+mod cases;
 mod clock;
 mod crash;
 mod figures;
+mod mutants;
 mod packages;
 mod paths;
 mod world;

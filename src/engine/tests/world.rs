@@ -24,11 +24,12 @@ use crate::pipeline::call::{CallKind, FinishReason, Reply, Request, Usage};
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::lock::{Lock, Locked};
+use crate::pipeline::mutants::{MutantOutcome, MutantPhase, MutantReport, MutantResult};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::reply::ConstraintsReply;
 use crate::pipeline::sandbox::{
-    Job, OutputReport, Phase, PhaseEnd, PhaseName, PhaseReport, Report, TestFailure, TestOutcome, TestPhase,
-    TestReport, TestResult,
+    Job, OutputReport, Phase, PhaseEnd, PhaseName, PhaseReport, ProgramPhase, Report, TestFailure,
+    TestOutcome, TestPhase, TestReport, TestResult,
 };
 use crate::pipeline::task::Task;
 use crate::pipeline::verdict::RehearsalFindings;
@@ -126,6 +127,8 @@ pub struct Fake {
     pub builds: AtomicUsize,
     pub runs: AtomicUsize,
     pub acceptance_passes: fn(&str) -> bool,
+    /// Whether this suite notices no mutant.
+    pub notices_nothing: fn(&str) -> bool,
     /// The image is gone at the next run.
     pub loses_image: AtomicBool,
     /// Every build is lost.
@@ -133,6 +136,10 @@ pub struct Fake {
     /// What each build was told to install, where it was.
     pub locks: Mutex<Vec<Option<Lock>>>,
     installed: Mutex<BTreeMap<String, Vec<String>>>,
+    /// What a program prints in a case.
+    pub prints: fn(&str) -> String,
+    /// What a program writes in a case.
+    pub writes: fn(&ProgramPhase) -> Vec<OutputReport>,
     /// No program can be published.
     pub refuses_programs: AtomicBool,
     /// What was published; a registry has what is equal once.
@@ -150,10 +157,13 @@ impl Fake {
             builds: AtomicUsize::new(0),
             runs: AtomicUsize::new(0),
             acceptance_passes: |_| true,
+            notices_nothing: |_| false,
             loses_image: AtomicBool::new(false),
             loses_builds: AtomicBool::new(false),
             locks: Mutex::default(),
             installed: Mutex::default(),
+            prints: |_| String::new(),
+            writes: |_| Vec::new(),
             refuses_programs: AtomicBool::new(false),
             published: Mutex::default(),
         }
@@ -173,9 +183,11 @@ impl Fake {
                 "AssertionError",
                 "hidden 4711",
             )],
-            PhaseName::Tests | PhaseName::Rehearsal | PhaseName::Run => {
-                (self.judge)(&phase.solution, &tests, installed)
-            }
+            PhaseName::Tests
+            | PhaseName::Mutants
+            | PhaseName::Rehearsal
+            | PhaseName::Run
+            | PhaseName::Case => (self.judge)(&phase.solution, &tests, installed),
         };
         let result = |id: &str, outcome, failure| TestResult {
             id: id.to_owned(),
@@ -183,23 +195,14 @@ impl Fake {
             failure,
             stdout: String::new(),
         };
-        let sentinel = |name: &str| format!("{name}.py::{name}");
-        let mut results = vec![result(
-            &sentinel(&phase.sentinels.must_pass),
-            TestOutcome::Passed,
-            None,
-        )];
+        let mut results = vec![result(&phase.sentinels.must_pass, TestOutcome::Passed, None)];
         if failures.is_empty() {
             results.push(result("test_solution.py::test_counts", TestOutcome::Passed, None));
         }
         for failure in failures {
             results.push(result(&failure.id.clone(), TestOutcome::Failed, Some(failure)));
         }
-        results.push(result(
-            &sentinel(&phase.sentinels.must_fail),
-            TestOutcome::Failed,
-            None,
-        ));
+        results.push(result(&phase.sentinels.must_fail, TestOutcome::Failed, None));
         PhaseReport {
             name: phase.name,
             end: PhaseEnd::Exited(1),
@@ -214,6 +217,37 @@ impl Fake {
             }),
             outputs: Vec::new(),
             not_writable: None,
+            mutants: None,
+        }
+    }
+}
+
+impl Fake {
+    fn against_mutants(&self, phase: &MutantPhase) -> PhaseReport {
+        let suite = phase.tests.values().next().cloned().unwrap_or_default();
+        let outcome = if (self.notices_nothing)(&suite) {
+            MutantOutcome::Survived
+        } else {
+            MutantOutcome::Caught
+        };
+        let run = phase.mutants.iter().take(phase.most as usize);
+        let results = run.map(|mutant| MutantResult {
+            id: mutant.id.clone(),
+            outcome,
+        });
+        PhaseReport {
+            name: PhaseName::Mutants,
+            end: PhaseEnd::Exited(0),
+            seconds: 0.0,
+            stdout: String::new(),
+            stderr: String::new(),
+            tests: None,
+            outputs: Vec::new(),
+            not_writable: None,
+            mutants: Some(MutantReport {
+                results: results.collect(),
+                not_run: 0,
+            }),
         }
     }
 }
@@ -309,12 +343,22 @@ impl Sandbox for Fake {
                     name: program.name,
                     end: PhaseEnd::Exited(0),
                     seconds: 0.0,
-                    stdout: String::new(),
+                    stdout: if program.name == PhaseName::Case {
+                        (self.prints)(&program.solution)
+                    } else {
+                        String::new()
+                    },
                     stderr: String::new(),
                     tests: None,
-                    outputs: Vec::new(),
+                    outputs: if program.name == PhaseName::Case {
+                        (self.writes)(program)
+                    } else {
+                        Vec::new()
+                    },
                     not_writable: None,
+                    mutants: None,
                 },
+                Phase::Mutants(phase) => self.against_mutants(phase),
             })
             .collect();
         Ok(Progressing::Done(Report { phases, seconds: 0.0 }))
@@ -503,7 +547,7 @@ pub fn diagnosis(error_type: &str, functions: &[&str], packages: &[&str]) -> Val
 /// Fails until the program splits and the suite expects 2.
 pub fn splits(solution: &str, tests: &str, _installed: &[String]) -> Vec<TestFailure> {
     let right = if solution.contains("split()") { 2 } else { 3 };
-    if tests.contains(&format!("== {right}")) {
+    if tests.contains(&format!("\") == {right}\n")) {
         return Vec::new();
     }
     vec![failure(

@@ -38,7 +38,7 @@ fn taken(kind: CallKind, value: &Value) -> Result<Accepted, Refusal> {
 
 fn refused(result: Result<Accepted, Refusal>) -> String {
     match result.unwrap_err() {
-        Refusal::Reply(reason) | Refusal::NotApplied(reason) => reason,
+        Refusal::Reply(reason) | Refusal::Rules { reason, .. } | Refusal::NotApplied(reason) => reason,
     }
 }
 

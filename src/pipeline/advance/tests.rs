@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::api::approval::{ApprovalDecision, ApprovalStatus};
 use crate::api::publish::Publish;
-use crate::api::status::PlanStatus;
+use crate::api::status::{CaseEvidence, PlanStatus};
 use crate::pipeline::decide::{Decision, decide};
 use crate::pipeline::diagnosis::{DiagnosedFailure, diagnose};
 use crate::pipeline::progress::PublishedImage;
@@ -56,7 +56,7 @@ impl Walk {
                 constraints: Vec::new(),
             });
         }
-        self.take(Outcome::Planned(PlanStatus::default()));
+        self.take(planned());
         let code = self.written(&[]);
         self.take(Outcome::CodeWritten(code));
         self.take(ready(&[]));
@@ -118,6 +118,13 @@ impl Walk {
 
 static TAKEN: std::sync::Mutex<BTreeSet<(Stage, &'static str)>> = std::sync::Mutex::new(BTreeSet::new());
 
+fn planned() -> Outcome {
+    Outcome::Planned {
+        plan: PlanStatus::default(),
+        cases: None,
+    }
+}
+
 fn samples() -> Outcome {
     Outcome::SamplesRead {
         context: document("x"),
@@ -171,6 +178,57 @@ fn a_program_that_passes_at_once_succeeds_after_one_attempt() {
     assert_eq!(walk.progress.completed_at, Some(at(1)));
 }
 
+fn revised(program_is_at_fault: bool) -> Outcome {
+    Outcome::CasesRevised {
+        cases: (document("cases"), CaseEvidence::default()),
+        lines: Vec::new(),
+        document: document("g2"),
+        diagnosis: Diagnosis::default(),
+        program_is_at_fault,
+    }
+}
+
+#[test]
+fn a_blamed_case_is_worked_out_again_before_anything_is_fixed() {
+    let case = failed(CheckSource::Case, "case 1 (ties)", "expected total = 2, got 3");
+    let mut walk = Walk::new(task());
+    walk.until_tests()
+        .ran(vec![case.clone(), logic("m")])
+        .diagnosed(&[(case, ErrorType::TestError), (logic("m"), ErrorType::Logic)]);
+    assert_eq!(walk.stage(), Stage::RecheckingCases);
+    assert_eq!(walk.progress.blamed_cases, ["case 1 (ties)"]);
+    walk.take(revised(false));
+    assert_eq!(walk.stage(), Stage::FixingCode);
+    assert_eq!(walk.progress.blamed_cases, [""; 0]);
+}
+
+#[test]
+fn a_corrected_case_is_run_again_and_a_confirmed_one_is_a_fault_of_the_program() {
+    let case = failed(CheckSource::Case, "case 1 (ties)", "expected total = 2, got 3");
+    for (program_is_at_fault, expected) in [(false, Stage::RunningTests), (true, Stage::FixingCode)] {
+        let mut walk = Walk::new(task());
+        walk.until_tests()
+            .ran(vec![case.clone()])
+            .diagnosed(&[(case.clone(), ErrorType::TestError)])
+            .take(revised(program_is_at_fault));
+        assert_eq!(walk.stage(), expected);
+    }
+}
+
+#[test]
+fn a_case_that_was_worked_out_twice_is_not_blamed_again() {
+    let case = failed(
+        CheckSource::SettledCase,
+        "case 1 (ties)",
+        "expected total = 2, got 3",
+    );
+    let mut walk = Walk::new(task());
+    walk.until_tests()
+        .ran(vec![case.clone()])
+        .diagnosed(&[(case, ErrorType::TestError)]);
+    assert_eq!(walk.stage(), Stage::FixingCode);
+}
+
 #[test]
 fn constraints_are_read_before_the_plan() {
     let mut walk = Walk::new(Task {
@@ -192,7 +250,7 @@ fn without_tests_the_program_goes_straight_to_the_image() {
         testing: TestingMode::Skip,
         ..task()
     });
-    walk.take(samples()).take(Outcome::Planned(PlanStatus::default()));
+    walk.take(samples()).take(planned());
     let code = walk.written(&["pandas"]);
     walk.take(Outcome::CodeWritten(code));
     assert_eq!(walk.stage(), Stage::AwaitingImage);
@@ -246,7 +304,7 @@ fn a_mixed_diagnosis_is_fixed_in_one_attempt_environment_first_then_program_then
 #[test]
 fn a_package_that_the_image_lacks_is_built_without_spending_an_attempt() {
     let mut walk = Walk::new(task());
-    walk.take(samples()).take(Outcome::Planned(PlanStatus::default()));
+    walk.take(samples()).take(planned());
     let code = walk.written(&[]);
     walk.take(Outcome::CodeWritten(code)).take(ready(&[]));
     let tests = walk.written(&["pytest-mock"]);
@@ -259,7 +317,7 @@ fn a_package_that_the_image_lacks_is_built_without_spending_an_attempt() {
 #[test]
 fn a_package_that_does_not_exist_is_replaced_by_the_model_and_built_again() {
     let mut walk = Walk::new(task());
-    walk.take(samples()).take(Outcome::Planned(PlanStatus::default()));
+    walk.take(samples()).take(planned());
     let code = walk.written(&["wrong"]);
     walk.take(Outcome::CodeWritten(code)).take(fault(&["wrong"]));
     assert_eq!(walk.stage(), Stage::GeneratingTests, "the suite is on its way");
@@ -291,6 +349,34 @@ fn an_image_that_is_gone_is_built_again_and_spends_no_attempt() {
     assert_eq!((walk.stage(), walk.progress.attempt), (Stage::AwaitingImage, 0));
     walk.take(ready(&[]));
     assert_eq!((walk.stage(), walk.progress.attempt), (Stage::RunningTests, 1));
+}
+
+#[test]
+fn a_suite_that_notices_no_mutant_is_asked_for_again_once() {
+    let mut walk = Walk::new(task());
+    walk.until_tests();
+    assert!(walk.progress.mutants_decide(&walk.task));
+    walk.ran(vec![failed(
+        CheckSource::Mutants,
+        "test suite",
+        "no test notices",
+    )]);
+    assert_eq!(walk.stage(), Stage::GeneratingTests);
+    assert_eq!(walk.progress.rejections, ["no test notices"]);
+    let tests = walk.written(&[]);
+    walk.take(Outcome::TestsWritten(tests));
+    assert_eq!((walk.stage(), walk.progress.attempt), (Stage::RunningTests, 2));
+    assert!(!walk.progress.mutants_decide(&walk.task));
+    walk.ran(Vec::new());
+    assert_eq!(walk.stage(), Stage::Succeeded);
+}
+
+#[test]
+fn mutants_decide_only_while_an_attempt_is_left() {
+    let mut walk = Walk::new(task());
+    walk.task.limits.max_iterations = 1;
+    walk.until_tests();
+    assert!(!walk.progress.mutants_decide(&walk.task));
 }
 
 #[test]
@@ -453,15 +539,41 @@ fn a_reply_may_be_refused_twice_and_the_third_time_ends_the_task() {
         for _ in 0..2 {
             walk.take(Outcome::ReplyRejected {
                 reason: "not JSON.".into(),
+                rules: BTreeSet::new(),
             });
             assert_eq!(walk.stage(), stage);
         }
         assert_eq!(walk.progress.rejections.len(), 2);
         walk.take(Outcome::ReplyRejected {
             reason: "not JSON.".into(),
+            rules: BTreeSet::new(),
         });
         assert_eq!(walk.stage(), Stage::Failed, "{stage}");
     }
+}
+
+#[test]
+fn a_task_that_ends_by_refusals_says_by_which_rule_or_that_the_replies_had_no_shape() {
+    let end = |rules: &[Rule]| {
+        let mut walk = calling_stages().remove(0).1;
+        for _ in 0..3 {
+            walk.take(Outcome::ReplyRejected {
+                reason: "no use.".into(),
+                rules: rules.iter().copied().collect(),
+            });
+        }
+        walk.stop().message.clone()
+    };
+    let by_rule = end(&[Rule::OutputsNamed, Rule::NoHardExit]);
+    assert!(
+        by_rule.contains(
+            "the rules outputs-named, no-hard-exit of \"What is refused\" in docs/program-contract.md"
+        ),
+        "{by_rule}"
+    );
+    assert!(!by_rule.contains("structured output"), "{by_rule}");
+    assert!(end(&[Rule::NoHardExit]).contains("the rule no-hard-exit"));
+    assert!(end(&[]).contains("structured output"));
 }
 
 fn calling_stages() -> Vec<(Stage, Walk)> {
@@ -478,9 +590,9 @@ fn calling_stages() -> Vec<(Stage, Walk)> {
     vec![
         (Stage::ReadingConstraints, constraints),
         with(&|w| _ = w.take(samples())),
-        with(&|w| _ = w.take(samples()).take(Outcome::Planned(PlanStatus::default()))),
+        with(&|w| _ = w.take(samples()).take(planned())),
         with(&|w| {
-            w.take(samples()).take(Outcome::Planned(PlanStatus::default()));
+            w.take(samples()).take(planned());
             let code = w.written(&["x"]);
             w.take(Outcome::CodeWritten(code));
         }),
@@ -498,7 +610,14 @@ fn calling_stages() -> Vec<(Stage, Walk)> {
                 .diagnosed(&[(logic("m"), ErrorType::TestError)]);
         }),
         with(&|w| {
-            w.take(samples()).take(Outcome::Planned(PlanStatus::default()));
+            let case = failed(CheckSource::Case, "case 1 (ties)", "m");
+            _ = w
+                .until_tests()
+                .ran(vec![case.clone()])
+                .diagnosed(&[(case, ErrorType::TestError)]);
+        }),
+        with(&|w| {
+            w.take(samples()).take(planned());
             let code = w.written(&["x"]);
             w.take(Outcome::CodeWritten(code)).take(fault(&["x"]));
             let tests = w.written(&["x"]);
@@ -537,7 +656,7 @@ fn what_is_blocked_waits_and_goes_on_where_it_was() {
 
 #[test]
 fn an_outcome_that_does_not_fit_the_stage_is_refused_by_name() {
-    let error = advance(&task(), &start(), Outcome::Planned(PlanStatus::default()), at(1)).unwrap_err();
+    let error = advance(&task(), &start(), planned(), at(1)).unwrap_err();
     assert_eq!((error.stage, error.outcome), (Stage::ReadingSamples, "Planned"));
 }
 
@@ -781,7 +900,7 @@ fn decision() -> ApprovalStatus {
 }
 
 /// One of each; the count keeps a new one from being forgotten.
-fn every_outcome() -> [Outcome; 22] {
+fn every_outcome() -> [Outcome; 23] {
     let written = || Written {
         document: document("d"),
         tree: String::new(),
@@ -798,7 +917,8 @@ fn every_outcome() -> [Outcome; 22] {
             checks: document("c"),
             constraints: Vec::new(),
         },
-        Outcome::Planned(PlanStatus::default()),
+        planned(),
+        revised(false),
         Outcome::CodeWritten(written()),
         Outcome::TestsWritten(written()),
         ready(&[]),
@@ -826,6 +946,7 @@ fn every_outcome() -> [Outcome; 22] {
         },
         Outcome::ReplyRejected {
             reason: String::new(),
+            rules: BTreeSet::new(),
         },
         Outcome::Blocked {
             category: Category::Configuration,

@@ -19,6 +19,7 @@ fn plan_of(approach: &str) -> PlanStatus {
         description: "Counts words.".into(),
         approach: approach.into(),
         libraries: Vec::new(),
+        cases: Vec::new(),
     }
 }
 

@@ -8,9 +8,12 @@ use std::sync::LazyLock;
 use minijinja::{Environment, Value, context};
 use serde::Serialize;
 
+use crate::api::case::CaseMode;
 use crate::api::status::{ErrorType, PlanStatus};
+use crate::api::values::ValueType;
 
 use super::call::{CallKind, Request};
+use super::cases::Blamed;
 use super::diagnosis::{DiagnosedFailure, Diagnosis};
 use super::python::functions::{functions, on_the_way, referenced_by, source_of};
 use super::python::outline::outline;
@@ -44,6 +47,8 @@ pub struct Material {
     pub fault: Option<(Vec<String>, String)>,
     /// The user's acceptance tests, for the packages that they import; never part of a prompt.
     pub acceptance_tests: String,
+    /// Cases that the last diagnosis blames.
+    pub blamed: Vec<Blamed>,
     /// Why the last replies to this call were refused, oldest first.
     pub rejections: Vec<String>,
 }
@@ -61,7 +66,7 @@ pub enum PromptError {
 
 /// The request of one call.
 pub fn request(task: &Task, material: &Material, kind: CallKind) -> Result<Request, PromptError> {
-    let mut instruction = instruction(material, kind)?;
+    let mut instruction = instruction(task, material, kind)?;
     if let Some(reason) = material.rejections.last() {
         let tries = material.rejections.len();
         instruction.push_str(&render("again", context! { tries, reason })?);
@@ -116,11 +121,17 @@ fn prefix(task: &Task, context: &str) -> Result<String, PromptError> {
     )
 }
 
-fn instruction(material: &Material, kind: CallKind) -> Result<String, PromptError> {
+fn instruction(task: &Task, material: &Material, kind: CallKind) -> Result<String, PromptError> {
     let plan = &material.plan;
     match kind {
         CallKind::Constraints => render("constraints", ()),
-        CallKind::Plan => render("plan", ()),
+        CallKind::Plan => render(
+            "plan",
+            context! {
+                cases => task.cases != CaseMode::Off,
+                has_dir => task.inputs.iter().any(|input| input.type_ == ValueType::Dir),
+            },
+        ),
         CallKind::Code => render("code", context! { plan }),
         CallKind::Tests => {
             let outline = outline(&Module::parse(&material.solution)?);
@@ -129,6 +140,10 @@ fn instruction(material: &Material, kind: CallKind) -> Result<String, PromptErro
         CallKind::Diagnosis => diagnosis(material),
         CallKind::FixCode => fix_code(material),
         CallKind::FixTests => fix_tests(material),
+        CallKind::Cases => {
+            let cases: Vec<_> = material.blamed.iter().map(|blamed| &blamed.run.case).collect();
+            render("cases", context! { cases })
+        }
         CallKind::FixEnvironment => {
             let (packages, fault) = material.fault.clone().unwrap_or_default();
             render(
@@ -145,7 +160,7 @@ pub fn listed(verdict: &Verdict) -> Vec<&FailedCheck> {
     verdict
         .failed
         .iter()
-        .filter(|check| check.source != CheckSource::Acceptance)
+        .filter(|check| !check.source.is_hidden())
         .take(LISTED_FAILURES)
         .collect()
 }
@@ -188,7 +203,7 @@ fn diagnosis(material: &Material) -> Result<String, PromptError> {
     let left_out = verdict
         .failed
         .iter()
-        .filter(|check| check.source != CheckSource::Acceptance)
+        .filter(|check| !check.source.is_hidden())
         .count()
         - listed.len();
     render(
@@ -211,7 +226,12 @@ fn way_of(solution: &Module, suite: &Module, check: &FailedCheck, test: Option<&
         .map(|test| referenced_by(suite, test, solution))
         .unwrap_or_default();
     let names = on_the_way(solution, &frames, &called);
-    if names.is_empty() && check.source == CheckSource::Rehearsal {
+    if names.is_empty()
+        && matches!(
+            check.source,
+            CheckSource::Rehearsal | CheckSource::Case | CheckSource::SettledCase
+        )
+    {
         return functions(solution)
             .into_iter()
             .map(|function| function.qualname)
@@ -324,6 +344,7 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
         ("diagnosis", include_str!("templates/diagnosis.md.j2")),
         ("fix_code", include_str!("templates/fix_code.md.j2")),
         ("fix_tests", include_str!("templates/fix_tests.md.j2")),
+        ("cases", include_str!("templates/cases.md.j2")),
         ("fix_environment", include_str!("templates/fix_environment.md.j2")),
         ("again", include_str!("templates/again.md.j2")),
     ];

@@ -44,6 +44,7 @@ fn material() -> Material {
             description: "It counts.".into(),
             approach: "It splits.".into(),
             libraries: Vec::new(),
+            cases: Vec::new(),
         },
         solution: SOLUTION.into(),
         tests: TESTS.into(),
@@ -59,6 +60,7 @@ fn material() -> Material {
             "No matching distribution found for pandsa".into(),
         )),
         acceptance_tests: String::new(),
+        blamed: Vec::new(),
         rejections: Vec::new(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ruff_python_ast::comparable::{ComparableExpr, ComparableStmt};
+use ruff_python_ast::comparable::ComparableStmt;
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 
@@ -74,11 +74,6 @@ pub(super) fn docstring(body: &[Stmt]) -> Option<&ast::ExprStringLiteral> {
 /// Statements of a tree in a form that is equal for equal trees: comments and formatting do not count.
 pub(super) fn shape(stmt: &Stmt) -> String {
     format!("{:?}", ComparableStmt::from(stmt))
-}
-
-/// As [`shape`], of an expression.
-pub(super) fn same(left: &Expr, right: &Expr) -> bool {
-    ComparableExpr::from(left) == ComparableExpr::from(right)
 }
 
 /// Every name (and attribute) that a node mentions.

@@ -239,6 +239,7 @@ impl ResolvedRun {
                 name: PhaseName::Run,
                 solution: program.to_owned(),
                 args: self.arguments(),
+                files: Vec::new(),
                 outputs: self.outputs.iter().map(|output| output.name.clone()).collect(),
                 max_output_bytes: MAX_OUTPUT_BYTES,
                 disk_bytes: self.claim.is_some().then_some(MAX_DISK_BYTES),

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::api::case::{Case, CaseMode};
 use crate::api::common::{CacheMode, Exposure, Language, TestingMode};
 use crate::api::model::Provider;
 use crate::api::values::{Input, Output};
@@ -14,7 +15,7 @@ use super::{FrozenFile, Task};
 use crate::pipeline::digest::sha256_hex_of_parts;
 
 /// Raised when fields are added or read otherwise, so that older hashes no longer match.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// The fields that decide the result.
 ///
@@ -40,6 +41,8 @@ struct Decisive<'a> {
     input_files: Vec<Content<'a>>,
     acceptance_tests: Option<&'a str>,
     testing: TestingMode,
+    cases: CaseMode,
+    examples: &'a [Case],
     language: Language,
     provider: Provider,
     model: &'a str,
@@ -90,6 +93,8 @@ impl Task {
             input_files: self.input_files.iter().map(Content::from).collect(),
             acceptance_tests: self.acceptance_tests.as_ref().map(|file| file.sha256.as_str()),
             testing: self.testing,
+            cases: self.cases,
+            examples: &self.examples,
             language: self.language,
             provider: self.model.provider,
             model: &self.model.name,

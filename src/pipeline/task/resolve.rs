@@ -60,6 +60,8 @@ pub fn resolve(
         inputs: files::inputs(spec, &mut faults),
         outputs: spec.outputs.clone(),
         testing: layers.first(|layer| layer.testing?.mode).unwrap_or_default(),
+        cases: layers.first(|layer| layer.testing?.cases).unwrap_or_default(),
+        examples: spec.examples.clone(),
         language: spec.language.unwrap_or_default(),
         max_sample_rows: settings::max_sample_rows(&layers, &mut faults),
         exposure: layers.first(|layer| layer.exposure).unwrap_or_default(),
@@ -81,6 +83,7 @@ pub fn resolve(
         acceptance_tests: files::acceptance_tests(spec, frozen.acceptance_tests, &mut faults),
     };
     files::paths_differ(&resolved, &mut faults);
+    faults.examples(&resolved);
     if faults.0.is_empty() {
         Ok(resolved)
     } else {

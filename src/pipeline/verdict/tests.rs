@@ -1,6 +1,7 @@
 use rstest::rstest;
 
 use super::*;
+use crate::pipeline::cases::CasesJudged;
 use crate::pipeline::test_support::{job, phase, program, report, session, test_job};
 
 const TEST: &str = "test_solution.py::test_mean";
@@ -11,6 +12,7 @@ fn judged(phases: Vec<PhaseReport>) -> Verdict {
         None,
         &RehearsalFindings::default(),
         Some("no samples"),
+        CasesJudged::default(),
     )
 }
 
@@ -143,6 +145,7 @@ fn with_vacuity(tests: PhaseReport, stub: PhaseReport) -> Verdict {
         None,
         &RehearsalFindings::default(),
         Some("no samples"),
+        CasesJudged::default(),
     )
 }
 
@@ -195,6 +198,7 @@ fn a_check_that_was_never_reached_proves_nothing() {
         None,
         &RehearsalFindings::default(),
         Some("no samples"),
+        CasesJudged::default(),
     );
     assert_eq!(verdict.failed[0].source, CheckSource::Vacuity);
 }
@@ -210,6 +214,7 @@ fn a_program_that_the_tests_left_no_time_for_is_not_blamed() {
         None,
         &RehearsalFindings::default(),
         None,
+        CasesJudged::default(),
     );
     assert_eq!(verdict.failed.len(), 1, "{verdict:?}");
     assert_eq!(verdict.failed[0].source, CheckSource::Session);
@@ -246,6 +251,7 @@ fn of_acceptance_tests_only_the_count_is_kept() {
         Some((&crate::pipeline::test_support::sentinels(), &report(vec![secret]))),
         &RehearsalFindings::default(),
         Some("no samples"),
+        CasesJudged::default(),
     );
     let text = format!("{:?}", verdict.failed);
     assert!(text.contains("1 of 1 acceptance tests fail"), "{text}");
@@ -270,6 +276,7 @@ fn rehearsed(done: PhaseReport, faults: &[(&str, &str)]) -> Verdict {
         None,
         &findings,
         None,
+        CasesJudged::default(),
     )
 }
 
@@ -308,7 +315,13 @@ fn too_large(outputs: &[(&str, u64)]) -> RehearsalFindings {
 
 fn rehearsed_with(findings: &RehearsalFindings) -> Verdict {
     let done = report(vec![phase(PhaseName::Rehearsal, 0)]);
-    judge(&[(&job(vec![program()]), &done)], None, findings, None)
+    judge(
+        &[(&job(vec![program()]), &done)],
+        None,
+        findings,
+        None,
+        CasesJudged::default(),
+    )
 }
 
 #[test]

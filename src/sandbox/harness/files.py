@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
-from binascii import b2a_base64
+from binascii import a2b_base64, b2a_base64
 
 from watch import MESSAGE, OUTPUTS, SCRATCH
 
 WORK = "/sandbox"
+
+INPUTS = f"{WORK}/inputs"
+"""Input files of a single phase."""
 
 _MOST_FILES = 1000
 _MOST_ENTRIES = 1_000_000
@@ -26,6 +29,20 @@ def fresh_folders(sources: dict[str, str]) -> bool:
         with open(f"{WORK}/{name}", "x", encoding="utf-8", newline="") as file:
             file.write(text)
     return True
+
+
+def lay_out_inputs(files: list[dict[str, str]]) -> None:
+    """Write the input files of a phase, which the program may read and not write."""
+    for file in files:
+        *folders, name = file["path"].split("/")
+        if len(folders) > 1 or any(part in ("", ".", "..") for part in (*folders, name)):
+            raise ValueError(f"{file['path']!r} is not a name, nor a folder and a name")
+        folder = os.path.join(INPUTS, *folders)
+        os.makedirs(folder, exist_ok=True)
+        path = os.path.join(folder, name)
+        with open(path, "xb") as opened:
+            opened.write(a2b_base64(file["content"]))
+        os.chmod(path, 0o444)
 
 
 def changed_sources(sources: dict[str, str]) -> list[str]:

@@ -1,7 +1,8 @@
 """Entry points of the harness: read a job, run its phases one after another, hand over the report.
 
 The harness is PID 1 of the sandbox and the only process that talks to the outside. What it runs gets pipes of its own and
-never sees these streams; this file is the one place that knows how job and report travel.
+never sees these streams; this file is the one place that knows how job and report travel. It runs on the interpreter behind the
+environment, isolated; `python` is the environment's, for what it starts.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from processes import Limits, become, end_with_starter, protect_self
 _JOB = "/job/job.json"
 
 
-def main(user: int | None = None) -> None:
+def main(python: str, user: int | None = None) -> None:
     """Run one job, as `user` when one is given: one line of JSON on stdin, the report as JSON on stdout."""
     started = _start()
     if user is not None:
@@ -27,11 +28,11 @@ def main(user: int | None = None) -> None:
     end_with_starter()
     # The writer keeps stdin open while it lives; its end is the sign to stop (see `processes.run`).
     job = json.loads(_read_line(0))
-    report = _run(job, started, lambda: None)
+    report = _run(job, python, started, lambda: None)
     _write_all(1, json.dumps(report).encode())
 
 
-def main_in_pod() -> None:
+def main_in_pod(python: str) -> None:
     """Run the job that is mounted; the report goes to the log, a signed message ends the container."""
     from probe import Probe
 
@@ -62,7 +63,7 @@ def main_in_pod() -> None:
             refuse()
         is_closed = True
 
-    report = _run(job, started, wait_until_closed)
+    report = _run(job, python, started, wait_until_closed)
     if probe and probe.has_answered():
         refuse()
     import channel
@@ -83,14 +84,30 @@ def _api_server() -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def _run(job: dict, started: float, gate: Callable[[], None]) -> dict[str, object]:
+def _run(job: dict, python: str, started: float, gate: Callable[[], None]) -> dict[str, object]:
     """The report of a job; nothing of the job runs before `gate` returns."""
     limits = Limits(job["limits"], started)
     reports: list[dict[str, object]] = []
-    for phase in job["phases"]:
+    sessions = None
+    for index, phase in enumerate(job["phases"]):
         (kind, body), = phase.items()
+        about_suite = next((after["mutants"] for after in job["phases"][index : index + 2] if "mutants" in after), None)
+        done = None
+        if about_suite and (kind == "mutants" or body["name"] == "vacuity"):
+            import mutants
+
+            gate()
+            sessions = sessions or mutants.sessions_for(about_suite, python, job["env"], limits)
+            if kind == "mutants":
+                done = mutants.run_mutants(body, sessions, limits, reports)
+                sessions.end()
+                sessions = None
+            else:
+                done = mutants.run_vacuity(body, sessions, limits)
         run = run_tests if kind == "tests" else run_program
-        report, go_on = run(body, job["env"], limits, gate)
+        if body.get("channel"):
+            from acceptance import run_acceptance as run
+        report, go_on = done or run(body, python, job["env"], limits, gate)
         reports.append(report)
         if not go_on:
             break

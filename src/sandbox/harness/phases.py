@@ -1,22 +1,20 @@
-"""The two kinds of phase: a pytest session and a run of the program."""
+"""The two kinds of phase: a pytest session and a run of the program. Both are run by the environment's interpreter, which this is not."""
 
 from __future__ import annotations
 
 import os
 import socket
-import sys
 from binascii import hexlify
 from collections.abc import Callable
 
-from files import OUTPUTS, WORK, changed_sources, empty, fresh_folders, make_readable, not_writable, read_outputs
+from files import OUTPUTS, WORK, changed_sources, empty, fresh_folders, lay_out_inputs, make_readable, not_writable, read_outputs
 from processes import Ended, Limits, run
 from session_report import assemble
 
-_HARNESS = os.path.dirname(os.path.abspath(__file__))
+HARNESS = os.path.dirname(os.path.abspath(__file__))
 _MOST_MESSAGE_BYTES = 32 * 1024 * 1024
 
 _DEFAULTS = {
-    "PATH": f"{os.path.dirname(sys.executable)}:/usr/local/bin:/usr/bin:/bin",
     "HOME": "/tmp",
     "LANG": "C.UTF-8",
     "PYTHONHASHSEED": "0",
@@ -27,45 +25,40 @@ _RUNNER = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
 
 
 def run_tests(
-    phase: dict, env: dict[str, str], limits: Limits, gate: Callable[[], None]
+    phase: dict, python: str, env: dict[str, str], limits: Limits, gate: Callable[[], None]
 ) -> tuple[dict[str, object], bool]:
     """Run a pytest session; its report, and whether further phases may follow.
 
-    The session starts at once, and loads nothing of the job before `gate` returns: it waits for its token.
+    The session starts at once, with its token, and loads nothing of the job before `gate` returns: it waits for a second message.
     """
-    first, last = phase["sentinels"]["mustPass"], phase["sentinels"]["mustFail"]
-    sources = {
-        "solution.py": phase["solution"],
-        f"{first}.py": f"def {first}():\n    pass\n",
-        **phase["tests"],
-        f"{last}.py": f"def {last}():\n    raise AssertionError({last!r})\n",
-    }
+    sources = {"solution.py": phase["solution"], **phase["tests"]}
     if not fresh_folders(sources):
         return _not_started(phase, tests=assemble(b"", ""))
     token = hexlify(os.urandom(16)).decode()
     ours, theirs = (end.detach() for end in socket.socketpair())
-    files = [f"{first}.py", *sorted(phase["tests"]), f"{last}.py"]
-    argv = [sys.executable, f"{_HARNESS}/pytest_session.py", first, last, *files]
+    # Nothing of the environment is loaded at the start (`-S`): the session does that when it has its token.
+    argv = [python, "-S", f"{HARNESS}/{phase.get('session', 'pytest_session.py')}", *sorted(phase["tests"])]
 
     def let_in() -> None:
-        gate()
         try:
             os.write(ours, token.encode())
+            gate()
+            os.write(ours, b"\n")
         except BrokenPipeError:
             # It has ended already; its wait status tells how.
             pass
 
-    ended = run(argv, WORK, _environment(env), limits, (theirs, ours, _MOST_MESSAGE_BYTES), let_in)
+    ended = run(argv, WORK, test_environment(python, env), limits, (theirs, ours, _MOST_MESSAGE_BYTES), let_in)
     tests = assemble(ended.messages, token)
     if changed := changed_sources(sources):
         # What pytest saw may not be what was asked for: such a session proves nothing.
         tests["sessionExit"] = None
         ended.stderr += f"\nchanged while the tests ran: {', '.join(changed)}\n"
-    return _report(phase, ended, tests=tests), _may_go_on(ended)
+    return report_of(phase, ended, tests=tests), _may_go_on(ended)
 
 
 def run_program(
-    phase: dict, env: dict[str, str], limits: Limits, gate: Callable[[], None]
+    phase: dict, python: str, env: dict[str, str], limits: Limits, gate: Callable[[], None]
 ) -> tuple[dict[str, object], bool]:
     """Run the program once `gate` returns; its report with the outputs, and whether further phases may follow."""
     gate()
@@ -75,20 +68,27 @@ def run_program(
         return {**report, "notWritable": why}, False
     if not fresh_folders({"solution.py": phase["solution"]}):
         return _not_started(phase)
-    argv = [sys.executable, "solution.py", *phase["args"]]
-    ended = run(argv, WORK, _environment(env), limits, disk_bytes=on_disk)
+    lay_out_inputs(phase.get("files", ()))
+    argv = [python, "solution.py", *phase["args"]]
+    ended = run(argv, WORK, environment(python, env), limits, disk_bytes=on_disk)
     if on_disk is not None:
         # It outlives the sandbox: what nobody takes shall not lie there, and others shall be able to read the rest.
         if ended.end != {"exited": 0}:
             empty(OUTPUTS)
         make_readable(OUTPUTS)
     outputs = read_outputs(phase["outputs"], phase["maxOutputBytes"], on_disk is not None)
-    return _report(phase, ended, outputs=outputs), _may_go_on(ended)
+    return report_of(phase, ended, outputs=outputs), _may_go_on(ended)
 
 
-def _environment(env: dict[str, str]) -> dict[str, str]:
-    merged = {name: value for name, value in {**_DEFAULTS, **env}.items() if name not in _RUNNER}
-    return {**merged, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+def environment(python: str, env: dict[str, str]) -> dict[str, str]:
+    """The variables of a program: they say nothing of tests."""
+    path = f"{os.path.dirname(python)}:/usr/local/bin:/usr/bin:/bin"
+    return {name: value for name, value in {"PATH": path, **_DEFAULTS, **env}.items() if name not in _RUNNER}
+
+
+def test_environment(python: str, env: dict[str, str]) -> dict[str, str]:
+    """The variables of a pytest session."""
+    return {**environment(python, env), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
 def _may_go_on(ended: Ended) -> bool:
@@ -96,7 +96,7 @@ def _may_go_on(ended: Ended) -> bool:
     return ended.end != "timedOut"
 
 
-def _report(phase: dict, ended: Ended, tests: object = None, outputs: object = ()) -> dict[str, object]:
+def report_of(phase: dict, ended: Ended, tests: object = None, outputs: object = ()) -> dict[str, object]:
     return {
         "name": phase["name"],
         "end": ended.end,
@@ -112,4 +112,4 @@ def _not_started(phase: dict, tests: object = None) -> tuple[dict[str, object], 
     """A phase whose folders the phase before it left in a state that cannot be cleared."""
     why = "the sandbox could not empty its folders after the phase before this one\n"
     ended = Ended({"exited": 126}, 0.0, "", why, b"")
-    return _report(phase, ended, tests=tests), False
+    return report_of(phase, ended, tests=tests), False

@@ -116,7 +116,7 @@ def run(
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
     child_ends = [out_write, err_write] + ([channel[0]] if channel else [])
-    pid = _spawn(argv, cwd, env, child_ends, limits, watch)
+    pid = spawn(argv, cwd, env, child_ends, limits, watch)
     for end in child_ends:
         os.close(end)
     if let_in is not None:
@@ -211,7 +211,7 @@ def _reap(main: int) -> int | None:
             return None
 
 
-def _spawn(
+def spawn(
     argv: list[str], cwd: str, env: dict[str, str], streams: list[int], limits: Limits, watch: Watch
 ) -> int:
     pid = os.fork()

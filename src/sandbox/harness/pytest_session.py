@@ -1,9 +1,10 @@
 """Runs pytest with a plugin of ours that streams what happens to the harness.
 
 This file runs in the process of the code under test, so nothing here is beyond its reach. What the plugin does: a line
-written to the channel without the session's token is not believed, and the token is held in a closure alone, read before any
-code under test is loaded. What it cannot do: stop code that searches this process's memory or replaces pytest's own functions.
-Against that stand the two sentinel tests, the check of the sources' syntax trees, and the vacuity run.
+written to the channel without the session's token is not believed, and the token is held in a closure alone, read before anything
+of the environment is loaded, whatever packages brought that a start of Python runs (`.pth`, `sitecustomize`). What it cannot do: stop
+code that searches this process's memory or replaces pytest's own functions. Against that stand two tests of ours among the others,
+which nothing here tells from them, the check of the sources' syntax trees, and the vacuity run.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import site
 import sys
 from types import ModuleType
 from typing import Any, Callable
@@ -46,15 +48,18 @@ def open_channel() -> Report:
 
 
 def main() -> int:
-    """Run the session: arguments are the two sentinels' names, then the files in order."""
-    first, last, *files = sys.argv[1:]
+    """Run the session: arguments are the files in order."""
+    files = sys.argv[1:]
     here = os.path.dirname(os.path.abspath(__file__))
     # Neither the harness nor yet the work folder is a place to import from.
     del sys.path[0]
+    send = open_channel()
+    # What a start without `-S` does: from here on, packages run.
+    site.main()
     import pytest
 
-    # The token comes once the job may run; loading pytest takes longer than that.
-    send = open_channel()
+    # The job may run once this comes; loading pytest takes longer than that.
+    os.read(_CHANNEL, 1)
     sys.path.insert(0, os.getcwd())
     sys.argv = ["pytest"]
     # What reports the results is nothing that code under test can import and replace.
@@ -69,16 +74,15 @@ def main() -> int:
         "--continue-on-collection-errors",
         f"--rootdir={os.getcwd()}",
         f"--config-file={here}/pytest.ini",
-        f"--override-ini=python_functions=test {first} {last}",
         "-p",
         "no:cacheprovider",
-        *_plugins_of_packages(),
+        *plugins_of_packages(),
         *files,
     ]
-    return int(pytest.main(arguments, plugins=[_plugin(send, os.getcwd())]))
+    return int(pytest.main(arguments, plugins=[plugin(send, os.getcwd())]))
 
 
-def _plugins_of_packages() -> list[str]:
+def plugins_of_packages() -> list[str]:
     """Plugins are loaded by name, not by what an installed package announces."""
     arguments: list[str] = []
     for package, module in (("pytest_mock", "pytest_mock"), ("anyio", "anyio.pytest_plugin")):
@@ -91,7 +95,7 @@ def _plugins_of_packages() -> list[str]:
     return arguments
 
 
-def _plugin(send: Report, work: str) -> object:
+def plugin(send: Report, work: str) -> object:
     import pytest
 
     class Plugin:

@@ -27,7 +27,7 @@ pub use self::pod::reader::{
     ClaimSource, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader, WrittenOutput,
     WrittenOutputs,
 };
-pub use self::pod::{JOB_FILE, NONCE};
+pub use self::pod::{JOB_FILE, JOB_SHA256, NONCE, folder_sha256};
 use self::settings::Settings;
 use super::image::ImageSpec;
 use super::{Built, Progressing, Publication, Published, Sandbox, SandboxError};
@@ -148,6 +148,11 @@ impl KubernetesSandbox<'_> {
         needs: impl Future<Output = Result<(), SandboxError>>,
     ) -> Result<Progressing<bool>, SandboxError> {
         Box::pin(pod::begin(self, image, job, needs)).await
+    }
+
+    /// What the Pod of this name has come to, whoever made it: [`Sandbox::run`] asks only of one that it would make.
+    pub async fn look_at(&self, image: &str, pod: &str) -> Result<Progressing<Report>, SandboxError> {
+        Box::pin(pod::look_at(self, image, pod)).await
     }
 
     /// Removes the Pods of the task and their jobs: for when a run is recorded, and when the task ends.

@@ -74,6 +74,13 @@ pub fn name(prefix: &str, parts: &[&str]) -> String {
     format!("{}-{hash}", cut(prefix, LONGEST_NAME - HASH - 1))
 }
 
+/// Name of a Pod, or of the Job that makes it, `prefix-cghash`: an admission policy knows by its end that nobody is to get into it.
+#[must_use]
+pub fn name_of_pod(prefix: &str, parts: &[&str]) -> String {
+    let hash = &sha256_hex_of_parts(parts)[..HASH];
+    format!("{}-cg{hash}", cut(prefix, LONGEST_NAME - HASH - 3))
+}
+
 /// Labels of an object that belongs to a task.
 #[must_use]
 pub fn labels(task: &str, uid: &str, component: Component) -> BTreeMap<String, String> {
@@ -111,6 +118,8 @@ mod tests {
         assert_eq!(name(&long, &["x"]).len(), 63);
         assert_ne!(name("a", &["x", "y"]), name("a", &["xy"]));
         assert_eq!(name("penguins", &["x"]), name("penguins", &["x"]));
+        assert_eq!(name_of_pod(&long, &["x"]).len(), 63);
+        assert!(name_of_pod("penguins", &["x"]).starts_with("penguins-cg"));
     }
 
     #[test]

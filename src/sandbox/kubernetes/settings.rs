@@ -150,8 +150,8 @@ pub struct BuildSettings {
     pub env: BTreeMap<String, String>,
     /// Certificate authorities of package indexes and proxies, PEM files in the operator's container.
     pub index_authorities: Vec<PathBuf>,
-    /// Claim in the task's namespace that layers are cached on; no cache without one. Not with `namespace`, where it would be
-    /// shared by all.
+    /// No longer taken: layers on a claim are written by whatever is being installed, and other builds would believe them.
+    #[schemars(skip)]
     pub cache_claim: Option<String>,
     /// What builds may reach.
     pub network: BuildNetwork,
@@ -276,10 +276,24 @@ pub struct PodSettings {
     pub start_allowance_seconds: u32,
     /// Address (`host:port`) that must not answer from inside a sandbox. Default: the API server's Service.
     pub probe: Option<String>,
+    /// What tasks may ask for of their own in `sandbox`, besides what stands here for all.
+    pub allowed: AllowedPlacement,
     /// What sandboxes may reach.
     pub network: NetworkSettings,
     /// Whether the cluster keeps them from the rest.
     pub isolation: IsolationSettings,
+}
+
+/// What tasks may ask for of where their sandboxes run; `*` is everything, and nothing is listed by default.
+#[derive(Deserialize, JsonSchema, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct AllowedPlacement {
+    /// Priority classes (`batch-low`).
+    pub priority_classes: Vec<String>,
+    /// Labels of nodes, with their value or with any (`pool=batch`, `disk`).
+    pub node_labels: Vec<String>,
+    /// Keys of taints (`gpu`).
+    pub taints: Vec<String>,
 }
 
 impl Default for PodSettings {
@@ -298,6 +312,7 @@ impl Default for PodSettings {
             ephemeral_storage: "256Mi".to_owned(),
             start_allowance_seconds: 600,
             probe: None,
+            allowed: AllowedPlacement::default(),
             network: NetworkSettings::default(),
             isolation: IsolationSettings::default(),
         }

@@ -74,7 +74,9 @@ pub(super) struct Layout<'a> {
     pub system: &'a [SystemFolder],
     /// Folder of the environment.
     pub environment: &'a Path,
-    /// Folder of the interpreter behind the environment.
+    /// The interpreter behind the environment, which runs the harness.
+    pub executable: &'a Path,
+    /// Its folder.
     pub interpreter: &'a Path,
     /// Folder of the harness.
     pub harness: &'a Path,
@@ -147,12 +149,17 @@ pub(super) fn arguments(layout: &Layout) -> Vec<OsString> {
         "/sandbox",
         "--",
     ]);
-    line.add([&format!("{}/bin/python", venv::FOLDER), "-I", "-S", "-c"]);
+    // Nothing that a package brought runs in this process: neither the environment's interpreter nor what that would load.
+    line.add([layout.executable]);
+    line.add(["-I", "-S", "-c"]);
     let user = match layout.starter {
         Starter::User => None,
         Starter::Root { user } => Some(user),
     };
-    line.add([&harness::start_code(user)]);
+    line.add([&harness::start_code(
+        &format!("{}/bin/python", venv::FOLDER),
+        user,
+    )]);
     line.0
 }
 
@@ -229,6 +236,7 @@ mod tests {
             starter: Starter::User,
             system: &system,
             environment: Path::new("/cache/environments/abc"),
+            executable: Path::new("/usr/bin/python3.12"),
             interpreter: Path::new("/usr"),
             harness: Path::new("/cache/harness/def"),
             identity: Path::new("/tmp/session"),
@@ -257,7 +265,8 @@ mod tests {
     #[case("--ro-bind /tmp/session/passwd /etc/passwd")]
     #[case("--perms 1777 --tmpfs /var/outputs")]
     #[case("--remount-ro /")]
-    #[case("main.main(None)")]
+    #[case("-- /usr/bin/python3.12 -I -S -c")]
+    #[case("main.main('/env/bin/python', None)")]
     fn a_sandbox_of_a_user_has(#[case] words: &str) {
         let line = line(|_| ());
         assert!(line.contains(words), "{line}");
@@ -281,7 +290,7 @@ mod tests {
             line.contains("--cap-drop ALL --cap-add CAP_SETUID --cap-add CAP_SETGID"),
             "{line}"
         );
-        assert!(line.ends_with("main.main(62001)"), "{line}");
+        assert!(line.ends_with("main.main('/env/bin/python', 62001)"), "{line}");
         assert!(!line.contains("--unshare-user"), "{line}");
     }
 

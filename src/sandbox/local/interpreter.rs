@@ -15,6 +15,19 @@ const OLDEST_MINOR: u32 = 10;
 /// Newest Python that is looked for by its own name.
 const NEWEST_MINOR: u32 = 14;
 
+/// What an interpreter, or a shim in front of it, needs of the user's environment to answer.
+const ANSWERS_BY: [&str; 9] = [
+    "PATH",
+    "HOME",
+    "LD_LIBRARY_PATH",
+    "PYENV_ROOT",
+    "PYENV_VERSION",
+    "ASDF_DIR",
+    "ASDF_DATA_DIR",
+    "MISE_DATA_DIR",
+    "XDG_DATA_HOME",
+];
+
 /// Asks an interpreter who it is. A shim answers with the interpreter behind it.
 const QUESTION: &str = "\
 import importlib.util, json, sys
@@ -89,8 +102,11 @@ fn candidates(wanted_minor: u32) -> Vec<PathBuf> {
 }
 
 async fn ask(program: &Path) -> Option<Interpreter> {
+    let given = |name: &str| ANSWERS_BY.contains(&name);
     let output = Command::new(program)
-        .args(["-I", "-c", QUESTION])
+        .args(["-I", "-S", "-c", QUESTION])
+        .env_clear()
+        .envs(std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(given)))
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .process_group(0)

@@ -43,7 +43,7 @@ pub(super) async fn run(cache: &Path, image: &str, job: &Job) -> Result<Report, 
     let environment =
         venv::find(cache, image).ok_or_else(|| SandboxError::EnvironmentMissing(image.to_owned()))?;
     let folder = venv::folder(cache, image);
-    let harness = harness_folder(cache, &folder, &environment).await?;
+    let harness = harness_folder(cache, &environment).await?;
     let starter = starter();
     let session = session(starter)?;
     let mut mounts = inputs::mounts(&job.inputs, session.path(), starter != Starter::User)?;
@@ -53,6 +53,7 @@ pub(super) async fn run(cache: &Path, image: &str, job: &Job) -> Result<Report, 
         starter,
         system: &bwrap::system_folders(),
         environment: &folder,
+        executable: &environment.executable,
         interpreter: &environment.prefix,
         harness: &harness,
         identity: session.path(),
@@ -218,12 +219,9 @@ impl Ended {
     }
 }
 
-/// The harness as files, compiled for the environment's interpreter, made once per version of either.
-async fn harness_folder(
-    cache: &Path,
-    environment: &Path,
-    python: &Environment,
-) -> Result<PathBuf, SandboxError> {
+/// The harness as files, compiled by the interpreter behind the environment, made once per version of either. Nothing that lies
+/// in an environment runs outside of a sandbox.
+async fn harness_folder(cache: &Path, python: &Environment) -> Result<PathBuf, SandboxError> {
     let parent = cache.join("harness");
     let folder = parent.join(format!("{}-{}", &harness::version()[..16], python.version));
     if folder.is_dir() {
@@ -239,7 +237,8 @@ async fn harness_folder(
         write_readable(&unfinished.path().join(name), text).map_err(failed())?;
     }
     // Not compiled, it would only start slower.
-    let _ = Command::new(environment.join("bin/python"))
+    let _ = Command::new(&python.executable)
+        .env_clear()
         .args([
             "-I",
             "-S",

@@ -73,6 +73,8 @@ fn has_package_lists() -> bool {
 async fn says(program: &str, arguments: &[&str]) -> Result<String, SandboxError> {
     let output = Command::new(program)
         .args(arguments)
+        .env_clear()
+        .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .process_group(0)

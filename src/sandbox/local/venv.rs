@@ -1,8 +1,8 @@
 //! Virtual environments by content hash: found in a moment, built once, never half there.
 //!
 //! A model chose the packages, so nothing of theirs may run outside a sandbox. A wheel can bring code that every start
-//! of the environment's interpreter runs (a `.pth` file) and can replace pip or `bin/python`: once an installer is done,
-//! no process outside a sandbox starts anything that lies in the environment.
+//! of the environment's interpreter runs (a `.pth` file) and can replace pip or `bin/python`: from the first package on, no process
+//! outside a sandbox starts anything that lies in the environment, and one with another interpreter than it had is none.
 
 mod archives;
 mod installed;
@@ -16,10 +16,11 @@ use serde::{Deserialize, Serialize};
 use tokio::process::Command;
 
 use self::installed::Distribution;
-use self::installer::{Installer, REPORT, Wanted, check, is_pip_configured};
+use self::installer::{Installer, Place, REPORT, Wanted, check, check_alone, is_pip_configured};
 use super::interpreter::{self, Interpreter};
 use super::system_packages;
 use crate::package_index::{PYPI, PackageIndex};
+use crate::pipeline::causes::with_causes;
 use crate::pipeline::lock::Lock;
 use crate::sandbox::Built;
 use crate::sandbox::error::SandboxError;
@@ -156,40 +157,31 @@ async fn build(parent: &Path, target: &Path, spec: &ImageSpec) -> Result<Environ
             &old_enough(spec, &interpreter).await?,
         )),
     };
-    let environment_python = target.join("bin/python");
-    check(installer.create(&interpreter, target)).await?;
+    check_alone(installer.create(&interpreter, target)).await?;
     let packages = installed::folder(target).map_err(SandboxError::io("read", target))?;
     let folder_of_tools = tempfile::Builder::new()
         .prefix(&format!("{}.unfinished-", spec.content_hash()))
         .tempdir_in(parent)
         .map_err(SandboxError::io("create a folder in", parent))?;
-    let mut tools = folder_of_tools.path().to_owned();
+    let mut work = Place {
+        interpreter: &interpreter,
+        environment: target,
+        tools: folder_of_tools.path().to_owned(),
+    };
     if installer == Installer::Pip {
-        set_apart(target, &packages, &tools).map_err(SandboxError::io("write", target))?;
-        if lock.is_none() && !archives::knows_ages(&tools) {
-            let index = PackageIndex::new(None, Vec::new());
-            if let Some(newer) = index::newer_pip(&index, spec, place(spec, &python)).await {
-                let folder = tools.join("newer");
-                let beside = installer.beside(&environment_python, &tools, spec, &folder, &newer);
-                check(beside.map_err(SandboxError::io("write to", &tools))?).await?;
-                tools = folder;
-            }
+        set_apart(target, &packages, &work.tools).map_err(SandboxError::io("write", target))?;
+        if spec.min_release_age_days > 0 && lock.is_none() && !archives::knows_ages(&work.tools) {
+            work.tools = with_newer_pip(&installer, &work).await?;
         }
     }
-    let report = tools.join(REPORT);
-    let install = installer.install(&environment_python, &tools, spec, &wanted);
-    let ended = check(install.map_err(SandboxError::io("write to", &tools))?).await;
-    ended.map_err(|error| match lock {
-        Some(_) => classify_locked(error),
-        None => error,
-    })?;
+    install(&installer, &work, spec, &wanted).await?;
     if installer != Installer::Pip {
         // A file of another Python's syntax does not compile; that takes nothing from the others.
-        let _ = check(compile(&interpreter, &packages)).await;
+        let _ = check_alone(compile(&interpreter, &packages)).await;
     }
     point_scripts_into_sandbox(&target.join("bin")).map_err(SandboxError::io("write", target))?;
     let held = installed::list(&packages).map_err(SandboxError::io("read", &packages))?;
-    let found = archives::lock(&report, &python, &held);
+    let found = archives::lock(&work.tools.join(REPORT), &python, &held);
     index::judge_installed(
         &PackageIndex::new(None, Vec::new()),
         spec,
@@ -206,6 +198,38 @@ async fn build(parent: &Path, target: &Path, spec: &ImageSpec) -> Result<Environ
         resolved: held.iter().map(Distribution::line).collect(),
         lock: lock.is_complete().then(|| lock.to_string()),
     })
+}
+
+/// The folder with the pip that knows ages; where that cannot be had, with the one that is there.
+async fn with_newer_pip(installer: &Installer, work: &Place<'_>) -> Result<PathBuf, SandboxError> {
+    let newer = work.tools.join("newer");
+    let beside = installer.beside(work, &newer);
+    match check(beside.map_err(SandboxError::io("write to", &work.tools))?).await {
+        Ok(()) => Ok(newer),
+        // What is too young is seen when it is installed, and refused then.
+        Err(error) => {
+            let error = with_causes(&error);
+            tracing::warn!(error, "there is no pip here that passes over young releases");
+            Ok(work.tools.clone())
+        }
+    }
+}
+
+/// Installs what is wanted, and sees to it that no package took the place of an interpreter.
+async fn install(
+    installer: &Installer,
+    work: &Place<'_>,
+    spec: &ImageSpec,
+    wanted: &Wanted<'_>,
+) -> Result<(), SandboxError> {
+    let written = || SandboxError::io("write to", &work.tools);
+    check_alone(work.before().map_err(written())?).await?;
+    let ended = check(installer.install(work, spec, wanted).map_err(written())?).await;
+    ended.map_err(|error| match wanted {
+        Wanted::Locked(_) => classify_locked(error),
+        Wanted::Chosen(_) => error,
+    })?;
+    check_alone(work.after().map_err(written())?).await
 }
 
 /// The versions that are old enough, where a rule asks for an age. Whether there are any at all the installer tells at once.

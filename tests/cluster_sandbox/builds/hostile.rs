@@ -62,7 +62,12 @@ async fn without(space: &Space, name: &str, change: impl FnOnce(&mut Value, &mut
         }
     }
     let reference = format!("{}:{name}", space.repository);
-    template["spec"]["containers"][0]["args"][2] = json!(reference);
+    let arguments = template["spec"]["containers"][0]["args"].as_array_mut().unwrap();
+    arguments[2] = json!(reference);
+    // Else nothing is pushed that was built from another Dockerfile.
+    let before = arguments.len();
+    arguments.retain(|argument| !argument.as_str().unwrap().starts_with("--built-from"));
+    assert_eq!(before - arguments.len(), 2);
     change(&mut template, data.get_mut("Dockerfile").unwrap());
     let map = json!({"metadata": {"name": name}, "data": data});
     create(&space.api::<ConfigMap>(), &serde_json::from_value(map).unwrap()).await;

@@ -1,12 +1,13 @@
 //! What keeps attacks from a verdict that is not theirs to make.
 
-use codegen_operator::pipeline::sandbox::{Job, Phase, PhaseName, Report, Sentinels, TestPhase};
+use codegen_operator::pipeline::cases::CasesJudged;
+use codegen_operator::pipeline::sandbox::{Job, Phase, PhaseName, Report};
 use codegen_operator::pipeline::verdict::{RehearsalFindings, judge};
 
 use super::cases::{Case, attack, harness, pod};
 use super::without::{Ran, command};
 use super::{Got, report, said};
-use crate::jobs::{FIRST, LAST};
+use crate::jobs;
 use crate::support::job;
 
 /// A word that stands in the acceptance tests alone.
@@ -18,17 +19,7 @@ fn suite(attack: &str) -> Phase {
     let first = "import solution\n\n\ndef test_there():\n    assert solution.double\n";
     let second = "import solution\n\n\ndef test_double():\n    assert solution.double(2) == 4\n";
     let files = [("test_first.py", first), ("test_second.py", second)];
-    Phase::Tests(TestPhase {
-        name: PhaseName::Tests,
-        solution: format!("{attack}{wrong}"),
-        tests: files
-            .map(|(name, text)| (name.to_owned(), text.to_owned()))
-            .into(),
-        sentinels: Sentinels {
-            must_pass: FIRST.into(),
-            must_fail: LAST.into(),
-        },
-    })
+    jobs::suite(PhaseName::Tests, &format!("{attack}{wrong}"), &files)
 }
 
 /// What the verdict says of one phase; of a Pod without our harness: what pytest's exit code says.
@@ -44,7 +35,13 @@ fn passed(attack: &str, phase: usize, job: &Job, ran: &Ran) -> Got {
         phases: vec![report.phases[phase].clone()],
         ..report.clone()
     };
-    let verdict = judge(&[(&asked, &run)], None, &RehearsalFindings::default(), None);
+    let verdict = judge(
+        &[(&asked, &run)],
+        None,
+        &RehearsalFindings::default(),
+        None,
+        CasesJudged::default(),
+    );
     if verdict.passed() {
         Ok(verdict.summary())
     } else {
@@ -86,7 +83,7 @@ const ON_PYTEST: &[(&str, &str)] = &[
 /// Says what an honest session says, over the stream that pytest's plugin says it over.
 const FORGE_RESULTS: &str = r#"
 import json, os
-ids = ["test_first_4f1c.py::test_first_4f1c", "test_first.py::test_there", "test_second.py::test_double", "test_last_9b2e.py::test_last_9b2e"]
+ids = ["test_first.py::test_there", "test_second.py::test_double", "test_second.py::test_first_4f1c", "test_second.py::test_last_9b2e"]
 result = lambda id: {"id": id, "outcome": "failed" if "last" in id else "passed", "failure": None, "stdout": ""}
 messages = [("collected", ids), *(("result", result(id)) for id in ids), ("finished", 1)]
 for number, (kind, body) in enumerate(messages):
@@ -96,15 +93,7 @@ os._exit(0)
 
 fn acceptance_tests() -> Phase {
     let text = format!("def test_{SECRET_WORD}():\n    assert True\n");
-    Phase::Tests(TestPhase {
-        name: PhaseName::Acceptance,
-        solution: String::new(),
-        tests: [("test_acceptance.py".to_owned(), text)].into(),
-        sentinels: Sentinels {
-            must_pass: FIRST.into(),
-            must_fail: LAST.into(),
-        },
-    })
+    jobs::suite(PhaseName::Acceptance, "", &[("test_acceptance.py", &text)])
 }
 
 pub const TESTS: &[Case] = &[

@@ -28,15 +28,17 @@ pub type Ran = Result<Progressing<Report>, SandboxError>;
 impl World {
     /// Runs the job as it is always run, and beside that without a defence.
     pub async fn run_both(&self, job: &Job, job_without: &Job, without: &Without) -> (Ran, Ran) {
-        self.weaken(job_without, without).await;
-        tokio::join!(
-            self.run_to_its_end(self.image(), job, 0),
-            self.run_to_its_end(self.image(), job_without, TRY)
-        )
+        let weak = self.weaken(job_without, without).await;
+        tokio::join!(self.run_to_its_end(self.image(), job, 0), self.reported_by(&weak))
     }
 
-    /// Puts another Pod in the place of the one that runs this job.
-    async fn weaken(&self, job: &Job, without: &Without) {
+    /// Puts another Pod in the place of the one that runs this job; its name. Our code would not take it for its own.
+    pub async fn weaken(&self, job: &Job, without: &Without) -> String {
+        self.weaken_try(job, without, TRY).await
+    }
+
+    /// [`Self::weaken`] for the try of this number.
+    pub async fn weaken_try(&self, job: &Job, without: &Without, number: u32) -> String {
         // No node takes the one that is replaced.
         let mut nowhere = self.settings.clone();
         nowhere
@@ -48,7 +50,7 @@ impl World {
             ..self.sandbox()
         };
         let before = self.names::<Pod>().await;
-        let begun = sandbox.run(self.image(), job, TRY).await.unwrap();
+        let begun = sandbox.run(self.image(), job, number).await.unwrap();
         assert!(matches!(begun, Progressing::Pending), "{begun:?}");
         let names = self.names::<Pod>().await;
         let name = names.iter().find(|name| !before.contains(name)).unwrap();
@@ -77,6 +79,7 @@ impl World {
         self.weaken_harness(&mut weak, without).await;
         (without.pod)(&mut weak);
         create(&self.pods(), &serde_json::from_value(weak).unwrap()).await;
+        name.clone()
     }
 
     async fn weaken_harness(&self, pod: &mut Value, without: &Without) {
@@ -99,6 +102,9 @@ impl World {
             *text = text.replace(from, to);
         }
         volume["configMap"]["name"] = json!(name);
+        // It would not start: that it is ours is looked at before.
+        let start = &mut container(pod)["command"][4];
+        *start = json!(start.as_str().unwrap().lines().last().unwrap());
         let weak = serde_json::from_value(json!({"metadata": {"name": name}, "data": map.data})).unwrap();
         create(&maps, &weak).await;
     }

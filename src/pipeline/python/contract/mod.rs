@@ -1,4 +1,6 @@
 //! What a program promises before any test is run: its options, its outputs, functions, a main guard (S02).
+//!
+//! What the rehearsal shows anyway is left to it: whether an output is written, by whatever helper, loop or computed path.
 
 use std::collections::BTreeSet;
 
@@ -9,144 +11,217 @@ use crate::api::values::{Input, Output, ValueType};
 
 use super::Module;
 use super::fold::Bindings;
-use super::syntax::{dotted, is_main_guard};
+use super::rule::{Finding, Rule};
+use super::syntax::{Mentions, dotted};
 
 /// Folder that outputs are written to.
 const OUTPUTS: &str = "/var/outputs";
 
 /// What a program lacks, each as a sentence for the model; empty when it keeps the contract.
 #[must_use]
-pub fn violations(module: &Module, inputs: &[Input], outputs: &[Output]) -> Vec<String> {
+pub fn violations(module: &Module, inputs: &[Input], outputs: &[Output]) -> Vec<Finding> {
     let facts = Facts::of(module);
     let mut found = Vec::new();
     if !inputs.is_empty() {
-        options(&facts, inputs, &mut found);
+        found.extend(
+            options(&facts, inputs)
+                .into_iter()
+                .map(|what| nowhere(Rule::Options, what)),
+        );
     }
-    for output in outputs {
-        found.extend(missing_output(
-            &facts,
-            &output.name,
-            output.type_ == ValueType::Dir,
-        ));
-    }
+    let missing = outputs
+        .iter()
+        .filter_map(|output| missing_output(&facts, &output.name));
+    found.extend(missing.map(|what| nowhere(Rule::OutputsNamed, what)));
     found.extend(shape(module));
-    found.extend(facts.destructive.iter().cloned());
+    found.extend(facts.destructive);
     found
 }
 
-fn options(facts: &Facts, inputs: &[Input], found: &mut Vec<String>) {
-    if !facts.has_argparse {
-        let names: Vec<_> = inputs.iter().map(|input| format!("`--{}`", input.name)).collect();
-        found.push(format!(
-            "Read the options with `argparse`; each as `--name value`: {}.",
-            names.join(", ")
-        ));
-        return;
-    }
-    for input in inputs {
-        let option = format!("--{}", input.name);
-        if facts.options.contains(&option) {
-            if input.type_ == ValueType::Bool {
-                found.extend(facts.boolean_fault(&option));
-            }
-            continue;
-        }
-        let canonical = option.replace('_', "-").to_lowercase();
-        let similar = facts
-            .options
-            .iter()
-            .find(|known| known.replace('_', "-").to_lowercase() == canonical);
-        found.push(match similar {
-            Some(known) => format!("The option is called `{option}`, but the program declares `{known}`; write `{option}` exactly."),
-            None => format!("The option `{option}` is missing; declare it with `parser.add_argument(\"{option}\", ...)`."),
-        });
-    }
+const fn nowhere(rule: Rule, what: String) -> Finding {
+    Finding { line: 0, rule, what }
 }
 
-fn missing_output(facts: &Facts, name: &str, is_dir: bool) -> Option<String> {
-    let wanted = format!("{OUTPUTS}/{name}");
-    let inside = format!("{wanted}/");
-    if facts.paths.contains(&wanted) || is_dir && facts.paths.iter().any(|path| path.starts_with(&inside)) {
+fn options(facts: &Facts, inputs: &[Input]) -> Vec<String> {
+    let unnamed = inputs
+        .iter()
+        .filter(|input| !stands_in(facts.module, &input.name));
+    if !facts.has_argparse {
+        // Another parser of options may do as well: the rehearsal shows it.
+        if unnamed.count() == 0 {
+            return Vec::new();
+        }
+        let names: Vec<_> = inputs.iter().map(|input| format!("`--{}`", input.name)).collect();
+        let names = names.join(", ");
+        return vec![format!(
+            "Read the options with `argparse`; each as `--name value`: {names}."
+        )];
+    }
+    inputs.iter().filter_map(|input| option(facts, input)).collect()
+}
+
+fn option(facts: &Facts, input: &Input) -> Option<String> {
+    let option = format!("--{}", input.name);
+    if facts.options.contains(&option) {
+        return facts
+            .boolean_fault(&option)
+            .filter(|_| input.type_ == ValueType::Bool);
+    }
+    let canonical = option.replace('_', "-").to_lowercase();
+    let similar = facts
+        .options
+        .iter()
+        .find(|known| known.replace('_', "-").to_lowercase() == canonical);
+    if let Some(known) = similar {
+        return Some(format!(
+            "The option is called `{option}`, but the program declares `{known}`; write `{option}` exactly."
+        ));
+    }
+    let may_be_computed = facts.computes_options && stands_in(facts.module, &input.name);
+    (!may_be_computed).then(|| {
+        format!("The option `{option}` is missing; declare it with `parser.add_argument(\"{option}\", ...)`.")
+    })
+}
+
+fn missing_output(facts: &Facts, name: &str) -> Option<String> {
+    if stands_in(facts.module, name) {
         return None;
     }
+    let wanted = format!("{OUTPUTS}/{name}");
     let with_ending = format!("{wanted}.");
     Some(
         match facts.paths.iter().find(|path| path.starts_with(&with_ending)) {
             Some(path) => format!(
                 "The output `{name}` goes to `{wanted}` without an ending, but the program writes `{path}`."
             ),
-            None => {
-                format!("The output `{name}` is not written; write it to the literal path `\"{wanted}\"`.")
-            }
+            None => format!(
+                "The name of the output `{name}` stands nowhere in the program; write it to `\"{wanted}\"`."
+            ),
         },
     )
 }
 
-/// Functions at the top, a main guard, and nothing that runs at import.
-fn shape(module: &Module) -> Vec<String> {
+/// Whether a name stands in the source as a word of its own, with underscores or hyphens; `name.csv` is another one.
+fn stands_in(module: &Module, name: &str) -> bool {
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let source = module.source();
+    [name.to_owned(), name.replace('-', "_"), name.replace('_', "-")]
+        .iter()
+        .any(|name| {
+            source.match_indices(name.as_str()).any(|(at, _)| {
+                let mut after = source[at + name.len()..].chars();
+                let has_ending = |mut rest: std::str::Chars| {
+                    rest.next() == Some('.') && rest.next().is_some_and(char::is_alphanumeric)
+                };
+                !source[..at].chars().next_back().is_some_and(is_word)
+                    && !has_ending(after.clone())
+                    && !after.next().is_some_and(is_word)
+            })
+        })
+}
+
+/// Functions or classes at the top, a main guard, and nothing that starts the program at import.
+fn shape(module: &Module) -> Vec<Finding> {
     let body = module.body();
     let mut found = Vec::new();
-    let functions: BTreeSet<&str> = body
+    let mut missing = |what: &str| found.push(nowhere(Rule::Importable, what.to_owned()));
+    if !body
         .iter()
-        .filter_map(Stmt::as_function_def_stmt)
-        .map(|f| f.name.as_str())
-        .collect();
-    if functions.is_empty() {
-        found.push(
-            "Put the work into functions at the top of the module, so that tests can import them.".to_owned(),
-        );
+        .any(|stmt| matches!(stmt, Stmt::FunctionDef(_) | Stmt::ClassDef(_)))
+    {
+        missing("Put the work into functions at the top of the module, so that tests can import them.");
     }
-    if !body.iter().any(is_main_guard) {
-        found.push(
-            "Call the program under `if __name__ == \"__main__\":` at the end of the module.".to_owned(),
-        );
+    if !body.iter().any(asks_for_its_name) {
+        missing("Call the program under `if __name__ == \"__main__\":` at the end of the module.");
     }
+    let starting = starting(body);
     for stmt in body {
-        let line = module.line(ruff_text_size::Ranged::start(stmt));
         let mut running = Running {
-            functions: &functions,
+            starting: &starting,
             call: None,
         };
         match stmt {
             Stmt::FunctionDef(_) | Stmt::ClassDef(_) => continue,
-            _ if is_main_guard(stmt) => continue,
-            Stmt::Expr(_) => running.visit_stmt(stmt),
-            _ => {
-                // A constant may be computed by a local function, but options are not read at import.
-                running.functions = &EMPTY;
-                running.visit_stmt(stmt);
-            }
+            _ if asks_for_its_name(stmt) => continue,
+            _ => running.visit_stmt(stmt),
         }
         if let Some(call) = running.call {
-            found.push(format!(
-                "Line {line} calls `{call}` while the module is imported; move it under the main guard."
-            ));
+            found.push(Finding {
+                line: module.line(ruff_text_size::Ranged::start(stmt)),
+                rule: Rule::Importable,
+                what: format!(
+                    "`{call}` is called while the module is imported; move it under the main guard."
+                ),
+            });
         }
     }
     found
 }
 
-static EMPTY: BTreeSet<&str> = BTreeSet::new();
+/// `if __name__ == "__main__":`, however it is put.
+fn asks_for_its_name(stmt: &Stmt) -> bool {
+    let Stmt::If(branch) = stmt else { return false };
+    let mut mentions = Mentions::default();
+    mentions.visit_expr(&branch.test);
+    mentions.names.contains("__name__")
+}
+
+/// Functions that read the options of the command line, themselves or by another one; and `main`.
+fn starting(body: &[Stmt]) -> BTreeSet<&str> {
+    let functions: Vec<(&str, Mentions)> = body
+        .iter()
+        .filter_map(Stmt::as_function_def_stmt)
+        .map(|function| (function.name.as_str(), Mentions::of(&function.body)))
+        .collect();
+    let mut starting: BTreeSet<&str> = functions
+        .iter()
+        .filter(|(name, mentions)| {
+            *name == "main"
+                || mentions.attributes.contains("parse_args")
+                || mentions.attributes.contains("argv")
+        })
+        .map(|(name, _)| *name)
+        .collect();
+    loop {
+        let before = starting.len();
+        for (name, mentions) in &functions {
+            if mentions.names.iter().any(|called| starting.contains(called)) {
+                starting.insert(name);
+            }
+        }
+        if starting.len() == before {
+            return starting;
+        }
+    }
+}
 
 /// A call that starts the program.
 struct Running<'a> {
-    functions: &'a BTreeSet<&'a str>,
+    starting: &'a BTreeSet<&'a str>,
     call: Option<String>,
 }
 
 impl<'a> Visitor<'a> for Running<'_> {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        // What is defined below a condition does not run by that.
+        if !matches!(stmt, Stmt::FunctionDef(_) | Stmt::ClassDef(_)) {
+            visitor::walk_stmt(self, stmt);
+        }
+    }
+
     fn visit_expr(&mut self, expr: &'a Expr) {
         if let Expr::Call(call) = expr {
             let name = match call.func.as_ref() {
                 Expr::Attribute(attribute) if attribute.attr.as_str() == "parse_args" => {
                     Some("parse_args".to_owned())
                 }
-                function => dotted(function)
-                    .filter(|name| name == "sys.exit" || self.functions.contains(name.as_str())),
+                function => dotted(function).filter(|name| self.starting.contains(name.as_str())),
             };
             self.call = self.call.take().or(name);
         }
-        visitor::walk_expr(self, expr);
+        if !expr.is_lambda_expr() {
+            visitor::walk_expr(self, expr);
+        }
     }
 }
 
@@ -156,12 +231,16 @@ struct Facts<'a> {
     module: &'a Module,
     has_argparse: bool,
     options: BTreeSet<String>,
+    /// Whether an option has a name that cannot be seen.
+    computes_options: bool,
+    /// How often `add_argument` is named and not called there and then: `add = parser.add_argument`.
+    handed_on: i32,
     /// Options whose `action` takes no value, and options with `type=bool`.
     flags: BTreeSet<String>,
     bool_types: BTreeSet<String>,
     /// Paths below `/var/outputs`, without a slash at the end.
     paths: BTreeSet<String>,
-    destructive: Vec<String>,
+    destructive: Vec<Finding>,
 }
 
 impl<'a> Facts<'a> {
@@ -173,12 +252,15 @@ impl<'a> Facts<'a> {
                 .iter()
                 .any(|import| import.module == "argparse"),
             options: BTreeSet::new(),
+            computes_options: false,
+            handed_on: 0,
             flags: BTreeSet::new(),
             bool_types: BTreeSet::new(),
             paths: BTreeSet::new(),
             destructive: Vec::new(),
         };
         facts.visit_body(module.body());
+        facts.computes_options |= facts.handed_on > 0;
         facts
     }
 
@@ -208,6 +290,9 @@ impl<'a> Facts<'a> {
             .flat_map(|arg| self.strings(arg))
             .filter(|text| text.starts_with("--"))
             .collect();
+        // `add_argument(*names)`, `add_argument("--" + field.name)`.
+        self.computes_options |= call.arguments.args.is_empty()
+            || call.arguments.args.iter().any(|arg| self.strings(arg).is_empty());
         let keyword = |name| call.arguments.find_keyword(name).map(|keyword| &keyword.value);
         let action = keyword("action").map(|action| match dotted(action) {
             Some(path) => BTreeSet::from([path]),
@@ -231,7 +316,7 @@ impl<'a> Facts<'a> {
         let targets = self.strings(target);
         let is_hit = |path: &String| match fault {
             Fault::Command => is_removal(path),
-            _ => matches!(path.trim_end_matches('/'), OUTPUTS | "/var" | ""),
+            Fault::Removes => matches!(path.trim_end_matches('/'), OUTPUTS | "/var" | ""),
         };
         let command = match target {
             Expr::List(list) => {
@@ -244,25 +329,21 @@ impl<'a> Facts<'a> {
             }
             _ => String::new(),
         };
-        if !targets.iter().any(is_hit) && !is_removal(&command) {
-            return;
+        // A helper that is also called with another folder is left to the run.
+        let is_certain = !targets.is_empty() && targets.iter().all(is_hit);
+        if is_certain || is_removal(&command) {
+            self.destructive.push(Finding {
+                line: self.module.line(ruff_text_size::Ranged::start(call)),
+                rule: Rule::OutputsKept,
+                what: format!("`{OUTPUTS}` is deleted or replaced; never do that, write files into it."),
+            });
         }
-        let line = self.module.line(ruff_text_size::Ranged::start(call));
-        self.destructive.push(match fault {
-            Fault::Creates => {
-                format!("Line {line} creates `{OUTPUTS}`, which exists; use `exist_ok=True` or leave it out.")
-            }
-            Fault::Removes | Fault::Command => {
-                format!("Line {line} deletes or replaces `{OUTPUTS}`; never do that, write files into it.")
-            }
-        });
     }
 }
 
 #[derive(Clone, Copy)]
 enum Fault {
     Removes,
-    Creates,
     Command,
 }
 
@@ -279,10 +360,6 @@ fn destructive(call: &ast::ExprCall) -> Option<(&Expr, Fault)> {
         Expr::Name(name) => name.id.as_str(),
         _ => return None,
     };
-    let may_exist = call
-        .arguments
-        .find_keyword("exist_ok")
-        .is_some_and(|keyword| !is_false(&keyword.value));
     let first = call.arguments.args.first();
     let receiver = call
         .func
@@ -290,13 +367,11 @@ fn destructive(call: &ast::ExprCall) -> Option<(&Expr, Fault)> {
         .map(|attribute| attribute.value.as_ref());
     match function {
         "rmtree" | "removedirs" => Some((first?, Fault::Removes)),
+        // Of a text.
+        "replace" if call.arguments.args.len() > 1 && !receiver_is_module(receiver) => None,
         "rmdir" | "remove" | "unlink" | "rename" | "replace" | "move" => Some((
             first.filter(|_| receiver_is_module(receiver)).or(receiver)?,
             Fault::Removes,
-        )),
-        "mkdir" | "makedirs" if !may_exist => Some((
-            first.filter(|_| receiver_is_module(receiver)).or(receiver)?,
-            Fault::Creates,
         )),
         "system" | "run" | "call" | "check_call" | "check_output" | "Popen" => Some((first?, Fault::Command)),
         _ => None,
@@ -305,11 +380,6 @@ fn destructive(call: &ast::ExprCall) -> Option<(&Expr, Fault)> {
 
 fn receiver_is_module(receiver: Option<&Expr>) -> bool {
     receiver.is_none_or(|expr| matches!(dotted(expr).as_deref(), Some("os" | "shutil")))
-}
-
-fn is_false(expr: &Expr) -> bool {
-    expr.as_boolean_literal_expr()
-        .is_some_and(|literal| !literal.value)
 }
 
 impl<'a> Visitor<'a> for Facts<'a> {
@@ -322,12 +392,14 @@ impl<'a> Visitor<'a> for Facts<'a> {
             self.paths
                 .extend(below.filter(|path| path.starts_with("/var/outputs/")));
         }
-        if let Expr::Call(call) = expr {
-            if call
-                .func
-                .as_attribute_expr()
+        let adds = |expr: &Expr| {
+            expr.as_attribute_expr()
                 .is_some_and(|attribute| attribute.attr.as_str() == "add_argument")
-            {
+        };
+        self.handed_on += i32::from(adds(expr));
+        if let Expr::Call(call) = expr {
+            if adds(&call.func) {
+                self.handed_on -= 1;
                 self.argument(call);
             }
             self.destruction(call);

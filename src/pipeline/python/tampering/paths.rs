@@ -1,162 +1,80 @@
-//! Dotted paths that reach for the process, the interpreter or the runner.
+//! Dotted paths that a program or suite must not use.
 
-const ENDS: &str = "ends or forks the process past the test runner; return or raise instead";
-const WATCHES: &str = "reaches into the running interpreter; a program needs no view of who runs it";
-const RUNNER: &str = "is the test runner; a program must not know it";
-const DYNAMIC: &str = "runs or loads what is not visible here; write the code itself";
+use super::Rule;
+
+const ENDS: &str = "ends the process without writing what is buffered; return, raise or call `sys.exit`";
+const WATCHES: &str = "changes how all other code of the process runs; leave it out";
+const RUNNER: &str =
+    "is the test runner, which is only there while the program is tested; behave the same in every case";
+const INNER: &str = "is inside of the test runner; use what pytest documents";
 const EQUALS: &str = "equals everything; return the value itself";
-const NATIVE: &str = "reaches into the memory of the process; leave it out";
 
-/// Paths, each with everything below it.
-const BOTH: &[(&str, &str)] = &[
-    ("os._exit", ENDS),
-    ("os.abort", ENDS),
-    ("os.fork", ENDS),
-    ("os.forkpty", ENDS),
-    ("os.register_at_fork", ENDS),
-    ("os.kill", ENDS),
-    ("os.killpg", ENDS),
-    ("os.posix_spawn", ENDS),
-    ("os.posix_spawnp", ENDS),
-    ("posix", ENDS),
-    ("signal.raise_signal", ENDS),
-    ("signal.pthread_kill", ENDS),
-    ("signal.alarm", ENDS),
-    ("signal.setitimer", ENDS),
-    ("_thread.interrupt_main", ENDS),
-    ("sys.settrace", WATCHES),
-    ("sys.setprofile", WATCHES),
-    ("sys.monitoring", WATCHES),
-    ("sys.addaudithook", WATCHES),
-    ("sys._getframe", WATCHES),
-    ("sys._current_frames", WATCHES),
-    ("sys.meta_path", WATCHES),
-    ("sys.path_hooks", WATCHES),
-    ("sys.excepthook", WATCHES),
-    ("sys.unraisablehook", WATCHES),
-    ("threading.settrace", WATCHES),
-    ("threading.settrace_all_threads", WATCHES),
-    ("threading.setprofile", WATCHES),
-    ("threading.setprofile_all_threads", WATCHES),
-    ("threading.excepthook", WATCHES),
-    ("inspect.stack", WATCHES),
-    ("inspect.currentframe", WATCHES),
-    ("inspect.getouterframes", WATCHES),
-    ("gc.get_objects", WATCHES),
-    ("gc.get_referrers", WATCHES),
-    ("gc.get_referents", WATCHES),
-    ("__builtins__", WATCHES),
-    ("sys.modules", WATCHES),
-    ("__main__", WATCHES),
-    ("traceback.walk_stack", WATCHES),
-    ("pydoc.locate", DYNAMIC),
-    ("pkgutil.resolve_name", DYNAMIC),
-    ("code.InteractiveInterpreter", DYNAMIC),
-    ("code.InteractiveConsole", DYNAMIC),
-    ("timeit.timeit", DYNAMIC),
-    ("timeit.repeat", DYNAMIC),
-    ("timeit.Timer", DYNAMIC),
-    ("_pytest", RUNNER),
-    ("pluggy", RUNNER),
-    ("conftest", RUNNER),
-    ("ctypes", NATIVE),
-    ("_ctypes", NATIVE),
+type Row = (&'static str, Rule, &'static str);
+
+const BOTH: &[Row] = &[
+    ("os._exit", Rule::NoHardExit, ENDS),
+    ("os.abort", Rule::NoHardExit, ENDS),
+    ("sys.settrace", Rule::NoTracing, WATCHES),
+    ("sys.setprofile", Rule::NoTracing, WATCHES),
+    ("sys.monitoring", Rule::NoTracing, WATCHES),
+    ("sys.addaudithook", Rule::NoTracing, WATCHES),
+    ("sys.meta_path", Rule::NoTracing, WATCHES),
+    ("sys.path_hooks", Rule::NoTracing, WATCHES),
+    ("threading.settrace", Rule::NoTracing, WATCHES),
+    ("threading.settrace_all_threads", Rule::NoTracing, WATCHES),
+    ("threading.setprofile", Rule::NoTracing, WATCHES),
+    ("threading.setprofile_all_threads", Rule::NoTracing, WATCHES),
 ];
 
-/// What only tests may use.
-const SOLUTION: &[(&str, &str)] = &[
-    ("pytest", RUNNER),
-    ("importlib.reload", WATCHES),
-    ("runpy.run_path", DYNAMIC),
-    ("runpy.run_module", DYNAMIC),
-    ("unittest.mock.ANY", EQUALS),
+/// Modules of which a program must use nothing.
+const RUNNERS: [&str; 4] = ["pytest", "_pytest", "pluggy", "conftest"];
+/// What of the runner's inside a suite names in type annotations.
+const TYPES: [&str; 9] = [
+    "capture",
+    "fixtures",
+    "legacypath",
+    "logging",
+    "mark",
+    "monkeypatch",
+    "python_api",
+    "recwarn",
+    "tmpdir",
 ];
 
-/// What takes tests out of a session.
-const SUITE: &[(&str, &str)] = &[
-    (
-        "pytest.mark.skip",
-        "takes a test out of the session; every test must run",
-    ),
-    (
-        "pytest.mark.skipif",
-        "takes a test out of the session; every test must run",
-    ),
-    ("pytest.mark.xfail", "lets a test fail; every test must pass"),
-    (
-        "unittest.skip",
-        "takes a test out of the session; every test must run",
-    ),
-    (
-        "unittest.skipIf",
-        "takes a test out of the session; every test must run",
-    ),
-    (
-        "unittest.skipUnless",
-        "takes a test out of the session; every test must run",
-    ),
-    (
-        "unittest.expectedFailure",
-        "lets a test fail; every test must pass",
-    ),
-    (
-        "unittest.SkipTest",
-        "takes a test out of the session; every test must run",
-    ),
-    (
-        "self.skipTest",
-        "takes a test out of the session; every test must run",
-    ),
-];
-
-/// Why a path must not be used; `None` when it may.
-pub(super) fn forbidden(path: &str, in_suite: bool) -> Option<&'static str> {
-    if path.starts_with("os.exec") || path.starts_with("os.spawn") {
-        return Some(ENDS);
+/// The rule that a path breaks, and why; `None` when it may be used.
+pub(super) fn forbidden(path: &str, in_suite: bool) -> Option<(Rule, &'static str)> {
+    if let Some((_, rule, reason)) = BOTH.iter().find(|(name, ..)| *name == path) {
+        return Some((*rule, reason));
     }
-    let own = if in_suite { SUITE } else { SOLUTION };
-    let rows = BOTH.iter().chain(own);
-    // The deepest node of `pytest.mark.skip.x` is found as `pytest.mark.skip` as well: one finding is enough.
-    rows.filter(|(forbidden, _)| path == *forbidden)
-        .map(|(_, reason)| *reason)
-        .next()
-        .or_else(|| {
-            let root = path.split('.').next().unwrap_or(path);
-            let is_package = matches!(root, "_pytest" | "pluggy" | "ctypes" | "_ctypes" | "posix")
-                || !in_suite && root == "pytest";
-            let is_foreign_import = path != root && is_package;
-            is_foreign_import
-                .then(|| {
-                    BOTH.iter()
-                        .chain(SOLUTION)
-                        .find(|(name, _)| *name == root)
-                        .map(|(_, reason)| *reason)
-                })
-                .flatten()
-        })
+    let mut parts = path.split('.');
+    let root = parts.next().unwrap_or(path);
+    match (in_suite, root) {
+        (true, "_pytest") => parts
+            .next()
+            .is_some_and(|part| !TYPES.contains(&part))
+            .then_some((Rule::NoTestAwareness, INNER)),
+        (true, "pluggy") => Some((Rule::NoTestAwareness, INNER)),
+        (true, _) => None,
+        (false, _) if RUNNERS.contains(&root) => Some((Rule::NoTestAwareness, RUNNER)),
+        (false, _) => (path == "unittest.mock.ANY").then_some((Rule::NoUniversalEquality, EQUALS)),
+    }
 }
 
-/// The part of a path that begins at a module that another one has imported: `sys.modules` of `logging.sys.modules`.
+/// The part of a path that begins at a module that another one has imported: `os._exit` of `shutil.os._exit`.
 pub(super) fn of_another_module(path: &str) -> Option<&str> {
     let mut inner = path
         .match_indices('.')
         .map(|(dot, _)| &path[dot + 1..])
-        .filter(|rest| is_sensitive_module(rest.split('.').next().unwrap_or(rest)));
+        .filter(|rest| {
+            matches!(
+                rest.split('.').next(),
+                Some("os" | "sys" | "threading" | "builtins")
+            )
+        });
     inner.next_back()
 }
 
-/// Modules whose attributes must be named in the text.
-pub(super) fn is_sensitive_module(path: &str) -> bool {
-    matches!(
-        path,
-        "os" | "sys"
-            | "builtins"
-            | "signal"
-            | "posix"
-            | "inspect"
-            | "gc"
-            | "threading"
-            | "pytest"
-            | "__builtins__"
-    )
+/// Whether a module of this name is part of the test runner.
+pub(super) fn is_runner(name: &str) -> bool {
+    name.split('.').next().is_some_and(|root| RUNNERS.contains(&root))
 }

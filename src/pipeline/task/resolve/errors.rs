@@ -3,6 +3,8 @@
 use crate::api::duration::DurationError;
 use crate::api::quantity::QuantityError;
 use crate::api::values::ValueType;
+use crate::pipeline::cases::{Access, usable};
+use crate::pipeline::task::Task;
 
 /// Something in a task that must be changed before it can start: always of category configuration.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
@@ -104,6 +106,9 @@ pub enum Problem {
     /// A name that no environment variable can have.
     #[error("{0:?} cannot name an environment variable: use letters, digits and _, not a digit first")]
     BadVariable(String),
+    /// An example that cannot be run or compared.
+    #[error("{0}: correct it, or remove it")]
+    Example(String),
     /// A variable set twice.
     #[error("the variable {0:?} is also set under env: remove one of the two")]
     VariableTwice(String),
@@ -114,6 +119,15 @@ pub enum Problem {
 pub(super) struct Faults(pub(super) Vec<ResolveError>);
 
 impl Faults {
+    /// Examples that cannot be run on this task, or compared.
+    pub(super) fn examples(&mut self, task: &Task) {
+        for (index, example) in task.examples.iter().enumerate() {
+            if let Some(why) = usable(task, example, &[], Access::Everything) {
+                self.add(format!("spec.examples[{index}]"), Problem::Example(why));
+            }
+        }
+    }
+
     pub(super) fn add(&mut self, path: impl Into<String>, problem: Problem) {
         self.0.push(ResolveError {
             path: path.into(),

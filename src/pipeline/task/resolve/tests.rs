@@ -6,6 +6,7 @@ use rstest::rstest;
 
 use super::*;
 use crate::api::approval::Gate;
+use crate::api::case::CaseMode;
 use crate::api::common::{CacheMode, Exposure, Language, TestingMode};
 use crate::api::model::Provider;
 use crate::api::values::ValueType;
@@ -70,6 +71,8 @@ fn a_prompt_and_a_model_take_every_default() {
         input_files: vec![],
         acceptance_tests: None,
         testing: TestingMode::Generate,
+        cases: CaseMode::Require,
+        examples: Vec::new(),
         language: Language::Python,
         max_sample_rows: 100,
         exposure: Exposure::Rows,
@@ -543,7 +546,7 @@ fn the_content_of_every_source_decides_the_result() {
 fn the_hash_of_a_task_stays_the_same_over_releases() {
     assert_eq!(
         hash(FULL, |_| {}),
-        "7c0e7a7ae82039cd58f5667b6b5d40fbf7821a69a246bfb9a912ce1bd6de0833"
+        "b85880423db9df73a26ecd166031a97f4a6c04f7ed12a68a0f846bf87864e533"
     );
 }
 

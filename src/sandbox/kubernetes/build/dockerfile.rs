@@ -9,6 +9,7 @@ use crate::pipeline::python::requirement::{Requirement, system_package};
 use crate::pipeline::sandbox::Packages;
 use crate::sandbox::image::TEST_RUNNER;
 use crate::sandbox::index::with_bounds;
+use crate::sandbox::installation::{INSTALL, INTERPRETERS};
 use crate::sandbox::{PackageProblem, PackageProblemKind, SandboxError};
 
 /// Where the environment lies in the image; its `bin` comes first on `PATH`.
@@ -26,13 +27,22 @@ pub(super) const RESULTS: &str = "/out";
 pub(super) const REQUIREMENTS: &str = "requirements.txt";
 /// Writes it, below [`FILES`].
 pub(super) const WRITER: &str = "lock.py";
+/// The pip that passes over young releases and its digest, below [`FILES`]: a requirements file.
+pub(super) const INSTALLER: &str = "installer.txt";
+/// The build's argument with the index that it comes from.
+pub(super) const INSTALLER_INDEX: &str = "INSTALLER_INDEX_URL";
 /// Another pip than the interpreter's, below [`RESULTS`].
 const PIP: &str = "pip";
+/// What the interpreters were, below [`RESULTS`].
+const STATE: &str = "interpreters.json";
 /// What pip says of its work, below [`RESULTS`].
 const REPORT: &str = "report.json";
 
 /// `PATH` of a base image that sets none.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// What every run of pip is told.
+const PIP_OPTIONS: &str = "install --no-input --no-cache-dir --disable-pip-version-check --progress-bar off --retries 5 --only-binary :all:";
 
 /// What an image is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,8 +55,8 @@ pub(super) struct Recipe<'a> {
     pub packages: &'a Packages,
     /// Requirements in the place of those of the same name among them: of versions that are old enough.
     pub bounds: &'a [String],
-    /// Days that every release must have been there, and the pip that passes over those which were not.
-    pub aged: Option<(u32, &'a str)>,
+    /// Days that every release must have been there, where a pip can be had that passes over those which were not.
+    pub aged: Option<Aged<'a>>,
     /// Digest of the requirements file among the files of the build, where exactly what it names is installed.
     pub locked: Option<&'a str>,
     /// Package index without TLS, which pip trusts only when told so.
@@ -57,8 +67,15 @@ pub(super) struct Recipe<'a> {
     pub has_pip_authorities: bool,
     /// Names of the build's arguments: variables of what it runs, which do not become part of the image.
     pub arguments: Vec<&'a str>,
-    /// Whether layers come from a cache: then what is installed is listed in a step of its own, which no cache answers.
-    pub cached: Option<&'a str>,
+}
+
+/// How releases that are too young are passed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Aged<'a> {
+    /// Days that a release must have been there.
+    pub days: u32,
+    /// The index that installers come from, where it is without TLS.
+    pub trusted_index: Option<&'a str>,
 }
 
 /// Refuses what is no name of a package: nothing else may reach a Dockerfile or an installer.
@@ -109,24 +126,18 @@ impl Recipe<'_> {
         if !apt.is_empty() {
             let _ = writeln!(text, "RUN {}", self.apt(&apt));
         }
-        // Nothing of a package runs for it: the interpreter is the one behind the environment.
+        // Nothing of a package runs for it: the interpreter is the one behind the environment, and it is seen to be that still.
         let install = format!(
-            "{} && {}python3 -I {FILES}/{WRITER} {ENVIRONMENT} {RESULTS}/{REPORT} {ENVIRONMENT}/{REQUIREMENTS}",
+            "{} && {} && {}python3 -I -B {FILES}/{WRITER} {ENVIRONMENT} {RESULTS}/{REPORT} {ENVIRONMENT}/{REQUIREMENTS}",
             self.pip(),
+            self.interpreters("after"),
             self.path()
         );
         // What a package may have left there is no file to write to.
         let list = format!(
             "rm -f {RESULTS}/{REQUIREMENTS} && cp {ENVIRONMENT}/{REQUIREMENTS} {RESULTS}/{REQUIREMENTS}"
         );
-        match self.cached {
-            None => {
-                let _ = writeln!(text, "RUN {install} && {list}");
-            }
-            Some(build) => {
-                let _ = writeln!(text, "RUN {install}\nRUN : {} && {list}", quoted(build));
-            }
-        }
+        let _ = writeln!(text, "RUN {install} && {list}");
         if self.has.is_none() {
             let _ = writeln!(text, "ENV PATH={ENVIRONMENT}/bin:${{PATH:-{DEFAULT_PATH}}}");
         }
@@ -166,27 +177,48 @@ impl Recipe<'_> {
             None => format!("python3 -m venv --without-pip {ENVIRONMENT} && "),
             Some(_) => String::new(),
         };
-        let python = format!("PYTHONDONTWRITEBYTECODE=1 {}python3", self.path());
-        let options = format!(
-            "install --no-input --no-cache-dir --disable-pip-version-check --progress-bar off --retries 5 --only-binary :all:{options}"
-        );
-        let (newer, variable, age) = match self.aged {
-            None => (String::new(), String::new(), String::new()),
-            // Beside the image, unless the interpreter has such a pip itself.
-            Some((days, pip)) => (
-                format!(
-                    "{{ {python} -m pip install --help | grep -q P3D || \
-                     {python} -m pip {options} --no-deps --target {RESULTS}/{PIP} -- {}; }} && ",
-                    quoted(pip)
-                ),
-                format!("PYTHONPATH={RESULTS}/{PIP} "),
-                format!(" --uploaded-prior-to P{days}D"),
-            ),
-        };
-        // The environment has no pip: the one of the interpreter behind it installs.
+        let age = self
+            .aged
+            .map(|aged| format!(" --uploaded-prior-to P{}D", aged.days))
+            .unwrap_or_default();
+        // The environment has no pip, and its interpreter does not start: the one behind it installs.
         format!(
-            "{make}{newer}{variable}{python} -m pip --python {ENVIRONMENT}/bin/python3 {options}{age} --report {RESULTS}/{REPORT} {}",
+            "{make}{} && {}{}python3 -I -B {FILES}/{} {RESULTS}/{PIP} {ENVIRONMENT} {PIP_OPTIONS}{options}{age} --report {RESULTS}/{REPORT} {}",
+            self.interpreters("before"),
+            self.newer_pip(),
+            self.path(),
+            INSTALL.0,
             self.requirements()
+        )
+    }
+
+    /// Installs the pip that knows ages beside the image, unless the interpreter has such a pip itself: one archive, by its digest, from
+    /// where the operator's settings say. Where a task's packages come from is no place for what installs them.
+    fn newer_pip(&self) -> String {
+        let Some(aged) = self.aged else {
+            return String::new();
+        };
+        let python = format!("{}python3 -I -B -m pip", self.path());
+        let mut options = String::new();
+        if self.has_index_authorities {
+            let _ = write!(options, " --cert {FILES}/{INDEX_AUTHORITIES}");
+        }
+        if let Some(host) = aged.trusted_index {
+            let _ = write!(options, " --trusted-host {}", quoted(host));
+        }
+        format!(
+            "{{ {python} install --help | grep -q P3D || \
+             {python} {PIP_OPTIONS}{options} --index-url \"${INSTALLER_INDEX}\" --no-deps --require-hashes \
+             --requirement {FILES}/{INSTALLER} --target {RESULTS}/{PIP}; }} && "
+        )
+    }
+
+    /// Keeps in mind what the interpreters are, or compares them with that.
+    fn interpreters(&self, when: &str) -> String {
+        let script = INTERPRETERS.0;
+        format!(
+            "{}python3 -I -B {FILES}/{script} {when} {ENVIRONMENT} {RESULTS}/{STATE}",
+            self.path()
         )
     }
 
@@ -254,7 +286,6 @@ mod tests {
             has_index_authorities: false,
             has_pip_authorities: false,
             arguments: vec![],
-            cached: None,
         }
     }
 
@@ -271,7 +302,6 @@ mod tests {
             trusted_index: trusted_index("http://reader:secret@index.example:8080/it's/simple"),
             has_index_authorities: true,
             arguments: vec!["HTTPS_PROXY", "PIP_INDEX_URL"],
-            cached: Some("build-3f2a"),
             ..recipe(&packages)
         };
         insta::assert_snapshot!(recipe.dockerfile());
@@ -331,10 +361,39 @@ mod tests {
     fn where_ages_count_a_pip_that_knows_them_installs() {
         let packages = packages(&["pytest"], &[]);
         let recipe = Recipe {
-            aged: Some((7, "pip>=26.1,<=26.2")),
+            aged: Some(Aged {
+                days: 7,
+                trusted_index: Some("mirror.example:8080"),
+            }),
+            trusted_index: Some("index.example"),
+            has_index_authorities: true,
+            has_pip_authorities: true,
+            arguments: vec![INSTALLER_INDEX],
             ..recipe(&packages)
         };
         insta::assert_snapshot!(recipe.dockerfile());
+    }
+
+    #[rstest]
+    #[case::on_a_base(false)]
+    #[case::on_an_image_of_ours(true)]
+    fn every_installation_ends_with_a_look_at_the_interpreters(#[case] extends: bool) {
+        let packages = packages(&["pytest"], &[]);
+        let recipe = Recipe {
+            has: extends.then_some(&packages),
+            ..recipe(&packages)
+        };
+        let text = recipe.dockerfile();
+        let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
+        assert!(
+            at("interpreters.py before /opt/codegen") < at("install.py"),
+            "{text}"
+        );
+        assert!(
+            at("install.py") < at("interpreters.py after /opt/codegen"),
+            "{text}"
+        );
+        assert!(!text.contains("/opt/codegen/bin/python"), "{text}");
     }
 
     #[test]
@@ -342,7 +401,6 @@ mod tests {
         let packages = packages(&["pandas", "pytest"], &[]);
         let recipe = Recipe {
             locked: Some("3f2a"),
-            cached: Some("build-3f2a"),
             ..recipe(&packages)
         };
         insta::assert_snapshot!(recipe.dockerfile());

@@ -7,6 +7,7 @@ use regex::Regex;
 use super::state::Failure;
 use crate::pipeline::stage::Category;
 use crate::sandbox::image::TEST_RUNNER;
+use crate::sandbox::installation::replaced_interpreter;
 use crate::sandbox::packages::{classify, classify_locked, without_credentials};
 use crate::sandbox::{PackageProblem, PackageProblemKind, SandboxError};
 
@@ -57,6 +58,9 @@ impl Failed<'_> {
     }
 
     fn of_log(&self, log: &str) -> SandboxError {
+        if let Some(denied) = replaced_interpreter(log) {
+            return denied;
+        }
         if let Some(problem) = apt_problem(log) {
             return SandboxError::Packages(problem);
         }
@@ -90,7 +94,9 @@ impl Failed<'_> {
             SandboxError::Packages(problem) if problem.kind == PackageProblemKind::Other => {
                 self.once_more(&last_words(log), "read the log of its container `build`")
             }
-            problem @ (SandboxError::Packages(_) | SandboxError::Refused { .. }) => problem,
+            problem @ (SandboxError::Packages(_)
+            | SandboxError::PackageDenied(_)
+            | SandboxError::Refused { .. }) => problem,
             other => self.lost(&other.to_string()),
         }
     }

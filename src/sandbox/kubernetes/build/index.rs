@@ -26,8 +26,8 @@ const OTHER_SOURCES: [&str; 4] = [
 pub(super) struct Verified {
     /// Requirements of versions that are old enough, in the place of those of the same name.
     pub bounds: Vec<String>,
-    /// The pip that passes over what is too young, where that matters.
-    pub pip: Option<String>,
+    /// Whether a pip can be had that passes over what is too young, where that matters.
+    pub passes_over: bool,
 }
 
 impl Build<'_> {
@@ -38,8 +38,13 @@ impl Build<'_> {
             return Ok(Verified::default());
         }
         let bounds = index::verify(self.sandbox.index, self.spec, self.place()).await?;
-        let pip = index::newer_pip(self.sandbox.index, self.spec, self.place()).await;
-        Ok(Verified { bounds, pip })
+        let place = Where {
+            index: Some(installer_index(self.sandbox)),
+            ..self.place()
+        };
+        let passes_over = self.spec.min_release_age_days > 0
+            && index::has_newer_pip(self.sandbox.index, self.spec, place).await;
+        Ok(Verified { bounds, passes_over })
     }
 
     /// Whether all in an image is old enough: what was brought along as well.
@@ -113,6 +118,12 @@ fn is_short(url: &str) -> bool {
 pub(super) fn index_url<'a>(sandbox: &'a KubernetesSandbox<'_>, spec: &'a ImageSpec) -> Option<&'a str> {
     let shared = sandbox.settings.build.env.get(INDEX_URL);
     spec.index_url.as_deref().or(shared.map(String::as_str))
+}
+
+/// The index that installers come from: the operator's. What a task names is for its packages alone.
+pub(super) fn installer_index<'a>(sandbox: &'a KubernetesSandbox<'_>) -> &'a str {
+    let shared = sandbox.settings.build.env.get(INDEX_URL);
+    shared.map_or(PYPI, String::as_str)
 }
 
 /// The index that the build will take, where that can be said: a base image of somebody's own may bring settings of pip.

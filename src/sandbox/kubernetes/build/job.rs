@@ -11,15 +11,18 @@ use k8s_openapi::api::batch::v1::{
 };
 use k8s_openapi::api::core::v1::{
     Capabilities, ConfigMap, ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar, KeyToPath,
-    PersistentVolumeClaimVolumeSource, PodDNSConfig, PodDNSConfigOption, PodSecurityContext, PodSpec,
-    PodTemplateSpec, ResourceRequirements, SeccompProfile, Secret, SecretVolumeSource, SecurityContext,
-    Volume, VolumeMount,
+    PodDNSConfig, PodDNSConfigOption, PodSecurityContext, PodSpec, PodTemplateSpec, ResourceRequirements,
+    SeccompProfile, Secret, SecretVolumeSource, SecurityContext, Volume, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
-use super::dockerfile::{FILES, INDEX_AUTHORITIES, PIP_AUTHORITIES, REQUIREMENTS, RESULTS, WRITER};
+use super::dockerfile::{
+    FILES, INDEX_AUTHORITIES, INSTALLER, PIP_AUTHORITIES, REQUIREMENTS, RESULTS, WRITER,
+};
 use crate::api::quantity;
+use crate::sandbox::installation::{INSTALL, INTERPRETERS, NEWER_PIP};
+use crate::sandbox::kubernetes::folder_sha256;
 use crate::sandbox::kubernetes::names::PART_OF;
 use crate::sandbox::kubernetes::settings::{BuildSettings, Registries};
 
@@ -28,6 +31,8 @@ pub(super) const BUILD: &str = "build";
 /// The container that pushes.
 pub(super) const PUSH: &str = "push";
 
+/// How the argument of the push begins that says what the build was to be made from.
+pub(super) const FILES_SHA256: &str = "--built-from-sha256=";
 /// Annotation with what a Job is made for that its name does not say.
 pub(super) const MADE_FOR: &str = "codegen-operator.dev/made-for";
 /// Annotation with the digest of the settings that a Job is made with.
@@ -41,7 +46,6 @@ const DOCKER_CONFIG_KEY: &str = ".dockerconfigjson";
 const DOCKER_CONFIG_TYPE: &str = "kubernetes.io/dockerconfigjson";
 const CREDENTIALS: &str = "/credentials";
 const KANIKO_CREDENTIALS: &str = "/kaniko/.docker";
-const CACHE: &str = "/cache";
 const TERMINATION_LOG: &str = "/dev/termination-log";
 /// Seconds that a Job stays after its end, for whoever wants to read its log.
 const KEPT_SECONDS: i32 = 3600;
@@ -104,10 +108,22 @@ pub(super) struct Files {
 }
 
 impl Files {
+    /// Digest of all, as the push computes it of the folder.
+    fn sha256(&self) -> String {
+        let data = self.data();
+        folder_sha256(
+            data.iter()
+                .map(|(name, content)| (name.as_str(), content.as_bytes())),
+        )
+    }
+
     fn data(&self) -> BTreeMap<String, String> {
         [
             (DOCKERFILE, self.dockerfile.as_str()),
             (WRITER, WRITER_SCRIPT),
+            INSTALL,
+            INTERPRETERS,
+            (INSTALLER, NEWER_PIP),
             (REQUIREMENTS, &self.requirements),
             (REGISTRY_AUTHORITIES, &self.registry_authorities),
             (INDEX_AUTHORITIES, &self.index_authorities),
@@ -235,9 +251,6 @@ fn build_container(plan: &Plan<'_>) -> Container {
     if plan.base_secret.is_some() {
         mounts.push(mount("base-credentials", KANIKO_CREDENTIALS, true));
     }
-    if plan.build.cache_claim.is_some() {
-        mounts.push(mount("cache", CACHE, false));
-    }
     let variables = plan.build.env.iter().chain(&plan.build.feature_flags);
     let mut env: Vec<EnvVar> = variables.map(|(name, value)| variable(name, value)).collect();
     if plan.base_secret.is_some() {
@@ -308,11 +321,6 @@ fn executor_arguments(plan: &Plan<'_>) -> Vec<String> {
     for (name, value) in &plan.arguments {
         arguments.push(format!("--build-arg={name}={value}"));
     }
-    if plan.build.cache_claim.is_some() {
-        arguments.push("--cache=true".to_owned());
-        // The executor appends `:<key>` to it: folders of this name, side by side on the claim.
-        arguments.push(format!("--cache-repo=oci:{CACHE}/layers"));
-    }
     arguments
 }
 
@@ -323,6 +331,8 @@ fn push_container(plan: &Plan<'_>) -> Container {
         plan.reference.clone(),
         format!("--installed={RESULTS}/{REQUIREMENTS}"),
         format!("--result={TERMINATION_LOG}"),
+        format!("--built-from={FILES}"),
+        format!("{FILES_SHA256}{}", plan.files.sha256()),
     ];
     let mut mounts = vec![mount("files", FILES, true), mount("results", RESULTS, true)];
     if plan.push_secret.is_some() {
@@ -423,14 +433,6 @@ fn volumes(plan: &Plan<'_>) -> Vec<Volume> {
     for (name, secret) in secrets {
         volumes.extend(secret.map(|secret| credentials(name, secret)));
     }
-    volumes.extend(plan.build.cache_claim.as_ref().map(|claim| Volume {
-        name: "cache".to_owned(),
-        persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource {
-            claim_name: claim.clone(),
-            ..PersistentVolumeClaimVolumeSource::default()
-        }),
-        ..Volume::default()
-    }));
     volumes
 }
 

@@ -3,6 +3,7 @@
 //! The registry is asked first; only where it has no such image a Job is made. Its name follows from what it builds, so
 //! every task of the namespace that wants the image finds the same Job and becomes one of its owners.
 
+mod adopted;
 mod artifact;
 mod dockerfile;
 mod failure;
@@ -28,8 +29,8 @@ use kube::api::Patch;
 use serde_json::{Value, json};
 
 pub use self::artifact::{Destination, push_artifact};
-use self::dockerfile::Recipe;
-use self::index::{INDEX_URL, Verified, content, index_url};
+use self::dockerfile::{Aged, Recipe};
+use self::index::{INDEX_URL, Verified, content, index_url, installer_index};
 use self::job::{Files, Plan};
 use self::objects::{DockerConfig, Objects};
 pub(super) use self::publish::publish;
@@ -38,7 +39,7 @@ pub use self::registries::RegistryCache;
 pub use self::signing::Signing;
 use self::sources::{Base, Target};
 use self::state::State;
-use super::names::{Component, labels, name};
+use super::names::{Component, labels, name, name_of_pod};
 use super::{KubernetesSandbox, elsewhere};
 use crate::api::common::CacheMode;
 use crate::pipeline::digest::{sha256_hex, sha256_hex_of_parts};
@@ -114,7 +115,7 @@ impl<'a> Build<'a> {
             &scope,
             &repeat.to_string(),
         ];
-        let name = name("build", &parts.map(String::as_str));
+        let name = name_of_pod("build", &parts.map(String::as_str));
         Ok(Self {
             sandbox,
             spec,
@@ -138,9 +139,11 @@ impl<'a> Build<'a> {
         if job.metadata.deletion_timestamp.is_some() {
             return Ok(Progressing::Pending);
         }
-        let pod = self.objects.latest_pod(&self.name).await?;
+        let pod = self.objects.latest_pod(&job).await?;
         match state::state(&job, pod.as_ref()) {
             State::Done(digest) => {
+                // Whoever has changed what it was built from has done it by now.
+                self.objects.has_files(&job).await?;
                 self.drop_copies().await;
                 let seconds = state::seconds(&job, pod.as_ref());
                 self.pushed(&job, &digest, seconds).await
@@ -232,7 +235,7 @@ impl<'a> Build<'a> {
                 self.objects.write_copy(&copy).await?;
             }
         }
-        self.objects.write_files(&job::config_map(plan, owner)).await
+        self.objects.write_files(&job::config_map(plan, owner), job).await
     }
 
     /// What a Job in another namespace than the task's has seen of Secrets, it has seen when it has ended.
@@ -279,7 +282,7 @@ impl<'a> Build<'a> {
 
     /// The files are written after the Job, which owns them; a crash may lie between.
     async fn write_files(&self, job: &Job) -> Result<(), SandboxError> {
-        if self.objects.has_files(&self.name).await? {
+        if self.objects.has_files(job).await? {
             return Ok(());
         }
         let verified = self.verify().await?;
@@ -364,7 +367,7 @@ impl<'a> Build<'a> {
             base_registry: on.image.registry.clone(),
             architecture: kubernetes_architecture(&self.spec.architecture),
             push_secret: self.mounted(self.target.secret.as_deref(), self.target.config.as_ref()),
-            arguments: self.arguments(),
+            arguments: self.arguments(verified),
             base_secret: self.mounted(on.image.secret.as_deref(), on.image.config.as_ref()),
             repeat: self.repeat,
             operator_image,
@@ -376,7 +379,7 @@ impl<'a> Build<'a> {
 
     /// The operator's variables and the index. Arguments, since an address may hold a password, and commands are recorded in
     /// the image.
-    fn arguments(&self) -> BTreeMap<&str, &str> {
+    fn arguments(&self, verified: &Verified) -> BTreeMap<&str, &str> {
         let shared = &self.sandbox.settings.build.env;
         let mut arguments: BTreeMap<&str, &str> = shared
             .iter()
@@ -384,6 +387,9 @@ impl<'a> Build<'a> {
             .collect();
         if let Some(index) = &self.spec.index_url {
             arguments.insert(INDEX_URL, index);
+        }
+        if verified.passes_over {
+            arguments.insert(dockerfile::INSTALLER_INDEX, installer_index(self.sandbox));
         }
         arguments
     }
@@ -401,16 +407,15 @@ impl<'a> Build<'a> {
             has: on.has,
             packages: &self.spec.packages,
             bounds: &verified.bounds,
-            aged: verified
-                .pip
-                .as_deref()
-                .map(|pip| (self.spec.min_release_age_days, pip)),
+            aged: verified.passes_over.then(|| Aged {
+                days: self.spec.min_release_age_days,
+                trusted_index: dockerfile::trusted_index(installer_index(self.sandbox)),
+            }),
             locked: (!requirements.is_empty()).then_some(&digest),
             trusted_index: index_url(self.sandbox, self.spec).and_then(dockerfile::trusted_index),
             has_index_authorities: !index_authorities.is_empty(),
             has_pip_authorities: own.is_some(),
-            arguments: self.arguments().into_keys().collect(),
-            cached: settings.build.cache_claim.as_ref().map(|_| self.name.as_str()),
+            arguments: self.arguments(verified).into_keys().collect(),
         };
         Ok(Files {
             dockerfile: recipe.dockerfile(),

@@ -11,6 +11,7 @@ use kube::api::{DeleteParams, ListParams, LogParams, Patch, PatchParams, PostPar
 use kube::{Api, Client};
 use serde_json::Value;
 
+use super::adopted;
 use super::job::BUILD;
 use crate::api::secret_use::SecretUse;
 use crate::sandbox::SandboxError;
@@ -76,16 +77,25 @@ impl Objects {
     /// The Job of this name.
     pub async fn job(&self, name: &str) -> Result<Option<Job>, SandboxError> {
         let found = self.jobs().get_opt(name).await;
-        found.map_err(|error| self.failed("read", "Job", name, error))
+        let found = found.map_err(|error| self.failed("read", "Job", name, error))?;
+        match found {
+            Some(job) if !adopted::is_ours(&job.metadata) => Err(self.not_ours("Job", name)),
+            found => Ok(found),
+        }
     }
 
     /// The Pod that a Job made last. An earlier one was disrupted.
-    pub async fn latest_pod(&self, job: &str) -> Result<Option<Pod>, SandboxError> {
-        let selector = ListParams::default().labels(&format!("batch.kubernetes.io/job-name={job}"));
+    pub async fn latest_pod(&self, job: &Job) -> Result<Option<Pod>, SandboxError> {
+        let name = name_of(&job.metadata);
+        let selector = ListParams::default().labels(&format!("batch.kubernetes.io/job-name={name}"));
         let listed = self.pods().list(&selector).await;
-        let listed = listed.map_err(|error| self.failed("list the Pods of", "Job", job, error))?;
+        let listed = listed.map_err(|error| self.failed("list the Pods of", "Job", name, error))?;
         let created = |pod: &Pod| pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
-        Ok(listed.items.into_iter().max_by_key(created))
+        let pods = listed
+            .items
+            .into_iter()
+            .filter(|pod| adopted::is_pod_of(pod, job));
+        Ok(pods.max_by_key(created))
     }
 
     /// The end of what the builder printed.
@@ -177,17 +187,24 @@ impl Objects {
         }
     }
 
-    /// Whether a build's files are there.
-    pub async fn has_files(&self, name: &str) -> Result<bool, SandboxError> {
-        let found = self.config_maps().get_metadata_opt(name).await;
+    /// Whether the files of a Job's build are there: those that it was made for.
+    pub async fn has_files(&self, job: &Job) -> Result<bool, SandboxError> {
+        let name = name_of(&job.metadata);
+        let found = self.config_maps().get_opt(name).await;
         let found = found.map_err(|error| self.failed("read", "ConfigMap", name, error))?;
-        Ok(found.is_some())
+        match found {
+            None => Ok(false),
+            Some(map) if adopted::are_files_of(&map, job) => Ok(true),
+            Some(_) => Err(self.not_ours("ConfigMap", name)),
+        }
     }
 
-    /// Writes a build's files, unless they are there.
-    pub async fn write_files(&self, map: &ConfigMap) -> Result<(), SandboxError> {
+    /// Writes the files of a Job's build, unless they are there.
+    pub async fn write_files(&self, map: &ConfigMap, job: &Job) -> Result<(), SandboxError> {
         match self.config_maps().create(&parameters(), map).await {
-            Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
+            Err(kube::Error::Api(status)) if status.is_already_exists() => {
+                self.has_files(job).await.map(drop)
+            }
             Err(error) => Err(self.failed("create", "ConfigMap", name_of(&map.metadata), error)),
             Ok(_) => Ok(()),
         }
@@ -214,10 +231,27 @@ impl Objects {
 
     /// Writes a copy of credentials, unless it is there.
     pub async fn write_copy(&self, copy: &Secret) -> Result<(), SandboxError> {
-        match self.secrets().create(&parameters(), copy).await {
-            Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
-            Err(error) => Err(self.failed("create", "Secret", name_of(&copy.metadata), error)),
-            Ok(_) => Ok(()),
+        let name = name_of(&copy.metadata);
+        let Err(error) = self.secrets().create(&parameters(), copy).await else {
+            return Ok(());
+        };
+        if !matches!(&error, kube::Error::Api(status) if status.is_already_exists()) {
+            return Err(self.failed("create", "Secret", name, error));
+        }
+        let found = self.secrets().get_opt(name).await;
+        let found = found.map_err(|error| self.failed("read", "Secret", name, error))?;
+        match found {
+            Some(found) if !adopted::is_copy(copy, &found) => Err(self.not_ours("Secret", name)),
+            _ => Ok(()),
+        }
+    }
+
+    fn not_ours(&self, kind: &str, name: &str) -> SandboxError {
+        SandboxError::Refused {
+            object: format!("{kind} {}/{name}", self.namespace),
+            reason: "it stands where the operator keeps what a build needs, and is not what the operator writes: somebody has replaced it"
+                .to_owned(),
+            remedy: "delete it, and see who may write such objects here; the operator makes it anew by itself".to_owned(),
         }
     }
 

@@ -186,7 +186,7 @@ fn unschedulable(message: &str) -> State {
     } else {
         State::Failed(Failure::Refused(
             format!("no node takes its Pod: {message}"),
-            "change build.nodeSelector, build.tolerations or build.cacheClaim of the operator, or the nodes",
+            "change build.nodeSelector or build.tolerations of the operator, or the nodes",
         ))
     }
 }

@@ -65,11 +65,15 @@ pub(super) fn volumes(
             ..VolumeMount::default()
         });
     }
+    // A group is set on every volume of a Pod that is not mounted read-only as a whole, and so on what others own.
+    let grouped = outputs.filter(|outputs| outputs.fs_group.is_some());
     let claims = claims.into_iter().map(|(claim, name)| Volume {
         name,
         persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource {
             claim_name: claim.to_owned(),
-            read_only: None,
+            read_only: grouped
+                .map(|outputs| outputs.claim != claim)
+                .filter(|read_only| *read_only),
         }),
         ..Volume::default()
     });

@@ -2,10 +2,13 @@
 //!
 //! A Pod's name follows from what it runs, so that a run is started once, whoever asks and however often.
 
+mod adopted;
 pub(super) mod channel;
+mod claims;
 mod inputs;
 mod network;
 mod observe;
+mod placement;
 pub(super) mod reader;
 mod ready;
 mod refusal;
@@ -29,7 +32,7 @@ use self::observe::{Ended, PodState, observe};
 pub(super) use self::ready::api_servers;
 use self::refusal::{Refusal, classify};
 use self::spec::{CONTAINER, Program, Run};
-pub use self::spec::{JOB_FILE, NONCE};
+pub use self::spec::{JOB_FILE, JOB_SHA256, NONCE, folder_sha256};
 use super::names::Component;
 use super::settings::Settings;
 use super::{KubernetesSandbox, names, room};
@@ -55,16 +58,33 @@ pub(super) async fn run(
 ) -> Result<Progressing<Report>, SandboxError> {
     let (name, body) = named(sandbox, image, job, repeat)?;
     let pods = Pods::new(sandbox, name);
-    match pods.get().await? {
-        None if sandbox.is_under_way => Err(pods.lost("somebody has removed it".to_owned())),
-        None => match Box::pin(create(&pods, image, job, body, async { Ok(()) })).await? {
+    let Some(pod) = pods.get().await? else {
+        if sandbox.is_under_way {
+            return Err(pods.lost("somebody has removed it".to_owned()));
+        }
+        return match Box::pin(create(&pods, image, job, &body, async { Ok(()) })).await? {
             Progressing::Queued(why) => Ok(Progressing::Queued(why)),
             Progressing::Done(_) | Progressing::Pending | Progressing::Unseen => Ok(Progressing::Pending),
-        },
-        Some(pod) => pods
-            .look(image, &pod)
-            .await
-            .map_err(|error| explained(sandbox, error)),
+        };
+    };
+    // Its labels and its key are all that is compared: neither follows from what the policy opens.
+    let policy = network::policy(&job.network, &sandbox.settings.sandbox.network, &[])?;
+    let wanted = run_of(&pods, image, job, &body, "", &network::label(&policy)).pod()?;
+    pods.adopt(&wanted, &pod).await?;
+    let looked = pods.look(image, &pod).await;
+    looked.map_err(|error| explained(sandbox, error))
+}
+
+/// What the Pod of this name has come to, whoever made it.
+pub(super) async fn look_at(
+    sandbox: &KubernetesSandbox<'_>,
+    image: &str,
+    name: &str,
+) -> Result<Progressing<Report>, SandboxError> {
+    let pods = Pods::new(sandbox, name.to_owned());
+    match pods.get().await? {
+        None => Err(pods.lost("it is not there".to_owned())),
+        Some(pod) => pods.look(image, &pod).await,
     }
 }
 
@@ -77,7 +97,7 @@ pub(super) async fn begin(
 ) -> Result<Progressing<bool>, SandboxError> {
     let (name, body) = named(sandbox, image, job, 0)?;
     let pods = Pods::new(sandbox, name);
-    Box::pin(create(&pods, image, job, body, needs)).await
+    Box::pin(create(&pods, image, job, &body, needs)).await
 }
 
 /// Name of the Pod of a job, and the job as it finds it.
@@ -91,41 +111,55 @@ fn named(
     let body = serde_json::to_vec(job).map_err(|error| cluster("write the job".to_owned())(error))?;
     let (attempt, repeat, hash) = (owner.attempt.to_string(), repeat.to_string(), sha256_hex(&body));
     let parts: [&str; 6] = [&owner.uid, &owner.run, &attempt, &repeat, &hash, image];
-    Ok((names::name(&owner.name, &parts), body))
+    Ok((names::name_of_pod(&owner.name, &parts), body))
 }
 
 async fn create(
     pods: &Pods<'_>,
     image: &str,
     job: &Job,
-    body: Vec<u8>,
+    body: &[u8],
     needs: impl Future<Output = Result<(), SandboxError>>,
 ) -> Result<Progressing<bool>, SandboxError> {
     let sandbox = pods.sandbox;
     let nonce = nonce()?;
     let policy = ready::policy(sandbox, &job.network).await?;
     let egress = network::label(&policy);
-    let run = Run {
-        program: Program::Harness,
-        name: &pods.name,
-        image,
-        job,
-        nonce: &nonce,
-        egress: &egress,
-        settings: &sandbox.settings.sandbox,
-        task: sandbox.task,
-        owner: sandbox.owner,
-        inputs: sandbox.inputs,
-        outputs: sandbox.outputs,
-        pull_secrets: &[],
-    };
+    let run = run_of(pods, image, job, body, &nonce, &egress);
     let labels = run.labels();
     let needs = async {
         let policy = ready::ensure_policy(sandbox, policy, &labels);
         let (harness, policy, needs) = tokio::join!(ready::ensure_harness(sandbox), policy, needs);
         harness.and(policy).and(needs)
     };
-    Box::pin(pods.start(&run, body, needs)).await
+    Box::pin(pods.start(&run, needs)).await
+}
+
+/// The run of a job by the harness.
+fn run_of<'a>(
+    pods: &'a Pods<'_>,
+    image: &'a str,
+    job: &'a Job,
+    body: &'a [u8],
+    nonce: &'a str,
+    egress: &'a str,
+) -> Run<'a> {
+    let sandbox = pods.sandbox;
+    Run {
+        program: Program::Harness,
+        name: &pods.name,
+        image,
+        job,
+        body,
+        nonce,
+        egress,
+        settings: &sandbox.settings.sandbox,
+        task: sandbox.task,
+        owner: sandbox.owner,
+        inputs: sandbox.inputs,
+        outputs: sandbox.outputs,
+        pull_secrets: &[],
+    }
 }
 
 /// The scheduler's words about the claim for outputs name the Pod, of which nobody who made the run has heard.
@@ -218,11 +252,11 @@ impl<'a> Pods<'a> {
     async fn start(
         &self,
         run: &Run<'_>,
-        body: Vec<u8>,
         needs: impl Future<Output = Result<(), SandboxError>>,
     ) -> Result<Progressing<bool>, SandboxError> {
         let pod = run.pod()?;
-        let (needs, secret) = tokio::join!(needs, ready::create_job(self.sandbox, run.secret(body)));
+        claims::check(&self.sandbox.client, &self.sandbox.owner.namespace, &pod).await?;
+        let (needs, secret) = tokio::join!(needs, ready::create_job(self.sandbox, run.secret()));
         needs?;
         if let Progressing::Queued(why) = secret? {
             return Ok(Progressing::Queued(why));
@@ -236,6 +270,21 @@ impl<'a> Pods<'a> {
                 Refusal::Error(error) => Err(error),
             },
         }
+    }
+
+    /// Whether the Pod that was found is the one that would be made: one of ours that somebody has replaced or changed is deleted, and
+    /// the next try makes another. What does not carry our labels is not ours to delete.
+    async fn adopt(&self, wanted: &Pod, found: &Pod) -> Result<(), SandboxError> {
+        let Some(what) = adopted::difference(wanted, found) else {
+            return Ok(());
+        };
+        if what == adopted::LABELS {
+            return Err(self.refused("it is there, and the operator did not make it", "delete it"));
+        }
+        self.delete(found).await?;
+        Err(self.lost(format!(
+            "somebody has replaced or changed it: {what} differs from what the operator makes"
+        )))
     }
 
     /// How far the Pod is.
@@ -276,9 +325,19 @@ impl<'a> Pods<'a> {
         ended: &Ended,
         now: Timestamp,
     ) -> Result<Progressing<R>, SandboxError> {
-        if ended.not_started {
+        // The shell that starts the harness ends so where it finds no interpreter; the harness never does.
+        let has_no_interpreter = ended.exit_code == 127 && ended.message.is_empty();
+        if ended.not_started || has_no_interpreter {
+            let message = if has_no_interpreter {
+                "python3: not found"
+            } else {
+                &ended.message
+            };
             self.delete(pod).await?;
-            return Err(self.refused(&ended.message, "the image must have `python3` on its PATH"));
+            return Err(self.refused(
+                message,
+                "the image must have `/bin/sh`, and `python3` on its PATH",
+            ));
         }
         match channel::verify(&ended.message, &nonce_of(pod)) {
             Ok(Message::NotIsolated(address)) => {

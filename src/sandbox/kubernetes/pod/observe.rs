@@ -50,6 +50,11 @@ pub(super) struct Ended {
 pub(super) fn observe(pod: &Pod, now: Timestamp) -> PodState {
     let status = pod.status.clone().unwrap_or_default();
     let disrupted = disruption(pod, &status);
+    if has_begun_again(&status) {
+        return PodState::Lost(
+            "its container was started a second time: somebody has changed its image".to_owned(),
+        );
+    }
     if let Some(ended) = terminated(&status) {
         return ended_as(ended, disrupted);
     }
@@ -100,6 +105,12 @@ pub(super) fn complaint(events: &[Event]) -> Option<&str> {
     last.message
         .as_deref()
         .filter(|_| last.type_.as_deref() == Some("Warning"))
+}
+
+/// A sandbox runs once. A node starts a container again, whatever the Pod says of restarts, when its image is changed.
+fn has_begun_again(status: &PodStatus) -> bool {
+    let mut containers = status.container_statuses.iter().flatten();
+    containers.any(|container| container.name == CONTAINER && container.restart_count > 0)
 }
 
 fn terminated(status: &PodStatus) -> Option<&ContainerStateTerminated> {

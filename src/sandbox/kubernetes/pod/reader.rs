@@ -267,7 +267,7 @@ impl<'a> SourceReader<'a> {
         let body = serde_json::to_vec(request).unwrap_or_default();
         let parts = [&owner.uid, &owner.run, "reader", &sha256_hex(&body), image];
         Ok(Self {
-            pods: Pods::new(sandbox, names::name(&owner.name, &parts)),
+            pods: Pods::new(sandbox, names::name_of_pod(&owner.name, &parts)),
             request,
             image,
             body,
@@ -279,6 +279,7 @@ impl<'a> SourceReader<'a> {
         let Some(pod) = self.pods.get().await? else {
             return Ok(None);
         };
+        self.pods.adopt(&self.wanted()?, &pod).await?;
         let looked = self.pods.look::<ReadReport>(self.image, &pod).await;
         let is_vain = match &looked {
             Ok(Progressing::Done(ReadReport::Refused(_) | ReadReport::Failed(_))) => true,
@@ -296,10 +297,8 @@ impl<'a> SourceReader<'a> {
         }
     }
 
-    /// Creates it, when everything that it mounts is there.
-    pub async fn start(&self) -> Result<Progressing<ReadReport>, SandboxError> {
-        let sandbox = self.pods.sandbox;
-        let job = Job {
+    fn job(&self) -> Job {
+        Job {
             phases: Vec::new(),
             inputs: self.request.mounted(),
             env: BTreeMap::new(),
@@ -311,28 +310,48 @@ impl<'a> SourceReader<'a> {
                 file_bytes: 0,
             },
             network: NetworkAccess::Denied,
-        };
-        let policy = ready::policy(sandbox, &job.network).await?;
-        let egress = network::label(&policy);
-        let claims = self.request.mounts();
-        let nonce = nonce()?;
-        let run = Run {
-            program: Program::Reader(&claims),
+        }
+    }
+
+    fn run<'b>(&'b self, job: &'b Job, claims: &'b [ClaimMount], nonce: &'b str, egress: &'b str) -> Run<'b> {
+        let sandbox = self.pods.sandbox;
+        Run {
+            program: Program::Reader(claims),
             name: &self.pods.name,
             image: self.image,
-            job: &job,
-            nonce: &nonce,
-            egress: &egress,
+            job,
+            body: &self.body,
+            nonce,
+            egress,
             settings: &sandbox.settings.sandbox,
             task: sandbox.task,
             owner: sandbox.owner,
             inputs: sandbox.inputs,
             outputs: self.request.outputs.as_ref().map(|outputs| &outputs.written_to),
             pull_secrets: &sandbox.settings.build.image_pull_secrets,
-        };
+        }
+    }
+
+    /// The Pod that would be made, but for its key.
+    fn wanted(&self) -> Result<Pod, SandboxError> {
+        let job = self.job();
+        let policy = network::policy(&job.network, &self.pods.sandbox.settings.sandbox.network, &[])?;
+        let claims = self.request.mounts();
+        self.run(&job, &claims, "", &network::label(&policy)).pod()
+    }
+
+    /// Creates it, when everything that it mounts is there.
+    pub async fn start(&self) -> Result<Progressing<ReadReport>, SandboxError> {
+        let sandbox = self.pods.sandbox;
+        let job = self.job();
+        let policy = ready::policy(sandbox, &job.network).await?;
+        let egress = network::label(&policy);
+        let claims = self.request.mounts();
+        let nonce = nonce()?;
+        let run = self.run(&job, &claims, &nonce, &egress);
         let labels = run.labels();
         let needs = ready::ensure_policy(sandbox, policy, &labels);
-        let started = self.pods.start(&run, self.body.clone(), needs).await;
+        let started = self.pods.start(&run, needs).await;
         match started.map_err(|error| self.explained(error))? {
             Progressing::Queued(why) => Ok(Progressing::Queued(why)),
             Progressing::Done(_) | Progressing::Pending | Progressing::Unseen => Ok(Progressing::Pending),

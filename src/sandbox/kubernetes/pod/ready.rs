@@ -44,20 +44,52 @@ pub(in super::super) async fn api_servers(client: &Client) -> Vec<IpNet> {
         .collect()
 }
 
-/// Creates the harness of this version where it is not there.
+/// Creates the harness of this version where it is not there. It is the first process of every sandbox: one that is there must be the
+/// very same, and stay it.
 pub(super) async fn ensure_harness(sandbox: &KubernetesSandbox<'_>) -> Result<(), SandboxError> {
     let namespace = &sandbox.owner.namespace;
     let api: Api<ConfigMap> = Api::namespaced(sandbox.client.clone(), namespace);
     let name = spec::harness_name();
     let object = format!("ConfigMap {namespace}/{name}");
-    let found = api.get_metadata_opt(&name).await;
-    if found
-        .map_err(|error| cluster(format!("read {object}"))(error))?
-        .is_none()
-    {
-        create(&api, &object, &spec::harness_config_map()).await?;
+    let wanted = spec::harness_config_map();
+    let get = async || {
+        let found = api.get_opt(&name).await;
+        found.map_err(|error| cluster(format!("read {object}"))(error))
+    };
+    let mut found = get().await?;
+    if found.is_none() {
+        if !matches!(create(&api, &object, &wanted).await?, Created::Exists) {
+            return Ok(());
+        }
+        found = get().await?;
     }
-    Ok(())
+    match found {
+        // Without it the Pod waits, and says for what.
+        None => Ok(()),
+        Some(found) if is_same_map(&wanted, &found) => Ok(()),
+        Some(_) => Err(replaced(object, "the harness")),
+    }
+}
+
+/// Whether nobody can have changed it, and it holds what it should.
+fn is_same_map(wanted: &ConfigMap, found: &ConfigMap) -> bool {
+    let component = |map: &ConfigMap| map.labels().get(names::COMPONENT).cloned();
+    found.immutable == Some(true)
+        && found.data == wanted.data
+        && found.binary_data.as_ref().is_none_or(BTreeMap::is_empty)
+        && component(found) == component(wanted)
+}
+
+/// An object that is mounted into a Pod is another than the operator writes.
+fn replaced(object: String, what: &str) -> SandboxError {
+    SandboxError::Refused {
+        object,
+        reason: format!(
+            "it stands where the operator keeps {what}, and is not what the operator writes: somebody has replaced it"
+        ),
+        remedy: "delete it, and see who may write such objects here; the operator makes it anew by itself"
+            .to_owned(),
+    }
 }
 
 /// Creates the policy, or puts right what somebody has changed; an error where another policy opens what this one closes.
@@ -118,19 +150,23 @@ pub(super) async fn create_job(
         Created::New => Ok(Progressing::Done(())),
         Created::Queued(why) => Ok(Progressing::Queued(why)),
         Created::Exists => {
-            let found = api.get_metadata_opt(&name).await;
+            let found = api.get_opt(&name).await;
             let found = found.map_err(|error| cluster(format!("read {object}"))(error))?;
-            let is_ours = found.is_none_or(|found| found.labels().get(names::TASK_UID) == Some(&owner.uid));
-            if is_ours {
-                return Ok(Progressing::Done(()));
+            match found {
+                Some(found) if !is_same_job(&job, &found) => Err(replaced(object, "the job of a sandbox")),
+                _ => Ok(Progressing::Done(())),
             }
-            Err(SandboxError::Refused {
-                object,
-                reason: "it is there and belongs to no run of this task".to_owned(),
-                remedy: "delete it".to_owned(),
-            })
         }
     }
+}
+
+/// Whether it is of the same task, holds the same, and nobody can have changed it.
+fn is_same_job(wanted: &Secret, found: &Secret) -> bool {
+    let of = |secret: &Secret| secret.labels().get(names::TASK_UID).cloned();
+    found.immutable == Some(true)
+        && found.type_ == wanted.type_
+        && found.data == wanted.data
+        && of(found) == of(wanted)
 }
 
 /// What came of creating an object.

@@ -15,6 +15,7 @@ use super::super::settings::PodSettings;
 use super::super::{MountedInput, OutputFolder, Owner};
 use super::inputs;
 use super::network::EGRESS;
+use super::placement;
 use super::reader::ClaimMount;
 use crate::api::sandbox::{TaintEffect, TolerationOperator};
 use crate::pipeline::digest::sha256_hex;
@@ -28,6 +29,12 @@ pub(super) const CONTAINER: &str = "sandbox";
 pub const NONCE: &str = "CODEGEN_NONCE";
 /// Variable with the address that must not answer.
 const PROBE: &str = "CODEGEN_PROBE";
+/// Variables with the digests of what is mounted: see [`START`].
+const HARNESS_SHA256: &str = "CODEGEN_HARNESS_SHA256";
+/// The same for the job.
+pub const JOB_SHA256: &str = "CODEGEN_JOB_SHA256";
+/// Looks whether what is mounted is what the operator wrote.
+const START: &str = include_str!("start.py");
 /// Value of [`PROBE`] where nothing is looked at.
 const NO_PROBE: &str = "none";
 /// The subcommand of the operator that reads sources.
@@ -61,6 +68,8 @@ pub(super) struct Run<'a> {
     pub image: &'a str,
     /// The job.
     pub job: &'a Job,
+    /// What its Secret holds.
+    pub body: &'a [u8],
     /// Key of the message's signature, hex.
     pub nonce: &'a str,
     /// Which policy holds.
@@ -94,6 +103,19 @@ pub(super) fn harness_name() -> String {
     format!("codegen-harness-{}", &harness::version()[..10])
 }
 
+/// Digest of a folder as a Pod computes it: of its files' names and contents.
+pub fn folder_sha256<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> String {
+    let sorted: BTreeMap<&str, &[u8]> = files.into_iter().collect();
+    let mut lines = String::new();
+    for (name, content) in sorted {
+        lines.push_str(name);
+        lines.push('\0');
+        lines.push_str(&sha256_hex(content));
+        lines.push('\n');
+    }
+    sha256_hex(lines.as_bytes())
+}
+
 /// The harness of this version, shared by a namespace's sandboxes.
 pub(super) fn harness_config_map() -> ConfigMap {
     let files = harness::FILES.iter();
@@ -121,12 +143,15 @@ pub(super) fn harness_config_map() -> ConfigMap {
 
 impl Run<'_> {
     /// The Secret with the job: it holds values of the task's own Secrets.
-    pub(super) fn secret(&self, job: Vec<u8>) -> Secret {
+    pub(super) fn secret(&self) -> Secret {
         Secret {
             metadata: self.metadata(self.own_labels()),
             immutable: Some(true),
             type_: Some(JOB_TYPE.to_owned()),
-            data: Some(BTreeMap::from([(JOB_KEY.to_owned(), ByteString(job))])),
+            data: Some(BTreeMap::from([(
+                JOB_KEY.to_owned(),
+                ByteString(self.body.to_vec()),
+            )])),
             string_data: None,
         }
     }
@@ -141,6 +166,9 @@ impl Run<'_> {
         let (volumes, mounts) = self.own_volumes();
         let settings = self.settings;
         let wanted = &self.task.sandbox.placement;
+        if let Some(refusal) = placement::refusal(&settings.allowed, wanted) {
+            return Err(refusal);
+        }
         let denied = self.job.network == NetworkAccess::Denied;
         let image = &self.task.image;
         let own_secret = image.pull_secret.as_ref().or(image.push_secret.as_ref());
@@ -230,11 +258,16 @@ impl Run<'_> {
                     self.settings.probe.as_deref()
                 };
                 env.extend(probe.map(|address| variable(PROBE, address)));
-                let command = words(&["python3", "-I", "-S", "-c", harness::START_IN_POD]);
+                let files = harness::FILES.iter();
+                let files = folder_sha256(files.map(|(name, text)| (*name, text.as_bytes())));
+                env.push(variable(HARNESS_SHA256, &files));
+                let start = format!("{START}\n{}", harness::START_IN_POD);
+                let command = words(&["/bin/sh", "-c", harness::BASE_INTERPRETER, &start]);
                 (command, None, Some("/sandbox".to_owned()))
             }
             Program::Reader(_) => (None, words(&[READ_SOURCES]), None),
         };
+        env.push(variable(JOB_SHA256, &folder_sha256([(JOB_KEY, self.body)])));
         Container {
             name: CONTAINER.to_owned(),
             image: Some(self.image.to_owned()),

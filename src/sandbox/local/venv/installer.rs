@@ -13,6 +13,7 @@ use super::archives;
 use crate::pipeline::lock::Lock;
 use crate::sandbox::error::SandboxError;
 use crate::sandbox::image::ImageSpec;
+use crate::sandbox::installation::{INSTALL, INTERPRETERS, NEWER_PIP};
 use crate::sandbox::packages::classify;
 
 /// What pip says of its work, beside it.
@@ -83,29 +84,37 @@ impl Installer {
         }
     }
 
-    /// Installs another pip to a folder of its own.
-    pub fn beside(
-        &self,
-        python: &Path,
-        tools: &Path,
-        spec: &ImageSpec,
-        folder: &Path,
-        requirement: &str,
-    ) -> std::io::Result<Command> {
-        let mut command = self.command(python, tools, spec)?;
-        command.args(["--no-deps", "--target"]).arg(folder);
-        command.args(["--", requirement]);
+    /// Installs the pip that knows ages to a folder of its own: one archive, by its digest, from where this user's packages come
+    /// from. Where a task's packages come from is no place for what installs them.
+    pub fn beside(&self, place: &Place<'_>, folder: &Path) -> std::io::Result<Command> {
+        let file = place.tools.join("installer.txt");
+        fs::write(&file, NEWER_PIP)?;
+        let mut command = self.command(place)?;
+        command
+            .args(["--no-deps", "--require-hashes", "--target"])
+            .arg(folder);
+        command.arg("--requirement").arg(file);
         Ok(command)
     }
 
     pub fn install(
         &self,
-        python: &Path,
-        tools: &Path,
+        place: &Place<'_>,
         spec: &ImageSpec,
         wanted: &Wanted<'_>,
     ) -> std::io::Result<Command> {
-        let mut command = self.command(python, tools, spec)?;
+        let tools = &place.tools;
+        let mut command = self.command(place)?;
+        if let Some(index) = &spec.index_url {
+            command.args(["--index-url", index]);
+        }
+        if let Some(pem) = &spec.index_ca_bundle {
+            let file = tools.join(AUTHORITIES);
+            fs::write(&file, pem)?;
+            for name in TRUST {
+                command.env(name, &file);
+            }
+        }
         let (days, is_pip) = (spec.min_release_age_days, matches!(self, Self::Pip));
         if is_pip && archives::reports(tools) {
             command.arg("--report").arg(tools.join(REPORT));
@@ -135,19 +144,21 @@ impl Installer {
     }
 
     /// Wheels alone: building a source distribution would run its code on the user's machine, outside every sandbox.
-    /// One process does it all. pip is read from `tools`, and never from the environment that it fills.
-    fn command(&self, python: &Path, tools: &Path, spec: &ImageSpec) -> std::io::Result<Command> {
-        let mut command = match self {
+    /// One process does it all. pip is read from `tools` by the interpreter behind the environment, and nothing is read from the
+    /// environment that it fills.
+    fn command(&self, place: &Place<'_>) -> std::io::Result<Command> {
+        let command = match self {
             Self::Uv(uv) => {
                 let mut command = Command::new(uv);
                 command.args(["pip", "install", "--quiet", "--only-binary", ":all:"]);
                 // uv would compile with the environment's interpreter, after the packages are in.
-                command.args(["--no-compile-bytecode", "--python"]).arg(python);
+                command.args(["--no-compile-bytecode", "--python"]);
+                command.arg(place.environment.join("bin/python"));
                 command
             }
             Self::Pip => {
-                let mut command = Command::new(python);
-                command.args(["-I", "-c", PIP]).arg(tools);
+                let mut command = place.script(INSTALL)?;
+                command.arg(&place.tools).arg(place.environment);
                 command.args(["install", "--quiet", "--no-input", "--disable-pip-version-check"]);
                 command.args([
                     "--retries",
@@ -159,36 +170,58 @@ impl Installer {
                 command
             }
         };
-        if let Some(index) = &spec.index_url {
-            command.args(["--index-url", index]);
-        }
-        if let Some(pem) = &spec.index_ca_bundle {
-            let file = tools.join(AUTHORITIES);
-            fs::write(&file, pem)?;
-            for name in TRUST {
-                command.env(name, &file);
-            }
-        }
         Ok(command)
     }
 }
 
-/// Runs the pip of the folder that is the first argument, for the environment whose interpreter runs this. What is
-/// installed on the way cannot be imported.
-const PIP: &str = "\
-import runpy, sys
-sys.path = [sys.argv.pop(1)] + [path for path in sys.path if not path.endswith('-packages')]
-runpy.run_module('pip', run_name='__main__', alter_sys=True)";
+/// Where packages are installed, and by what.
+pub(super) struct Place<'a> {
+    /// The interpreter behind the environment.
+    pub interpreter: &'a Interpreter,
+    /// The environment.
+    pub environment: &'a Path,
+    /// A folder that no package writes to: pip, and what it reads and says.
+    pub tools: PathBuf,
+}
 
-/// Whether an installer gets this variable of the user's environment; the keys of a model's provider are none of its business.
+impl Place<'_> {
+    /// The interpreter behind the environment with one of our scripts: isolated, without what this user's Python loads at its start.
+    fn script(&self, (name, text): (&str, &str)) -> std::io::Result<Command> {
+        let file = self.tools.join(name);
+        fs::write(&file, text)?;
+        let mut command = Command::new(&self.interpreter.executable);
+        command.args(["-I", "-S", "-B"]).arg(file);
+        Ok(command)
+    }
+
+    /// Keeps in mind what the interpreters are.
+    pub fn before(&self) -> std::io::Result<Command> {
+        self.compare("before")
+    }
+
+    /// Fails where they are no longer that, and says by which package.
+    pub fn after(&self) -> std::io::Result<Command> {
+        self.compare("after")
+    }
+
+    fn compare(&self, when: &str) -> std::io::Result<Command> {
+        let mut command = self.script(INTERPRETERS)?;
+        command.arg(when).arg(self.environment);
+        command.arg(self.tools.join("interpreters.json"));
+        Ok(command)
+    }
+}
+
+/// Whether a program gets this variable of the user's environment that neither asks the network nor runs anything of others.
+fn is_for_everybody(name: &str) -> bool {
+    ["PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH"].contains(&name) || name.starts_with("LC_")
+}
+
+/// Whether an installer gets this variable of the user's environment: where packages come from, by which way, and whom to trust. The
+/// keys of a model's provider are none of its business, nor are those for publishing packages.
 fn is_for_installers(name: &str) -> bool {
-    const NAMES: [&str; 13] = [
-        "PATH",
-        "HOME",
+    const NAMES: [&str; 8] = [
         "USER",
-        "LANG",
-        "TMPDIR",
-        "LD_LIBRARY_PATH",
         "NETRC",
         "REQUESTS_CA_BUNDLE",
         "CURL_CA_BUNDLE",
@@ -197,10 +230,12 @@ fn is_for_installers(name: &str) -> bool {
         "ALL_PROXY",
         "NO_PROXY",
     ];
-    const PREFIXES: [&str; 5] = ["LC_", "XDG_", "SSL_CERT_", "PIP_", "UV_"];
+    const PREFIXES: [&str; 4] = ["XDG_", "SSL_CERT_", "PIP_", "UV_"];
     // uv refuses this one beside its opposite, which it is told.
     name != "UV_COMPILE_BYTECODE"
-        && (NAMES.contains(&name.to_ascii_uppercase().as_str())
+        && !name.starts_with("UV_PUBLISH_")
+        && (is_for_everybody(name)
+            || NAMES.contains(&name.to_ascii_uppercase().as_str())
             || PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
 }
 
@@ -212,6 +247,15 @@ exec "$0" "$@""#;
 
 /// Run an installer; where it fails, what its words mean.
 pub(super) async fn check(installer: Command) -> Result<(), SandboxError> {
+    run(installer, is_for_installers).await
+}
+
+/// Run a program of ours that installs nothing.
+pub(super) async fn check_alone(command: Command) -> Result<(), SandboxError> {
+    run(command, is_for_everybody).await
+}
+
+async fn run(installer: Command, is_given: fn(&str) -> bool) -> Result<(), SandboxError> {
     let program = PathBuf::from(installer.as_std().get_program());
     let mut command = Command::new("/bin/sh");
     command
@@ -223,7 +267,7 @@ pub(super) async fn check(installer: Command) -> Result<(), SandboxError> {
         .current_dir("/")
         .stdin(Stdio::null())
         .env_clear()
-        .envs(std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_for_installers)))
+        .envs(std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_given)))
         .envs(
             installer
                 .as_std()
@@ -267,8 +311,10 @@ mod tests {
             "PYTHONHOME",
             "VIRTUAL_ENV",
             "UV_COMPILE_BYTECODE",
+            "UV_PUBLISH_TOKEN",
         ] {
             assert!(!is_for_installers(name), "{name}");
         }
+        assert!(is_for_everybody("PATH") && !is_for_everybody("PIP_INDEX_URL"));
     }
 }

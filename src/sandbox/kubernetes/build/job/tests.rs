@@ -52,7 +52,6 @@ fn the_job_of_everything_that_can_be_set() {
         "deadlineSeconds": 60,
         "featureFlags": {"FF_KANIKO_RUN_VIA_TINI": "true"},
         "env": {"HTTPS_PROXY": "http://proxy:3128"},
-        "cacheClaim": "layers",
         "nodeSelector": {"pool": "builds"},
         "tolerations": [{"key": "builds", "operator": "Exists"}],
         "priorityClassName": "low",
@@ -129,7 +128,13 @@ fn files_are_those_that_have_content_and_belong_to_the_job() {
     let map = config_map(&plan(&build, &registries), owner());
     assert_eq!(
         map.data.unwrap().into_keys().collect::<Vec<_>>(),
-        ["Dockerfile", "lock.py"]
+        [
+            "Dockerfile",
+            "install.py",
+            "installer.txt",
+            "interpreters.py",
+            "lock.py"
+        ]
     );
     assert_eq!(
         (map.immutable, map.metadata.owner_references),

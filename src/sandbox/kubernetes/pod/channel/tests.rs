@@ -19,6 +19,7 @@ fn report() -> Report {
             tests: None,
             outputs: Vec::new(),
             not_writable: None,
+            mutants: None,
         }],
         seconds: 0.7,
     }

@@ -80,6 +80,7 @@ fn pod(
         name: "words-0123456789",
         image: "registry.example/codegen@sha256:00",
         job: &job,
+        body: b"{}",
         nonce: "00ff",
         egress: "denied",
         settings: &settings,
@@ -89,6 +90,39 @@ fn pod(
         outputs: None,
     };
     serde_json::to_value(run.pod().unwrap()).unwrap()
+}
+
+/// The command of a Pod, where the environment of its image lies in a folder of the test.
+fn start(environment: &std::path::Path, path: &str) -> String {
+    let shown = environment.to_str().unwrap();
+    let line = harness::BASE_INTERPRETER.replace("/opt/codegen", shown);
+    let ended = std::process::Command::new("/bin/sh")
+        .args(["-c", &line, "import sys; print(sys.argv[1:])"])
+        .env_clear()
+        .env("PATH", path)
+        .output()
+        .unwrap();
+    String::from_utf8(ended.stdout).unwrap()
+}
+
+#[test]
+fn a_pod_starts_the_interpreter_behind_the_environment() {
+    let folder = tempfile::tempdir().unwrap();
+    let bin = folder.path().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let (python, system) = (bin.join("python3"), "/usr/local/bin:/usr/bin:/bin");
+    let hostile = "#!/bin/sh\necho the package speaks\n";
+    std::fs::write(&python, hostile).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&python, mode).unwrap();
+    let said = start(folder.path(), &format!("{}:{system}", bin.display()));
+    assert_eq!(said, format!("['{}']\n", python.display()));
+    // An image of somebody's own has one interpreter for both.
+    let said = start(folder.path(), system);
+    assert!(
+        said.starts_with("['/usr/") && said.ends_with("/python3']\n"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -178,6 +212,10 @@ fn an_administrator_decides_runtime_and_nodes_before_the_task() {
             key: Some("sandboxes".into()),
             ..Toleration::default()
         }];
+        let everything = || vec!["*".to_owned()];
+        settings.allowed.node_labels = everything();
+        settings.allowed.priority_classes = everything();
+        settings.allowed.taints = everything();
         let placement = &mut task.sandbox.placement;
         placement.runtime_class_name = Some("other".into());
         placement.node_selector = [("pool", "mine"), ("disk", "fast")]
@@ -283,6 +321,7 @@ fn a_reader_is_a_sandbox_that_mounts_whole_claims_and_writes_nowhere() {
         name: "words-0123456789",
         image: "registry.example/operator:1",
         job: &job,
+        body: b"{}",
         nonce: "00",
         egress: "denied",
         settings: &settings,
@@ -348,6 +387,7 @@ fn outputs_on_a_claim_are_one_folder_of_it_beside_inputs_that_lie_there() {
         name: "words-0123456789",
         image: "i",
         job: &job,
+        body: b"{}",
         nonce: "00",
         egress: "denied",
         settings: &settings,
@@ -389,6 +429,78 @@ fn outputs_on_a_claim_are_one_folder_of_it_beside_inputs_that_lie_there() {
 }
 
 #[test]
+fn a_group_for_outputs_leaves_the_claims_of_inputs_as_they_are() {
+    let claims = |fs_group: Option<i64>| {
+        let (settings, task, job, mut inputs) = (PodSettings::default(), task(), job(), inputs());
+        let on_claim = MountedInput::Claim {
+            claim: "database".to_owned(),
+            path: "2026/photos".to_owned(),
+        };
+        inputs.insert("photos".to_owned(), on_claim);
+        let outputs = OutputFolder {
+            claim: "results".to_owned(),
+            path: "2027/words-0c1d".to_owned(),
+            fs_group,
+        };
+        let run = Run {
+            program: Program::Harness,
+            pull_secrets: &[],
+            name: "words-0123456789",
+            image: "i",
+            job: &job,
+            body: b"{}",
+            nonce: "00",
+            egress: "denied",
+            settings: &settings,
+            task: &task,
+            owner: &owner(),
+            inputs: &inputs,
+            outputs: Some(&outputs),
+        };
+        let pod = serde_json::to_value(run.pod().unwrap()).unwrap();
+        let volumes = pod["spec"]["volumes"].as_array().unwrap().clone();
+        let claims = volumes
+            .into_iter()
+            .filter_map(|volume| volume.get("persistentVolumeClaim").cloned());
+        claims.collect::<Vec<_>>()
+    };
+    // Nodes set the group on what is not mounted read-only as a whole.
+    assert_eq!(
+        claims(Some(2000)),
+        [
+            json!({"claimName": "database", "readOnly": true}),
+            json!({"claimName": "results"})
+        ]
+    );
+    // Nothing is regrouped without a group: a volume may be in use elsewhere, where it is written to.
+    assert_eq!(
+        claims(None),
+        [json!({"claimName": "database"}), json!({"claimName": "results"})]
+    );
+}
+
+#[test]
+fn the_digests_in_the_pod_are_those_that_it_computes() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in harness::FILES {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    std::fs::create_dir(folder.path().join("..data")).unwrap();
+    let program = format!(
+        "{}\nprint(digest({:?}))",
+        START.split("for folder, variable").next().unwrap(),
+        folder.path()
+    );
+    let computed = std::process::Command::new("python3")
+        .args(["-I", "-S", "-c", &program])
+        .output()
+        .unwrap();
+    let computed = String::from_utf8(computed.stdout).unwrap();
+    let files = harness::FILES.iter().map(|(name, text)| (*name, text.as_bytes()));
+    assert_eq!(computed.trim(), folder_sha256(files));
+}
+
+#[test]
 fn an_input_that_nobody_froze_is_refused_by_name() {
     let (settings, task, job) = (PodSettings::default(), task(), job());
     let run = Run {
@@ -397,6 +509,7 @@ fn an_input_that_nobody_froze_is_refused_by_name() {
         name: "words-0123456789",
         image: "i",
         job: &job,
+        body: b"{}",
         nonce: "00",
         egress: "denied",
         settings: &settings,

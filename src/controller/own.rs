@@ -1,0 +1,100 @@
+//! Whether an object that stands under a name of the operator's is the operator's. Pure.
+//!
+//! An admission policy keeps others from the types and labels that are asked for here.
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::ResourceExt;
+
+use crate::ledger::StoreError;
+use crate::sandbox::kubernetes::names;
+
+/// What is said of an object that is another's.
+const REPLACED: &str = "it is not what the operator writes, somebody has replaced it: delete it, and see who may write such objects here";
+
+/// The error about an object that is another's: `Secret team-a/words-7d0c1`.
+pub fn replaced(object: String) -> StoreError {
+    StoreError::Damaged {
+        name: object,
+        detail: REPLACED.to_owned(),
+    }
+}
+
+/// Whether a Secret is of the type, carries the operator's label, and cannot have been changed.
+#[must_use]
+pub fn is_own(secret: &Secret, type_: &str) -> bool {
+    secret.type_.as_deref() == Some(type_) && secret.immutable == Some(true) && is_marked(secret)
+}
+
+/// Whether a Secret is as it would have been written.
+#[must_use]
+pub fn is_as_written(wanted: &Secret, found: &Secret) -> bool {
+    is_own(found, wanted.type_.as_deref().unwrap_or_default())
+        && found.data == wanted.data
+        && has_same_owner(wanted, found)
+}
+
+/// Whether both belong to the same task or run, and are for the same.
+pub fn has_same_owner<K: ResourceExt>(wanted: &K, found: &K) -> bool {
+    let of = |object: &K, label: &str| object.labels().get(label).cloned();
+    [names::MANAGED_BY, names::COMPONENT, names::TASK_UID]
+        .iter()
+        .all(|label| of(wanted, label) == of(found, label))
+}
+
+fn is_marked(object: &impl ResourceExt) -> bool {
+    let by = object.labels().get(names::MANAGED_BY);
+    by.is_some_and(|by| by == names::OPERATOR) && object.labels().contains_key(names::COMPONENT)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn written() -> Value {
+        json!({
+            "metadata": {"name": "words-0123456789", "labels": {
+                "app.kubernetes.io/managed-by": "codegen-operator", "codegen-operator.dev/component": "record",
+                "codegen-operator.dev/task-uid": "0c1",
+            }},
+            "type": "codegen-operator.dev/record", "immutable": true, "data": {"content": "YQ=="},
+        })
+    }
+
+    fn secret(value: Value) -> Secret {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn what_was_written_is_taken_and_what_differs_in_anything_is_not() {
+        let ours = secret(written());
+        assert!(is_own(&ours, "codegen-operator.dev/record") && is_as_written(&ours, &ours));
+        for (pointer, other) in [
+            ("/type", json!("Opaque")),
+            ("/immutable", json!(false)),
+            (
+                "/metadata/labels/app.kubernetes.io~1managed-by",
+                json!("somebody"),
+            ),
+        ] {
+            let mut planted = written();
+            *planted.pointer_mut(pointer).unwrap() = other;
+            let planted = secret(planted);
+            assert!(!is_own(&planted, "codegen-operator.dev/record"), "{pointer}");
+            assert!(!is_as_written(&ours, &planted), "{pointer}");
+        }
+        for (pointer, other) in [
+            ("/data/content", json!("Yg==")),
+            ("/metadata/labels/codegen-operator.dev~1task-uid", json!("7d2")),
+            (
+                "/metadata/labels/codegen-operator.dev~1component",
+                json!("result"),
+            ),
+        ] {
+            let mut planted = written();
+            *planted.pointer_mut(pointer).unwrap() = other;
+            assert!(!is_as_written(&ours, &secret(planted)), "{pointer}");
+        }
+    }
+}

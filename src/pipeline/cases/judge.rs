@@ -1,0 +1,249 @@
+//! Whether the runs of cases showed what was expected.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+
+use crate::api::case::{CaseMode, Expectation};
+use crate::api::status::CaseCounts;
+use crate::pipeline::bounds::cut;
+use crate::pipeline::sandbox::{OutputContent, PhaseEnd, PhaseReport, TestFailure};
+use crate::pipeline::task::Task;
+use crate::pipeline::verdict::{CheckSource, FailedCheck, last_exception, limit_name, tail};
+
+use super::compare::{Mismatch, compare};
+use super::{CaseRun, Origin, check, statement};
+
+/// Bytes of one input in a message.
+const INPUT: usize = 600;
+/// Bytes of what a program said of its end.
+const SAID: usize = 400;
+/// Expectations that did not hold and are listed.
+const LISTED: usize = 3;
+
+/// What the cases of one attempt came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CasesJudged {
+    /// Counts of the plan's cases and of those that follow from them; `None` where there are none.
+    pub cases: Option<CaseCounts>,
+    /// Counts of the user's examples; `None` where there are none.
+    pub examples: Option<CaseCounts>,
+    /// The cases that failed; of the examples their count alone.
+    pub failed: Vec<FailedCheck>,
+}
+
+/// Judges the cases of one attempt; `phases` are the reports of their runs in order, `None` where the sandbox ended before.
+#[must_use]
+pub fn judge<'a>(
+    task: &Task,
+    runs: &[CaseRun],
+    phases: impl Iterator<Item = Option<&'a PhaseReport>>,
+) -> CasesJudged {
+    let mut judged = CasesJudged::default();
+    let mut phases = phases.fuse();
+    for run in runs {
+        let faults = faults(task, run, phases.next().flatten());
+        let counts = match run.origin {
+            Origin::Example => &mut judged.examples,
+            Origin::Plan(_) | Origin::Derived(..) => &mut judged.cases,
+        };
+        let counts = counts.get_or_insert_with(CaseCounts::default);
+        counts.total += 1;
+        counts.passed += i32::from(faults.is_empty());
+        let decides = task.cases == CaseMode::Require && !faults.is_empty();
+        if decides && run.origin != Origin::Example {
+            judged.failed.push(failed(run, &faults));
+        }
+    }
+    judged.failed.extend(judged.examples.and_then(examples_failed));
+    judged
+}
+
+/// Whether everything that a case expects holds.
+pub(super) fn holds(task: &Task, run: &CaseRun, phase: Option<&PhaseReport>) -> bool {
+    faults(task, run, phase).is_empty()
+}
+
+fn examples_failed(counts: CaseCounts) -> Option<FailedCheck> {
+    let missed = counts.total - counts.passed;
+    (missed > 0).then(|| FailedCheck {
+        source: CheckSource::Example,
+        detail: TestFailure {
+            id: "examples".into(),
+            message: format!("{missed} of {} examples of the user fail", counts.total),
+            ..TestFailure::default()
+        },
+    })
+}
+
+/// What did not hold: in words, and how the program said it.
+struct Fault {
+    exception: String,
+    message: String,
+    said: String,
+}
+
+impl Fault {
+    fn plain(message: String) -> Self {
+        Self {
+            exception: String::new(),
+            message,
+            said: String::new(),
+        }
+    }
+}
+
+fn failed(run: &CaseRun, faults: &[Fault]) -> FailedCheck {
+    let messages: Vec<&str> = faults
+        .iter()
+        .take(LISTED)
+        .map(|fault| fault.message.as_str())
+        .collect();
+    let inputs = run.case.inputs.iter().map(|input| {
+        let value = cut(&input.value, INPUT);
+        if value.contains('\n') {
+            format!("{}:\n{}", input.name, value.trim_end())
+        } else {
+            format!("{}: {value}", input.name)
+        }
+    });
+    let mut text: Vec<String> = inputs.collect();
+    if text.is_empty() {
+        text.push("inputs: the defaults".to_owned());
+    }
+    text.extend(
+        faults
+            .iter()
+            .map(|fault| fault.said.clone())
+            .filter(|said| !said.is_empty()),
+    );
+    FailedCheck {
+        source: if run.is_settled {
+            CheckSource::SettledCase
+        } else {
+            CheckSource::Case
+        },
+        detail: TestFailure {
+            id: run.id(),
+            exception: faults
+                .first()
+                .map(|fault| fault.exception.clone())
+                .unwrap_or_default(),
+            message: messages.join("; "),
+            frames: Vec::new(),
+            text: text.join("\n"),
+        },
+    }
+}
+
+fn faults(task: &Task, run: &CaseRun, phase: Option<&PhaseReport>) -> Vec<Fault> {
+    let Some(phase) = phase else {
+        return vec![Fault::plain(
+            "the program never started: what ran before it used up the limits of the sandbox".into(),
+        )];
+    };
+    if let Some(fault) = ended_otherwise(run.case.refused, phase) {
+        return vec![fault];
+    }
+    run.case
+        .expect
+        .iter()
+        .filter_map(|expectation| {
+            let mismatch = compared(task, expectation, phase).err()?;
+            Some(Fault::plain(format!(
+                "expected {}, got {}",
+                statement_of(expectation, &mismatch),
+                mismatch.actual
+            )))
+        })
+        .collect()
+}
+
+/// The expectation, with what was compared where that is but a part of it.
+fn statement_of(expectation: &Expectation, mismatch: &Mismatch) -> String {
+    let whole = statement(expectation);
+    if whole.ends_with(&mismatch.expected) || expectation.value.lines().count() <= 1 {
+        cut(&whole, SAID)
+    } else {
+        format!("of {} {}", expectation.output, mismatch.expected)
+    }
+}
+
+/// Why the program did not end as the case says it must.
+fn ended_otherwise(is_refused: bool, phase: &PhaseReport) -> Option<Fault> {
+    let said = tail(phase.stderr.trim_end(), SAID);
+    let message = match &phase.end {
+        PhaseEnd::Exited(0) if is_refused => "expected an exit code other than 0, got 0".to_owned(),
+        PhaseEnd::Exited(0) => return None,
+        PhaseEnd::Exited(_) if is_refused => return None,
+        PhaseEnd::Exited(code) => {
+            let (exception, message) = last_exception(&phase.stderr);
+            return Some(Fault {
+                message: if message.is_empty() {
+                    format!("the program ended with exit code {code}")
+                } else {
+                    message
+                },
+                exception,
+                said,
+            });
+        }
+        PhaseEnd::Signaled(signal) => format!("signal {signal} ended the program"),
+        PhaseEnd::TimedOut => format!("the program did not end within {:.0} s", phase.seconds),
+        PhaseEnd::LimitHit(kind) => format!(
+            "the program used more {} than the sandbox allows",
+            limit_name(*kind)
+        ),
+    };
+    Some(Fault {
+        exception: String::new(),
+        message,
+        said,
+    })
+}
+
+fn compared(task: &Task, expectation: &Expectation, phase: &PhaseReport) -> Result<(), Mismatch> {
+    let nothing = |what: &str| Mismatch {
+        expected: statement(expectation),
+        actual: what.to_owned(),
+    };
+    let shape =
+        check::shape(task, expectation).ok_or_else(|| nothing("an output that the task does not have"))?;
+    let text = written(&expectation.output, phase).map_err(|why| nothing(&why))?;
+    let expected = match expectation.value.strip_prefix('$') {
+        Some(name) if task.outputs.iter().any(|output| output.name == name) => written(name, phase)
+            .map(|text| text.trim_end().to_owned())
+            .map_err(|why| nothing(&why))?,
+        _ => expectation.value.clone(),
+    };
+    compare(shape, expectation, &expected, &text)
+}
+
+/// The text of an output, or what is there instead.
+fn written(output: &str, phase: &PhaseReport) -> Result<String, String> {
+    let (name, file) = check::split(output);
+    match (name, file) {
+        ("stdout", None) => return Ok(phase.stdout.clone()),
+        ("stderr", None) => return Ok(phase.stderr.clone()),
+        _ => {}
+    }
+    let report = phase.outputs.iter().find(|report| report.name == name);
+    let encoded = match (report.map(|report| &report.content), file) {
+        (Some(OutputContent::File(encoded)), None) => encoded,
+        (Some(OutputContent::Dir(files)), Some(file)) => files
+            .iter()
+            .find(|(path, _)| path == file)
+            .map(|(_, encoded)| encoded)
+            .ok_or_else(|| format!("no file {file}"))?,
+        (Some(OutputContent::TooLarge(bytes)), _) => {
+            return Err(format!("{bytes} bytes, more than are compared"));
+        }
+        (Some(OutputContent::NotAFile(what)), _) => return Err(what.clone()),
+        (Some(OutputContent::Missing) | None, _) => return Err("nothing written".to_owned()),
+        (Some(OutputContent::File(_)), Some(_)) => return Err("a file in place of a folder".to_owned()),
+        (Some(OutputContent::Dir(_)), None) => return Err("a folder in place of a file".to_owned()),
+    };
+    let bytes = BASE64_STANDARD
+        .decode(encoded)
+        .map_err(|_| "an output that was damaged on its way".to_owned())?;
+    String::from_utf8(bytes).map_err(|_| "bytes that are no UTF-8".to_owned())
+}

@@ -1,0 +1,246 @@
+//! Cases: what a program is proved by. It runs alone on inputs that were chosen before it was written, and what it writes is
+//! compared outside of its reach with what is expected.
+//!
+//! The plan's reply brings cases, a user's `spec.examples` are cases too, and after a fix further ones follow from those: the
+//! same results from inputs that are written otherwise, which a program that knows its cases by heart does not have.
+
+pub(crate) mod compare;
+mod check;
+mod derive;
+mod judge;
+mod phase;
+mod revise;
+
+pub use check::{Access, usable};
+pub use judge::{CasesJudged, judge};
+pub use phase::{CaseRun, Origin, runs};
+pub use revise::{Blamed, Revised, revise};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::api::case::{Case, CaseMode, Check, Expectation};
+
+use crate::api::status::CaseEvidence;
+
+use super::bounds::{CASE, cut};
+use super::task::Task;
+
+/// Cases of one plan that are used; a reply that has more is cut.
+pub const MOST_CASES: usize = 12;
+/// Largest output of a case that is compared, bytes.
+pub const MOST_OUTPUT_BYTES: u64 = 64 << 10;
+
+/// What the plan says of cases, as it is stored.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CaseSet {
+    /// The cases that decide; their numbers are their places in it, from 1.
+    pub cases: Vec<PlannedCase>,
+    /// Outputs that depend on time, chance or the network.
+    pub unstable: Vec<String>,
+    /// What may change in the inputs without any change of the results.
+    pub invariants: Vec<Invariant>,
+    /// Cases of the reply that cannot be used, each with the reason.
+    pub unusable: Vec<String>,
+}
+
+/// A case of the plan, and what became of it.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PlannedCase {
+    /// The case.
+    #[serde(flatten)]
+    pub case: Case,
+    /// What was found when it was worked out again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision: Option<Revision>,
+}
+
+/// What became of a case that was blamed for a failure and worked out again without a look at the program.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+pub enum Revision {
+    /// The second answer is the first one: the program is at fault.
+    Confirmed,
+    /// The second answer is what the program does: the case was wrong, and has that answer now.
+    Corrected,
+    /// Two answers that were worked out differ: the case decides nothing any more.
+    Dropped,
+}
+
+/// A change of inputs that changes no result.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, JsonSchema)]
+#[schemars(description = "")]
+pub enum Invariant {
+    /// The rows of a table stand in another order.
+    RowOrder,
+    /// The columns of a table stand in another order.
+    ColumnOrder,
+    /// A table has a further column that nothing is said of.
+    ExtraColumn,
+}
+
+impl CaseSet {
+    /// Cases that still decide.
+    pub fn deciding(&self) -> impl Iterator<Item = (usize, &Case)> {
+        self.cases
+            .iter()
+            .enumerate()
+            .filter(|(_, planned)| planned.revision != Some(Revision::Dropped))
+            .map(|(index, planned)| (index + 1, &planned.case))
+    }
+
+    /// What became of the plan's cases, besides their counts.
+    #[must_use]
+    pub fn evidence(&self, task: &Task) -> CaseEvidence {
+        let int = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
+        let outputs = task.outputs.iter().map(|output| output.name.as_str());
+        CaseEvidence {
+            mode: task.cases,
+            corrected: int(self.revised(Revision::Corrected)),
+            dropped: int(self.revised(Revision::Dropped)),
+            unusable: int(self.unusable.len()),
+            outputs_without_case: self.silent(outputs).map(str::to_owned).collect(),
+            ..CaseEvidence::default()
+        }
+    }
+
+    /// The cases that decide in one line each, for people.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        self.deciding().map(|(number, case)| line(number, case)).collect()
+    }
+
+    /// Whether the case of this number was worked out again.
+    #[must_use]
+    pub fn is_revised(&self, number: usize) -> bool {
+        let planned = number.checked_sub(1).and_then(|index| self.cases.get(index));
+        planned.is_some_and(|planned| planned.revision.is_some())
+    }
+
+    /// How many were revised in this way.
+    #[must_use]
+    pub fn revised(&self, revision: Revision) -> usize {
+        let is_so = |planned: &&PlannedCase| planned.revision == Some(revision);
+        self.cases.iter().filter(is_so).count()
+    }
+
+    /// Names of those outputs of which no case states anything.
+    pub fn silent<'a>(
+        &'a self,
+        outputs: impl Iterator<Item = &'a str> + 'a,
+    ) -> impl Iterator<Item = &'a str> {
+        outputs.filter(|name| {
+            !self
+                .deciding()
+                .flat_map(|(_, case)| &case.expect)
+                .any(|expectation| output_of(expectation) == *name)
+        })
+    }
+}
+
+/// What a plan says of cases, for this task: those that can be used, and why the others cannot.
+///
+/// A task whose results are to be proved by cases needs one; the sentence of the error goes back to the model.
+pub fn planned(
+    task: &Task,
+    cases: Vec<Case>,
+    unstable: Vec<String>,
+    mut invariants: Vec<Invariant>,
+) -> Result<CaseSet, String> {
+    if task.cases == CaseMode::Off {
+        return Ok(CaseSet::default());
+    }
+    invariants.sort_unstable();
+    invariants.dedup();
+    let mut set = CaseSet {
+        unstable,
+        invariants,
+        ..CaseSet::default()
+    };
+    for (index, case) in cases.into_iter().enumerate() {
+        match usable(task, &case, &set.unstable, Access::Exposed) {
+            Some(why) => set.unusable.push(format!("case {}: {why}", index + 1)),
+            None if set.cases.len() < MOST_CASES => set.cases.push(PlannedCase { case, revision: None }),
+            None => {}
+        }
+    }
+    if set.cases.is_empty() && task.cases == CaseMode::Require && !task.outputs.is_empty() {
+        let why = set.unusable.join("; ");
+        return Err(if why.is_empty() {
+            "The plan has no case: give at least one, with inputs and results.".to_owned()
+        } else {
+            format!("No case of the plan can be used: {why}. Give at least one that can.")
+        });
+    }
+    Ok(set)
+}
+
+/// Name of the output that an expectation is about, without a file in its folder.
+fn output_of(expectation: &Expectation) -> &str {
+    expectation
+        .output
+        .split_once('/')
+        .map_or(expectation.output.as_str(), |(name, _)| name)
+}
+
+/// A case in one line, for people.
+#[must_use]
+pub fn line(number: usize, case: &Case) -> String {
+    let inputs: Vec<String> = case
+        .inputs
+        .iter()
+        .map(|input| match input.value.lines().count() {
+            0 | 1 => format!("{}={}", input.name, input.value),
+            lines => format!("{}: {lines} lines", input.name),
+        })
+        .collect();
+    let expected: Vec<String> = case.expect.iter().map(statement).collect();
+    let refused = case.refused.then(|| "is refused".to_owned());
+    let results: Vec<String> = refused.into_iter().chain(expected).collect();
+    let text = format!(
+        "{number}. {}: {} -> {}",
+        case.about,
+        if inputs.is_empty() {
+            "defaults".to_owned()
+        } else {
+            inputs.join(", ")
+        },
+        results.join("; ")
+    );
+    cut(&text.replace('\n', " "), CASE)
+}
+
+/// An expectation in words (`total = 12`, `summary 1/mean = 3.5`).
+fn statement(expectation: &Expectation) -> String {
+    let Expectation {
+        output,
+        check,
+        at,
+        value,
+        ..
+    } = expectation;
+    let place = if at.is_empty() {
+        output.clone()
+    } else {
+        format!("{output} {at}")
+    };
+    let value = match value.lines().count() {
+        0 | 1 => value.clone(),
+        lines => format!("{lines} lines"),
+    };
+    match check {
+        Check::Equals => format!("{place} = {value}"),
+        Check::SameRows => format!("{place} has the rows {value}"),
+        Check::Rows => format!("{place} has {value} rows"),
+        Check::Columns => format!("{place} has the columns {value}"),
+        Check::Contains => format!("{place} contains {value}"),
+        Check::Lacks => format!("{place} lacks {value}"),
+        Check::Between => format!("{place} lies between {value}"),
+        Check::Ordered => format!("{place} is {value}"),
+        Check::Total => format!("{place} adds up to {value}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

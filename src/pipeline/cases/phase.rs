@@ -1,0 +1,175 @@
+//! Cases as runs of a program in its sandbox.
+
+use std::io::Write as _;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::api::case::Case;
+use crate::api::values::{Input, ValueType};
+use crate::pipeline::mounts::argument;
+use crate::pipeline::sandbox::{PHASE_INPUTS, Phase, PhaseFile, PhaseName, ProgramPhase};
+use crate::pipeline::task::Task;
+
+use super::check::split;
+use super::{CaseSet, Invariant, MOST_OUTPUT_BYTES, derive, output_of};
+
+/// Where a case comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The user: no model learns more of it than whether it holds.
+    Example,
+    /// The plan, with its number there.
+    Plan(usize),
+    /// It follows from a case of the plan, with the number of that one, by what may change.
+    Derived(usize, Invariant),
+}
+
+/// A case that is run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CaseRun {
+    /// Where it comes from.
+    pub origin: Origin,
+    /// The case.
+    pub case: Case,
+    /// Whether it was worked out twice already.
+    pub is_settled: bool,
+}
+
+/// The cases of one attempt in the order in which they run: the user's, the plan's and, once a fix was made, those that follow
+/// from the plan's.
+#[must_use]
+pub fn runs(task: &Task, set: &CaseSet, was_fixed: bool) -> Vec<CaseRun> {
+    let examples = task.examples.iter().map(|case| CaseRun {
+        origin: Origin::Example,
+        case: case.clone(),
+        is_settled: true,
+    });
+    let planned = set.deciding().map(|(number, case)| CaseRun {
+        origin: Origin::Plan(number),
+        case: case.clone(),
+        is_settled: set.is_revised(number),
+    });
+    let derived = set
+        .deciding()
+        .filter(|_| was_fixed)
+        .flat_map(|(number, case)| {
+            let derived = derive::derived(task, set, case);
+            derived
+                .into_iter()
+                .map(move |(invariant, case)| (number, invariant, case))
+        })
+        .map(|(number, invariant, case)| CaseRun {
+            origin: Origin::Derived(number, invariant),
+            case,
+            is_settled: set.is_revised(number),
+        });
+    examples.chain(planned).chain(derived).collect()
+}
+
+impl CaseRun {
+    /// What a failure of it is called (`case 2 (ties)`).
+    #[must_use]
+    pub fn id(&self) -> String {
+        match self.origin {
+            Origin::Example => "examples".to_owned(),
+            Origin::Plan(number) | Origin::Derived(number, _) => {
+                format!("case {number} ({})", self.case.about)
+            }
+        }
+    }
+
+    /// The run of `solution` that shows whether it holds.
+    #[must_use]
+    pub fn phase(&self, task: &Task, solution: &str) -> Phase {
+        let (args, files) = call(task, &self.case);
+        let mut outputs: Vec<String> = Vec::new();
+        for name in self
+            .case
+            .expect
+            .iter()
+            .map(output_of)
+            .chain(references(&self.case))
+        {
+            let is_output = task.outputs.iter().any(|output| output.name == name);
+            if is_output && !outputs.iter().any(|known| known == name) {
+                outputs.push(name.to_owned());
+            }
+        }
+        Phase::Program(ProgramPhase {
+            name: PhaseName::Case,
+            solution: solution.to_owned(),
+            args,
+            files,
+            outputs,
+            max_output_bytes: MOST_OUTPUT_BYTES,
+            disk_bytes: None,
+            in_message: false,
+        })
+    }
+}
+
+/// Outputs that values of expectations refer to.
+fn references(case: &Case) -> impl Iterator<Item = &str> {
+    case.expect
+        .iter()
+        .filter_map(|expectation| expectation.value.strip_prefix('$'))
+}
+
+/// Command line and input files of a case.
+fn call(task: &Task, case: &Case) -> (Vec<String>, Vec<PhaseFile>) {
+    let mut args = Vec::new();
+    let mut files = Vec::new();
+    for input in &task.inputs {
+        let given: Vec<_> = case
+            .inputs
+            .iter()
+            .filter(|given| split(&given.name).0 == input.name)
+            .collect();
+        let value = match (input.type_, given.first()) {
+            (ValueType::File, Some(given)) => {
+                let name = task.mount_name(&input.name).unwrap_or_else(|| input.name.clone());
+                files.push(file(&name, &given.value));
+                Some(format!("{PHASE_INPUTS}/{name}"))
+            }
+            (ValueType::Dir, Some(_)) => {
+                let inner = given
+                    .iter()
+                    .filter_map(|given| Some((split(&given.name).1?, &given.value)));
+                files.extend(inner.map(|(name, text)| file(&format!("{}/{name}", input.name), text)));
+                Some(format!("{PHASE_INPUTS}/{}", input.name))
+            }
+            (_, Some(given)) => Some(given.value.clone()),
+            (_, None) => default(task, input),
+        };
+        args.extend(value.map(|value| argument(&input.name, &value)));
+    }
+    (args, files)
+}
+
+fn default(task: &Task, input: &Input) -> Option<String> {
+    match input.type_ {
+        ValueType::File | ValueType::Dir => task
+            .mount_name(&input.name)
+            .map(|file| format!("/var/inputs/{file}")),
+        _ => input.default.clone().or_else(|| input.example.clone()),
+    }
+}
+
+/// A file of a case; one whose name says that it is compressed is.
+fn file(path: &str, text: &str) -> PhaseFile {
+    let is_compressed = path.to_ascii_lowercase().ends_with(".gz");
+    let bytes = if is_compressed { compressed(text) } else { None };
+    PhaseFile {
+        path: path.to_owned(),
+        content: BASE64_STANDARD.encode(bytes.as_deref().unwrap_or(text.as_bytes())),
+    }
+}
+
+fn compressed(text: &str) -> Option<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(text.as_bytes()).ok()?;
+    encoder.finish().ok()
+}

@@ -1,0 +1,111 @@
+//! Cases that a diagnosis blames for a failure: worked out again by a call that sees neither the program nor what it wrote.
+//!
+//! The same answer twice confirms the case. An answer that is what the program does corrects it. Two answers that differ from
+//! one another and from the program settle nothing, and the case decides nothing any more.
+
+use crate::api::case::{Case, Check, Expectation};
+use crate::pipeline::sandbox::PhaseReport;
+use crate::pipeline::task::Task;
+
+use super::check;
+use super::compare::compare;
+use super::judge::holds;
+use super::{CaseRun, CaseSet, Invariant, Origin, PlannedCase, Revision};
+
+/// A case that is blamed, and what the program made of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Blamed {
+    /// The case as it ran.
+    pub run: CaseRun,
+    /// What it came to.
+    pub phase: Option<PhaseReport>,
+}
+
+/// What became of the cases that were blamed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Revised {
+    /// The cases from now on.
+    pub set: CaseSet,
+    /// Those that are right, by [`CaseRun::id`]: the program is at fault.
+    pub confirmed: Vec<String>,
+}
+
+/// Takes second answers, one for each blamed case in order.
+#[must_use]
+pub fn revise(task: &Task, set: &CaseSet, blamed: &[Blamed], answers: &[Case]) -> Revised {
+    let mut next = set.clone();
+    let mut confirmed = Vec::new();
+    for (blamed, answer) in blamed.iter().zip(answers) {
+        let revision = judge(task, blamed, answer);
+        if revision == Revision::Confirmed {
+            confirmed.push(blamed.run.id());
+        }
+        match blamed.run.origin {
+            Origin::Plan(number) => {
+                if let Some(planned) = number.checked_sub(1).and_then(|index| next.cases.get_mut(index)) {
+                    record(planned, revision, answer);
+                }
+            }
+            Origin::Derived(_, invariant) if revision != Revision::Confirmed => {
+                drop_invariant(&mut next, invariant);
+            }
+            Origin::Derived(..) | Origin::Example => {}
+        }
+    }
+    Revised { set: next, confirmed }
+}
+
+fn record(planned: &mut PlannedCase, revision: Revision, answer: &Case) {
+    if revision == Revision::Corrected {
+        planned.case = answer.clone();
+    }
+    planned.revision = Some(revision);
+}
+
+/// What follows from a case only as long as something may change does not follow.
+fn drop_invariant(set: &mut CaseSet, invariant: Invariant) {
+    set.invariants.retain(|other| *other != invariant);
+}
+
+fn judge(task: &Task, blamed: &Blamed, answer: &Case) -> Revision {
+    if is_same(task, &blamed.run.case, answer) {
+        return Revision::Confirmed;
+    }
+    let corrected = CaseRun {
+        case: answer.clone(),
+        ..blamed.run.clone()
+    };
+    if holds(task, &corrected, blamed.phase.as_ref()) {
+        Revision::Corrected
+    } else {
+        Revision::Dropped
+    }
+}
+
+/// Whether two answers to a case say the same.
+fn is_same(task: &Task, first: &Case, second: &Case) -> bool {
+    first.refused == second.refused
+        && first.expect.len() == second.expect.len()
+        && first
+            .expect
+            .iter()
+            .zip(&second.expect)
+            .all(|(one, other)| is_same_value(task, one, other))
+}
+
+fn is_same_value(task: &Task, first: &Expectation, second: &Expectation) -> bool {
+    if first.value.trim() == second.value.trim() {
+        return true;
+    }
+    let is_whole = matches!(first.check, Check::Equals | Check::SameRows) && first.at.is_empty();
+    let shape = check::shape(task, first);
+    match (shape, is_whole) {
+        // The second answer is read as if a program had written it.
+        (Some(shape), true) => compare(shape, first, &first.value, &second.value).is_ok(),
+        _ => super::compare::scalar::same(
+            first.value.trim(),
+            second.value.trim(),
+            super::compare::scalar::Tolerance::parse(&first.tolerance).unwrap_or_default(),
+        ),
+    }
+}

@@ -1,0 +1,384 @@
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::api::common::Exposure;
+use crate::api::values::{Input, Output};
+use crate::pipeline::sandbox::{OutputContent, OutputReport, Phase, PhaseEnd, PhaseName, PhaseReport};
+use crate::pipeline::task::FrozenFile;
+use crate::pipeline::test_support::{phase, task};
+use crate::pipeline::verdict::CheckSource;
+
+fn sales() -> Task {
+    let input = |value: Value| serde_json::from_value::<Input>(value).unwrap();
+    let output = |value: Value| serde_json::from_value::<Output>(value).unwrap();
+    Task {
+        samples: vec![FrozenFile {
+            name: "sales".into(),
+            file_name: "sales.csv".into(),
+            sha256: "0".repeat(64),
+            bytes: 9,
+            is_dir: false,
+        }],
+        inputs: vec![
+            input(json!({"name": "sales", "type": "File"})),
+            input(json!({"name": "decimals", "type": "Int", "default": "2"})),
+            input(json!({"name": "months", "type": "Dir"})),
+        ],
+        input_files: vec![FrozenFile {
+            name: "months".into(),
+            file_name: "months".into(),
+            sha256: "0".repeat(64),
+            bytes: 9,
+            is_dir: true,
+        }],
+        outputs: vec![
+            output(json!({"name": "total", "type": "Float"})),
+            output(json!({"name": "summary", "type": "File", "format": "CSV"})),
+            output(json!({"name": "parts", "type": "Dir"})),
+        ],
+        ..task()
+    }
+}
+
+fn case(value: Value) -> Case {
+    serde_json::from_value(value).unwrap()
+}
+
+fn ties() -> Case {
+    case(json!({
+        "about": "ties",
+        "inputs": [{"name": "sales", "value": "item,units\nb,1\na,1\n"}, {"name": "decimals", "value": "0"}],
+        "expect": [
+            {"output": "total", "value": "2"},
+            {"output": "summary", "value": "item,units\na,1\nb,1\n"},
+        ],
+    }))
+}
+
+fn wrote(outputs: &[(&str, &str)]) -> PhaseReport {
+    let outputs = outputs.iter().map(|(name, text)| OutputReport {
+        name: (*name).into(),
+        content: OutputContent::File(BASE64_STANDARD.encode(text)),
+    });
+    PhaseReport {
+        outputs: outputs.collect(),
+        ..phase(PhaseName::Case, 0)
+    }
+}
+
+fn judged(task: &Task, case: Case, report: &PhaseReport) -> CasesJudged {
+    let set = CaseSet {
+        cases: vec![PlannedCase { case, revision: None }],
+        ..CaseSet::default()
+    };
+    judge(task, &runs(task, &set, false), [Some(report)].into_iter())
+}
+
+#[test]
+fn a_case_is_a_run_of_the_program_alone_with_its_own_files() {
+    let run = CaseRun {
+        origin: Origin::Plan(1),
+        is_settled: false,
+        case: case(json!({
+            "about": "ties",
+            "inputs": [{"name": "sales", "value": "item\na\n"}, {"name": "months/may.csv", "value": "x\n"}],
+            "expect": [{"output": "parts/a.csv", "check": "Rows", "value": "1"}, {"output": "stdout", "value": "$total"}],
+        })),
+    };
+    let Phase::Program(phase) = run.phase(&sales(), "pass") else {
+        panic!("a case runs a program");
+    };
+    assert_eq!(
+        phase.args,
+        [
+            "--sales=/sandbox/inputs/sales.csv",
+            "--decimals=2",
+            "--months=/sandbox/inputs/months"
+        ]
+    );
+    let files: Vec<&str> = phase.files.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(files, ["sales.csv", "months/may.csv"]);
+    assert_eq!(phase.outputs, ["parts", "total"]);
+    assert!(!serde_json::to_string(&phase).unwrap().contains("ties"));
+}
+
+#[test]
+fn a_case_holds_when_every_output_is_as_expected() {
+    let right = wrote(&[("total", "2.0\n"), ("summary", "units,item\n1,a\n1,b\n")]);
+    let judged = judged(&sales(), ties(), &right);
+    assert_eq!(
+        judged.cases,
+        Some(crate::api::status::CaseCounts { total: 1, passed: 1 })
+    );
+    assert_eq!(judged.failed, []);
+}
+
+#[test]
+fn a_case_that_fails_says_its_inputs_what_was_expected_and_what_came() {
+    let wrong = wrote(&[("total", "3"), ("summary", "item,units\nb,1\na,1\n")]);
+    let judged = judged(&sales(), ties(), &wrong);
+    let [failed] = &judged.failed[..] else {
+        panic!("{:?}", judged.failed);
+    };
+    assert_eq!(failed.source, CheckSource::Case);
+    assert_eq!(failed.detail.id, "case 1 (ties)");
+    assert_eq!(
+        failed.detail.message,
+        "expected total = 2, got 3; expected of summary row 1: a,1, got row 1: b,1"
+    );
+    assert_eq!(failed.detail.text, "sales:\nitem,units\nb,1\na,1\ndecimals: 0");
+}
+
+#[rstest]
+#[case::exception(PhaseEnd::Exited(1), "Traceback\nKeyError: 'units'\n", "'units'")]
+#[case::code(PhaseEnd::Exited(3), "", "the program ended with exit code 3")]
+#[case::hang(PhaseEnd::TimedOut, "", "the program did not end within 0 s")]
+fn a_program_that_does_not_end_well_fails_its_case(
+    #[case] end: PhaseEnd,
+    #[case] stderr: &str,
+    #[case] message: &str,
+) {
+    let report = PhaseReport {
+        end,
+        stderr: stderr.into(),
+        ..phase(PhaseName::Case, 0)
+    };
+    let judged = judged(&sales(), ties(), &report);
+    assert_eq!(judged.failed[0].detail.message, message);
+}
+
+#[rstest]
+#[case::refuses(PhaseEnd::Exited(2), "no column units\n", true)]
+#[case::other_words(PhaseEnd::Exited(2), "error\n", false)]
+#[case::takes_it(PhaseEnd::Exited(0), "no column units\n", false)]
+#[case::killed(PhaseEnd::Signaled(9), "no column units\n", false)]
+fn inputs_that_must_be_refused_are(#[case] end: PhaseEnd, #[case] stderr: &str, #[case] passes: bool) {
+    let refusal = case(json!({
+        "about": "no units", "refused": true,
+        "expect": [{"output": "stderr", "check": "Contains", "value": "units"}],
+    }));
+    let report = PhaseReport {
+        end,
+        stderr: stderr.into(),
+        ..phase(PhaseName::Case, 0)
+    };
+    assert_eq!(judged(&sales(), refusal, &report).failed.is_empty(), passes);
+}
+
+#[test]
+fn outputs_may_be_held_against_one_another() {
+    let related = case(json!({
+        "about": "the table adds up", "expect": [{"output": "summary", "check": "Total", "at": "units", "value": "$total"}],
+    }));
+    let right = wrote(&[("total", "3\n"), ("summary", "item,units\na,1\nb,2\n")]);
+    let wrong = wrote(&[("total", "4\n"), ("summary", "item,units\na,1\nb,2\n")]);
+    assert!(judged(&sales(), related.clone(), &right).failed.is_empty());
+    assert!(!judged(&sales(), related, &wrong).failed.is_empty());
+}
+
+#[test]
+fn a_case_that_never_ran_has_not_passed() {
+    let set = CaseSet {
+        cases: vec![PlannedCase {
+            case: ties(),
+            revision: None,
+        }],
+        ..CaseSet::default()
+    };
+    let judged = judge(&sales(), &runs(&sales(), &set, false), [None].into_iter());
+    assert!(judged.failed[0].detail.message.contains("never started"));
+}
+
+#[test]
+fn of_the_users_examples_only_the_count_is_said() {
+    let with_examples = Task {
+        examples: vec![ties(), ties()],
+        ..sales()
+    };
+    let runs = runs(&with_examples, &CaseSet::default(), true);
+    let right = wrote(&[("total", "2"), ("summary", "item,units\na,1\nb,1\n")]);
+    let wrong = wrote(&[("total", "4711"), ("summary", "")]);
+    let judged = judge(&with_examples, &runs, [Some(&right), Some(&wrong)].into_iter());
+    let [failed] = &judged.failed[..] else {
+        panic!("{:?}", judged.failed);
+    };
+    assert_eq!(failed.source, CheckSource::Example);
+    assert_eq!(failed.detail.message, "1 of 2 examples of the user fail");
+    assert!(!format!("{failed:?}").contains("4711"));
+}
+
+#[rstest]
+#[case(CaseMode::Require, 1)]
+#[case(CaseMode::Report, 0)]
+fn cases_decide_where_they_are_required(#[case] cases: CaseMode, #[case] failures: usize) {
+    let task = Task { cases, ..sales() };
+    let judged = judged(&task, ties(), &wrote(&[("total", "3")]));
+    assert_eq!(judged.failed.len(), failures);
+    assert_eq!(judged.cases.unwrap().passed, 0);
+}
+
+#[rstest]
+#[case::unknown_input(json!({"inputs": [{"name": "sale", "value": ""}]}), "no option --sale")]
+#[case::wrong_type(json!({"inputs": [{"name": "decimals", "value": "two"}]}), "no value of --decimals")]
+#[case::folder(json!({"inputs": [{"name": "months", "value": ""}]}), "months/FILE")]
+#[case::way_out(json!({"inputs": [{"name": "months/..", "value": ""}]}), "months/FILE")]
+#[case::no_folder(json!({"inputs": [{"name": "sales/a", "value": ""}]}), "is no folder")]
+#[case::nothing(json!({"expect": []}), "expects nothing")]
+#[case::unknown_output(json!({"expect": [{"output": "sum", "value": "1"}]}), "no output sum")]
+#[case::exact_chance(json!({"expect": [{"output": "parts/a.csv", "value": "1"}]}), "time, chance or the network")]
+fn a_case_that_cannot_be_run_or_compared_is_not_used(#[case] change: Value, #[case] says: &str) {
+    let mut value = json!(ties());
+    value
+        .as_object_mut()
+        .unwrap()
+        .extend(change.as_object().unwrap().clone());
+    let why = usable(&sales(), &case(value), &["parts".into()], Access::Exposed).unwrap();
+    assert!(why.contains(says), "{why}");
+}
+
+#[test]
+fn cases_of_private_data_bring_their_own_and_examples_need_not() {
+    let private = Task {
+        exposure: Exposure::Statistics,
+        ..sales()
+    };
+    let on_the_sample = case(json!({"about": "all", "expect": [{"output": "total", "value": "2"}]}));
+    let why = usable(&private, &on_the_sample, &[], Access::Exposed).unwrap();
+    assert!(why.contains("private"), "{why}");
+    assert_eq!(usable(&private, &on_the_sample, &[], Access::Everything), None);
+}
+
+#[test]
+fn a_plan_without_a_usable_case_is_asked_again_where_cases_are_required() {
+    let bad = case(json!({"about": "sum", "expect": [{"output": "sum", "value": "1"}]}));
+    let why = planned(&sales(), vec![bad], Vec::new(), Vec::new()).unwrap_err();
+    assert!(why.contains("case 1: there is no output sum"), "{why}");
+    assert!(planned(&sales(), Vec::new(), Vec::new(), Vec::new()).is_err());
+    let off = Task {
+        cases: CaseMode::Off,
+        ..sales()
+    };
+    assert_eq!(
+        planned(&off, vec![ties()], Vec::new(), Vec::new()),
+        Ok(CaseSet::default())
+    );
+}
+
+#[test]
+fn after_a_fix_the_same_is_expected_of_inputs_that_are_written_otherwise() {
+    let set = CaseSet {
+        cases: vec![PlannedCase {
+            case: ties(),
+            revision: None,
+        }],
+        invariants: vec![
+            Invariant::RowOrder,
+            Invariant::ColumnOrder,
+            Invariant::ExtraColumn,
+        ],
+        ..CaseSet::default()
+    };
+    assert_eq!(runs(&sales(), &set, false).len(), 1);
+    let runs = runs(&sales(), &set, true);
+    let inputs: Vec<&str> = runs[1..]
+        .iter()
+        .map(|run| run.case.inputs[0].value.as_str())
+        .collect();
+    assert_eq!(
+        inputs,
+        [
+            "item,units\na,1\nb,1\n",
+            "units,item\n1,b\n1,a\n",
+            "item,units,remark\nb,1,r0\na,1,r1\n"
+        ]
+    );
+    assert_eq!(runs[1].case.expect[1].check, Check::SameRows);
+    assert_eq!(runs[2].case.expect[1].check, Check::Equals);
+}
+
+#[test]
+fn a_dropped_case_decides_nothing_and_its_output_is_silent() {
+    let set = CaseSet {
+        cases: vec![PlannedCase {
+            case: ties(),
+            revision: Some(Revision::Dropped),
+        }],
+        ..CaseSet::default()
+    };
+    assert_eq!(runs(&sales(), &set, true), []);
+    let task = sales();
+    let outputs = task.outputs.iter().map(|output| output.name.as_str());
+    let silent: Vec<&str> = set.silent(outputs).collect();
+    assert_eq!(silent, ["total", "summary", "parts"]);
+}
+
+#[test]
+fn a_case_reads_well_in_one_line() {
+    assert_eq!(
+        line(2, &ties()),
+        "2. ties: sales: 3 lines, decimals=0 -> total = 2; summary = 3 lines"
+    );
+}
+
+fn blamed(origin: Origin, report: &PhaseReport) -> Blamed {
+    Blamed {
+        run: CaseRun {
+            origin,
+            case: ties(),
+            is_settled: false,
+        },
+        phase: Some(report.clone()),
+    }
+}
+
+fn second_answer(total: &str, summary: &str) -> Case {
+    let mut answer = ties();
+    answer.expect[0].value = total.into();
+    answer.expect[1].value = summary.into();
+    answer
+}
+
+#[rstest]
+#[case::the_same(("2.0", "units,item\n1,a\n1,b\n"), Revision::Confirmed)]
+#[case::what_the_program_does(("3", "item,units\na,1\nb,2\n"), Revision::Corrected)]
+#[case::another(("4", "item,units\na,1\nb,3\n"), Revision::Dropped)]
+fn a_second_answer_settles_a_case(#[case] (total, summary): (&str, &str), #[case] expected: Revision) {
+    let set = CaseSet {
+        cases: vec![PlannedCase {
+            case: ties(),
+            revision: None,
+        }],
+        ..CaseSet::default()
+    };
+    let program = wrote(&[("total", "3"), ("summary", "item,units\na,1\nb,2\n")]);
+    let blamed = [blamed(Origin::Plan(1), &program)];
+    let revised = revise(&sales(), &set, &blamed, &[second_answer(total, summary)]);
+    assert_eq!(revised.set.cases[0].revision, Some(expected));
+    assert_eq!(
+        revised.confirmed.len(),
+        usize::from(expected == Revision::Confirmed)
+    );
+    let value = &revised.set.cases[0].case.expect[0].value;
+    assert_eq!(value == "3", expected == Revision::Corrected);
+}
+
+#[test]
+fn what_does_not_follow_after_all_is_no_longer_expected() {
+    let set = CaseSet {
+        cases: vec![PlannedCase {
+            case: ties(),
+            revision: None,
+        }],
+        invariants: vec![Invariant::RowOrder, Invariant::ExtraColumn],
+        ..CaseSet::default()
+    };
+    let program = wrote(&[("total", "3"), ("summary", "item,units\na,1\nb,2\n")]);
+    let blamed = [blamed(Origin::Derived(1, Invariant::RowOrder), &program)];
+    let answer = second_answer("3", "item,units\na,1\nb,2\n");
+    let revised = revise(&sales(), &set, &blamed, &[answer]);
+    assert_eq!(revised.set.invariants, [Invariant::ExtraColumn]);
+    assert_eq!(revised.set.cases[0].revision, None);
+}
