@@ -9,6 +9,7 @@
 #[path = "support/docker_registry.rs"]
 mod docker_registry;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
@@ -16,7 +17,7 @@ use std::process::{Command, Output};
 
 use base64::Engine as _;
 use codegen_operator::pipeline::digest::sha256_hex;
-use codegen_operator::registry::{Access, Credentials};
+use codegen_operator::registry::{Access, Adopted, Credentials, Environment, Image, Place, SigningKeys};
 use codegen_operator::sandbox::kubernetes::folder_sha256;
 use docker_registry::{PASSWORD, Registry, USER};
 use serde_json::{Value, json};
@@ -180,20 +181,12 @@ fn what_is_installed_is_asked_of_the_registry_in_one_request() {
     let pushed = result(&registry.push(folder.path(), "3f2a", &[&argument]));
     assert_ne!(pushed["digest"], digest);
 
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let config = fs::read(registry.credentials(PASSWORD).path()).unwrap();
-    let client = codegen_operator::registry::Registry::new(&Access {
-        insecure_hosts: vec![registry.host.clone()],
-        authorities: vec![],
-        credentials: Credentials::from_docker_config(&config).unwrap(),
-        ..Access::default()
-    })
-    .unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    let image = |tag: &str| runtime.block_on(client.image(&registry.reference(tag))).unwrap();
+    let operator = Operator::of(&registry);
+    let image = |tag: &str| {
+        let reference = registry.reference(tag);
+        let found = operator.client.image(&reference);
+        operator.runtime.block_on(found).unwrap()
+    };
     let found = image("3f2a").unwrap();
     assert_eq!(found.digest, pushed["digest"]);
     assert_eq!(found.installed.python, "3.12.4");
@@ -331,4 +324,154 @@ fn a_registry_that_does_not_answer_is_tried_again_and_then_an_infrastructure_err
             .starts_with(&format!("{host} failed at")),
         "{found}"
     );
+}
+
+/// The operator, with a key of its own.
+struct Operator {
+    client: codegen_operator::registry::Registry,
+    keys: SigningKeys,
+    repository: String,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Operator {
+    fn of(registry: &Registry) -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let config = fs::read(registry.credentials(PASSWORD).path()).unwrap();
+        let client = codegen_operator::registry::Registry::new(&Access {
+            insecure_hosts: vec![registry.host.clone()],
+            credentials: Credentials::from_docker_config(&config).unwrap(),
+            ..Access::default()
+        });
+        let key = SigningKeys::generate().unwrap().into_bytes();
+        let (repository, _) = registry.reference(TAG).rsplit_once(':').map(own).unwrap();
+        Self {
+            client: client.unwrap(),
+            keys: SigningKeys::of_entries(&BTreeMap::from([("1.pem".to_owned(), key)])).unwrap(),
+            repository,
+            runtime: tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap(),
+        }
+    }
+
+    fn place<'a>(&'a self, tag: &'a str) -> Place<'a> {
+        Place {
+            repository: &self.repository,
+            tag,
+        }
+    }
+
+    fn finds(&self, tag: &str) -> Environment {
+        let found = self.client.environment(self.place(tag), &self.keys);
+        self.runtime.block_on(found).unwrap()
+    }
+
+    fn signs(&self, tag: &str, digest: &str) -> Option<Adopted> {
+        let signed = self.client.sign(self.place(tag), digest, &self.keys);
+        self.runtime.block_on(signed).unwrap()
+    }
+}
+
+const TAG: &str = "codegen-env-3f2a";
+
+fn own((repository, tag): (&str, &str)) -> (String, String) {
+    (repository.to_owned(), tag.to_owned())
+}
+
+fn signed(found: Environment) -> Image {
+    match found {
+        Environment::Signed(image) => image,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// An image that is pushed as builds push theirs; its digest.
+fn built(registry: &Registry, layer: &[u8]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let digest = layout(folder.path(), layer);
+    let pushed = result(&registry.push(folder.path(), TAG, &["--untagged"]));
+    assert_eq!(pushed["digest"], digest);
+    digest
+}
+
+/// An image that somebody pushes with the same credentials under a tag; its digest.
+fn planted(registry: &Registry, tag: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let digest = layout(folder.path(), b"somebody else's");
+    registry.push(folder.path(), tag, &["--replace"]);
+    digest
+}
+
+#[test]
+fn what_somebody_pushed_under_the_tag_of_an_environment_is_none_and_gives_way() {
+    let registry = Registry::start();
+    let operator = Operator::of(&registry);
+    assert_eq!(operator.finds(TAG), Environment::Absent);
+    let theirs = planted(&registry, TAG);
+    assert_eq!(operator.finds(TAG), Environment::Unsigned(theirs.clone()));
+
+    let digest = built(&registry, b"the environment");
+    assert_eq!(
+        operator.finds(TAG),
+        Environment::Unsigned(theirs.clone()),
+        "a build gives no tag to what it pushes"
+    );
+    let adopted = operator.signs(TAG, &digest).unwrap();
+    assert_eq!(adopted.replaced, Some(theirs));
+    assert_eq!(signed(operator.finds(TAG)), adopted.image);
+    assert_ne!(
+        adopted.image.digest, digest,
+        "the signature is part of the manifest"
+    );
+    assert_eq!(
+        operator.signs(TAG, &digest).unwrap().replaced,
+        None,
+        "and signing again changes nothing"
+    );
+
+    planted(&registry, TAG);
+    assert!(matches!(operator.finds(TAG), Environment::Unsigned(_)));
+}
+
+#[test]
+fn an_environment_is_one_for_operators_with_its_key_and_at_its_tag_alone() {
+    let registry = Registry::start();
+    let operator = Operator::of(&registry);
+    let digest = built(&registry, b"the environment");
+    let image = operator.signs(TAG, &digest).unwrap().image;
+    assert!(matches!(
+        Operator::of(&registry).finds(TAG),
+        Environment::Unsigned(_)
+    ));
+
+    // Whoever may push gives what was signed another tag.
+    let copied = operator.signs("codegen-env-77aa", &image.digest).unwrap().image;
+    assert_ne!(
+        copied.digest, image.digest,
+        "the operator itself signs for each tag"
+    );
+    let other = Operator::of(&registry);
+    other.signs(TAG, &image.digest).unwrap();
+    assert!(
+        matches!(operator.finds(TAG), Environment::Unsigned(_)),
+        "a signature of another key takes the place of ours"
+    );
+}
+
+#[test]
+fn an_environment_that_gives_way_to_another_keeps_a_tag_and_what_is_gone_is_not_signed() {
+    let registry = Registry::start();
+    let operator = Operator::of(&registry);
+    let old = operator.signs(TAG, &built(&registry, b"old")).unwrap().image;
+    let new = operator.signs(TAG, &built(&registry, b"new")).unwrap();
+    assert_eq!(new.replaced, None, "it was signed, so nobody is told");
+    assert_eq!(signed(operator.finds(TAG)), new.image);
+    let kept = format!("{TAG}-{}", &old.digest["sha256:".len()..][..16]);
+    let kept = registry.reference(&kept);
+    let found = operator.client.digest(&kept);
+    assert_eq!(operator.runtime.block_on(found).unwrap(), Some(old.digest));
+    let nowhere = format!("sha256:{}", "0".repeat(64));
+    assert_eq!(operator.signs(TAG, &nowhere), None);
 }

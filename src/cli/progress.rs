@@ -137,6 +137,7 @@ impl Running {
             | Event::RequestChanged { .. }
             | Event::ReplyRejected { .. }
             | Event::PackageDoubtful { .. }
+            | Event::ImageReplaced { .. }
             | Event::Diagnosed { .. }
             | Event::FixApplied { .. }
             | Event::Decided(_)

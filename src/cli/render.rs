@@ -100,6 +100,9 @@ pub fn render(event: &Event) -> Rendered {
         Event::PackageDoubtful { message } => {
             named_paragraph(Mark::Warning, "packages", message, MAX_CAUSE_LINES)
         }
+        Event::ImageReplaced { message } => {
+            named_paragraph(Mark::Warning, "environment", message, MAX_CAUSE_LINES)
+        }
         Event::BuildFailed { message } => {
             named_paragraph(Mark::Failed, "environment", message, MAX_CAUSE_LINES)
         }

@@ -346,16 +346,13 @@ impl OperatorConfig {
                 "layers on a claim are written by whatever packages are installed there, and other builds would believe them: leave it out",
             ));
         }
-        if let Some(fault) = self.packages.unusable() {
+        let builds = self.build.namespace.as_deref();
+        if let Some(fault) = self
+            .packages
+            .unusable()
+            .or_else(|| self.registries.unusable(builds))
+        {
             return Some(fault);
-        }
-        let is_repository =
-            |text: &String| !text.is_empty() && !text.contains("://") && !text.contains(['@', ' ']);
-        if !self.registries.allow.iter().all(is_repository) {
-            return Some((
-                "registries.allow",
-                "write hosts and repositories without https:// and tags, with * for any characters: registry.example.com/team/*",
-            ));
         }
         if election.lease_name.is_empty() {
             return Some((
@@ -472,6 +469,14 @@ mod tests {
     #[case("packages: {deny: ['pandas>=2']}", "packages.deny")]
     #[case("packages: {allow: ['']}", "packages.allow")]
     #[case("registries: {allow: ['https://registry.example/*']}", "registries.allow")]
+    #[case(
+        "registries: {pushSecretRef: {name: a}, pushSecretWithBuilds: true}",
+        "registries.pushSecretWithBuilds"
+    )]
+    #[case(
+        "{registries: {pushSecretWithBuilds: true}, build: {namespace: b}}",
+        "registries.pushSecretWithBuilds"
+    )]
     #[case(
         "packages: {minReleaseAgeDays: 7, verifyOnIndex: false}",
         "packages.minReleaseAgeDays"

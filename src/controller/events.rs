@@ -315,6 +315,7 @@ fn record(event: &Event) -> Record {
             format!("{seconds:.1} s"),
         ),
         Event::PackageDoubtful { message } => ("a package is doubtful", message.clone()),
+        Event::ImageReplaced { message } => ("another image had the place of this one", message.clone()),
         Event::BuildFailed { message } => ("the image cannot be built", message.clone()),
         Event::TestsFinished { failing, .. } => ("the tests ran", format!("{} failures", failing.len())),
         Event::Diagnosed { failures, .. } => (
@@ -394,6 +395,7 @@ fn note(event: &Event) -> Option<Note> {
             format!("Built the image in {seconds:.0} s: Python {python}, {packages} packages"),
         ),
         Event::PackageDoubtful { message } => Note::warning("PackageDoubtful", "Build", message.clone()),
+        Event::ImageReplaced { message } => Note::warning("ImageReplaced", "Build", message.clone()),
         Event::BuildFailed { message } => Note::warning("ImageFailed", "Build", message.clone()),
         Event::IterationFinished {
             attempt,

@@ -314,6 +314,7 @@ impl Metrics {
             | Event::RequestChanged { .. }
             | Event::BuildStarted { .. }
             | Event::PackageDoubtful { .. }
+            | Event::ImageReplaced { .. }
             | Event::TestsFinished { .. }
             | Event::FixApplied { .. }
             | Event::ApprovalAwaited(_)

@@ -25,7 +25,7 @@ use super::metrics::Metrics;
 use super::reconcile;
 use super::runs;
 use crate::data::worker::Client as Worker;
-use crate::sandbox::kubernetes::api_servers;
+use crate::sandbox::kubernetes::{RegistryCache, Signing, api_servers};
 
 /// Pause before the served definitions are looked at again.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
@@ -42,6 +42,8 @@ pub struct Identity {
     pub name: String,
     /// Its namespace.
     pub namespace: String,
+    /// Secret in its namespace with the keys that environments are signed with.
+    pub signing_secret: String,
     /// This program: reads data as a child process.
     pub program: PathBuf,
 }
@@ -120,8 +122,11 @@ async fn work(
     let (events, sending) = Events::new(client.clone(), identity.name.clone(), metrics.clone());
     let sending = tokio::spawn(sending);
     let gates = config.gates(servers);
+    let signing = Signing::in_secret(client.clone(), &identity.namespace, &identity.signing_secret);
+    let registries = RegistryCache::new(signing, gates.closed.clone());
+    let read = (worker, registries);
     let context = Arc::new(Context::new(
-        client, config, gates, worker, events, metrics, stopping,
+        client, config, gates, read, events, metrics, stopping,
     ));
     let counting = tokio::spawn(count_tasks(Arc::clone(&context)));
     let waits = tokio::spawn(keep_looking(Arc::clone(&context)));

@@ -46,6 +46,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             }
             Err(error) => return Ok(Performed::Done(self.build_failed(progress, wanted, &error))),
         };
+        if let Some(message) = built.remark.clone() {
+            self.tell(&Event::ImageReplaced { message });
+        }
         let unlisted = unlisted(task, &built.image, &built.resolved);
         if let Some(why) = unlisted.as_ref().filter(|_| task.packages.judges_installed()) {
             let message = format!("a rule on packages cannot be checked: {why}");

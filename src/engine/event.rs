@@ -79,6 +79,11 @@ pub enum Event {
         /// Which, and why.
         message: String,
     },
+    /// Another image had the place of this one.
+    ImageReplaced {
+        /// Which, and why it is not used.
+        message: String,
+    },
     /// The image cannot be built for want of a package.
     BuildFailed {
         /// Why.

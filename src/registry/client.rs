@@ -54,6 +54,8 @@ pub enum Existing {
     /// Push, and move the tag. The image that has it now keeps one of its own: the tag, a dash and the first digits of its
     /// digest.
     Replace,
+    /// Push without a tag: whoever asked for it gives it one.
+    Leave,
 }
 
 /// What a push came to.
@@ -132,8 +134,11 @@ impl Registry {
         reference: &str,
         existing: Existing,
     ) -> Result<Pushed, RegistryError> {
-        let target = self.target(reference)?;
-        if existing == Existing::Adopt
+        let mut target = self.target(reference)?;
+        if existing == Existing::Leave {
+            target = target.by_digest(&layout.manifest.digest);
+        }
+        if existing != Existing::Replace
             && let Some(digest) = self.find(&target).await?
         {
             return Ok(Pushed {
@@ -286,6 +291,15 @@ impl Target {
             login: credentials.for_host(parsed.resolve_registry()),
             reference: parsed,
         })
+    }
+
+    /// The image of this digest beside it.
+    fn by_digest(&self, digest: &str) -> Self {
+        let (registry, repository) = (self.reference.registry(), self.reference.repository());
+        Self {
+            reference: Reference::with_digest(registry.to_owned(), repository.to_owned(), digest.to_owned()),
+            login: self.login.clone(),
+        }
     }
 
     /// Where the image of this digest is kept once its tag is another one's.

@@ -50,6 +50,8 @@ pub struct Built {
     pub fresh: bool,
     /// Seconds that making it took, where that is longer than the call that found it done.
     pub seconds: Option<f64>,
+    /// What people should know of how it came about.
+    pub remark: Option<String>,
 }
 
 /// Where untrusted code runs.

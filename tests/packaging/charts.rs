@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::tool::{identity, objects, of_kind, output, refusal, root, template};
 
@@ -120,7 +120,13 @@ fn the_namespaces_of_builds_and_canaries_get_less_than_those_of_tasks() {
         );
     }
     let own = rights(role(&objects, "Role operators/release-codegen-operator-own"));
-    assert!(!own.iter().any(|right| right.contains("secrets")), "{own:?}");
+    let secrets: Vec<&String> = own.iter().filter(|right| right.contains("secrets")).collect();
+    assert_eq!(secrets, ["create secrets", "get secrets"], "{own:?}");
+    let rules = role(&objects, "Role operators/release-codegen-operator-own")["rules"].clone();
+    let reads = |rule: &&Value| rule["resources"] == json!(["secrets"]) && rule["verbs"] == json!(["get"]);
+    let reads = rules.as_array().unwrap().iter().find(reads).unwrap();
+    let names = ["", "-0000000001"].map(|end| format!("release-codegen-operator-signing{end}"));
+    assert_eq!(reads["resourceNames"], json!(names));
 }
 
 #[test]

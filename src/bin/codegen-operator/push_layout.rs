@@ -31,6 +31,9 @@ pub struct PushLayout {
     /// Push even if the tag is there, and move it.
     #[arg(long)]
     replace: bool,
+    /// Leave the tag as it is, and push by the digest alone.
+    #[arg(long, conflicts_with = "replace")]
+    untagged: bool,
     /// Credentials, as a Secret of type kubernetes.io/dockerconfigjson holds them.
     #[arg(long, value_name = "FILE")]
     credentials: Option<PathBuf>,
@@ -155,10 +158,10 @@ async fn push(command: &PushLayout) -> Result<Pushed, RegistryError> {
         .unwrap_or_default(),
         None => {}
     }
-    let existing = if command.replace {
-        Existing::Replace
-    } else {
-        Existing::Adopt
+    let existing = match (command.replace, command.untagged) {
+        (true, _) => Existing::Replace,
+        (false, true) => Existing::Leave,
+        (false, false) => Existing::Adopt,
     };
     registry.push(&layout, &command.reference, existing).await
 }

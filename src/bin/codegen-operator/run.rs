@@ -30,6 +30,14 @@ pub struct Run {
     /// The admission policy that holds names in decisions to those of the requests, where the configuration file names none.
     #[arg(long, env = "APPROVAL_POLICY", value_name = "NAME")]
     approval_policy: Option<String>,
+    /// Secret in that namespace with keys that environments are signed with. Where there is none, a key is made in NAME-0000000001.
+    #[arg(
+        long,
+        env = "SIGNING_SECRET",
+        value_name = "NAME",
+        default_value = "codegen-operator-signing"
+    )]
+    signing_secret: String,
     /// What log records look like. `auto`: text on a terminal, JSON elsewhere. `RUST_LOG` says how much (default: info).
     #[arg(long, value_name = "FORMAT", default_value = "auto")]
     log_format: LogFormat,
@@ -51,6 +59,7 @@ pub fn run(command: Run) -> anyhow::Result<ExitCode> {
             .name
             .unwrap_or_else(|| format!("codegen-operator-{:08x}", fastrand::u32(..))),
         namespace: command.namespace,
+        signing_secret: command.signing_secret,
         program: std::env::current_exe().context("cannot find this program")?,
     };
     let filter = std::env::var("RUST_LOG").ok();

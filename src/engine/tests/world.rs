@@ -317,6 +317,7 @@ impl Sandbox for Fake {
             python: "3.12.1".into(),
             fresh,
             seconds: None,
+            remark: None,
         }))
     }
 

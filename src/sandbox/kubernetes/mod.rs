@@ -19,7 +19,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Client;
 use serde::{Deserialize, Serialize};
 
-pub use self::build::{Destination, InImage, ProgramImage, PublishedProgram, RegistryCache, push_artifact};
+pub use self::build::{
+    Destination, InImage, ProgramImage, PublishedProgram, RegistryCache, Signing, push_artifact,
+};
 pub use self::pod::channel::{Sent, send};
 pub use self::pod::reader::{
     ClaimSource, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader, WrittenOutput,

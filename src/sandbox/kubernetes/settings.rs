@@ -51,9 +51,42 @@ pub struct Registries {
     pub pull_repository: Option<String>,
     /// Secret in the namespace of each task that is shown to that repository, where neither task nor agent name one.
     pub push_secret_ref: Option<LocalRef>,
+    /// Whether that Secret lies in `build.namespace` instead, where nobody who writes tasks has rights: then the operator and its builds alone
+    /// push there.
+    pub push_secret_with_builds: bool,
 }
 
 impl Registries {
+    /// The first field whose value makes no sense, where builds are made in the namespace `builds`, and why.
+    #[must_use]
+    pub fn unusable(&self, builds: Option<&str>) -> Option<(&'static str, &'static str)> {
+        let is_repository =
+            |text: &String| !text.is_empty() && !text.contains("://") && !text.contains(['@', ' ']);
+        if !self.allow.iter().all(is_repository) {
+            return Some((
+                "registries.allow",
+                "write hosts and repositories without https:// and tags, with * for any characters: registry.example.com/team/*",
+            ));
+        }
+        let is_named = builds.is_some() && self.push_secret_ref.is_some();
+        (self.push_secret_with_builds && !is_named).then_some((
+            "registries.pushSecretWithBuilds",
+            "it says that the Secret registries.pushSecretRef lies in build.namespace: name both",
+        ))
+    }
+
+    /// Whether the Secret that `image` is pushed with lies beside builds, and not beside the task.
+    #[must_use]
+    pub fn pushes_from_builds(&self, image: &ImageSettings) -> bool {
+        self.push_secret_with_builds && self.is_shared(image)
+    }
+
+    /// Whether `image` goes to the repository of all tasks with the Secret of all tasks.
+    fn is_shared(&self, image: &ImageSettings) -> bool {
+        let shared = self.push_secret_ref.as_ref().map(|reference| &reference.name);
+        image.repository.is_none() && shared.is_some() && image.push_secret.as_ref() == shared
+    }
+
     /// Patterns of the repositories that may be asked for; none: all.
     #[must_use]
     pub fn allowed(&self) -> Vec<String> {
@@ -89,8 +122,7 @@ impl Registries {
     /// Who names the Secret that `image` is pushed with.
     #[must_use]
     pub fn push_secret_field(&self, image: &ImageSettings) -> &'static str {
-        let shared = self.push_secret_ref.as_ref().map(|reference| &reference.name);
-        if image.repository.is_none() && shared.is_some() && image.push_secret.as_ref() == shared {
+        if self.is_shared(image) {
             "registries.pushSecretRef of the operator"
         } else {
             "image.pushSecretRef"
@@ -420,6 +452,22 @@ mod tests {
         (image.repository, image.push_secret) = (Some("registry.example/own".to_owned()), None);
         registries().complete(&mut image);
         assert_eq!(image.push_secret, None);
+    }
+
+    #[test]
+    fn the_secret_beside_builds_pushes_to_the_repository_of_all_tasks_alone() {
+        let registries = Registries {
+            push_secret_with_builds: true,
+            ..registries()
+        };
+        let image = |repository: Option<&str>, secret: &str| ImageSettings {
+            repository: repository.map(str::to_owned),
+            push_secret: Some(secret.to_owned()),
+            ..task().image
+        };
+        assert!(registries.pushes_from_builds(&image(None, "shared")));
+        assert!(!registries.pushes_from_builds(&image(None, "own")));
+        assert!(!registries.pushes_from_builds(&image(Some("registry.example/own"), "shared")));
     }
 
     #[test]

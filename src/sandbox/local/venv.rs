@@ -114,6 +114,7 @@ fn built(id: String, environment: Environment, fresh: bool) -> Built {
         python: environment.python,
         fresh,
         seconds: None,
+        remark: None,
     }
 }
 

@@ -68,8 +68,8 @@ pub(super) struct Plan<'a> {
     pub owner: Option<OwnerReference>,
     /// Where the image goes: `repository:tag`.
     pub reference: String,
-    /// Whether it goes there even if the tag is taken.
-    pub replace: bool,
+    /// Whether it gets the tag at once, and is not to be signed before.
+    pub is_tagged: bool,
     /// Host of the base image's registry.
     pub base_registry: String,
     /// `amd64`.
@@ -339,9 +339,8 @@ fn push_container(plan: &Plan<'_>) -> Container {
         arguments.push(format!("--credentials={CREDENTIALS}/config.json"));
         mounts.push(mount("push-credentials", CREDENTIALS, true));
     }
-    if plan.replace {
-        arguments.push("--replace".to_owned());
-    }
+    let tag = if plan.is_tagged { "--replace" } else { "--untagged" };
+    arguments.push(tag.to_owned());
     if !plan.files.registry_authorities.is_empty() {
         arguments.push(format!("--authority={FILES}/{REGISTRY_AUTHORITIES}"));
     }

@@ -15,6 +15,8 @@ pub(super) mod policy;
 mod publish;
 mod published;
 mod registries;
+mod shared;
+mod signing;
 mod sources;
 mod state;
 
@@ -34,6 +36,7 @@ use self::objects::{DockerConfig, Objects};
 pub(super) use self::publish::publish;
 pub use self::published::{InImage, ProgramImage, PublishedProgram};
 pub use self::registries::RegistryCache;
+pub use self::signing::Signing;
 use self::sources::{Base, Target};
 use self::state::State;
 use super::names::{Component, labels, name, name_of_pod};
@@ -60,6 +63,7 @@ pub(super) async fn build(
             python: String::new(),
             fresh: false,
             seconds: None,
+            remark: None,
         }));
     }
     dockerfile::check(&spec.packages)?;
@@ -159,42 +163,8 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// The image that the tag has, where the task may take it.
-    async fn found(&self) -> Result<Option<Image>, SandboxError> {
-        match self.sandbox.task.cache {
-            CacheMode::Auto => self.ask(&self.reference()).await,
-            CacheMode::Override | CacheMode::Disable => Ok(None),
-        }
-    }
-
-    async fn ask(&self, reference: &str) -> Result<Option<Image>, SandboxError> {
-        let answer = self.target.registry.image(reference).await;
-        answer.map_err(|error| registries::failed(reference, &self.target.credentials(), error))
-    }
-
     fn reference(&self) -> String {
         format!("{}:{}", self.target.repository, self.tag)
-    }
-
-    /// A digest counts once the registry has shown the image. What is shared is what its tag has by now: somebody may have
-    /// replaced what this Job pushed.
-    async fn pushed(
-        &self,
-        job: &Job,
-        digest: &str,
-        seconds: Option<f64>,
-    ) -> Result<Progressing<Built>, SandboxError> {
-        let reference = match self.sandbox.task.cache {
-            CacheMode::Auto => self.reference(),
-            CacheMode::Override | CacheMode::Disable => format!("{}@{digest}", self.target.repository),
-        };
-        match self.ask(&reference).await? {
-            Some(image) => self.take(image, self.owns(job), seconds).await,
-            None => Err(SandboxError::Lost {
-                child: self.child(),
-                reason: format!("the registry has no {reference} any more"),
-            }),
-        }
     }
 
     async fn take(
@@ -228,6 +198,7 @@ impl<'a> Build<'a> {
             },
             fresh,
             seconds: None,
+            remark: None,
         }
     }
 
@@ -392,7 +363,7 @@ impl<'a> Build<'a> {
             annotations,
             owner: (!self.is_elsewhere()).then(|| self.owner()),
             reference: self.reference(),
-            replace: self.sandbox.task.cache != CacheMode::Auto,
+            is_tagged: !self.is_shared(),
             base_registry: on.image.registry.clone(),
             architecture: kubernetes_architecture(&self.spec.architecture),
             push_secret: self.mounted(self.target.secret.as_deref(), self.target.config.as_ref()),

@@ -1,5 +1,6 @@
 //! Reads and writes the objects of builds.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use k8s_openapi::api::batch::v1::Job;
@@ -207,6 +208,25 @@ impl Objects {
             Err(error) => Err(self.failed("create", "ConfigMap", name_of(&map.metadata), error)),
             Ok(_) => Ok(()),
         }
+    }
+
+    /// Makes a Secret, unless there is one of that name.
+    pub async fn make_secret(&self, secret: &Secret) -> Result<(), SandboxError> {
+        match self.secrets().create(&parameters(), secret).await {
+            Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
+            Err(error) => Err(self.failed("create", "Secret", name_of(&secret.metadata), error)),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    /// What a Secret holds; `None` where it is not there.
+    pub async fn secret(&self, name: &str) -> Result<Option<BTreeMap<String, Vec<u8>>>, SandboxError> {
+        let found = self.secrets().get_opt(name).await;
+        let found = found.map_err(|error| self.failed("read", "Secret", name, error))?;
+        Ok(found.map(|secret| {
+            let data = secret.data.unwrap_or_default().into_iter();
+            data.map(|(name, content)| (name, content.0)).collect()
+        }))
     }
 
     /// Writes a copy of credentials, unless it is there.

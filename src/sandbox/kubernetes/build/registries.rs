@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use ipnet::IpNet;
 
+use super::signing::Signing;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::stage::Category;
 use crate::registry::{Access, Credentials, Registry, RegistryError};
@@ -18,21 +19,36 @@ const BASE_IS_KNOWN: Duration = Duration::from_mins(5);
 const MOST_ENTRIES: usize = 512;
 
 /// What registries said, and the connections to them; one for all tasks.
-#[derive(Default)]
 pub struct RegistryCache {
     clients: Mutex<HashMap<String, Arc<Registry>>>,
     bases: Mutex<HashMap<String, (Instant, String)>>,
     closed: Vec<IpNet>,
+    signing: Signing,
+}
+
+impl Default for RegistryCache {
+    /// One with a key of its own: it takes no image of another one's for an environment.
+    fn default() -> Self {
+        Self::new(Signing::of_ones_own(), Vec::new())
+    }
 }
 
 impl RegistryCache {
-    /// One whose registries may send nobody to `closed`: public ranges of the cluster's own, such as the API server's.
+    /// One whose environments are signed with these keys, and whose registries may send nobody to `closed`: public ranges of the cluster's
+    /// own, such as the API server's.
     #[must_use]
-    pub fn closed_to(closed: Vec<IpNet>) -> Self {
+    pub fn new(signing: Signing, closed: Vec<IpNet>) -> Self {
         Self {
+            clients: Mutex::default(),
+            bases: Mutex::default(),
             closed,
-            ..Self::default()
+            signing,
         }
+    }
+
+    /// The operator's keys.
+    pub(super) fn signing(&self) -> &Signing {
+        &self.signing
     }
 
     /// A client that shows these credentials: the content of a `.dockerconfigjson`, or nothing.

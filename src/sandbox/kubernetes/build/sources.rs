@@ -7,7 +7,7 @@ use oci_spec::distribution::Reference;
 use super::objects::{DockerConfig, Objects};
 use super::registries::failed;
 use crate::pipeline::task::ImageSettings;
-use crate::registry::{Credentials, Registry};
+use crate::registry::{Credentials, Environment, Place, Registry};
 use crate::sandbox::SandboxError;
 use crate::sandbox::kubernetes::KubernetesSandbox;
 
@@ -54,6 +54,10 @@ impl Target {
         };
         let secret = image.push_secret.clone();
         let field = registries.push_secret_field(image);
+        let beside_builds = registries
+            .pushes_from_builds(image)
+            .then(|| Objects::new(sandbox.client.clone(), super::namespace(sandbox)));
+        let objects = beside_builds.as_ref().unwrap_or(objects);
         let config = match &secret {
             Some(name) => Some(objects.docker_config(name, field).await?),
             None => None,
@@ -166,10 +170,16 @@ pub(super) async fn previous(
     let client = sandbox
         .registries
         .client(settings, config.as_ref().map(DockerConfig::bytes));
-    let Ok(Some(image)) = (match client {
-        Ok(client) => client.image(&name).await,
-        Err(error) => Err(error),
-    }) else {
+    let Ok(client) = client else {
+        return Ok(None);
+    };
+    let keys = sandbox.registries.signing().keys().await?;
+    let place = Place {
+        repository: &target.repository,
+        tag,
+    };
+    // Nothing stands on what somebody else pushed.
+    let Ok(Environment::Signed(image)) = client.environment(place, &keys).await else {
         return Ok(None);
     };
     Ok(Some(Base {

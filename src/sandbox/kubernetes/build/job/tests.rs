@@ -19,7 +19,7 @@ fn plan<'a>(build: &'a BuildSettings, registries: &'a Registries) -> Plan<'a> {
         owner: Some(owner()),
         annotations: BTreeMap::from([(MADE_FOR.to_owned(), "0c1".to_owned())]),
         reference: "registry.example/team:3f2a".to_owned(),
-        replace: false,
+        is_tagged: false,
         base_registry: "docker.io".to_owned(),
         architecture: "amd64",
         push_secret: None,
@@ -60,10 +60,11 @@ fn the_job_of_everything_that_can_be_set() {
     .unwrap();
     let registries = Registries {
         insecure: vec!["plain.example:5000".to_owned()],
+        trusted_origins: vec!["https://auth.example".parse().unwrap()],
         ..Registries::default()
     };
     let mut plan = plan(&build, &registries);
-    plan.replace = true;
+    plan.is_tagged = true;
     plan.push_secret = Some("push".to_owned());
     plan.base_secret = Some("pull".to_owned());
     plan.arguments = BTreeMap::from([

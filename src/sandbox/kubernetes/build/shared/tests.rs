@@ -1,0 +1,192 @@
+//! An API server and a registry that answer as the test wants, and what a build makes of them.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::{Client, Config};
+use serde_json::{Value, json};
+use wiremock::matchers::{method, path_regex};
+use wiremock::{Mock, MockServer, Request, ResponseTemplate};
+
+use crate::package_index::PackageIndex;
+use crate::pipeline::sandbox::Packages;
+use crate::pipeline::task::Task;
+use crate::pipeline::test_support::task;
+use crate::sandbox::kubernetes::settings::Settings;
+use crate::sandbox::kubernetes::{KubernetesSandbox, Owner, RegistryCache};
+use crate::sandbox::{Built, ImageSpec, Progressing, Sandbox as _};
+
+const BASE: &str =
+    "registry.example/python@sha256:1111111111111111111111111111111111111111111111111111111111111111";
+/// What anybody pushes.
+const MANIFEST: &[u8] = br#"{"schemaVersion":2,"layers":[],"annotations":{}}"#;
+
+/// A cluster without anything in it, a registry, and the operator.
+struct Scene {
+    cluster: MockServer,
+    registry: MockServer,
+    registries: RegistryCache,
+    settings: Settings,
+    task: Task,
+}
+
+impl Scene {
+    async fn open() -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let (cluster, registry) = (MockServer::start().await, MockServer::start().await);
+        let missing = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404});
+        Mock::given(method("GET"))
+            .respond_with(ResponseTemplate::new(404).set_body_json(missing))
+            .mount(&cluster)
+            .await;
+        Mock::given(method("POST"))
+            .respond_with(|request: &Request| ResponseTemplate::new(201).set_body_bytes(request.body.clone()))
+            .mount(&cluster)
+            .await;
+        let host = registry.address().to_string();
+        let mut task = task();
+        task.image.base = BASE.to_owned();
+        task.image.repository = Some(format!("{host}/team"));
+        let mut settings = Settings {
+            operator_image: Some("registry.example/operator:1".to_owned()),
+            ..Settings::default()
+        };
+        settings.registries.insecure.push(host);
+        Self {
+            cluster,
+            registry,
+            registries: RegistryCache::default(),
+            settings,
+            task,
+        }
+    }
+
+    fn repository(&self) -> String {
+        format!("{}/team", self.registry.address())
+    }
+
+    /// From now on every tag that is asked for has this manifest.
+    async fn has(&self, manifest: Vec<u8>) {
+        self.registry.reset().await;
+        Mock::given(path_regex("/manifests/"))
+            .respond_with(ResponseTemplate::new(200).set_body_bytes(manifest))
+            .mount(&self.registry)
+            .await;
+    }
+
+    /// The same, signed by the operator for the tag of the environment with these packages.
+    async fn has_signed(&self, pip: &[&str]) {
+        let tag = self.tag(pip).await;
+        let keys = self.registries.signing().keys().await.unwrap();
+        let signed = keys.sign(MANIFEST, &self.repository(), &tag).unwrap();
+        self.has(signed).await;
+    }
+
+    /// The tag that is asked for when these packages are wanted.
+    async fn tag(&self, pip: &[&str]) -> String {
+        self.registry.reset().await;
+        self.build(&self.spec(pip)).await;
+        let requests = self.registry.received_requests().await.unwrap();
+        let paths = requests.iter().map(|request| request.url.path());
+        let mut tags = paths.filter_map(|path| path.split_once("/manifests/"));
+        let (_, tag) = tags.next().unwrap();
+        assert!(tag.starts_with("codegen-env-"), "{tag}");
+        tag.to_owned()
+    }
+
+    fn spec(&self, pip: &[&str]) -> ImageSpec {
+        let pip = pip.iter().map(ToString::to_string).collect();
+        let packages = Packages { pip, apt: Vec::new() };
+        ImageSpec::new(self.task.language, &self.task.image, &packages)
+    }
+
+    async fn build(&self, spec: &ImageSpec) -> Progressing<Built> {
+        let owner = Owner {
+            namespace: "lab".to_owned(),
+            name: "words".to_owned(),
+            uid: "0c1".to_owned(),
+            run: "1".to_owned(),
+            wish: "1".to_owned(),
+            generation: 1,
+            attempt: 1,
+            reference: OwnerReference::default(),
+        };
+        let url = self.cluster.uri().parse().unwrap();
+        let sandbox = KubernetesSandbox {
+            client: Client::try_from(Config::new(url)).unwrap(),
+            settings: &self.settings,
+            task: &self.task,
+            owner: &owner,
+            inputs: &BTreeMap::new(),
+            outputs: None,
+            is_under_way: false,
+            registries: &self.registries,
+            index: &PackageIndex::new(None, Vec::new()),
+        };
+        sandbox.build(spec, 0).await.unwrap()
+    }
+
+    /// What was made in the cluster last, of a kind.
+    async fn made(&self, resource: &str) -> Option<Value> {
+        let requests = self.cluster.received_requests().await.unwrap();
+        let mut made = requests
+            .iter()
+            .rev()
+            .filter(|request| request.method == "POST" && request.url.path().ends_with(resource));
+        made.next()
+            .map(|request| serde_json::from_slice(&request.body).unwrap())
+    }
+
+    /// The first line of the Dockerfile that was written last.
+    async fn stands_on(&self) -> String {
+        let files = self.made("/configmaps").await.unwrap();
+        let dockerfile = files["data"]["Dockerfile"].as_str().unwrap();
+        let mut lines = dockerfile.lines().filter(|line| line.starts_with("FROM "));
+        lines.next().unwrap().to_owned()
+    }
+}
+
+#[tokio::test]
+async fn an_image_that_somebody_pushed_under_the_tag_of_an_environment_is_built_anew() {
+    let scene = Scene::open().await;
+    scene.has(MANIFEST.to_vec()).await;
+    let built = scene.build(&scene.spec(&["six"])).await;
+    assert!(matches!(built, Progressing::Pending), "{built:?}");
+    let job = scene.made("/jobs").await.unwrap().to_string();
+    assert!(job.contains("--untagged") && !job.contains("--replace"), "{job}");
+}
+
+#[tokio::test]
+async fn an_environment_that_the_operator_signed_is_taken() {
+    let scene = Scene::open().await;
+    scene.has_signed(&["six"]).await;
+    match scene.build(&scene.spec(&["six"])).await {
+        Progressing::Done(built) => {
+            assert!(!built.fresh);
+            let prefix = format!("{}@sha256:", scene.repository());
+            assert!(built.image.starts_with(&prefix), "{}", built.image);
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_built_on_an_image_that_the_operator_did_not_sign() {
+    let scene = Scene::open().await;
+    let before = scene.spec(&["six"]).packages;
+    let more = ImageSpec {
+        from: Some(before),
+        ..scene.spec(&["rich", "six"])
+    };
+    scene.has(MANIFEST.to_vec()).await;
+    scene.build(&more).await;
+    assert_eq!(scene.stands_on().await, format!("FROM {BASE}"));
+
+    scene.has_signed(&["six"]).await;
+    scene.build(&more).await;
+    let on = scene.stands_on().await;
+    assert!(
+        on.starts_with(&format!("FROM {}@sha256:", scene.repository())),
+        "{on}"
+    );
+}
