@@ -73,7 +73,7 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "codegen-operator.serv
 
 {{- /* Types of Secrets that the operator writes, as a list in CEL. */}}
 {{- define "codegen-operator.secret-types" -}}
-['codegen-operator.dev/job', 'codegen-operator.dev/outputs', 'codegen-operator.dev/record', 'codegen-operator.dev/result', 'codegen-operator.dev/snapshot']
+['codegen-operator.dev/job', 'codegen-operator.dev/outputs', 'codegen-operator.dev/record', 'codegen-operator.dev/result', 'codegen-operator.dev/signing-keys', 'codegen-operator.dev/snapshot']
 {{- end }}
 
 {{- /* A binding of the policy: (dict "root" $ "policy" name). */}}
