@@ -259,6 +259,12 @@ fn an_image_that_was_built_from_files_of_somebody_else_is_not_pushed() {
         );
     }
     assert_eq!(registry.stored(), Vec::<String>::new());
+    let unasked = registry.push(folder.path(), "7c1e", &[]);
+    assert_eq!(
+        unasked.status.code(),
+        Some(0),
+        "where nobody asks what it was built from it is pushed"
+    );
 
     // What the kubelet keeps beside them is none of them.
     fs::remove_file(files.path().join("more.py")).unwrap();

@@ -202,6 +202,12 @@ mod tests {
         assert!(is_whole(&progress, &documents));
         documents.insert("tests".to_owned(), b"c".to_vec());
         assert!(!is_whole(&progress, &documents));
+        let mut trusting = progress.clone();
+        trusting.documents.tests = Some(of("tests", b"c"));
+        assert!(
+            is_whole(&trusting, &documents),
+            "nothing but the digest in the status is in its way"
+        );
         documents.remove("tests");
         assert!(!is_whole(&progress, &documents));
         assert!(!is_whole(&start(), &documents), "there is no program");

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use codegen_operator::pipeline::sandbox::{InputMount, NetworkAccess, PhaseEnd};
-use codegen_operator::sandbox::SandboxError;
 use codegen_operator::sandbox::kubernetes::{MountedFile, MountedInput};
+use codegen_operator::sandbox::{Progressing, SandboxError};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::Api;
-use kube::api::DeleteParams;
+use kube::api::{DeleteParams, PostParams};
 use serde_json::json;
 
+use crate::hostile::without::{Without, container};
 use crate::support::{World, create, job, named, program};
 
 /// Tries to connect, and says what came of it.
@@ -130,25 +131,68 @@ async fn nothing_runs_while_a_closed_address_answers() {
     world.end().await;
 }
 
+/// A Pod of which nobody asks whether its network is closed.
+const UNWATCHED: Without = Without {
+    what: "the harness does not look at the network",
+    pod: |pod| {
+        let env = container(pod)["env"].as_array_mut().unwrap();
+        env.push(json!({"name": "CODEGEN_PROBE", "value": "none"}));
+    },
+    harness: &[],
+};
+/// Tries to connect until it can: a policy needs a moment to be enforced.
+const CONNECT_AT_LAST: &str = "import socket, sys, time\nhost, port = sys.argv[1].rsplit(':', 1)\nend = time.monotonic() + 50\nwhile time.monotonic() < end:\n    try:\n        socket.create_connection((host, int(port)), 2)\n        print('connected')\n        break\n    except OSError:\n        time.sleep(0.2)\n";
+
+/// Whether a Pod as ours, but that nobody watches, gets out.
+async fn gets_out(world: &World, unwatched: &Pod) -> bool {
+    create(&world.pods(), unwatched).await;
+    let name = unwatched.metadata.name.as_deref().unwrap();
+    match world.reported_by(name).await {
+        Ok(Progressing::Done(report)) => report.phases[0].stdout == "connected\n",
+        other => panic!("{other:?}"),
+    }
+}
+
 #[tokio::test]
 #[ignore = "needs a cluster: make e2e"]
 async fn a_changed_policy_is_put_right_before_the_next_pod() {
     let world = World::new("policy").await;
-    world.run(&job(vec![program("print(1)", &[])])).await;
+    let peer = world.listener().await;
+    let attack = with_network(CONNECT_AT_LAST, &[&peer], NetworkAccess::Denied);
+    let unwatched = world.weakened(&attack, &UNWATCHED, 1).await;
     let policies: Api<NetworkPolicy> = Api::namespaced(world.client.clone(), &world.namespace);
     let mut policy = policies.get("codegen-sandbox-denied").await.unwrap();
     policy.spec.as_mut().unwrap().egress = Some(vec![serde_json::from_value(json!({})).unwrap()]);
     policies
-        .replace(
-            "codegen-sandbox-denied",
-            &kube::api::PostParams::default(),
-            &policy,
-        )
+        .replace("codegen-sandbox-denied", &PostParams::default(), &policy)
         .await
         .unwrap();
-    world.run(&job(vec![program("print(2)", &[])])).await;
+    assert!(gets_out(&world, &unwatched).await, "the attack is none");
+
+    assert_eq!(reached(&world, &peer, NetworkAccess::Denied).await, "blocked\n");
     let policy = policies.get("codegen-sandbox-denied").await.unwrap();
     assert_eq!(policy.spec.unwrap().egress, None);
+    world.end().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster: make e2e"]
+async fn where_nobody_looks_a_policy_of_somebody_else_lets_a_program_out() {
+    let world = World::new("opened").await;
+    let peer = world.listener().await;
+    let attack = with_network(CONNECT_AT_LAST, &[&peer], NetworkAccess::Denied);
+    let unwatched = world.weakened(&attack, &UNWATCHED, 1).await;
+    let opener: NetworkPolicy = serde_json::from_value(json!({
+        "metadata": {"name": "allow-everything"},
+        "spec": {"podSelector": {}, "policyTypes": ["Egress"], "egress": [{}]},
+    }))
+    .unwrap();
+    let policies: Api<NetworkPolicy> = Api::namespaced(world.client.clone(), &world.namespace);
+    create(&policies, &opener).await;
+    assert!(gets_out(&world, &unwatched).await, "the attack is none");
+
+    let error = world.run_try(&attack, 0).await.unwrap_err();
+    assert!(error.to_string().contains("allow-everything"), "{error}");
     world.end().await;
 }
 

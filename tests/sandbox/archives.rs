@@ -211,6 +211,10 @@ async fn an_archive_that_was_exchanged_is_not_installed_again() {
         assert!(said.contains(part), "{part}: {said}");
     }
 
+    // Where nothing was recorded it is installed.
+    let unrecorded = built_anew(&wanted(&index, &["tiny"])).await.unwrap();
+    assert!(unrecorded.lock.unwrap().to_string().contains(&served));
+
     index.files.lock().unwrap().clear();
     let error = built_anew(&spec).await.unwrap_err();
     assert_eq!(error.category(), Category::Configuration, "{error}");

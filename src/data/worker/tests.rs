@@ -133,6 +133,14 @@ async fn a_file_that_needs_too_much_memory_is_named_with_the_limit() {
         error.to_string(),
         "reading huge.json met the limit of 512 MiB of memory; give a part of it as the sample"
     );
+    let unlimited = client().with_limits(Limits {
+        memory_bytes: 1 << 40,
+        seconds: 600,
+    });
+    assert!(
+        unlimited.run(&[check_of(&path)]).await.is_ok(),
+        "it does take more"
+    );
 }
 
 #[tokio::test]

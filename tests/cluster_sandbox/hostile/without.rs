@@ -39,6 +39,13 @@ impl World {
 
     /// [`Self::weaken`] for the try of this number.
     pub async fn weaken_try(&self, job: &Job, without: &Without, number: u32) -> String {
+        let weak = self.weakened(job, without, number).await;
+        create(&self.pods(), &weak).await;
+        weak.metadata.name.unwrap()
+    }
+
+    /// The Pod that [`Self::weaken_try`] makes.
+    pub async fn weakened(&self, job: &Job, without: &Without, number: u32) -> Pod {
         // No node takes the one that is replaced.
         let mut nowhere = self.settings.clone();
         nowhere
@@ -80,8 +87,7 @@ impl World {
         selector.remove("pool").unwrap();
         self.weaken_harness(&mut weak, without).await;
         (without.pod)(&mut weak);
-        create(&self.pods(), &serde_json::from_value(weak).unwrap()).await;
-        name.clone()
+        serde_json::from_value(weak).unwrap()
     }
 
     async fn weaken_harness(&self, pod: &mut Value, without: &Without) {
