@@ -248,10 +248,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         number: u32,
         answers: &[Case],
     ) -> Result<Outcome, EngineError> {
-        let set: CaseSet = match &progress.documents.cases {
-            Some(document) => self.get_json(document).await?,
-            None => CaseSet::default(),
-        };
+        let set = self.case_set(progress).await?;
         let blamed = self.blamed(progress).await?;
         let Revised { set, confirmed } = revise(self.task, &set, &blamed, answers);
         let mut diagnosis: Diagnosis = match &progress.documents.diagnosis {

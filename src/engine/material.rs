@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 
 use crate::ledger::Store;
 use crate::model::Model;
-use crate::pipeline::cases::Blamed;
+use crate::pipeline::cases::{Blamed, CaseSet, output_names};
 use crate::pipeline::diagnosis::Diagnosis;
 use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::prompts::Material;
@@ -31,6 +31,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             (packages, fault.message.clone())
         });
         let blamed = self.blamed(progress).await?;
+        let cases = self.case_set(progress).await?;
         Ok(Material {
             context: self.text(documents.context.as_ref()).await?,
             plan: progress.plan.clone().unwrap_or_default(),
@@ -41,8 +42,17 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             fault,
             acceptance_tests: self.surroundings.acceptance_tests.clone().unwrap_or_default(),
             blamed,
+            output_names: output_names(self.task, &cases),
             rejections: progress.rejections.clone(),
         })
+    }
+
+    /// The cases of the plan; none where it brought none.
+    pub(super) async fn case_set(&self, progress: &Progress) -> Result<CaseSet, EngineError> {
+        match &progress.documents.cases {
+            Some(document) => self.get_json(document).await,
+            None => Ok(CaseSet::default()),
+        }
     }
 
     /// Cases that the present diagnosis blames, and what they came to.

@@ -10,7 +10,7 @@ use crate::api::common::TestingMode;
 use crate::ledger::Store;
 use crate::model::Model;
 use crate::pipeline::advance::Outcome;
-use crate::pipeline::cases::{self, CaseRun, CaseSet, CasesJudged, Origin};
+use crate::pipeline::cases::{self, CaseRun, CasesJudged, Origin};
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::mounts::Rehearsal;
 use crate::pipeline::private_run::told;
@@ -367,10 +367,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 
     /// The cases of the present attempt.
     pub(super) async fn cases(&self, progress: &Progress) -> Result<Vec<CaseRun>, EngineError> {
-        let set: CaseSet = match &progress.documents.cases {
-            Some(document) => self.get_json(document).await?,
-            None => CaseSet::default(),
-        };
+        let set = self.case_set(progress).await?;
         Ok(cases::runs(self.task, &set, progress.attempt > 1))
     }
 

@@ -107,6 +107,32 @@ async fn neither_program_nor_suite_is_written_with_a_look_at_the_cases() {
 }
 
 #[tokio::test]
+async fn program_and_suite_are_written_with_the_columns_that_the_cases_take_for_granted() {
+    let mut plan = plan("2");
+    plan["cases"][0]["expect"][0] = json!({
+        "output": "summary", "check": "Equals", "at": "", "value": "word,times\nzebra,2\n", "tolerance": "",
+    });
+    let script = Script::new()
+        .with(CallKind::Plan, &plan)
+        .with(
+            CallKind::Code,
+            &code("open('/var/outputs/summary', 'w').close()\n    return 2"),
+        )
+        .with(CallKind::Tests, &tests(2));
+    let mut world = world(script);
+    // The program of this world writes nothing.
+    world.task.cases = CaseMode::Report;
+    world.task.outputs =
+        serde_json::from_value(json!([{"name": "summary", "type": "File", "format": "CSV"}])).unwrap();
+    end(&world).await;
+    for kind in [CallKind::Code, CallKind::Tests] {
+        let asked = asked(&world, kind);
+        assert!(asked.contains("summary: word, times."), "{kind}: {asked}");
+        assert!(!asked.contains("zebra"), "{kind}: {asked}");
+    }
+}
+
+#[tokio::test]
 async fn a_wrong_case_is_corrected_by_a_second_answer_that_saw_no_program() {
     let script = written(RIGHT, "5")
         .with(CallKind::Diagnosis, &diagnosis("test_error", &[], &[]))

@@ -8,11 +8,13 @@ pub(crate) mod compare;
 mod check;
 mod derive;
 mod judge;
+mod names;
 mod phase;
 mod revise;
 
 pub use check::{Access, usable};
 pub use judge::{CasesJudged, judge};
+pub use names::{OutputNames, output_names};
 pub use phase::{CaseRun, Origin, runs};
 pub use revise::{Blamed, Revised, revise};
 

@@ -13,7 +13,7 @@ use crate::api::status::{ErrorType, PlanStatus};
 use crate::api::values::ValueType;
 
 use super::call::{CallKind, Request};
-use super::cases::Blamed;
+use super::cases::{Blamed, OutputNames};
 use super::diagnosis::{DiagnosedFailure, Diagnosis};
 use super::python::functions::{functions, on_the_way, referenced_by, source_of};
 use super::python::outline::outline;
@@ -27,6 +27,9 @@ use super::verdict::{CheckSource, FailedCheck, Verdict, tail};
 pub const LISTED_FAILURES: usize = 8;
 /// Bytes of one failure's text in a prompt.
 const FAILURE_BYTES: usize = 1_200;
+
+/// Bytes of the columns and keys of all outputs in a prompt.
+const OUTPUT_NAMES_BYTES: usize = 1_000;
 
 /// What a prompt may need besides the task.
 #[derive(Clone, Debug, Default)]
@@ -49,6 +52,8 @@ pub struct Material {
     pub acceptance_tests: String,
     /// Cases that the last diagnosis blames.
     pub blamed: Vec<Blamed>,
+    /// Columns and keys that the cases take for granted.
+    pub output_names: Vec<OutputNames>,
     /// Why the last replies to this call were refused, oldest first.
     pub rejections: Vec<String>,
 }
@@ -132,10 +137,13 @@ fn instruction(task: &Task, material: &Material, kind: CallKind) -> Result<Strin
                 has_dir => task.inputs.iter().any(|input| input.type_ == ValueType::Dir),
             },
         ),
-        CallKind::Code => render("code", context! { plan }),
+        CallKind::Code => render("code", context! { plan, names => names(material) }),
         CallKind::Tests => {
             let outline = outline(&Module::parse(&material.solution)?);
-            render("tests", context! { plan, outline => outline.trim_end() })
+            render(
+                "tests",
+                context! { plan, names => names(material), outline => outline.trim_end() },
+            )
         }
         CallKind::Diagnosis => diagnosis(material),
         CallKind::FixCode => fix_code(material),
@@ -152,6 +160,15 @@ fn instruction(task: &Task, material: &Material, kind: CallKind) -> Result<Strin
             )
         }
     }
+}
+
+/// Columns and keys of outputs on one line (`summary: species, total`).
+fn names(material: &Material) -> String {
+    let outputs = material.output_names.iter();
+    let outputs: Vec<String> = outputs
+        .map(|of| format!("{}: {}", of.output, of.names.join(", ")))
+        .collect();
+    head(&outputs.join("; "), OUTPUT_NAMES_BYTES)
 }
 
 /// What the diagnosis of `verdict` is asked about, in order: all but the acceptance tests, of which no model learns.

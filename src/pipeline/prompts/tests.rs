@@ -61,6 +61,7 @@ fn material() -> Material {
         )),
         acceptance_tests: String::new(),
         blamed: Vec::new(),
+        output_names: Vec::new(),
         rejections: Vec::new(),
     }
 }

@@ -1,0 +1,197 @@
+//! Names that cases take for granted: without them a program that is right in everything else has other columns.
+
+use serde_json::Value;
+
+use crate::api::case::{Check, Expectation};
+use crate::pipeline::task::Task;
+
+use super::compare::Shape;
+use super::compare::table::Table;
+use super::{CaseSet, check};
+
+/// Names of the columns or keys of an output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputNames {
+    /// The output, with a slash and the file's name where it is one of a folder.
+    pub output: String,
+    /// The names, in the order in which a case states them first.
+    pub names: Vec<String>,
+}
+
+/// What an expectation says of the names in its output.
+enum Stated {
+    /// All of them.
+    All(Vec<String>),
+    /// Some of them.
+    Some(Vec<String>),
+}
+
+/// The columns and keys that the cases of a plan name, by output. A name that only some cases state of a whole output comes from their
+/// inputs (a column per month) and is none.
+#[must_use]
+pub fn output_names(task: &Task, set: &CaseSet) -> Vec<OutputNames> {
+    let expectations: Vec<&Expectation> = set.deciding().flat_map(|(_, case)| &case.expect).collect();
+    let mut outputs: Vec<&str> = Vec::new();
+    for expectation in &expectations {
+        if !outputs.contains(&expectation.output.as_str()) {
+            outputs.push(&expectation.output);
+        }
+    }
+    let names = outputs.into_iter().map(|output| OutputNames {
+        output: output.to_owned(),
+        names: shared(
+            expectations
+                .iter()
+                .filter(|expectation| expectation.output == output)
+                .filter_map(|expectation| stated(task, expectation)),
+        ),
+    });
+    names.filter(|of| !of.names.is_empty()).collect()
+}
+
+/// What all whole statements share; where there is none, what the partial ones name.
+fn shared(statements: impl Iterator<Item = Stated>) -> Vec<String> {
+    let (mut whole, mut parts): (Option<Vec<String>>, Vec<String>) = (None, Vec::new());
+    for statement in statements {
+        match statement {
+            Stated::All(names) => match &mut whole {
+                None => whole = Some(names),
+                Some(shared) => shared.retain(|name| names.contains(name)),
+            },
+            Stated::Some(names) => parts.extend(names),
+        }
+    }
+    let mut unique: Vec<String> = Vec::new();
+    for name in whole.unwrap_or(parts) {
+        if !unique.contains(&name) {
+            unique.push(name);
+        }
+    }
+    unique
+}
+
+fn stated(task: &Task, expectation: &Expectation) -> Option<Stated> {
+    let Expectation { check, at, value, .. } = expectation;
+    let is_table = match check::shape(task, expectation)? {
+        Shape::Table => true,
+        Shape::Json | Shape::JsonLines => false,
+        Shape::Value(_) | Shape::Text | Shape::Bytes => return None,
+    };
+    match check {
+        Check::Columns => Some(Stated::All(
+            value.split(',').map(|name| name.trim().to_owned()).collect(),
+        )),
+        Check::Equals | Check::SameRows if at.is_empty() && !value.starts_with('$') => {
+            Some(Stated::All(if is_table {
+                Table::parse(value).ok()?.columns
+            } else {
+                keys(value)?
+            }))
+        }
+        _ if at.is_empty() => None,
+        _ if is_table => Some(Stated::Some(columns_of_place(at))),
+        _ => Some(Stated::Some(keys_of_pointer(at))),
+    }
+}
+
+/// The keys of an object, or of the first of several.
+fn keys(text: &str) -> Option<Vec<String>> {
+    let first = serde_json::Deserializer::from_str(text)
+        .into_iter::<Value>()
+        .next();
+    let value = match first?.ok()? {
+        Value::Array(elements) => elements.into_iter().next()?,
+        value => value,
+    };
+    Some(value.as_object()?.keys().cloned().collect())
+}
+
+/// The columns in `COLUMN`, `NUMBER/COLUMN` or `COLUMN=VALUE/COLUMN`.
+fn columns_of_place(at: &str) -> Vec<String> {
+    let row_and_column = at
+        .split_once('/')
+        .filter(|(row, _)| row.contains('=') || row.parse::<usize>().is_ok());
+    let Some((row, column)) = row_and_column else {
+        return vec![at.to_owned()];
+    };
+    let key = row.split_once('=').map(|(key, _)| key.to_owned());
+    key.into_iter().chain([column.to_owned()]).collect()
+}
+
+fn keys_of_pointer(pointer: &str) -> Vec<String> {
+    let segments = pointer.split('/').filter(|segment| !segment.is_empty());
+    segments
+        .filter(|segment| segment.parse::<usize>().is_err())
+        .map(|segment| segment.replace("~1", "/").replace("~0", "~"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+    use crate::pipeline::cases::{Case, PlannedCase};
+    use crate::pipeline::test_support::task;
+
+    fn names(expect: &Value) -> Vec<(String, String)> {
+        let outputs = json!([
+            {"name": "summary", "type": "File", "format": "CSV"},
+            {"name": "report", "type": "File", "format": "JSON"},
+            {"name": "total", "type": "Int"},
+            {"name": "pages", "type": "Dir"},
+        ]);
+        let task = Task {
+            outputs: serde_json::from_value(outputs).unwrap(),
+            ..task()
+        };
+        let cases = expect.as_array().unwrap().iter().map(|expectation| PlannedCase {
+            case: Case {
+                expect: vec![serde_json::from_value(expectation.clone()).unwrap()],
+                ..Case::default()
+            },
+            revision: None,
+        });
+        let set = CaseSet {
+            cases: cases.collect(),
+            ..CaseSet::default()
+        };
+        let found = output_names(&task, &set).into_iter();
+        found.map(|of| (of.output, of.names.join(", "))).collect()
+    }
+
+    #[rstest]
+    #[case::a_whole_table(json!([{"output": "summary", "value": "species;mean mass\nA;1\n"}]), "summary", "species, mean mass")]
+    #[case::an_empty_one(json!([{"output": "summary", "value": "a,b\n"}]), "summary", "a, b")]
+    #[case::columns(json!([{"output": "summary", "check": "Columns", "value": "a, b"}]), "summary", "a, b")]
+    #[case::a_column(json!([{"output": "summary", "check": "Total", "at": "units", "value": "3"}]), "summary", "units")]
+    #[case::a_cell_by_number(json!([{"output": "summary", "at": "1/a/b", "value": "3"}]), "summary", "a/b")]
+    #[case::a_cell_by_value(json!([{"output": "summary", "at": "species=A/total", "value": "3"}]), "summary", "species, total")]
+    #[case::a_file_of_a_folder(json!([{"output": "pages/may.csv", "value": "a,b\n"}]), "pages/may.csv", "a, b")]
+    #[case::an_object(json!([{"output": "report", "value": "{\"total\": {\"x\": 1}, \"rows\": []}"}]), "report", "total, rows")]
+    #[case::elements(json!([{"output": "report", "value": "[{\"a\": 1}, {\"b\": 2}]"}]), "report", "a")]
+    #[case::a_pointer(json!([{"output": "report", "at": "/rows/0/a~1b", "value": "1"}]), "report", "rows, a/b")]
+    fn a_case_names(#[case] expect: Value, #[case] output: &str, #[case] expected: &str) {
+        assert_eq!(names(&expect), [(output.to_owned(), expected.to_owned())]);
+    }
+
+    #[test]
+    fn a_column_that_comes_from_the_inputs_of_a_case_is_no_name() {
+        let expect = json!([
+            {"output": "summary", "value": "item,may,june\nx,1,2\n"},
+            {"output": "summary", "value": "item,july\nx,3\n"},
+            {"output": "summary", "check": "Total", "at": "july", "value": "3"},
+        ]);
+        assert_eq!(names(&expect), [("summary".to_owned(), "item".to_owned())]);
+    }
+
+    #[rstest]
+    #[case::of_a_value(json!([{"output": "total", "value": "3"}]))]
+    #[case::of_a_text(json!([{"output": "stdout", "check": "Contains", "value": "done"}]))]
+    #[case::of_a_count(json!([{"output": "summary", "check": "Rows", "value": "3"}]))]
+    #[case::of_another_output(json!([{"output": "summary", "value": "$report"}]))]
+    fn nothing_is_named(#[case] expect: Value) {
+        assert_eq!(names(&expect), []);
+    }
+}
