@@ -127,7 +127,7 @@ async fn a_program_finds_nothing_of_the_other_phases() {
         other.args.push(word.to_owned());
     }
     let phases = run(&job(vec![spying, other])).await.phases;
-    assert_eq!(phases[0].stdout, "[]\n", "{}", phases[0].stderr);
+    assert_eq!(phases[0].stdout, "[]\n", "{:?}", phases[0]);
     assert_eq!(phases[1].stdout, format!("{word}\n"));
 }
 

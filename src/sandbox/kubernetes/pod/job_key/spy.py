@@ -41,6 +41,7 @@ def opened(sealed, key):
 def everything():
     """What can be read, by its place: files, and all that the kernel tells of other processes."""
     paths = [os.path.join(folder, name) for top in FOLDERS for folder, _, names in os.walk(top) for name in names]
+    paths = [path for path in paths if not path.startswith(sys.base_prefix)]
     for pid in filter(str.isdigit, os.listdir("/proc")):
         if int(pid) == os.getpid():
             continue

@@ -314,6 +314,17 @@ fn what_is_encrypted_is_as_long_as_before_and_is_another_with_each_key() {
 }
 
 #[test]
+fn a_reader_is_given_what_has_the_digest_and_nothing_else() {
+    let key = JobKey::draw().unwrap();
+    let (encrypted, sha256) = (key.apply(b"{}"), sha256_hex(b"{}"));
+    let decrypted = |text: &[u8], key: &JobKey| decrypt_job(text, &key.hex(), &sha256);
+    assert_eq!(decrypted(&encrypted, &key), Some(b"{}".to_vec()));
+    assert_eq!(decrypted(b"{}", &key), None);
+    assert_eq!(decrypted(&encrypted, &JobKey::draw().unwrap()), None);
+    assert_eq!(decrypt_job(&encrypted, "", &sha256), None);
+}
+
+#[test]
 fn a_key_is_read_back_from_its_digits() {
     let key = JobKey::draw().unwrap();
     assert_eq!(JobKey::from_hex(&key.hex()).unwrap().0, key.0);
