@@ -67,7 +67,9 @@ def sentinels(job: Json) -> list[str]:
 def job_of(api: Api, pod: Json) -> Json:
     volume = next(volume for volume in pod["spec"]["volumes"] if volume["name"] == "job")
     path = f"/api/v1/namespaces/{pod['metadata']['namespace']}/secrets/{volume['secret']['secretName']}"
-    job: Json = json.loads(base64.b64decode(api.call("GET", path)["data"]["job.json"]))
+    secret = {name: base64.b64decode(content) for name, content in api.call("GET", path)["data"].items()}
+    stream = hashlib.shake_256(bytes.fromhex(secret["key"].decode())).digest(len(secret["job.json"]))
+    job: Json = json.loads(bytes(one ^ other for one, other in zip(secret["job.json"], stream)))
     return job
 
 

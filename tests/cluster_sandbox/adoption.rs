@@ -167,9 +167,26 @@ async fn a_job_that_somebody_planted_is_named() {
     world.until_unschedulable(&name).await;
     let secrets: Api<Secret> = Api::namespaced(world.client.clone(), &world.namespace);
     let ours = secrets.get(&name).await.unwrap();
-    let now = DeleteParams::default().grace_period(0);
-    world.pods().delete(&name, &now).await.unwrap();
-    world.until_no_pods().await;
+    let remove_pod = async || {
+        let now = DeleteParams::default().grace_period(0);
+        world.pods().delete(&name, &now).await.unwrap();
+        world.until_no_pods().await;
+    };
+    remove_pod().await;
+    // The operator's own is taken, with the key that it was encrypted with.
+    let begun = world.run_try(&failing(), 0).await.unwrap();
+    assert!(matches!(begun, Progressing::Pending), "{begun:?}");
+    world.until_unschedulable(&name).await;
+    assert_eq!(secrets.get(&name).await.unwrap().data, ours.data);
+    let key = world.pods().get(&name).await.unwrap().spec.unwrap().containers[0]
+        .env
+        .iter()
+        .flatten()
+        .find(|variable| variable.name == "CODEGEN_JOB_KEY")
+        .and_then(|variable| variable.value.clone())
+        .unwrap();
+    assert_eq!(key.as_bytes(), ours.data.as_ref().unwrap()["key"].0);
+    remove_pod().await;
     secrets.delete(&name, &DeleteParams::default()).await.unwrap();
     let planted: Value = json!({
         "metadata": {"name": name, "labels": ours.metadata.labels}, "type": ours.type_, "immutable": true,

@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use codegen_operator::pipeline::sandbox::{InputMount, NetworkAccess, PhaseEnd};
+use codegen_operator::pipeline::sandbox::{InputMount, NetworkAccess, Phase, PhaseEnd};
 use codegen_operator::pipeline::stage::Category;
 use codegen_operator::sandbox::{Sandbox as _, SandboxError};
 
@@ -112,6 +112,23 @@ os.kill(1, 2)
 print("alive")
 "#;
     assert_eq!(printed(code).await, "True sandbox\n0 1\nalive\n");
+}
+
+/// Looks for a word of the job wherever a program may look; in a Pod, it finds it where a defence is missing.
+const SPY: &str = include_str!("../../src/sandbox/kubernetes/pod/job_key/spy.py");
+
+#[tokio::test]
+async fn a_program_finds_nothing_of_the_other_phases() {
+    let word = "a-word-of-another-phase";
+    let mut spying = program(SPY, &[]);
+    let mut other = program("import sys\nprint(sys.argv[1])\n", &[]);
+    if let (Phase::Program(spying), Phase::Program(other)) = (&mut spying, &mut other) {
+        spying.args.push(word.chars().rev().collect());
+        other.args.push(word.to_owned());
+    }
+    let phases = run(&job(vec![spying, other])).await.phases;
+    assert_eq!(phases[0].stdout, "[]\n", "{:?}", phases[0]);
+    assert_eq!(phases[1].stdout, format!("{word}\n"));
 }
 
 fn input(name: &str, file_name: &str, source: &Path) -> InputMount {

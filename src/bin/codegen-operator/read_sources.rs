@@ -6,26 +6,24 @@ use std::io::{self, Write as _};
 use anyhow::{Context as _, anyhow, bail};
 use codegen_operator::data::worker::Client;
 use codegen_operator::sandbox::kubernetes::{
-    JOB_FILE, JOB_SHA256, NONCE, ReadReport, ReadRequest, folder_sha256, send,
+    JOB_FILE, JOB_KEY, JOB_SHA256, NONCE, ReadReport, ReadRequest, decrypt_job, send,
 };
 use codegen_operator::sources::reading;
 
-/// The only file of the folder with the request.
-const JOB_NAME: &str = "job.json";
 /// What the node hands to the API server when the container ends.
 const MESSAGE: &str = "/dev/termination-log";
 
 /// Reads, and sends what was found.
 pub fn run() -> anyhow::Result<()> {
-    let nonce = std::env::var(NONCE).context("this is started by the operator, in a Pod")?;
+    let variable = |name| std::env::var(name).context("this is started by the operator, in a Pod");
+    let (nonce, key, sha256) = (variable(NONCE)?, variable(JOB_KEY)?, variable(JOB_SHA256)?);
     let request = fs::read(JOB_FILE).with_context(|| format!("failed to read {JOB_FILE}"))?;
     // Others may write the object that is mounted here.
-    let written = [(JOB_NAME, request.as_slice())];
-    if std::env::var(JOB_SHA256).is_ok_and(|wanted| wanted != folder_sha256(written)) {
+    let Some(request) = decrypt_job(&request, &key, &sha256) else {
         bail!(
             "{JOB_FILE} is not what the operator wrote: somebody has replaced the Secret that is mounted there"
         );
-    }
+    };
     let request: ReadRequest = serde_json::from_slice(&request).context("the request cannot be read")?;
     let program = std::env::current_exe().context("cannot find this program")?;
     let worker = Client::new(&program, ["worker"]);

@@ -27,7 +27,7 @@ pub use self::pod::reader::{
     ClaimSource, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader, WrittenOutput,
     WrittenOutputs,
 };
-pub use self::pod::{JOB_FILE, JOB_SHA256, NONCE, folder_sha256};
+pub use self::pod::{JOB_FILE, JOB_KEY, JOB_SHA256, NONCE, decrypt_job, folder_sha256};
 use self::settings::Settings;
 use super::image::ImageSpec;
 use super::{Built, Progressing, Publication, Published, Sandbox, SandboxError};

@@ -26,6 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 MIB = 1 << 20
 SCRATCH = ("/tmp", "/sandbox", "/var/outputs", "/dev/shm")
+JOB = "/job/job.json"
 
 
 PATIENCE = 10
@@ -166,6 +167,25 @@ def stolen_key() -> str:
     if not found:
         raise KeptOut("there is no key")
     return found[1].decode()
+
+
+def key_of_the_job() -> str:
+    """Decrypt the job with the key that the harness was started with."""
+    with open("/proc/1/environ", "rb") as file:
+        found = re.search(rb"CODEGEN_JOB_KEY=(\w+)", file.read())
+    if not found:
+        raise KeptOut("there is no key")
+    with open(JOB, "rb") as file:
+        job = decrypted(file.read(), found[1])
+    if not job.startswith(b'{"phases"'):
+        raise KeptOut("the key is another one")
+    return f"the job has {len(job)} bytes"
+
+
+def decrypted(text: bytes, key: bytes) -> bytes:
+    """The job as its harness reads it."""
+    stream = hashlib.shake_256(bytes.fromhex(key.decode())).digest(len(text))
+    return bytes(one ^ other for one, other in zip(text, stream))
 
 
 def memory_of_the_harness() -> str:
@@ -399,19 +419,34 @@ def left_queue() -> str:
 
 def acceptance_tests(word: str) -> str:
     """Look for a word of the acceptance tests in everything that can be read."""
+    return find(word)
+
+
+def other_cases(word: str) -> str:
+    """Look for a word of another case's input in everything that can be read."""
+    return find(word)
+
+
+def find(word: str) -> str:
+    """Where a word stands, in files as they are and in the job as every key that lies in one of them decrypts it."""
     # So that neither this file nor the job finds it here.
     wanted = word[::-1].encode()
+    with open(JOB, "rb") as file:
+        job = file.read()
     for top in (*SCRATCH, "/job", "/harness", "/var/inputs", "/etc", "/home", "/root", "/run", "/mnt", "/opt", "/srv"):
         for folder, _, names in os.walk(top):
             for name in names:
                 path = os.path.join(folder, name)
                 try:
                     with open(path, "rb") as file:
-                        if wanted in file.read():
-                            return f"{path} has them"
+                        content = file.read()
                 except OSError:
-                    pass
-    raise KeptOut("they are nowhere")
+                    continue
+                if wanted in content:
+                    return f"{path} has it"
+                if re.fullmatch(rb"[0-9a-f]{64}", content) and wanted in decrypted(job, content):
+                    return f"the key in {path} decrypts it"
+    raise KeptOut("it is nowhere")
 
 
 def main() -> None:

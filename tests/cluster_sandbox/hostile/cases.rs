@@ -3,7 +3,7 @@
 use codegen_operator::pipeline::sandbox::{Job, OutputContent, Phase};
 use serde_json::{Value, json};
 
-use super::without::{Ran, Without, command, container};
+use super::without::{Ran, WITH_JOB, Without, command, container};
 use super::{ATTACKS, Got, Targets, report, said};
 use crate::support::{job, program};
 
@@ -95,9 +95,8 @@ pub const NODE: &[Case] = &[
         without: pod("it shares the node's processes", |pod| {
             pod["spec"]["hostPID"] = json!(true);
             // Our harness refuses to run there, since it ends every process that it sees.
-            let program = "import json\nphase = json.load(open('/job/job.json'))['phases'][0]['program']\nimport sys\n\
-                           sys.argv = ['', *phase['args']]\nexec(phase['solution'])";
-            command(pod, program);
+            let program = "phase = job['phases'][0]['program']\nsys.argv = ['', *phase['args']]\nexec(phase['solution'])";
+            command(pod, &format!("{WITH_JOB}{program}"));
         }),
         job: |_, _| attacks(&["processes_of_the_node"]),
         got: said,
@@ -168,6 +167,7 @@ pub const HARNESS: &[Case] = &[
     Case {
         attacks: &[
             "environment_of_the_harness",
+            "key_of_the_job",
             "memory_of_the_harness",
             "trace_the_harness",
             "streams_of_the_harness",

@@ -5,13 +5,21 @@ use codegen_operator::pipeline::sandbox::{Job, Phase, PhaseName, Report};
 use codegen_operator::pipeline::verdict::{RehearsalFindings, judge};
 
 use super::cases::{Case, attack, harness, pod};
-use super::without::{Ran, command};
+use super::without::{Ran, WITH_JOB, command, mount_the_key};
 use super::{Got, report, said};
 use crate::jobs;
-use crate::support::job;
+use crate::support::{job, program};
 
 /// A word that stands in the acceptance tests alone.
 const SECRET_WORD: &str = "only_the_acceptance_tests_know_this";
+/// A word that stands in the arguments of another case alone.
+const OTHER_INPUT: &str = "only_another_case_is_given_this";
+
+/// An attack that looks for a word, which is no word of its own arguments.
+fn looking_for(name: &str, word: &str) -> Phase {
+    let backwards: String = word.chars().rev().collect();
+    attack(&[&format!("{name}@{backwards}")])
+}
 
 /// A suite in two files, and a program that is wrong. `attack` stands at its top.
 fn suite(attack: &str) -> Phase {
@@ -51,8 +59,7 @@ fn passed(attack: &str, phase: usize, job: &Job, ran: &Ran) -> Got {
 
 /// pytest as most would run it: its exit code is the verdict. Each phase is named after its attack.
 const NAIVE: &str = r"
-import json, os, subprocess, sys
-job = json.load(open('/job/job.json'))
+import os, subprocess
 for name, phase in zip(job['env']['ATTACKS'].split(), job['phases']):
     folder = f'/sandbox/{name}'
     os.mkdir(folder)
@@ -100,7 +107,9 @@ pub const TESTS: &[Case] = &[
     Case {
         attacks: &[ON_PYTEST[0].0, ON_PYTEST[1].0, ON_PYTEST[2].0, ON_PYTEST[3].0],
         defence: "a harness that believes no exit code",
-        without: pod("pytest's exit code decides", |pod| command(pod, NAIVE)),
+        without: pod("pytest's exit code decides", |pod| {
+            command(pod, &format!("{WITH_JOB}{NAIVE}"));
+        }),
         job: |_, _| {
             let mut job = job(ON_PYTEST.iter().map(|(_, top)| suite(top)).collect());
             let names: Vec<&str> = ON_PYTEST.iter().map(|(name, _)| *name).collect();
@@ -124,14 +133,28 @@ pub const TESTS: &[Case] = &[
     },
     Case {
         attacks: &["acceptance_tests"],
-        defence: "a Pod of their own",
-        without: pod("they are in the Pod of the program", |_| {}),
+        defence: "a Pod of their own, and a job that is encrypted",
+        without: pod(
+            "they are in the Pod of the program, and the key of its job with them",
+            mount_the_key,
+        ),
         job: |_, is_defended| {
-            // Its argument is no place to find it at.
-            let backwards: String = SECRET_WORD.chars().rev().collect();
-            let mut phases = vec![attack(&[&format!("acceptance_tests@{backwards}")])];
+            let mut phases = vec![looking_for("acceptance_tests", SECRET_WORD)];
             phases.extend((!is_defended).then(acceptance_tests));
             job(phases)
+        },
+        got: said,
+    },
+    Case {
+        attacks: &["other_cases"],
+        defence: "a job that is encrypted with a key that the harness alone has",
+        without: pod("the key is mounted beside the job", mount_the_key),
+        job: |_, _| {
+            let mut other = program("", &[]);
+            if let Phase::Program(other) = &mut other {
+                other.args.push(OTHER_INPUT.to_owned());
+            }
+            job(vec![looking_for("other_cases", OTHER_INPUT), other])
         },
         got: said,
     },

@@ -123,6 +123,17 @@ pub fn container(pod: &mut Value) -> &mut Value {
     &mut pod["spec"]["containers"][0]
 }
 
+/// Mounts the key of the job beside it.
+pub fn mount_the_key(pod: &mut Value) {
+    let volumes = pod["spec"]["volumes"].as_array_mut().unwrap();
+    let job = volumes.iter_mut().find(|volume| volume["name"] == "job");
+    let secret = job.unwrap()["secret"].as_object_mut().unwrap();
+    secret.remove("items").unwrap();
+}
+
+/// The beginning of a program that runs in place of the harness, and reads the job as that does.
+pub const WITH_JOB: &str = "import sys\nsys.path.insert(0, '/harness')\nimport main\njob = main.read_job()\n";
+
 /// Runs this program in place of the harness.
 pub fn command(pod: &mut Value, program: &str) {
     container(pod)["command"] = json!(["python3", "-c", program]);

@@ -133,7 +133,7 @@ impl<'a> Build<'a> {
         let Some(job) = self.objects.job(&self.name).await? else {
             return match self.found().await? {
                 Some(image) => self.take(image, false, None).await,
-                None => self.start().await,
+                None => Box::pin(self.start()).await,
             };
         };
         if job.metadata.deletion_timestamp.is_some() {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Container, Pod, PodSpec, Volume};
 
+use super::job_key::JOB_KEY;
 use super::spec::NONCE;
 use crate::sandbox::kubernetes::names;
 
@@ -75,11 +76,11 @@ fn is_same_image(wants: &Container, has: &Container) -> bool {
     wants.image == has.image || digest(wants).is_some_and(|wanted| Some(wanted) == digest(has))
 }
 
-/// Each of ours but the key, which is drawn anew; more may be there, where it does not decide what runs.
+/// Each of ours but the keys, which are drawn anew; more may be there, where it does not decide what runs.
 fn has_same_variables(wants: &Container, has: &Container) -> bool {
     let by_name = |container: &Container| -> BTreeMap<String, Option<String>> {
         let variables = container.env.iter().flatten();
-        let variables = variables.filter(|variable| variable.name != NONCE);
+        let variables = variables.filter(|variable| variable.name != NONCE && variable.name != JOB_KEY);
         variables
             .map(|variable| (variable.name.clone(), variable.value.clone()))
             .collect()
@@ -102,7 +103,7 @@ fn mounts(container: &Container) -> BTreeMap<&str, (&str, Option<&str>)> {
         .collect()
 }
 
-/// What each volume is of: a kind and a name.
+/// What each volume is of: a kind and names.
 fn mounted(spec: &PodSpec) -> BTreeMap<&str, (&'static str, Vec<&str>)> {
     let volumes = spec.volumes.iter().flatten();
     volumes
@@ -115,7 +116,12 @@ fn source(volume: &Volume) -> (&'static str, Vec<&str>) {
         return ("ConfigMap", vec![map.name.as_str()]);
     }
     if let Some(secret) = &volume.secret {
-        return ("Secret", secret.secret_name.as_deref().into_iter().collect());
+        let items = secret.items.iter().flatten();
+        let items = items.flat_map(|item| [item.key.as_str(), item.path.as_str()]);
+        return (
+            "Secret",
+            secret.secret_name.as_deref().into_iter().chain(items).collect(),
+        );
     }
     if let Some(claim) = &volume.persistent_volume_claim {
         return ("PersistentVolumeClaim", vec![claim.claim_name.as_str()]);

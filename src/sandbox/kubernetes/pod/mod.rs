@@ -6,6 +6,7 @@ mod adopted;
 pub(super) mod channel;
 mod claims;
 mod inputs;
+mod job_key;
 mod network;
 mod observe;
 mod placement;
@@ -28,6 +29,8 @@ use kube::api::{DeleteParams, ListParams, LogParams, PostParams, Preconditions};
 use serde::de::DeserializeOwned;
 
 use self::channel::{Announcement, ChannelError, Message};
+use self::job_key::Keys;
+pub use self::job_key::{JOB_KEY, decrypt_job};
 use self::observe::{Ended, PodState, observe};
 pub(super) use self::ready::api_servers;
 use self::refusal::{Refusal, classify};
@@ -36,7 +39,7 @@ pub use self::spec::{JOB_FILE, JOB_SHA256, NONCE, folder_sha256};
 use super::names::Component;
 use super::settings::Settings;
 use super::{KubernetesSandbox, names, room};
-use crate::pipeline::digest::{hex, sha256_hex};
+use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::sandbox::{Job, NetworkAccess, Report};
 use crate::sandbox::{Progressing, SandboxError};
 
@@ -67,9 +70,9 @@ pub(super) async fn run(
             Progressing::Done(_) | Progressing::Pending | Progressing::Unseen => Ok(Progressing::Pending),
         };
     };
-    // Its labels and its key are all that is compared: neither follows from what the policy opens.
+    // What is compared does not follow from what the policy opens.
     let policy = network::policy(&job.network, &sandbox.settings.sandbox.network, &[])?;
-    let wanted = run_of(&pods, image, job, &body, "", &network::label(&policy)).pod()?;
+    let wanted = run_of(&pods, image, job, &body, &network::label(&policy)).pod(None)?;
     pods.adopt(&wanted, &pod).await?;
     let looked = pods.look(image, &pod).await;
     looked.map_err(|error| explained(sandbox, error))
@@ -122,28 +125,21 @@ async fn create(
     needs: impl Future<Output = Result<(), SandboxError>>,
 ) -> Result<Progressing<bool>, SandboxError> {
     let sandbox = pods.sandbox;
-    let nonce = nonce()?;
+    let keys = Keys::draw()?;
     let policy = ready::policy(sandbox, &job.network).await?;
     let egress = network::label(&policy);
-    let run = run_of(pods, image, job, body, &nonce, &egress);
+    let run = run_of(pods, image, job, body, &egress);
     let labels = run.labels();
     let needs = async {
         let policy = ready::ensure_policy(sandbox, policy, &labels);
         let (harness, policy, needs) = tokio::join!(ready::ensure_harness(sandbox), policy, needs);
         harness.and(policy).and(needs)
     };
-    Box::pin(pods.start(&run, needs)).await
+    Box::pin(pods.start(&run, keys, needs)).await
 }
 
 /// The run of a job by the harness.
-fn run_of<'a>(
-    pods: &'a Pods<'_>,
-    image: &'a str,
-    job: &'a Job,
-    body: &'a [u8],
-    nonce: &'a str,
-    egress: &'a str,
-) -> Run<'a> {
+fn run_of<'a>(pods: &'a Pods<'_>, image: &'a str, job: &'a Job, body: &'a [u8], egress: &'a str) -> Run<'a> {
     let sandbox = pods.sandbox;
     Run {
         program: Program::Harness,
@@ -151,7 +147,6 @@ fn run_of<'a>(
         image,
         job,
         body,
-        nonce,
         egress,
         settings: &sandbox.settings.sandbox,
         task: sandbox.task,
@@ -252,15 +247,20 @@ impl<'a> Pods<'a> {
     async fn start(
         &self,
         run: &Run<'_>,
+        keys: Keys,
         needs: impl Future<Output = Result<(), SandboxError>>,
     ) -> Result<Progressing<bool>, SandboxError> {
-        let pod = run.pod()?;
-        claims::check(&self.sandbox.client, &self.sandbox.owner.namespace, &pod).await?;
-        let (needs, secret) = tokio::join!(needs, ready::create_job(self.sandbox, run.secret()));
+        let wanted = run.pod(None)?;
+        claims::check(&self.sandbox.client, &self.sandbox.owner.namespace, &wanted).await?;
+        let (needs, secret) = tokio::join!(needs, ready::create_job(self.sandbox, run, &keys.job));
         needs?;
-        if let Progressing::Queued(why) = secret? {
-            return Ok(Progressing::Queued(why));
-        }
+        let job = match secret? {
+            Progressing::Done(key) => key,
+            Progressing::Queued(why) => return Ok(Progressing::Queued(why)),
+            Progressing::Pending | Progressing::Unseen => return Ok(Progressing::Pending),
+        };
+        // A Secret that an earlier look has made keeps its key.
+        let pod = run.pod(Some(&Keys { job, ..keys }))?;
         match self.api.create(&PostParams::default(), &pod).await {
             Ok(_) => Ok(Progressing::Done(true)),
             Err(error) => match classify(&self.object, error) {
@@ -466,16 +466,6 @@ impl<'a> Pods<'a> {
             reason,
         }
     }
-}
-
-/// A fresh key for the signature of one message, hex.
-fn nonce() -> Result<String, SandboxError> {
-    let random = ring::rand::generate::<[u8; 32]>(&ring::rand::SystemRandom::new());
-    let random = random.map_err(|_| SandboxError::Io {
-        action: "draw random bytes".to_owned(),
-        source: std::io::Error::other("the system gives none"),
-    })?;
-    Ok(hex(&random.expose()))
 }
 
 /// The key that a Pod was created with: the code in it cannot read its own spec.

@@ -8,9 +8,10 @@ use k8s_openapi::api::core::v1::Pod;
 use serde::{Deserialize, Serialize};
 
 use super::super::{KubernetesSandbox, OutputFolder, names};
+use super::job_key::Keys;
 use super::spec::{Program, Run};
 use super::volumes::claim_folder;
-use super::{Pods, Reported, network, nonce, ready};
+use super::{Pods, Reported, network, ready};
 use crate::api::run_status::{Finding, Severity};
 use crate::api::values::Output;
 use crate::data::profile::Profiles;
@@ -313,7 +314,7 @@ impl<'a> SourceReader<'a> {
         }
     }
 
-    fn run<'b>(&'b self, job: &'b Job, claims: &'b [ClaimMount], nonce: &'b str, egress: &'b str) -> Run<'b> {
+    fn run<'b>(&'b self, job: &'b Job, claims: &'b [ClaimMount], egress: &'b str) -> Run<'b> {
         let sandbox = self.pods.sandbox;
         Run {
             program: Program::Reader(claims),
@@ -321,7 +322,6 @@ impl<'a> SourceReader<'a> {
             image: self.image,
             job,
             body: &self.body,
-            nonce,
             egress,
             settings: &sandbox.settings.sandbox,
             task: sandbox.task,
@@ -332,12 +332,12 @@ impl<'a> SourceReader<'a> {
         }
     }
 
-    /// The Pod that would be made, but for its key.
+    /// The Pod that would be made, but for its keys.
     fn wanted(&self) -> Result<Pod, SandboxError> {
         let job = self.job();
         let policy = network::policy(&job.network, &self.pods.sandbox.settings.sandbox.network, &[])?;
         let claims = self.request.mounts();
-        self.run(&job, &claims, "", &network::label(&policy)).pod()
+        self.run(&job, &claims, &network::label(&policy)).pod(None)
     }
 
     /// Creates it, when everything that it mounts is there.
@@ -347,11 +347,10 @@ impl<'a> SourceReader<'a> {
         let policy = ready::policy(sandbox, &job.network).await?;
         let egress = network::label(&policy);
         let claims = self.request.mounts();
-        let nonce = nonce()?;
-        let run = self.run(&job, &claims, &nonce, &egress);
+        let run = self.run(&job, &claims, &egress);
         let labels = run.labels();
         let needs = ready::ensure_policy(sandbox, policy, &labels);
-        let started = self.pods.start(&run, needs).await;
+        let started = self.pods.start(&run, Keys::draw()?, needs).await;
         match started.map_err(|error| self.explained(error))? {
             Progressing::Queued(why) => Ok(Progressing::Queued(why)),
             Progressing::Done(_) | Progressing::Pending | Progressing::Unseen => Ok(Progressing::Pending),

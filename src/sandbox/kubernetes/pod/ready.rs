@@ -14,7 +14,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::super::{KubernetesSandbox, names, policies};
+use super::job_key::{JobKey, KEY_NAME};
 use super::refusal::{Refusal, classify};
+use super::spec::Run;
 use super::{cluster, network, spec};
 use crate::pipeline::sandbox::NetworkAccess;
 use crate::sandbox::{Progressing, SandboxError};
@@ -137,36 +139,44 @@ pub(super) async fn ensure_policy(
     }
 }
 
-/// Creates the Secret with the job; `Queued` where a quota leaves no room.
+/// Creates the Secret with the job, encrypted with `key`; the key of the one that is there. `Queued` where a quota leaves no room.
 pub(super) async fn create_job(
     sandbox: &KubernetesSandbox<'_>,
-    job: Secret,
-) -> Result<Progressing<()>, SandboxError> {
+    run: &Run<'_>,
+    key: &JobKey,
+) -> Result<Progressing<JobKey>, SandboxError> {
     let owner = sandbox.owner;
     let api: Api<Secret> = Api::namespaced(sandbox.client.clone(), &owner.namespace);
-    let name = job.name_any();
+    let wanted = run.secret(key);
+    let name = wanted.name_any();
     let object = format!("Secret {}/{name}", owner.namespace);
-    match create(&api, &object, &job).await? {
-        Created::New => Ok(Progressing::Done(())),
+    match create(&api, &object, &wanted).await? {
+        Created::New => Ok(Progressing::Done(key.clone())),
         Created::Queued(why) => Ok(Progressing::Queued(why)),
         Created::Exists => {
             let found = api.get_opt(&name).await;
             let found = found.map_err(|error| cluster(format!("read {object}"))(error))?;
-            match found {
-                Some(found) if !is_same_job(&job, &found) => Err(replaced(object, "the job of a sandbox")),
-                _ => Ok(Progressing::Done(())),
+            match found.map(|found| key_of(run, &found)) {
+                // Somebody has removed it since: the next look makes it anew.
+                None => Ok(Progressing::Pending),
+                Some(Some(key)) => Ok(Progressing::Done(key)),
+                Some(None) => Err(replaced(object, "the job of a sandbox")),
             }
         }
     }
 }
 
-/// Whether it is of the same task, holds the same, and nobody can have changed it.
-fn is_same_job(wanted: &Secret, found: &Secret) -> bool {
+/// The key of a Secret that is of the same task, holds the same job, and that nobody can have changed.
+pub(super) fn key_of(run: &Run<'_>, found: &Secret) -> Option<JobKey> {
+    let digits = &found.data.as_ref()?.get(KEY_NAME)?.0;
+    let key = JobKey::from_hex(str::from_utf8(digits).ok()?)?;
+    let wanted = run.secret(&key);
     let of = |secret: &Secret| secret.labels().get(names::TASK_UID).cloned();
-    found.immutable == Some(true)
+    let is_same = found.immutable == Some(true)
         && found.type_ == wanted.type_
         && found.data == wanted.data
-        && of(found) == of(wanted)
+        && of(found) == of(&wanted);
+    is_same.then_some(key)
 }
 
 /// What came of creating an object.

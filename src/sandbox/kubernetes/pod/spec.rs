@@ -14,6 +14,7 @@ use super::super::names::{self, Component};
 use super::super::settings::PodSettings;
 use super::super::{MountedInput, OutputFolder, Owner};
 use super::inputs;
+use super::job_key::{JOB_KEY, JOB_NAME, JobKey, KEY_NAME, Keys};
 use super::network::EGRESS;
 use super::placement;
 use super::reader::ClaimMount;
@@ -29,11 +30,11 @@ pub(super) const CONTAINER: &str = "sandbox";
 pub const NONCE: &str = "CODEGEN_NONCE";
 /// Variable with the address that must not answer.
 const PROBE: &str = "CODEGEN_PROBE";
-/// Variables with the digests of what is mounted: see [`START`].
+/// Variable with the digest of the harness that is mounted: see [`START`].
 const HARNESS_SHA256: &str = "CODEGEN_HARNESS_SHA256";
-/// The same for the job.
+/// Variable with the digest of the job, before it was encrypted.
 pub const JOB_SHA256: &str = "CODEGEN_JOB_SHA256";
-/// Looks whether what is mounted is what the operator wrote.
+/// Looks whether the harness is what the operator wrote.
 const START: &str = include_str!("start.py");
 /// Value of [`PROBE`] where nothing is looked at.
 const NO_PROBE: &str = "none";
@@ -41,8 +42,6 @@ const NO_PROBE: &str = "none";
 const READ_SOURCES: &str = "read-sources";
 /// The job, as the program of a Pod finds it.
 pub const JOB_FILE: &str = "/job/job.json";
-/// Key of the job in its Secret.
-const JOB_KEY: &str = "job.json";
 /// Type of that Secret.
 const JOB_TYPE: &str = "codegen-operator.dev/job";
 /// Users of sandboxes: nobody else's, on no distribution.
@@ -68,10 +67,8 @@ pub(super) struct Run<'a> {
     pub image: &'a str,
     /// The job.
     pub job: &'a Job,
-    /// What its Secret holds.
+    /// The job as text, which its Secret holds encrypted.
     pub body: &'a [u8],
-    /// Key of the message's signature, hex.
-    pub nonce: &'a str,
     /// Which policy holds.
     pub egress: &'a str,
     /// What the operator was told.
@@ -142,22 +139,26 @@ pub(super) fn harness_config_map() -> ConfigMap {
 }
 
 impl Run<'_> {
-    /// The Secret with the job: it holds values of the task's own Secrets.
-    pub(super) fn secret(&self) -> Secret {
+    /// The Secret with the job, encrypted with `key`: it holds values of the task's own Secrets.
+    pub(super) fn secret(&self, key: &JobKey) -> Secret {
+        let data = [
+            (JOB_NAME, key.apply(self.body)),
+            (KEY_NAME, key.hex().into_bytes()),
+        ];
         Secret {
             metadata: self.metadata(self.own_labels()),
             immutable: Some(true),
             type_: Some(JOB_TYPE.to_owned()),
-            data: Some(BTreeMap::from([(
-                JOB_KEY.to_owned(),
-                ByteString(self.body.to_vec()),
-            )])),
+            data: Some(
+                data.map(|(name, content)| (name.to_owned(), ByteString(content)))
+                    .into(),
+            ),
             string_data: None,
         }
     }
 
-    /// The Pod: Pod Security level *restricted*, one container, nothing of the cluster's in it.
-    pub(super) fn pod(&self) -> Result<Pod, SandboxError> {
+    /// The Pod: Pod Security level *restricted*, one container, nothing of the cluster's in it. Without `keys` one to compare others with.
+    pub(super) fn pod(&self, keys: Option<&Keys>) -> Result<Pod, SandboxError> {
         let written = match self.program {
             Program::Harness => self.outputs,
             Program::Reader(_) => None,
@@ -187,7 +188,7 @@ impl Run<'_> {
             .as_ref()
             .or(settings.priority_class_name.as_ref());
         let spec = PodSpec {
-            containers: vec![self.container(mounts.into_iter().chain(input_mounts).collect())],
+            containers: vec![self.container(mounts.into_iter().chain(input_mounts).collect(), keys)],
             volumes: Some(volumes.into_iter().chain(input_volumes).collect()),
             restart_policy: Some("Never".to_owned()),
             active_deadline_seconds: Some(self.deadline_seconds()),
@@ -242,13 +243,15 @@ impl Run<'_> {
         }
     }
 
-    fn container(&self, mounts: Vec<VolumeMount>) -> Container {
+    fn container(&self, mounts: Vec<VolumeMount>, keys: Option<&Keys>) -> Container {
         let variable = |name: &str, value: &str| EnvVar {
             name: name.to_owned(),
             value: Some(value.to_owned()),
             value_from: None,
         };
-        let mut env = vec![variable(NONCE, self.nonce)];
+        let nonce = keys.map_or("", |keys| &keys.nonce);
+        let job_key = keys.map(|keys| keys.job.hex()).unwrap_or_default();
+        let mut env = vec![variable(NONCE, nonce), variable(JOB_KEY, &job_key)];
         let words = |words: &[&str]| Some(words.iter().map(|word| (*word).to_owned()).collect());
         let (command, args, working_dir) = match self.program {
             Program::Harness => {
@@ -267,7 +270,7 @@ impl Run<'_> {
             }
             Program::Reader(_) => (None, words(&[READ_SOURCES]), None),
         };
-        env.push(variable(JOB_SHA256, &folder_sha256([(JOB_KEY, self.body)])));
+        env.push(variable(JOB_SHA256, &sha256_hex(self.body)));
         Container {
             name: CONTAINER.to_owned(),
             image: Some(self.image.to_owned()),

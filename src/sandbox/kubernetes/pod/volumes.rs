@@ -1,11 +1,12 @@
 //! What a Pod of a run mounts besides its inputs. Pure.
 
 use k8s_openapi::api::core::v1::{
-    ConfigMapVolumeSource, EmptyDirVolumeSource, PersistentVolumeClaimVolumeSource, SecretVolumeSource,
-    Volume, VolumeMount,
+    ConfigMapVolumeSource, EmptyDirVolumeSource, KeyToPath, PersistentVolumeClaimVolumeSource,
+    SecretVolumeSource, Volume, VolumeMount,
 };
 
 use super::inputs::OUTPUTS;
+use super::job_key::JOB_NAME;
 use super::reader::ClaimMount;
 use super::spec::{Program, Run, bytes, harness_name};
 use crate::sandbox::harness;
@@ -22,6 +23,12 @@ impl Run<'_> {
             name: "job".to_owned(),
             secret: Some(SecretVolumeSource {
                 secret_name: Some(self.name.to_owned()),
+                // Not the key.
+                items: Some(vec![KeyToPath {
+                    key: JOB_NAME.to_owned(),
+                    path: JOB_NAME.to_owned(),
+                    mode: None,
+                }]),
                 ..SecretVolumeSource::default()
             }),
             ..Volume::default()

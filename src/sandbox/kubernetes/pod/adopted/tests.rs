@@ -13,10 +13,13 @@ fn wanted() -> Value {
             "containers": [{
                 "name": "sandbox", "image": "registry.example/a@sha256:00", "command": ["python3", "-c", "start"],
                 "workingDir": "/sandbox",
-                "env": [{"name": "CODEGEN_NONCE", "value": ""}, {"name": "CODEGEN_JOB_SHA256", "value": "00"}],
+                "env": [{"name": "CODEGEN_NONCE", "value": ""}, {"name": "CODEGEN_JOB_SHA256", "value": "00"}, {"name": "CODEGEN_JOB_KEY"}],
                 "volumeMounts": [{"name": "harness", "mountPath": "/harness", "readOnly": true}],
             }],
-            "volumes": [{"name": "harness", "configMap": {"name": "codegen-harness-0123456789"}}],
+            "volumes": [
+                {"name": "harness", "configMap": {"name": "codegen-harness-0123456789"}},
+                {"name": "job", "secret": {"secretName": "words", "items": [{"key": "job.json", "path": "job.json"}]}},
+            ],
         },
     })
 }
@@ -49,6 +52,9 @@ fn said(change: impl FnOnce(&mut Value)) -> Option<&'static str> {
     "what it mounts"
 )]
 #[case::other_volume("/spec/volumes/0/configMap/name", json!("planted"), "its volumes")]
+#[case::other_job("/spec/volumes/1/secret/secretName", json!("planted"), "its volumes")]
+#[case::key_beside_the_job("/spec/volumes/1/secret/items", json!(null), "its volumes")]
+#[case::another_item("/spec/volumes/1/secret/items/0/key", json!("key"), "its volumes")]
 #[case::second_container("/spec/containers", json!([wanted()["spec"]["containers"][0], {"name": "b"}]), "the number of its containers")]
 #[case::container_that_joined("/spec/ephemeralContainers", json!([{"name": "b"}]), "the number of its containers")]
 #[case::processes("/spec/shareProcessNamespace", json!(true), "who sees its processes")]
@@ -78,6 +84,7 @@ fn the_pod_itself_with_what_clusters_add_is_taken() {
         let container = &mut pod["spec"]["containers"][0];
         container["image"] = json!("mirror.example/a@sha256:00");
         container["env"][0]["value"] = json!("ab");
+        container["env"][2]["value"] = json!("cd");
         let more = json!({"name": "HTTPS_PROXY", "value": "http://proxy.example"});
         container["env"].as_array_mut().unwrap().push(more);
     });

@@ -69,6 +69,13 @@ fn inputs() -> BTreeMap<String, MountedInput> {
     ])
 }
 
+fn keys() -> Keys {
+    Keys {
+        nonce: "00ff".to_owned(),
+        job: JobKey::from_hex(&"ab".repeat(32)).unwrap(),
+    }
+}
+
 fn pod(
     change: impl FnOnce(&mut PodSettings, &mut Task, &mut Job, &mut BTreeMap<String, MountedInput>),
 ) -> Value {
@@ -81,7 +88,6 @@ fn pod(
         image: "registry.example/codegen@sha256:00",
         job: &job,
         body: b"{}",
-        nonce: "00ff",
         egress: "denied",
         settings: &settings,
         task: &task,
@@ -89,7 +95,7 @@ fn pod(
         inputs: &inputs,
         outputs: None,
     };
-    serde_json::to_value(run.pod().unwrap()).unwrap()
+    serde_json::to_value(run.pod(Some(&keys())).unwrap()).unwrap()
 }
 
 /// The command of a Pod, where the environment of its image lies in a folder of the test.
@@ -262,7 +268,7 @@ fn what_some_nodes_refuse_is_there_only_when_asked_for() {
         (&json!(false), &json!("Never"))
     );
     assert_eq!(
-        spec["containers"][0]["env"][1],
+        spec["containers"][0]["env"][2],
         json!({"name": "CODEGEN_PROBE", "value": "10.96.0.1:443"})
     );
 }
@@ -322,7 +328,6 @@ fn a_reader_is_a_sandbox_that_mounts_whole_claims_and_writes_nowhere() {
         image: "registry.example/operator:1",
         job: &job,
         body: b"{}",
-        nonce: "00",
         egress: "denied",
         settings: &settings,
         task: &task,
@@ -330,7 +335,7 @@ fn a_reader_is_a_sandbox_that_mounts_whole_claims_and_writes_nowhere() {
         inputs: &inputs(),
         outputs: None,
     };
-    let reader = serde_json::to_value(run.pod().unwrap()).unwrap();
+    let reader = serde_json::to_value(run.pod(Some(&keys())).unwrap()).unwrap();
     let sandbox = pod(|_, _, _, _| ());
     for field in [
         "securityContext",
@@ -388,7 +393,6 @@ fn outputs_on_a_claim_are_one_folder_of_it_beside_inputs_that_lie_there() {
         image: "i",
         job: &job,
         body: b"{}",
-        nonce: "00",
         egress: "denied",
         settings: &settings,
         task: &task,
@@ -396,7 +400,7 @@ fn outputs_on_a_claim_are_one_folder_of_it_beside_inputs_that_lie_there() {
         inputs: &inputs,
         outputs: Some(&outputs),
     };
-    let pod = serde_json::to_value(run.pod().unwrap()).unwrap();
+    let pod = serde_json::to_value(run.pod(Some(&keys())).unwrap()).unwrap();
     let mounts = pod["spec"]["containers"][0]["volumeMounts"].as_array().unwrap();
     let at = |path: &str| {
         let found: Vec<&Value> = mounts.iter().filter(|mount| mount["mountPath"] == path).collect();
@@ -449,7 +453,6 @@ fn a_group_for_outputs_leaves_the_claims_of_inputs_as_they_are() {
             image: "i",
             job: &job,
             body: b"{}",
-            nonce: "00",
             egress: "denied",
             settings: &settings,
             task: &task,
@@ -457,7 +460,7 @@ fn a_group_for_outputs_leaves_the_claims_of_inputs_as_they_are() {
             inputs: &inputs,
             outputs: Some(&outputs),
         };
-        let pod = serde_json::to_value(run.pod().unwrap()).unwrap();
+        let pod = serde_json::to_value(run.pod(Some(&keys())).unwrap()).unwrap();
         let volumes = pod["spec"]["volumes"].as_array().unwrap().clone();
         let claims = volumes
             .into_iter()
@@ -488,7 +491,7 @@ fn the_digests_in_the_pod_are_those_that_it_computes() {
     std::fs::create_dir(folder.path().join("..data")).unwrap();
     let program = format!(
         "{}\nprint(digest({:?}))",
-        START.split("for folder, variable").next().unwrap(),
+        START.split("if digest(").next().unwrap(),
         folder.path()
     );
     let computed = std::process::Command::new("python3")
@@ -510,7 +513,6 @@ fn an_input_that_nobody_froze_is_refused_by_name() {
         image: "i",
         job: &job,
         body: b"{}",
-        nonce: "00",
         egress: "denied",
         settings: &settings,
         task: &task,
@@ -519,7 +521,7 @@ fn an_input_that_nobody_froze_is_refused_by_name() {
         outputs: None,
     };
     assert_eq!(
-        run.pod().unwrap_err().to_string(),
+        run.pod(None).unwrap_err().to_string(),
         "input `sales` cannot be given to the sandbox: it is not among the frozen inputs"
     );
 }
