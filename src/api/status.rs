@@ -25,7 +25,8 @@ pub struct CodeGenTaskStatus {
     /// What happened, and what to do next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// `Ready`, `Succeeded`, `Reconciling`, `Stalled`, `ImageReady`, `IsolationVerified`, `Published`.
+    /// `Ready`, `Succeeded`, `Reconciling`, `Stalled`, `ImageReady`, `IsolationVerified`, `Published`. The first four share their reason;
+    /// the message is in `Ready`, in a `Succeeded` that is false, and in a `Reconciling` or `Stalled` that is true.
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     #[serde(default)]
     pub conditions: Vec<Condition>,

@@ -1,14 +1,34 @@
-//! Names of documents, in little room: those that differ in a number alone are one entry with ranges of numbers.
+//! Names of documents, in little room: one text a folder, and names that differ in a number alone are one entry with ranges of numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// Stands for the number; no name has one.
 const NUMBER: char = '*';
+/// Between a pattern and its numbers; no name has one.
+const NUMBERS: char = '=';
 
-/// `calls/0001-plan.json` and `calls/0002-plan.json` as `calls/*-plan.json: 1-2`. Names without a number have none.
+/// `calls/0001-plan.json`, `calls/0002-plan.json` and `calls/prefix.json` as `calls/: *-plan.json=1-2 prefix.json`.
 #[must_use]
 pub fn grouped(names: &BTreeSet<String>) -> BTreeMap<String, String> {
+    let mut folders: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (pattern, ranges) in patterns(names) {
+        let (folder, name) = pattern.split_at(pattern.rfind('/').map_or(0, |slash| slash + 1));
+        let entry = if ranges.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{name}{NUMBERS}{ranges}")
+        };
+        folders.entry(folder.to_owned()).or_default().push(entry);
+    }
+    let folders = folders.into_iter();
+    folders
+        .map(|(folder, entries)| (folder, entries.join(" ")))
+        .collect()
+}
+
+/// Each pattern with its ranges. Names without a number have none.
+fn patterns(names: &BTreeSet<String>) -> BTreeMap<String, String> {
     let mut numbers: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
     let mut groups = BTreeMap::new();
     for name in names {
@@ -29,23 +49,39 @@ pub fn grouped(names: &BTreeSet<String>) -> BTreeMap<String, String> {
     groups
 }
 
-/// The names of which [`grouped`] made `groups`. What cannot be read is left out.
+/// The names of which [`grouped`] made `groups`. What cannot be read is left out. Before version 3 each pattern had an entry of its own.
 #[must_use]
 pub fn names(groups: &BTreeMap<String, String>) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    for (pattern, ranges) in groups {
-        let Some((before, after)) = pattern.split_once(NUMBER) else {
-            names.insert(pattern.clone());
+    let mut all = BTreeSet::new();
+    for (folder, entries) in groups {
+        if !folder.is_empty() && !folder.ends_with('/') {
+            all.extend(named(folder, entries));
             continue;
-        };
-        for range in ranges.split(',') {
-            let (first, last) = range.split_once('-').unwrap_or((range, range));
-            if let (Ok(first), Ok(last)) = (first.parse::<u64>(), last.parse::<u64>()) {
-                names.extend((first..=last).map(|number| format!("{before}{number:04}{after}")));
-            }
+        }
+        for entry in entries.split_ascii_whitespace() {
+            let (name, ranges) = entry.split_once(NUMBERS).unwrap_or((entry, ""));
+            all.extend(named(&format!("{folder}{name}"), ranges));
         }
     }
-    names
+    all
+}
+
+/// The names of a pattern with these ranges.
+fn named(pattern: &str, ranges: &str) -> Vec<String> {
+    let Some((before, after)) = pattern.split_once(NUMBER) else {
+        return vec![pattern.to_owned()];
+    };
+    let numbers = ranges.split(',').flat_map(numbers);
+    numbers
+        .map(|number| format!("{before}{number:04}{after}"))
+        .collect()
+}
+
+/// The numbers of `1` or `1-3`.
+fn numbers(range: &str) -> impl Iterator<Item = u64> {
+    let (first, last) = range.split_once('-').unwrap_or((range, range));
+    let numbers = first.parse().ok().zip(last.parse().ok());
+    numbers.into_iter().flat_map(|(first, last)| first..=last)
 }
 
 /// A name as its pattern and its number, where it has one that is written with four digits or as many as it needs.
@@ -98,10 +134,12 @@ mod tests {
             "documents/context.txt",
         ]);
         let groups = grouped(&all);
-        assert_eq!(groups["calls/*-plan.json"], "1,12345");
-        assert_eq!(groups["calls/*-fix_code.json"], "4,6-7");
-        assert_eq!(groups["documents/context.txt"], "");
-        assert_eq!(groups.len(), 6, "{groups:?}");
+        assert_eq!(
+            groups["calls/"],
+            "*-fix_code.json=4,6-7 *-plan.json=1,12345 00012-plan.json prefix-*.json=1234 prefix-00a1b2.json"
+        );
+        assert_eq!(groups["documents/"], "context.txt");
+        assert_eq!(groups.len(), 2, "{groups:?}");
         assert_eq!(names(&groups), all);
     }
 }

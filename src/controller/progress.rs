@@ -1,5 +1,7 @@
 //! The progress inside of a status: what the status says anyway is not said twice, and what is long is packed.
 
+mod dense;
+
 use std::collections::BTreeSet;
 
 use base64::Engine as _;
@@ -7,30 +9,17 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
+use self::dense::{lengthen, shorten};
 use super::index::{grouped, names};
 use super::store::{pack, unpacked};
 use crate::api::status::CodeGenTaskStatus;
 use crate::pipeline::progress::{PROGRESS_VERSION, Progress};
+use crate::pipeline::stage::Stage;
 
-/// Fields that progress and status share, spelled alike in both.
-const SHARED: [&str; 10] = [
-    "adoptedFrom",
-    "approvals",
-    "run",
-    "plan",
-    "samples",
-    "constraints",
-    "attempts",
-    "rehearsal",
-    "exitCode",
-    "lastError",
-];
 /// The progress' own field for its version, which has its own place in the status.
 const VERSION: &str = "version";
 /// Names of the documents, which no progress knows.
 const DOCUMENTS: &str = "records";
-/// Packages of an image with their versions.
-const RESOLVED: &str = "resolved";
 /// All of it, packed, where it is long.
 const PACKED: &str = "packed";
 /// Longer progress is packed, bytes.
@@ -42,26 +31,17 @@ const LONGEST: u64 = 4 << 20;
 #[must_use]
 pub fn record(mut status: CodeGenTaskStatus, bytes: &[u8], index: &BTreeSet<String>) -> CodeGenTaskStatus {
     let mut progress: Map<String, Value> = serde_json::from_slice(bytes).unwrap_or_default();
-    for shared in SHARED.into_iter().chain([VERSION]) {
-        progress.remove(shared);
-    }
-    // Those of the image stand in the status; an image of which nothing is known says so by an empty list.
-    if let Some(built) = built(&mut progress)
-        && built.get(RESOLVED).is_some_and(|resolved| !is_empty(resolved))
-    {
-        built.remove(RESOLVED);
-    }
+    progress.remove(VERSION);
+    shorten(&mut progress, &status.artifacts);
+    // Whatever is asked for after that is in the result, whole.
+    let is_in_result = status.stage.as_deref() == Some(Stage::Succeeded.as_str()) && status.result.is_some();
     let names = grouped(index);
-    progress.insert(DOCUMENTS.to_owned(), names.into_iter().collect());
-    progress.retain(|_, value| !is_empty(value));
+    if !is_in_result && !names.is_empty() {
+        progress.insert(DOCUMENTS.to_owned(), names.into_iter().collect());
+    }
     status.progress_version = i32::try_from(PROGRESS_VERSION).ok();
     status.progress = Some(packed(progress));
     status
-}
-
-/// The image that was built last.
-fn built(progress: &mut Map<String, Value>) -> Option<&mut Map<String, Value>> {
-    progress.get_mut("build")?.get_mut("built")?.as_object_mut()
 }
 
 fn packed(progress: Map<String, Value>) -> Map<String, Value> {
@@ -97,19 +77,8 @@ pub fn index(status: &CodeGenTaskStatus) -> BTreeSet<String> {
 pub fn recorded(status: &CodeGenTaskStatus) -> Option<Vec<u8>> {
     let mut progress = held(status)?;
     progress.remove(DOCUMENTS);
-    let Ok(Value::Object(mut shown)) = serde_json::to_value(status) else {
-        return None;
-    };
-    if let Some(built) = built(&mut progress)
-        && !built.contains_key(RESOLVED)
-    {
-        built.insert(RESOLVED.to_owned(), status.packages.clone().into());
-    }
-    for shared in SHARED {
-        if let Some(value) = shown.remove(shared) {
-            progress.insert(shared.to_owned(), value);
-        }
-    }
+    let said = serde_json::to_value(status).ok()?;
+    lengthen(&mut progress, &status.artifacts, &said);
     progress.insert(
         VERSION.to_owned(),
         status.progress_version.unwrap_or_default().into(),
@@ -131,24 +100,28 @@ pub fn paused(status: CodeGenTaskStatus, now: Timestamp) -> CodeGenTaskStatus {
     record(status, &bytes, &documents)
 }
 
-/// Left out, for they are what a missing field means.
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.is_empty(),
-        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::api::status::{ArtifactRef, CaseEvidence};
+    use crate::pipeline::digest::sha256_hex;
+    use crate::pipeline::progress::{BuildFault, BuiltImage, Document, RecordedLock, Recurrence};
     use crate::pipeline::status::{Around, status};
     use crate::pipeline::test_support::{at, start, task};
 
     fn there_and_back(progress: &Progress) -> Progress {
-        let shown = status(&task(), progress, Around::default(), at(5));
+        beside(progress, Vec::new())
+    }
+
+    /// The progress as it comes back from a status with these artifacts.
+    fn beside(progress: &Progress, artifacts: Vec<ArtifactRef>) -> Progress {
+        let around = Around {
+            artifacts,
+            ..Around::default()
+        };
+        let shown = status(&task(), progress, around, at(5));
         let bytes = serde_json::to_vec(progress).unwrap();
         let written = serde_json::to_string(&record(
             shown,
@@ -183,6 +156,125 @@ mod tests {
         }
         later.rejections = vec!["x".repeat(5_000)];
         assert_eq!(there_and_back(&later), later, "packed");
+    }
+
+    fn document(name: &str) -> Document {
+        Document {
+            name: format!("documents/{name}"),
+            sha256: sha256_hex(name.as_bytes()),
+            bytes: 7,
+        }
+    }
+
+    #[test]
+    fn what_is_empty_comes_back_empty_and_what_is_nothing_nothing() {
+        let mut progress = start();
+        progress.cases = Some(CaseEvidence::default());
+        progress.build.built = Some(BuiltImage::default());
+        progress.build.fault = Some(BuildFault::default());
+        progress.memory.after_reclassification = Some(Recurrence {
+            failing: BTreeSet::new(),
+            times: 0,
+        });
+        assert_eq!(there_and_back(&progress), progress);
+        progress.build.wanted.pip = vec!["pandas".into()];
+        assert_eq!(
+            there_and_back(&progress),
+            progress,
+            "asked for, nothing known of it"
+        );
+    }
+
+    #[test]
+    fn documents_come_back_whether_or_not_an_artifact_says_the_same_of_them() {
+        let mut progress = start();
+        progress.documents.solution = Some(document("solution-0003.py"));
+        progress.documents.tests = Some(document("tests-0004.py"));
+        progress.documents.run = Some(document("run-0002.json"));
+        progress.documents.checks = Some(Document {
+            sha256: "no digest".to_owned(),
+            ..document("checks.json")
+        });
+        progress.build.lock = Some(RecordedLock {
+            environment: sha256_hex(b"environment"),
+            document: document("packages-0a.txt"),
+        });
+        progress.memory.solution_tree = sha256_hex(b"tree");
+        assert_eq!(there_and_back(&progress), progress);
+        let artifact = |name: &str, sha256: &str| ArtifactRef {
+            name: name.to_owned(),
+            sha256: sha256.to_owned(),
+            bytes: 7,
+        };
+        let artifacts = vec![
+            artifact("solution", &document("solution-0003.py").sha256),
+            artifact("tests", &sha256_hex(b"other tests")),
+        ];
+        assert_eq!(beside(&progress, artifacts), progress);
+    }
+
+    #[test]
+    fn a_task_that_has_succeeded_finds_its_documents_in_its_result() {
+        let mut progress = start();
+        progress.stage = Stage::Succeeded;
+        let documents = BTreeSet::from(["documents/run-0001.json".to_owned()]);
+        let mut shown = status(&task(), &progress, Around::default(), at(5));
+        let bytes = serde_json::to_vec(&progress).unwrap();
+        assert_eq!(index(&record(shown.clone(), &bytes, &documents)), documents);
+        shown.result = Some("penguins-0a1b2c".to_owned());
+        assert_eq!(index(&record(shown, &bytes, &documents)), BTreeSet::new());
+    }
+
+    #[test]
+    fn what_version_2_wrote_is_read() {
+        let mut progress = start();
+        progress.documents.run = Some(document("run-0001.json"));
+        let mut shown = status(&task(), &progress, Around::default(), at(5));
+        shown.progress_version = Some(2);
+        let Value::Object(mut written) = serde_json::to_value(&progress).unwrap() else {
+            panic!("a progress is an object");
+        };
+        written.insert(
+            DOCUMENTS.to_owned(),
+            json!({"calls/*-plan.json": "1-2", "documents/run-*.json": "1", "calls/prefix-00.json": ""}),
+        );
+        shown.progress = Some(written);
+        let read: Progress = serde_json::from_slice(&recorded(&shown).unwrap()).unwrap();
+        assert_eq!(
+            read,
+            Progress {
+                version: 2,
+                ..progress
+            }
+        );
+        let names: Vec<String> = index(&shown).into_iter().collect();
+        assert_eq!(
+            names,
+            [
+                "calls/0001-plan.json",
+                "calls/0002-plan.json",
+                "calls/prefix-00.json",
+                "documents/run-0001.json"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_nobody_can_read_is_an_error_and_nothing_worse() {
+        for unreadable in [
+            json!({}),
+            json!({"packed": "no base64"}),
+            json!({"stage": "Succeeded", "spent": "nothing", "documents": {"run": "a b c"}, "build": {"built": []}}),
+            json!({"memory": {"solutionTree": "!"}, "records": {"calls/": "*-plan.json=x,9-1,-", "a": 1}}),
+        ] {
+            let shown = CodeGenTaskStatus {
+                progress: unreadable.as_object().cloned(),
+                ..CodeGenTaskStatus::default()
+            };
+            let read = recorded(&shown).map(|bytes| serde_json::from_slice::<Progress>(&bytes).is_ok());
+            assert_ne!(read, Some(true), "{unreadable}");
+            assert_eq!(index(&shown), BTreeSet::new(), "{unreadable}");
+        }
     }
 
     #[test]

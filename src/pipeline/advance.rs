@@ -420,6 +420,9 @@ impl Progress {
     }
 
     pub(super) fn succeed(&mut self, now: Timestamp) {
+        // Nothing can turn in circles any more.
+        self.memory.tried.clear();
+        self.memory.seen.clear();
         self.completed_at = Some(now);
         self.enter(Stage::Succeeded);
     }
@@ -494,7 +497,7 @@ fn shown(diagnosis: &Diagnosis) -> Vec<FailureDiagnosis> {
         .take(SHOWN_FAILURES)
         .map(|failure| FailureDiagnosis {
             test: cut_field(&failure.diagnosis.test),
-            error: cut_field(&failure.diagnosis.error),
+            error: cut_field(&without_test(&failure.diagnosis)),
             expected: cut_field(&failure.diagnosis.expected),
             actual: cut_field(&failure.diagnosis.actual),
             root_cause: cut_field(&failure.diagnosis.root_cause),
@@ -502,6 +505,13 @@ fn shown(diagnosis: &Diagnosis) -> Vec<FailureDiagnosis> {
             ..failure.diagnosis.clone()
         })
         .collect()
+}
+
+/// The error of a failure whose test is named beside it.
+fn without_test(diagnosis: &FailureDiagnosis) -> String {
+    let error = diagnosis.error.strip_prefix(&diagnosis.test);
+    let error = error.and_then(|error| error.strip_prefix(": "));
+    error.unwrap_or(&diagnosis.error).to_owned()
 }
 
 #[cfg(test)]

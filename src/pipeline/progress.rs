@@ -20,7 +20,7 @@ use super::stage::{Category, Stage, Stop};
 use super::task::Task;
 
 /// Version of the serialised form. A newer one is left alone.
-pub const PROGRESS_VERSION: u32 = 2;
+pub const PROGRESS_VERSION: u32 = 3;
 
 /// How far a task has come.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -33,6 +33,7 @@ pub struct Progress {
     /// Where it stands.
     pub stage: Stage,
     /// Number of the present or last test run, counted from 1; 0 before the first.
+    #[serde(default)]
     pub attempt: u32,
     /// Number of the next model call, counted from 1.
     pub sequence: u32,
@@ -42,9 +43,10 @@ pub struct Progress {
     #[serde(default)]
     pub rejections: Vec<String>,
     /// How often the present fix came back without having been applied (S09, S11).
+    #[serde(default, skip_serializing_if = "is_none")]
     pub fix_tries: u32,
     /// Children (builds, sandboxes) of the present step that were lost in a row: the number of the next one follows.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_none")]
     pub lost_children: u32,
     /// What it waits for.
     pub waiting: Option<Waiting>,
@@ -53,8 +55,10 @@ pub struct Progress {
     /// The stage that a raised limit goes on from.
     pub stopped_in: Option<Stage>,
     /// The image.
+    #[serde(default)]
     pub build: Build,
     /// Where the contents lie.
+    #[serde(default)]
     pub documents: Documents,
     /// The plan.
     pub plan: Option<PlanStatus>,
@@ -76,6 +80,7 @@ pub struct Progress {
     /// Whether any fix of the present attempt was applied.
     pub fix_applied: bool,
     /// What the loop remembers to notice that it turns in circles.
+    #[serde(default)]
     pub memory: Memory,
     /// Every attempt so far.
     #[serde(default)]
@@ -96,6 +101,7 @@ pub struct Progress {
     /// The last failure in one sentence.
     pub last_error: Option<String>,
     /// What was spent.
+    #[serde(default)]
     pub spent: Spent,
     /// Up to when the active time is counted in `spent`; `None` where the task is not active now.
     #[serde(default)]
@@ -169,7 +175,7 @@ pub enum WaitReason {
 
 /// The image and what it must hold.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct Build {
     /// What program and suite need.
     pub wanted: Packages,
@@ -182,10 +188,9 @@ pub struct Build {
     /// Why the last build failed for want of a package.
     pub fault: Option<BuildFault>,
     /// The image that a sandbox could not find although it was built.
-    #[serde(default)]
     pub lost: Option<String>,
     /// What the last image held, archive by archive, where that is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub lock: Option<RecordedLock>,
 }
 
@@ -201,7 +206,7 @@ pub struct RecordedLock {
 
 /// An image that was built.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct BuiltImage {
     /// Its reference (locally the environment's name).
     pub image: String,
@@ -212,13 +217,13 @@ pub struct BuiltImage {
     /// The interpreter inside (`3.12.4`).
     pub python: String,
     /// Days that every release in it had been there when it was asked for.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "is_none")]
     pub min_release_age_days: u32,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it this way")]
-const fn is_none(days: &u32) -> bool {
-    *days == 0
+const fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 /// A program that is an image in a registry.
@@ -236,7 +241,7 @@ pub struct PublishedImage {
 
 /// A build that failed for want of a package.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct BuildFault {
     /// What was wanted.
     pub packages: Packages,
@@ -279,7 +284,7 @@ pub struct Document {
 
 /// Where the contents lie.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct Documents {
     /// The data context as it goes into prompts.
     pub context: Option<Document>,
@@ -288,7 +293,7 @@ pub struct Documents {
     /// The constraints as checks.
     pub checks: Option<Document>,
     /// The cases.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cases: Option<Document>,
     /// The present program.
     pub solution: Option<Document>,
@@ -302,7 +307,7 @@ pub struct Documents {
 
 /// What the loop remembers to notice that it turns in circles (S12, B19).
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct Memory {
     /// Hash of the present program's syntax tree.
     pub solution_tree: String,
@@ -311,9 +316,10 @@ pub struct Memory {
     /// Failures of the last run, by signature.
     pub failing: BTreeSet<String>,
     /// Whether a suite was asked for again because it does not notice mutants: that happens once.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub mutants_asked: bool,
     /// Whether nothing but the acceptance tests fails: no model may learn more than their count.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub only_acceptance_fails: bool,
     /// What was tried against each failure.
     pub tried: BTreeMap<String, Tried>,
@@ -340,6 +346,7 @@ pub struct Tried {
 #[serde(rename_all = "camelCase")]
 pub struct Recurrence {
     /// The set.
+    #[serde(default)]
     pub failing: BTreeSet<String>,
     /// Failed runs with it since the reclassification.
     pub times: u32,
@@ -347,7 +354,7 @@ pub struct Recurrence {
 
 /// What was spent.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct Spent {
     /// Tokens as providers counted them; of lost calls the estimate.
     pub tokens: Usage,

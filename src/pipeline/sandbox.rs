@@ -27,7 +27,7 @@ pub const MAX_DISK_BYTES: u64 = 4 << 30;
 
 /// The packages of an image (locally of a virtual environment).
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct Packages {
     /// pip requirements, normalised, sorted, without duplicates (`pandas`, `pyyaml`, `requests<3`).
     pub pip: Vec<String>,

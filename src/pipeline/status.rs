@@ -336,7 +336,8 @@ impl From<Until> for Kind {
     }
 }
 
-/// The four conditions of an object; `before` are those that it has.
+/// The four conditions of an object; `before` are those that it has. All have the reason. The message is that of `Ready`, and of those that
+/// somebody asks why of: a `Succeeded` that is false, a `Reconciling` or `Stalled` that is true.
 #[must_use]
 pub fn conditions(
     kind: Kind,
@@ -364,7 +365,14 @@ pub fn conditions(
         (STALLED, stalled),
     ]
     .into_iter()
-    .map(|(type_, status)| stamp.condition(type_, status, reason, message))
+    .map(|(type_, status)| {
+        let is_asked_why = match type_ {
+            RECONCILING | STALLED => status == "True",
+            SUCCEEDED => status == "False",
+            _ => true,
+        };
+        stamp.condition(type_, status, reason, if is_asked_why { message } else { "" })
+    })
     .collect()
 }
 
@@ -491,7 +499,12 @@ impl Stamp<'_> {
 
     fn image(&self, wanted: &Build) -> Condition {
         match (wanted.ready(), wanted.present_fault()) {
-            (Some(built), _) => self.condition(IMAGE_READY, "True", reason::IMAGE_FOUND, &built.image),
+            (Some(_), _) => self.condition(
+                IMAGE_READY,
+                "True",
+                reason::IMAGE_FOUND,
+                "the image holds every package that is needed",
+            ),
             (None, Some(fault)) => {
                 self.condition(IMAGE_READY, "False", reason::PACKAGE_UNAVAILABLE, &fault.message)
             }
@@ -541,6 +554,11 @@ mod tests {
             .find(|condition| condition.type_ == type_)
             .unwrap()
             .status
+    }
+
+    fn message<'a>(status: &'a CodeGenTaskStatus, type_: &str) -> &'a str {
+        let mut conditions = status.conditions.iter();
+        &conditions.find(|found| found.type_ == type_).unwrap().message
     }
 
     fn shown(progress: &Progress) -> CodeGenTaskStatus {
@@ -651,7 +669,7 @@ mod tests {
     #[case::queued(Until::Room, ["False", "Unknown", "True", "False"])]
     #[case::misconfigured(Until::Mended, ["False", "Unknown", "False", "True"])]
     #[case::suspended(Until::Resumed, ["False", "Unknown", "False", "False"])]
-    fn what_holds_a_task_stands_in_every_condition(#[case] until: Until, #[case] expected: [&str; 4]) {
+    fn what_holds_a_task_stands_in_its_conditions(#[case] until: Until, #[case] expected: [&str; 4]) {
         let hold = Hold {
             reason: "Queued",
             message: "1 of 1 tasks run".into(),
@@ -668,6 +686,7 @@ mod tests {
                 [READY, SUCCEEDED, RECONCILING, STALLED].map(|type_| condition(status, type_).to_owned());
             assert_eq!(found, expected);
             assert_eq!(status.message.as_deref(), Some("1 of 1 tasks run"));
+            assert_eq!(message(status, READY), "1 of 1 tasks run");
         }
         assert_eq!(new.stage.as_deref(), Some("Pending"));
         let done = status(&task(), &ended(Stage::Failed), around, at(5));
@@ -721,7 +740,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_stopped_says_why_in_every_condition() {
+    fn a_run_that_is_stopped_says_why_in_the_conditions_that_are_asked() {
         let stop = Stop {
             reason: StopReason::BudgetExceeded,
             message: "limits.maxTokens: spent".into(),
@@ -731,7 +750,31 @@ mod tests {
         assert!(
             status.conditions[..4]
                 .iter()
-                .all(|c| c.reason == "BudgetExceeded" && c.message.starts_with("limits.maxTokens"))
+                .all(|c| c.reason == "BudgetExceeded")
         );
+        for type_ in [READY, SUCCEEDED, STALLED] {
+            assert_eq!(message(&status, type_), "limits.maxTokens: spent", "{type_}");
+        }
+        assert_eq!(message(&status, RECONCILING), "", "nobody asks it why");
+    }
+
+    #[test]
+    fn a_message_stands_where_kstatus_looks_for_it() {
+        let waits = |progress: &Progress| {
+            let status = shown(progress);
+            [READY, SUCCEEDED, RECONCILING, STALLED].map(|type_| !message(&status, type_).is_empty())
+        };
+        assert_eq!(waits(&start()), [true, false, true, false], "InProgress");
+        assert_eq!(
+            waits(&waiting(Category::Configuration)),
+            [true, false, false, true],
+            "Failed"
+        );
+        assert_eq!(
+            waits(&ended(Stage::Succeeded)),
+            [true, false, false, false],
+            "Current"
+        );
+        assert_eq!(waits(&ended(Stage::Failed)), [true, true, false, true], "Failed");
     }
 }

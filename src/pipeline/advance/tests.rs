@@ -765,7 +765,7 @@ fn the_status_shows_five_failures_of_the_last_diagnosed_attempt_and_a_line_of_ea
         walk.progress.attempts[0]
             .diagnosis
             .iter()
-            .all(|d| d.error.chars().count() <= 300)
+            .all(|d| d.error.chars().count() <= 300 && !d.error.starts_with(&d.test))
     );
     walk.code_fixed().ran(all[..1].to_vec());
     assert_eq!(

@@ -276,7 +276,7 @@ async fn outputs_that_are_too_large_stay_on_the_claim_that_the_run_names() {
             // What is small is as ever.
             let rows = output(&well, "rows_before");
             assert_eq!((rows.value.as_deref(), rows.claim.is_none()), (Some("1"), true));
-            let (_, _, said) = condition(&well, "Succeeded").unwrap();
+            let (_, _, said) = condition(&well, "Ready").unwrap();
             assert!(said.contains("bytes on the claim datasets"), "{said}");
 
             let private = succeeded(space, "privately").await;
