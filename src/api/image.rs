@@ -50,7 +50,7 @@ pub struct Image {
     /// Base image with a Python of `pythonVersion` (`registry.example.com/python:3.12`). Default: the official slim
     /// Python, `docker.io/library/python:<pythonVersion>-slim`. Not used locally.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 512))]
+    #[schemars(length(min = 1, max = 512), pattern(r"^[A-Za-z0-9][A-Za-z0-9._:/@-]*$"))]
     pub base: Option<String>,
     /// pip packages that are always installed, even when never imported: a name, extras and versions as pip writes them
     /// (`pandas[excel]>=2,<3`); at most 64. Default: none; what the program imports is found without it.

@@ -9,11 +9,12 @@ use kube::{Api, Resource as _};
 
 use super::args::{Color, DecideArgs};
 use super::cluster::{Cluster, refusal};
-use super::command::{TASK_FAILED, USAGE, fail, runtime};
+use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
 use super::ended::Absent;
 use super::paint::{Line, Mark};
 use super::progress::Progress;
 use super::render::approval_awaited;
+use super::text::spelled_out;
 use crate::api::approval::{ApprovalDecision, AwaitedApproval, CodeGenApprovalSpec, Gate, TaskRef};
 use crate::api::{CodeGenApproval, CodeGenTask};
 use crate::engine::results::SOLUTION;
@@ -47,8 +48,12 @@ async fn decide(
     let task = cluster.task(&args.name).await.map_err(wrong)?;
     let asked = awaited(&task, args.gate.map(Into::into))?;
     progress.lines(&approval_awaited(asked).lines);
-    for line in whole(&cluster, &task, asked).await?.lines() {
+    let whole = whole(&cluster, &task, asked).await?;
+    for line in whole.lines() {
         progress.lines(&[Line::new(Mark::Detail, line)]);
+    }
+    if let Some(caution) = caution(&whole) {
+        progress.lines(&warning(caution));
     }
     let verb = match decision {
         ApprovalDecision::Approve => "Approve",
@@ -189,7 +194,11 @@ fn record(
 pub(super) fn ask(asked: &AwaitedApproval, whole: &str) -> Answer {
     if !whole.is_empty() {
         // A closed stderr must not end a run.
-        let _ = writeln!(io::stderr().lock(), "\n{}\n", whole.trim_end());
+        let mut stderr = io::stderr().lock();
+        let _ = writeln!(stderr, "\n{}\n", spelled_out(whole.trim_end()));
+        if let Some(caution) = caution(whole) {
+            let _ = writeln!(stderr, "! {caution}\n");
+        }
     }
     let question = format!(
         "Approve of this at the gate {}? [y]es, [n]o ends the task, anything else: later: ",
@@ -203,6 +212,14 @@ pub(super) fn ask(asked: &AwaitedApproval, whole: &str) -> Answer {
         "n" | "no" => Answer::Reject,
         _ => Answer::Later,
     }
+}
+
+/// What somebody must know before they approve of a text that a terminal would not show as it is.
+fn caution(whole: &str) -> Option<&'static str> {
+    let says_more = spelled_out(whole) != whole;
+    says_more.then_some(
+        "it holds characters that a terminal obeys or hides, spelled out above as \\u{...}: look at them before you approve",
+    )
 }
 
 fn answer(question: &str) -> String {
@@ -224,6 +241,13 @@ mod tests {
     use super::*;
     use crate::api::CodeGenTaskSpec;
     use crate::api::status::CodeGenTaskStatus;
+
+    #[test]
+    fn a_text_with_characters_that_a_terminal_obeys_is_shown_with_a_caution() {
+        assert!(caution("evil()  #\u{1b}[2K  # counts").is_some());
+        assert!(caution("a = 1  # \u{202e}").is_some());
+        assert!(caution("a = \"na\u{ef}ve\"\n\tb = 2\n").is_none());
+    }
 
     fn waiting() -> CodeGenTask {
         let mut task = CodeGenTask::new("penguins", CodeGenTaskSpec::default());

@@ -19,7 +19,7 @@ pub(super) fn run(args: &CodeArgs) -> i32 {
     };
     match runtime.block_on(program(args)) {
         Ok(Program { text, caution }) => {
-            if let Err(error) = super::print(text.as_bytes()) {
+            if let Err(error) = super::print_as_it_is(text.as_bytes()) {
                 return fail(
                     &progress,
                     &format!("cannot write to stdout: {error}"),

@@ -12,7 +12,7 @@ use super::command::{TASK_FAILED, USAGE, document, fail, given, read, runtime};
 use super::paint::{Line, Mark};
 use super::plot::{self, Screen};
 use super::progress::Progress;
-use super::text::{count, thousands, wrap};
+use super::text::{count, spelled_out, thousands, wrap};
 use crate::api::CodeGenTask;
 use crate::data::exposure::Exposed;
 use crate::data::joins::JoinProfile;
@@ -162,7 +162,7 @@ impl Looker<'_> {
             text.push('\n');
         }
         if std::io::stdout().is_terminal() {
-            text = harmless(&text);
+            text = spelled_out(&text);
         }
         if self.args.plot {
             let screen = Screen::of_stdout(self.progress.colours_stdout());
@@ -247,19 +247,6 @@ fn told(found: &TaskContext) -> Vec<SampleProfile> {
     exposed.into_iter().map(Exposed::into_profile).collect()
 }
 
-/// Control characters of the data, which would steer the terminal, in words.
-fn harmless(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character.is_control() && !matches!(character, '\n' | '\t') {
-            shown.extend(character.escape_unicode());
-        } else {
-            shown.push(character);
-        }
-    }
-    shown
-}
-
 /// The document of `-o json` and `-o yaml`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -281,14 +268,4 @@ struct Report<'a> {
 struct Failed<'a> {
     sample: &'a str,
     message: String,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_would_steer_the_terminal_is_shown_in_words() {
-        assert_eq!(harmless("a\u{1b}[2Jb\tc\r\nd"), "a\\u{1b}[2Jb\tc\\u{d}\nd");
-    }
 }

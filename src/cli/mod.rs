@@ -19,7 +19,7 @@ pub mod text;
 mod watch;
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
@@ -78,6 +78,14 @@ pub(crate) fn print(bytes: &[u8]) -> io::Result<()> {
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,
+    }
+}
+
+/// Writes what a program or a model wrote: to a file or a pipe as it is, to a terminal with nothing that it would obey.
+pub(crate) fn print_as_it_is(bytes: &[u8]) -> io::Result<()> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if io::stdout().is_terminal() => print(text::spelled_out(text).as_bytes()),
+        _ => print(bytes),
     }
 }
 

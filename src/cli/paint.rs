@@ -2,6 +2,8 @@
 
 use owo_colors::OwoColorize;
 
+use super::text::spelled_out;
+
 /// What a line says about its step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
@@ -37,10 +39,10 @@ impl Line {
     }
 }
 
-/// The line as it is written.
+/// The line as it is written: whatever of it others wrote, a terminal shows it and obeys nothing.
 #[must_use]
 pub fn paint(line: &Line, is_coloured: bool) -> String {
-    let text = &line.text;
+    let text = &spelled_out(&line.text);
     let mark = match line.mark {
         Mark::Done => "✓",
         Mark::Failed => "✗",

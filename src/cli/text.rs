@@ -14,10 +14,31 @@ pub fn cut(text: &str, columns: usize) -> String {
     format!("{}...", kept.trim_end())
 }
 
-/// One line: control characters (also those that would move a terminal's cursor) become spaces, runs of them one.
+/// Whether a terminal obeys the character in place of showing it: it moves the cursor, turns the direction of the text, or has no width.
+fn is_obeyed(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{61c}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// The text as somebody else wrote it, with every character that a terminal would obey spelled out (`\u{1b}`), but for line breaks and tabs.
+#[must_use]
+pub fn spelled_out(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_obeyed(character) && !matches!(character, '\n' | '\t') {
+            shown.extend(character.escape_unicode());
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
+/// One line: characters that a terminal would obey become spaces, runs of them one.
 #[must_use]
 pub fn single_line(text: &str) -> String {
-    text.split(|c: char| c.is_control() || c == ' ')
+    text.split(|c: char| is_obeyed(c) || c == ' ')
         .filter(|word| !word.is_empty())
         .collect::<Vec<_>>()
         .join(" ")
@@ -104,6 +125,17 @@ mod tests {
     #[test]
     fn nothing_that_moves_the_cursor_is_written() {
         assert_eq!(single_line("a\u{1b}[2Jb\rc"), "a [2Jb c");
+    }
+
+    #[test]
+    fn what_a_terminal_would_obey_is_spelled_out_and_the_rest_stays() {
+        let text = "evil()  #\u{1b}[2K\u{1b}[G    # counts\r\n\tna\u{ef}ve \u{5d0}\u{1f469}\u{200d}\u{1f52c}";
+        assert_eq!(
+            spelled_out(text),
+            "evil()  #\\u{1b}[2K\\u{1b}[G    # counts\\u{d}\n\tna\u{ef}ve \u{5d0}\u{1f469}\u{200d}\u{1f52c}"
+        );
+        assert_eq!(spelled_out("a\u{202e}b\u{200b}"), "a\\u{202e}b\\u{200b}");
+        assert_eq!(single_line("a\u{202e}b\u{2028}c"), "a b c");
     }
 
     #[test]

@@ -55,6 +55,12 @@ pub enum FolderError {
         /// The path.
         path: PathBuf,
     },
+    /// What is written to is a link.
+    #[error("refused to write to {path}: it is a link, which may lead anywhere; remove it, or choose another folder with --output", path = path.display())]
+    Link {
+        /// The link.
+        path: PathBuf,
+    },
     /// Another run holds the folder.
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -71,7 +77,9 @@ impl TaskFolder {
     /// Creates the folder where it is missing and locks it; `command` is told to whoever finds it locked.
     pub fn open(root: &Path, command: &str) -> Result<Self, FolderError> {
         let state = root.join(RUNS);
+        refuse_link(&state)?;
         create(&state)?;
+        refuse_link(&state.join("lock"))?;
         let lock = FolderLock::take(root, &state, command)?;
         // The state holds rows of the user's data: for nobody else, and in no repository.
         fs::set_permissions(&state, fs::Permissions::from_mode(0o700))
@@ -203,7 +211,7 @@ impl TaskFolder {
         path.ancestors()
             .skip(1)
             .take_while(|folder| *folder != self.root)
-            .find(|folder| !folder.is_dir() && folder.symlink_metadata().is_ok())
+            .find(|folder| folder.symlink_metadata().is_ok_and(|found| !found.is_dir()))
             .map(move_aside)
             .transpose()
     }
@@ -287,6 +295,19 @@ fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Fold
 
 fn create(path: &Path) -> Result<(), FolderError> {
     fs::create_dir_all(path).map_err(io_error("create", path))
+}
+
+/// A folder of results may come from elsewhere: nothing is written to where a link in it leads.
+fn refuse_link(path: &Path) -> Result<(), FolderError> {
+    let is_link = path
+        .symlink_metadata()
+        .is_ok_and(|found| found.file_type().is_symlink());
+    if is_link {
+        return Err(FolderError::Link {
+            path: path.to_owned(),
+        });
+    }
+    Ok(())
 }
 
 fn remove_folder(path: &Path) -> Result<(), FolderError> {
@@ -442,6 +463,30 @@ mod tests {
                 "{name}"
             );
         }
+    }
+
+    #[test]
+    fn a_link_in_the_folder_leads_nothing_elsewhere() {
+        let elsewhere = tempfile::tempdir().unwrap();
+        let theirs = elsewhere.path().join("theirs");
+        fs::write(&theirs, "theirs").unwrap();
+        for (link, target) in [(RUNS, elsewhere.path()), (".runs/lock", &theirs)] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join(link);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::os::unix::fs::symlink(target, &path).unwrap();
+            let refused = TaskFolder::open(folder.path(), "test").unwrap_err();
+            assert!(matches!(refused, FolderError::Link { .. }), "{link}: {refused}");
+        }
+
+        let (_folder, task) = open();
+        let outputs = task.root().join("outputs");
+        std::os::unix::fs::symlink(elsewhere.path(), &outputs).unwrap();
+        let aside = task.publish(&results(&[("outputs/theirs", "ours")])).unwrap();
+        assert_eq!(aside.len(), 1);
+        assert_eq!(fs::read(outputs.join("theirs")).unwrap(), b"ours");
+        assert_eq!(fs::read(&theirs).unwrap(), b"theirs");
+        assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 1);
     }
 
     #[test]

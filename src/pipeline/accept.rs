@@ -29,6 +29,11 @@ use super::reply::{
 use super::sandbox::Packages;
 use super::task::Task;
 
+/// Functions of a file: what they call is looked up again and again.
+const MOST_FUNCTIONS: usize = 1_000;
+/// Rows of checks in one reply.
+const MOST_CHECKS: usize = 256;
+
 /// How names of pip packages begin among the replaced ones; apt may know the same name.
 const PIP: &str = "pip:";
 /// How names of apt packages begin among the replaced ones.
@@ -179,6 +184,12 @@ impl Facts<'_> {
 
     fn constraints(&self, reply: ConstraintsReply) -> Result<ConstraintsReply, Refusal> {
         let count = self.task.constraints.len();
+        if reply.checks.len() > MOST_CHECKS {
+            return Err(Refusal::Reply(format!(
+                "There are {} rows, and at most {MOST_CHECKS} are used: leave out what another row says.",
+                reply.checks.len()
+            )));
+        }
         let named: BTreeSet<usize> = reply.checks.iter().map(|row| row.constraint).collect();
         if let Some(beyond) = named.iter().find(|number| **number >= count) {
             return Err(Refusal::Reply(format!(
@@ -521,7 +532,14 @@ fn parse_source(what: &str, source: &str) -> Result<Module, String> {
     if source.trim().is_empty() {
         return Err("The code is empty.".into());
     }
-    Module::parse(source).map_err(|fault| format!("{what} does not parse: {fault}."))
+    let module = Module::parse(source).map_err(|fault| format!("{what} does not parse: {fault}."))?;
+    let functions = functions(&module).len();
+    if functions > MOST_FUNCTIONS {
+        return Err(format!(
+            "{what} has {functions} functions, and at most {MOST_FUNCTIONS} are read: write fewer."
+        ));
+    }
+    Ok(module)
 }
 
 /// Qualified name of a function that a diagnosis names, when it is there.

@@ -42,7 +42,7 @@ pub(super) fn ended(progress: &Progress, format: RunFormat, run: &CodeGenRun, ou
         RunFormat::Json => whole(Format::Json, run),
         RunFormat::Yaml => whole(Format::Yaml, run),
     };
-    if let Err(error) = crate::cli::print(&text) {
+    if let Err(error) = crate::cli::print_as_it_is(&text) {
         return fail(progress, &format!("cannot write to stdout: {error}"), TASK_FAILED);
     }
     if has_succeeded {
@@ -83,7 +83,7 @@ fn table(written: &[RunOutputStatus], outputs: &Outputs) -> String {
         .iter()
         .map(|output| {
             [
-                output.name.clone(),
+                cut(&output.name, WIDEST_NAME),
                 output.type_.to_string(),
                 outputs.told(output),
             ]

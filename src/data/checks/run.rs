@@ -204,8 +204,17 @@ fn is_of_type(text: &str, decimal: u8, type_: ValueType) -> bool {
     }
 }
 
+/// Longest pattern, bytes: what a parsed class takes is a thousand times what is written.
+const MOST_PATTERN_BYTES: usize = 1_024;
+
 /// Compiles a pattern that the whole value must match; the error says what is wrong with it.
 pub fn compile(pattern: &str) -> Result<Regex, String> {
+    if pattern.len() > MOST_PATTERN_BYTES {
+        return Err(format!(
+            "the pattern has {} bytes, and at most {MOST_PATTERN_BYTES} are used: shorten it",
+            pattern.len()
+        ));
+    }
     regex::RegexBuilder::new(&format!("^(?:{pattern})$"))
         .size_limit(1 << 20)
         .build()

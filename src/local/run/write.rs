@@ -41,7 +41,8 @@ pub fn write(folder: &Path, outputs: &[TypedOutput]) -> Result<Vec<(String, Path
         if !is_dir && output.type_ != ValueType::File {
             continue;
         }
-        let place = folder.join(&output.file_name);
+        // Of a run in a cluster, the API server names it.
+        let place = inside(folder, &output.file_name)?;
         if is_dir {
             fs::create_dir_all(&place).map_err(|source| FolderError::Io {
                 action: "create",
@@ -98,6 +99,25 @@ mod tests {
         let places = write(target.path(), &[folder_output("a/b.txt")]).unwrap();
         assert_eq!(places, [("plots".to_owned(), target.path().join("plots"))]);
         assert_eq!(fs::read(target.path().join("plots/a/b.txt")).unwrap(), b"x");
+    }
+
+    #[test]
+    fn no_name_of_an_output_leaves_the_folder() {
+        let target = tempfile::tempdir().unwrap();
+        for type_ in [ValueType::File, ValueType::Dir] {
+            for name in ["../x", "/x", ""] {
+                let output = TypedOutput {
+                    type_,
+                    file_name: name.into(),
+                    ..folder_output("a")
+                };
+                assert!(matches!(
+                    write(target.path(), &[output]),
+                    Err(FolderError::Outside { .. })
+                ));
+            }
+        }
+        assert!(fs::read_dir(target.path()).unwrap().next().is_none());
     }
 
     #[test]

@@ -166,6 +166,34 @@ fn every_constraint_needs_a_row_and_none_beyond() {
 }
 
 #[test]
+fn a_reply_of_more_rows_or_functions_than_anybody_writes_is_refused_before_they_are_looked_at() {
+    let task = Task {
+        constraints: vec!["a".into()],
+        ..task()
+    };
+    let row = json!({"constraint": 0, "column": "", "kind": "none", "arguments": []});
+    let rows = |count: usize| {
+        let reply = reply(&json!({"checks": vec![&row; count]}));
+        accept(&task, &start(), &material(), CallKind::Constraints, &reply)
+    };
+    assert!(rows(256).is_ok());
+    assert_eq!(
+        refused(rows(257)),
+        "There are 257 rows, and at most 256 are used: leave out what another row says."
+    );
+
+    let functions: String = (0..1_001).map(|n| format!("def f{n}():\n    pass\n")).collect();
+    let reason = refused(taken(
+        CallKind::Code,
+        &json!({"code": functions, "packages": [], "systemPackages": []}),
+    ));
+    assert!(
+        reason.contains("has 1001 functions, and at most 1000 are read"),
+        "{reason}"
+    );
+}
+
+#[test]
 fn every_failure_needs_a_diagnosis() {
     let reason = refused(taken(CallKind::Diagnosis, &json!({"failures": []})));
     assert_eq!(reason, "Failure 1 has no diagnosis; diagnose each of the 1.");

@@ -3,6 +3,7 @@
 //! System text and prefix are byte-identical in every call of a task, so that providers' prompt caches hit; what a call asks
 //! for comes last.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use minijinja::{Environment, Value, context};
@@ -259,10 +260,11 @@ fn way_of(solution: &Module, suite: &Module, check: &FailedCheck, test: Option<&
 
 /// Sources of these functions, in order of the file.
 fn sources_of(module: &Module, names: &[String]) -> String {
+    let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
     let sources: Vec<&str> = functions(module)
-        .iter()
-        .filter(|function| names.contains(&function.qualname))
-        .filter_map(|function| source_of(module, &function.qualname))
+        .into_iter()
+        .filter(|function| names.contains(function.qualname.as_str()))
+        .filter_map(|function| module.source().get(function.range))
         .collect();
     sources.join("\n\n")
 }

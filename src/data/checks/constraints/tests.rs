@@ -131,6 +131,21 @@ fn a_pattern_that_does_not_compile_is_a_reason() {
 }
 
 #[test]
+fn a_pattern_as_long_as_a_book_is_not_even_parsed() {
+    let of = |bytes: usize| {
+        let pattern = "a".repeat(bytes);
+        let rows = serde_json::json!([{"constraint": 0, "column": "price", "kind": "regex", "arguments": [pattern]}]);
+        interpret(&rows.to_string(), 1, &[])
+    };
+    assert_eq!(of(1_024).checks.len(), 1);
+    let reason = &of(1_025).unchecked[0].reason;
+    assert_eq!(
+        reason,
+        "the pattern has 1025 bytes, and at most 1024 are used: shorten it"
+    );
+}
+
+#[test]
 fn a_column_of_no_sample_needs_an_output_that_is_a_table() {
     let row = r#"[{"constraint":0,"column":"mean_mass","kind":"not_null","arguments":[]}]"#;
     assert_eq!(interpret(row, 1, &[]).checks, []);
