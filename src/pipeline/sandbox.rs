@@ -221,6 +221,9 @@ pub struct PhaseReport {
     pub stdout: String,
     /// Last 64 KiB of its standard error, lossily decoded.
     pub stderr: String,
+    /// Of which of the two there was more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cut: Vec<Stream>,
     /// What pytest said; `None` for a program.
     #[serde(default)]
     pub tests: Option<TestReport>,
@@ -270,6 +273,16 @@ impl SandboxSettings {
             file_bytes: MAX_FILE_BYTES,
         }
     }
+}
+
+/// An output stream of a process.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
 }
 
 /// How a phase's process ended.

@@ -221,6 +221,7 @@ pub fn phase(name: PhaseName, code: i32) -> PhaseReport {
         seconds: 0.1,
         stdout: String::new(),
         stderr: String::new(),
+        cut: Vec::new(),
         tests: None,
         outputs: Vec::new(),
         not_writable: None,

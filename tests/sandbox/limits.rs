@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use codegen_operator::pipeline::sandbox::{LimitKind, PhaseEnd};
+use codegen_operator::pipeline::sandbox::{LimitKind, PhaseEnd, Stream};
 
 use crate::support::{cache, job, one_at_a_time, program, run, run_one};
 
@@ -101,6 +101,10 @@ async fn only_the_end_of_much_output_is_kept() {
     let report = run_one(program("for n in range(200_000): print(n)\n", &[])).await;
     assert_eq!(report.stdout.len(), 64 * 1024);
     assert!(report.stdout.ends_with("199999\n"));
+    assert_eq!(report.cut, [Stream::Stdout]);
+    let report = run_one(program("print('x' * (64 * 1024 - 1))\n", &[])).await;
+    assert_eq!(report.stdout.len(), 64 * 1024);
+    assert_eq!(report.cut, []);
 }
 
 #[test]

@@ -209,6 +209,7 @@ impl Fake {
             seconds: 0.0,
             stdout: String::new(),
             stderr: String::new(),
+            cut: Vec::new(),
             tests: Some(TestReport {
                 collected: results.iter().map(|result| result.id.clone()).collect(),
                 collection_errors: Vec::new(),
@@ -241,6 +242,7 @@ impl Fake {
             seconds: 0.0,
             stdout: String::new(),
             stderr: String::new(),
+            cut: Vec::new(),
             tests: None,
             outputs: Vec::new(),
             not_writable: None,
@@ -349,6 +351,7 @@ impl Sandbox for Fake {
                         String::new()
                     },
                     stderr: String::new(),
+                    cut: Vec::new(),
                     tests: None,
                     outputs: if program.name == PhaseName::Case {
                         (self.writes)(program)

@@ -6,6 +6,7 @@ use crate::pipeline::mounts::is_text_file;
 use crate::pipeline::task::Task;
 
 use super::compare::Shape;
+use super::judge::reference;
 use super::output_of;
 
 /// What a case may be run on.
@@ -87,7 +88,7 @@ fn expectation_problem(task: &Task, expectation: &Expectation, unstable: &[Strin
         ));
     }
     match shape(task, expectation) {
-        Some(shape) => shape.refuses(expectation),
+        Some(shape) => shape.refuses(expectation, reference(task, expectation)),
         None => Some(format!("there is no output {name}")),
     }
 }

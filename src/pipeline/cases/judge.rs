@@ -3,10 +3,10 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
-use crate::api::case::{CaseMode, Expectation};
+use crate::api::case::{CaseMode, Check, Expectation};
 use crate::api::status::CaseCounts;
 use crate::pipeline::bounds::cut;
-use crate::pipeline::sandbox::{OutputContent, PhaseEnd, PhaseReport, TestFailure};
+use crate::pipeline::sandbox::{OutputContent, PhaseEnd, PhaseReport, Stream, TestFailure};
 use crate::pipeline::task::Task;
 use crate::pipeline::verdict::{CheckSource, FailedCheck, last_exception, limit_name, tail};
 
@@ -201,6 +201,15 @@ fn ended_otherwise(is_refused: bool, phase: &PhaseReport) -> Option<Fault> {
     })
 }
 
+/// The output whose value an expectation takes (`$NAME`). A `$` before anything else is text: `$5.00` is a price.
+pub(super) fn reference<'a>(task: &Task, expectation: &'a Expectation) -> Option<&'a str> {
+    let name = expectation.value.strip_prefix('$')?;
+    task.outputs
+        .iter()
+        .any(|output| output.name == name)
+        .then_some(name)
+}
+
 fn compared(task: &Task, expectation: &Expectation, phase: &PhaseReport) -> Result<(), Mismatch> {
     let nothing = |what: &str| Mismatch {
         expected: statement(expectation),
@@ -209,13 +218,31 @@ fn compared(task: &Task, expectation: &Expectation, phase: &PhaseReport) -> Resu
     let shape =
         check::shape(task, expectation).ok_or_else(|| nothing("an output that the task does not have"))?;
     let text = written(&expectation.output, phase).map_err(|why| nothing(&why))?;
-    let expected = match expectation.value.strip_prefix('$') {
-        Some(name) if task.outputs.iter().any(|output| output.name == name) => written(name, phase)
+    let expected = match reference(task, expectation) {
+        Some(name) => written(name, phase)
             .map(|text| text.trim_end().to_owned())
             .map_err(|why| nothing(&why))?,
-        _ => expectation.value.clone(),
+        None => expectation.value.clone(),
     };
-    compare(shape, expectation, &expected, &text)
+    let holds = compare(shape, expectation, &expected, &text);
+    // What is found in the end of a stream was printed; of nothing else the end alone tells.
+    if is_cut(&expectation.output, phase) && (holds.is_err() || expectation.check != Check::Contains) {
+        return Err(nothing(&format!(
+            "more than is compared: only the last 64 KiB of {} are kept",
+            expectation.output
+        )));
+    }
+    holds
+}
+
+/// Whether only the end of a stream is there.
+fn is_cut(output: &str, phase: &PhaseReport) -> bool {
+    let stream = match output {
+        "stdout" => Stream::Stdout,
+        "stderr" => Stream::Stderr,
+        _ => return false,
+    };
+    phase.cut.contains(&stream)
 }
 
 /// The text of an output, or what is there instead.

@@ -73,7 +73,7 @@ fn shared(statements: impl Iterator<Item = Stated>) -> Vec<String> {
 fn stated(task: &Task, expectation: &Expectation) -> Option<Stated> {
     let Expectation { check, at, value, .. } = expectation;
     let is_table = match check::shape(task, expectation)? {
-        Shape::Table => true,
+        Shape::Table(_) => true,
         Shape::Json | Shape::JsonLines => false,
         Shape::Value(_) | Shape::Text | Shape::Bytes => return None,
     };

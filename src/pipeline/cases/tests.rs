@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use super::*;
 use crate::api::common::Exposure;
 use crate::api::values::{Input, Output};
-use crate::pipeline::sandbox::{OutputContent, OutputReport, Phase, PhaseEnd, PhaseName, PhaseReport};
+use crate::pipeline::sandbox::{
+    OutputContent, OutputReport, Phase, PhaseEnd, PhaseName, PhaseReport, Stream,
+};
 use crate::pipeline::task::FrozenFile;
 use crate::pipeline::test_support::{phase, task};
 use crate::pipeline::verdict::CheckSource;
@@ -179,6 +181,57 @@ fn outputs_may_be_held_against_one_another() {
     assert!(!judged(&sales(), related, &wrong).failed.is_empty());
 }
 
+#[rstest]
+#[case::a_word_that_may_have_been_cut(Check::Lacks, "password", false)]
+#[case::all_of_it(Check::Equals, "", false)]
+#[case::lines(Check::Rows, "1", false)]
+#[case::a_word_in_what_is_left(Check::Contains, "done", true)]
+#[case::a_word_that_is_not(Check::Contains, "begun", false)]
+fn of_a_stream_that_was_cut_only_what_is_found_holds(
+    #[case] check: Check,
+    #[case] value: &str,
+    #[case] passes: bool,
+) {
+    let printed = |cut: Vec<Stream>| PhaseReport {
+        stdout: if check == Check::Equals {
+            String::new()
+        } else {
+            "done\n".into()
+        },
+        cut,
+        ..phase(PhaseName::Case, 0)
+    };
+    let expect = json!([{"output": "stdout", "check": check, "value": value}]);
+    let stated = case(json!({"about": "what it prints", "expect": expect}));
+    let cut = judged(&sales(), stated.clone(), &printed(vec![Stream::Stdout]));
+    assert_eq!(cut.failed.is_empty(), passes);
+    if let [failed] = &cut.failed[..] {
+        let message = &failed.detail.message;
+        assert!(
+            message.ends_with("only the last 64 KiB of stdout are kept"),
+            "{message}"
+        );
+    }
+    let whole = judged(&sales(), stated, &printed(vec![Stream::Stderr]));
+    assert_eq!(whole.failed.is_empty(), value != "begun");
+}
+
+#[test]
+fn a_dollar_before_no_output_is_text() {
+    let price = case(json!({"about": "price", "expect": [{"output": "stdout", "value": "$5.00"}]}));
+    assert_eq!(usable(&sales(), &price, &[], Access::Exposed), None);
+    let report = |stdout: &str| PhaseReport {
+        stdout: stdout.into(),
+        ..phase(PhaseName::Case, 0)
+    };
+    assert!(
+        judged(&sales(), price.clone(), &report("$5.00\n"))
+            .failed
+            .is_empty()
+    );
+    assert!(!judged(&sales(), price, &report("5.00\n")).failed.is_empty());
+}
+
 #[test]
 fn a_case_that_never_ran_has_not_passed() {
     let set = CaseSet {
@@ -228,6 +281,8 @@ fn cases_decide_where_they_are_required(#[case] cases: CaseMode, #[case] failure
 #[case::no_folder(json!({"inputs": [{"name": "sales/a", "value": ""}]}), "is no folder")]
 #[case::nothing(json!({"expect": []}), "expects nothing")]
 #[case::unknown_output(json!({"expect": [{"output": "sum", "value": "1"}]}), "no output sum")]
+#[case::unknown_reference(json!({"expect": [{"output": "summary", "check": "Total", "at": "units", "value": "$sum"}]}), "no value of check Total")]
+#[case::itself(json!({"expect": [{"output": "summary", "value": "$summary"}]}), "compared with itself")]
 #[case::exact_chance(json!({"expect": [{"output": "parts/a.csv", "value": "1"}]}), "time, chance or the network")]
 fn a_case_that_cannot_be_run_or_compared_is_not_used(#[case] change: Value, #[case] says: &str) {
     let mut value = json!(ties());

@@ -97,12 +97,14 @@ def _may_go_on(ended: Ended) -> bool:
 
 
 def report_of(phase: dict, ended: Ended, tests: object = None, outputs: object = ()) -> dict[str, object]:
+    cut = {"cut": list(ended.cut)} if ended.cut else {}
     return {
         "name": phase["name"],
         "end": ended.end,
         "seconds": ended.seconds,
         "stdout": ended.stdout,
         "stderr": ended.stderr,
+        **cut,
         "tests": tests,
         "outputs": list(outputs),
     }

@@ -38,14 +38,17 @@ class Limits:
 
 
 class Ended:
-    """How a process ended and what it wrote; `messages` is what came over its channel."""
+    """How a process ended and what it wrote; `messages` is what came over its channel, `cut` names the streams that lost their beginning."""
 
-    def __init__(self, end: object, seconds: float, stdout: str, stderr: str, messages: bytes) -> None:
+    def __init__(
+        self, end: object, seconds: float, stdout: str, stderr: str, messages: bytes, cut: tuple[str, ...] = ()
+    ) -> None:
         self.end = end
         self.seconds = seconds
         self.stdout = stdout
         self.stderr = stderr
         self.messages = messages
+        self.cut = cut
 
 
 class Tail:
@@ -54,12 +57,18 @@ class Tail:
     def __init__(self, keep: int) -> None:
         self._keep = keep
         self._bytes = bytearray()
+        self._seen = 0
 
     def add(self, part: bytes) -> None:
         """Append, and forget what is too old."""
         self._bytes += part
+        self._seen += len(part)
         if len(self._bytes) > 2 * self._keep:
             del self._bytes[: -self._keep]
+
+    def is_cut(self) -> bool:
+        """Whether there was more than is kept."""
+        return self._seen > self._keep
 
     def text(self) -> str:
         """The tail, lossily decoded."""
@@ -168,7 +177,9 @@ def run(
     if end is None:
         assert status is not None
         end = watch.explain(status)
-    return Ended(end, seconds, tails[out_read].text(), tails[err_read].text(), bytes(messages))
+    out, err = tails[out_read], tails[err_read]
+    cut = tuple(name for name, tail in (("stdout", out), ("stderr", err)) if tail.is_cut())
+    return Ended(end, seconds, out.text(), err.text(), bytes(messages), cut)
 
 
 def kill_everything() -> None:

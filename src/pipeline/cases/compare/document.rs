@@ -1,186 +1,205 @@
 //! JSON documents.
 
-use serde_json::Value;
-
-use super::Mismatch;
-use super::scalar::{Tolerance, number};
+use super::json::Json;
+use super::matching::unmatched;
+use super::order::is_sorted;
+use super::scalar::{Tolerance, number, same as same_text, truth};
+use super::{Asked, Mismatch, list};
 use crate::api::case::Check;
 
 /// Reads one document, or one value a line as an array.
-pub(super) fn parse(text: &str, is_lines: bool) -> Result<Value, String> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+pub(super) fn parse(text: &str, is_lines: bool) -> Result<Json, String> {
     if is_lines {
-        let lines = text.lines().filter(|line| !line.trim().is_empty());
-        return lines
-            .map(serde_json::from_str)
-            .collect::<Result<Vec<Value>, _>>()
-            .map(Value::Array)
-            .map_err(|error| error.to_string());
+        Json::parse_lines(text)
+    } else {
+        Json::parse(text)
     }
-    serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
 /// What is expected: JSON, or else text.
-fn wanted(expected: &str, is_lines: bool) -> Value {
-    parse(expected, false)
-        .or_else(|_| {
-            if is_lines {
-                parse(expected, true)
-            } else {
-                Err(String::new())
-            }
-        })
-        .unwrap_or_else(|_| Value::String(expected.to_owned()))
+struct Wanted<'a> {
+    text: &'a str,
+    json: Json,
+}
+
+impl<'a> Wanted<'a> {
+    fn read(text: &'a str, is_lines: bool) -> Self {
+        let json = parse_expected(text, is_lines).unwrap_or_else(|_| Json::String(text.to_owned()));
+        Self {
+            text: text.trim(),
+            json,
+        }
+    }
+
+    /// Whether a value is what is expected. One without quotes may be a string of exactly these characters (`12345`): the case has no
+    /// way to see how the program writes it.
+    fn is(&self, actual: &Json, tolerance: Tolerance) -> bool {
+        let is_text = match actual {
+            Json::String(text) => !matches!(self.json, Json::Array(_) | Json::Object(_)) && text == self.text,
+            Json::Bool(value) => truth(self.text) == Some(*value),
+            Json::Null | Json::Number(_) | Json::Array(_) | Json::Object(_) => false,
+        };
+        is_text || same(&self.json, actual, tolerance)
+    }
+
+    /// The word that is looked for in a text or among keys.
+    fn word(&self) -> &str {
+        match &self.json {
+            Json::String(text) => text,
+            _ => self.text,
+        }
+    }
+}
+
+/// An expected document; of JSON Lines an array, or one value a line.
+pub(super) fn parse_expected(text: &str, is_lines: bool) -> Result<Json, String> {
+    Json::parse(text).or_else(|error| {
+        if is_lines {
+            Json::parse_lines(text)
+        } else {
+            Err(error)
+        }
+    })
 }
 
 /// Compares a document with what is expected of it.
-pub(super) fn check(
-    document: &Value,
-    is_lines: bool,
-    check: Check,
-    at: &str,
-    expected: &str,
-    tolerance: Tolerance,
-) -> Result<(), Mismatch> {
-    let Some(actual) = document.pointer(at) else {
+pub(super) fn check(document: &Json, is_lines: bool, asked: &Asked<'_>) -> Result<(), Mismatch> {
+    let Asked {
+        check,
+        at,
+        expected,
+        tolerance,
+    } = *asked;
+    let Some(actual) = document.at(at) else {
         return Err(Mismatch::new(format!("a value at {at}"), document.to_string()));
     };
-    let said = || actual.to_string();
+    let wanted = Wanted::read(expected, is_lines);
+    let unless = |holds| Mismatch::unless(holds, expected, &actual.to_string());
     match check {
-        Check::Equals => Mismatch::unless(
-            same(&wanted(expected, is_lines), actual, tolerance),
-            expected,
-            &said(),
-        ),
-        Check::SameRows => {
-            let holds = match (wanted(expected, is_lines), actual) {
-                (Value::Array(wanted), Value::Array(actual)) => same_set(&wanted, actual, tolerance),
-                (wanted, actual) => same(&wanted, actual, tolerance),
-            };
-            Mismatch::unless(holds, expected, &said())
-        }
-        Check::Rows => {
-            let count = match actual {
-                Value::Array(elements) => elements.len(),
-                Value::Object(entries) => entries.len(),
-                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 1,
-            };
-            let holds = expected.trim().parse() == Ok(count);
-            Mismatch::unless(
-                holds,
-                &format!("{expected} elements"),
-                &format!("{count} elements"),
-            )
-        }
-        Check::Columns => {
-            let entries = match actual {
-                Value::Array(elements) => elements.first().and_then(Value::as_object),
-                other => other.as_object(),
-            };
-            let mut keys: Vec<&str> = entries
-                .into_iter()
-                .flat_map(|map| map.keys())
-                .map(String::as_str)
-                .collect();
-            let mut listed: Vec<&str> = expected.split(',').map(str::trim).collect();
-            keys.sort_unstable();
-            listed.sort_unstable();
-            Mismatch::unless(keys == listed, expected, &keys.join(","))
-        }
-        Check::Contains | Check::Lacks => {
-            let wanted = wanted(expected, is_lines);
-            let stands = match actual {
-                Value::Array(elements) => elements.iter().any(|element| same(&wanted, element, tolerance)),
-                Value::Object(entries) => entries.contains_key(expected),
-                Value::String(text) => text.contains(expected),
-                other => same(&wanted, other, tolerance),
-            };
-            Mismatch::unless(
-                stands == (check == Check::Contains),
-                &super::presence(check, expected),
-                &said(),
-            )
-        }
-        Check::Between => super::between(expected, &scalar(actual)),
-        Check::Ordered => {
-            let is_descending = expected.trim() == "descending";
-            let elements = actual.as_array().map_or(&[][..], Vec::as_slice);
-            let holds = elements.windows(2).all(|pair| {
-                let order = order(&pair[0], &pair[1]);
-                order.is_none_or(|order| {
-                    if is_descending {
-                        order.is_ge()
-                    } else {
-                        order.is_le()
-                    }
-                })
-            });
-            Mismatch::unless(holds, expected, &said())
-        }
-        Check::Total => {
-            let numbers = actual.as_array().map_or(&[][..], Vec::as_slice).iter();
-            super::total(expected, numbers.map(Value::as_f64).sum(), tolerance)
-        }
+        Check::Equals => unless(wanted.is(actual, tolerance)),
+        Check::SameRows => unless(match (&wanted.json, actual) {
+            (Json::Array(wanted), Json::Array(actual)) => same_set(wanted, actual, tolerance),
+            _ => wanted.is(actual, tolerance),
+        }),
+        Check::Rows => rows(actual, expected),
+        Check::Columns => columns(actual, expected),
+        Check::Contains | Check::Lacks => presence(&wanted, actual, asked),
+        Check::Between => super::between(expected, &actual.plain()),
+        Check::Ordered => match actual {
+            Json::Array(elements) => unless(are_in_order(elements, expected.trim() == "descending")),
+            other => Err(of_another_type("an array", other)),
+        },
+        Check::Total => match actual {
+            Json::Array(elements) => {
+                let numbers = elements.iter().filter(|element| **element != Json::Null);
+                super::total(expected, numbers.map(as_number).sum(), tolerance)
+            }
+            other => Err(of_another_type("an array", other)),
+        },
     }
 }
 
-/// A value as plain text.
-pub(super) fn scalar(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+fn of_another_type(wanted: &str, actual: &Json) -> Mismatch {
+    Mismatch::new(wanted, format!("{}: {actual}", actual.kind()))
 }
 
-fn order(one: &Value, other: &Value) -> Option<std::cmp::Ordering> {
-    match (one.as_f64(), other.as_f64()) {
-        (Some(one), Some(other)) => one.partial_cmp(&other),
-        _ => Some(scalar(one).cmp(&scalar(other))),
+fn rows(actual: &Json, expected: &str) -> Result<(), Mismatch> {
+    let count = match actual {
+        Json::Array(elements) => elements.len(),
+        Json::Object(members) => members.len(),
+        other => return Err(of_another_type("an array or object", other)),
+    };
+    Mismatch::unless(
+        expected.trim().parse() == Ok(count),
+        &format!("{expected} elements"),
+        &format!("{count} elements"),
+    )
+}
+
+fn columns(actual: &Json, expected: &str) -> Result<(), Mismatch> {
+    let members = match actual {
+        Json::Array(elements) => elements.first().unwrap_or(actual),
+        other => other,
+    };
+    let mut keys: Vec<&str> = match members {
+        Json::Object(members) => members.iter().map(|(name, _)| name.as_str()).collect(),
+        Json::Array(elements) if elements.is_empty() => Vec::new(),
+        other => return Err(of_another_type("an object", other)),
+    };
+    let mut listed = list(expected);
+    keys.sort_unstable();
+    listed.sort_unstable();
+    Mismatch::unless(keys == listed, expected, &keys.join(","))
+}
+
+fn presence(wanted: &Wanted<'_>, actual: &Json, asked: &Asked<'_>) -> Result<(), Mismatch> {
+    let stands = match actual {
+        Json::Array(elements) => elements.iter().any(|element| wanted.is(element, asked.tolerance)),
+        Json::Object(members) => members.iter().any(|(name, _)| name == wanted.word()),
+        Json::String(text) => text.contains(wanted.word()),
+        Json::Number(_) | Json::Bool(_) => wanted.is(actual, asked.tolerance),
+        // Of nothing it is not said what it lacks.
+        Json::Null => return Err(of_another_type("a value that may hold others", actual)),
+    };
+    super::found(asked, stands, &actual.to_string())
+}
+
+fn as_number(value: &Json) -> Option<bigdecimal::BigDecimal> {
+    match value {
+        Json::Number(text) => number(text),
+        _ => None,
     }
 }
 
-fn same_set(wanted: &[Value], actual: &[Value], tolerance: Tolerance) -> bool {
-    let mut left: Vec<&Value> = actual.iter().collect();
+/// Whether elements are in order: all of them numbers, or none. What is null stands last.
+fn are_in_order(elements: &[Json], is_descending: bool) -> bool {
+    let missing = elements
+        .iter()
+        .rev()
+        .take_while(|element| **element == Json::Null);
+    let elements = &elements[..elements.len() - missing.count()];
+    if let Some(numbers) = elements.iter().map(as_number).collect::<Option<Vec<_>>>() {
+        return is_sorted(&numbers, is_descending);
+    }
+    let texts = elements.iter().map(|element| match element {
+        Json::String(text) => Some(text.as_str()),
+        _ => None,
+    });
+    texts
+        .collect::<Option<Vec<_>>>()
+        .is_some_and(|texts| is_sorted(&texts, is_descending))
+}
+
+fn same_set(wanted: &[Json], actual: &[Json], tolerance: Tolerance) -> bool {
     wanted.len() == actual.len()
-        && wanted.iter().all(|value| {
-            let found = left.iter().position(|other| same(value, other, tolerance));
-            found.map(|index| left.swap_remove(index)).is_some()
+        && unmatched(wanted.len(), actual.len(), |one, other| {
+            same(&wanted[one], &actual[other], tolerance)
         })
+        .is_none()
 }
 
 /// Whether two values are the same: numbers by value, objects whatever the order of their keys.
-fn same(expected: &Value, actual: &Value, tolerance: Tolerance) -> bool {
+fn same(expected: &Json, actual: &Json, tolerance: Tolerance) -> bool {
     match (expected, actual) {
-        (Value::Number(one), Value::Number(other)) => {
-            one == other
-                || matches!((one.as_f64(), other.as_f64()), (Some(one), Some(other))
-                    if number_counts(expected, actual) && tolerance.covers(one, other))
-        }
-        (Value::Array(one), Value::Array(other)) => {
+        (Json::Number(one), Json::Number(other)) => same_text(one, other, tolerance),
+        (Json::Array(one), Json::Array(other)) => {
             one.len() == other.len()
                 && one
                     .iter()
                     .zip(other)
                     .all(|(one, other)| same(one, other, tolerance))
         }
-        (Value::Object(one), Value::Object(other)) => {
+        (Json::Object(one), Json::Object(other)) => {
+            let value = |name: &str| other.iter().find(|(key, _)| key == name).map(|(_, value)| value);
             one.len() == other.len()
                 && one
                     .iter()
-                    .all(|(key, value)| other.get(key).is_some_and(|other| same(value, other, tolerance)))
+                    .all(|(name, one)| value(name).is_some_and(|other| same(one, other, tolerance)))
         }
-        (Value::String(one), Value::String(other)) => {
+        (Json::String(one), Json::String(other)) => {
             // Two texts of digits stay texts; moments may be written otherwise.
-            one == other || (number(one).is_none() && super::scalar::same(one, other, tolerance))
+            one == other || (number(one).is_none() && same_text(one, other, tolerance))
         }
         (one, other) => one == other,
     }
-}
-
-/// Whether two numbers are compared by value: two whole ones of more digits than a float holds are not.
-fn number_counts(one: &Value, other: &Value) -> bool {
-    let is_whole = |value: &Value| value.is_i64() || value.is_u64();
-    let is_large = |value: &Value| {
-        value
-            .as_f64()
-            .is_some_and(|value| value.abs() >= 9_007_199_254_740_992.0)
-    };
-    !(is_whole(one) && is_whole(other) && (is_large(one) || is_large(other)))
 }

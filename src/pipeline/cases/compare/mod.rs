@@ -4,12 +4,24 @@ pub(crate) mod scalar;
 pub(crate) mod table;
 
 mod document;
+mod form;
+mod json;
+mod matching;
+mod number;
+mod order;
+mod rows;
+mod shape;
+
+use std::borrow::Cow;
+
+use bigdecimal::BigDecimal;
 
 use crate::api::case::{Check, Expectation};
-use crate::api::values::{FileFormat, ValueType};
+use crate::api::values::ValueType;
 use crate::pipeline::bounds::cut;
 
 use self::scalar::{Tolerance, number, same, seconds};
+pub(crate) use self::shape::{Separator, Shape};
 
 /// Bytes of an expected or actual value that a message shows.
 const SHOWN: usize = 300;
@@ -38,113 +50,20 @@ impl Mismatch {
     }
 }
 
-/// How an output is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
-    /// One value.
-    Value(ValueType),
-    /// Delimited text with named columns.
-    Table,
-    /// A JSON document.
-    Json,
-    /// One JSON value a line.
-    JsonLines,
-    /// Text.
-    Text,
-    /// Nothing that is compared here.
-    Bytes,
+/// What is asked of an output.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    check: Check,
+    at: &'a str,
+    /// The value with references resolved.
+    expected: &'a str,
+    tolerance: Tolerance,
 }
 
-impl Shape {
-    /// The shape of an output, as far as its declaration tells; `None` for a file that may be anything.
-    pub(crate) fn declared(type_: ValueType, format: Option<FileFormat>) -> Option<Self> {
-        match (type_, format) {
-            (ValueType::File, Some(FileFormat::CSV | FileFormat::TSV)) => Some(Self::Table),
-            (ValueType::File, Some(FileFormat::JSON)) => Some(Self::Json),
-            (ValueType::File, Some(FileFormat::JSONLines)) => Some(Self::JsonLines),
-            (ValueType::File, Some(FileFormat::Text)) => Some(Self::Text),
-            (ValueType::File, Some(FileFormat::Parquet | FileFormat::Excel | FileFormat::Binary)) => {
-                Some(Self::Bytes)
-            }
-            (ValueType::File | ValueType::Dir, None) | (ValueType::Dir, Some(_)) => None,
-            (value, _) => Some(Self::Value(value)),
-        }
-    }
-
-    /// The shape of a file by the ending of its name.
-    pub(crate) fn of_name(name: &str) -> Option<Self> {
-        let (_, ending) = name.rsplit_once('.')?;
-        match ending.to_ascii_lowercase().as_str() {
-            "csv" | "tsv" => Some(Self::Table),
-            "json" => Some(Self::Json),
-            "jsonl" | "ndjson" => Some(Self::JsonLines),
-            "txt" | "md" | "log" => Some(Self::Text),
-            "parquet" | "xlsx" | "xls" | "png" | "gz" | "zip" | "pdf" => Some(Self::Bytes),
-            _ => None,
-        }
-    }
-
-    /// The shape that an expectation takes for granted.
-    pub(crate) fn assumed(expectation: &Expectation) -> Self {
-        match expectation.check {
-            _ if expectation.at.starts_with('/') => Self::Json,
-            _ if !expectation.at.is_empty() => Self::Table,
-            Check::Columns | Check::Ordered | Check::Total | Check::SameRows => Self::Table,
-            Check::Equals | Check::Rows | Check::Contains | Check::Lacks | Check::Between => Self::Text,
-        }
-    }
-
-    /// Why an expectation cannot be read as one of such an output; `None` when it can.
-    pub(crate) fn refuses(self, expectation: &Expectation) -> Option<String> {
-        let Expectation {
-            check,
-            at,
-            value,
-            tolerance,
-            output,
-        } = expectation;
-        if Tolerance::parse(tolerance).is_none() {
-            return Some(format!("the tolerance {tolerance} is no number"));
-        }
-        let fits = match (self, check) {
-            (Self::Bytes, _) => {
-                return Some(format!(
-                    "{output} is neither text nor a table: nothing of it is compared"
-                ));
-            }
-            (Self::Value(_) | Self::Text, _) if !at.is_empty() => {
-                return Some(format!("{output} is one value: leave `at` empty"));
-            }
-            (Self::Value(_), Check::Equals | Check::Contains | Check::Lacks | Check::Between)
-            | (Self::Text, Check::Equals | Check::Rows | Check::Contains | Check::Lacks) => true,
-            (Self::Value(_) | Self::Text, _) => false,
-            (Self::Table, Check::Rows | Check::Columns) => at.is_empty(),
-            (Self::Table, Check::Between) => at.contains('/'),
-            (Self::Table, Check::Ordered | Check::Total) => !at.is_empty(),
-            (Self::Table, _) => true,
-            (Self::Json | Self::JsonLines, _) => at.is_empty() || at.starts_with('/'),
-        };
-        if !fits {
-            return Some(format!("check {check:?} with `at` {at:?} does not fit {output}"));
-        }
-        let is_bad = match check {
-            Check::Rows => value.trim().parse::<usize>().is_err(),
-            Check::Between => bounds(value).is_none(),
-            Check::Ordered => !matches!(value.trim(), "ascending" | "descending"),
-            Check::Total => number(value).is_none(),
-            Check::Equals if let Self::Value(type_) = self => !reads_as(type_, value),
-            Check::Equals | Check::SameRows | Check::Columns | Check::Contains | Check::Lacks => false,
-        };
-        (is_bad && !value.starts_with('$')).then(|| format!("{value:?} is no value of check {check:?}"))
-    }
-}
-
-fn reads_as(type_: ValueType, value: &str) -> bool {
-    match type_ {
-        ValueType::Int | ValueType::Float => number(value).is_some(),
-        ValueType::Bool => matches!(value, "true" | "false"),
-        ValueType::Timedelta => seconds(value).is_some(),
-        ValueType::String | ValueType::Datetime | ValueType::File | ValueType::Dir => true,
+impl Asked<'_> {
+    /// Whether the value is all of the output.
+    fn is_whole(&self) -> bool {
+        matches!(self.check, Check::Equals | Check::SameRows) && self.at.is_empty()
     }
 }
 
@@ -155,64 +74,64 @@ pub(crate) fn compare(
     expected: &str,
     text: &str,
 ) -> Result<(), Mismatch> {
-    let Expectation { check, at, .. } = expectation;
-    let tolerance = Tolerance::parse(&expectation.tolerance).unwrap_or_default();
+    let asked = Asked {
+        check: expectation.check,
+        at: &expectation.at,
+        expected,
+        tolerance: Tolerance::parse(&expectation.tolerance).unwrap_or_default(),
+    };
     match shape {
-        Shape::Value(type_) => value(
-            type_,
-            *check,
-            expected,
-            text.trim_end_matches(['\n', '\r']),
-            tolerance,
-        ),
-        Shape::Table => table::check(text, *check, at, expected, tolerance),
+        Shape::Value(type_) => value(type_, &asked, text.trim_end_matches(['\n', '\r'])),
+        Shape::Table(separator) => table::check(text, separator, &asked),
         Shape::Json | Shape::JsonLines => {
             let is_lines = shape == Shape::JsonLines;
             let document = document::parse(text, is_lines)
                 .map_err(|error| Mismatch::new("JSON", format!("text that is none ({error})")))?;
-            document::check(&document, is_lines, *check, at, expected, tolerance)
+            document::check(&document, is_lines, &asked)
         }
-        Shape::Text => plain(*check, expected, text, tolerance),
+        Shape::Text => plain(&asked, text),
         Shape::Bytes => Err(Mismatch::new(expected, "bytes that are not compared")),
     }
 }
 
-fn value(
-    type_: ValueType,
-    check: Check,
-    expected: &str,
-    actual: &str,
-    tolerance: Tolerance,
-) -> Result<(), Mismatch> {
-    match (check, type_) {
+fn value(type_: ValueType, asked: &Asked<'_>, actual: &str) -> Result<(), Mismatch> {
+    let Asked {
+        check,
+        expected,
+        tolerance,
+        ..
+    } = *asked;
+    let holds = match (check, type_) {
         (Check::Equals, ValueType::Timedelta) => {
-            let holds = matches!((seconds(expected), seconds(actual)), (Some(one), Some(other)) if tolerance.covers(one, other));
-            Mismatch::unless(holds, expected, actual)
+            matches!((seconds(expected.trim()), seconds(actual.trim())), (Some(one), Some(other)) if tolerance.covers(&one, &other))
         }
         (Check::Equals, ValueType::String) => {
-            Mismatch::unless(expected.trim_end() == actual.trim_end(), expected, actual)
+            unix_lines(expected).trim_end() == unix_lines(actual).trim_end()
         }
-        (Check::Equals, _) => Mismatch::unless(same(expected, actual.trim(), tolerance), expected, actual),
-        (Check::Between, _) => between(expected, actual.trim()),
-        _ => plain(check, expected, actual, tolerance),
-    }
+        (Check::Equals, ValueType::Int | ValueType::Float) => {
+            same(unsigned(expected.trim()), unsigned(actual.trim()), tolerance)
+        }
+        (Check::Equals, _) => same(expected.trim(), actual.trim(), tolerance),
+        (Check::Between, _) => return between(expected, actual.trim()),
+        _ => return plain(asked, actual),
+    };
+    Mismatch::unless(holds, expected, actual)
 }
 
-fn plain(check: Check, expected: &str, text: &str, tolerance: Tolerance) -> Result<(), Mismatch> {
-    match check {
+/// A number without its plus.
+fn unsigned(text: &str) -> &str {
+    text.strip_prefix('+').unwrap_or(text)
+}
+
+fn plain(asked: &Asked<'_>, text: &str) -> Result<(), Mismatch> {
+    let expected = asked.expected;
+    match asked.check {
         Check::Rows => {
             let count = text.lines().count();
             let holds = expected.trim().parse() == Ok(count);
             Mismatch::unless(holds, &format!("{expected} lines"), &format!("{count} lines"))
         }
-        Check::Contains | Check::Lacks => {
-            let stands = text.contains(expected);
-            Mismatch::unless(
-                stands == (check == Check::Contains),
-                &presence(check, expected),
-                text,
-            )
-        }
+        Check::Contains | Check::Lacks => found(asked, stands_in(text, expected), text),
         Check::Between => between(expected, text.trim()),
         _ => {
             let lines = |text: &str| -> Vec<String> {
@@ -220,13 +139,51 @@ fn plain(check: Check, expected: &str, text: &str, tolerance: Tolerance) -> Resu
                 lines.map(|line| line.trim_end().to_owned()).collect()
             };
             let (wanted, actual) = (lines(expected), lines(text));
-            let one_value = wanted.len() == 1 && actual.len() == 1 && same(&wanted[0], &actual[0], tolerance);
+            let one_value =
+                wanted.len() == 1 && actual.len() == 1 && same(&wanted[0], &actual[0], asked.tolerance);
             Mismatch::unless(one_value || wanted == actual, expected, text)
         }
     }
 }
 
-fn bounds(text: &str) -> Option<(f64, f64)> {
+/// A text whose lines end as they do on Unix.
+fn unix_lines(text: &str) -> Cow<'_, str> {
+    if text.contains('\r') {
+        Cow::Owned(text.replace("\r\n", "\n"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+fn stands_in(text: &str, expected: &str) -> bool {
+    unix_lines(text).contains(unix_lines(expected).as_ref())
+}
+
+/// The entries of a list separated by commas; one with a comma in it stands in quotes, as in CSV.
+fn list(text: &str) -> Vec<String> {
+    let mut entries = vec![String::new()];
+    let mut is_quoted = false;
+    for character in text.chars() {
+        let entry = entries.last_mut().filter(|_| is_quoted || character != ',');
+        let Some(entry) = entry else {
+            entries.push(String::new());
+            continue;
+        };
+        // A quote opens an entry, and stands for itself in one that began without.
+        let is_quote =
+            character == '"' && (is_quoted || entry.trim().is_empty() || entry.trim_start().starts_with('"'));
+        is_quoted ^= is_quote;
+        entry.push(character);
+    }
+    entries.iter().map(|entry| unquoted(entry.trim())).collect()
+}
+
+fn unquoted(entry: &str) -> String {
+    let inner = entry.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    inner.map_or_else(|| entry.to_owned(), |inner| inner.replace("\"\"", "\""))
+}
+
+fn bounds(text: &str) -> Option<(BigDecimal, BigDecimal)> {
     let (low, high) = text.split_once(',')?;
     Some((number(low.trim())?, number(high.trim())?))
 }
@@ -236,17 +193,23 @@ fn between(expected: &str, actual: &str) -> Result<(), Mismatch> {
     Mismatch::unless(holds, &format!("a number between {expected}"), actual)
 }
 
-fn total(expected: &str, sum: Option<f64>, tolerance: Tolerance) -> Result<(), Mismatch> {
-    let holds = matches!((number(expected), sum), (Some(one), Some(other)) if tolerance.covers(one, other));
-    let sum = sum.map_or_else(|| "cells that are no numbers".to_owned(), |sum| sum.to_string());
+fn total(expected: &str, sum: Option<BigDecimal>, tolerance: Tolerance) -> Result<(), Mismatch> {
+    let wanted = number(expected.trim());
+    let holds = matches!((&wanted, &sum), (Some(one), Some(other)) if tolerance.covers(one, other));
+    let sum = sum.map_or_else(
+        || "cells that are no numbers".to_owned(),
+        |sum| sum.normalized().to_plain_string(),
+    );
     Mismatch::unless(holds, &format!("a total of {expected}"), &sum)
 }
 
-fn presence(check: Check, expected: &str) -> String {
-    if check == Check::Lacks {
-        format!("no {expected}")
+/// Whether the value stands where it must, or does not where it must not.
+fn found(asked: &Asked<'_>, stands: bool, actual: &str) -> Result<(), Mismatch> {
+    let expected = asked.expected;
+    if asked.check == Check::Lacks {
+        Mismatch::unless(!stands, &format!("no {expected}"), actual)
     } else {
-        expected.to_owned()
+        Mismatch::unless(stands, expected, actual)
     }
 }
 

@@ -16,6 +16,7 @@ fn report() -> Report {
             seconds: 0.5,
             stdout: "some words ".repeat(2000),
             stderr: String::new(),
+            cut: Vec::new(),
             tests: None,
             outputs: Vec::new(),
             not_writable: None,

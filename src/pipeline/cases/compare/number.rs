@@ -1,0 +1,168 @@
+//! Numbers as people and programs write them, digit by digit: a float cannot tell large ones apart.
+
+use bigdecimal::BigDecimal;
+
+/// Longest text that is read as a number: a float written out in full is shorter.
+const LONGEST: usize = 400;
+/// Largest exponent, either way: a float has none beyond 324.
+const MOST_EXPONENT: i32 = 400;
+/// What fractions may differ by when nothing is said, in parts of the larger: the noise of binary fractions and of digits left out.
+const RELATIVE_NOISE: (i64, i64) = (1, 9);
+/// And at most: nobody leaves out digits that count.
+const MOST_NOISE: (i64, i64) = (1, 6);
+/// What a float cannot hold of a number, in parts of it.
+const FLOAT_NOISE: (i64, i64) = (1, 15);
+
+/// By how much numbers may differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Tolerance(Option<f64>);
+
+impl Tolerance {
+    /// Reads a tolerance; nothing but noise is allowed where the text is empty.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        if text.is_empty() {
+            return Some(Self(None));
+        }
+        let amount = text.parse::<f64>().ok()?;
+        (amount.is_finite() && amount >= 0.0).then_some(Self(Some(amount)))
+    }
+
+    /// Whether two numbers are the same: whole ones by their digits, fractions but for noise, and both but for what is allowed.
+    pub(crate) fn covers(self, expected: &BigDecimal, actual: &BigDecimal) -> bool {
+        if expected == actual {
+            return true;
+        }
+        let difference = (expected - actual).abs();
+        difference <= self.allowed() + self.noise(expected, actual)
+    }
+
+    fn allowed(self) -> BigDecimal {
+        // As it was written: the nearest float of 0.01 is another number.
+        self.0
+            .and_then(|amount| number(&amount.to_string()))
+            .unwrap_or_default()
+    }
+
+    fn noise(self, expected: &BigDecimal, actual: &BigDecimal) -> BigDecimal {
+        if expected.is_integer() && actual.is_integer() {
+            return BigDecimal::default();
+        }
+        let largest = expected.abs().max(actual.abs());
+        let float_noise = &largest * power(FLOAT_NOISE);
+        if self.0.is_some() {
+            return float_noise;
+        }
+        (largest * power(RELATIVE_NOISE))
+            .min(power(MOST_NOISE))
+            .max(float_noise)
+    }
+}
+
+fn power((digits, scale): (i64, i64)) -> BigDecimal {
+    BigDecimal::new(digits.into(), scale)
+}
+
+/// A finite number (`12`, `-0.5`, `.5`, `+5`, `1e3`), without superfluous zeros before it.
+pub(crate) fn number(text: &str) -> Option<BigDecimal> {
+    if text.len() > LONGEST || !has_digits_of_a_number(text) {
+        return None;
+    }
+    let exponent = text.split_once(['e', 'E']).map(|(_, exponent)| exponent);
+    let is_within = exponent.is_none_or(|exponent| {
+        exponent
+            .parse::<i32>()
+            .is_ok_and(|exponent| exponent.abs() <= MOST_EXPONENT)
+    });
+    let is_finite = text.parse::<f64>().is_ok_and(f64::is_finite);
+    if !(is_within && is_finite) {
+        return None;
+    }
+    text.strip_prefix('+').unwrap_or(text).parse().ok()
+}
+
+/// `007` is no number, so that a program that loses leading zeros is noticed.
+fn has_digits_of_a_number(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let whole = digits.bytes().take_while(u8::is_ascii_digit).count();
+    let is_plain = digits
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || b".eE+-".contains(&byte));
+    let has_leading_zeros = whole > 1 && digits.starts_with('0');
+    (whole > 0 || digits.starts_with('.')) && is_plain && !has_leading_zeros
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::whole("12", "12")]
+    #[case::fraction("3.00", "3")]
+    #[case::no_zero_before_the_point(".5", "0.5")]
+    #[case::sign("+5", "5")]
+    #[case::exponent("3e0", "3")]
+    #[case::negative("-.5e1", "-5")]
+    #[case::digits("123456789012345678901234567890", "123456789012345678901234567890")]
+    fn a_number_is_read_to_its_last_digit(#[case] text: &str, #[case] same: &str) {
+        assert_eq!(number(text), Some(same.parse().unwrap()));
+    }
+
+    #[rstest]
+    #[case::endless("1e999")]
+    #[case::endless_below("-1e999")]
+    #[case::of_a_long_exponent("0e999999999")]
+    #[case::of_a_small_exponent("1e-999999999")]
+    #[case::words("inf")]
+    #[case::not_a_number("nan")]
+    #[case::leading_zeros("007")]
+    #[case::two_signs("+-5")]
+    #[case::a_point(".")]
+    #[case::an_exponent_alone("e5")]
+    #[case::a_date("2026-01-12")]
+    #[case::nothing("")]
+    fn no_finite_number(#[case] text: &str) {
+        assert_eq!(number(text), None);
+    }
+
+    #[test]
+    fn a_text_of_very_many_digits_is_no_number() {
+        assert_eq!(number(&format!("0.{}", "1".repeat(LONGEST))), None);
+    }
+
+    #[rstest]
+    #[case::digits_left_out("0.3333333333", "0.3333333333333333", "", true)]
+    #[case::binary_noise("0.3", "0.30000000000000004", "", true)]
+    #[case::whole_and_noise("3", "3.0000000000000004", "", true)]
+    #[case::cents("12345678.33", "12345678.34", "", false)]
+    #[case::half_seconds("1700000000.5", "1700000001.5", "", false)]
+    #[case::whole("1700000000", "1700000001", "", false)]
+    #[case::written_as_fraction("1234567890", "1234567891.0", "", false)]
+    #[case::to_the_tolerance("3733.1", "3733.15", "0.05", true)]
+    #[case::past_the_tolerance("3733.1", "3733.151", "0.05", false)]
+    #[case::noise_at_the_tolerance("0.25", "0.30000000000000004", "0.05", true)]
+    #[case::large_past_the_tolerance("4111111111111111", "4111111111111112", "0.01", false)]
+    #[case::large_within_the_tolerance("4111111111111111", "4111111111111112", "1", true)]
+    #[case::large_fraction_past_the_tolerance("4000000000.5", "4000000001.5", "0.01", false)]
+    fn numbers_are_the_same(
+        #[case] expected: &str,
+        #[case] actual: &str,
+        #[case] tolerance: &str,
+        #[case] is_same: bool,
+    ) {
+        let (expected, actual) = (number(expected).unwrap(), number(actual).unwrap());
+        let tolerance = Tolerance::parse(tolerance).unwrap();
+        assert_eq!(tolerance.covers(&expected, &actual), is_same);
+        assert_eq!(tolerance.covers(&actual, &expected), is_same);
+    }
+
+    #[rstest]
+    #[case("-1")]
+    #[case("much")]
+    #[case("inf")]
+    #[case("nan")]
+    fn no_tolerance(#[case] text: &str) {
+        assert_eq!(Tolerance::parse(text), None);
+    }
+}
