@@ -123,7 +123,35 @@ fn a_declared_package_that_is_no_name_is_refused() {
 }
 
 #[rstest]
+#[case::unittest_base(
+    "import unittest\nimport solution\n\n\nclass Base(unittest.TestCase):\n    def given(self):\n        return 'a b'\n\n\nclass Counts(Base):\n    def test_words(self):\n        self.assertEqual(solution.count(self.given()), 2)\n"
+)]
+#[case::mixin(
+    "import solution\n\n\nclass Checks:\n    def test_words(self):\n        assert solution.count(self.given) == self.wanted\n\n\nclass TestOne(Checks):\n    given = 'a'\n    wanted = 1\n"
+)]
+#[case::what_the_heir_looks_at(
+    "import solution\n\n\nclass Checks:\n    def test_words(self):\n        assert self.count('a') == 1\n\n\nclass Further(Checks):\n    pass\n\n\nclass TestOne(Further):\n    count = staticmethod(solution.count)\n"
+)]
+#[case::made(
+    "import solution\n\n\ndef make(given, wanted):\n    def test():\n        assert solution.count(given) == wanted\n\n    return test\n\n\ntest_one = make('a', 1)\n"
+)]
+#[case::made_in_a_loop(
+    "import solution\n\n\ndef make(given):\n    def test():\n        assert solution.count(given) == 1\n\n    return test\n\n\nfor word in ['a', 'b']:\n    globals()[f'test_{word}'] = make(word)\n"
+)]
+#[case::of_another_file(
+    "import solution\nfrom checks import Checks\n\n\nclass TestWords(Checks):\n    count = solution.count\n"
+)]
+fn a_suite_whose_tests_come_by_other_ways_is_taken(#[case] source: &str) {
+    taken(CallKind::Tests, &json!({"code": source})).unwrap();
+}
+
+#[rstest]
 #[case::no_test("import solution\n\n\ndef helper():\n    return 1\n", "no test")]
+#[case::no_test_class(
+    "import solution\n\n\nclass Helper:\n    def test_words(self):\n        assert solution.count('a') == 1\n",
+    "no test"
+)]
+#[case::no_test_of_its_own("from solution import *\n\n\nclass TestWords:\n    wanted = 1\n", "no test")]
 #[case::skip(
     "import pytest\n\n\n@pytest.mark.skip\ndef test_a():\n    assert 1 == 2\n",
     "skip"
