@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 use crate::api::case::Case;
 use crate::api::status::{ErrorType, PlanStatus};
 
+use super::advance::MAX_REJECTIONS;
 use super::bounds::too_many;
 use super::call::{CallKind, Reply};
-use super::cases::{self, CaseSet};
+use super::cases::{self, Access, CaseSet, NO_CASE, reference, usable};
 use super::diagnosis::{Diagnosis, diagnose};
 use super::progress::Progress;
 use super::prompts::{Material, listed};
@@ -167,7 +168,16 @@ impl Facts<'_> {
             unstable,
             invariants,
         } = reply;
-        let set = cases::planned(self.task, cases, unstable, invariants).map_err(Refusal::Reply)?;
+        let set = cases::planned(self.task, cases, unstable, invariants);
+        // Asked once: there are tasks of which no case can be stated.
+        let rejections = &self.progress.rejections;
+        let was_asked = rejections.iter().any(|reason| reason.starts_with(NO_CASE));
+        if let Some(reason) = set.lack(self.task)
+            && !was_asked
+            && rejections.len() + 1 < MAX_REJECTIONS
+        {
+            return Err(Refusal::Reply(reason));
+        }
         let plan = PlanStatus {
             description,
             approach,

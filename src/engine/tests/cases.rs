@@ -72,7 +72,7 @@ async fn a_right_program_passes_its_cases_with_no_further_call() {
     let progress = end(&world).await;
     assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
     assert_eq!(kinds(&world), [CallKind::Plan, CallKind::Code, CallKind::Tests]);
-    let evidence = evidence(&progress).unwrap();
+    let evidence = evidence(&world.task, &progress).unwrap();
     assert_eq!(evidence.strength, EvidenceStrength::Independent);
     assert_eq!(
         progress.attempts[0].cases,
@@ -144,7 +144,7 @@ async fn a_wrong_case_is_corrected_by_a_second_answer_that_saw_no_program() {
     let told = asked(&world, CallKind::Cases);
     assert!(told.contains("two words"), "{told}");
     assert!(!told.contains("split") && !told.contains("got"), "{told}");
-    let cases = evidence(&progress).unwrap().cases.unwrap();
+    let cases = evidence(&world.task, &progress).unwrap().cases.unwrap();
     assert_eq!((cases.total, cases.passed, cases.corrected), (1, 1, 1));
     assert_eq!(
         progress.plan.unwrap().cases,
@@ -190,7 +190,7 @@ async fn a_case_with_two_different_answers_decides_nothing_and_is_counted() {
     let world = world(script);
     let progress = end(&world).await;
     assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
-    let evidence = evidence(&progress).unwrap();
+    let evidence = evidence(&world.task, &progress).unwrap();
     assert_eq!(evidence.cases.unwrap().dropped, 1);
     assert_eq!(evidence.strength, EvidenceStrength::SuiteOnly);
 }
@@ -208,7 +208,10 @@ async fn cases_that_only_report_let_a_wrong_program_pass_and_say_so() {
         progress.attempts[0].cases,
         Some(CaseCounts { total: 1, passed: 0 })
     );
-    assert_eq!(evidence(&progress).unwrap().strength, EvidenceStrength::SuiteOnly);
+    assert_eq!(
+        evidence(&world.task, &progress).unwrap().strength,
+        EvidenceStrength::SuiteOnly
+    );
 }
 
 #[tokio::test]
