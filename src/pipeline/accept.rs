@@ -286,7 +286,16 @@ impl Facts<'_> {
                 })?;
             case.refused = answer.refused;
             for (expectation, value) in case.expect.iter_mut().zip(&answer.values) {
+                if *value != expectation.value && reference(self.task, value).is_some() {
+                    return Err(Refusal::Reply(format!(
+                        "Case {number} is answered with {value}, which is whatever the program writes: work the value out."
+                    )));
+                }
                 expectation.value.clone_from(value);
+            }
+            // Of inputs that must be refused nothing else is worked out.
+            if let Some(why) = usable(self.task, &case, &[], Access::Exposed).filter(|_| !case.refused) {
+                return Err(Refusal::Reply(format!("Case {number} cannot be used: {why}.")));
             }
             answers.push(case);
         }

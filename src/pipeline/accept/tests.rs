@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::api::values::{Input, Output, ValueType};
 use crate::pipeline::call::{FinishReason, Usage};
+use crate::pipeline::cases::{Blamed, CaseRun, Origin};
 use crate::pipeline::progress::{BuildFault, BuiltImage};
 use crate::pipeline::test_support::{failed, pip, start, task, verdict};
 use crate::pipeline::verdict::CheckSource;
@@ -380,4 +381,72 @@ fn what_only_the_acceptance_tests_import_is_installed_too() {
         &reply(&code(SOLUTION)),
     );
     assert!(matches!(result, Ok(Accepted::Source(accepted)) if accepted.wanted == pip(&["requests"])));
+}
+
+fn plan(cases: &Value) -> Value {
+    json!({"description": "d", "approach": "a", "libraries": [], "cases": cases})
+}
+
+#[test]
+fn a_plan_without_any_usable_case_is_refused_once() {
+    let task = Task {
+        outputs: serde_json::from_value(json!([{"name": "now", "type": "Datetime"}])).unwrap(),
+        ..task()
+    };
+    let asked = |rejections: &[&str]| {
+        let progress = Progress {
+            rejections: rejections.iter().map(ToString::to_string).collect(),
+            ..start()
+        };
+        let cases =
+            json!([{"about": "a", "expect": [{"output": "now", "check": "Ordered", "value": "ascending"}]}]);
+        accept(
+            &task,
+            &progress,
+            &material(),
+            CallKind::Plan,
+            &reply(&plan(&cases)),
+        )
+    };
+    let reason = refused(asked(&[]));
+    assert!(reason.starts_with(NO_CASE), "{reason}");
+    assert!(asked(&["it was no JSON"]).is_err());
+    assert!(asked(&["it was no JSON", "nor this"]).is_ok());
+    let Ok(Accepted::Plan(plan, set)) = asked(&[&reason]) else {
+        panic!("it is refused again");
+    };
+    assert_eq!((plan.cases.len(), set.unusable.len()), (0, 1));
+}
+
+#[rstest]
+#[case::a_value("3", false, None)]
+#[case::another_output("$other", false, Some("whatever the program writes"))]
+#[case::itself("$total", false, Some("whatever the program writes"))]
+#[case::no_value_of_the_type("three", false, Some("cannot be used"))]
+#[case::refused("", true, None)]
+fn a_second_answer_is_a_value(#[case] value: &str, #[case] refusal: bool, #[case] says: Option<&str>) {
+    let outputs = json!([{"name": "total", "type": "Int"}, {"name": "other", "type": "Int"}]);
+    let task = Task {
+        outputs: serde_json::from_value(outputs).unwrap(),
+        ..task()
+    };
+    let case = json!({"about": "a", "expect": [{"output": "total", "value": "2"}]});
+    let run = CaseRun {
+        origin: Origin::Plan(1),
+        case: serde_json::from_value(case).unwrap(),
+        is_settled: false,
+    };
+    let material = Material {
+        blamed: vec![Blamed { run, phase: None }],
+        ..material()
+    };
+    let answer = json!({"cases": [{"case": 1, "refused": refusal, "values": [value]}]});
+    let taken = accept(&task, &start(), &material, CallKind::Cases, &reply(&answer));
+    match says {
+        None => assert!(taken.is_ok(), "{taken:?}"),
+        Some(says) => {
+            let reason = refused(taken);
+            assert!(reason.contains(says), "{reason}");
+        }
+    }
 }

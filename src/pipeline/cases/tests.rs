@@ -452,7 +452,7 @@ fn a_second_answer_settles_a_case(#[case] (total, summary): (&str, &str), #[case
     };
     let program = wrote(&[("total", "3"), ("summary", "item,units\na,1\nb,2\n")]);
     let blamed = [blamed(Origin::Plan(1), &program)];
-    let revised = revise(&sales(), &set, &blamed, &[second_answer(total, summary)]);
+    let revised = revise(&sales(), &set, &blamed, &[second_answer(total, summary)], false);
     assert_eq!(revised.set.cases[0].revision, Some(expected));
     assert_eq!(
         revised.confirmed.len(),
@@ -475,7 +475,24 @@ fn what_does_not_follow_after_all_is_no_longer_expected() {
     let program = wrote(&[("total", "3"), ("summary", "item,units\na,1\nb,2\n")]);
     let blamed = [blamed(Origin::Derived(1, Invariant::RowOrder), &program)];
     let answer = second_answer("3", "item,units\na,1\nb,2\n");
-    let revised = revise(&sales(), &set, &blamed, &[answer]);
+    let revised = revise(&sales(), &set, &blamed, &[answer], false);
     assert_eq!(revised.set.invariants, [Invariant::ExtraColumn]);
     assert_eq!(revised.set.cases[0].revision, None);
+}
+
+#[rstest]
+#[case::nobody(false, Revision::Corrected)]
+#[case::a_person(true, Revision::Dropped)]
+fn a_case_that_a_person_approved_of_is_never_replaced(
+    #[case] are_approved: bool,
+    #[case] expected: Revision,
+) {
+    let set = plan_of(&sales(), vec![ties()]);
+    let program = wrote(&[("total", "3"), ("summary", "item,units\na,1\nb,2\n")]);
+    let blamed = [blamed(Origin::Plan(1), &program)];
+    let answer = second_answer("3", "item,units\na,1\nb,2\n");
+    let revised = revise(&sales(), &set, &blamed, &[answer], are_approved);
+    assert_eq!(revised.set.cases[0].revision, Some(expected));
+    let value = &revised.set.cases[0].case.expect[0].value;
+    assert_eq!(value == "2", are_approved);
 }
