@@ -69,6 +69,10 @@ fn an_example_succeeds_with_the_calls_and_attempts_that_it_shows(
             "{name}: {status:#}"
         );
         assert_eq!(status["rehearsal"]["result"], "Passed", "{name}: {status:#}");
+        assert_eq!(
+            status["evidence"]["strength"], "Independent",
+            "{name}: {status:#}"
+        );
     }
 }
 

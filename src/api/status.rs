@@ -234,7 +234,7 @@ pub struct CaseCounts {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct EvidenceStatus {
-    /// `Independent` of the program: cases that decide, examples or acceptance tests. `SuiteOnly`: the generated suite alone, which shares
+    /// `Independent` of the program: cases that decide or examples, unless they are vacuous, or acceptance tests. `SuiteOnly`: the generated suite alone, which shares
     /// its process with the program. `None`.
     pub strength: EvidenceStrength,
     /// The plan's cases.
@@ -289,6 +289,10 @@ pub struct CaseEvidence {
     /// Cases of the plan that cannot be run or compared.
     #[serde(skip_serializing_if = "is_zero")]
     pub unusable: i32,
+    /// Whether the cases and examples that decide, those left out that were corrected, also hold for a program that does the same whatever it is
+    /// given: then they make no evidence independent.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub vacuous: bool,
     /// Outputs of which no case states anything.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outputs_without_case: Vec<String>,

@@ -11,6 +11,7 @@ use crate::ledger::{Entry, Ledger, Store};
 use crate::model::{Model, ModelError};
 use crate::pipeline::accept::{Accepted, AcceptedSource, Refusal, accept};
 use crate::pipeline::advance::{Outcome, Written};
+use crate::pipeline::approval;
 use crate::pipeline::budget;
 use crate::pipeline::call::{CallKind, Reply, Request, estimate_tokens, request_hash};
 use crate::pipeline::cases::{CaseSet, Revised, revise};
@@ -250,7 +251,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     ) -> Result<Outcome, EngineError> {
         let set = self.case_set(progress).await?;
         let blamed = self.blamed(progress).await?;
-        let Revised { set, confirmed } = revise(self.task, &set, &blamed, answers);
+        let are_approved = approval::has_approved_plan(self.task, progress);
+        let Revised { set, confirmed } = revise(self.task, &set, &blamed, answers, are_approved);
         let mut diagnosis: Diagnosis = match &progress.documents.diagnosis {
             Some(document) => self.get_json(document).await?,
             None => Diagnosis::default(),

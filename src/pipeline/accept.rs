@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 use crate::api::case::Case;
 use crate::api::status::{ErrorType, PlanStatus};
 
+use super::advance::MAX_REJECTIONS;
 use super::bounds::too_many;
 use super::call::{CallKind, Reply};
-use super::cases::{self, CaseSet};
+use super::cases::{self, Access, CaseSet, NO_CASE, reference, usable};
 use super::diagnosis::{Diagnosis, diagnose};
 use super::progress::Progress;
 use super::prompts::{Material, listed};
@@ -172,7 +173,16 @@ impl Facts<'_> {
             unstable,
             invariants,
         } = reply;
-        let set = cases::planned(self.task, cases, unstable, invariants).map_err(Refusal::Reply)?;
+        let set = cases::planned(self.task, cases, unstable, invariants);
+        // Asked once: there are tasks of which no case can be stated.
+        let rejections = &self.progress.rejections;
+        let was_asked = rejections.iter().any(|reason| reason.starts_with(NO_CASE));
+        if let Some(reason) = set.lack(self.task)
+            && !was_asked
+            && rejections.len() + 1 < MAX_REJECTIONS
+        {
+            return Err(Refusal::Reply(reason));
+        }
         let plan = PlanStatus {
             description,
             approach,
@@ -287,7 +297,16 @@ impl Facts<'_> {
                 })?;
             case.refused = answer.refused;
             for (expectation, value) in case.expect.iter_mut().zip(&answer.values) {
+                if *value != expectation.value && reference(self.task, value).is_some() {
+                    return Err(Refusal::Reply(format!(
+                        "Case {number} is answered with {value}, which is whatever the program writes: work the value out."
+                    )));
+                }
                 expectation.value.clone_from(value);
+            }
+            // Of inputs that must be refused nothing else is worked out.
+            if let Some(why) = usable(self.task, &case, &[], Access::Exposed).filter(|_| !case.refused) {
+                return Err(Refusal::Reply(format!("Case {number} cannot be used: {why}.")));
             }
             answers.push(case);
         }
@@ -431,7 +450,7 @@ impl Facts<'_> {
     }
 
     fn check_suite(suite: &Module) -> Result<(), Refusal> {
-        if suite::test_functions(suite).is_empty() {
+        if !suite::may_have_tests(suite) {
             return Err(Refusal::Reply(
                 "The suite has no test: write functions whose names start with test_.".into(),
             ));

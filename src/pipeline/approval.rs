@@ -55,6 +55,16 @@ pub fn lacks_result(task: &Task, progress: &Progress) -> bool {
     at(Gate::Result, task, progress).is_some()
 }
 
+/// Whether the plan, and its cases with it, is what a person approved of.
+#[must_use]
+pub fn has_approved_plan(task: &Task, progress: &Progress) -> bool {
+    let is_of_plan = |decision: &ApprovalStatus| {
+        decision.gate == Gate::Plan && decision.decision == ApprovalDecision::Approve
+    };
+    // Of many decisions the status keeps the last.
+    task.approvals.contains(&Gate::Plan) || progress.approvals.iter().any(is_of_plan)
+}
+
 /// What whoever waits is told.
 #[must_use]
 pub fn message(task: &Task, asked: &AwaitedApproval) -> String {

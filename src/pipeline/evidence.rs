@@ -1,13 +1,22 @@
 //! What speaks for a program that passed, and how strong it is.
 
 use crate::api::case::CaseMode;
-use crate::api::status::{CaseEvidence, EvidenceStatus, EvidenceStrength};
+use crate::api::status::{CaseCounts, CaseEvidence, EvidenceStatus, EvidenceStrength};
 
+use super::cases::examples_are_vacuous;
 use super::progress::Progress;
+use super::task::Task;
+
+/// Why evidence is not independent where there is nothing of the kind.
+const NOTHING: &str =
+    "no case, example or acceptance test checked it: give spec.examples or spec.acceptanceTests";
+/// Why where there are cases or examples.
+const VACUOUS: &str = "its cases and examples also hold for a program that does the same whatever it is given (corrected ones do not \
+                       count): give spec.examples that state results, or spec.acceptanceTests";
 
 /// The evidence of the last attempt; `None` before the first one.
 #[must_use]
-pub fn evidence(progress: &Progress) -> Option<EvidenceStatus> {
+pub fn evidence(task: &Task, progress: &Progress) -> Option<EvidenceStatus> {
     let attempt = progress.attempts.last()?;
     let counted = attempt.cases.unwrap_or_default();
     let cases = progress.cases.clone().map(|cases| CaseEvidence {
@@ -15,10 +24,9 @@ pub fn evidence(progress: &Progress) -> Option<EvidenceStatus> {
         passed: counted.passed,
         ..cases
     });
-    let decide = |cases: &CaseEvidence| cases.mode == CaseMode::Require && cases.total > 0;
-    let has_examples = attempt.examples.is_some_and(|counts| counts.total > 0);
     let has_acceptance = attempt.acceptance_tests.is_some_and(|counts| counts.total > 0);
-    let strength = if cases.as_ref().is_some_and(decide) || has_examples || has_acceptance {
+    let is_shown = has_cases(progress) && !are_vacuous(task, progress);
+    let strength = if is_shown || has_acceptance {
         EvidenceStrength::Independent
     } else if attempt.tests.is_some() {
         EvidenceStrength::SuiteOnly
@@ -38,6 +46,27 @@ pub fn evidence(progress: &Progress) -> Option<EvidenceStatus> {
     })
 }
 
+/// Why evidence that is not independent is none, in a sentence that says what to do.
+#[must_use]
+pub fn doubt(progress: &Progress) -> &'static str {
+    if has_cases(progress) { VACUOUS } else { NOTHING }
+}
+
+/// Whether cases or examples decided the last attempt.
+fn has_cases(progress: &Progress) -> bool {
+    let mode = progress.cases.as_ref().map(|cases| cases.mode);
+    let is_any = |counts: &CaseCounts| counts.total > 0;
+    progress.attempts.last().is_some_and(|attempt| {
+        let decide = attempt.cases.filter(|_| mode == Some(CaseMode::Require));
+        decide.iter().chain(&attempt.examples).any(is_any)
+    })
+}
+
+fn are_vacuous(task: &Task, progress: &Progress) -> bool {
+    let known = progress.cases.as_ref().map(|cases| cases.vacuous);
+    known.unwrap_or_else(|| examples_are_vacuous(task))
+}
+
 fn of(passed: i32, total: i32) -> String {
     format!("{passed}/{total}")
 }
@@ -45,10 +74,11 @@ fn of(passed: i32, total: i32) -> String {
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
+    use serde_json::json;
 
     use super::*;
-    use crate::api::status::{AttemptStatus, CaseCounts, TestCounts};
-    use crate::pipeline::test_support::start;
+    use crate::api::status::{AttemptStatus, TestCounts};
+    use crate::pipeline::test_support::{start, task};
 
     const ONE: CaseCounts = CaseCounts { total: 1, passed: 1 };
 
@@ -61,7 +91,7 @@ mod tests {
         let mut attempt = AttemptStatus::default();
         change(&mut attempt);
         progress.attempts = vec![attempt];
-        evidence(&progress).unwrap().strength
+        evidence(&task(), &progress).unwrap().strength
     }
 
     #[rstest]
@@ -74,6 +104,48 @@ mod tests {
         #[case] expected: EvidenceStrength,
     ) {
         assert_eq!(with(mode, |attempt| attempt.cases = cases), expected);
+    }
+
+    #[test]
+    fn cases_that_any_program_passes_are_no_evidence_and_acceptance_tests_beside_them_are() {
+        let mut progress = start();
+        progress.cases = Some(CaseEvidence {
+            vacuous: true,
+            ..CaseEvidence::default()
+        });
+        progress.attempts = vec![AttemptStatus {
+            cases: Some(ONE),
+            ..AttemptStatus::default()
+        }];
+        let strength = |progress: &Progress| evidence(&task(), progress).unwrap().strength;
+        assert_eq!(strength(&progress), EvidenceStrength::None);
+        assert!(doubt(&progress).contains("whatever it is given"));
+        progress.attempts[0].acceptance_tests = Some(TestCounts {
+            total: 1,
+            passed: 1,
+            ..TestCounts::default()
+        });
+        assert_eq!(strength(&progress), EvidenceStrength::Independent);
+    }
+
+    #[rstest]
+    #[case::a_result("2", EvidenceStrength::Independent)]
+    #[case::nothing("", EvidenceStrength::None)]
+    fn examples_of_a_task_whose_plan_brings_no_case_are_held_against_constants(
+        #[case] value: &str,
+        #[case] expected: EvidenceStrength,
+    ) {
+        let example = json!({"about": "a", "expect": [{"output": "stdout", "value": value}]});
+        let task = Task {
+            examples: vec![serde_json::from_value(example).unwrap()],
+            ..task()
+        };
+        let mut progress = start();
+        progress.attempts = vec![AttemptStatus {
+            examples: Some(ONE),
+            ..AttemptStatus::default()
+        }];
+        assert_eq!(evidence(&task, &progress).unwrap().strength, expected);
     }
 
     #[test]
@@ -98,6 +170,6 @@ mod tests {
             strength(|attempt, _| attempt.examples = Some(ONE)),
             EvidenceStrength::Independent
         );
-        assert_eq!(evidence(&start()), None);
+        assert_eq!(evidence(&task(), &start()), None);
     }
 }

@@ -10,7 +10,7 @@ use crate::api::conditions::{
 use crate::api::status::{ArtifactRef, EvidenceStrength, TokenStatus};
 
 use super::approval;
-use super::evidence::evidence;
+use super::evidence::{doubt, evidence};
 use super::package_policy;
 use super::progress::{Build, Progress, PublishedImage, WaitReason, Waiting};
 use super::publication;
@@ -157,7 +157,7 @@ pub fn status(task: &Task, progress: &Progress, around: Around<'_>, now: Timesta
         },
         system_packages: progress.build.wanted.apt.clone(),
         package_warnings: package_warnings(task, progress),
-        evidence: evidence(progress),
+        evidence: evidence(task, progress),
         rehearsal: progress.rehearsal.clone(),
         exit_code: progress.exit_code,
         last_error: progress.last_error.clone(),
@@ -414,7 +414,7 @@ impl State {
         let summary = attempt
             .and_then(|attempt| attempt.summary.clone())
             .unwrap_or_default();
-        let strength = evidence(progress).map(|evidence| evidence.strength);
+        let strength = evidence(task, progress).map(|evidence| evidence.strength);
         let is_proved = strength == Some(EvidenceStrength::Independent);
         Self {
             reason: match task.testing {
@@ -425,9 +425,7 @@ impl State {
             message: if is_proved {
                 summary
             } else {
-                format!(
-                    "{summary}; no case, example or acceptance test checked it: give spec.examples or spec.acceptanceTests"
-                )
+                format!("{summary}; {}", doubt(progress))
             },
             kind: Kind::Succeeded,
         }

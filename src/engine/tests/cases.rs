@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::world::{Script, World, code, diagnosis, fixed_count, tests};
+use crate::api::approval::Gate;
 use crate::api::case::CaseMode;
 use crate::api::status::{CaseCounts, EvidenceStrength};
 use crate::ledger::MemoryStore;
@@ -72,7 +73,7 @@ async fn a_right_program_passes_its_cases_with_no_further_call() {
     let progress = end(&world).await;
     assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
     assert_eq!(kinds(&world), [CallKind::Plan, CallKind::Code, CallKind::Tests]);
-    let evidence = evidence(&progress).unwrap();
+    let evidence = evidence(&world.task, &progress).unwrap();
     assert_eq!(evidence.strength, EvidenceStrength::Independent);
     assert_eq!(
         progress.attempts[0].cases,
@@ -144,7 +145,7 @@ async fn a_wrong_case_is_corrected_by_a_second_answer_that_saw_no_program() {
     let told = asked(&world, CallKind::Cases);
     assert!(told.contains("two words"), "{told}");
     assert!(!told.contains("split") && !told.contains("got"), "{told}");
-    let cases = evidence(&progress).unwrap().cases.unwrap();
+    let cases = evidence(&world.task, &progress).unwrap().cases.unwrap();
     assert_eq!((cases.total, cases.passed, cases.corrected), (1, 1, 1));
     assert_eq!(
         progress.plan.unwrap().cases,
@@ -190,7 +191,7 @@ async fn a_case_with_two_different_answers_decides_nothing_and_is_counted() {
     let world = world(script);
     let progress = end(&world).await;
     assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
-    let evidence = evidence(&progress).unwrap();
+    let evidence = evidence(&world.task, &progress).unwrap();
     assert_eq!(evidence.cases.unwrap().dropped, 1);
     assert_eq!(evidence.strength, EvidenceStrength::SuiteOnly);
 }
@@ -208,7 +209,10 @@ async fn cases_that_only_report_let_a_wrong_program_pass_and_say_so() {
         progress.attempts[0].cases,
         Some(CaseCounts { total: 1, passed: 0 })
     );
-    assert_eq!(evidence(&progress).unwrap().strength, EvidenceStrength::SuiteOnly);
+    assert_eq!(
+        evidence(&world.task, &progress).unwrap().strength,
+        EvidenceStrength::SuiteOnly
+    );
 }
 
 #[tokio::test]
@@ -234,4 +238,164 @@ async fn of_failing_examples_the_model_learns_their_count_and_nothing_else() {
     let told = asked(&world, CallKind::FixCode);
     assert!(told.contains("1 of 1 examples of the user fail"), "{told}");
     assert!(!told.contains("4711"), "{told}");
+}
+
+/// A plan of one expectation.
+fn plan_of(expectation: &Value) -> Value {
+    let mut plan = plan("2");
+    plan["cases"][0]["expect"] = json!([expectation]);
+    plan
+}
+
+fn kinds_of(world: &World, kind: CallKind) -> usize {
+    kinds(world).into_iter().filter(|other| *other == kind).count()
+}
+
+/// A task whose only output is of this type and format.
+fn of_output(script: Script, output: &Value) -> World {
+    let mut world = world(script);
+    world.task.outputs = serde_json::from_value(json!([output])).unwrap();
+    world
+}
+
+const DRAWN: &str = "open('/var/outputs/chart', 'w').close()\n    return len(text.split())";
+
+#[tokio::test]
+async fn a_task_of_which_no_case_can_be_stated_is_asked_for_one_once_and_goes_on_without() {
+    let of_a_picture =
+        json!({"output": "chart", "check": "Contains", "at": "", "value": "PNG", "tolerance": ""});
+    let script = Script::new()
+        .with(CallKind::Plan, &plan_of(&of_a_picture))
+        .with(CallKind::Code, &code(DRAWN))
+        .with(CallKind::Tests, &tests(2));
+    let world = of_output(
+        script,
+        &json!({"name": "chart", "type": "File", "format": "Binary"}),
+    );
+    let progress = end(&world).await;
+    assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
+    assert_eq!(kinds_of(&world, CallKind::Plan), 2);
+    let requests = world.script.requests.lock().unwrap();
+    let again = requests[1].user_message();
+    assert!(again.contains("chart is neither text nor a table"), "{again}");
+    let evidence = evidence(&world.task, &progress).unwrap();
+    assert_eq!(evidence.strength, EvidenceStrength::SuiteOnly);
+    assert_eq!(evidence.cases.unwrap().unusable, 1);
+}
+
+#[tokio::test]
+async fn a_plan_whose_cases_become_usable_when_asked_for_has_them() {
+    let of_a_picture =
+        json!({"output": "chart", "check": "Contains", "at": "", "value": "PNG", "tolerance": ""});
+    let script = Script::new()
+        .with(CallKind::Plan, &plan_of(&of_a_picture))
+        .with(CallKind::Plan, &plan("2"))
+        .with(CallKind::Code, &code(DRAWN))
+        .with(CallKind::Tests, &tests(2));
+    let world = of_output(
+        script,
+        &json!({"name": "chart", "type": "File", "format": "Binary"}),
+    );
+    let progress = end(&world).await;
+    assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
+    assert_eq!(kinds_of(&world, CallKind::Plan), 2);
+    assert_eq!(
+        evidence(&world.task, &progress).unwrap().strength,
+        EvidenceStrength::Independent
+    );
+}
+
+#[tokio::test]
+async fn a_plan_that_is_no_plan_before_does_not_spare_the_question_for_cases_nor_end_the_task() {
+    let of_a_picture =
+        json!({"output": "chart", "check": "Contains", "at": "", "value": "PNG", "tolerance": ""});
+    let no_plan = json!({"plan": "none"});
+    for (unreadable, plans) in [(1, 3), (2, 3)] {
+        let mut script = Script::new();
+        for _ in 0..unreadable {
+            script = script.with(CallKind::Plan, &no_plan);
+        }
+        let script = script
+            .with(CallKind::Plan, &plan_of(&of_a_picture))
+            .with(CallKind::Code, &code(DRAWN))
+            .with(CallKind::Tests, &tests(2));
+        let world = of_output(
+            script,
+            &json!({"name": "chart", "type": "File", "format": "Binary"}),
+        );
+        let progress = end(&world).await;
+        assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
+        assert_eq!(kinds_of(&world, CallKind::Plan), plans);
+    }
+}
+
+#[tokio::test]
+async fn cases_that_every_program_passes_leave_a_program_unproved_and_cost_no_call() {
+    let of_nothing = json!({"output": "stdout", "check": "Contains", "at": "", "value": "", "tolerance": ""});
+    let script = Script::new()
+        .with(CallKind::Plan, &plan_of(&of_nothing))
+        .with(CallKind::Code, &code(WRONG))
+        .with(CallKind::Tests, &tests(2));
+    let world = world(script);
+    let progress = end(&world).await;
+    assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
+    assert_eq!(kinds(&world), [CallKind::Plan, CallKind::Code, CallKind::Tests]);
+    let evidence = evidence(&world.task, &progress).unwrap();
+    assert_eq!(evidence.strength, EvidenceStrength::SuiteOnly);
+    let cases = evidence.cases.unwrap();
+    assert!(cases.vacuous && cases.passed == 1, "{cases:?}");
+}
+
+#[tokio::test]
+async fn a_case_that_is_corrected_to_what_the_program_does_is_no_proof_of_it() {
+    let script = written(WRONG, "2")
+        .with(CallKind::Diagnosis, &diagnosis("test_error", &[], &[]))
+        .with(CallKind::Cases, &answer("3"));
+    let world = world(script);
+    let progress = end(&world).await;
+    assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
+    let evidence = evidence(&world.task, &progress).unwrap();
+    assert_eq!(evidence.cases.unwrap().corrected, 1);
+    assert_eq!(evidence.strength, EvidenceStrength::SuiteOnly);
+}
+
+#[tokio::test]
+async fn a_case_that_was_approved_of_is_dropped_and_not_replaced_by_another_answer() {
+    let script = written(WRONG, "2")
+        .with(CallKind::Diagnosis, &diagnosis("test_error", &[], &[]))
+        .with(CallKind::Cases, &answer("3"));
+    let mut world = world(script);
+    world.task.approvals = [Gate::Plan].into();
+    let progress = end(&world).await;
+    assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
+    let evidence = evidence(&world.task, &progress).unwrap();
+    let cases = evidence.cases.unwrap();
+    assert_eq!((cases.corrected, cases.dropped), (0, 1));
+    assert_eq!(evidence.strength, EvidenceStrength::SuiteOnly);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_whatever_the_program_writes_is_asked_for_again() {
+    let expectation = json!({"output": "summary", "check": "Equals", "at": "", "value": "word,times\nzebra,2\n", "tolerance": ""});
+    let script = Script::new()
+        .with(CallKind::Plan, &plan_of(&expectation))
+        .with(
+            CallKind::Code,
+            &code("open('/var/outputs/summary', 'w').close()\n    return 2"),
+        )
+        .with(CallKind::Tests, &tests(2))
+        .with(CallKind::Diagnosis, &diagnosis("test_error", &[], &[]))
+        .with(CallKind::Cases, &answer("$summary"));
+    let world = of_output(
+        script,
+        &json!({"name": "summary", "type": "File", "format": "CSV"}),
+    );
+    let progress = end(&world).await;
+    assert_eq!(progress.stage, Stage::Failed, "{progress:#?}");
+    let why = progress.stop.unwrap().message;
+    assert!(
+        why.contains("$summary, which is whatever the program writes"),
+        "{why}"
+    );
+    assert_eq!(progress.cases.unwrap().corrected, 0);
 }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::api::values::{Input, Output, ValueType};
 use crate::pipeline::call::{FinishReason, Usage};
+use crate::pipeline::cases::{Blamed, CaseRun, Origin};
 use crate::pipeline::progress::{BuildFault, BuiltImage};
 use crate::pipeline::test_support::{failed, pip, start, task, verdict};
 use crate::pipeline::verdict::CheckSource;
@@ -123,7 +124,35 @@ fn a_declared_package_that_is_no_name_is_refused() {
 }
 
 #[rstest]
+#[case::unittest_base(
+    "import unittest\nimport solution\n\n\nclass Base(unittest.TestCase):\n    def given(self):\n        return 'a b'\n\n\nclass Counts(Base):\n    def test_words(self):\n        self.assertEqual(solution.count(self.given()), 2)\n"
+)]
+#[case::mixin(
+    "import solution\n\n\nclass Checks:\n    def test_words(self):\n        assert solution.count(self.given) == self.wanted\n\n\nclass TestOne(Checks):\n    given = 'a'\n    wanted = 1\n"
+)]
+#[case::what_the_heir_looks_at(
+    "import solution\n\n\nclass Checks:\n    def test_words(self):\n        assert self.count('a') == 1\n\n\nclass Further(Checks):\n    pass\n\n\nclass TestOne(Further):\n    count = staticmethod(solution.count)\n"
+)]
+#[case::made(
+    "import solution\n\n\ndef make(given, wanted):\n    def test():\n        assert solution.count(given) == wanted\n\n    return test\n\n\ntest_one = make('a', 1)\n"
+)]
+#[case::made_in_a_loop(
+    "import solution\n\n\ndef make(given):\n    def test():\n        assert solution.count(given) == 1\n\n    return test\n\n\nfor word in ['a', 'b']:\n    globals()[f'test_{word}'] = make(word)\n"
+)]
+#[case::of_another_file(
+    "import solution\nfrom checks import Checks\n\n\nclass TestWords(Checks):\n    count = solution.count\n"
+)]
+fn a_suite_whose_tests_come_by_other_ways_is_taken(#[case] source: &str) {
+    taken(CallKind::Tests, &json!({"code": source})).unwrap();
+}
+
+#[rstest]
 #[case::no_test("import solution\n\n\ndef helper():\n    return 1\n", "no test")]
+#[case::no_test_class(
+    "import solution\n\n\nclass Helper:\n    def test_words(self):\n        assert solution.count('a') == 1\n",
+    "no test"
+)]
+#[case::no_test_of_its_own("from solution import *\n\n\nclass TestWords:\n    wanted = 1\n", "no test")]
 #[case::skip(
     "import pytest\n\n\n@pytest.mark.skip\ndef test_a():\n    assert 1 == 2\n",
     "skip"
@@ -380,4 +409,72 @@ fn what_only_the_acceptance_tests_import_is_installed_too() {
         &reply(&code(SOLUTION)),
     );
     assert!(matches!(result, Ok(Accepted::Source(accepted)) if accepted.wanted == pip(&["requests"])));
+}
+
+fn plan(cases: &Value) -> Value {
+    json!({"description": "d", "approach": "a", "libraries": [], "cases": cases})
+}
+
+#[test]
+fn a_plan_without_any_usable_case_is_refused_once() {
+    let task = Task {
+        outputs: serde_json::from_value(json!([{"name": "now", "type": "Datetime"}])).unwrap(),
+        ..task()
+    };
+    let asked = |rejections: &[&str]| {
+        let progress = Progress {
+            rejections: rejections.iter().map(ToString::to_string).collect(),
+            ..start()
+        };
+        let cases =
+            json!([{"about": "a", "expect": [{"output": "now", "check": "Ordered", "value": "ascending"}]}]);
+        accept(
+            &task,
+            &progress,
+            &material(),
+            CallKind::Plan,
+            &reply(&plan(&cases)),
+        )
+    };
+    let reason = refused(asked(&[]));
+    assert!(reason.starts_with(NO_CASE), "{reason}");
+    assert!(asked(&["it was no JSON"]).is_err());
+    assert!(asked(&["it was no JSON", "nor this"]).is_ok());
+    let Ok(Accepted::Plan(plan, set)) = asked(&[&reason]) else {
+        panic!("it is refused again");
+    };
+    assert_eq!((plan.cases.len(), set.unusable.len()), (0, 1));
+}
+
+#[rstest]
+#[case::a_value("3", false, None)]
+#[case::another_output("$other", false, Some("whatever the program writes"))]
+#[case::itself("$total", false, Some("whatever the program writes"))]
+#[case::no_value_of_the_type("three", false, Some("cannot be used"))]
+#[case::refused("", true, None)]
+fn a_second_answer_is_a_value(#[case] value: &str, #[case] refusal: bool, #[case] says: Option<&str>) {
+    let outputs = json!([{"name": "total", "type": "Int"}, {"name": "other", "type": "Int"}]);
+    let task = Task {
+        outputs: serde_json::from_value(outputs).unwrap(),
+        ..task()
+    };
+    let case = json!({"about": "a", "expect": [{"output": "total", "value": "2"}]});
+    let run = CaseRun {
+        origin: Origin::Plan(1),
+        case: serde_json::from_value(case).unwrap(),
+        is_settled: false,
+    };
+    let material = Material {
+        blamed: vec![Blamed { run, phase: None }],
+        ..material()
+    };
+    let answer = json!({"cases": [{"case": 1, "refused": refusal, "values": [value]}]});
+    let taken = accept(&task, &start(), &material, CallKind::Cases, &reply(&answer));
+    match says {
+        None => assert!(taken.is_ok(), "{taken:?}"),
+        Some(says) => {
+            let reason = refused(taken);
+            assert!(reason.contains(says), "{reason}");
+        }
+    }
 }

@@ -17,6 +17,8 @@ use super::{CaseRun, Origin, check, statement};
 const INPUT: usize = 600;
 /// Bytes of what a program said of its end.
 const SAID: usize = 400;
+/// How the harness begins to say that it started no program.
+const NOT_STARTED: &str = "the sandbox could not ";
 /// Expectations that did not hold and are listed.
 const LISTED: usize = 3;
 
@@ -168,9 +170,17 @@ fn statement_of(expectation: &Expectation, mismatch: &Mismatch) -> String {
     }
 }
 
+/// Whether the exit code is the harness's, since there was no program to end with one.
+fn was_not_started(phase: &PhaseReport) -> bool {
+    matches!(phase.end, PhaseEnd::Exited(126 | 127)) && phase.stderr.starts_with(NOT_STARTED)
+}
+
 /// Why the program did not end as the case says it must.
 fn ended_otherwise(is_refused: bool, phase: &PhaseReport) -> Option<Fault> {
     let said = tail(phase.stderr.trim_end(), SAID);
+    if was_not_started(phase) {
+        return Some(Fault::plain(said));
+    }
     let message = match &phase.end {
         PhaseEnd::Exited(0) if is_refused => "expected an exit code other than 0, got 0".to_owned(),
         PhaseEnd::Exited(0) => return None,

@@ -10,6 +10,7 @@ mod derive;
 mod judge;
 mod names;
 mod phase;
+mod probe;
 mod revise;
 
 pub use check::{Access, usable};
@@ -22,14 +23,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::case::{Case, CaseMode, Check, Expectation};
-
 use crate::api::status::CaseEvidence;
+use crate::api::values::ValueType;
 
 use super::bounds::{CASE, cut};
+use super::mounts::is_text_file;
 use super::task::Task;
 
 /// Cases of one plan that are used; a reply that has more is cut.
 pub const MOST_CASES: usize = 12;
+/// How the refusal of a plan without any case begins.
+pub const NO_CASE: &str = "No case of the plan can be used";
 /// Largest output of a case that is compared, bytes.
 pub const MOST_OUTPUT_BYTES: u64 = 64 << 10;
 
@@ -102,9 +106,40 @@ impl CaseSet {
             corrected: int(self.revised(Revision::Corrected)),
             dropped: int(self.revised(Revision::Dropped)),
             unusable: int(self.unusable.len()),
+            vacuous: self.are_vacuous(task),
             outputs_without_case: self.silent(outputs).map(str::to_owned).collect(),
             ..CaseEvidence::default()
         }
+    }
+
+    /// Whether the cases and examples that decide also hold for a program that does the same whatever it is given. A case that
+    /// was corrected to what the program does proves nothing of it.
+    fn are_vacuous(&self, task: &Task) -> bool {
+        let decide = task.cases == CaseMode::Require;
+        let is_planned =
+            |planned: &&PlannedCase| matches!(planned.revision, None | Some(Revision::Confirmed));
+        let planned = self.cases.iter().filter(|_| decide).filter(is_planned);
+        let has_any = !task.examples.is_empty() || decide && self.deciding().next().is_some();
+        let cases = task.examples.iter().chain(planned.map(|planned| &planned.case));
+        has_any && probe::are_vacuous(task, cases)
+    }
+
+    /// Why the plan is asked for again, as a sentence for the model: a task whose results are to be proved by cases should have
+    /// one. `None` where it has, and where none can be.
+    #[must_use]
+    pub fn lack(&self, task: &Task) -> Option<String> {
+        let needs_one = task.cases == CaseMode::Require && !task.outputs.is_empty();
+        if !needs_one || !self.cases.is_empty() || out_of_reach(task).is_some() {
+            return None;
+        }
+        Some(if self.unusable.is_empty() {
+            format!("{NO_CASE}: it brings none. Give at least one, with inputs and results.")
+        } else {
+            format!(
+                "{NO_CASE}: {}. Give at least one that can.",
+                self.unusable.join("; ")
+            )
+        })
     }
 
     /// The cases that decide in one line each, for people.
@@ -141,17 +176,16 @@ impl CaseSet {
     }
 }
 
-/// What a plan says of cases, for this task: those that can be used, and why the others cannot.
-///
-/// A task whose results are to be proved by cases needs one; the sentence of the error goes back to the model.
+/// What a plan says of cases, for this task: those that can be used, each once, and why the others cannot.
+#[must_use]
 pub fn planned(
     task: &Task,
     cases: Vec<Case>,
     unstable: Vec<String>,
     mut invariants: Vec<Invariant>,
-) -> Result<CaseSet, String> {
+) -> CaseSet {
     if task.cases == CaseMode::Off {
-        return Ok(CaseSet::default());
+        return CaseSet::default();
     }
     invariants.sort_unstable();
     invariants.dedup();
@@ -160,22 +194,66 @@ pub fn planned(
         invariants,
         ..CaseSet::default()
     };
+    let out_of_reach = out_of_reach(task);
     for (index, case) in cases.into_iter().enumerate() {
-        match usable(task, &case, &set.unstable, Access::Exposed) {
+        let why = out_of_reach
+            .clone()
+            .or_else(|| of_itself(task, &case))
+            .or_else(|| usable(task, &case, &set.unstable, Access::Exposed));
+        let is_known = set.cases.iter().any(|known| is_equal(&known.case, &case));
+        match why {
             Some(why) => set.unusable.push(format!("case {}: {why}", index + 1)),
-            None if set.cases.len() < MOST_CASES => set.cases.push(PlannedCase { case, revision: None }),
+            None if set.cases.len() < MOST_CASES && !is_known => {
+                set.cases.push(PlannedCase { case, revision: None });
+            }
             None => {}
         }
     }
-    if set.cases.is_empty() && task.cases == CaseMode::Require && !task.outputs.is_empty() {
-        let why = set.unusable.join("; ");
-        return Err(if why.is_empty() {
-            "The plan has no case: give at least one, with inputs and results.".to_owned()
-        } else {
-            format!("No case of the plan can be used: {why}. Give at least one that can.")
-        });
-    }
-    Ok(set)
+    set
+}
+
+/// Whether the user's examples, which decide where the plan brings no case, also hold for a program that does the same whatever
+/// it is given.
+#[must_use]
+pub fn examples_are_vacuous(task: &Task) -> bool {
+    probe::are_vacuous(task, task.examples.iter())
+}
+
+/// Why no case at all can be run; `None` where some can.
+fn out_of_reach(task: &Task) -> Option<String> {
+    let is_text = |name: &str| is_text_file(task.mount_name(name).as_deref().unwrap_or(name));
+    let mut files = task.inputs.iter().filter(|input| input.type_ == ValueType::File);
+    let file = files.find(|input| task.has_private_data() && !is_text(&input.name))?;
+    Some(format!(
+        "the data of --{} is private, and a file that is no text cannot be given in its place",
+        file.name
+    ))
+}
+
+/// Why an expectation holds whatever the program writes.
+fn of_itself(task: &Task, case: &Case) -> Option<String> {
+    let refers_to_itself =
+        |expectation: &&Expectation| reference(task, &expectation.value) == Some(output_of(expectation));
+    let expectation = case.expect.iter().find(refers_to_itself)?;
+    let name = output_of(expectation);
+    Some(format!(
+        "{name} is compared with itself: state what must stand in it"
+    ))
+}
+
+/// The output that a value stands for.
+#[must_use]
+pub fn reference<'a>(task: &Task, value: &'a str) -> Option<&'a str> {
+    let name = value.trim().strip_prefix('$')?;
+    task.outputs
+        .iter()
+        .any(|output| output.name == name)
+        .then_some(name)
+}
+
+/// Whether two cases ask for the same.
+fn is_equal(one: &Case, other: &Case) -> bool {
+    one.inputs == other.inputs && one.refused == other.refused && one.expect == other.expect
 }
 
 /// Name of the output that an expectation is about, without a file in its folder.

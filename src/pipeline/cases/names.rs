@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::api::case::{Check, Expectation};
+use crate::api::case::{Case, Check, Expectation};
 use crate::pipeline::task::Task;
 
 use super::compare::Shape;
@@ -30,7 +30,12 @@ enum Stated {
 /// inputs (a column per month) and is none.
 #[must_use]
 pub fn output_names(task: &Task, set: &CaseSet) -> Vec<OutputNames> {
-    let expectations: Vec<&Expectation> = set.deciding().flat_map(|(_, case)| &case.expect).collect();
+    named(task, set.deciding().map(|(_, case)| case))
+}
+
+/// The columns and keys that these cases name, by output.
+pub(super) fn named<'a>(task: &Task, cases: impl Iterator<Item = &'a Case>) -> Vec<OutputNames> {
+    let expectations: Vec<&Expectation> = cases.flat_map(|case| &case.expect).collect();
     let mut outputs: Vec<&str> = Vec::new();
     for expectation in &expectations {
         if !outputs.contains(&expectation.output.as_str()) {
@@ -132,7 +137,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::pipeline::cases::{Case, PlannedCase};
+    use crate::pipeline::cases::PlannedCase;
     use crate::pipeline::test_support::task;
 
     fn names(expect: &Value) -> Vec<(String, String)> {

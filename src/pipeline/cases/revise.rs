@@ -1,7 +1,8 @@
 //! Cases that a diagnosis blames for a failure: worked out again by a call that sees neither the program nor what it wrote.
 //!
 //! The same answer twice confirms the case. An answer that is what the program does corrects it. Two answers that differ from
-//! one another and from the program settle nothing, and the case decides nothing any more.
+//! one another and from the program settle nothing, and the case decides nothing any more. Nor does one that a person approved of
+//! and that would have to be corrected: nobody approved of the other answer.
 
 use crate::api::case::{Case, Check, Expectation};
 use crate::pipeline::sandbox::PhaseReport;
@@ -30,13 +31,22 @@ pub struct Revised {
     pub confirmed: Vec<String>,
 }
 
-/// Takes second answers, one for each blamed case in order.
+/// Takes second answers, one for each blamed case in order. `are_approved` says whether a person approved of the plan's cases.
 #[must_use]
-pub fn revise(task: &Task, set: &CaseSet, blamed: &[Blamed], answers: &[Case]) -> Revised {
+pub fn revise(
+    task: &Task,
+    set: &CaseSet,
+    blamed: &[Blamed],
+    answers: &[Case],
+    are_approved: bool,
+) -> Revised {
     let mut next = set.clone();
     let mut confirmed = Vec::new();
     for (blamed, answer) in blamed.iter().zip(answers) {
-        let revision = judge(task, blamed, answer);
+        let revision = match judge(task, blamed, answer) {
+            Revision::Corrected if are_approved => Revision::Dropped,
+            revision => revision,
+        };
         if revision == Revision::Confirmed {
             confirmed.push(blamed.run.id());
         }

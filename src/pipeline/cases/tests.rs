@@ -4,6 +4,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::api::case::CaseInput;
 use crate::api::common::Exposure;
 use crate::api::values::{Input, Output};
 use crate::pipeline::sandbox::{
@@ -13,7 +14,7 @@ use crate::pipeline::task::FrozenFile;
 use crate::pipeline::test_support::{phase, task};
 use crate::pipeline::verdict::CheckSource;
 
-fn sales() -> Task {
+pub(super) fn sales() -> Task {
     let input = |value: Value| serde_json::from_value::<Input>(value).unwrap();
     let output = |value: Value| serde_json::from_value::<Output>(value).unwrap();
     Task {
@@ -45,7 +46,7 @@ fn sales() -> Task {
     }
 }
 
-fn case(value: Value) -> Case {
+pub(super) fn case(value: Value) -> Case {
     serde_json::from_value(value).unwrap()
 }
 
@@ -306,20 +307,116 @@ fn cases_of_private_data_bring_their_own_and_examples_need_not() {
     assert_eq!(usable(&private, &on_the_sample, &[], Access::Everything), None);
 }
 
+fn plan_of(task: &Task, cases: Vec<Case>) -> CaseSet {
+    planned(task, cases, Vec::new(), Vec::new())
+}
+
 #[test]
 fn a_plan_without_a_usable_case_is_asked_again_where_cases_are_required() {
     let bad = case(json!({"about": "sum", "expect": [{"output": "sum", "value": "1"}]}));
-    let why = planned(&sales(), vec![bad], Vec::new(), Vec::new()).unwrap_err();
-    assert!(why.contains("case 1: there is no output sum"), "{why}");
-    assert!(planned(&sales(), Vec::new(), Vec::new(), Vec::new()).is_err());
+    let why = plan_of(&sales(), vec![bad]).lack(&sales()).unwrap();
+    assert!(
+        why.starts_with(NO_CASE) && why.contains("case 1: there is no output sum"),
+        "{why}"
+    );
+    assert!(
+        plan_of(&sales(), Vec::new())
+            .lack(&sales())
+            .unwrap()
+            .starts_with(NO_CASE)
+    );
+    assert_eq!(plan_of(&sales(), vec![ties()]).lack(&sales()), None);
     let off = Task {
         cases: CaseMode::Off,
         ..sales()
     };
-    assert_eq!(
-        planned(&off, vec![ties()], Vec::new(), Vec::new()),
-        Ok(CaseSet::default())
-    );
+    assert_eq!(plan_of(&off, vec![ties()]), CaseSet::default());
+    assert_eq!(plan_of(&off, Vec::new()).lack(&off), None);
+}
+
+#[test]
+fn of_private_data_that_is_no_text_no_case_is_asked_for_and_one_reason_is_said() {
+    let mut private = Task {
+        exposure: Exposure::Statistics,
+        ..sales()
+    };
+    private.samples[0].file_name = "sales.parquet".into();
+    let on_the_sample = case(json!({"about": "all", "expect": [{"output": "total", "value": "2"}]}));
+    let set = plan_of(&private, vec![on_the_sample, ties()]);
+    let why = "the data of --sales is private, and a file that is no text cannot be given in its place";
+    assert_eq!(set.unusable, [format!("case 1: {why}"), format!("case 2: {why}")]);
+    assert_eq!(set.lack(&private), None);
+    private.samples[0].file_name = "sales.csv".into();
+    let mut with_months = ties();
+    with_months.inputs.push(CaseInput {
+        name: "months/may.csv".into(),
+        value: "item,units\n".into(),
+    });
+    assert_eq!(plan_of(&private, vec![with_months]).cases.len(), 1);
+}
+
+#[test]
+fn a_case_counts_once_under_however_many_names() {
+    let again = Case {
+        about: "ties once more".into(),
+        ..ties()
+    };
+    let mut other = again.clone();
+    other.inputs[1].value = "1".into();
+    let set = plan_of(&sales(), vec![ties(), again, other]);
+    let names: Vec<&str> = set
+        .cases
+        .iter()
+        .map(|planned| planned.case.about.as_str())
+        .collect();
+    assert_eq!(names, ["ties", "ties once more"]);
+    assert_eq!(set.unusable, [""; 0]);
+}
+
+#[rstest]
+#[case::itself(json!({"output": "summary", "value": "$summary"}), 1)]
+#[case::its_rows(json!({"output": "summary", "check": "SameRows", "value": "$summary"}), 1)]
+#[case::another(json!({"output": "summary", "check": "Total", "at": "units", "value": "$total"}), 0)]
+#[case::a_price(json!({"output": "stdout", "check": "Contains", "value": "$5"}), 0)]
+fn an_output_is_not_held_against_itself(#[case] expectation: Value, #[case] unusable: usize) {
+    let mut with_it = ties();
+    with_it.expect.push(serde_json::from_value(expectation).unwrap());
+    let set = plan_of(&sales(), vec![with_it]);
+    assert_eq!(set.unusable.len(), unusable, "{:?}", set.unusable);
+}
+
+/// The code is the one with which the harness ends a process that it could not replace by the program.
+#[rstest]
+#[case::no_such_start(
+    127,
+    "the sandbox could not start /usr/bin/python3: embedded null byte\n",
+    false
+)]
+#[case::no_folders(
+    126,
+    "the sandbox could not empty its folders after the phase before this one\n",
+    false
+)]
+#[case::by_the_program(127, "no such label\n", true)]
+#[case::with_another_code(2, "the sandbox could not be read\n", true)]
+fn a_program_that_never_started_has_refused_nothing(
+    #[case] code: i32,
+    #[case] stderr: &str,
+    #[case] passes: bool,
+) {
+    let harness = [
+        include_str!("../../sandbox/harness/processes.py"),
+        include_str!("../../sandbox/harness/phases.py"),
+    ];
+    let said: String = stderr.chars().take(24).collect();
+    assert_eq!(harness.iter().any(|part| part.contains(&said)), !passes, "{said}");
+    let refusal = case(json!({"about": "no units", "refused": true}));
+    let report = PhaseReport {
+        stderr: stderr.into(),
+        ..phase(PhaseName::Case, code)
+    };
+    let judged = judged(&sales(), refusal, &report);
+    assert_eq!(judged.failed.is_empty(), passes, "{:?}", judged.failed);
 }
 
 #[test]
@@ -410,7 +507,7 @@ fn a_second_answer_settles_a_case(#[case] (total, summary): (&str, &str), #[case
     };
     let program = wrote(&[("total", "3"), ("summary", "item,units\na,1\nb,2\n")]);
     let blamed = [blamed(Origin::Plan(1), &program)];
-    let revised = revise(&sales(), &set, &blamed, &[second_answer(total, summary)]);
+    let revised = revise(&sales(), &set, &blamed, &[second_answer(total, summary)], false);
     assert_eq!(revised.set.cases[0].revision, Some(expected));
     assert_eq!(
         revised.confirmed.len(),
@@ -433,7 +530,24 @@ fn what_does_not_follow_after_all_is_no_longer_expected() {
     let program = wrote(&[("total", "3"), ("summary", "item,units\na,1\nb,2\n")]);
     let blamed = [blamed(Origin::Derived(1, Invariant::RowOrder), &program)];
     let answer = second_answer("3", "item,units\na,1\nb,2\n");
-    let revised = revise(&sales(), &set, &blamed, &[answer]);
+    let revised = revise(&sales(), &set, &blamed, &[answer], false);
     assert_eq!(revised.set.invariants, [Invariant::ExtraColumn]);
     assert_eq!(revised.set.cases[0].revision, None);
+}
+
+#[rstest]
+#[case::nobody(false, Revision::Corrected)]
+#[case::a_person(true, Revision::Dropped)]
+fn a_case_that_a_person_approved_of_is_never_replaced(
+    #[case] are_approved: bool,
+    #[case] expected: Revision,
+) {
+    let set = plan_of(&sales(), vec![ties()]);
+    let program = wrote(&[("total", "3"), ("summary", "item,units\na,1\nb,2\n")]);
+    let blamed = [blamed(Origin::Plan(1), &program)];
+    let answer = second_answer("3", "item,units\na,1\nb,2\n");
+    let revised = revise(&sales(), &set, &blamed, &[answer], are_approved);
+    assert_eq!(revised.set.cases[0].revision, Some(expected));
+    let value = &revised.set.cases[0].case.expect[0].value;
+    assert_eq!(value == "2", are_approved);
 }

@@ -12,7 +12,7 @@ use ruff_text_size::Ranged;
 use super::Module;
 use super::functions::definitions;
 use super::rule::{Finding, Rule};
-use super::suite::test_functions;
+use super::suite::{heirs, test_functions};
 use super::syntax::{assigned, literal};
 
 /// The name of the program's module and, with its ending, of its file.
@@ -39,9 +39,12 @@ pub(super) fn findings(module: &Module) -> Vec<Finding> {
         }
         let mut start = Words::default();
         start.visit_stmt_function(function);
+        let class = class.as_deref().and_then(|class| class.split('.').next());
+        start.names.extend(class);
+        // What a test of a base looks at may stand in the classes that inherit it.
         start
             .names
-            .extend(class.as_deref().and_then(|class| class.split('.').next()));
+            .extend(class.into_iter().flat_map(|class| heirs(module, class)));
         if !parts.reach(start) {
             found.push(Finding {
                 line: module.line(function.name.start()),

@@ -6,7 +6,7 @@ use ruff_python_ast::{self as ast, Stmt};
 
 use super::functions::definitions;
 use super::merge::{self, Part, changed_names};
-use super::syntax::{docstring, dotted, is_import, is_main_guard};
+use super::syntax::{Mentions, assigned, docstring, dotted, is_import, is_main_guard};
 use super::{Module, SyntaxFault};
 
 /// A test function or method.
@@ -79,6 +79,14 @@ pub fn resolve(module: &Module, named: &str) -> Option<String> {
     let wanted = segments.join(".");
     let tests = test_functions(module);
     if let Some(test) = tests.iter().find(|test| test.qualname == wanted) {
+        return Some(test.qualname.clone());
+    }
+    if let [class, method] = segments[..]
+        && let Some(owner) = owner(module, class, method, GENERATIONS)
+        && let Some(test) = tests
+            .iter()
+            .find(|test| test.qualname == format!("{owner}.{method}"))
+    {
         return Some(test.qualname.clone());
     }
     // A bare name may mean a method, when only one class has it.
@@ -217,20 +225,121 @@ fn is_parametrize(decorator: &ast::Decorator) -> bool {
     dotted(callable).is_some_and(|name| name.ends_with("mark.parametrize"))
 }
 
-/// Classes named `Test…`, and those of `unittest`.
+/// How far bases are followed: a circle of them is no Python, and need not be noticed.
+const GENERATIONS: u32 = 8;
+
+/// Whether pytest may find a test here. What binds a name that a test may have, whatever it is bound to, may be one: collecting
+/// it shows whether it is.
+#[must_use]
+pub fn may_have_tests(module: &Module) -> bool {
+    const BIND: [&str; 4] = ["exec", "globals", "setattr", "vars"];
+    let mentioned = Mentions::of(module.body()).names;
+    !test_functions(module).is_empty()
+        || BIND.iter().any(|name| mentioned.contains(name))
+        || binds_a_test(module, module.body())
+}
+
+fn binds_a_test(module: &Module, body: &[Stmt]) -> bool {
+    let binds = |body: &[Stmt]| binds_a_test(module, body);
+    let is_test = |name: &str| name.starts_with("test");
+    body.iter().any(|stmt| match stmt {
+        Stmt::FunctionDef(function) => is_test(&function.name),
+        Stmt::ClassDef(class) => {
+            is_test_class(module, &class.name) && (binds(&class.body) || has_foreign_base(module, class))
+        }
+        Stmt::If(branch) => {
+            let mut others = branch.elif_else_clauses.iter();
+            binds(&branch.body) || others.any(|clause| binds(&clause.body))
+        }
+        Stmt::Try(attempt) => {
+            let mut handlers = attempt.handlers.iter();
+            let caught = handlers.any(|ast::ExceptHandler::ExceptHandler(handler)| binds(&handler.body));
+            caught || binds(&attempt.body) || binds(&attempt.orelse) || binds(&attempt.finalbody)
+        }
+        Stmt::For(repeated) => binds(&repeated.body),
+        Stmt::With(with) => binds(&with.body),
+        Stmt::Import(import) => import.names.iter().any(|alias| is_test(bound(alias))),
+        Stmt::ImportFrom(import) => import
+            .names
+            .iter()
+            .any(|alias| is_test(bound(alias)) || &alias.name == "*" && !is_program(import)),
+        _ => assigned(stmt).into_iter().any(is_test),
+    })
+}
+
+fn bound(alias: &ast::Alias) -> &str {
+    alias.asname.as_ref().unwrap_or(&alias.name)
+}
+
+fn is_program(import: &ast::StmtImportFrom) -> bool {
+    import.module.as_ref().is_some_and(|name| name == "solution")
+}
+
+/// Whether tests may come from a class of another file.
+fn has_foreign_base(module: &Module, class: &ast::StmtClassDef) -> bool {
+    bases(class).iter().any(|base| {
+        let is_known = class_named(module, base).is_some();
+        !is_known && base != "object" && !base.ends_with("TestCase")
+    })
+}
+
+/// Classes whose tests pytest collects: those named `Test…`, those of `unittest`, and those that one of these inherits from.
 fn is_test_class(module: &Module, name: &str) -> bool {
     let outer = name.split('.').next().unwrap_or(name);
-    let class = module
-        .body()
-        .iter()
-        .filter_map(Stmt::as_class_def_stmt)
-        .find(|class| class.name.as_str() == outer);
-    let bases = class
-        .and_then(|class| class.arguments.as_deref())
-        .map(|arguments| &arguments.args);
-    let is_unittest = |base: &ast::Expr| dotted(base).is_some_and(|base| base.ends_with("TestCase"));
     name.split('.').all(|part| part.starts_with("Test"))
-        || bases.is_some_and(|bases| bases.iter().any(is_unittest))
+        || is_unittest(module, outer, GENERATIONS)
+        || heirs(module, outer)
+            .iter()
+            .any(|heir| heir.starts_with("Test") || is_unittest(module, heir, GENERATIONS))
+}
+
+fn is_unittest(module: &Module, name: &str, generations: u32) -> bool {
+    let bases = class_named(module, name).map(bases).unwrap_or_default();
+    bases.iter().any(|base| {
+        base.ends_with("TestCase") || generations > 0 && is_unittest(module, base, generations - 1)
+    })
+}
+
+/// Names of the classes at the top of the file that inherit from the one of this name, over any number of generations.
+pub(super) fn heirs<'a>(module: &'a Module, name: &str) -> BTreeSet<&'a str> {
+    let mut found: BTreeSet<&str> = BTreeSet::new();
+    for _ in 0..GENERATIONS {
+        for class in classes(module) {
+            let inherits = |base: &String| base == name || found.contains(base.as_str());
+            if bases(class).iter().any(inherits) {
+                found.insert(&class.name);
+            }
+        }
+    }
+    found
+}
+
+/// The class in which a method of this class is written: itself, or the first of its bases that has it.
+fn owner(module: &Module, class: &str, method: &str, generations: u32) -> Option<String> {
+    let found = class_named(module, class)?;
+    let is_method =
+        |stmt: &Stmt| matches!(stmt, Stmt::FunctionDef(function) if function.name.as_str() == method);
+    if found.body.iter().any(is_method) {
+        return Some(class.to_owned());
+    }
+    let next = generations.checked_sub(1)?;
+    let mut bases = bases(found).into_iter();
+    bases.find_map(|base| owner(module, &base, method, next))
+}
+
+/// Classes at the top of the file, those in branches left out.
+fn classes(module: &Module) -> impl Iterator<Item = &ast::StmtClassDef> {
+    module.body().iter().filter_map(Stmt::as_class_def_stmt)
+}
+
+fn class_named<'a>(module: &'a Module, name: &str) -> Option<&'a ast::StmtClassDef> {
+    classes(module).find(|class| class.name.as_str() == name)
+}
+
+fn bases(class: &ast::StmtClassDef) -> Vec<String> {
+    let arguments = class.arguments.as_deref();
+    let bases = arguments.into_iter().flat_map(|arguments| &arguments.args);
+    bases.filter_map(dotted).collect()
 }
 
 #[cfg(test)]

@@ -150,3 +150,55 @@ fn a_patch_that_does_not_do_what_it_should_is_refused(
     let fault = patched(text, named).unwrap_err().to_string();
     assert!(fault.contains(message), "{fault}");
 }
+
+const FAMILY: &str = "\
+import unittest
+
+class Base(unittest.TestCase):
+    def test_base(self):
+        self.check()
+
+class Counts(Base):
+    def test_words(self):
+        self.check()
+
+class Checks:
+    def test_rows(self):
+        assert self.rows
+
+class Further(Checks):
+    pass
+
+class TestRows(Further):
+    rows = [1]
+
+class Helper:
+    def test_nothing(self):
+        return 1
+";
+
+#[test]
+fn tests_are_found_in_heirs_of_unittest_and_in_what_test_classes_inherit() {
+    let family = Module::parse(FAMILY).unwrap();
+    let found: Vec<_> = test_functions(&family)
+        .into_iter()
+        .map(|test| test.qualname)
+        .collect();
+    assert_eq!(found, ["Base.test_base", "Counts.test_words", "Checks.test_rows"]);
+}
+
+#[rstest]
+#[case("test_solution.py::TestRows::test_rows", Some("Checks.test_rows"))]
+#[case("test_solution.py::Counts::test_base", Some("Base.test_base"))]
+#[case("test_solution.py::Counts::test_words", Some("Counts.test_words"))]
+#[case("test_solution.py::Helper::test_nothing", None)]
+fn a_node_id_names_the_test_where_it_is_written(#[case] named: &str, #[case] expected: Option<&str>) {
+    let family = Module::parse(FAMILY).unwrap();
+    assert_eq!(resolve(&family, named).as_deref(), expected);
+}
+
+#[test]
+fn bases_in_a_circle_are_no_tests() {
+    let circle = Module::parse("class A(B):\n    def test_a(self):\n        pass\n\nclass B(A):\n    pass\n");
+    assert!(!may_have_tests(&circle.unwrap()));
+}
