@@ -69,15 +69,20 @@ impl Task {
                     input.name
                 ));
             };
-            args.push(argument(&input.name, &value));
+            args.extend(arguments(&input.name, &value));
         }
         Rehearsal::Run(args)
     }
 }
 
-/// An option with its value, in one argument: argparse takes a value that begins with a dash for an option of its own.
-pub(crate) fn argument(name: &str, value: &str) -> String {
-    format!("--{name}={value}")
+/// An option with its value, as the command line of the program has them: two arguments, as the contract shows them. Behind a
+/// space argparse takes a value that begins with a dash for an option of its own, so that one stands behind an equals sign.
+pub(crate) fn arguments(name: &str, value: &str) -> Vec<String> {
+    if value.starts_with('-') {
+        vec![format!("--{name}={value}")]
+    } else {
+        vec![format!("--{name}"), value.to_owned()]
+    }
 }
 
 /// Name under `/var/inputs` of a frozen file: that of its input with the ending of the file.

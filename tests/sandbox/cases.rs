@@ -13,6 +13,7 @@ use crate::support::{job, run};
 const RIGHT: &str = include_str!("cases/program.py");
 const WAYS: &str = include_str!("cases/ways_to_fool_a_suite.py");
 const WRONG: &str = include_str!("cases/wrong_programs.txt");
+const OWN_PARSER: &str = include_str!("cases/own_parser.py");
 
 fn sales() -> Task {
     let spec = json!({
@@ -167,4 +168,12 @@ async fn a_case_leaves_nothing_for_the_next_one() {
     );
     let report = run(&tried(&task, &remembers)).await;
     assert_eq!(judged(&task, &report).failed, []);
+}
+
+#[tokio::test]
+async fn a_right_program_that_reads_its_options_itself_gets_them_as_the_contract_shows_them() {
+    let task = sales();
+    let judged = judged(&task, &run(&tried(&task, OWN_PARSER)).await);
+    assert_eq!(judged.failed, []);
+    assert_eq!(judged.cases.unwrap().passed, 5);
 }

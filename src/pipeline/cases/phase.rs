@@ -9,7 +9,7 @@ use flate2::write::GzEncoder;
 
 use crate::api::case::Case;
 use crate::api::values::{Input, ValueType};
-use crate::pipeline::mounts::argument;
+use crate::pipeline::mounts::arguments;
 use crate::pipeline::sandbox::{PHASE_INPUTS, Phase, PhaseFile, PhaseName, ProgramPhase};
 use crate::pipeline::task::Task;
 
@@ -144,7 +144,7 @@ fn call(task: &Task, case: &Case) -> (Vec<String>, Vec<PhaseFile>) {
             (_, Some(given)) => Some(given.value.clone()),
             (_, None) => default(task, input),
         };
-        args.extend(value.map(|value| argument(&input.name, &value)));
+        args.extend(value.into_iter().flat_map(|value| arguments(&input.name, &value)));
     }
     (args, files)
 }

@@ -94,9 +94,12 @@ fn a_case_is_a_run_of_the_program_alone_with_its_own_files() {
     assert_eq!(
         phase.args,
         [
-            "--sales=/sandbox/inputs/sales.csv",
-            "--decimals=2",
-            "--months=/sandbox/inputs/months"
+            "--sales",
+            "/sandbox/inputs/sales.csv",
+            "--decimals",
+            "2",
+            "--months",
+            "/sandbox/inputs/months"
         ]
     );
     let files: Vec<&str> = phase.files.iter().map(|file| file.path.as_str()).collect();
