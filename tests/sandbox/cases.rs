@@ -3,7 +3,7 @@
 use codegen_operator::api::CodeGenTask;
 use codegen_operator::api::case::Case;
 use codegen_operator::pipeline::cases::{CaseSet, CasesJudged, PlannedCase, judge, runs};
-use codegen_operator::pipeline::sandbox::{Job, Report};
+use codegen_operator::pipeline::sandbox::{Job, Phase, PhaseEnd, PhaseFile, PhaseName, ProgramPhase, Report};
 use codegen_operator::pipeline::task::{FrozenFiles, Task, resolve};
 use futures::StreamExt as _;
 use serde_json::json;
@@ -176,4 +176,55 @@ async fn a_right_program_that_reads_its_options_itself_gets_them_as_the_contract
     let judged = judged(&task, &run(&tried(&task, OWN_PARSER)).await);
     assert_eq!(judged.failed, []);
     assert_eq!(judged.cases.unwrap().passed, 5);
+}
+
+fn with_files(paths: &[&str]) -> Phase {
+    Phase::Program(ProgramPhase {
+        name: PhaseName::Case,
+        solution: "import os\nprint(sorted(os.listdir('/sandbox/inputs')))\n".into(),
+        args: Vec::new(),
+        files: paths
+            .iter()
+            .map(|path| PhaseFile {
+                path: (*path).into(),
+                content: "YQ==".into(),
+            })
+            .collect(),
+        outputs: Vec::new(),
+        max_output_bytes: 1 << 10,
+        disk_bytes: None,
+        in_message: false,
+    })
+}
+
+#[tokio::test]
+async fn inputs_that_cannot_be_laid_out_fail_their_own_run_and_no_other() {
+    let long = "x".repeat(256);
+    let report = run(&job(vec![
+        with_files(&["a", "a"]),
+        with_files(&[&long]),
+        with_files(&["a\0b"]),
+        with_files(&["a/b/c"]),
+        with_files(&["a", "b"]),
+    ]))
+    .await;
+    let (last, bad) = report.phases.split_last().unwrap();
+    assert_eq!(bad.len(), 4);
+    for (phase, why) in bad
+        .iter()
+        .zip(["File exists", "File name too long", "null byte", "not a name"])
+    {
+        assert_eq!(phase.end, PhaseEnd::Exited(126), "{phase:?}");
+        assert!(
+            phase
+                .stderr
+                .starts_with("the sandbox could not lay out the inputs of this run: "),
+            "{phase:?}"
+        );
+        assert!(phase.stderr.contains(why), "{phase:?}");
+    }
+    assert_eq!(
+        (last.end.clone(), last.stdout.as_str()),
+        (PhaseEnd::Exited(0), "['a', 'b']\n")
+    );
 }
