@@ -167,7 +167,8 @@ impl Facts<'_> {
             unstable,
             invariants,
         } = reply;
-        let set = cases::planned(self.task, cases, unstable, invariants).map_err(Refusal::Reply)?;
+        let set = cases::planned(self.task, cases, unstable, invariants, &self.material.forms)
+            .map_err(Refusal::Reply)?;
         let plan = PlanStatus {
             description,
             approach,

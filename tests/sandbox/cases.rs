@@ -2,7 +2,8 @@
 
 use codegen_operator::api::CodeGenTask;
 use codegen_operator::api::case::Case;
-use codegen_operator::pipeline::cases::{CaseSet, CasesJudged, PlannedCase, judge, runs};
+use codegen_operator::pipeline::cases::{CaseSet, CasesJudged, Form, Forms, PlannedCase, judge, runs};
+use codegen_operator::pipeline::encoding::Encoding;
 use codegen_operator::pipeline::sandbox::{Job, Phase, PhaseEnd, PhaseFile, PhaseName, ProgramPhase, Report};
 use codegen_operator::pipeline::task::{FrozenFiles, Task, resolve};
 use futures::StreamExt as _;
@@ -108,7 +109,7 @@ fn wrong_programs() -> Vec<(&'static str, String)> {
 fn tried(task: &Task, program: &str) -> Job {
     let phases = runs(task, &plan(), false)
         .iter()
-        .map(|run| run.phase(task, program))
+        .map(|run| run.phase(task, &Forms::new(), program))
         .collect();
     job(phases)
 }
@@ -176,6 +177,43 @@ async fn a_right_program_that_reads_its_options_itself_gets_them_as_the_contract
     let judged = judged(&task, &run(&tried(&task, OWN_PARSER)).await);
     assert_eq!(judged.failed, []);
     assert_eq!(judged.cases.unwrap().passed, 5);
+}
+
+#[tokio::test]
+async fn a_right_program_finds_the_files_of_cases_written_as_its_sample() {
+    let task = sales();
+    for (opened, form) in [
+        (
+            "open(path, newline=\"\", encoding=\"utf-16\")",
+            (Encoding::Utf16Le, false),
+        ),
+        (
+            "open(path, newline=\"\", encoding=\"latin-1\")",
+            (Encoding::Latin1, false),
+        ),
+        (
+            "__import__(\"gzip\").open(path, \"rt\", newline=\"\", encoding=\"utf-8\")",
+            (Encoding::Utf8, true),
+        ),
+    ] {
+        let program = RIGHT.replace("open(path, newline=\"\", encoding=\"utf-8\")", opened);
+        assert_ne!(program, RIGHT);
+        let form = Form {
+            encoding: Some(form.0),
+            is_gzip: form.1,
+            table: None,
+        };
+        let forms = Forms::from([("sales".to_owned(), form)]);
+        let phases = |forms: &Forms| {
+            let runs = runs(&task, &plan(), false);
+            runs.iter().map(|run| run.phase(&task, forms, &program)).collect()
+        };
+        let report = run(&job(phases(&forms))).await;
+        assert_eq!(judged(&task, &report).failed, [], "{opened}");
+        // Written otherwise, the same program would be refused.
+        let report = run(&job(phases(&Forms::new()))).await;
+        assert_ne!(judged(&task, &report).failed, [], "{opened}");
+    }
 }
 
 fn with_files(paths: &[&str]) -> Phase {

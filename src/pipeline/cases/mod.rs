@@ -7,12 +7,14 @@
 pub(crate) mod compare;
 mod check;
 mod derive;
+mod form;
 mod judge;
 mod names;
 mod phase;
 mod revise;
 
-pub use check::{Access, usable};
+pub use check::{Access, unwritable, unwritable_example, usable};
+pub use form::{Form, Forms, TableForm};
 pub use judge::{CasesJudged, judge};
 pub use names::{OutputNames, output_names};
 pub use phase::{CaseRun, Origin, runs};
@@ -45,6 +47,9 @@ pub struct CaseSet {
     pub invariants: Vec<Invariant>,
     /// Cases of the reply that cannot be used, each with the reason.
     pub unusable: Vec<String>,
+    /// How the samples are written: read from their profiles, never stored with the cases.
+    #[serde(skip)]
+    pub forms: Forms,
 }
 
 /// A case of the plan, and what became of it.
@@ -149,6 +154,7 @@ pub fn planned(
     cases: Vec<Case>,
     unstable: Vec<String>,
     mut invariants: Vec<Invariant>,
+    forms: &Forms,
 ) -> Result<CaseSet, String> {
     if task.cases == CaseMode::Off {
         return Ok(CaseSet::default());
@@ -161,7 +167,9 @@ pub fn planned(
         ..CaseSet::default()
     };
     for (index, case) in cases.into_iter().enumerate() {
-        match usable(task, &case, &set.unstable, Access::Exposed) {
+        let why =
+            usable(task, &case, &set.unstable, Access::Exposed).or_else(|| unwritable(task, &case, forms));
+        match why {
             Some(why) => set.unusable.push(format!("case {}: {why}", index + 1)),
             None if set.cases.len() < MOST_CASES => set.cases.push(PlannedCase { case, revision: None }),
             None => {}

@@ -88,7 +88,7 @@ fn a_case_is_a_run_of_the_program_alone_with_its_own_files() {
             "expect": [{"output": "parts/a.csv", "check": "Rows", "value": "1"}, {"output": "stdout", "value": "$total"}],
         })),
     };
-    let Phase::Program(phase) = run.phase(&sales(), "pass") else {
+    let Phase::Program(phase) = run.phase(&sales(), &Forms::new(), "pass") else {
         panic!("a case runs a program");
     };
     assert_eq!(
@@ -257,15 +257,15 @@ fn cases_of_private_data_bring_their_own_and_examples_need_not() {
 #[test]
 fn a_plan_without_a_usable_case_is_asked_again_where_cases_are_required() {
     let bad = case(json!({"about": "sum", "expect": [{"output": "sum", "value": "1"}]}));
-    let why = planned(&sales(), vec![bad], Vec::new(), Vec::new()).unwrap_err();
+    let why = planned(&sales(), vec![bad], Vec::new(), Vec::new(), &Forms::new()).unwrap_err();
     assert!(why.contains("case 1: there is no output sum"), "{why}");
-    assert!(planned(&sales(), Vec::new(), Vec::new(), Vec::new()).is_err());
+    assert!(planned(&sales(), Vec::new(), Vec::new(), Vec::new(), &Forms::new()).is_err());
     let off = Task {
         cases: CaseMode::Off,
         ..sales()
     };
     assert_eq!(
-        planned(&off, vec![ties()], Vec::new(), Vec::new()),
+        planned(&off, vec![ties()], Vec::new(), Vec::new(), &Forms::new()),
         Ok(CaseSet::default())
     );
 }
@@ -385,3 +385,5 @@ fn what_does_not_follow_after_all_is_no_longer_expected() {
     assert_eq!(revised.set.invariants, [Invariant::ExtraColumn]);
     assert_eq!(revised.set.cases[0].revision, None);
 }
+
+mod inputs;
