@@ -165,6 +165,100 @@ fn what_a_sample_was_found_to_be_counts_more_than_its_name() {
 }
 
 #[rstest]
+#[case::json_lines("sales.jsonl", "{\"item\":\"a\",\"units\":1}\n{\"item\":\"b\",\"units\":2}\n")]
+#[case::ini("sales.ini", "# names, separated by commas\nitems = a, b\nunused = x, y\n")]
+#[case::text("sales.txt", "a,b\nc,d\ne,f\n")]
+fn nothing_follows_from_an_input_that_is_no_table(#[case] file_name: &str, #[case] text: &str) {
+    let set = CaseSet {
+        cases: vec![PlannedCase {
+            case: giving("sales", text),
+            revision: None,
+        }],
+        invariants: vec![
+            Invariant::RowOrder,
+            Invariant::ColumnOrder,
+            Invariant::ExtraColumn,
+        ],
+        ..CaseSet::default()
+    };
+    assert_eq!(runs(&named(file_name), &set, true).len(), 1);
+    // Whatever its name is, where the sample was found to be something else.
+    let found = CaseSet {
+        forms: forms(text_of(Encoding::Utf8)),
+        ..set
+    };
+    assert_eq!(runs(&named("sales.csv"), &found, true).len(), 1);
+}
+
+fn written_otherwise(task: &Task, forms: Forms, text: &str) -> Vec<String> {
+    let set = CaseSet {
+        cases: vec![PlannedCase {
+            case: giving("sales", text),
+            revision: None,
+        }],
+        invariants: vec![
+            Invariant::RowOrder,
+            Invariant::ColumnOrder,
+            Invariant::ExtraColumn,
+        ],
+        forms,
+        ..CaseSet::default()
+    };
+    runs(task, &set, true)[1..]
+        .iter()
+        .map(|run| run.case.inputs[0].value.clone())
+        .collect()
+}
+
+#[test]
+fn a_table_that_is_written_otherwise_keeps_its_separator_its_quotes_and_its_line_ends() {
+    let text = "\"item\";\"price\"\r\n\"a \"\"b\"\"; c\";\"1,5\"\r\n\"d\r\ne\";\"2\"";
+    assert_eq!(
+        written_otherwise(&sales(), Forms::new(), text),
+        [
+            "\"item\";\"price\"\r\n\"d\r\ne\";\"2\"\r\n\"a \"\"b\"\"; c\";\"1,5\"",
+            "\"price\";\"item\"\r\n\"1,5\";\"a \"\"b\"\"; c\"\r\n\"2\";\"d\r\ne\"",
+            "\"item\";\"price\";\"remark\"\r\n\"a \"\"b\"\"; c\";\"1,5\";\"r0\"\r\n\"d\r\ne\";\"2\";\"r1\"",
+        ]
+    );
+    assert_eq!(
+        written_otherwise(&named("sales.tsv"), Forms::new(), "a\tb, c\n\"1\"\t2\n"),
+        ["b, c\ta\n2\t\"1\"\n", "a\tb, c\tremark\n\"1\"\t2\tr0\n"]
+    );
+}
+
+#[test]
+fn a_further_column_has_a_name_that_is_not_there_yet() {
+    let texts = written_otherwise(&sales(), Forms::new(), "id,remark,Remark_2\n1,late,x\n");
+    assert_eq!(texts[1], "id,remark,Remark_2,remark_3\n1,late,x,r0\n");
+}
+
+#[test]
+fn a_table_without_a_header_has_rows_in_another_order_and_its_columns_where_they_were() {
+    let table = Some(TableForm {
+        delimiter: ';',
+        has_header: false,
+    });
+    let form = Form {
+        table,
+        ..text_of(Encoding::Utf8)
+    };
+    assert_eq!(
+        written_otherwise(&sales(), forms(form), "a;1\nb;2\n"),
+        ["b;2\na;1\n"]
+    );
+}
+
+#[rstest]
+#[case::ragged("a,b\n1,2,3\n")]
+#[case::one_column("a\n1\n2\n")]
+#[case::open_quote("a,b\n\"1,2\n")]
+#[case::nothing("")]
+fn what_is_no_regular_table_is_left_as_it_is(#[case] text: &str) {
+    assert_eq!(written_otherwise(&sales(), Forms::new(), text), [""; 0]);
+}
+
+#[rstest]
 #[case::twice_in_a_folder(json!([{"name": "months/a.txt", "value": "1"}, {"name": "months/a.txt", "value": "2"}]), "months/a.txt is given twice")]
 #[case::twice(json!([{"name": "decimals", "value": "1"}, {"name": "decimals", "value": "2"}]), "decimals is given twice")]
 #[case::long_name(json!([{"name": format!("months/{}.txt", "é".repeat(126)), "value": "1"}]), "256 bytes")]
@@ -251,6 +345,23 @@ fn a_file_without_a_source_has_the_ending_of_its_format(
     let task = without_source(name, description);
     let files = laid_out(&task, &Forms::new(), giving(name, text));
     assert_eq!(files[0].path, path);
+}
+
+#[test]
+fn a_text_alone_makes_no_table_of_an_input() {
+    let set = |task: &Task| {
+        let set = CaseSet {
+            cases: vec![PlannedCase {
+                case: giving("settings", "items = a, b\nunused = x, y\nlast = a, z\n"),
+                revision: None,
+            }],
+            invariants: vec![Invariant::RowOrder],
+            ..CaseSet::default()
+        };
+        runs(task, &set, true).len()
+    };
+    assert_eq!(set(&without_source("settings", None)), 1);
+    assert_eq!(set(&without_source("settings", Some("names as CSV"))), 2);
 }
 
 #[test]
