@@ -12,6 +12,7 @@ mod judge;
 mod names;
 mod phase;
 mod revise;
+mod shown;
 
 pub use check::{Access, unwritable, unwritable_example, usable};
 pub use form::{Form, Forms, TableForm};
@@ -29,6 +30,7 @@ use crate::api::status::CaseEvidence;
 
 use super::bounds::{CASE, cut};
 use super::task::Task;
+use shown::shown;
 
 /// Cases of one plan that are used; a reply that has more is cut.
 pub const MOST_CASES: usize = 12;
@@ -194,7 +196,11 @@ fn output_of(expectation: &Expectation) -> &str {
         .map_or(expectation.output.as_str(), |(name, _)| name)
 }
 
-/// A case in one line, for people.
+/// Bytes that the inputs of a case have in its line, and those that are left to what it is about.
+const INPUTS: usize = 24;
+const ABOUT: usize = 16;
+
+/// A case in one line, for people. What it is about is cut first: what it expects is what decides.
 #[must_use]
 pub fn line(number: usize, case: &Case) -> String {
     let inputs: Vec<String> = case
@@ -208,27 +214,28 @@ pub fn line(number: usize, case: &Case) -> String {
     let expected: Vec<String> = case.expect.iter().map(statement).collect();
     let refused = case.refused.then(|| "is refused".to_owned());
     let results: Vec<String> = refused.into_iter().chain(expected).collect();
-    let text = format!(
-        "{number}. {}: {} -> {}",
-        case.about,
-        if inputs.is_empty() {
-            "defaults".to_owned()
-        } else {
-            inputs.join(", ")
-        },
-        results.join("; ")
-    );
-    cut(&text.replace('\n', " "), CASE)
+    let inputs = if inputs.is_empty() {
+        "defaults".to_owned()
+    } else {
+        shown(&inputs.join(", "))
+    };
+    let (about, results) = (shown(&case.about), shown(&results.join("; ")));
+    // Quotes and backslashes take two bytes in a status; number and separators take the rest.
+    let size = |text: &str| text.len() + text.matches(['"', '\\']).count();
+    let left = |taken: usize, least: usize| CASE.saturating_sub(taken + 12).max(least);
+    let inputs = cut(&inputs, left(ABOUT + size(&results), INPUTS));
+    let about = cut(&about, left(size(&inputs) + size(&results), ABOUT));
+    cut(&format!("{number}. {about}: {inputs} -> {results}"), CASE)
 }
 
-/// An expectation in words (`total = 12`, `summary 1/mean = 3.5`).
+/// An expectation in words (`total = 12`, `summary 1/mean = 3.5 ± 0.1`).
 fn statement(expectation: &Expectation) -> String {
     let Expectation {
         output,
         check,
         at,
         value,
-        ..
+        tolerance,
     } = expectation;
     let place = if at.is_empty() {
         output.clone()
@@ -239,7 +246,7 @@ fn statement(expectation: &Expectation) -> String {
         0 | 1 => value.clone(),
         lines => format!("{lines} lines"),
     };
-    match check {
+    let stated = match check {
         Check::Equals => format!("{place} = {value}"),
         Check::SameRows => format!("{place} has the rows {value}"),
         Check::Rows => format!("{place} has {value} rows"),
@@ -249,6 +256,10 @@ fn statement(expectation: &Expectation) -> String {
         Check::Between => format!("{place} lies between {value}"),
         Check::Ordered => format!("{place} is {value}"),
         Check::Total => format!("{place} adds up to {value}"),
+    };
+    match tolerance.trim() {
+        "" => stated,
+        tolerance => format!("{stated} ± {tolerance}"),
     }
 }
 

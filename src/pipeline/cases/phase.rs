@@ -11,6 +11,7 @@ use crate::pipeline::task::Task;
 
 use super::check::split;
 use super::form::{CaseFile, Forms};
+use super::shown::shown;
 use super::{CaseSet, Invariant, MOST_OUTPUT_BYTES, derive, output_of};
 
 /// Where a case comes from.
@@ -73,7 +74,7 @@ impl CaseRun {
         match self.origin {
             Origin::Example => "examples".to_owned(),
             Origin::Plan(number) | Origin::Derived(number, _) => {
-                format!("case {number} ({})", self.case.about)
+                format!("case {number} ({})", shown(&self.case.about))
             }
         }
     }

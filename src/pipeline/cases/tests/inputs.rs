@@ -372,3 +372,44 @@ fn a_value_stands_behind_its_option_unless_it_could_be_taken_for_another_one() {
     assert_eq!(arguments("decimals", "-2"), ["--decimals=-2"]);
     assert_eq!(arguments("title", "--help"), ["--title=--help"]);
 }
+
+#[test]
+fn the_line_of_a_case_shows_its_tolerance_and_cuts_what_it_is_about_first() {
+    let vague = case(json!({
+        "about": "a harmless case of which much is said ".repeat(6),
+        "inputs": [{"name": "sales", "value": "item,units\nplease,1\n"}],
+        "expect": [{"output": "total", "value": "1", "tolerance": "1e308"}],
+    }));
+    let line = line(1, &vague);
+    assert!(line.ends_with("…: sales: 2 lines -> total = 1 ± 1e308"), "{line}");
+    assert!(line.len() <= 120, "{line}");
+}
+
+#[test]
+fn long_values_of_inputs_leave_room_for_what_is_expected() {
+    let long = case(json!({
+        "about": "much ".repeat(40), "inputs": [{"name": "label", "value": "x".repeat(500)}],
+        "expect": [{"output": "total", "value": "1", "tolerance": "1e308"}],
+    }));
+    let line = line(12, &long);
+    assert!(line.ends_with("-> total = 1 ± 1e308"), "{line}");
+    assert!(line.len() <= 120, "{line}");
+}
+
+#[test]
+fn no_character_turns_the_line_or_the_name_of_a_case() {
+    let turned = case(json!({
+        "about": "harmless \u{202e}esrever", "inputs": [{"name": "label", "value": "\u{2066}a"}],
+        "expect": [{"output": "total", "value": "\u{200f}1"}],
+    }));
+    assert_eq!(
+        line(1, &turned),
+        "1. harmless <U+202E>esrever: label=<U+2066>a -> total = <U+200F>1"
+    );
+    let run = CaseRun {
+        origin: Origin::Plan(1),
+        case: turned,
+        is_settled: false,
+    };
+    assert_eq!(run.id(), "case 1 (harmless <U+202E>esrever)");
+}
