@@ -7,6 +7,7 @@ use crate::api::status::{ConstraintStatus, SampleStatus};
 use crate::data::DataError;
 use crate::data::context::Context;
 use crate::data::joins::JoinProfile;
+use crate::pipeline::cases::Forms;
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::reply::ConstraintsReply;
 use crate::pipeline::sandbox::OutputReport;
@@ -28,6 +29,9 @@ pub trait DataReader: Send + Sync {
 
     /// Names of the samples' columns that the model may know.
     fn columns(&self, task: &Task, profiles: &[u8]) -> BTreeSet<String>;
+
+    /// How the samples are written, so that the files of cases are written alike.
+    fn forms(&self, profiles: &[u8]) -> Forms;
 
     /// Reads the outputs as their types and checks the constraints on their columns.
     fn judge(

@@ -4,10 +4,11 @@ use serde::de::DeserializeOwned;
 
 use crate::ledger::Store;
 use crate::model::Model;
-use crate::pipeline::cases::{Blamed, CaseSet, output_names};
+use crate::pipeline::cases::{Blamed, CaseSet, Forms, output_names};
 use crate::pipeline::diagnosis::Diagnosis;
 use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::prompts::Material;
+use crate::pipeline::stage::Stage;
 use crate::sandbox::Sandbox;
 
 use super::data::DataReader;
@@ -43,6 +44,11 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             acceptance_tests: self.surroundings.acceptance_tests.clone().unwrap_or_default(),
             blamed,
             output_names: output_names(self.task, &cases),
+            forms: if progress.stage == Stage::Planning {
+                self.forms(progress).await?
+            } else {
+                Forms::new()
+            },
             rejections: progress.rejections.clone(),
         })
     }
@@ -52,6 +58,16 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         match &progress.documents.cases {
             Some(document) => self.get_json(document).await,
             None => Ok(CaseSet::default()),
+        }
+    }
+
+    /// How the samples are written; nothing where there are none.
+    pub(super) async fn forms(&self, progress: &Progress) -> Result<Forms, EngineError> {
+        match &progress.documents.profiles {
+            Some(document) if !self.task.samples.is_empty() => {
+                Ok(self.data.forms(&self.get(document).await?))
+            }
+            _ => Ok(Forms::new()),
         }
     }
 

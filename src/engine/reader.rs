@@ -11,9 +11,10 @@ use crate::data::checks::{CheckOutcome, CheckReport, CheckResult};
 use crate::data::context::{Context, Options, render};
 use crate::data::exposure::{Exposed, ExposedJoins};
 use crate::data::outputs::{OutputFault, OutputProblem, OutputValue};
-use crate::data::profile::{ColumnType, Profiles, SampleProfile};
-use crate::data::source::Source;
+use crate::data::profile::{ColumnType, Content, Layout, Profiles, SampleProfile};
+use crate::data::source::{Compression, Source};
 use crate::data::worker::{Client, Request, Response};
+use crate::pipeline::cases::{Form, Forms, TableForm};
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::reply::ConstraintsReply;
 use crate::pipeline::sandbox::{OutputContent, OutputReport};
@@ -86,6 +87,14 @@ impl DataReader for WorkerReader {
             .iter()
             .flat_map(Exposed::columns)
             .map(str::to_owned)
+            .collect()
+    }
+
+    fn forms(&self, profiles: &[u8]) -> Forms {
+        let profiles: Vec<SampleProfile> = serde_json::from_slice(profiles).unwrap_or_default();
+        profiles
+            .iter()
+            .map(|profile| (profile.name.clone(), form(profile)))
             .collect()
     }
 
@@ -201,6 +210,26 @@ impl WorkerReader {
         } else {
             self.client.run(requests).await
         }
+    }
+}
+
+fn form(profile: &SampleProfile) -> Form {
+    let table = match &profile.content {
+        Content::Table(table) => match &table.layout {
+            Layout::Delimited {
+                delimiter, header, ..
+            } => Some(TableForm {
+                delimiter: *delimiter,
+                has_header: header.is_some(),
+            }),
+            _ => None,
+        },
+        Content::Sheets(_) | Content::Text(_) | Content::Opaque(_) => None,
+    };
+    Form {
+        encoding: profile.encoding,
+        is_gzip: profile.compression == Some(Compression::Gzip),
+        table,
     }
 }
 

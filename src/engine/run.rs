@@ -322,8 +322,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Rehearsal::Skip(why) => Some(why),
         };
         let cases = self.cases(progress).await?;
+        let forms = self.forms(progress).await?;
         for run in &cases {
-            let phase = run.phase(self.task, &solution);
+            let phase = run.phase(self.task, &forms, &solution);
             if is_private && run.origin == Origin::Example {
                 private.push(phase);
             } else {
@@ -367,7 +368,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 
     /// The cases of the present attempt.
     pub(super) async fn cases(&self, progress: &Progress) -> Result<Vec<CaseRun>, EngineError> {
-        let set = self.case_set(progress).await?;
+        let mut set = self.case_set(progress).await?;
+        set.forms = self.forms(progress).await?;
         Ok(cases::runs(self.task, &set, progress.attempt > 1))
     }
 

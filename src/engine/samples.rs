@@ -3,6 +3,7 @@
 use crate::ledger::Store;
 use crate::model::Model;
 use crate::pipeline::advance::Outcome;
+use crate::pipeline::cases::unwritable_example;
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::reply::ConstraintsReply;
@@ -25,6 +26,11 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 return Ok(self.blocked(progress, category, &error.to_string()));
             }
         };
+        // Only now is it known how the samples are written, and the examples with them.
+        let forms = self.data.forms(&described.profiles);
+        if let Some(why) = unwritable_example(self.task, &forms) {
+            return Ok(self.blocked(progress, Category::Configuration, &why));
+        }
         let context = self
             .put(
                 "documents/data-context.txt".into(),

@@ -15,6 +15,7 @@ pub mod checks;
 mod circles;
 pub mod decide;
 pub mod diagnosis;
+pub mod encoding;
 pub mod evidence;
 pub mod digest;
 pub mod image_tag;

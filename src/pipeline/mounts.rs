@@ -69,15 +69,20 @@ impl Task {
                     input.name
                 ));
             };
-            args.push(argument(&input.name, &value));
+            args.extend(arguments(&input.name, &value));
         }
         Rehearsal::Run(args)
     }
 }
 
-/// An option with its value, in one argument: argparse takes a value that begins with a dash for an option of its own.
-pub(crate) fn argument(name: &str, value: &str) -> String {
-    format!("--{name}={value}")
+/// An option with its value, as the command line of the program has them: two arguments, as the contract shows them. Behind a
+/// space argparse takes a value that begins with a dash for an option of its own, so that one stands behind an equals sign.
+pub(crate) fn arguments(name: &str, value: &str) -> Vec<String> {
+    if value.starts_with('-') {
+        vec![format!("--{name}={value}")]
+    } else {
+        vec![format!("--{name}"), value.to_owned()]
+    }
 }
 
 /// Name under `/var/inputs` of a frozen file: that of its input with the ending of the file.
@@ -97,16 +102,64 @@ pub(super) fn mount_name(file: &FrozenFile) -> String {
 
 /// Whether a file of this name holds text, compressed or not, as far as its ending tells.
 pub(crate) fn is_text_file(name: &str) -> bool {
-    const NO_TEXT: [&str; 12] = [
-        "parquet", "xlsx", "xls", "xlsm", "ods", "feather", "arrow", "zip", "sqlite", "db", "bin", "pkl",
+    /// Compressed, archives, images, sound and film, documents, data, programs.
+    const NO_TEXT: [&[&str]; 7] = [
+        &["bz2", "xz", "lzma", "lz4", "br", "sz", "snappy", "z"],
+        &[
+            "zip", "7z", "rar", "tar", "tgz", "tbz", "tbz2", "txz", "jar", "whl", "cab", "iso", "deb", "rpm",
+        ],
+        &[
+            "png", "jpg", "jpeg", "gif", "bmp", "tif", "tiff", "webp", "ico", "heic", "avif", "psd",
+        ],
+        &[
+            "mp3", "wav", "flac", "ogg", "m4a", "mp4", "mov", "avi", "mkv", "webm",
+        ],
+        &[
+            "pdf", "doc", "docx", "ppt", "pptx", "xls", "xlsx", "xlsm", "xlsb", "ods", "odt", "epub",
+        ],
+        &[
+            "parquet", "feather", "arrow", "orc", "avro", "h5", "hdf", "hdf5", "nc", "npy", "npz", "mat",
+            "rds", "rdata", "sav", "dta", "sas7bdat", "xpt", "pkl", "pickle", "joblib", "sqlite", "sqlite3",
+            "db", "duckdb", "mdb", "accdb", "msgpack", "bson", "cbor", "shp", "shx", "dbf", "gpkg",
+        ],
+        &[
+            "bin", "exe", "dll", "so", "o", "pyc", "class", "wasm", "woff", "woff2", "ttf", "otf",
+        ],
     ];
     let lower = name.to_ascii_lowercase();
-    let inner = lower.strip_suffix(".gz").unwrap_or(&lower);
-    !plain_ending(inner).is_some_and(|(_, ending)| NO_TEXT.contains(&ending))
+    let inner = [".gz", ".zst"]
+        .iter()
+        .find_map(|ending| lower.strip_suffix(ending))
+        .unwrap_or(&lower);
+    !plain_ending(inner).is_some_and(|(_, ending)| NO_TEXT.iter().any(|kind| kind.contains(&ending)))
+}
+
+/// The ending that a text without a file name asks for.
+pub(crate) fn ending_of_text(text: &str) -> &'static str {
+    let trimmed = text.trim_start();
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let first = lines.next().unwrap_or_default();
+    if trimmed.starts_with(['{', '[']) {
+        let is_value = |line: &str| serde_json::from_str::<serde_json::Value>(line).is_ok();
+        if serde_json::from_str::<serde_json::Value>(trimmed).is_ok() {
+            return ".json";
+        }
+        return if is_value(first) { ".jsonl" } else { ".txt" };
+    }
+    let second = lines.next();
+    let same = |separator: char| {
+        let count = first.matches(separator).count();
+        count > 0 && second.is_none_or(|line| line.matches(separator).count() == count)
+    };
+    match () {
+        () if same('\t') => ".tsv",
+        () if same(',') => ".csv",
+        () => ".txt",
+    }
 }
 
 /// Splits off an ending of letters and digits; what else follows a dot says nothing of a format.
-fn plain_ending(file_name: &str) -> Option<(&str, &str)> {
+pub(crate) fn plain_ending(file_name: &str) -> Option<(&str, &str)> {
     file_name.rsplit_once('.').filter(|(stem, ending)| {
         !stem.is_empty() && !ending.is_empty() && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
     })

@@ -13,11 +13,12 @@ pub use self::error::SourceError;
 pub(crate) use self::error::keys_text;
 use self::names::name_files;
 pub use self::names::sample_names;
-pub(crate) use self::names::{ending_of_text, last_segment, usable};
+pub(crate) use self::names::{last_segment, usable};
 pub use self::objects::{Keys, ObjectKey, find};
 use crate::api::CodeGenTask;
 use crate::api::common::{ClaimPath, ConfigMapKeyRef};
 use crate::api::values::{AcceptanceTests, Input, InputSource, Sample, ValueType};
+pub(crate) use crate::pipeline::mounts::ending_of_text;
 
 /// Largest file or folder that a task may read, bytes.
 pub const LARGEST_SOURCE: u64 = 1024 * 1024 * 1024;

@@ -41,30 +41,6 @@ fn ending(file_name: &str) -> String {
     }
 }
 
-/// The ending that the content of an inline sample asks for.
-pub(crate) fn ending_of_text(text: &str) -> &'static str {
-    let trimmed = text.trim_start();
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-    let first = lines.next().unwrap_or_default();
-    if trimmed.starts_with(['{', '[']) {
-        let is_value = |line: &str| serde_json::from_str::<serde_json::Value>(line).is_ok();
-        if serde_json::from_str::<serde_json::Value>(trimmed).is_ok() {
-            return ".json";
-        }
-        return if is_value(first) { ".jsonl" } else { ".txt" };
-    }
-    let second = lines.next();
-    let same = |separator: char| {
-        let count = first.matches(separator).count();
-        count > 0 && second.is_none_or(|line| line.matches(separator).count() == count)
-    };
-    match () {
-        () if same('\t') => ".tsv",
-        () if same(',') => ".csv",
-        () => ".txt",
-    }
-}
-
 /// Gives files whose found names meet the name of another one their own name instead.
 pub(super) fn name_files(plan: &mut Plan, explicit: &BTreeSet<String>) -> Result<(), SourceError> {
     let names: Vec<(String, String)> = plan

@@ -1,6 +1,6 @@
 //! Every source of every field, and what is said when it cannot be had.
 
-use super::names::ending_of_text;
+use super::ending_of_text;
 use super::*;
 
 fn config_maps() -> BTreeMap<ObjectKey, Keys> {

@@ -2,8 +2,9 @@
 
 use codegen_operator::api::CodeGenTask;
 use codegen_operator::api::case::Case;
-use codegen_operator::pipeline::cases::{CaseSet, CasesJudged, PlannedCase, judge, runs};
-use codegen_operator::pipeline::sandbox::{Job, Report};
+use codegen_operator::pipeline::cases::{CaseSet, CasesJudged, Form, Forms, PlannedCase, judge, runs};
+use codegen_operator::pipeline::encoding::Encoding;
+use codegen_operator::pipeline::sandbox::{Job, Phase, PhaseEnd, PhaseFile, PhaseName, ProgramPhase, Report};
 use codegen_operator::pipeline::task::{FrozenFiles, Task, resolve};
 use futures::StreamExt as _;
 use serde_json::json;
@@ -13,6 +14,7 @@ use crate::support::{job, run};
 const RIGHT: &str = include_str!("cases/program.py");
 const WAYS: &str = include_str!("cases/ways_to_fool_a_suite.py");
 const WRONG: &str = include_str!("cases/wrong_programs.txt");
+const OWN_PARSER: &str = include_str!("cases/own_parser.py");
 
 fn sales() -> Task {
     let spec = json!({
@@ -107,7 +109,7 @@ fn wrong_programs() -> Vec<(&'static str, String)> {
 fn tried(task: &Task, program: &str) -> Job {
     let phases = runs(task, &plan(), false)
         .iter()
-        .map(|run| run.phase(task, program))
+        .map(|run| run.phase(task, &Forms::new(), program))
         .collect();
     job(phases)
 }
@@ -167,4 +169,100 @@ async fn a_case_leaves_nothing_for_the_next_one() {
     );
     let report = run(&tried(&task, &remembers)).await;
     assert_eq!(judged(&task, &report).failed, []);
+}
+
+#[tokio::test]
+async fn a_right_program_that_reads_its_options_itself_gets_them_as_the_contract_shows_them() {
+    let task = sales();
+    let judged = judged(&task, &run(&tried(&task, OWN_PARSER)).await);
+    assert_eq!(judged.failed, []);
+    assert_eq!(judged.cases.unwrap().passed, 5);
+}
+
+#[tokio::test]
+async fn a_right_program_finds_the_files_of_cases_written_as_its_sample() {
+    let task = sales();
+    for (opened, form) in [
+        (
+            "open(path, newline=\"\", encoding=\"utf-16\")",
+            (Encoding::Utf16Le, false),
+        ),
+        (
+            "open(path, newline=\"\", encoding=\"latin-1\")",
+            (Encoding::Latin1, false),
+        ),
+        (
+            "__import__(\"gzip\").open(path, \"rt\", newline=\"\", encoding=\"utf-8\")",
+            (Encoding::Utf8, true),
+        ),
+    ] {
+        let program = RIGHT.replace("open(path, newline=\"\", encoding=\"utf-8\")", opened);
+        assert_ne!(program, RIGHT);
+        let form = Form {
+            encoding: Some(form.0),
+            is_gzip: form.1,
+            table: None,
+        };
+        let forms = Forms::from([("sales".to_owned(), form)]);
+        let phases = |forms: &Forms| {
+            let runs = runs(&task, &plan(), false);
+            runs.iter().map(|run| run.phase(&task, forms, &program)).collect()
+        };
+        let report = run(&job(phases(&forms))).await;
+        assert_eq!(judged(&task, &report).failed, [], "{opened}");
+        // Written otherwise, the same program would be refused.
+        let report = run(&job(phases(&Forms::new()))).await;
+        assert_ne!(judged(&task, &report).failed, [], "{opened}");
+    }
+}
+
+fn with_files(paths: &[&str]) -> Phase {
+    Phase::Program(ProgramPhase {
+        name: PhaseName::Case,
+        solution: "import os\nprint(sorted(os.listdir('/sandbox/inputs')))\n".into(),
+        args: Vec::new(),
+        files: paths
+            .iter()
+            .map(|path| PhaseFile {
+                path: (*path).into(),
+                content: "YQ==".into(),
+            })
+            .collect(),
+        outputs: Vec::new(),
+        max_output_bytes: 1 << 10,
+        disk_bytes: None,
+        in_message: false,
+    })
+}
+
+#[tokio::test]
+async fn inputs_that_cannot_be_laid_out_fail_their_own_run_and_no_other() {
+    let long = "x".repeat(256);
+    let report = run(&job(vec![
+        with_files(&["a", "a"]),
+        with_files(&[&long]),
+        with_files(&["a\0b"]),
+        with_files(&["a/b/c"]),
+        with_files(&["a", "b"]),
+    ]))
+    .await;
+    let (last, bad) = report.phases.split_last().unwrap();
+    assert_eq!(bad.len(), 4);
+    for (phase, why) in bad
+        .iter()
+        .zip(["File exists", "File name too long", "null byte", "not a name"])
+    {
+        assert_eq!(phase.end, PhaseEnd::Exited(126), "{phase:?}");
+        assert!(
+            phase
+                .stderr
+                .starts_with("the sandbox could not lay out the inputs of this run: "),
+            "{phase:?}"
+        );
+        assert!(phase.stderr.contains(why), "{phase:?}");
+    }
+    assert_eq!(
+        (last.end.clone(), last.stdout.as_str()),
+        (PhaseEnd::Exited(0), "['a', 'b']\n")
+    );
 }

@@ -86,3 +86,34 @@ async fn a_sample_that_cannot_be_read_is_an_error() {
     let error = reader().describe(&task).await.unwrap_err().to_string();
     assert!(error.contains("met the limit of 60 s of CPU time"), "{error}");
 }
+
+#[test]
+fn cases_learn_from_the_profiles_how_each_sample_is_written() {
+    use crate::pipeline::encoding::Encoding;
+    let profile = |name: &str, bytes: &[u8]| {
+        let file_name = format!("{name}.csv");
+        describe_source(&Source::bytes(bytes), name, &file_name, &Options::default()).unwrap()
+    };
+    let wide: Vec<u8> = Encoding::Utf16Le
+        .encode("city;orders\nZürich;1\nBern;2\n")
+        .unwrap();
+    let profiles = [
+        profile("latin", b"city,orders\nGen\xe8ve,1\nBern,2\n"),
+        profile("wide", &wide),
+        profile("lines", b"{\"a\": 1}\n{\"a\": 2}\n"),
+        profile("packed", b"BZh91AY&SY\x00\x01\x02\x03\xff\xfe\x00\x00\x01"),
+        profile("empty", b""),
+    ];
+    let forms = reader().forms(&serde_json::to_vec(&profiles).unwrap());
+    assert_eq!(forms["latin"].encoding, Some(Encoding::Latin1));
+    let table = forms["latin"].table.unwrap();
+    assert_eq!((table.delimiter, table.has_header), (',', true));
+    assert_eq!(forms["wide"].encoding, Some(Encoding::Utf16Le));
+    assert_eq!(forms["wide"].table.unwrap().delimiter, ';');
+    assert_eq!(
+        (forms["lines"].encoding, forms["lines"].table),
+        (Some(Encoding::Utf8), None)
+    );
+    assert_eq!(forms["packed"].encoding, None);
+    assert_eq!(forms["empty"].encoding, Some(Encoding::Utf8));
+}

@@ -8,10 +8,12 @@ use crate::api::case::CaseMode;
 use crate::api::status::{CaseCounts, EvidenceStrength};
 use crate::ledger::MemoryStore;
 use crate::pipeline::call::CallKind;
+use crate::pipeline::cases::{Form, Forms};
+use crate::pipeline::encoding::Encoding;
 use crate::pipeline::evidence::evidence;
 use crate::pipeline::progress::Progress;
-use crate::pipeline::stage::Stage;
-use crate::pipeline::task::Task;
+use crate::pipeline::stage::{Category, Stage};
+use crate::pipeline::task::{FrozenFile, Task};
 use crate::pipeline::test_support::task;
 
 const RIGHT: &str = "return len(text.split())";
@@ -398,4 +400,46 @@ async fn an_answer_that_is_whatever_the_program_writes_is_asked_for_again() {
         "{why}"
     );
     assert_eq!(progress.cases.unwrap().corrected, 0);
+}
+
+/// A task with a sample in Latin-1 and an example that gives this text in its place.
+fn with_latin_sample(text: &str) -> World {
+    let mut world = world(written(RIGHT, "2"));
+    let example = json!({
+        "about": "prices", "inputs": [{"name": "prices", "value": text}], "expect": [{"output": "stdout", "value": "2"}],
+    });
+    world.task = Task {
+        samples: vec![FrozenFile {
+            name: "prices".into(),
+            file_name: "prices.csv".into(),
+            sha256: String::new(),
+            bytes: 8,
+            is_dir: false,
+        }],
+        inputs: vec![serde_json::from_value(json!({"name": "prices", "type": "File"})).unwrap()],
+        examples: vec![serde_json::from_value(example).unwrap()],
+        ..task()
+    };
+    let latin = Form {
+        encoding: Some(Encoding::Latin1),
+        ..Form::default()
+    };
+    world.data.forms = Forms::from([("prices".to_owned(), latin)]);
+    world
+}
+
+#[tokio::test]
+async fn an_example_that_its_samples_encoding_cannot_hold_is_said_before_any_call() {
+    let world = with_latin_sample("item,price\npen,5 €\n");
+    let progress = end(&world).await;
+    let waiting = progress.waiting.unwrap();
+    assert_eq!(waiting.category, Category::Configuration);
+    assert!(
+        waiting
+            .message
+            .contains("spec.examples[0]: prices cannot hold '€': its sample is Latin-1"),
+        "{}",
+        waiting.message
+    );
+    assert_eq!(kinds(&world), []);
 }

@@ -393,6 +393,8 @@ pub struct FixedData {
     pub context: String,
     /// What is found in the outputs.
     pub findings: RehearsalFindings,
+    /// How the samples are written.
+    pub forms: crate::pipeline::cases::Forms,
 }
 
 impl DataReader for FixedData {
@@ -424,6 +426,10 @@ impl DataReader for FixedData {
 
     fn columns(&self, _task: &Task, _profiles: &[u8]) -> BTreeSet<String> {
         BTreeSet::new()
+    }
+
+    fn forms(&self, _profiles: &[u8]) -> crate::pipeline::cases::Forms {
+        self.forms.clone()
     }
 
     async fn judge(

@@ -1,13 +1,22 @@
 //! Whether a case can be run and compared at all: it names what the task has, and states what can be looked at.
 
+use std::collections::BTreeSet;
+
 use crate::api::case::{Case, CaseInput, Check, Expectation};
 use crate::api::values::{Input, ValueType};
-use crate::pipeline::mounts::is_text_file;
 use crate::pipeline::task::Task;
 
 use super::compare::Shape;
+use super::form::{CaseFile, Forms, Unwritable};
 use super::judge::reference;
 use super::output_of;
+
+/// Characters of `about`, of a value, of a name or place, and of a tolerance, as the API bounds them.
+const LONGEST: [usize; 4] = [200, 16_384, 255, 32];
+/// Inputs and expectations of a case, as the API bounds them.
+const MOST: [usize; 2] = [48, 32];
+/// Bytes of the name of a file.
+const LONGEST_FILE_NAME: usize = 255;
 
 /// What a case may be run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,8 +32,9 @@ pub enum Access {
 /// `unstable` are outputs that depend on time, chance or the network: of them nothing exact can be stated.
 #[must_use]
 pub fn usable(task: &Task, case: &Case, unstable: &[String], access: Access) -> Option<String> {
-    let inputs = case.inputs.iter().find_map(|input| input_problem(task, input));
-    inputs
+    too_much(case)
+        .or_else(|| given_twice(case))
+        .or_else(|| case.inputs.iter().find_map(|input| input_problem(task, input)))
         .or_else(|| missing_input(task, case, access))
         .or_else(|| (case.expect.is_empty() && !case.refused).then(|| "it expects nothing".to_owned()))
         .or_else(|| {
@@ -34,19 +44,86 @@ pub fn usable(task: &Task, case: &Case, unstable: &[String], access: Access) -> 
         })
 }
 
+/// Why the files of a case cannot be written as the samples are; `None` when they can.
+#[must_use]
+pub fn unwritable(task: &Task, case: &Case, forms: &Forms) -> Option<String> {
+    case.inputs.iter().find_map(|given| {
+        let input = task
+            .inputs
+            .iter()
+            .find(|input| input.name == split(&given.name).0)?;
+        file_problem(task, forms, input, given)
+    })
+}
+
+/// The first example of the user that cannot be written as the samples are, by its field, with the reason.
+#[must_use]
+pub fn unwritable_example(task: &Task, forms: &Forms) -> Option<String> {
+    task.examples.iter().enumerate().find_map(|(index, example)| {
+        let why = unwritable(task, example, forms)?;
+        Some(format!("spec.examples[{index}]: {why}: correct it, or remove it"))
+    })
+}
+
+/// What is longer than the API allows.
+fn too_much(case: &Case) -> Option<String> {
+    let [about, value, name, tolerance] = LONGEST;
+    let inputs = case.inputs.iter().flat_map(|input| {
+        [
+            ("the name of an input", &input.name, name),
+            ("a value", &input.value, value),
+        ]
+    });
+    let expected = case.expect.iter().flat_map(|line| {
+        [
+            ("the name of an output", &line.output, name),
+            ("at", &line.at, name),
+            ("an expected value", &line.value, value),
+            ("a tolerance", &line.tolerance, tolerance),
+        ]
+    });
+    let [inputs_most, expected_most] = MOST;
+    let counts = [
+        ("inputs", case.inputs.len(), inputs_most),
+        ("lines of expect", case.expect.len(), expected_most),
+    ];
+    std::iter::once(("about", &case.about, about))
+        .chain(inputs)
+        .chain(expected)
+        .find_map(|(what, text, most)| {
+            let length = text.chars().count();
+            (length > most).then(|| format!("{what} has {length} characters, and at most {most} are allowed"))
+        })
+        .or_else(|| {
+            counts.into_iter().find_map(|(what, count, most)| {
+                (count > most).then(|| format!("it has {count} {what}, and at most {most} are allowed"))
+            })
+        })
+}
+
+fn given_twice(case: &Case) -> Option<String> {
+    let mut names = BTreeSet::new();
+    let twice = case.inputs.iter().find(|input| !names.insert(&input.name))?;
+    Some(format!("{} is given twice", twice.name))
+}
+
 fn input_problem(task: &Task, given: &CaseInput) -> Option<String> {
     let (name, file) = split(&given.name);
     let Some(input) = task.inputs.iter().find(|input| input.name == name) else {
         return Some(format!("there is no option --{name}"));
     };
     match (input.type_, file) {
-        (ValueType::Dir, Some(file)) if is_plain(file) => None,
-        (ValueType::Dir, _) => Some(format!("a file of --{name} is named {name}/FILE")),
+        (ValueType::Dir, Some(file)) if !is_plain(file) => {
+            Some(format!("a file of --{name} is named {name}/FILE"))
+        }
+        (ValueType::Dir, None) => Some(format!("a file of --{name} is named {name}/FILE")),
+        (ValueType::Dir, Some(_)) | (ValueType::File, None) => {
+            file_problem(task, &Forms::new(), input, given)
+        }
         (_, Some(_)) => Some(format!("--{name} is no folder")),
-        (ValueType::File, None) if !is_text_file(task.mount_name(name).as_deref().unwrap_or(name)) => Some(
-            format!("--{name} is a file that is no text: leave it out, its default is used"),
-        ),
-        (ValueType::File, None) => None,
+        (_, None) if given.value.contains('\0') => Some(format!(
+            "the value of --{name} has a NUL character, which no argument can have"
+        )),
         (type_, None) => (!type_.accepts(&given.value)).then(|| {
             format!(
                 "{:?} is no value of --{name}, which is of type {type_}",
@@ -54,6 +131,32 @@ fn input_problem(task: &Task, given: &CaseInput) -> Option<String> {
             )
         }),
     }
+}
+
+/// Why a file of a case cannot be written.
+fn file_problem(task: &Task, forms: &Forms, input: &Input, given: &CaseInput) -> Option<String> {
+    let name = &input.name;
+    let file = CaseFile::of(task, forms, input, given)?;
+    let last = file.path.rsplit('/').next().unwrap_or_default();
+    if last.contains('\0') {
+        return Some(format!(
+            "the name of a file of --{name} has a NUL character, which no name can have"
+        ));
+    }
+    if last.len() > LONGEST_FILE_NAME {
+        return Some(format!(
+            "the name of a file of --{name} has {} bytes, and at most {LONGEST_FILE_NAME} are possible",
+            last.len()
+        ));
+    }
+    file.bytes(&given.value).err().map(|why| match why {
+        Unwritable::NoText => format!("{} is a file that is no text: leave it out", given.name),
+        Unwritable::Character(encoding, character) => format!(
+            "{} cannot hold {character:?}: its sample is {}, which has no such character",
+            given.name,
+            encoding.name()
+        ),
+    })
 }
 
 fn missing_input(task: &Task, case: &Case, access: Access) -> Option<String> {

@@ -1,31 +1,35 @@
 //! Cases that follow from others: inputs that are written otherwise, from which the same must come.
 
 use crate::api::case::{Case, Check, Expectation};
-use crate::api::values::ValueType;
 use crate::pipeline::task::Task;
 
 use super::compare::Shape;
-use super::compare::table::{Table, delimiter};
+use super::form::{CaseFile, Forms, TableForm};
 use super::{CaseSet, Invariant, check};
 
-/// Cases that follow from `case` by what the plan says may change; one that needs no table in its inputs has none.
+/// Name of a further column, with a number where the table has it already.
+const FURTHER: &str = "remark";
+
+/// Cases that follow from `case` by what the plan says may change; one without CSV or TSV in its inputs has none.
 pub(super) fn derived(task: &Task, set: &CaseSet, case: &Case) -> Vec<(Invariant, Case)> {
     set.invariants
         .iter()
-        .filter_map(|invariant| Some((*invariant, changed(task, case, *invariant)?)))
+        .filter_map(|invariant| Some((*invariant, changed(task, &set.forms, case, *invariant)?)))
         .collect()
 }
 
-fn changed(task: &Task, case: &Case, invariant: Invariant) -> Option<Case> {
+fn changed(task: &Task, forms: &Forms, case: &Case, invariant: Invariant) -> Option<Case> {
     let mut next = case.clone();
     let mut is_changed = false;
     for given in &mut next.inputs {
         let (name, _) = check::split(&given.name);
-        let is_file = task
-            .inputs
-            .iter()
-            .any(|input| input.name == name && matches!(input.type_, ValueType::File | ValueType::Dir));
-        if is_file && let Some(text) = rewritten(&given.value, invariant) {
+        let input = task.inputs.iter().find(|input| input.name == name);
+        let table = input
+            .and_then(|input| CaseFile::of(task, forms, input, given))
+            .and_then(|file| file.table);
+        if let Some(table) = table
+            && let Some(text) = rewritten(&given.value, table, invariant)
+        {
             given.value = text;
             is_changed = true;
         }
@@ -58,28 +62,119 @@ fn loosen(task: &Task, expectation: &mut Expectation) {
     }
 }
 
-/// A table written otherwise; `None` for what is no table of at least two rows and columns.
-fn rewritten(text: &str, invariant: Invariant) -> Option<String> {
-    let delimiter = delimiter(text);
-    let mut table = Table::parse(text).ok()?;
-    let width = table.columns.len();
-    let is_regular = width > 1 && table.rows.iter().all(|row| row.len() == width);
-    if !is_regular {
-        return None;
-    }
+/// A table written otherwise, every cell and line end as it was; `None` for what is no table of at least two columns.
+fn rewritten(text: &str, form: TableForm, invariant: Invariant) -> Option<String> {
+    let (mark, body) = match text.strip_prefix('\u{feff}') {
+        Some(body) => ("\u{feff}", body),
+        None => ("", text),
+    };
+    let delimiter = delimiter(body, form)?;
+    let mut records = records(body, delimiter)?;
+    let ends: Vec<String> = records.iter().map(|record| record.end.clone()).collect();
+    let first = usize::from(form.has_header);
     match invariant {
-        Invariant::RowOrder if table.rows.len() > 1 => table.rows.reverse(),
-        Invariant::RowOrder => return None,
-        Invariant::ColumnOrder => {
-            table.columns.reverse();
-            table.rows.iter_mut().for_each(|row| row.reverse());
+        Invariant::RowOrder => records.get_mut(first..)?.reverse(),
+        // Without names a column is known by its place.
+        Invariant::ColumnOrder | Invariant::ExtraColumn if !form.has_header => return None,
+        Invariant::ColumnOrder => records.iter_mut().for_each(|record| record.cells.reverse()),
+        Invariant::ExtraColumn => add_column(&mut records)?,
+    }
+    // The last line may have no end, whichever it is.
+    let lines = records
+        .iter()
+        .zip(ends)
+        .map(|(record, end)| record.cells.join(&delimiter.to_string()) + &end);
+    let other = mark.to_owned() + &lines.collect::<String>();
+    (other != text).then_some(other)
+}
+
+/// What separates the fields of a text: what separates those of its sample, if the first line has it.
+fn delimiter(text: &str, form: TableForm) -> Option<char> {
+    let first = text.lines().next()?;
+    [form.delimiter, ',', ';', '\t', '|']
+        .into_iter()
+        .find(|delimiter| first.contains(*delimiter))
+}
+
+fn add_column(records: &mut [Record]) -> Option<()> {
+    let header = &records.first()?.cells;
+    let is_quoted = header.iter().all(|cell| cell.starts_with('"'));
+    let has = |name: &str| {
+        header
+            .iter()
+            .any(|cell| unquoted(cell).trim().eq_ignore_ascii_case(name))
+    };
+    let numbered = (2..).map(|number| format!("{FURTHER}_{number}"));
+    let name = std::iter::once(FURTHER.to_owned())
+        .chain(numbered)
+        .find(|name| !has(name))?;
+    let cells = std::iter::once(name).chain((0..).map(|index| format!("r{index}")));
+    for (record, cell) in records.iter_mut().zip(cells) {
+        record
+            .cells
+            .push(if is_quoted { format!("\"{cell}\"") } else { cell });
+    }
+    Some(())
+}
+
+/// A line of a table: its cells as they are written, and its end.
+#[derive(Clone, Debug, Default)]
+struct Record {
+    cells: Vec<String>,
+    end: String,
+}
+
+/// The records of a table, all of the same width, which are what a reader of CSV finds; `None` where they are not.
+fn records(text: &str, delimiter: char) -> Option<Vec<Record>> {
+    let split = split(text, delimiter);
+    let mut reader = csv::ReaderBuilder::new()
+        .delimiter(u8::try_from(delimiter).ok()?)
+        .has_headers(false)
+        .from_reader(text.as_bytes());
+    let read = reader.records().collect::<Result<Vec<_>, _>>().ok()?;
+    let is_read = split.len() == read.len()
+        && split.iter().zip(&read).all(|(record, fields)| {
+            record.cells.len() == fields.len()
+                && record
+                    .cells
+                    .iter()
+                    .zip(fields)
+                    .all(|(cell, field)| unquoted(cell) == field)
+        });
+    (is_read && split.first()?.cells.len() > 1).then_some(split)
+}
+
+/// The cells of each line, with their quotes.
+fn split(text: &str, delimiter: char) -> Vec<Record> {
+    let mut records = Vec::new();
+    let (mut record, mut cell, mut is_quoted) = (Record::default(), String::new(), false);
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        if character == '"' && (cell.is_empty() || cell.starts_with('"')) {
+            is_quoted = !is_quoted;
         }
-        Invariant::ExtraColumn => {
-            table.columns.push("remark".to_owned());
-            for (index, row) in table.rows.iter_mut().enumerate() {
-                row.push(format!("r{index}"));
+        match character {
+            '\r' | '\n' if !is_quoted => {
+                record.cells.push(std::mem::take(&mut cell));
+                record.end.push(character);
+                if character == '\r' {
+                    record.end.extend(characters.next_if_eq(&'\n'));
+                }
+                records.push(std::mem::take(&mut record));
             }
+            _ if character == delimiter && !is_quoted => record.cells.push(std::mem::take(&mut cell)),
+            _ => cell.push(character),
         }
     }
-    table.print(delimiter).filter(|other| other != text)
+    if !cell.is_empty() || !record.cells.is_empty() {
+        record.cells.push(cell);
+        records.push(record);
+    }
+    records
+}
+
+fn unquoted(cell: &str) -> String {
+    cell.strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'))
+        .map_or_else(|| cell.to_owned(), |inner| inner.replace("\"\"", "\""))
 }

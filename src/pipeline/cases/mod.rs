@@ -7,13 +7,16 @@
 pub(crate) mod compare;
 mod check;
 mod derive;
+mod form;
 mod judge;
 mod names;
 mod phase;
 mod probe;
 mod revise;
+mod shown;
 
-pub use check::{Access, usable};
+pub use check::{Access, unwritable, unwritable_example, usable};
+pub use form::{Form, Forms, TableForm};
 pub use judge::{CasesJudged, judge};
 pub use names::{OutputNames, output_names};
 pub use phase::{CaseRun, Origin, runs};
@@ -29,6 +32,7 @@ use crate::api::values::ValueType;
 use super::bounds::{CASE, cut};
 use super::mounts::is_text_file;
 use super::task::Task;
+use shown::shown;
 
 /// Cases of one plan that are used; a reply that has more is cut.
 pub const MOST_CASES: usize = 12;
@@ -49,6 +53,9 @@ pub struct CaseSet {
     pub invariants: Vec<Invariant>,
     /// Cases of the reply that cannot be used, each with the reason.
     pub unusable: Vec<String>,
+    /// How the samples are written: read from their profiles, never stored with the cases.
+    #[serde(skip)]
+    pub forms: Forms,
 }
 
 /// A case of the plan, and what became of it.
@@ -183,6 +190,7 @@ pub fn planned(
     cases: Vec<Case>,
     unstable: Vec<String>,
     mut invariants: Vec<Invariant>,
+    forms: &Forms,
 ) -> CaseSet {
     if task.cases == CaseMode::Off {
         return CaseSet::default();
@@ -199,7 +207,8 @@ pub fn planned(
         let why = out_of_reach
             .clone()
             .or_else(|| of_itself(task, &case))
-            .or_else(|| usable(task, &case, &set.unstable, Access::Exposed));
+            .or_else(|| usable(task, &case, &set.unstable, Access::Exposed))
+            .or_else(|| unwritable(task, &case, forms));
         let is_known = set.cases.iter().any(|known| is_equal(&known.case, &case));
         match why {
             Some(why) => set.unusable.push(format!("case {}: {why}", index + 1)),
@@ -264,7 +273,11 @@ fn output_of(expectation: &Expectation) -> &str {
         .map_or(expectation.output.as_str(), |(name, _)| name)
 }
 
-/// A case in one line, for people.
+/// Bytes that the inputs of a case have in its line, and those that are left to what it is about.
+const INPUTS: usize = 24;
+const ABOUT: usize = 16;
+
+/// A case in one line, for people. What it is about is cut first: what it expects is what decides.
 #[must_use]
 pub fn line(number: usize, case: &Case) -> String {
     let inputs: Vec<String> = case
@@ -278,27 +291,28 @@ pub fn line(number: usize, case: &Case) -> String {
     let expected: Vec<String> = case.expect.iter().map(statement).collect();
     let refused = case.refused.then(|| "is refused".to_owned());
     let results: Vec<String> = refused.into_iter().chain(expected).collect();
-    let text = format!(
-        "{number}. {}: {} -> {}",
-        case.about,
-        if inputs.is_empty() {
-            "defaults".to_owned()
-        } else {
-            inputs.join(", ")
-        },
-        results.join("; ")
-    );
-    cut(&text.replace('\n', " "), CASE)
+    let inputs = if inputs.is_empty() {
+        "defaults".to_owned()
+    } else {
+        shown(&inputs.join(", "))
+    };
+    let (about, results) = (shown(&case.about), shown(&results.join("; ")));
+    // Quotes and backslashes take two bytes in a status; number and separators take the rest.
+    let size = |text: &str| text.len() + text.matches(['"', '\\']).count();
+    let left = |taken: usize, least: usize| CASE.saturating_sub(taken + 12).max(least);
+    let inputs = cut(&inputs, left(ABOUT + size(&results), INPUTS));
+    let about = cut(&about, left(size(&inputs) + size(&results), ABOUT));
+    cut(&format!("{number}. {about}: {inputs} -> {results}"), CASE)
 }
 
-/// An expectation in words (`total = 12`, `summary 1/mean = 3.5`).
+/// An expectation in words (`total = 12`, `summary 1/mean = 3.5 ± 0.1`).
 fn statement(expectation: &Expectation) -> String {
     let Expectation {
         output,
         check,
         at,
         value,
-        ..
+        tolerance,
     } = expectation;
     let place = if at.is_empty() {
         output.clone()
@@ -309,7 +323,7 @@ fn statement(expectation: &Expectation) -> String {
         0 | 1 => value.clone(),
         lines => format!("{lines} lines"),
     };
-    match check {
+    let stated = match check {
         Check::Equals => format!("{place} = {value}"),
         Check::SameRows => format!("{place} has the rows {value}"),
         Check::Rows => format!("{place} has {value} rows"),
@@ -319,6 +333,10 @@ fn statement(expectation: &Expectation) -> String {
         Check::Between => format!("{place} lies between {value}"),
         Check::Ordered => format!("{place} is {value}"),
         Check::Total => format!("{place} adds up to {value}"),
+    };
+    match tolerance.trim() {
+        "" => stated,
+        tolerance => format!("{stated} ± {tolerance}"),
     }
 }
 

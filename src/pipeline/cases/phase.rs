@@ -1,19 +1,17 @@
 //! Cases as runs of a program in its sandbox.
 
-use std::io::Write as _;
-
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use flate2::Compression;
-use flate2::write::GzEncoder;
 
 use crate::api::case::Case;
 use crate::api::values::{Input, ValueType};
-use crate::pipeline::mounts::argument;
+use crate::pipeline::mounts::arguments;
 use crate::pipeline::sandbox::{PHASE_INPUTS, Phase, PhaseFile, PhaseName, ProgramPhase};
 use crate::pipeline::task::Task;
 
 use super::check::split;
+use super::form::{CaseFile, Forms};
+use super::shown::shown;
 use super::{CaseSet, Invariant, MOST_OUTPUT_BYTES, derive, output_of};
 
 /// Where a case comes from.
@@ -76,15 +74,15 @@ impl CaseRun {
         match self.origin {
             Origin::Example => "examples".to_owned(),
             Origin::Plan(number) | Origin::Derived(number, _) => {
-                format!("case {number} ({})", self.case.about)
+                format!("case {number} ({})", shown(&self.case.about))
             }
         }
     }
 
-    /// The run of `solution` that shows whether it holds.
+    /// The run of `solution` that shows whether it holds. Its files are written as the samples are.
     #[must_use]
-    pub fn phase(&self, task: &Task, solution: &str) -> Phase {
-        let (args, files) = call(task, &self.case);
+    pub fn phase(&self, task: &Task, forms: &Forms, solution: &str) -> Phase {
+        let (args, files) = call(task, forms, &self.case);
         let mut outputs: Vec<String> = Vec::new();
         for name in self
             .case
@@ -119,7 +117,7 @@ fn references(case: &Case) -> impl Iterator<Item = &str> {
 }
 
 /// Command line and input files of a case.
-fn call(task: &Task, case: &Case) -> (Vec<String>, Vec<PhaseFile>) {
+fn call(task: &Task, forms: &Forms, case: &Case) -> (Vec<String>, Vec<PhaseFile>) {
     let mut args = Vec::new();
     let mut files = Vec::new();
     for input in &task.inputs {
@@ -128,23 +126,20 @@ fn call(task: &Task, case: &Case) -> (Vec<String>, Vec<PhaseFile>) {
             .iter()
             .filter(|given| split(&given.name).0 == input.name)
             .collect();
+        let laid_out = given
+            .iter()
+            .filter_map(|given| Some((CaseFile::of(task, forms, input, given)?, &given.value)));
+        let laid_out: Vec<_> = laid_out.map(|(at, text)| file(at, text)).collect();
         let value = match (input.type_, given.first()) {
-            (ValueType::File, Some(given)) => {
-                let name = task.mount_name(&input.name).unwrap_or_else(|| input.name.clone());
-                files.push(file(&name, &given.value));
-                Some(format!("{PHASE_INPUTS}/{name}"))
-            }
-            (ValueType::Dir, Some(_)) => {
-                let inner = given
-                    .iter()
-                    .filter_map(|given| Some((split(&given.name).1?, &given.value)));
-                files.extend(inner.map(|(name, text)| file(&format!("{}/{name}", input.name), text)));
-                Some(format!("{PHASE_INPUTS}/{}", input.name))
-            }
+            (ValueType::File, Some(_)) => laid_out
+                .first()
+                .map(|file| format!("{PHASE_INPUTS}/{}", file.path)),
+            (ValueType::Dir, Some(_)) => Some(format!("{PHASE_INPUTS}/{}", input.name)),
             (_, Some(given)) => Some(given.value.clone()),
             (_, None) => default(task, input),
         };
-        args.extend(value.map(|value| argument(&input.name, &value)));
+        files.extend(laid_out);
+        args.extend(value.into_iter().flat_map(|value| arguments(&input.name, &value)));
     }
     (args, files)
 }
@@ -158,18 +153,11 @@ fn default(task: &Task, input: &Input) -> Option<String> {
     }
 }
 
-/// A file of a case; one whose name says that it is compressed is.
-fn file(path: &str, text: &str) -> PhaseFile {
-    let is_compressed = path.to_ascii_lowercase().ends_with(".gz");
-    let bytes = if is_compressed { compressed(text) } else { None };
+/// A file of a case. A text that cannot be written as it should be is no usable case.
+fn file(at: CaseFile, text: &str) -> PhaseFile {
+    let bytes = at.bytes(text).unwrap_or_else(|_| text.as_bytes().to_vec());
     PhaseFile {
-        path: path.to_owned(),
-        content: BASE64_STANDARD.encode(bytes.as_deref().unwrap_or(text.as_bytes())),
+        path: at.path,
+        content: BASE64_STANDARD.encode(bytes),
     }
-}
-
-fn compressed(text: &str) -> Option<Vec<u8>> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(text.as_bytes()).ok()?;
-    encoder.finish().ok()
 }

@@ -91,15 +91,18 @@ fn a_case_is_a_run_of_the_program_alone_with_its_own_files() {
             "expect": [{"output": "parts/a.csv", "check": "Rows", "value": "1"}, {"output": "stdout", "value": "$total"}],
         })),
     };
-    let Phase::Program(phase) = run.phase(&sales(), "pass") else {
+    let Phase::Program(phase) = run.phase(&sales(), &Forms::new(), "pass") else {
         panic!("a case runs a program");
     };
     assert_eq!(
         phase.args,
         [
-            "--sales=/sandbox/inputs/sales.csv",
-            "--decimals=2",
-            "--months=/sandbox/inputs/months"
+            "--sales",
+            "/sandbox/inputs/sales.csv",
+            "--decimals",
+            "2",
+            "--months",
+            "/sandbox/inputs/months"
         ]
     );
     let files: Vec<&str> = phase.files.iter().map(|file| file.path.as_str()).collect();
@@ -308,7 +311,7 @@ fn cases_of_private_data_bring_their_own_and_examples_need_not() {
 }
 
 fn plan_of(task: &Task, cases: Vec<Case>) -> CaseSet {
-    planned(task, cases, Vec::new(), Vec::new())
+    planned(task, cases, Vec::new(), Vec::new(), &Forms::new())
 }
 
 #[test]
@@ -551,3 +554,5 @@ fn a_case_that_a_person_approved_of_is_never_replaced(
     let value = &revised.set.cases[0].case.expect[0].value;
     assert_eq!(value == "2", are_approved);
 }
+
+mod inputs;

@@ -14,7 +14,7 @@ use crate::api::status::{ErrorType, PlanStatus};
 use crate::api::values::ValueType;
 
 use super::call::{CallKind, Request};
-use super::cases::{Blamed, OutputNames};
+use super::cases::{Blamed, Forms, OutputNames};
 use super::diagnosis::{DiagnosedFailure, Diagnosis};
 use super::python::functions::{functions, on_the_way, referenced_by, source_of};
 use super::python::outline::outline;
@@ -55,6 +55,8 @@ pub struct Material {
     pub blamed: Vec<Blamed>,
     /// Columns and keys that the cases take for granted.
     pub output_names: Vec<OutputNames>,
+    /// How the samples are written, for the cases of a plan.
+    pub forms: Forms,
     /// Why the last replies to this call were refused, oldest first.
     pub rejections: Vec<String>,
 }

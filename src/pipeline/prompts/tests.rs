@@ -62,6 +62,7 @@ fn material() -> Material {
         acceptance_tests: String::new(),
         blamed: Vec::new(),
         output_names: Vec::new(),
+        forms: super::Forms::new(),
         rejections: Vec::new(),
     }
 }

@@ -9,7 +9,7 @@ use crate::api::run::{CodeGenRunSpec, DEFAULT_RUN_RETRIES, OutputClaim, Validati
 use crate::api::run_status::{InputOrigin, RunInputStatus};
 use crate::api::sandbox::Sandbox;
 use crate::api::values::{Output, ValueType};
-use crate::pipeline::mounts::{argument, mount_name};
+use crate::pipeline::mounts::{arguments, mount_name};
 use crate::pipeline::sandbox::{
     InputMount, Job, MAX_DISK_BYTES, MAX_OUTPUT_BYTES, Phase, PhaseName, ProgramPhase,
 };
@@ -199,9 +199,9 @@ impl ResolvedRun {
             ResolvedValue::Text(text) => text.clone(),
             ResolvedValue::File(file) => format!("/var/inputs/{}", mount_name(file)),
         };
-        let arguments = self.inputs.iter();
-        arguments
-            .map(|input| argument(&input.name, &value(input)))
+        let inputs = self.inputs.iter();
+        inputs
+            .flat_map(|input| arguments(&input.name, &value(input)))
             .collect()
     }
 

@@ -110,11 +110,15 @@ fn what_is_not_given_is_the_sample_or_the_default() {
     assert_eq!(
         run.arguments(),
         [
-            "--measurements=/var/inputs/measurements.csv",
-            "--decimals=1",
+            "--measurements",
+            "/var/inputs/measurements.csv",
+            "--decimals",
+            "1",
             "--site=-Torgersen",
-            "--ratio=0.25",
-            "--photos=/var/inputs/photos",
+            "--ratio",
+            "0.25",
+            "--photos",
+            "/var/inputs/photos",
         ]
     );
     let origins: Vec<InputOrigin> = run.inputs.iter().map(|input| input.from).collect();

@@ -84,14 +84,14 @@ class Program:
         arguments: list[str] = []
         for name, value in (inputs or {}).items():
             text = str(value).lower() if isinstance(value, bool) else os.fspath(value) if hasattr(value, "__fspath__") else str(value)
-            arguments += [f"--{name}", text]
+            arguments += _option(name, text)
         laid_out: list[tuple[str, bytes]] = []
         for name, content in (files or {}).items():
             option = name.partition(".")[0]
             if not option or "/" in name:
                 raise ValueError(f"{name!r} is not the name of an option, with or without an ending")
             laid_out.append((name, content.encode() if isinstance(content, str) else bytes(content)))
-            arguments += [f"--{option}", f"{_PHASE_INPUTS}/given/{name}"]
+            arguments += _option(option, f"{_PHASE_INPUTS}/given/{name}")
         given = [{"path": f"given/{name}", "content": b64encode(content).decode()} for name, content in laid_out]
         return self.run(arguments, given, {}, timeout)
 
@@ -114,6 +114,11 @@ class Program:
                 "the program has not run for this call; where this is the end, calls differ from one session to the next"
             )
         return _result(result, ["solution.py", *arguments], timeout)
+
+
+def _option(name: str, value: str) -> list[str]:
+    """An option with its value, as every run has them: argparse takes a value that begins with a dash for an option of its own."""
+    return [f"--{name}={value}"] if value.startswith("-") else [f"--{name}", value]
 
 
 def _sent(argument: str, number: int, files: list[dict[str, str]]) -> str:

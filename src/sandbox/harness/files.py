@@ -121,7 +121,10 @@ def read_outputs(names: list[str], most_bytes: int, on_disk: bool = False) -> li
     left = 4 * most_bytes
     reports: list[dict[str, object]] = []
     for name in names:
-        content, read = _read_output(name, min(most_bytes, left), on_disk)
+        try:
+            content, read = _read_output(name, min(most_bytes, left), on_disk)
+        except (OSError, ValueError) as error:
+            content, read = {"notAFile": clean(f"something that cannot be read ({error})")}, 0
         left -= read
         reports.append({"name": name, "content": content})
     return reports

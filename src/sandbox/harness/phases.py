@@ -7,7 +7,7 @@ import socket
 from binascii import hexlify
 from collections.abc import Callable
 
-from files import OUTPUTS, WORK, changed_sources, empty, fresh_folders, lay_out_inputs, make_readable, not_writable, read_outputs
+from files import OUTPUTS, WORK, changed_sources, clean, empty, fresh_folders, lay_out_inputs, make_readable, not_writable, read_outputs
 from processes import Ended, Limits, run
 from session_report import assemble
 
@@ -68,7 +68,12 @@ def run_program(
         return {**report, "notWritable": why}, False
     if not fresh_folders({"solution.py": phase["solution"]}):
         return _not_started(phase)
-    lay_out_inputs(phase.get("files", ()))
+    try:
+        lay_out_inputs(phase.get("files", ()))
+    except (OSError, ValueError) as error:
+        # Of this phase alone: the next one begins with empty folders.
+        report, _ = _not_started(phase, why=f"the sandbox could not lay out the inputs of this run: {error}\n")
+        return report, True
     argv = [python, "solution.py", *phase["args"]]
     ended = run(argv, WORK, environment(python, env), limits, disk_bytes=on_disk)
     if on_disk is not None:
@@ -110,8 +115,11 @@ def report_of(phase: dict, ended: Ended, tests: object = None, outputs: object =
     }
 
 
-def _not_started(phase: dict, tests: object = None) -> tuple[dict[str, object], bool]:
-    """A phase whose folders the phase before it left in a state that cannot be cleared."""
-    why = "the sandbox could not empty its folders after the phase before this one\n"
-    ended = Ended({"exited": 126}, 0.0, "", why, b"")
+def _not_started(
+    phase: dict,
+    tests: object = None,
+    why: str = "the sandbox could not empty its folders after the phase before this one\n",
+) -> tuple[dict[str, object], bool]:
+    """A phase in which nothing ran: mostly one whose folders the phase before it left in a state that cannot be cleared."""
+    ended = Ended({"exited": 126}, 0.0, "", clean(why), b"")
     return report_of(phase, ended, tests=tests), False

@@ -34,7 +34,7 @@ def main(arguments: list[str], inputs: str = "/var/inputs", outputs: str = "/var
             value = option.get("default")
             if value is None:
                 faults.append(f"give --{option['name']}, {_VALUES[option['type']][2]}")
-        options.append(f"--{option['name']}={value}")
+        options += _option(option["name"], value)
     for variable in program["variables"]:
         if variable not in os.environ:
             faults.append(f"set the environment variable {variable}, which the program was tested with")
@@ -43,6 +43,11 @@ def main(arguments: list[str], inputs: str = "/var/inputs", outputs: str = "/var
     if faults:
         parser.error("; ".join(faults))
     _call(options, folder, outputs)
+
+
+def _option(name: str, value: str) -> list[str]:
+    """An option with its value, as in the sandbox: argparse takes a value that begins with a dash for an option of its own."""
+    return [f"--{name}={value}"] if value.startswith("-") else [f"--{name}", value]
 
 
 def _parser(program: dict, inputs: str, outputs: str) -> argparse.ArgumentParser:

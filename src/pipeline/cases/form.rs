@@ -1,0 +1,203 @@
+//! How the files of cases are written: named, encoded and compressed as the program finds them in a run.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+
+use flate2::write::GzEncoder;
+
+use crate::api::case::CaseInput;
+use crate::api::values::{Input, ValueType};
+use crate::pipeline::encoding::Encoding;
+use crate::pipeline::mounts::{ending_of_text, is_text_file, plain_ending};
+use crate::pipeline::task::Task;
+
+use super::check::split;
+
+/// How the samples of a task are written, by their names.
+pub type Forms = BTreeMap<String, Form>;
+
+/// How a sample is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Form {
+    /// The encoding of its text; `None` where it is no text.
+    pub encoding: Option<Encoding>,
+    /// Whether its bytes are gzip.
+    pub is_gzip: bool,
+    /// How its records stand, where it is CSV or TSV.
+    pub table: Option<TableForm>,
+}
+
+/// How the records of a CSV or TSV file stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableForm {
+    /// What separates fields.
+    pub delimiter: char,
+    /// Whether the first record names the columns.
+    pub has_header: bool,
+}
+
+/// A file that a case gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CaseFile {
+    /// Its path below the inputs of the phase.
+    pub(super) path: String,
+    /// How its records stand, where it is known to be CSV or TSV.
+    pub(super) table: Option<TableForm>,
+    packing: Option<Packing>,
+    encoding: Encoding,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Packing {
+    Plain,
+    Gzip,
+    Zstd,
+}
+
+/// What keeps a text from being written to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unwritable {
+    /// Such a file holds no text.
+    NoText,
+    /// The encoding does not have this character.
+    Character(Encoding, char),
+}
+
+impl CaseFile {
+    /// The file that `given` is; `None` where it names none.
+    pub(super) fn of(task: &Task, forms: &Forms, input: &Input, given: &CaseInput) -> Option<Self> {
+        let form = forms.get(&input.name).copied();
+        let (path, is_named) = match (input.type_, split(&given.name).1) {
+            (ValueType::Dir, Some(file)) => (format!("{}/{file}", input.name), true),
+            (ValueType::File, None) => file_name(task, input, &given.value),
+            _ => return None,
+        };
+        let by_name = is_named.then(|| table_by_name(&path)).flatten();
+        Some(Self {
+            table: form.map_or(by_name, |form| form.table),
+            packing: packing(&path, form),
+            encoding: form.and_then(|form| form.encoding).unwrap_or(Encoding::Utf8),
+            path,
+        })
+    }
+
+    /// The bytes of the file with this text.
+    pub(super) fn bytes(&self, text: &str) -> Result<Vec<u8>, Unwritable> {
+        let packing = self.packing.ok_or(Unwritable::NoText)?;
+        let bytes = self
+            .encoding
+            .encode(text)
+            .map_err(|character| Unwritable::Character(self.encoding, character))?;
+        // Writing to memory cannot fail.
+        Ok(match packing {
+            Packing::Plain => bytes,
+            Packing::Gzip => gzip(&bytes).unwrap_or(bytes),
+            Packing::Zstd => zstd::bulk::compress(&bytes, 1).unwrap_or(bytes),
+        })
+    }
+}
+
+/// Name of the file of a `File` input, and whether anything but the text says it: its own file, else what its name and
+/// description call it, else what a run makes of such a text.
+fn file_name(task: &Task, input: &Input, text: &str) -> (String, bool) {
+    if let Some(name) = task.mount_name(&input.name) {
+        return (name, true);
+    }
+    let description = input.description.as_deref().unwrap_or_default();
+    match ending_in_words(&format!("{} {description}", input.name)) {
+        Some(ending) => (format!("{}.{ending}", input.name), true),
+        None => (format!("{}{}", input.name, ending_of_text(text)), false),
+    }
+}
+
+/// The ending of the one format that a text speaks of.
+fn ending_in_words(text: &str) -> Option<String> {
+    const FORMATS: [(&str, &str); 24] = [
+        ("csv", "csv"),
+        ("tsv", "tsv"),
+        ("json", "json"),
+        ("jsonl", "jsonl"),
+        ("ndjson", "ndjson"),
+        ("geojson", "geojson"),
+        ("xml", "xml"),
+        ("html", "html"),
+        ("yaml", "yaml"),
+        ("toml", "toml"),
+        ("ini", "ini"),
+        ("markdown", "md"),
+        ("txt", "txt"),
+        ("xlsx", "xlsx"),
+        ("excel", "xlsx"),
+        ("ods", "ods"),
+        ("parquet", "parquet"),
+        ("sqlite", "sqlite"),
+        ("pdf", "pdf"),
+        ("png", "png"),
+        ("jpeg", "jpg"),
+        ("jpg", "jpg"),
+        ("zip", "zip"),
+        ("tar", "tar"),
+    ];
+    let lower = text.to_lowercase();
+    let lower = ["json lines", "json-lines"]
+        .iter()
+        .fold(lower, |text, words| text.replace(words, "jsonl"));
+    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).collect();
+    let mut endings: Vec<&str> = FORMATS
+        .iter()
+        .filter(|(word, _)| words.contains(word))
+        .map(|(_, ending)| *ending)
+        .collect();
+    endings.dedup();
+    let [ending] = endings[..] else { return None };
+    let is_gzip = words
+        .iter()
+        .any(|word| matches!(*word, "gz" | "gzip" | "gzipped"));
+    Some(if is_gzip {
+        format!("{ending}.gz")
+    } else {
+        ending.to_owned()
+    })
+}
+
+/// How a file of this name is packed, the sample's own bytes first; `None` where it holds no text.
+fn packing(path: &str, form: Option<Form>) -> Option<Packing> {
+    let lower = path.to_ascii_lowercase();
+    let (inner, by_name) = match plain_ending(&lower) {
+        Some((stem, "gz")) => (stem, Packing::Gzip),
+        Some((stem, "zst")) => (stem, Packing::Zstd),
+        _ => (lower.as_str(), Packing::Plain),
+    };
+    match form {
+        // What it is called says less than what it was found to be.
+        Some(Form { is_gzip: true, .. }) => Some(Packing::Gzip),
+        Some(Form {
+            encoding: Some(_), ..
+        }) => Some(Packing::Plain),
+        Some(Form { encoding: None, .. }) if by_name != Packing::Zstd => None,
+        _ => is_text_file(inner).then_some(by_name),
+    }
+}
+
+fn table_by_name(path: &str) -> Option<TableForm> {
+    let lower = path.to_ascii_lowercase();
+    let inner = [".gz", ".zst"]
+        .iter()
+        .find_map(|ending| lower.strip_suffix(ending))
+        .unwrap_or(&lower);
+    let delimiter = match plain_ending(inner)?.1 {
+        "csv" => ',',
+        "tsv" => '\t',
+        _ => return None,
+    };
+    Some(TableForm {
+        delimiter,
+        has_header: true,
+    })
+}
+
+fn gzip(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).ok()?;
+    encoder.finish().ok()
+}

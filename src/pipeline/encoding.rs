@@ -1,0 +1,128 @@
+//! Encodings of text: how the characters of a file are written as bytes.
+
+use serde::{Deserialize, Serialize};
+
+/// How the bytes of a text become characters.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum Encoding {
+    /// UTF-8 (ASCII too).
+    Utf8,
+    /// UTF-8 with a byte order mark.
+    Utf8Bom,
+    /// UTF-8 with some invalid bytes, read as replacement characters.
+    Utf8Lossy,
+    /// UTF-16 with a little-endian byte order mark.
+    Utf16Le,
+    /// UTF-16 with a big-endian byte order mark.
+    Utf16Be,
+    /// Little-endian UTF-16 without byte order mark.
+    Utf16LeUnmarked,
+    /// Big-endian UTF-16 without byte order mark.
+    Utf16BeUnmarked,
+    /// UTF-32 with a little-endian byte order mark.
+    Utf32Le,
+    /// UTF-32 with a big-endian byte order mark.
+    Utf32Be,
+    /// Latin-1, by fall-back.
+    Latin1,
+    /// Windows-1252, by fall-back.
+    Windows1252,
+}
+
+impl Encoding {
+    /// The name for people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Utf8 | Self::Utf8Bom | Self::Utf8Lossy => "UTF-8",
+            Self::Utf16Le | Self::Utf16Be => "UTF-16",
+            Self::Utf16LeUnmarked => "little-endian UTF-16 without byte order mark",
+            Self::Utf16BeUnmarked => "big-endian UTF-16 without byte order mark",
+            Self::Utf32Le | Self::Utf32Be => "UTF-32",
+            Self::Latin1 => "Latin-1",
+            Self::Windows1252 => "Windows-1252",
+        }
+    }
+
+    /// The bytes of a text, with the byte order mark that files of this encoding begin with; the first character that the
+    /// encoding does not have is the error.
+    pub fn encode(self, text: &str) -> Result<Vec<u8>, char> {
+        let plain = text.strip_prefix('\u{feff}').unwrap_or(text);
+        Ok(match self {
+            Self::Utf8 | Self::Utf8Lossy => text.as_bytes().to_vec(),
+            Self::Utf8Bom => ["\u{feff}", plain].concat().into_bytes(),
+            Self::Utf16Le => units16(&["\u{feff}", plain].concat(), u16::to_le_bytes),
+            Self::Utf16Be => units16(&["\u{feff}", plain].concat(), u16::to_be_bytes),
+            Self::Utf16LeUnmarked => units16(plain, u16::to_le_bytes),
+            Self::Utf16BeUnmarked => units16(plain, u16::to_be_bytes),
+            Self::Utf32Le => units32(plain, u32::to_le_bytes),
+            Self::Utf32Be => units32(plain, u32::to_be_bytes),
+            Self::Latin1 => single_bytes(text, |character| u8::try_from(character).ok())?,
+            Self::Windows1252 => single_bytes(text, windows_1252)?,
+        })
+    }
+}
+
+fn units16(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
+    text.encode_utf16().flat_map(bytes).collect()
+}
+
+fn units32(text: &str, bytes: fn(u32) -> [u8; 4]) -> Vec<u8> {
+    let marked = std::iter::once('\u{feff}').chain(text.chars());
+    marked.flat_map(|character| bytes(u32::from(character))).collect()
+}
+
+fn single_bytes(text: &str, byte: fn(char) -> Option<u8>) -> Result<Vec<u8>, char> {
+    text.chars()
+        .map(|character| byte(character).ok_or(character))
+        .collect()
+}
+
+/// Python's `cp1252` has no control characters above 127, other than the encoding of browsers.
+fn windows_1252(character: char) -> Option<u8> {
+    if ('\u{80}'..='\u{9f}').contains(&character) {
+        return None;
+    }
+    let mut buffer = [0; 4];
+    let (bytes, _, is_replaced) = encoding_rs::WINDOWS_1252.encode(character.encode_utf8(&mut buffer));
+    (!is_replaced).then(|| bytes.first().copied()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::Encoding;
+
+    #[rstest]
+    #[case(Encoding::Utf8, "é", b"\xc3\xa9")]
+    #[case(Encoding::Utf8Bom, "\u{feff}a", b"\xef\xbb\xbfa")]
+    #[case(Encoding::Utf16Le, "é", b"\xff\xfe\xe9\x00")]
+    #[case(Encoding::Utf16Be, "é", b"\xfe\xff\x00\xe9")]
+    #[case(Encoding::Utf16LeUnmarked, "a", b"a\x00")]
+    #[case(Encoding::Utf16BeUnmarked, "a", b"\x00a")]
+    #[case(Encoding::Utf32Le, "a", b"\xff\xfe\x00\x00a\x00\x00\x00")]
+    #[case(Encoding::Utf32Be, "a", b"\x00\x00\xfe\xff\x00\x00\x00a")]
+    #[case(Encoding::Latin1, "Genève", b"Gen\xe8ve")]
+    #[case(Encoding::Windows1252, "5 €", b"5 \x80")]
+    fn a_text_becomes_the_bytes_of_its_encoding(
+        #[case] encoding: Encoding,
+        #[case] text: &str,
+        #[case] bytes: &[u8],
+    ) {
+        assert_eq!(encoding.encode(text).unwrap(), bytes);
+    }
+
+    #[rstest]
+    #[case(Encoding::Latin1, "5 €", '€')]
+    #[case(Encoding::Windows1252, "Łódź", 'Ł')]
+    #[case(Encoding::Windows1252, "\u{81}", '\u{81}')]
+    fn a_character_that_an_encoding_does_not_have_is_named(
+        #[case] encoding: Encoding,
+        #[case] text: &str,
+        #[case] character: char,
+    ) {
+        assert_eq!(encoding.encode(text), Err(character));
+    }
+}
