@@ -10,9 +10,9 @@ use crate::api::values::ValueType;
 use crate::pipeline::sandbox::{OutputContent, OutputReport, PhaseEnd, PhaseName, PhaseReport};
 use crate::pipeline::task::Task;
 
-use super::compare::Shape;
 use super::compare::scalar::number;
 use super::compare::table::{Table, delimiter};
+use super::compare::{Separator, Shape};
 use super::judge::holds;
 use super::names::named;
 use super::{CaseRun, Origin, check};
@@ -112,6 +112,7 @@ impl Probe {
             seconds: 0.0,
             stdout: self.stdout.to_owned(),
             stderr: self.stderr.to_owned(),
+            cut: Vec::new(),
             tests: None,
             outputs: task
                 .outputs
@@ -159,9 +160,9 @@ impl Place {
             Shape::Value(ValueType::String | ValueType::File | ValueType::Dir)
             | Shape::Text
             | Shape::Bytes => TEXT.to_owned(),
-            Shape::Table => stated
+            Shape::Table(separator) => stated
                 .and_then(table_of_other_numbers)
-                .unwrap_or_else(|| self.row()),
+                .unwrap_or_else(|| self.row(separator)),
             Shape::Json | Shape::JsonLines => match document {
                 Document::Object => "{}".to_owned(),
                 Document::List if self.shape == Shape::JsonLines => String::new(),
@@ -174,7 +175,7 @@ impl Place {
     }
 
     /// A table of one row.
-    fn row(&self) -> String {
+    fn row(&self, separator: Separator) -> String {
         let columns = if self.names.is_empty() {
             vec![TEXT.to_owned()]
         } else {
@@ -185,7 +186,11 @@ impl Place {
             columns,
             rows: vec![row],
         };
-        table.print(b',').unwrap_or_default()
+        let delimiter = match separator {
+            Separator::Tab => b'\t',
+            Separator::Any | Separator::Comma => b',',
+        };
+        table.print(delimiter).unwrap_or_default()
     }
 
     fn object(&self) -> String {
