@@ -38,7 +38,7 @@ class Limits:
 
 
 class Ended:
-    """How a process ended and what it wrote; `messages` is what came over its channel, `cut` names the streams that lost their beginning."""
+    """How a process ended and what it wrote; `messages` is what came over its channel, `cut` which streams lost their start."""
 
     def __init__(
         self, end: object, seconds: float, stdout: str, stderr: str, messages: bytes, cut: tuple[str, ...] = ()

@@ -73,7 +73,10 @@ pub(super) fn check(document: &Json, is_lines: bool, asked: &Asked<'_>) -> Resul
     let Some(actual) = document.at(at) else {
         return Err(Mismatch::new(format!("a value at {at}"), document.to_string()));
     };
-    let wanted = Wanted::read(expected, is_lines);
+    let mut wanted = Wanted::read(expected, is_lines);
+    if is_lines && asked.is_whole() {
+        wanted.json = lines(wanted.json);
+    }
     let unless = |holds| Mismatch::unless(holds, expected, &actual.to_string());
     match check {
         Check::Equals => unless(wanted.is(actual, tolerance)),
@@ -96,6 +99,14 @@ pub(super) fn check(document: &Json, is_lines: bool, asked: &Asked<'_>) -> Resul
             }
             other => Err(of_another_type("an array", other)),
         },
+    }
+}
+
+/// One expected line is as much a document as several.
+fn lines(json: Json) -> Json {
+    match json {
+        Json::Array(_) => json,
+        line => Json::Array(vec![line]),
     }
 }
 
@@ -201,5 +212,28 @@ fn same(expected: &Json, actual: &Json, tolerance: Tolerance) -> bool {
             one == other || (number(one).is_none() && same_text(one, other, tolerance))
         }
         (one, other) => one == other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::one_line("{\"a\": 1}", "{\"a\":1.0}\n", true)]
+    #[case::another_line("{\"a\": 1}", "{\"a\":2}\n", false)]
+    #[case::two_for_one("{\"a\": 1}", "{\"a\":1}\n{\"a\":1}\n", false)]
+    #[case::an_array("[{\"a\": 1}]", "{\"a\":1}\n", true)]
+    fn json_lines_may_be_a_single_one(#[case] expected: &str, #[case] text: &str, #[case] is_same: bool) {
+        let asked = Asked {
+            check: Check::Equals,
+            at: "",
+            expected,
+            tolerance: Tolerance::default(),
+        };
+        let document = parse(text, true).unwrap();
+        assert_eq!(check(&document, true, &asked).is_ok(), is_same);
     }
 }

@@ -1,9 +1,10 @@
 //! Whether an expectation can hold at all. One that cannot is a fault of the case, and no program answers for it.
 
+use super::cells::delimiter_of_expected;
 use super::document::parse_expected;
 use super::scalar::{Tolerance, is_moment, number, seconds, truth};
 use super::shape::Shape;
-use super::table::{Table, delimiter_of_expected};
+use super::table::Table;
 use super::{Separator, bounds};
 use crate::api::case::{Check, Expectation};
 use crate::api::values::ValueType;

@@ -3,6 +3,7 @@
 pub(crate) mod scalar;
 pub(crate) mod table;
 
+mod cells;
 mod document;
 mod form;
 mod json;
@@ -82,7 +83,7 @@ pub(crate) fn compare(
     };
     match shape {
         Shape::Value(type_) => value(type_, &asked, text.trim_end_matches(['\n', '\r'])),
-        Shape::Table(separator) => table::check(text, separator, &asked),
+        Shape::Table(separator) => cells::check(text, separator, &asked),
         Shape::Json | Shape::JsonLines => {
             let is_lines = shape == Shape::JsonLines;
             let document = document::parse(text, is_lines)
