@@ -113,13 +113,10 @@ fn input_problem(task: &Task, given: &CaseInput) -> Option<String> {
         return Some(format!("there is no option --{name}"));
     };
     match (input.type_, file) {
-        (ValueType::Dir, Some(file)) if !is_plain(file) => {
+        (ValueType::Dir, file) if !file.is_some_and(is_plain) => {
             Some(format!("a file of --{name} is named {name}/FILE"))
         }
-        (ValueType::Dir, None) => Some(format!("a file of --{name} is named {name}/FILE")),
-        (ValueType::Dir, Some(_)) | (ValueType::File, None) => {
-            file_problem(task, &Forms::new(), input, given)
-        }
+        (ValueType::Dir, _) | (ValueType::File, None) => file_problem(task, &Forms::new(), input, given),
         (_, Some(_)) => Some(format!("--{name} is no folder")),
         (_, None) if given.value.contains('\0') => Some(format!(
             "the value of --{name} has a NUL character, which no argument can have"
