@@ -195,7 +195,7 @@ impl Place {
 
     fn object(&self) -> String {
         let fields = self.names.iter().map(|name| (name.clone(), Value::from(NUMBER)));
-        Value::Object(Map::from_iter(fields)).to_string()
+        Value::Object(fields.collect::<Map<_, _>>()).to_string()
     }
 }
 
