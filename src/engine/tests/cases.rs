@@ -333,7 +333,8 @@ async fn a_plan_that_is_no_plan_before_does_not_spare_the_question_for_cases_nor
 
 #[tokio::test]
 async fn cases_that_every_program_passes_leave_a_program_unproved_and_cost_no_call() {
-    let of_nothing = json!({"output": "stdout", "check": "Contains", "at": "", "value": "", "tolerance": ""});
+    let of_nothing =
+        json!({"output": "stdout", "check": "Lacks", "at": "", "value": "oops", "tolerance": ""});
     let script = Script::new()
         .with(CallKind::Plan, &plan_of(&of_nothing))
         .with(CallKind::Code, &code(WRONG))

@@ -8,8 +8,7 @@ use crate::pipeline::task::Task;
 
 use super::compare::Shape;
 use super::form::{CaseFile, Forms, Unwritable};
-use super::judge::reference;
-use super::output_of;
+use super::{output_of, reference};
 
 /// Characters of `about`, of a value, of a name or place, and of a tolerance, as the API bounds them.
 const LONGEST: [usize; 4] = [200, 16_384, 255, 32];
@@ -188,7 +187,7 @@ fn expectation_problem(task: &Task, expectation: &Expectation, unstable: &[Strin
         ));
     }
     match shape(task, expectation) {
-        Some(shape) => shape.refuses(expectation, reference(task, expectation)),
+        Some(shape) => shape.refuses(expectation, reference(task, &expectation.value)),
         None => Some(format!("there is no output {name}")),
     }
 }

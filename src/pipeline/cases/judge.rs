@@ -11,7 +11,7 @@ use crate::pipeline::task::Task;
 use crate::pipeline::verdict::{CheckSource, FailedCheck, last_exception, limit_name, tail};
 
 use super::compare::{Mismatch, compare};
-use super::{CaseRun, Origin, check, statement};
+use super::{CaseRun, Origin, check, reference, statement};
 
 /// Bytes of one input in a message.
 const INPUT: usize = 600;
@@ -211,15 +211,6 @@ fn ended_otherwise(is_refused: bool, phase: &PhaseReport) -> Option<Fault> {
     })
 }
 
-/// The output whose value an expectation takes (`$NAME`). A `$` before anything else is text: `$5.00` is a price.
-pub(super) fn reference<'a>(task: &Task, expectation: &'a Expectation) -> Option<&'a str> {
-    let name = expectation.value.strip_prefix('$')?;
-    task.outputs
-        .iter()
-        .any(|output| output.name == name)
-        .then_some(name)
-}
-
 fn compared(task: &Task, expectation: &Expectation, phase: &PhaseReport) -> Result<(), Mismatch> {
     let nothing = |what: &str| Mismatch {
         expected: statement(expectation),
@@ -228,7 +219,7 @@ fn compared(task: &Task, expectation: &Expectation, phase: &PhaseReport) -> Resu
     let shape =
         check::shape(task, expectation).ok_or_else(|| nothing("an output that the task does not have"))?;
     let text = written(&expectation.output, phase).map_err(|why| nothing(&why))?;
-    let expected = match reference(task, expectation) {
+    let expected = match reference(task, &expectation.value) {
         Some(name) => written(name, phase)
             .map(|text| text.trim_end().to_owned())
             .map_err(|why| nothing(&why))?,
