@@ -35,7 +35,9 @@ def main(python: str, user: int | None = None) -> None:
 def main_in_pod(python: str) -> None:
     """Run the job that is mounted; the report goes to the log, a signed message ends the container."""
     from probe import Probe
+    from watch import watch_message
 
+    watch_message()
     started = _start()
     nonce = bytes.fromhex(os.environ.pop("CODEGEN_NONCE"))
     address = os.environ.pop("CODEGEN_PROBE", None) or _api_server()
@@ -91,6 +93,8 @@ def _run(job: dict, python: str, started: float, gate: Callable[[], None]) -> di
     sessions = None
     for index, phase in enumerate(job["phases"]):
         (kind, body), = phase.items()
+        if index:
+            limits.begin()
         about_suite = next((after["mutants"] for after in job["phases"][index : index + 2] if "mutants" in after), None)
         done = None
         if about_suite and (kind == "mutants" or body["name"] == "vacuity"):
@@ -109,7 +113,8 @@ def _run(job: dict, python: str, started: float, gate: Callable[[], None]) -> di
             from acceptance import run_acceptance as run
         report, go_on = done or run(body, python, job["env"], limits, gate)
         reports.append(report)
-        if not go_on:
+        # What a session without the bodies or with mutants comes to says nothing of what follows.
+        if not go_on and kind != "mutants" and body["name"] != "vacuity":
             break
     return {"phases": reports, "seconds": monotonic() - started}
 
