@@ -107,6 +107,16 @@ async fn a_pipe_in_the_place_of_the_last_words_does_not_end_the_harness() {
 }
 
 #[tokio::test]
+async fn no_file_is_open_that_a_program_did_not_open() {
+    let open = printed(include_str!("walls/descriptors.py")).await;
+    if is_without("closed files") {
+        assert!(open.contains("77"), "{open}");
+    } else {
+        assert_eq!(open, "[]\n");
+    }
+}
+
+#[tokio::test]
 async fn what_honest_programs_ask_of_the_machine_is_there() {
     assert_eq!(printed(include_str!("walls/honest.py")).await, "done\n");
 }

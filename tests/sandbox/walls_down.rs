@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rstest::rstest;
 
@@ -16,6 +16,7 @@ const LOCKS: &str = "what_others_lock_is_out_of_sight";
 const LEFTOVERS: &str =
     "nothing_stays_beside_the_devices_or_in_the_settings_of_a_kernel_or_on_the_folders_themselves";
 const FILL: &str = "files_beside_the_devices_take_no_memory";
+const DESCRIPTORS: &str = "no_file_is_open_that_a_program_did_not_open";
 const TRAP: &str = "a_pipe_in_the_place_of_the_last_words_does_not_end_the_harness";
 
 /// Run one test of `walls` as an ordinary user, with these folders first on the search path.
@@ -72,39 +73,44 @@ fn an_attack_works_where_its_wall_is_missing(#[case] test: &str, #[case] wall: &
 #[case::leftovers(LEFTOVERS)]
 #[case::memory(FILL)]
 #[case::trap(TRAP)]
+#[case::descriptors(DESCRIPTORS)]
 fn the_same_attack_of_the_same_user_meets_the_wall(#[case] test: &str) {
     run(test, "", None, &user_cache());
 }
 
-#[test]
-fn what_a_program_sets_on_folders_stays_where_the_harness_does_not_take_it_back() {
+#[rstest]
+#[case::folders(LEFTOVERS, "first state", &[("    _permit()\n", ""), ("_forget(path) for", "True for")])]
+#[case::descriptors(DESCRIPTORS, "closed files", &[("    close_inherited()\n", "")])]
+fn an_attack_works_where_the_harness_lacks_a_line(
+    #[case] test: &str,
+    #[case] wall: &str,
+    #[case] lines: &[(&str, &str)],
+) {
     let cache = user_cache();
     // The harness is written by the first run.
     run(TRAP, "", None, &cache);
     let other = tempfile::tempdir_in(&cache).unwrap();
     fs::set_permissions(other.path(), fs::Permissions::from_mode(0o777)).unwrap();
     for entry in fs::read_dir(cache.join("harness")).unwrap().flatten() {
-        copy(
-            &entry.path(),
-            &other.path().join("harness").join(entry.file_name()),
-        );
+        let copied = other.path().join("harness").join(entry.file_name());
+        copy_without(&entry.path(), &copied, lines);
     }
     std::os::unix::fs::symlink(cache.join("environments"), other.path().join("environments")).unwrap();
-    run(LEFTOVERS, "first state", None, other.path());
+    run(test, wall, None, other.path());
 }
 
-/// A harness without what gives folders back their first state.
-fn copy(from: &Path, to: &PathBuf) {
+/// A harness in which some lines are others.
+fn copy_without(from: &Path, to: &Path, lines: &[(&str, &str)]) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().flatten() {
         if entry.path().is_dir() {
             // Compiled files.
             continue;
         }
-        let text = fs::read_to_string(entry.path()).unwrap();
-        let text = text
-            .replace("    _permit()\n", "")
-            .replace("_forget(path) for", "True for");
+        let mut text = fs::read_to_string(entry.path()).unwrap();
+        for (there, instead) in lines {
+            text = text.replace(there, instead);
+        }
         fs::write(to.join(entry.file_name()), text).unwrap();
     }
 }

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from time import monotonic
 
 from phases import run_program, run_tests
-from processes import Limits, become, end_with_starter, protect_self
+from processes import Limits, become, close_inherited, end_with_starter, protect_self
 
 _JOB = "/job/job.json"
 
@@ -26,6 +26,7 @@ def main(python: str, user: int | None = None) -> None:
         become(user)
     protect_self()
     end_with_starter()
+    close_inherited()
     # The writer keeps stdin open while it lives; its end is the sign to stop (see `processes.run`).
     job = json.loads(_read_line(0))
     report = _run(job, python, started, lambda: None)

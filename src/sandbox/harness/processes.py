@@ -97,6 +97,17 @@ def end_with_starter() -> None:
     _prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
 
 
+def close_inherited() -> None:
+    """Close what the process that started the sandbox had open, whatever that was: programs would inherit it."""
+    for number in map(int, os.listdir("/proc/self/fd")):
+        if number > 2:
+            try:
+                os.close(number)
+            except OSError:
+                # The listing's own.
+                pass
+
+
 def run(
     argv: list[str],
     cwd: str,

@@ -143,9 +143,9 @@ mod linux {
     }
 
     /// An instruction as the kernel has it in memory.
-    fn bytes(step: &sock_filter) -> [u8; 8] {
-        let ([a, b], [c, d, e, f]) = (step.code.to_ne_bytes(), step.k.to_ne_bytes());
-        [a, b, step.jt, step.jf, c, d, e, f]
+    fn bytes(step: &sock_filter) -> impl Iterator<Item = u8> + use<> {
+        let (code, operand) = (step.code.to_ne_bytes(), step.k.to_ne_bytes());
+        code.into_iter().chain([step.jt, step.jf]).chain(operand)
     }
 }
 

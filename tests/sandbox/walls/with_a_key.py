@@ -1,4 +1,4 @@
-"""Becomes a program whose session has a key, as logins give it one."""
+"""Becomes a program whose session has a key, as logins give it one, and that has a file open which its children inherit."""
 
 import ctypes
 import os
@@ -11,4 +11,5 @@ JOIN_SESSION_KEYRING, SESSION = 1, -3
 libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall(KEYCTL, JOIN_SESSION_KEYRING, None)
 libc.syscall(ADD_KEY, b"user", b"codegen-tests-own", b"own", 3, SESSION)
+os.dup2(os.open("/etc/passwd", os.O_RDONLY), 77)
 os.execvp(sys.argv[1], sys.argv[1:])
