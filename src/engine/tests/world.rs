@@ -342,10 +342,8 @@ impl Sandbox for Fake {
             .unwrap_or_default();
         let names: Vec<String> = job.phases.iter().map(name_of).collect();
         let note = |what: &str| {
-            self.log
-                .lock()
-                .unwrap()
-                .push(format!("{what} {}", names.join(" ")))
+            let line = format!("{what} {}", names.join(" "));
+            self.log.lock().unwrap().push(line);
         };
         note("begin");
         // Whatever is run beside it begins now.

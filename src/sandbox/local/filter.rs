@@ -123,7 +123,7 @@ mod linux {
         .try_into()
     }
 
-    /// On x86_64, the calls of the x32 ABI are the same ones under numbers of their own: all of them are refused.
+    /// On `x86_64`, the calls of the x32 ABI are the same ones under numbers of their own: all of them are refused.
     fn without_x32(compiled: BpfProgram) -> BpfProgram {
         const LOAD_NUMBER: u16 = 0x20;
         const SKIP_IF_BELOW: u16 = 0x35;
