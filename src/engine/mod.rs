@@ -7,6 +7,7 @@ mod build;
 mod call;
 pub mod data;
 pub mod event;
+mod jobs;
 mod material;
 pub mod program_file;
 mod publish;

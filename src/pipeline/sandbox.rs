@@ -51,6 +51,14 @@ pub struct Job {
     pub network: NetworkAccess,
 }
 
+impl Job {
+    /// Seconds that it can take at most: a phase that uses up its time is the last one, but for sessions that are about the suite.
+    #[must_use]
+    pub fn longest_seconds(&self) -> f64 {
+        self.limits.timeout_seconds.max(0.0) * self.phases.len().max(1) as f64
+    }
+}
+
 /// A file or folder of the snapshot that the program reads.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
@@ -67,7 +75,7 @@ pub struct InputMount {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct JobLimits {
-    /// Wall time of the whole job, seconds.
+    /// Wall time of each phase, seconds.
     pub timeout_seconds: f64,
     /// CPUs (1.0 is one core).
     pub cpus: f64,

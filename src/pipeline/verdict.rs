@@ -301,13 +301,14 @@ pub fn judge(
                 tests = Some(counts);
                 failed.extend(found);
             }
+            Phase::Tests(_) if done.is_none() && !failed.is_empty() => {}
             Phase::Tests(asked) => proof = doubt(&asked.sentinels, done),
             Phase::Mutants(asked) => {
                 mutants = mutants::count(done);
                 weakness = mutants::doubt(asked, done);
             }
             Phase::Program(program) if program.name == PhaseName::Case => {}
-            // The run before it used up the time, and its own failure says so.
+            // What came before has ended the job, and its own failure says so.
             Phase::Program(_) if done.is_none() && !failed.is_empty() => reached = false,
             Phase::Program(_) => failed.extend(judge_program(done, findings)),
         }

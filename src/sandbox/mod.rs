@@ -35,6 +35,18 @@ pub enum Progressing<T> {
     Done(T),
 }
 
+impl<T> Progressing<T> {
+    /// What it came to; what is to be said of anything that needs it, where it is not done.
+    pub fn done<U>(self) -> Result<T, Progressing<U>> {
+        match self {
+            Self::Done(done) => Ok(done),
+            Self::Pending => Err(Progressing::Pending),
+            Self::Unseen => Err(Progressing::Unseen),
+            Self::Queued(why) => Err(Progressing::Queued(why)),
+        }
+    }
+}
+
 /// An environment that is ready to run jobs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Built {

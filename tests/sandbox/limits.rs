@@ -1,10 +1,9 @@
 //! Limits hold for the whole process tree, as root and as a user.
 
-use std::process::Command;
+use codegen_operator::pipeline::sandbox::{LimitKind, PhaseEnd, PhaseName, Stream};
 
-use codegen_operator::pipeline::sandbox::{LimitKind, PhaseEnd, Stream};
-
-use crate::support::{cache, job, one_at_a_time, program, run, run_one};
+use crate::jobs::suite;
+use crate::support::{as_a_user, job, one_at_a_time, program, run, run_one, user_cache};
 
 #[tokio::test]
 async fn a_fork_bomb_ends_at_the_limit_of_processes() {
@@ -97,6 +96,27 @@ async fn a_job_ends_when_its_time_runs_out() {
 }
 
 #[tokio::test]
+async fn each_phase_has_a_time_of_its_own() {
+    let code = "import time\ntime.sleep(1.2)\nprint('done')\n";
+    let mut job = job(vec![program(code, &[]), program(code, &[]), program(code, &[])]);
+    job.limits.timeout_seconds = 2.0;
+    let report = run(&job).await;
+    let printed: Vec<&str> = report.phases.iter().map(|phase| phase.stdout.as_str()).collect();
+    assert_eq!(printed, ["done\n"; 3], "{report:?}");
+}
+
+#[tokio::test]
+async fn a_suite_that_hangs_without_the_program_takes_no_time_from_what_follows() {
+    let hang = "import time\n\n\ndef test_a():\n    time.sleep(600)\n";
+    let without = suite(PhaseName::Vacuity, "", &[("test_solution.py", hang)]);
+    let mut job = job(vec![without, program("print('done')", &[])]);
+    job.limits.timeout_seconds = 2.0;
+    let report = run(&job).await;
+    assert_eq!(report.phases[0].end, PhaseEnd::TimedOut);
+    assert_eq!(report.phases[1].stdout, "done\n", "{report:?}");
+}
+
+#[tokio::test]
 async fn only_the_end_of_much_output_is_kept() {
     let report = run_one(program("for n in range(200_000): print(n)\n", &[])).await;
     assert_eq!(report.stdout.len(), 64 * 1024);
@@ -113,21 +133,14 @@ fn limits_hold_when_a_user_starts_the_sandbox() {
         // The other tests of this file have just shown it.
         return;
     }
-    let cache = cache().with_file_name("codegen-operator-tests-nobody");
-    std::fs::create_dir_all(&cache).unwrap();
-    std::os::unix::fs::chown(&cache, Some(65534), Some(65534)).unwrap();
-    // Cargo's folder may be closed to other users, /proc's link to the program is not.
-    let program = std::fs::canonicalize("/proc/self/exe").unwrap();
-    let copy = cache.join("sandbox-tests");
-    let _ = std::fs::remove_file(&copy);
-    std::fs::copy(program, &copy).unwrap();
-    let output = Command::new("setpriv")
-        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--"])
-        .arg(copy)
-        .args(["limits::", "isolation::", "pytest_sessions::", "outputs::"])
-        .env("HOME", "/nonexistent")
-        .env("CODEGEN_CACHE_DIR", &cache)
-        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+    let output = as_a_user(&user_cache())
+        .args([
+            "limits::",
+            "isolation::",
+            "pytest_sessions::",
+            "outputs::",
+            "walls::",
+        ])
         .output()
         .unwrap();
     assert!(

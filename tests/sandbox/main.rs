@@ -26,3 +26,5 @@ mod pytest_sessions;
 #[path = "../support/server.rs"]
 mod server;
 mod support;
+mod walls;
+mod walls_down;

@@ -1,7 +1,8 @@
 //! What the tests share: an environment, and runs in it.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use codegen_operator::api::common::Language;
 use codegen_operator::pipeline::sandbox::{Job, Packages, Phase, PhaseReport, Report, TestReport};
@@ -96,4 +97,52 @@ pub fn one_at_a_time() -> File {
     let file = File::create(cache().join("one-at-a-time.lock")).unwrap();
     file.lock().unwrap();
     file
+}
+
+/// The cache of an ordinary user: this one, or nobody where root runs the tests.
+pub fn user_cache() -> PathBuf {
+    if !rustix::process::geteuid().is_root() {
+        return cache();
+    }
+    let cache = cache().with_file_name("codegen-operator-tests-nobody");
+    std::fs::create_dir_all(&cache).unwrap();
+    std::os::unix::fs::chown(&cache, Some(NOBODY), Some(NOBODY)).unwrap();
+    cache
+}
+
+const NOBODY: u32 = 65534;
+
+/// These tests as a program that an ordinary user starts, whose session has a key. Add which of them.
+pub fn as_a_user(cache: &Path) -> Command {
+    static COPY: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+    // Cargo's folder may be closed to other users, /proc's link to the program is not.
+    let program = COPY.get_or_init(|| {
+        let copy = user_cache().join("sandbox-tests");
+        let _ = std::fs::remove_file(&copy);
+        std::fs::copy(std::fs::canonicalize("/proc/self/exe").unwrap(), &copy).unwrap();
+        copy
+    });
+    let mut command = if rustix::process::geteuid().is_root() {
+        let user = NOBODY.to_string();
+        let mut command = Command::new("setpriv");
+        command.args([
+            "--reuid",
+            &user,
+            "--regid",
+            &user,
+            "--clear-groups",
+            "--",
+            "python3",
+        ]);
+        command
+    } else {
+        Command::new("python3")
+    };
+    command
+        .args(["-c", include_str!("walls/with_a_key.py")])
+        .arg(program)
+        .env("HOME", "/nonexistent")
+        .env("CODEGEN_CACHE_DIR", cache)
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin");
+    command
 }

@@ -5,6 +5,7 @@ mod clock;
 mod crash;
 mod figures;
 mod mutants;
+mod order;
 mod packages;
 mod paths;
 mod world;

@@ -126,6 +126,10 @@ pub struct Fake {
     pub is_unlisted: bool,
     pub builds: AtomicUsize,
     pub runs: AtomicUsize,
+    /// Which jobs began and ended, in order, by their phases.
+    pub log: Mutex<Vec<String>>,
+    /// Whether a program hangs in a run.
+    pub hangs: fn(&ProgramPhase) -> bool,
     pub acceptance_passes: fn(&str) -> bool,
     /// Whether this suite notices no mutant.
     pub notices_nothing: fn(&str) -> bool,
@@ -156,6 +160,8 @@ impl Fake {
             is_unlisted: false,
             builds: AtomicUsize::new(0),
             runs: AtomicUsize::new(0),
+            log: Mutex::default(),
+            hangs: |_| false,
             acceptance_passes: |_| true,
             notices_nothing: |_| false,
             loses_image: AtomicBool::new(false),
@@ -336,14 +342,32 @@ impl Sandbox for Fake {
             .get(image)
             .cloned()
             .unwrap_or_default();
-        let phases = job
+        let names: Vec<String> = job.phases.iter().map(name_of).collect();
+        let note = |what: &str| {
+            let line = format!("{what} {}", names.join(" "));
+            self.log.lock().unwrap().push(line);
+        };
+        note("begin");
+        // Whatever is run beside it begins now.
+        tokio::task::yield_now().await;
+        note("end");
+        let hung = |phase: &Phase| matches!(phase, Phase::Program(program) if (self.hangs)(program));
+        let reached = job
             .phases
+            .iter()
+            .position(hung)
+            .map_or(job.phases.len(), |at| at + 1);
+        let phases = job.phases[..reached]
             .iter()
             .map(|phase| match phase {
                 Phase::Tests(phase) => self.session(phase, &installed),
                 Phase::Program(program) => PhaseReport {
                     name: program.name,
-                    end: PhaseEnd::Exited(0),
+                    end: if hung(phase) {
+                        PhaseEnd::TimedOut
+                    } else {
+                        PhaseEnd::Exited(0)
+                    },
                     seconds: 0.0,
                     stdout: if program.name == PhaseName::Case {
                         (self.prints)(&program.solution)
@@ -384,6 +408,14 @@ impl Sandbox for Fake {
             tag: "registry.example/lab:data.penguins".to_owned(),
             uploaded_bytes: 1,
         })
+    }
+}
+
+fn name_of(phase: &Phase) -> String {
+    match phase {
+        Phase::Tests(tests) => format!("{:?}", tests.name),
+        Phase::Program(program) => format!("{:?}", program.name),
+        Phase::Mutants(_) => "Mutants".to_owned(),
     }
 }
 

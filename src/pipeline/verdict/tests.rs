@@ -222,6 +222,24 @@ fn a_program_that_the_tests_left_no_time_for_is_not_blamed() {
 }
 
 #[test]
+fn a_suite_that_the_program_left_no_time_for_is_not_blamed() {
+    let mut job = test_job(PhaseName::Tests);
+    job.phases.push(program());
+    job.phases.extend(test_job(PhaseName::Vacuity).phases);
+    let mut hung = phase(PhaseName::Rehearsal, 0);
+    hung.end = PhaseEnd::TimedOut;
+    let verdict = judge(
+        &[(&job, &report(vec![session(&[(TEST, TestOutcome::Passed)]), hung]))],
+        None,
+        &RehearsalFindings::default(),
+        None,
+        CasesJudged::default(),
+    );
+    assert_eq!(verdict.failed.len(), 1, "{verdict:?}");
+    assert_eq!(verdict.failed[0].source, CheckSource::Rehearsal);
+}
+
+#[test]
 fn a_failing_suite_is_not_called_vacuous() {
     let verdict = with_vacuity(
         session(&[(TEST, TestOutcome::Failed)]),

@@ -53,7 +53,7 @@ def send_not_isolated(address: str, nonce: bytes, write: Write) -> None:
 def _send(body: dict, nonce: bytes, write: Write) -> None:
     signed = json.dumps(body, separators=(",", ":")).encode()
     signature = hmac.digest(nonce, signed, "sha256").hex().encode()
-    file = os.open(MESSAGE, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC)
+    file = os.open(MESSAGE, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC)
     write(file, signature + b"\n" + signed)
     os.close(file)
 

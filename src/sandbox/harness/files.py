@@ -6,12 +6,31 @@ import os
 import stat
 from binascii import a2b_base64, b2a_base64
 
-from watch import MESSAGE, OUTPUTS, SCRATCH
+from watch import OUTPUTS, SCRATCH, empty_message
 
 WORK = "/sandbox"
 
 INPUTS = f"{WORK}/inputs"
 """Input files of a single phase."""
+
+_TERMINALS = ("/dev/pts", "/dev/pts/ptmx")
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+
+
+def _attributes(path: str) -> list[str]:
+    try:
+        return os.listxattr(path)
+    except OSError:
+        # A file system without any.
+        return []
+
+
+def _found(paths: tuple[str, ...]) -> dict[str, tuple[int, list[str]]]:
+    return {path: (stat.S_IMODE(os.stat(path).st_mode), _attributes(path)) for path in paths if os.path.exists(path)}
+
+
+_AT_FIRST = _found((*SCRATCH, *_TERMINALS, *_DEVICES))
+"""Permissions and attributes of what stays from phase to phase, before anything of the job ran."""
 
 _MOST_FILES = 1000
 _MOST_ENTRIES = 1_000_000
@@ -19,15 +38,41 @@ _MOST_ENTRIES = 1_000_000
 
 def fresh_folders(sources: dict[str, str]) -> bool:
     """Empty all that can be written and lay out the sources; false when a folder could not be emptied."""
-    if os.path.exists(MESSAGE):
-        os.truncate(MESSAGE, 0)
+    empty_message()
+    _permit()
     if not all(empty(folder) for folder in SCRATCH):
+        return False
+    if not all(_forget(path) for path in _AT_FIRST):
         return False
     for name, text in sources.items():
         if "/" in name or not name.endswith(".py"):
             raise ValueError(f"{name!r} is not the name of a Python file")
         with open(f"{WORK}/{name}", "x", encoding="utf-8", newline="") as file:
             file.write(text)
+    return True
+
+
+def _permit() -> None:
+    """Give back permissions that a program has changed; of what is not ours it could not."""
+    for path, (mode, _) in _AT_FIRST.items():
+        if os.stat(path).st_uid == os.getuid():
+            os.chmod(path, mode)
+
+
+def _forget(path: str) -> bool:
+    """Take away attributes and times that a program has set; false when one stays."""
+    _, at_first = _AT_FIRST[path]
+    for name in _attributes(path):
+        if name not in at_first:
+            try:
+                os.removexattr(path, name)
+            except OSError:
+                return False
+    try:
+        os.utime(path)
+    except OSError:
+        # Neither ours nor writable: nobody could set them.
+        pass
     return True
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from time import monotonic
 
 from phases import run_program, run_tests
-from processes import Limits, become, end_with_starter, protect_self
+from processes import Limits, become, close_inherited, end_with_starter, protect_self
 
 _JOB = "/job/job.json"
 
@@ -26,6 +26,7 @@ def main(python: str, user: int | None = None) -> None:
         become(user)
     protect_self()
     end_with_starter()
+    close_inherited()
     # The writer keeps stdin open while it lives; its end is the sign to stop (see `processes.run`).
     job = json.loads(_read_line(0))
     report = _run(job, python, started, lambda: None)
@@ -35,7 +36,9 @@ def main(python: str, user: int | None = None) -> None:
 def main_in_pod(python: str) -> None:
     """Run the job that is mounted; the report goes to the log, a signed message ends the container."""
     from probe import Probe
+    from watch import watch_message
 
+    watch_message()
     started = _start()
     nonce = bytes.fromhex(os.environ.pop("CODEGEN_NONCE"))
     address = os.environ.pop("CODEGEN_PROBE", None) or _api_server()
@@ -112,6 +115,8 @@ def _run(job: dict, python: str, started: float, gate: Callable[[], None]) -> di
     sessions = None
     for index, phase in enumerate(job["phases"]):
         (kind, body), = phase.items()
+        if index:
+            limits.begin()
         about_suite = next((after["mutants"] for after in job["phases"][index : index + 2] if "mutants" in after), None)
         done = None
         if about_suite and (kind == "mutants" or body["name"] == "vacuity"):
@@ -130,7 +135,8 @@ def _run(job: dict, python: str, started: float, gate: Callable[[], None]) -> di
             from acceptance import run_acceptance as run
         report, go_on = done or run(body, python, job["env"], limits, gate)
         reports.append(report)
-        if not go_on:
+        # What a session without the bodies or with mutants comes to says nothing of what follows.
+        if not go_on and kind != "mutants" and body["name"] != "vacuity":
             break
     return {"phases": reports, "seconds": monotonic() - started}
 

@@ -97,7 +97,7 @@ def test_environment(python: str, env: dict[str, str]) -> dict[str, str]:
 
 
 def _may_go_on(ended: Ended) -> bool:
-    """Wall time is the whole job's: when it has run out, no phase can follow."""
+    """A program that hangs would take as long each time."""
     return ended.end != "timedOut"
 
 

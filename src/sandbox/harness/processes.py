@@ -26,8 +26,8 @@ class Limits:
     """What a whole process tree may use. (No dataclass: importing that module would take longer than starting Python.)"""
 
     def __init__(self, limits: dict[str, float], started: float) -> None:
-        """The limits of a job that started at `started` (monotonic seconds)."""
-        seconds = limits["timeoutSeconds"]
+        """The limits of a job whose first phase started at `started` (monotonic seconds)."""
+        self._seconds = seconds = limits["timeoutSeconds"]
         self.deadline = started + seconds
         self.cpus = limits["cpus"]
         # One process cannot use more than this within the wall time, unless it dodges the CPU quota.
@@ -35,6 +35,11 @@ class Limits:
         self.memory_bytes = int(limits["memoryBytes"])
         self.processes = int(limits["processes"])
         self.file_bytes = int(limits["fileBytes"])
+
+
+    def begin(self) -> None:
+        """Give the next phase its time."""
+        self.deadline = monotonic() + self._seconds
 
 
 class Ended:
@@ -99,6 +104,17 @@ def protect_self() -> None:
 def end_with_starter() -> None:
     """Die with the process that started the sandbox: a change of user clears what bubblewrap has set."""
     _prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+
+
+def close_inherited() -> None:
+    """Close what the process that started the sandbox had open, whatever that was: programs would inherit it."""
+    for number in map(int, os.listdir("/proc/self/fd")):
+        if number > 2:
+            try:
+                os.close(number)
+            except OSError:
+                # The listing's own.
+                pass
 
 
 def run(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
+import sys
 from time import monotonic
 
 OUTPUTS = "/var/outputs"
@@ -12,6 +14,9 @@ SCRATCH = ("/tmp", "/sandbox", OUTPUTS, "/dev/shm")
 
 MESSAGE = "/dev/termination-log"
 """A container's last words, in a Pod: the only file on the node's disk that a program can write, and counted by no limit of the Pod."""
+
+_message: int | None = None
+"""The open file of the last words, where there is one."""
 
 _MOST_MESSAGE_BYTES = 1024 * 1024
 _MEMORY_EVENTS = (
@@ -27,6 +32,20 @@ _MOST_LOOKED_AT = 1000
 _MOST_ON_DISK = 20_000
 _REFUSED_FORKS = 100
 """So many refused forks are no program that copes with a few less."""
+
+
+def watch_message() -> None:
+    """In a Pod: keep the file of the last words in sight. Elsewhere what lies there is no such file."""
+    global _message
+    _message = os.open(MESSAGE, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(_message).st_mode):
+        sys.exit(f"{MESSAGE} is not a file")
+
+
+def empty_message() -> None:
+    """Take back what a program has written as last words."""
+    if _message is not None:
+        os.truncate(_message, 0)
 
 
 class Watch:
@@ -151,10 +170,7 @@ def _first(paths: tuple[str, ...]) -> str | None:
 
 
 def _fills_the_node() -> bool:
-    try:
-        return os.stat(MESSAGE).st_size > _MOST_MESSAGE_BYTES
-    except FileNotFoundError:
-        return False
+    return _message is not None and os.stat(_message).st_size > _MOST_MESSAGE_BYTES
 
 
 def _number(path: str | None) -> int:

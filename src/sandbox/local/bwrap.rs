@@ -23,6 +23,28 @@ const RESOLVER: [&str; 2] = ["/etc/resolv.conf", "/etc/nsswitch.conf"];
 /// Package stores outside `/usr`.
 const STORES: [&str; 2] = ["/nix/store", "/gnu/store"];
 
+/// Files of `/proc` that tell of processes and of the kernel beyond the sandbox, or hold what any process can leave for another.
+const OF_THE_MACHINE: [&str; 14] = [
+    "/proc/kallsyms",
+    "/proc/kcore",
+    "/proc/key-users",
+    "/proc/keys",
+    "/proc/kmsg",
+    "/proc/latency_stats",
+    "/proc/locks",
+    "/proc/modules",
+    "/proc/sched_debug",
+    "/proc/slabinfo",
+    "/proc/sysrq-trigger",
+    "/proc/timer_list",
+    "/proc/timer_stats",
+    "/proc/vmallocinfo",
+];
+/// The descriptor by which bubblewrap reads its filter.
+pub(super) const FILTER: u8 = 9;
+/// What stands for a file of the machine: an empty one beside the sandbox's own `passwd`.
+pub(super) const NOTHING: &str = "nothing";
+
 /// Who the sandbox starts as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Starter {
@@ -65,6 +87,14 @@ pub(super) fn system_folders() -> Vec<SystemFolder> {
         .collect()
 }
 
+/// The files of the machine that this kernel has.
+pub(super) fn machine_files() -> Vec<&'static str> {
+    OF_THE_MACHINE
+        .into_iter()
+        .filter(|path| Path::new(path).exists())
+        .collect()
+}
+
 /// What one sandbox is made of.
 #[derive(Clone, Debug)]
 pub(super) struct Layout<'a> {
@@ -72,6 +102,8 @@ pub(super) struct Layout<'a> {
     pub starter: Starter,
     /// Top folders of the system.
     pub system: &'a [SystemFolder],
+    /// Files of the machine, which are hidden.
+    pub machine: &'a [&'static str],
     /// Folder of the environment.
     pub environment: &'a Path,
     /// The interpreter behind the environment, which runs the harness.
@@ -80,7 +112,7 @@ pub(super) struct Layout<'a> {
     pub interpreter: &'a Path,
     /// Folder of the harness.
     pub harness: &'a Path,
-    /// `passwd`, `group` and `hosts` of the sandbox.
+    /// `passwd`, `group` and `hosts` of the sandbox, and an empty file.
     pub identity: &'a Path,
     /// Inputs and the counters of a control group.
     pub mounts: &'a [Mount],
@@ -119,7 +151,9 @@ pub(super) fn arguments(layout: &Layout) -> Vec<OsString> {
         "--die-with-parent",
         "--new-session",
         "--as-pid-1",
+        "--seccomp",
     ]);
+    line.add([FILTER.to_string()]);
     system(layout, &mut line);
     line.bind(layout.environment, Path::new(venv::FOLDER));
     line.bind(layout.harness, Path::new(harness::FOLDER));
@@ -143,6 +177,9 @@ pub(super) fn arguments(layout: &Layout) -> Vec<OsString> {
     line.add([
         "--dir",
         "/var/inputs",
+        // A user who starts a sandbox owns both.
+        "--remount-ro",
+        "/dev",
         "--remount-ro",
         "/",
         "--chdir",
@@ -184,6 +221,11 @@ fn system(layout: &Layout, line: &mut Line) {
         line.bind(&layout.identity.join(name), &Path::new("/etc").join(name));
     }
     line.add(["--proc", "/proc", "--dev", "/dev"]);
+    // Of what a namespace has for itself, its owner may write some, and it stays.
+    line.bind(Path::new("/proc/sys"), Path::new("/proc/sys"));
+    for path in layout.machine {
+        line.bind(&layout.identity.join(NOTHING), Path::new(path));
+    }
     if !["/usr"]
         .iter()
         .chain(&STORES)
@@ -235,6 +277,7 @@ mod tests {
         let mut layout = Layout {
             starter: Starter::User,
             system: &system,
+            machine: &["/proc/keys"],
             environment: Path::new("/cache/environments/abc"),
             executable: Path::new("/usr/bin/python3.12"),
             interpreter: Path::new("/usr"),
@@ -264,7 +307,10 @@ mod tests {
     #[case("--ro-bind /cache/environments/abc /env")]
     #[case("--ro-bind /tmp/session/passwd /etc/passwd")]
     #[case("--perms 1777 --tmpfs /var/outputs")]
-    #[case("--remount-ro /")]
+    #[case("--remount-ro /dev --remount-ro / --chdir")]
+    #[case("--seccomp 9")]
+    #[case("--ro-bind /proc/sys /proc/sys")]
+    #[case("--ro-bind /tmp/session/nothing /proc/keys")]
     #[case("-- /usr/bin/python3.12 -I -S -c")]
     #[case("main.main('/env/bin/python', None)")]
     fn a_sandbox_of_a_user_has(#[case] words: &str) {

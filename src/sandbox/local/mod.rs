@@ -2,6 +2,7 @@
 
 mod bwrap;
 mod cgroup;
+mod filter;
 mod inputs;
 mod interpreter;
 mod isolation;

@@ -14,6 +14,7 @@ use tokio::process::Command;
 
 use super::bwrap::{self, Layout, Starter};
 use super::cgroup::ControlGroup;
+use super::filter;
 use super::inputs::{self, Mount};
 use super::isolation::{self, KernelSwitches};
 use super::venv::{self, Environment};
@@ -29,8 +30,10 @@ const WORDS_BYTES: usize = 2048;
 /// that two at once share neither a process limit nor signals.
 const FIRST_USER: u32 = 62_000;
 const USERS: u32 = 2000;
-/// Joins the control groups of its first argument (separated by colons), then becomes the rest.
-const JOIN: &str = r#"IFS=:; for group in $0; do echo $$ > "$group" || exit 125; done; exec "$@""#;
+/// Joins the control groups of its first argument (separated by colons), opens the filter of its second one, and becomes the rest.
+const START: &str = r#"IFS=:; for group in $0; do echo $$ > "$group" || exit 125; done; filter=$1; shift; exec "$@" 9<"$filter""#;
+/// The filter of system calls, in the folder of the job.
+const FILTER: &str = "filter";
 
 /// Run a job in an environment.
 pub(super) async fn run(cache: &Path, image: &str, job: &Job) -> Result<Report, SandboxError> {
@@ -52,6 +55,7 @@ pub(super) async fn run(cache: &Path, image: &str, job: &Job) -> Result<Report, 
     let arguments = bwrap::arguments(&Layout {
         starter,
         system: &bwrap::system_folders(),
+        machine: &bwrap::machine_files(),
         environment: &folder,
         executable: &environment.executable,
         interpreter: &environment.prefix,
@@ -60,9 +64,9 @@ pub(super) async fn run(cache: &Path, image: &str, job: &Job) -> Result<Report, 
         mounts: &mounts,
         network,
     });
-    let mut command = command(&bubblewrap, group.as_ref());
+    let mut command = command(&bubblewrap, group.as_ref(), session.path());
     command.args(arguments);
-    let deadline = Duration::from_secs_f64(job.limits.timeout_seconds.max(0.0)) + GRACE;
+    let deadline = Duration::from_secs_f64(job.longest_seconds()) + GRACE;
     let ended = tokio::time::timeout(deadline, converse(command, job)).await;
     let ended = ended.map_err(|_| SandboxError::NoReport("it did not end in time".into()))??;
     ended.report(group.as_ref())
@@ -79,7 +83,7 @@ fn starter() -> Starter {
     }
 }
 
-/// A folder for the time of one job, with the sandbox's own `passwd`, `group` and `hosts`.
+/// A folder for the time of one job, with the sandbox's own `passwd`, `group` and `hosts`, and its filter.
 fn session(starter: Starter) -> Result<TempDir, SandboxError> {
     let action = SandboxError::io("create a folder in", &std::env::temp_dir());
     let session = tempfile::Builder::new()
@@ -94,10 +98,13 @@ fn session(starter: Starter) -> Result<TempDir, SandboxError> {
         ),
         ("group", format!("root:x:0:\nsandbox:x:{uid}:\n")),
         ("hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n".to_owned()),
+        (bwrap::NOTHING, String::new()),
     ] {
         let path = session.path().join(name);
         write_readable(&path, &text).map_err(SandboxError::io("write", &path))?;
     }
+    let path = session.path().join(FILTER);
+    fs::write(&path, filter::program()?).map_err(SandboxError::io("write", &path))?;
     Ok(session)
 }
 
@@ -119,16 +126,14 @@ fn counters(group: &ControlGroup) -> [Mount; 2] {
     ]
 }
 
-fn command(bubblewrap: &Path, group: Option<&ControlGroup>) -> Command {
-    let mut command = match group {
-        None => Command::new(bubblewrap),
-        Some(group) => {
-            let files: Vec<PathBuf> = group.join_files().collect();
-            let mut command = Command::new("/bin/sh");
-            command.args(["-c", JOIN]).arg(join(&files)).arg(bubblewrap);
-            command
-        }
-    };
+fn command(bubblewrap: &Path, group: Option<&ControlGroup>, session: &Path) -> Command {
+    let groups: Vec<PathBuf> = group.map_or_else(Vec::new, |group| group.join_files().collect());
+    let mut command = Command::new("/bin/sh");
+    command
+        .args(["-c", START])
+        .arg(join(&groups))
+        .arg(session.join(FILTER))
+        .arg(bubblewrap);
     command
         .env_clear()
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")

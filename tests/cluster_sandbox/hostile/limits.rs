@@ -93,7 +93,7 @@ pub const LIMITS: &[Case] = &[
             "nobody looks at it",
             &[(
                 "watch.py",
-                "return os.stat(MESSAGE).st_size > _MOST_MESSAGE_BYTES",
+                "return _message is not None and os.stat(_message).st_size > _MOST_MESSAGE_BYTES",
                 "return False",
             )],
         ),
@@ -181,7 +181,7 @@ pub const PHASES: &[Case] = &[
         without: harness(
             "it is left alone",
             &[
-                ("files.py", "        os.truncate(MESSAGE, 0)\n", "        pass\n"),
+                ("files.py", "    empty_message()\n", ""),
                 (
                     "processes.py",
                     "    remove_shared_objects()\n    for stream",

@@ -305,13 +305,13 @@ impl Run<'_> {
         }
     }
 
-    /// The job's own time, and what pulling the image and starting may take.
+    /// The time of all phases, and what pulling the image and starting may take.
     fn deadline_seconds(&self) -> i64 {
         #[expect(
             clippy::cast_possible_truncation,
             reason = "the API bounds a timeout to years"
         )]
-        let timeout = self.job.limits.timeout_seconds.ceil() as i64;
+        let timeout = self.job.longest_seconds().ceil() as i64;
         timeout.saturating_add(self.settings.start_allowance_seconds.into())
     }
 

@@ -1,0 +1,268 @@
+//! The jobs of an attempt: what runs in which sandbox.
+
+use std::collections::BTreeMap;
+
+use crate::api::common::TestingMode;
+use crate::ledger::Store;
+use crate::model::Model;
+use crate::pipeline::cases::{self, CaseRun, CasesJudged, Origin};
+use crate::pipeline::mounts::Rehearsal;
+use crate::pipeline::progress::Progress;
+use crate::pipeline::python::mutants::mutant_phase;
+use crate::pipeline::python::sentinels::plant;
+use crate::pipeline::python::{Module, outline::stub, reach::imports_program};
+use crate::pipeline::sandbox::{
+    Job, MAX_OUTPUT_BYTES, Phase, PhaseEnd, PhaseName, PhaseReport, ProgramChannel, ProgramPhase, Report,
+    Sentinels, TestPhase,
+};
+use crate::pipeline::task::Task;
+use crate::pipeline::verdict::{Verdict, tail};
+use crate::sandbox::Sandbox;
+
+use super::data::DataReader;
+use super::{Engine, EngineError};
+
+/// How much of the end of a failed case's output streams is kept, bytes.
+const CASE_STREAM_BYTES: usize = 4_096;
+
+pub(super) struct Jobs {
+    /// What a model is told of.
+    pub main: Job,
+    /// The user's examples, and the rehearsal where the samples are private: what runs beside them tells less.
+    pub hidden: Option<Job>,
+    /// Whether the samples are private.
+    pub is_private: bool,
+    pub acceptance: Option<Job>,
+    pub acceptance_sentinels: Option<Sentinels>,
+    /// Whether those tests have the program in their own process.
+    pub acceptance_imports: bool,
+    pub skipped_rehearsal: Option<String>,
+    /// The user's, which are in the hidden job, before those in the main one.
+    pub cases: Vec<CaseRun>,
+}
+
+impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
+    /// The jobs of the present attempt.
+    pub(super) async fn jobs(&self, progress: &Progress) -> Result<Jobs, EngineError> {
+        let solution = self.text(progress.documents.solution.as_ref()).await?;
+        let is_private = self.task.has_private_data();
+        let mut phases = Vec::new();
+        let mut hidden = Vec::new();
+        if self.task.testing == TestingMode::Generate {
+            let tests = self.text(progress.documents.tests.as_ref()).await?;
+            phases.push(self.test_phase(
+                progress.attempt,
+                PhaseName::Tests,
+                &solution,
+                "test_solution.py",
+                &tests,
+            ));
+        }
+        let skipped_rehearsal = match self.task.rehearsal() {
+            Rehearsal::Run(args) => {
+                let rehearsal = self.rehearsal(&solution, args);
+                if is_private {
+                    hidden.push(rehearsal);
+                } else {
+                    phases.push(rehearsal);
+                }
+                None
+            }
+            Rehearsal::Skip(why) => Some(why),
+        };
+        phases.extend(self.about_the_suite(progress, &solution).await?);
+        // A program that hangs in one of them takes the time of no other phase with it.
+        let cases = self.cases(progress).await?;
+        let forms = self.forms(progress).await?;
+        for run in &cases {
+            let phase = run.phase(self.task, &forms, &solution);
+            if run.origin == Origin::Example {
+                hidden.push(phase);
+            } else {
+                phases.push(phase);
+            }
+        }
+        let acceptance = self.surroundings.acceptance_tests.as_ref().map(|tests| {
+            let file = "test_acceptance.py";
+            let mut phase =
+                self.test_phase_of(progress.attempt, PhaseName::Acceptance, &solution, file, tests);
+            phase.channel = self.channel(tests);
+            phase
+        });
+        let acceptance_sentinels = acceptance.as_ref().map(|phase| phase.sentinels.clone());
+        let acceptance_imports = acceptance.as_ref().is_some_and(|phase| phase.channel.is_none());
+        Ok(Jobs {
+            main: self.job(phases, !is_private),
+            hidden: (!hidden.is_empty()).then(|| self.job(hidden, true)),
+            is_private,
+            acceptance: acceptance.map(|phase| self.job(vec![Phase::Tests(phase)], true)),
+            acceptance_sentinels,
+            acceptance_imports,
+            skipped_rehearsal,
+            cases,
+        })
+    }
+
+    /// What shows whether the generated suite finds faults.
+    async fn about_the_suite(&self, progress: &Progress, solution: &str) -> Result<Vec<Phase>, EngineError> {
+        if self.task.testing != TestingMode::Generate {
+            return Ok(Vec::new());
+        }
+        let tests = self.text(progress.documents.tests.as_ref()).await?;
+        let module = Module::parse(solution).map_err(crate::pipeline::prompts::PromptError::from)?;
+        let suite = Module::parse(&tests).map_err(crate::pipeline::prompts::PromptError::from)?;
+        let vacuity = self.test_phase(
+            progress.attempt,
+            PhaseName::Vacuity,
+            &stub(&module),
+            "test_solution.py",
+            &tests,
+        );
+        let decides = progress.mutants_decide(self.task);
+        let mutants = mutant_phase(&module, &suite, decides).map(Phase::Mutants);
+        Ok([vacuity].into_iter().chain(mutants).collect())
+    }
+
+    /// The cases of the present attempt.
+    pub(super) async fn cases(&self, progress: &Progress) -> Result<Vec<CaseRun>, EngineError> {
+        let mut set = self.case_set(progress).await?;
+        set.forms = self.forms(progress).await?;
+        Ok(cases::runs(self.task, &set, progress.attempt > 1))
+    }
+
+    /// By what acceptance tests see the program, unless they import it.
+    fn channel(&self, tests: &str) -> Option<ProgramChannel> {
+        (!imports_program(tests)).then(|| ProgramChannel {
+            outputs: self
+                .task
+                .outputs
+                .iter()
+                .map(|output| output.name.clone())
+                .collect(),
+            max_output_bytes: MAX_OUTPUT_BYTES,
+        })
+    }
+
+    fn test_phase(&self, attempt: u32, name: PhaseName, solution: &str, file: &str, tests: &str) -> Phase {
+        Phase::Tests(self.test_phase_of(attempt, name, solution, file, tests))
+    }
+
+    fn test_phase_of(
+        &self,
+        attempt: u32,
+        name: PhaseName,
+        solution: &str,
+        file: &str,
+        tests: &str,
+    ) -> TestPhase {
+        // The same in every session of the attempt: two sessions of one suite would show where they differ.
+        let secret = self.surroundings.unguessable(&[&attempt.to_string(), file]);
+        let suite = BTreeMap::from([(file.to_owned(), tests.to_owned())]);
+        let (tests, sentinels) = plant(&suite, &secret);
+        TestPhase {
+            name,
+            solution: solution.to_owned(),
+            tests,
+            sentinels,
+            channel: None,
+        }
+    }
+
+    fn rehearsal(&self, solution: &str, args: Vec<String>) -> Phase {
+        let outputs = self.task.outputs.iter().map(|output| output.name.clone());
+        Phase::Program(ProgramPhase {
+            name: PhaseName::Rehearsal,
+            solution: solution.to_owned(),
+            args,
+            files: Vec::new(),
+            outputs: outputs.collect(),
+            max_output_bytes: MAX_OUTPUT_BYTES,
+            disk_bytes: None,
+            in_message: false,
+        })
+    }
+
+    fn job(&self, phases: Vec<Phase>, has_inputs: bool) -> Job {
+        let sandbox = &self.task.sandbox;
+        let sources = &self.surroundings.sources;
+        let mut env = sandbox.env.clone();
+        env.extend(self.surroundings.secret_env.clone());
+        Job {
+            phases,
+            inputs: if has_inputs {
+                self.task
+                    .mounts(|file| sources.get(&file.name).cloned().unwrap_or_default())
+            } else {
+                Vec::new()
+            },
+            env,
+            limits: sandbox.job_limits(),
+            network: sandbox.network.clone(),
+        }
+    }
+}
+
+impl Jobs {
+    /// Judges the cases that were reached. Where a program hung none follows: those decide nothing, and count as not passed.
+    pub fn judge_cases(&self, task: &Task, main: &Report, hidden: Option<&Report>) -> CasesJudged {
+        let hidden = self.hidden.iter().zip(hidden);
+        let mut runs = Vec::new();
+        let mut done = Vec::new();
+        let mut unreached = Vec::new();
+        let reports = hidden
+            .chain([(&self.main, main)])
+            .flat_map(|(job, report)| case_reports(job, report).map(move |phase| (phase, has_hung(report))));
+        for (run, (phase, has_hung)) in self.cases.iter().zip(reports) {
+            if phase.is_none() && has_hung {
+                unreached.push(run.origin);
+            } else {
+                runs.push(run.clone());
+                done.push(phase);
+            }
+        }
+        let mut judged = cases::judge(task, &runs, done.into_iter());
+        for origin in unreached {
+            let counts = match origin {
+                Origin::Example => &mut judged.examples,
+                Origin::Plan(_) | Origin::Derived(..) => &mut judged.cases,
+            };
+            counts.get_or_insert_default().total += 1;
+        }
+        judged
+    }
+
+    /// What the plan's cases that failed came to, by their names: the others are compared and forgotten.
+    pub fn failed_cases(&self, main: &Report, verdict: &Verdict) -> BTreeMap<String, PhaseReport> {
+        let is_failed = |id: &String| verdict.failed.iter().any(|check| check.detail.id == *id);
+        self.cases
+            .iter()
+            .filter(|run| run.origin != Origin::Example)
+            .zip(case_reports(&self.main, main))
+            .filter_map(|(run, phase)| {
+                let id = Some(run.id()).filter(is_failed)?;
+                let mut phase = phase?.clone();
+                phase.stdout = tail(&phase.stdout, CASE_STREAM_BYTES);
+                phase.stderr = tail(&phase.stderr, CASE_STREAM_BYTES);
+                Some((id, phase))
+            })
+            .collect()
+    }
+}
+
+/// Whether a job ended with a phase that used up its time, as its own failure says.
+fn has_hung(report: &Report) -> bool {
+    report
+        .phases
+        .last()
+        .is_some_and(|phase| phase.end == PhaseEnd::TimedOut && phase.name != PhaseName::Vacuity)
+}
+
+/// What each case of a job came to; `None` for one that never ran.
+fn case_reports<'a>(job: &'a Job, report: &'a Report) -> impl Iterator<Item = Option<&'a PhaseReport>> {
+    let is_case = |phase: &Phase| matches!(phase, Phase::Program(run) if run.name == PhaseName::Case);
+    job.phases
+        .iter()
+        .enumerate()
+        .filter(move |(_, phase)| is_case(phase))
+        .map(|(index, _)| report.phases.get(index))
+}
