@@ -211,7 +211,7 @@ fn a_reply_of_more_rows_or_functions_than_anybody_writes_is_refused_before_they_
         "There are 257 rows, and at most 256 are used: leave out what another row says."
     );
 
-    let functions: String = (0..1_001).map(|n| format!("def f{n}():\n    pass\n")).collect();
+    let functions = "def f():\n    pass\n".repeat(1_001);
     let reason = refused(taken(
         CallKind::Code,
         &json!({"code": functions, "packages": [], "systemPackages": []}),
