@@ -34,6 +34,7 @@ def main(arguments: list[str], inputs: str = "/var/inputs", outputs: str = "/var
             value = option.get("default")
             if value is None:
                 faults.append(f"give --{option['name']}, {_VALUES[option['type']][2]}")
+                continue
         options += _option(option["name"], value)
     for variable in program["variables"]:
         if variable not in os.environ:

@@ -125,9 +125,9 @@ fn same_cells(cells: &[&str], expected: &str, tolerance: Tolerance) -> Result<()
     let listed = list(expected);
     let wanted: Vec<Scalar<'_>> = listed.iter().map(|value| Scalar::read(value)).collect();
     let actual: Vec<Scalar<'_>> = cells.iter().map(|cell| Scalar::read(cell)).collect();
-    let is_same = |one: usize, other: usize| wanted[one].is_same(&actual[other], tolerance);
+    let is_same = |one: &Scalar<'_>, other: &Scalar<'_>| one.is_same(other, tolerance);
     let are_none = cells.is_empty() && expected.trim().is_empty();
-    let holds = are_none || unmatched(wanted.len(), actual.len(), is_same).is_none();
+    let holds = are_none || unmatched(&wanted, &actual, Scalar::key, is_same).is_none();
     Mismatch::unless(holds, expected, &cells.join(","))
 }
 

@@ -3,7 +3,7 @@
 use super::json::Json;
 use super::matching::unmatched;
 use super::order::is_sorted;
-use super::scalar::{Tolerance, number, same as same_text, truth};
+use super::scalar::{Scalar, Tolerance, number, same as same_text, truth};
 use super::{Asked, Mismatch, list};
 use crate::api::case::Check;
 
@@ -183,10 +183,25 @@ fn are_in_order(elements: &[Json], is_descending: bool) -> bool {
 
 fn same_set(wanted: &[Json], actual: &[Json], tolerance: Tolerance) -> bool {
     wanted.len() == actual.len()
-        && unmatched(wanted.len(), actual.len(), |one, other| {
-            same(&wanted[one], &actual[other], tolerance)
-        })
-        .is_none()
+        && unmatched(wanted, actual, key, |one, other| same(one, other, tolerance)).is_none()
+}
+
+/// What is the same for values that are the same, but for fractions on either side of a place.
+fn key(value: &Json) -> String {
+    match value {
+        Json::Null => "null".to_owned(),
+        Json::Bool(value) => value.to_string(),
+        Json::Number(text) | Json::String(text) => Scalar::read(text).key(),
+        Json::Array(elements) => elements.iter().map(key).collect::<Vec<_>>().join("\u{1f}"),
+        Json::Object(fields) => {
+            let mut fields: Vec<String> = fields
+                .iter()
+                .map(|(name, value)| format!("{name}\u{1e}{}", key(value)))
+                .collect();
+            fields.sort_unstable();
+            fields.join("\u{1f}")
+        }
+    }
 }
 
 /// Whether two values are the same: numbers by value, objects whatever the order of their keys.

@@ -1,7 +1,12 @@
 //! Rows in any order: which expected one is which of those that are there.
 
-/// Most rows for which every pairing is tried; of more, each takes the first that fits.
+use std::cell::Cell;
+use std::collections::HashMap;
+
+/// Most items for which every pairing is tried; of more, each takes the first that fits.
 const MOST_TRIED: usize = 256;
+/// Most comparisons of more items than that: what a program writes must not keep anybody waiting.
+const MOST_COMPARISONS: usize = 1_000_000;
 
 /// What is left when as many as possible have found a partner, the first on either side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,49 +21,49 @@ impl Unmatched {
     }
 }
 
-/// Pairs `wanted` items with `actual` ones, by their numbers. With a tolerance one item may fit several, so that the first that fits
-/// may be the wrong one to take.
-pub(super) fn unmatched(wanted: usize, actual: usize, is_same: impl Fn(usize, usize) -> bool) -> Unmatched {
+/// Pairs `wanted` items with `actual` ones. With a tolerance one item may fit several, so that the first that fits may be the wrong one to
+/// take. Items with the same `key` are likely the same; of many items those are compared first.
+pub(super) fn unmatched<T>(
+    wanted: &[T],
+    actual: &[T],
+    key: impl Fn(&T) -> String,
+    is_same: impl Fn(&T, &T) -> bool,
+) -> Unmatched {
+    if wanted.len().max(actual.len()) <= MOST_TRIED {
+        let fits = wanted
+            .iter()
+            .map(|one| actual.iter().map(|other| is_same(one, other)).collect())
+            .collect();
+        return every_pairing(fits, actual.len());
+    }
+    first_that_fits(wanted, actual, key, is_same)
+}
+
+fn every_pairing(fits: Vec<Vec<bool>>, actual: usize) -> Unmatched {
+    let wanted = fits.len();
     let mut pairs = Pairs {
         partner: vec![None; actual],
-        is_same,
+        fits,
     };
-    let is_tried = wanted.max(actual) <= MOST_TRIED;
-    let mut left = Unmatched::default();
-    for item in 0..wanted {
-        let is_paired = if is_tried {
-            pairs.pair(item, &mut vec![false; actual])
-        } else {
-            pairs.take_first(item)
-        };
-        if !is_paired && left.wanted.is_none() {
-            left.wanted = Some(item);
-        }
+    let left = (0..wanted).find(|item| !pairs.pair(*item, &mut vec![false; actual]));
+    Unmatched {
+        wanted: left,
+        actual: pairs.partner.iter().position(Option::is_none),
     }
-    left.actual = pairs.partner.iter().position(Option::is_none);
-    left
 }
 
-struct Pairs<F> {
+struct Pairs {
     /// Of each item that is there, the expected one that has it.
     partner: Vec<Option<usize>>,
-    is_same: F,
+    /// Whether an expected item and one that is there are the same.
+    fits: Vec<Vec<bool>>,
 }
 
-impl<F: Fn(usize, usize) -> bool> Pairs<F> {
-    fn take_first(&mut self, item: usize) -> bool {
-        let found = (0..self.partner.len())
-            .find(|other| self.partner[*other].is_none() && (self.is_same)(item, *other));
-        if let Some(other) = found {
-            self.partner[other] = Some(item);
-        }
-        found.is_some()
-    }
-
+impl Pairs {
     /// Finds a partner, where need be by moving others to another one (an augmenting path); `seen` are those that were asked.
     fn pair(&mut self, item: usize, seen: &mut [bool]) -> bool {
         for other in 0..self.partner.len() {
-            if seen[other] || !(self.is_same)(item, other) {
+            if seen[other] || !self.fits[item][other] {
                 continue;
             }
             seen[other] = true;
@@ -71,13 +76,61 @@ impl<F: Fn(usize, usize) -> bool> Pairs<F> {
     }
 }
 
+fn first_that_fits<T>(
+    wanted: &[T],
+    actual: &[T],
+    key: impl Fn(&T) -> String,
+    is_same: impl Fn(&T, &T) -> bool,
+) -> Unmatched {
+    let mut by_key: HashMap<String, Vec<usize>> = HashMap::new();
+    for (index, item) in actual.iter().enumerate().rev() {
+        by_key.entry(key(item)).or_default().push(index);
+    }
+    let left = Cell::new(MOST_COMPARISONS);
+    let fits = |one: &T, other: usize| {
+        left.set(left.get().saturating_sub(1));
+        is_same(one, &actual[other])
+    };
+    let mut is_taken = vec![false; actual.len()];
+    let mut rest = Vec::new();
+    for (index, item) in wanted.iter().enumerate() {
+        let alike = by_key.get_mut(&key(item)).filter(|_| left.get() > 0);
+        let found = alike.and_then(|alike| {
+            let place = alike.iter().rposition(|other| fits(item, *other))?;
+            Some(alike.remove(place))
+        });
+        match found {
+            Some(other) => is_taken[other] = true,
+            None => rest.push(index),
+        }
+    }
+    let mut free: Vec<usize> = (0..actual.len()).filter(|other| !is_taken[*other]).collect();
+    let mut first = None;
+    for index in rest {
+        if left.get() == 0 {
+            first = first.or(Some(index));
+            break;
+        }
+        match free.iter().position(|other| fits(&wanted[index], *other)) {
+            Some(place) => {
+                free.remove(place);
+            }
+            None => first = first.or(Some(index)),
+        }
+    }
+    Unmatched {
+        wanted: first,
+        actual: free.first().copied(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn left(wanted: &[i32], actual: &[i32], most: i32) -> Unmatched {
-        unmatched(wanted.len(), actual.len(), |one, other| {
-            (wanted[one] - actual[other]).abs() <= most
+        unmatched(wanted, actual, ToString::to_string, |one, other| {
+            (one - other).abs() <= most
         })
     }
 
@@ -97,8 +150,29 @@ mod tests {
 
     #[test]
     fn many_items_are_paired_too() {
-        let wanted: Vec<i32> = (0..1000).collect();
-        let actual: Vec<i32> = (0..1000).rev().collect();
+        let wanted: Vec<i32> = (0..40_000).collect();
+        let mut actual: Vec<i32> = (0..40_000).rev().collect();
         assert!(left(&wanted, &actual, 0).is_none());
+        assert!(left(&vec![7; 40_000], &vec![7; 40_000], 0).is_none());
+        actual[3] = -1;
+        let one = left(&wanted, &actual, 0);
+        assert_eq!((one.wanted, one.actual), (Some(39_996), Some(3)));
+    }
+
+    #[test]
+    fn many_items_that_differ_are_given_up_after_so_many_comparisons() {
+        let looks = Cell::new(0_usize);
+        let items: Vec<usize> = (0..40_000).collect();
+        let left = unmatched(
+            &items,
+            &items,
+            |_| String::new(),
+            |_, _| {
+                looks.set(looks.get() + 1);
+                false
+            },
+        );
+        assert!(!left.is_none());
+        assert!(looks.get() <= MOST_COMPARISONS + items.len(), "{}", looks.get());
     }
 }

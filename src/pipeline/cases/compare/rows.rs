@@ -74,9 +74,8 @@ fn in_order(wanted: &[Row<'_>], actual: &[Row<'_>], tolerance: Tolerance) -> Res
 }
 
 fn in_any_order(wanted: &[Row<'_>], actual: &[Row<'_>], tolerance: Tolerance) -> Result<(), Mismatch> {
-    let left = unmatched(wanted.len(), actual.len(), |one, other| {
-        same(&wanted[one], &actual[other], tolerance)
-    });
+    let key = |row: &Row<'_>| row.iter().map(Scalar::key).collect::<Vec<_>>().join("\u{1f}");
+    let left = unmatched(wanted, actual, key, |one, other| same(one, other, tolerance));
     match (left.wanted, left.actual) {
         (None, None) => Ok(()),
         (Some(row), _) => Err(Mismatch::new(

@@ -28,6 +28,16 @@ impl<'a> Scalar<'a> {
         }
     }
 
+    /// What is the same for texts of the same value, but for fractions on either side of a place.
+    pub(super) fn key(&self) -> String {
+        match (&self.number, self.moment, truth(self.text)) {
+            (Some(number), _, _) => number.with_prec(6).normalized().to_string(),
+            (None, Some(moment), _) => format!("{moment:?}"),
+            (None, None, Some(truth)) => truth.to_string(),
+            (None, None, None) => self.text.to_owned(),
+        }
+    }
+
     /// Whether both say the same value: as text, as numbers, as truth values or as moments.
     pub(super) fn is_same(&self, actual: &Self, tolerance: Tolerance) -> bool {
         self.text == actual.text
