@@ -583,6 +583,10 @@ language: Python
     "spec.limits.deadline: Invalid value: \"1.5h\": should match '^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,9}s)?([0-9]{1,9}ms)?$'"
 )]
 #[case(
+    "image: {base: \"python:3.12\\nRUN id\"}",
+    "spec.image.base: Invalid value: \"python:3.12\\nRUN id\": should match '^[A-Za-z0-9][A-Za-z0-9._:/@-]*$'"
+)]
+#[case(
     "image: {basePackages: [--index-url=x]}",
     "spec.image.basePackages[0]: Invalid value: \"--index-url=x\": should match '^[A-Za-z0-9][A-Za-z0-9._-]*(\\[[A-Za-z0-9._, -]+\\])?( *(===?|[<>!~]=|[<>]) *[A-Za-z0-9.*+!_-]+ *,?)*$'"
 )]
