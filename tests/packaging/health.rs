@@ -7,7 +7,7 @@ use codegen_operator::api::approval::Gate;
 use codegen_operator::api::common::TestingMode;
 use codegen_operator::api::conditions::{reason, run_reason};
 use codegen_operator::api::publish::Publish;
-use codegen_operator::api::status::{AttemptStatus, CaseCounts};
+use codegen_operator::api::status::{AttemptStatus, CaseCounts, CaseEvidence};
 use codegen_operator::api::{CodeGenRun, CodeGenRunStatus, CodeGenTask, CodeGenTaskStatus};
 use codegen_operator::controller::runs::reuse::Adopted;
 use codegen_operator::controller::runs::status::Writer;
@@ -158,8 +158,9 @@ fn cases() -> Vec<Case> {
         };
         cases.push(case(Some(shown(&task, &at(Stage::Succeeded), None)), HEALTHY));
         let mut proved = at(Stage::Succeeded);
+        proved.cases = Some(CaseEvidence::default());
         proved.attempts = vec![AttemptStatus {
-            examples: Some(CaseCounts { total: 1, passed: 1 }),
+            cases: Some(CaseCounts { total: 1, passed: 1 }),
             ..AttemptStatus::default()
         }];
         cases.push(case(Some(shown(&task, &proved, None)), HEALTHY));
