@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::api::case::{Case, Check, Expectation};
 use crate::pipeline::task::Task;
 
-use super::compare::Shape;
 use super::compare::table::Table;
+use super::compare::{Shape, list};
 use super::{CaseSet, check};
 
 /// Names of the columns or keys of an output.
@@ -83,9 +83,7 @@ fn stated(task: &Task, expectation: &Expectation) -> Option<Stated> {
         Shape::Value(_) | Shape::Text | Shape::Bytes => return None,
     };
     match check {
-        Check::Columns => Some(Stated::All(
-            value.split(',').map(|name| name.trim().to_owned()).collect(),
-        )),
+        Check::Columns => Some(Stated::All(list(value))),
         Check::Equals | Check::SameRows if at.is_empty() && !value.starts_with('$') => {
             Some(Stated::All(if is_table {
                 Table::parse(value).ok()?.columns
@@ -170,6 +168,7 @@ mod tests {
     #[case::a_whole_table(json!([{"output": "summary", "value": "species;mean mass\nA;1\n"}]), "summary", "species, mean mass")]
     #[case::an_empty_one(json!([{"output": "summary", "value": "a,b\n"}]), "summary", "a, b")]
     #[case::columns(json!([{"output": "summary", "check": "Columns", "value": "a, b"}]), "summary", "a, b")]
+    #[case::columns_with_a_comma(json!([{"output": "summary", "check": "Columns", "value": "a, \"mass, g\""}]), "summary", "a, mass, g")]
     #[case::a_column(json!([{"output": "summary", "check": "Total", "at": "units", "value": "3"}]), "summary", "units")]
     #[case::a_cell_by_number(json!([{"output": "summary", "at": "1/a/b", "value": "3"}]), "summary", "a/b")]
     #[case::a_cell_by_value(json!([{"output": "summary", "at": "species=A/total", "value": "3"}]), "summary", "species, total")]

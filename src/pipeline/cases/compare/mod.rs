@@ -161,7 +161,7 @@ fn stands_in(text: &str, expected: &str) -> bool {
 }
 
 /// The entries of a list separated by commas; one with a comma in it stands in quotes, as in CSV.
-fn list(text: &str) -> Vec<String> {
+pub(super) fn list(text: &str) -> Vec<String> {
     let mut entries = vec![String::new()];
     let mut is_quoted = false;
     for character in text.chars() {

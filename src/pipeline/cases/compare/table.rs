@@ -42,7 +42,6 @@ impl Table {
     }
 
     /// The table as comma-separated text.
-    #[allow(dead_code, reason = "the reverse of parse")]
     pub(crate) fn print(&self, delimiter: u8) -> Option<String> {
         let mut writer = csv::WriterBuilder::new()
             .delimiter(delimiter)
