@@ -69,6 +69,13 @@ fn written(body: &str, expected: &str) -> Script {
         .with(CallKind::Tests, &tests(2))
 }
 
+/// A case that expects `first` is blamed for the failure, and `second` is what comes of working it out again.
+fn blamed(body: &str, first: &str, second: &str) -> Script {
+    written(body, first)
+        .with(CallKind::Diagnosis, &diagnosis("test_error", &[], &[]))
+        .with(CallKind::Cases, &answer(second))
+}
+
 #[tokio::test]
 async fn a_right_program_passes_its_cases_with_no_further_call() {
     let world = world(written(RIGHT, "2"));
@@ -137,9 +144,7 @@ async fn program_and_suite_are_written_with_the_columns_that_the_cases_take_for_
 
 #[tokio::test]
 async fn a_wrong_case_is_corrected_by_a_second_answer_that_saw_no_program() {
-    let script = written(RIGHT, "5")
-        .with(CallKind::Diagnosis, &diagnosis("test_error", &[], &[]))
-        .with(CallKind::Cases, &answer("2"));
+    let script = blamed(RIGHT, "5", "2");
     let world = world(script);
     let progress = end(&world).await;
     assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
@@ -157,10 +162,7 @@ async fn a_wrong_case_is_corrected_by_a_second_answer_that_saw_no_program() {
 
 #[tokio::test]
 async fn a_case_that_is_confirmed_leaves_the_fault_with_the_program() {
-    let script = written(WRONG, "2")
-        .with(CallKind::Diagnosis, &diagnosis("test_error", &[], &[]))
-        .with(CallKind::Cases, &answer("2"))
-        .with(CallKind::FixCode, &fixed_count(RIGHT));
+    let script = blamed(WRONG, "2", "2").with(CallKind::FixCode, &fixed_count(RIGHT));
     let world = world(script);
     let progress = end(&world).await;
     assert_eq!(
@@ -173,9 +175,7 @@ async fn a_case_that_is_confirmed_leaves_the_fault_with_the_program() {
 
 #[tokio::test]
 async fn a_confirmed_case_is_not_worked_out_a_third_time() {
-    let script = written(WRONG, "2")
-        .with(CallKind::Diagnosis, &diagnosis("test_error", &[], &[]))
-        .with(CallKind::Cases, &answer("2"))
+    let script = blamed(WRONG, "2", "2")
         .with(CallKind::FixCode, &fixed_count("return len(text) + 0"))
         .with(CallKind::FixCode, &fixed_count(RIGHT));
     let world = world(script);
@@ -187,9 +187,7 @@ async fn a_confirmed_case_is_not_worked_out_a_third_time() {
 
 #[tokio::test]
 async fn a_case_with_two_different_answers_decides_nothing_and_is_counted() {
-    let script = written(RIGHT, "5")
-        .with(CallKind::Diagnosis, &diagnosis("test_error", &[], &[]))
-        .with(CallKind::Cases, &answer("7"));
+    let script = blamed(RIGHT, "5", "7");
     let world = world(script);
     let progress = end(&world).await;
     assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
@@ -351,9 +349,7 @@ async fn cases_that_every_program_passes_leave_a_program_unproved_and_cost_no_ca
 
 #[tokio::test]
 async fn a_case_that_is_corrected_to_what_the_program_does_is_no_proof_of_it() {
-    let script = written(WRONG, "2")
-        .with(CallKind::Diagnosis, &diagnosis("test_error", &[], &[]))
-        .with(CallKind::Cases, &answer("3"));
+    let script = blamed(WRONG, "2", "3");
     let world = world(script);
     let progress = end(&world).await;
     assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
@@ -364,9 +360,7 @@ async fn a_case_that_is_corrected_to_what_the_program_does_is_no_proof_of_it() {
 
 #[tokio::test]
 async fn a_case_that_was_approved_of_is_dropped_and_not_replaced_by_another_answer() {
-    let script = written(WRONG, "2")
-        .with(CallKind::Diagnosis, &diagnosis("test_error", &[], &[]))
-        .with(CallKind::Cases, &answer("3"));
+    let script = blamed(WRONG, "2", "3");
     let mut world = world(script);
     world.task.approvals = [Gate::Plan].into();
     let progress = end(&world).await;
