@@ -266,3 +266,54 @@ async fn inputs_that_cannot_be_laid_out_fail_their_own_run_and_no_other() {
         (PhaseEnd::Exited(0), "['a', 'b']\n")
     );
 }
+
+#[tokio::test]
+async fn a_page_of_two_hundred_kib_is_compared_and_one_that_is_larger_is_said_to_be() {
+    let spec = json!({
+        "prompt": "A page with a picture in it.",
+        "model": {"name": "m"},
+        "inputs": [{"name": "bytes", "type": "Int"}],
+        "outputs": [{"name": "page", "type": "File"}],
+    });
+    let task = resolve(
+        &CodeGenTask::new("page", serde_json::from_value(spec).unwrap()),
+        None,
+        FrozenFiles::default(),
+    )
+    .unwrap();
+    let program = "import sys\nwith open('/var/outputs/page', 'w') as page:\n    \
+                   page.write('<title>Sales</title>' + 'x' * int(sys.argv[2]))\n";
+    for (bytes, failure) in [
+        ("204800", None),
+        ("300000", Some("300020 bytes, and at most 262144 are compared")),
+    ] {
+        let case = json!({
+            "about": "it has a title",
+            "inputs": [{"name": "bytes", "value": bytes}],
+            "expect": [{"output": "page", "check": "Contains", "value": "<title>Sales"}],
+        });
+        let set = CaseSet {
+            cases: vec![PlannedCase {
+                case: serde_json::from_value(case).unwrap(),
+                revision: None,
+            }],
+            ..CaseSet::default()
+        };
+        let runs = runs(&task, &set, false);
+        let phases = runs.iter().map(|run| run.phase(&task, &Forms::new(), program));
+        let report = run(&job(phases.collect())).await;
+        let judged = judge(&task, &runs, report.phases.iter().map(Some));
+        let messages: Vec<&str> = judged
+            .failed
+            .iter()
+            .map(|failed| failed.detail.message.as_str())
+            .collect();
+        assert_eq!(messages.is_empty(), failure.is_none(), "{messages:?}");
+        assert!(
+            messages
+                .iter()
+                .all(|said| failure.is_some_and(|failure| said.contains(failure))),
+            "{messages:?}"
+        );
+    }
+}

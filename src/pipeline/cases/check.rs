@@ -196,7 +196,7 @@ fn expectation_problem(task: &Task, expectation: &Expectation, unstable: &[Strin
 pub(super) fn shape(task: &Task, expectation: &Expectation) -> Option<Shape> {
     let (name, file) = split(&expectation.output);
     if file.is_none() && matches!(name, "stdout" | "stderr") {
-        return Some(Shape::Text);
+        return Some(Shape::of_text(Shape::Text, expectation));
     }
     let output = task.outputs.iter().find(|output| output.name == name)?;
     let by_name = file.and_then(Shape::of_name);
@@ -204,6 +204,7 @@ pub(super) fn shape(task: &Task, expectation: &Expectation) -> Option<Shape> {
     match (output.type_, file) {
         (ValueType::Dir, Some(_)) => Some(by_name.unwrap_or_else(|| Shape::assumed(expectation))),
         (ValueType::Dir, None) | (_, Some(_)) => None,
+        (ValueType::String, None) => declared.map(|text| Shape::of_text(text, expectation)),
         _ => Some(declared.unwrap_or_else(|| Shape::assumed(expectation))),
     }
 }

@@ -11,7 +11,7 @@ use crate::pipeline::task::Task;
 use crate::pipeline::verdict::{CheckSource, FailedCheck, last_exception, limit_name, tail};
 
 use super::compare::{Mismatch, compare};
-use super::{CaseRun, Origin, check, reference, statement};
+use super::{CaseRun, MOST_OUTPUT_BYTES, Origin, check, reference, statement};
 
 /// Bytes of one input in a message.
 const INPUT: usize = 600;
@@ -263,7 +263,9 @@ fn written(output: &str, phase: &PhaseReport) -> Result<String, String> {
             .map(|(_, encoded)| encoded)
             .ok_or_else(|| format!("no file {file}"))?,
         (Some(OutputContent::TooLarge(bytes)), _) => {
-            return Err(format!("{bytes} bytes, more than are compared"));
+            return Err(format!(
+                "{bytes} bytes, and at most {MOST_OUTPUT_BYTES} are compared"
+            ));
         }
         (Some(OutputContent::NotAFile(what)), _) => return Err(what.clone()),
         (Some(OutputContent::Missing) | None, _) => return Err("nothing written".to_owned()),

@@ -39,7 +39,7 @@ pub const MOST_CASES: usize = 12;
 /// How the refusal of a plan without any case begins.
 pub const NO_CASE: &str = "No case of the plan can be used";
 /// Largest output of a case that is compared, bytes.
-pub const MOST_OUTPUT_BYTES: u64 = 64 << 10;
+pub const MOST_OUTPUT_BYTES: u64 = 256 << 10;
 
 /// What the plan says of cases, as it is stored.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]

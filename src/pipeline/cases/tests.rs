@@ -220,6 +220,29 @@ fn of_a_stream_that_was_cut_only_what_is_found_holds(
     assert_eq!(whole.failed.is_empty(), value != "begun");
 }
 
+#[rstest]
+#[case::keys_in_another_order("", r#"{"a": 1, "b": [2.0]}"#, r#"{"b":[2],"a":1}"#, true)]
+#[case::another_value("", r#"{"a": 1, "b": [2.0]}"#, r#"{"b":[3],"a":1}"#, false)]
+#[case::one_value_of_it("/b/0", "2", r#"{"b":[2],"a":1}"#, true)]
+#[case::text_that_is_no_json("", "[draft] 2 rows", "[draft] 2 rows\n", true)]
+#[case::text_in_place_of_json("", "[1]", "one\n", false)]
+fn json_that_is_printed_is_compared_by_value(
+    #[case] at: &str,
+    #[case] expected: &str,
+    #[case] printed: &str,
+    #[case] passes: bool,
+) {
+    let stated = case(
+        json!({"about": "what it prints", "expect": [{"output": "stdout", "at": at, "value": expected}]}),
+    );
+    assert_eq!(usable(&sales(), &stated, &[], Access::Exposed), None);
+    let report = PhaseReport {
+        stdout: printed.into(),
+        ..phase(PhaseName::Case, 0)
+    };
+    assert_eq!(judged(&sales(), stated, &report).failed.is_empty(), passes);
+}
+
 #[test]
 fn a_dollar_before_no_output_is_text() {
     let price = case(json!({"about": "price", "expect": [{"output": "stdout", "value": "$5.00"}]}));

@@ -89,6 +89,14 @@ impl Shape {
         }
     }
 
+    /// That of a text, which is a JSON document where the expectation takes one for granted.
+    pub(crate) fn of_text(text: Self, expectation: &Expectation) -> Self {
+        match Self::assumed(expectation) {
+            Self::Json => Self::Json,
+            _ => text,
+        }
+    }
+
     /// What a whole expected value is: what it reads as, the same text reads as too.
     fn of_value(value: &str) -> Option<Self> {
         let is_of_json = |document: &Json| matches!(document, Json::Array(_) | Json::Object(_));
