@@ -104,10 +104,7 @@ pub fn counts(all: &[Arc<CodeGenTask>]) -> Vec<(&'static str, &'static str, i64)
     for task in all {
         let status = task.status.as_ref();
         let stage = status.and_then(|status| status.stage.as_deref());
-        let stage = Stage::ALL
-            .into_iter()
-            .map(Stage::as_str)
-            .find(|known| stage == Some(known));
+        let stage = stage.and_then(|name| name.parse().ok()).map(Stage::as_str);
         let reason = status.and_then(|status| status.reason.as_deref());
         let reason = reason::ALL.into_iter().find(|known| reason == Some(known));
         *counts

@@ -135,9 +135,7 @@ fn complete(sources: &mut Sources, name: &str, found: ReadSource) {
 pub(super) fn blocked(error: &SandboxError) -> Blocked {
     match error.category() {
         Category::Configuration => misconfigured(error.to_string()),
-        Category::Infrastructure | Category::Environment | Category::Logic | Category::TestError => {
-            unavailable(&with_causes(error))
-        }
+        Category::Infrastructure => unavailable(&with_causes(error)),
     }
 }
 

@@ -421,10 +421,7 @@ fn note(event: &Event) -> Option<Note> {
             ..Note::warning(
                 match category {
                     Category::Configuration => reason::CONFIGURATION,
-                    Category::Infrastructure
-                    | Category::Environment
-                    | Category::Logic
-                    | Category::TestError => reason::INFRASTRUCTURE,
+                    Category::Infrastructure => reason::INFRASTRUCTURE,
                 },
                 "Wait",
                 message.clone(),

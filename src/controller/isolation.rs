@@ -13,7 +13,7 @@ use super::context::Context;
 use super::hold::queued;
 use crate::api::CodeGenTask;
 use crate::api::conditions::reason;
-use crate::pipeline::decide::Decision;
+use crate::pipeline::machine::Decision;
 use crate::pipeline::status::{Hold, IsolationShown, Until};
 use crate::pipeline::task::Task;
 use crate::sandbox::kubernetes::isolation::{

@@ -418,9 +418,6 @@ const fn category_name(category: Category) -> &'static str {
     match category {
         Category::Infrastructure => "infrastructure",
         Category::Configuration => "configuration",
-        Category::Environment => "environment",
-        Category::Logic => "logic",
-        Category::TestError => "test_error",
     }
 }
 

@@ -5,10 +5,10 @@ use futures::future::join;
 use crate::api::common::CacheMode;
 use crate::ledger::Store;
 use crate::model::Model;
-use crate::pipeline::advance::{Outcome, advance};
 use crate::pipeline::call::CallKind;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::lock::Lock;
+use crate::pipeline::machine::{Outcome, advance};
 use crate::pipeline::package_policy::{doubts, unlisted};
 use crate::pipeline::progress::{BuildFault, BuiltImage, Progress, RecordedLock};
 use crate::pipeline::sandbox::Packages;
@@ -111,23 +111,19 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 
     fn build_failed(&self, progress: &Progress, wanted: Packages, error: &SandboxError) -> Outcome {
-        match error.category() {
-            Category::Environment => {
-                let message = self.surroundings.redactor.redact(&error.to_string());
-                self.tell(&Event::BuildFailed {
-                    message: message.clone(),
-                });
-                Outcome::BuildFailed {
-                    fault: BuildFault {
-                        packages: wanted,
-                        message,
-                    },
-                    is_tried: !matches!(error, SandboxError::Packages(problem) if problem.is_foreseen),
-                }
-            }
-            Category::Infrastructure | Category::Configuration | Category::Logic | Category::TestError => {
-                self.sandbox_failed(progress, error)
-            }
+        let SandboxError::Packages(problem) = error else {
+            return self.sandbox_failed(progress, error);
+        };
+        let message = self.surroundings.redactor.redact(&error.to_string());
+        self.tell(&Event::BuildFailed {
+            message: message.clone(),
+        });
+        Outcome::BuildFailed {
+            fault: BuildFault {
+                packages: wanted,
+                message,
+            },
+            is_tried: !problem.is_foreseen,
         }
     }
 

@@ -28,12 +28,11 @@ use tokio::sync::watch;
 use crate::api::approval::AwaitedApproval;
 use crate::ledger::{Store, StoreError};
 use crate::model::Model;
-use crate::pipeline::advance::{IllegalTransition, Outcome, advance};
 use crate::pipeline::approval;
 use crate::pipeline::causes::with_causes;
-use crate::pipeline::decide::{Decision, decide};
 use crate::pipeline::diagnosis::name;
 use crate::pipeline::digest::{sha256_hex, sha256_hex_of_parts};
+use crate::pipeline::machine::{Decision, IllegalTransition, Outcome, advance, decide};
 use crate::pipeline::progress::{Document, LONGEST_PAUSE, PROGRESS_VERSION, Progress};
 use crate::pipeline::prompts::PromptError;
 use crate::pipeline::redact::Redactor;
@@ -341,9 +340,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let pause = match category {
             _ if is_lost_for_good => LOST_PAUSE_SECONDS,
             Category::Infrastructure => LONGEST_PAUSE.as_secs().min(1 << times),
-            Category::Configuration | Category::Environment | Category::Logic | Category::TestError => {
-                LONGEST_PAUSE.as_secs()
-            }
+            Category::Configuration => LONGEST_PAUSE.as_secs(),
         };
         let now = (self.clock)();
         let retry_at = now.checked_add(SignedDuration::from_secs(pause)).unwrap_or(now);

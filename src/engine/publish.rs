@@ -6,8 +6,8 @@ use crate::api::status::TestCounts;
 use crate::data::profile::SampleProfile;
 use crate::ledger::Store;
 use crate::model::Model;
-use crate::pipeline::advance::Outcome;
 use crate::pipeline::digest::sha256_hex;
+use crate::pipeline::machine::Outcome;
 use crate::pipeline::progress::{Progress, PublishedImage};
 use crate::sandbox::{Publication, Sandbox};
 

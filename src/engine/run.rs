@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::ledger::Store;
 use crate::model::Model;
-use crate::pipeline::advance::Outcome;
 use crate::pipeline::digest::sha256_hex;
+use crate::pipeline::machine::Outcome;
 use crate::pipeline::private_run::told;
 use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::python::sentinels;

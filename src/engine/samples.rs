@@ -2,9 +2,9 @@
 
 use crate::ledger::Store;
 use crate::model::Model;
-use crate::pipeline::advance::Outcome;
 use crate::pipeline::cases::unwritable_example;
 use crate::pipeline::checks::ColumnCheck;
+use crate::pipeline::machine::Outcome;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::reply::ConstraintsReply;
 use crate::pipeline::stage::Category;

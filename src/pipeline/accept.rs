@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 use crate::api::case::Case;
 use crate::api::status::{ErrorType, PlanStatus};
 
-use super::advance::MAX_REJECTIONS;
 use super::bounds::too_many;
 use super::call::{CallKind, Reply};
 use super::cases::{self, Access, CaseSet, NO_CASE, reference, usable};
 use super::diagnosis::{Diagnosis, diagnose};
+use super::machine::MAX_REJECTIONS;
 use super::progress::Progress;
 use super::prompts::{Material, listed};
 use super::python::Module;

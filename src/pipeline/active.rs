@@ -63,7 +63,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::pipeline::decide::{Decision, decide};
+    use crate::pipeline::machine::{Decision, decide};
     use crate::pipeline::progress::Waiting;
     use crate::pipeline::stage::{Category, Stage};
     use crate::pipeline::test_support::{at, start, task};

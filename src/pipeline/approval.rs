@@ -2,8 +2,6 @@
 //!
 //! Whether it waits follows from the progress alone: a gate is open for what was approved, and asks again for anything else.
 
-use jiff::Timestamp;
-
 use crate::api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval, Gate};
 use crate::api::status::TestCounts;
 
@@ -211,23 +209,8 @@ fn result(progress: &Progress) -> Shown {
     }
 }
 
-impl Progress {
-    /// A decision about what is shown now. An approval opens the gate, a rejection ends the task.
-    pub(super) fn take_decision(&mut self, task: &Task, decision: ApprovalStatus, now: Timestamp) {
-        let is_of_this = |asked: &AwaitedApproval| asked.gate == decision.gate && asked.hash == decision.hash;
-        if !awaited(task, self).as_ref().is_some_and(is_of_this) {
-            return;
-        }
-        let stop = (decision.decision == ApprovalDecision::Reject).then(|| rejected(&decision));
-        self.approvals.push(decision);
-        if let Some(stop) = stop {
-            let stage = self.stage;
-            self.end(stop, stage, now);
-        }
-    }
-}
-
-fn rejected(decision: &ApprovalStatus) -> Stop {
+/// How a rejection ends the task.
+pub(super) fn rejected(decision: &ApprovalStatus) -> Stop {
     let why = decision
         .reason
         .as_deref()

@@ -156,9 +156,7 @@ impl Waiting {
     pub fn is_over(&self, now: Timestamp) -> bool {
         let longest = match self.category {
             Category::Infrastructure => LONGEST_PAUSE,
-            Category::Configuration | Category::Environment | Category::Logic | Category::TestError => {
-                LONGEST_PAUSE_FOR_A_PERSON
-            }
+            Category::Configuration => LONGEST_PAUSE_FOR_A_PERSON,
         };
         let left = self.retry_at.duration_since(now);
         left <= SignedDuration::ZERO || left > longest

@@ -33,8 +33,7 @@ pub fn unapproved(task: &Task, progress: &Progress) -> Option<String> {
 mod tests {
     use super::*;
     use crate::api::approval::{ApprovalDecision, ApprovalStatus, Gate};
-    use crate::pipeline::advance::{Outcome, advance};
-    use crate::pipeline::decide::{Decision, decide};
+    use crate::pipeline::machine::{Decision, Outcome, advance, decide};
     use crate::pipeline::progress::PublishedImage;
     use crate::pipeline::stage::Category;
     use crate::pipeline::status::{Around, status};

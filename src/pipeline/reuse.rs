@@ -110,8 +110,7 @@ mod tests {
     use super::*;
     use crate::api::approval::Gate;
     use crate::api::publish::Publish;
-    use crate::pipeline::advance::{Outcome, advance};
-    use crate::pipeline::decide::{Decision, decide};
+    use crate::pipeline::machine::{Decision, Outcome, advance, decide};
     use crate::pipeline::progress::PublishedImage;
     use crate::pipeline::test_support::{at, document, image, start, task, verdict};
 

@@ -1,11 +1,25 @@
 //! The stages of a task, why one ends, and the categories of failure.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 /// Where a task stands. Each variant says what is true while the task is in it.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Serialize,
+    Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Display,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
 pub enum Stage {
     /// Sources are frozen; the data context is not written yet.
     ReadingSamples,
@@ -43,24 +57,7 @@ pub enum Stage {
 
 impl Stage {
     /// Every stage in order.
-    pub const ALL: [Self; 16] = [
-        Self::ReadingSamples,
-        Self::ReadingConstraints,
-        Self::Planning,
-        Self::GeneratingCode,
-        Self::GeneratingTests,
-        Self::AwaitingImage,
-        Self::RunningTests,
-        Self::Diagnosing,
-        Self::RecheckingCases,
-        Self::FixingEnvironment,
-        Self::FixingCode,
-        Self::FixingTests,
-        Self::Passed,
-        Self::Publishing,
-        Self::Succeeded,
-        Self::Failed,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Stages that ask a model.
     pub const CALLING: [Self; 9] = [
@@ -91,25 +88,8 @@ impl Stage {
 
     /// The stage's name in status, events and metrics.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ReadingSamples => "ReadingSamples",
-            Self::ReadingConstraints => "ReadingConstraints",
-            Self::Planning => "Planning",
-            Self::GeneratingCode => "GeneratingCode",
-            Self::GeneratingTests => "GeneratingTests",
-            Self::AwaitingImage => "AwaitingImage",
-            Self::RunningTests => "RunningTests",
-            Self::Diagnosing => "Diagnosing",
-            Self::RecheckingCases => "RecheckingCases",
-            Self::FixingEnvironment => "FixingEnvironment",
-            Self::FixingCode => "FixingCode",
-            Self::FixingTests => "FixingTests",
-            Self::Passed => "Passed",
-            Self::Publishing => "Publishing",
-            Self::Succeeded => "Succeeded",
-            Self::Failed => "Failed",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 
     /// Whether the program has passed, and nothing more is spent on it.
@@ -125,13 +105,7 @@ impl Stage {
     }
 }
 
-impl fmt::Display for Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// What kind of failure it is. The first two spend no iteration (B02).
+/// Whose matter it is that a task waits. Neither spends an iteration (B02).
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
@@ -139,16 +113,10 @@ pub enum Category {
     Infrastructure,
     /// Something must be changed by a person: waits with a message that says what.
     Configuration,
-    /// A package is missing.
-    Environment,
-    /// The program is wrong.
-    Logic,
-    /// A test is wrong.
-    TestError,
 }
 
 /// Why a task was stopped without success.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr)]
 pub enum StopReason {
     /// `limits.maxIterations` test runs, none passed (S13).
     IterationsExhausted,
@@ -167,15 +135,8 @@ pub enum StopReason {
 impl StopReason {
     /// The reason's name in conditions.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::IterationsExhausted => "IterationsExhausted",
-            Self::BudgetExceeded => "BudgetExceeded",
-            Self::NoProgress => "NoProgress",
-            Self::InvalidReply => "InvalidReply",
-            Self::Rejected => "Rejected",
-            Self::PolicyDenied => "PolicyDenied",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -442,13 +442,11 @@ impl State {
                 message,
                 kind: Kind::WaitingForPerson,
             },
-            Category::Infrastructure | Category::Environment | Category::Logic | Category::TestError => {
-                Self {
-                    reason: reason::INFRASTRUCTURE,
-                    message,
-                    kind: Kind::Working,
-                }
-            }
+            Category::Infrastructure => Self {
+                reason: reason::INFRASTRUCTURE,
+                message,
+                kind: Kind::Working,
+            },
         }
     }
 
@@ -541,7 +539,7 @@ mod tests {
 
     use super::*;
     use crate::api::status::{AttemptStatus, TestCounts};
-    use crate::pipeline::advance::{Outcome, advance};
+    use crate::pipeline::machine::{Outcome, advance};
     use crate::pipeline::stage::Stop;
     use crate::pipeline::test_support::{at, start, task};
 

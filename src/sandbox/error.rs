@@ -104,7 +104,7 @@ pub enum SandboxError {
 }
 
 impl SandboxError {
-    /// Whose matter this is.
+    /// Whose matter this is, where no other packages help ([`Packages`](Self::Packages)).
     #[must_use]
     pub const fn category(&self) -> Category {
         match self {
@@ -115,8 +115,8 @@ impl SandboxError {
             | Self::NotIsolated { .. }
             | Self::PackageDenied(_)
             | Self::Input { .. } => Category::Configuration,
-            Self::Packages(_) => Category::Environment,
-            Self::EnvironmentMissing(_)
+            Self::Packages(_)
+            | Self::EnvironmentMissing(_)
             | Self::IndexUnreachable(_)
             | Self::DiskFull(_)
             | Self::Io { .. }

@@ -110,7 +110,6 @@ fn cases() -> Vec<Case> {
         cases.push(case(Some(shown(&task, &at(stage), None)), PROGRESSING));
         for (category, why, health) in [
             (Category::Infrastructure, None, PROGRESSING),
-            (Category::Environment, None, PROGRESSING),
             (Category::Configuration, None, DEGRADED),
             (
                 Category::Configuration,

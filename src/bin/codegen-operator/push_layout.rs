@@ -75,9 +75,7 @@ pub fn run(command: &PushLayout) -> anyhow::Result<ExitCode> {
         Err(error) => {
             let code = match error.category() {
                 Category::Infrastructure => TRY_AGAIN,
-                Category::Configuration | Category::Environment | Category::Logic | Category::TestError => {
-                    CHANGE_SETTINGS
-                }
+                Category::Configuration => CHANGE_SETTINGS,
             };
             let line = json!({"category": error.category(), "message": error.to_string()});
             (line, ExitCode::from(code))

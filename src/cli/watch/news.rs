@@ -34,8 +34,7 @@ pub(super) fn end(task: &CodeGenTask) -> Option<End> {
 }
 
 fn stage(status: &CodeGenTaskStatus) -> Option<Stage> {
-    let name = status.stage.as_deref()?;
-    Stage::ALL.into_iter().find(|stage| stage.as_str() == name)
+    status.stage.as_deref()?.parse().ok()
 }
 
 /// The call that a stage makes.

@@ -115,10 +115,7 @@ impl Look<'_> {
             Err(error) => {
                 let (reason, pause) = match error.category() {
                     Category::Configuration => (run_reason::PUSH_REFUSED, AGAIN_FOR_A_PERSON),
-                    Category::Infrastructure
-                    | Category::Environment
-                    | Category::Logic
-                    | Category::TestError => (run_reason::REGISTRY_UNREACHABLE, AGAIN),
+                    Category::Infrastructure => (run_reason::REGISTRY_UNREACHABLE, AGAIN),
                 };
                 let message = format!("the outputs are not pushed yet: {}", with_causes(&error));
                 if let Some(secret) = secret {

@@ -115,8 +115,6 @@ fn told(error: &SandboxError) -> Blocked {
     let message = format!("spec.programImage: {}", with_causes(error));
     match error.category() {
         Category::Configuration => misconfigured(message),
-        Category::Infrastructure | Category::Environment | Category::Logic | Category::TestError => {
-            unavailable(&message)
-        }
+        Category::Infrastructure => unavailable(&message),
     }
 }

@@ -251,7 +251,7 @@ impl Look<'_> {
             .into()),
             error => Err(match error.category() {
                 Category::Configuration => misconfigured(with_causes(error)),
-                Category::Infrastructure | Category::Environment | Category::Logic | Category::TestError => {
+                Category::Infrastructure => {
                     unavailable(&with_causes(error))
                 }
             }

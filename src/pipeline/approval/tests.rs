@@ -3,8 +3,7 @@ use rstest::rstest;
 
 use super::*;
 use crate::api::status::{AttemptStatus, PlanStatus};
-use crate::pipeline::advance::{Outcome, advance};
-use crate::pipeline::decide::{Decision, decide};
+use crate::pipeline::machine::{Decision, Outcome, advance, decide};
 use crate::pipeline::test_support::{at, document, image, pip, start, task, verdict};
 
 fn gated(gates: &[Gate]) -> Task {

@@ -119,11 +119,9 @@ pub(super) fn failed(reference: &str, field: &str, error: RegistryError) -> Sand
             reason: error.to_string(),
             remedy: format!("see {field}"),
         },
-        Category::Infrastructure | Category::Environment | Category::Logic | Category::TestError => {
-            SandboxError::Cluster {
-                action: format!("ask the registry for {reference}"),
-                source: Box::new(error),
-            }
-        }
+        Category::Infrastructure => SandboxError::Cluster {
+            action: format!("ask the registry for {reference}"),
+            source: Box::new(error),
+        },
     }
 }

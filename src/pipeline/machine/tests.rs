@@ -1,20 +1,21 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::api::approval::{ApprovalDecision, ApprovalStatus};
+use crate::api::approval::{ApprovalDecision, ApprovalStatus, Gate};
 use crate::api::publish::Publish;
 use crate::api::status::{CaseEvidence, PlanStatus};
-use crate::pipeline::decide::{Decision, decide};
 use crate::pipeline::diagnosis::{DiagnosedFailure, diagnose};
-use crate::pipeline::progress::PublishedImage;
+use crate::pipeline::progress::{PublishedImage, WaitReason};
 use crate::pipeline::reply::DiagnosisRow;
-use crate::pipeline::sandbox::Packages;
-use crate::pipeline::stage::Category;
+use crate::pipeline::stage::StopReason;
 use crate::pipeline::status::{Around, status};
 use crate::pipeline::test_support::{at, document, failed, image, pip, start, task, verdict};
-use crate::pipeline::verdict::{FailedCheck, TooLarge};
+use crate::pipeline::verdict::{CheckSource, FailedCheck, TooLarge};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-/// Walks a task through outcomes and keeps every (stage, outcome) pair that was taken.
+mod table;
+
+/// Walks a task through outcomes.
 struct Walk {
     task: Task,
     progress: Progress,
@@ -31,10 +32,7 @@ impl Walk {
     }
 
     fn take(&mut self, outcome: Outcome) -> &mut Self {
-        let before = self.progress.stage;
-        let name = outcome.name();
         self.progress = advance(&self.task, &self.progress, outcome, at(1)).unwrap();
-        TAKEN.lock().unwrap().insert((before, name));
         self
     }
 
@@ -115,8 +113,6 @@ impl Walk {
         self.progress.stop.as_ref().unwrap()
     }
 }
-
-static TAKEN: std::sync::Mutex<BTreeSet<(Stage, &'static str)>> = std::sync::Mutex::new(BTreeSet::new());
 
 fn planned() -> Outcome {
     Outcome::Planned {
@@ -779,67 +775,6 @@ fn the_status_shows_five_failures_of_the_last_diagnosed_attempt_and_a_line_of_ea
     assert!(walk.progress.attempts[0].summary.as_ref().unwrap().ends_with('…'));
 }
 
-/// Every pair of stage and outcome that `advance` allows.
-#[test]
-fn every_transition_is_taken_by_a_test() {
-    a_program_that_passes_at_once_succeeds_after_one_attempt();
-    constraints_are_read_before_the_plan();
-    without_tests_the_program_goes_straight_to_the_image();
-    a_logic_failure_is_diagnosed_fixed_and_tested_again();
-    a_mixed_diagnosis_is_fixed_in_one_attempt_environment_first_then_program_then_suite();
-    a_package_that_does_not_exist_is_replaced_by_the_model_and_built_again();
-    an_image_that_is_gone_is_built_again_and_spends_no_attempt();
-    a_fix_that_is_not_applied_is_asked_for_three_times_and_then_ends_the_task_when_nothing_else_was_fixed();
-    a_fix_that_is_not_applied_is_left_out_when_another_one_was();
-    the_last_iteration_ends_the_task_and_a_raised_limit_goes_on_from_there();
-    a_reply_may_be_refused_twice_and_the_third_time_ends_the_task();
-    for stage in Stage::GATED {
-        let mut walk = Walk::new(task());
-        walk.progress.stage = stage;
-        walk.take(Outcome::Decided(decision()));
-        assert_eq!(walk.stage(), stage, "nobody was asked");
-    }
-    a_program_that_is_to_be_published_is_an_image_before_it_succeeds();
-    whoever_takes_publish_away_while_it_waits_gets_the_program_without();
-    let mut walk = Walk::new(publishing());
-    walk.progress.stage = Stage::Succeeded;
-    walk.take(Outcome::Published(PublishedImage::default()));
-    for stage in Stage::WAITING.iter().copied() {
-        for outcome in [
-            Outcome::Resumed,
-            Outcome::Blocked {
-                category: Category::Configuration,
-                message: String::new(),
-                retry_at: at(1),
-                lost_child: false,
-            },
-            Outcome::Stopped(Stop {
-                reason: StopReason::BudgetExceeded,
-                message: String::new(),
-            }),
-        ] {
-            if !outcome.stages().contains(&stage) {
-                continue;
-            }
-            let mut walk = Walk::new(task());
-            walk.progress.stage = stage;
-            walk.take(outcome);
-        }
-    }
-    let taken = TAKEN.lock().unwrap().clone();
-    let expected: BTreeSet<(Stage, &'static str)> = every_outcome()
-        .iter()
-        .flat_map(|outcome| outcome.stages().iter().map(|stage| (*stage, outcome.name())))
-        .collect();
-    let never: Vec<_> = expected.difference(&taken).collect();
-    assert!(never.is_empty(), "transitions that no test takes: {never:?}");
-    let unknown: Vec<_> = taken.difference(&expected).collect();
-    assert!(
-        unknown.is_empty(),
-        "transitions that the table lacks: {unknown:?}"
-    );
-}
-
 fn publishing() -> Task {
     Task {
         publish: Some(Publish::default()),
@@ -897,68 +832,4 @@ fn decision() -> ApprovalStatus {
         hash: String::new(),
         reason: None,
     }
-}
-
-/// One of each; the count keeps a new one from being forgotten.
-fn every_outcome() -> [Outcome; 23] {
-    let written = || Written {
-        document: document("d"),
-        tree: String::new(),
-        declared: Packages::default(),
-        wanted: Packages::default(),
-    };
-    let stop = Stop {
-        reason: StopReason::NoProgress,
-        message: String::new(),
-    };
-    [
-        samples(),
-        Outcome::ConstraintsRead {
-            checks: document("c"),
-            constraints: Vec::new(),
-        },
-        planned(),
-        revised(false),
-        Outcome::CodeWritten(written()),
-        Outcome::TestsWritten(written()),
-        ready(&[]),
-        fault(&[]),
-        Outcome::ImageLost,
-        Outcome::EnvironmentFixed {
-            replaced: Vec::new(),
-            wanted: Packages::default(),
-        },
-        Outcome::Ran {
-            run: document("r"),
-            verdict: Box::new(verdict(Vec::new())),
-            started_at: at(0),
-        },
-        Outcome::Diagnosed {
-            document: document("g"),
-            diagnosis: Diagnosis::default(),
-            declared: Packages::default(),
-            wanted: Packages::default(),
-        },
-        Outcome::CodeFixed(written()),
-        Outcome::TestsFixed(written()),
-        Outcome::FixNotApplied {
-            reason: String::new(),
-        },
-        Outcome::ReplyRejected {
-            reason: String::new(),
-            rules: BTreeSet::new(),
-        },
-        Outcome::Blocked {
-            category: Category::Configuration,
-            message: String::new(),
-            retry_at: at(1),
-            lost_child: false,
-        },
-        Outcome::Resumed,
-        Outcome::Decided(decision()),
-        Outcome::Accepted,
-        Outcome::Published(PublishedImage::default()),
-        Outcome::Stopped(stop),
-        Outcome::LimitRaised,
-    ]
 }

@@ -1,22 +1,24 @@
-//! What follows from what happened: the transitions of the state machine.
+//! What outcomes do to the progress of a task.
 
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use crate::api::approval::Gate;
-use crate::api::common::TestingMode;
+use crate::api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval, Gate};
 use crate::api::status::{AttemptStatus, ErrorType, FailureDiagnosis};
+use crate::pipeline::approval::{awaited, rejected};
+use crate::pipeline::bounds;
+use crate::pipeline::diagnosis::{Diagnosis, only_acceptance};
+use crate::pipeline::progress::{
+    BuildFault, BuiltImage, LONGEST_PAUSE_FOR_A_PERSON, Progress, WaitReason, Waiting,
+};
+use crate::pipeline::python::rule::Rule;
+use crate::pipeline::stage::{Category, Stage, Stop, StopReason};
+use crate::pipeline::task::Task;
+use crate::pipeline::verdict::{CheckSource, Verdict};
 
-use super::bounds;
-use super::diagnosis::{Diagnosis, only_acceptance};
-pub use super::outcome::{IllegalTransition, Outcome, Written};
-use super::progress::{BuildFault, BuiltImage, LONGEST_PAUSE_FOR_A_PERSON, Progress, WaitReason, Waiting};
-use super::python::rule::Rule;
-use super::stage::{Category, Stage, Stop, StopReason};
-use super::task::Task;
-use super::verdict::{CheckSource, Verdict};
+use super::Written;
 
 /// Replies to one call that may be refused before the task stops (two of them are asked again).
 pub const MAX_REJECTIONS: usize = 3;
@@ -27,165 +29,14 @@ const SHOWN_FAILURES: usize = 5;
 /// Bytes of one field of a shown diagnosis, and of a failure in one sentence.
 const SHOWN_BYTES: usize = 300;
 
-/// What follows from `outcome`. Pure and total.
-#[expect(
-    clippy::too_many_lines,
-    reason = "one arm an outcome: split up, the machine could not be read at a glance"
-)]
-pub fn advance(
-    task: &Task,
-    progress: &Progress,
-    outcome: Outcome,
-    now: Timestamp,
-) -> Result<Progress, IllegalTransition> {
-    let stage = progress.stage;
-    if !outcome.stages().contains(&stage) {
-        return Err(IllegalTransition {
-            stage,
-            outcome: outcome.name(),
-        });
-    }
-    let mut next = progress.clone();
-    next.waiting = None;
-    next.lost_children = 0;
-    match outcome {
-        Outcome::SamplesRead {
-            context,
-            profiles,
-            samples,
-        } => {
-            next.documents.context = Some(context);
-            next.documents.profiles = Some(profiles);
-            next.samples = samples;
-            next.enter(if task.constraints.is_empty() {
-                Stage::Planning
-            } else {
-                Stage::ReadingConstraints
-            });
-        }
-        Outcome::ConstraintsRead { checks, constraints } => {
-            next.documents.checks = Some(checks);
-            next.constraints = constraints;
-            next.enter(Stage::Planning);
-        }
-        Outcome::Planned { plan, cases } => {
-            next.plan = Some(plan);
-            (next.documents.cases, next.cases) = cases.unzip();
-            next.enter(Stage::GeneratingCode);
-        }
-        Outcome::CodeWritten(written) => {
-            next.take_solution(written);
-            match task.testing {
-                TestingMode::Generate => next.enter(Stage::GeneratingTests),
-                TestingMode::Skip => next.enter_image(now),
-            }
-        }
-        Outcome::TestsWritten(written) => {
-            next.take_tests(written);
-            next.enter_image(now);
-        }
-        Outcome::ImageReady { built, lock, fresh } => {
-            next.build.lock = lock;
-            next.take_image(built, fresh, now);
-        }
-        Outcome::BuildFailed { fault, is_tried } => next.take_fault(fault, is_tried, now),
-        Outcome::ImageLost => {
-            next.build.lost = next.build.built.take().map(|built| built.image);
-            // The attempt has not run: it is entered again when the image is there.
-            next.attempt -= 1;
-            next.enter_image(now);
-        }
-        Outcome::EnvironmentFixed { replaced, wanted } => {
-            next.build.replaced.extend(replaced);
-            next.build.wanted = wanted;
-            next.fix_tries += 1;
-            next.enter_image(now);
-        }
-        Outcome::Ran {
-            run,
-            verdict,
-            started_at,
-        } => {
-            next.documents.run = Some(run);
-            next.take_verdict(task, &verdict, started_at, now);
-        }
-        Outcome::Diagnosed {
-            document,
-            diagnosis,
-            declared,
-            wanted,
-        } => {
-            next.documents.diagnosis = Some(document);
-            next.build.declared = declared;
-            next.build.wanted = wanted;
-            next.take_diagnosis(&diagnosis, now);
-        }
-        Outcome::CasesRevised {
-            cases,
-            lines,
-            document,
-            diagnosis,
-            program_is_at_fault,
-        } => {
-            next.documents.cases = Some(cases.0);
-            next.cases = Some(cases.1);
-            next.documents.diagnosis = Some(document);
-            next.present_diagnosis(shown(&diagnosis));
-            if let Some(plan) = &mut next.plan {
-                plan.cases = lines;
-            }
-            next.take_revision(program_is_at_fault, now);
-        }
-        Outcome::CodeFixed(written) => {
-            next.take_solution(written);
-            next.fix_done(ErrorType::Logic, now);
-        }
-        Outcome::TestsFixed(written) => {
-            next.take_tests(written);
-            next.fix_done(ErrorType::TestError, now);
-        }
-        Outcome::FixNotApplied { reason } => next.take_missed_fix(reason, now),
-        Outcome::ReplyRejected { reason, rules } => next.take_rejection(reason, &rules, now),
-        Outcome::Blocked {
-            category,
-            message,
-            retry_at,
-            lost_child,
-        } => {
-            next.lost_children = progress.lost_children + u32::from(lost_child);
-            let times = progress.waiting.as_ref().map_or(1, |waiting| waiting.times + 1);
-            next.waiting = Some(Waiting {
-                category,
-                message,
-                times,
-                retry_at,
-                reason: None,
-            });
-        }
-        Outcome::Resumed => next.lost_children = progress.lost_children,
-        Outcome::Decided(decision) => next.take_decision(task, decision, now),
-        Outcome::Accepted => next.accept(task, now),
-        Outcome::Published(image) => {
-            next.published = Some(image);
-            if stage == Stage::Publishing {
-                next.succeed(now);
-            }
-        }
-        Outcome::Stopped(stop) => next.end(stop, stage, now),
-        Outcome::LimitRaised => next.go_on(),
-    }
-    next.bound();
-    Ok(next)
-}
-
 impl Progress {
-    fn enter(&mut self, stage: Stage) {
+    pub(super) fn enter(&mut self, stage: Stage) {
         self.stage = stage;
         self.rejections.clear();
     }
 
     /// To the tests when the image holds everything, to the builder when not, to the model when it cannot be built.
-    fn enter_image(&mut self, now: Timestamp) {
+    pub(super) fn enter_image(&mut self, now: Timestamp) {
         if self.build.ready().is_some() {
             self.fix_tries = 0;
             self.attempt += 1;
@@ -203,14 +54,14 @@ impl Progress {
         }
     }
 
-    fn take_solution(&mut self, written: Written) {
+    pub(super) fn take_solution(&mut self, written: Written) {
         self.documents.solution = Some(written.document);
         self.memory.solution_tree = written.tree;
         self.build.declared = written.declared;
         self.build.wanted = written.wanted;
     }
 
-    fn take_tests(&mut self, written: Written) {
+    pub(super) fn take_tests(&mut self, written: Written) {
         self.documents.tests = Some(written.document);
         self.memory.tests_tree = written.tree;
         self.build.declared = written.declared;
@@ -218,7 +69,7 @@ impl Progress {
     }
 
     /// While the suite is on its way, the image only has to be there when it arrives.
-    fn take_image(&mut self, built: BuiltImage, fresh: bool, now: Timestamp) {
+    pub(super) fn take_image(&mut self, built: BuiltImage, fresh: bool, now: Timestamp) {
         self.spent.builds += u32::from(fresh);
         self.build.built = Some(built);
         self.build.fault = None;
@@ -227,7 +78,7 @@ impl Progress {
         }
     }
 
-    fn take_fault(&mut self, fault: BuildFault, is_tried: bool, now: Timestamp) {
+    pub(super) fn take_fault(&mut self, fault: BuildFault, is_tried: bool, now: Timestamp) {
         self.spent.builds += u32::from(is_tried);
         self.last_error = Some(bounds::cut(&fault.message, SHOWN_BYTES));
         self.build.fault = Some(fault);
@@ -236,7 +87,13 @@ impl Progress {
         }
     }
 
-    fn take_verdict(&mut self, task: &Task, verdict: &Verdict, started_at: Timestamp, now: Timestamp) {
+    pub(super) fn take_verdict(
+        &mut self,
+        task: &Task,
+        verdict: &Verdict,
+        started_at: Timestamp,
+        now: Timestamp,
+    ) {
         if let Some(message) = verdict.unchecked() {
             return self.wait_for_smaller_outputs(verdict, message, now);
         }
@@ -319,7 +176,7 @@ impl Progress {
         self.rehearsal = Some(verdict.rehearsal.clone());
     }
 
-    fn take_diagnosis(&mut self, diagnosis: &Diagnosis, now: Timestamp) {
+    pub(super) fn take_diagnosis(&mut self, diagnosis: &Diagnosis, now: Timestamp) {
         self.pending_fixes = diagnosis.fixes();
         self.present_diagnosis(shown(diagnosis));
         self.remember_diagnosis(diagnosis);
@@ -336,7 +193,7 @@ impl Progress {
     }
 
     /// What only failed a case that was wrong is mended; what failed a right one is a fault of the program.
-    fn take_revision(&mut self, program_is_at_fault: bool, now: Timestamp) {
+    pub(super) fn take_revision(&mut self, program_is_at_fault: bool, now: Timestamp) {
         self.blamed_cases.clear();
         if !program_is_at_fault {
             self.fix_applied = true;
@@ -346,7 +203,7 @@ impl Progress {
         self.enter_next_fix(now);
     }
 
-    fn fix_done(&mut self, error_type: ErrorType, now: Timestamp) {
+    pub(super) fn fix_done(&mut self, error_type: ErrorType, now: Timestamp) {
         self.count_fix(error_type);
         self.fix_applied = true;
         self.leave_fix(now);
@@ -378,7 +235,7 @@ impl Progress {
         }
     }
 
-    fn take_missed_fix(&mut self, reason: String, now: Timestamp) {
+    pub(super) fn take_missed_fix(&mut self, reason: String, now: Timestamp) {
         self.fix_tries += 1;
         self.rejections.push(reason);
         if self.fix_tries >= MAX_FIX_TRIES {
@@ -386,7 +243,7 @@ impl Progress {
         }
     }
 
-    fn take_rejection(&mut self, reason: String, rules: &BTreeSet<Rule>, now: Timestamp) {
+    pub(super) fn take_rejection(&mut self, reason: String, rules: &BTreeSet<Rule>, now: Timestamp) {
         self.rejections.push(reason);
         if self.rejections.len() < MAX_REJECTIONS {
             return;
@@ -411,15 +268,29 @@ impl Progress {
         );
     }
 
+    /// A decision about what is shown now. An approval opens the gate, a rejection ends the task.
+    pub(super) fn take_decision(&mut self, task: &Task, decision: ApprovalStatus, now: Timestamp) {
+        let is_of_this = |asked: &AwaitedApproval| asked.gate == decision.gate && asked.hash == decision.hash;
+        if !awaited(task, self).as_ref().is_some_and(is_of_this) {
+            return;
+        }
+        let stop = (decision.decision == ApprovalDecision::Reject).then(|| rejected(&decision));
+        self.approvals.push(decision);
+        if let Some(stop) = stop {
+            let stage = self.stage;
+            self.end(stop, stage, now);
+        }
+    }
+
     /// To its end, by way of a registry where it is to be published.
-    pub(super) fn accept(&mut self, task: &Task, now: Timestamp) {
+    pub(in crate::pipeline) fn accept(&mut self, task: &Task, now: Timestamp) {
         if task.publish.is_some() {
             return self.enter(Stage::Publishing);
         }
         self.succeed(now);
     }
 
-    pub(super) fn succeed(&mut self, now: Timestamp) {
+    pub(in crate::pipeline) fn succeed(&mut self, now: Timestamp) {
         // Nothing can turn in circles any more.
         self.memory.tried.clear();
         self.memory.seen.clear();
@@ -427,7 +298,7 @@ impl Progress {
         self.enter(Stage::Succeeded);
     }
 
-    pub(super) fn end(&mut self, stop: Stop, stage: Stage, now: Timestamp) {
+    pub(in crate::pipeline) fn end(&mut self, stop: Stop, stage: Stage, now: Timestamp) {
         let can_go_on = matches!(
             stop.reason,
             StopReason::BudgetExceeded | StopReason::IterationsExhausted | StopReason::PolicyDenied
@@ -439,7 +310,7 @@ impl Progress {
     }
 
     /// From where the raised limit stopped the task.
-    fn go_on(&mut self) {
+    pub(super) fn go_on(&mut self) {
         if let Some(stage) = self.stopped_in.take() {
             self.stage = stage;
             self.stop = None;
@@ -489,7 +360,7 @@ fn instead(rules: &BTreeSet<Rule>) -> String {
     )
 }
 
-fn shown(diagnosis: &Diagnosis) -> Vec<FailureDiagnosis> {
+pub(super) fn shown(diagnosis: &Diagnosis) -> Vec<FailureDiagnosis> {
     let cut_field = |text: &String| bounds::cut(text, SHOWN_BYTES);
     diagnosis
         .failures
@@ -513,6 +384,3 @@ fn without_test(diagnosis: &FailureDiagnosis) -> String {
     let error = error.and_then(|error| error.strip_prefix(": "));
     error.unwrap_or(&diagnosis.error).to_owned()
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,4 +1,4 @@
-//! What the loop remembers to notice that it turns in circles (S12, B19).
+//! What the loop remembers to notice that it repeats itself (S12, B19).
 
 use std::collections::BTreeSet;
 

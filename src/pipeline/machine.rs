@@ -1,0 +1,564 @@
+//! The state machine of a task, from top to bottom: what can happen (`Outcome`), where it can happen and where it leads
+//! (`TRANSITIONS`), what is next (`decide`), and what follows from an outcome (`advance`). Stages: [`Stage`].
+//!
+//! Pure and total. What an outcome does to the progress in detail stands in `machine/effects.rs`.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use strum::{EnumDiscriminants, IntoStaticStr};
+
+use crate::api::approval::{ApprovalStatus, AwaitedApproval};
+use crate::api::common::TestingMode;
+use crate::api::status::{CaseEvidence, ConstraintStatus, ErrorType, PlanStatus, SampleStatus};
+
+use super::approval;
+use super::budget;
+use super::call::CallKind;
+use super::diagnosis::Diagnosis;
+use super::package_policy::denial;
+use super::progress::{BuildFault, BuiltImage, Document, Progress, PublishedImage, RecordedLock, Waiting};
+use super::publication;
+use super::python::rule::Rule;
+use super::sandbox::Packages;
+use super::stage::{Category, Stage, Stop};
+use super::task::Task;
+use super::verdict::Verdict;
+
+mod effects;
+
+use effects::shown;
+pub use effects::{MAX_FIX_TRIES, MAX_REJECTIONS};
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, EnumDiscriminants)]
+#[strum_discriminants(name(OutcomeKind), vis(pub), derive(Hash, PartialOrd, Ord, IntoStaticStr))]
+pub enum Outcome {
+    /// The samples were read.
+    SamplesRead {
+        /// The data context.
+        context: Document,
+        /// Profiles and inferred schemas.
+        profiles: Document,
+        /// What was read.
+        samples: Vec<SampleStatus>,
+    },
+    /// The constraints are checks now.
+    ConstraintsRead {
+        /// The checks.
+        checks: Document,
+        /// What became of each constraint.
+        constraints: Vec<ConstraintStatus>,
+    },
+    /// There is a plan.
+    Planned {
+        /// The plan.
+        plan: PlanStatus,
+        /// Its cases; `None` where there are none.
+        cases: Option<(Document, CaseEvidence)>,
+    },
+    /// There is a program.
+    CodeWritten(Written),
+    /// There is a suite.
+    TestsWritten(Written),
+    /// There is an image.
+    ImageReady {
+        /// The image.
+        built: BuiltImage,
+        /// What it holds, archive by archive, where that is known.
+        lock: Option<RecordedLock>,
+        /// Whether it was built for this (and not found).
+        fresh: bool,
+    },
+    /// The image cannot be built for want of a package.
+    BuildFailed {
+        /// Why.
+        fault: BuildFault,
+        /// Whether a build was started, and not only the index asked.
+        is_tried: bool,
+    },
+    /// The image that the tests should run in is gone; it is built again.
+    ImageLost,
+    /// Other packages took the place of those that cannot be installed.
+    EnvironmentFixed {
+        /// What was replaced by what.
+        replaced: Vec<(String, String)>,
+        /// What is wanted now.
+        wanted: Packages,
+    },
+    /// Tests and rehearsal ran.
+    Ran {
+        /// The record of the run.
+        run: Document,
+        /// What it showed.
+        verdict: Box<Verdict>,
+        /// When it started.
+        started_at: Timestamp,
+    },
+    /// The failures have a diagnosis.
+    Diagnosed {
+        /// The record of the diagnosis.
+        document: Document,
+        /// What it says.
+        diagnosis: Diagnosis,
+        /// Packages that it declares.
+        declared: Packages,
+        /// What is wanted now.
+        wanted: Packages,
+    },
+    /// Cases that were blamed were worked out again.
+    CasesRevised {
+        /// The cases from now on.
+        cases: (Document, CaseEvidence),
+        /// Each in one line, those that decide.
+        lines: Vec<String>,
+        /// The record of the diagnosis.
+        document: Document,
+        /// The diagnosis, in which what fails confirmed cases is a fault of the program.
+        diagnosis: Diagnosis,
+        /// Whether any was confirmed.
+        program_is_at_fault: bool,
+    },
+    /// The program was changed, and every named function with it.
+    CodeFixed(Written),
+    /// The suite was changed, and every named test with it.
+    TestsFixed(Written),
+    /// A fix came back that changes nothing, or not what it should.
+    FixNotApplied {
+        /// What is still as it was.
+        reason: String,
+    },
+    /// A reply cannot be used.
+    ReplyRejected {
+        /// Why, as a sentence for the model.
+        reason: String,
+        /// The rules that its code breaks, where that is why.
+        rules: BTreeSet<Rule>,
+    },
+    /// Something must change before the task can go on.
+    Blocked {
+        /// Infrastructure or configuration.
+        category: Category,
+        /// What happened, to which object, and what to do.
+        message: String,
+        /// When it is tried again.
+        retry_at: Timestamp,
+        /// Whether a child (a build, a sandbox) is gone, so that only another one can answer.
+        lost_child: bool,
+    },
+    /// A person says that the cause is gone.
+    Resumed,
+    /// A person decided at the gate that the task waits at.
+    Decided(ApprovalStatus),
+    /// The program passed, no gate is left, and it is not to be published.
+    Accepted,
+    /// The program is an image in a registry.
+    Published(PublishedImage),
+    /// A limit is spent.
+    Stopped(Stop),
+    /// The limit that stopped the task was raised.
+    LimitRaised,
+}
+
+/// Source that was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Where it lies.
+    pub document: Document,
+    /// Hash of its syntax tree.
+    pub tree: String,
+    /// Packages that replies declared so far.
+    pub declared: Packages,
+    /// What program and suite need now.
+    pub wanted: Packages,
+}
+
+/// Where an outcome can happen, and where it leads.
+#[derive(Clone, Copy, Debug)]
+pub struct Transition {
+    /// The stages in which it can happen.
+    pub from: &'static [Stage],
+    /// The outcome.
+    pub outcome: OutcomeKind,
+    /// The stages that can follow.
+    pub to: &'static [Stage],
+    /// Whether the task can also stay where it is.
+    pub stays: bool,
+}
+
+/// Every transition, in the order in which a task takes them.
+pub const TRANSITIONS: &[Transition] = {
+    use OutcomeKind as On;
+    use Stage as At;
+    &[
+        Transition::new(
+            &[At::ReadingSamples],
+            On::SamplesRead,
+            &[At::ReadingConstraints, At::Planning],
+        ),
+        Transition::new(&[At::ReadingConstraints], On::ConstraintsRead, &[At::Planning]),
+        Transition::new(&[At::Planning], On::Planned, &[At::GeneratingCode]),
+        Transition::new(
+            &[At::GeneratingCode],
+            On::CodeWritten,
+            &[At::GeneratingTests, At::AwaitingImage],
+        ),
+        Transition::new(
+            &[At::GeneratingTests],
+            On::TestsWritten,
+            &[At::AwaitingImage, At::FixingEnvironment, At::RunningTests],
+        ),
+        // While the suite is on its way, the image only has to be there when it arrives.
+        Transition::new(&[At::GeneratingTests], On::ImageReady, &[]).or_stays(),
+        Transition::new(&[At::GeneratingTests], On::BuildFailed, &[]).or_stays(),
+        Transition::new(&[At::AwaitingImage], On::ImageReady, &[At::RunningTests]),
+        Transition::new(
+            &[At::AwaitingImage],
+            On::BuildFailed,
+            &[At::FixingEnvironment, At::Failed],
+        ),
+        Transition::new(
+            &[At::FixingEnvironment],
+            On::EnvironmentFixed,
+            &[At::AwaitingImage],
+        ),
+        Transition::new(&[At::RunningTests], On::ImageLost, &[At::AwaitingImage]),
+        Transition::new(&[At::RunningTests], On::Ran, PASSED),
+        Transition::new(
+            &[At::RunningTests],
+            On::Ran,
+            &[At::Diagnosing, At::GeneratingTests, At::Failed],
+        )
+        .or_stays(),
+        Transition::new(
+            &[At::Diagnosing],
+            On::Diagnosed,
+            &[At::RecheckingCases, At::FixingCode, At::FixingTests],
+        ),
+        Transition::new(&[At::Diagnosing], On::Diagnosed, AFTER_FIX),
+        Transition::new(
+            &[At::RecheckingCases],
+            On::CasesRevised,
+            &[At::FixingCode, At::FixingTests],
+        ),
+        Transition::new(&[At::RecheckingCases], On::CasesRevised, AFTER_FIX),
+        Transition::new(&[At::FixingCode], On::CodeFixed, &[At::FixingTests]),
+        Transition::new(&[At::FixingCode], On::CodeFixed, AFTER_FIX),
+        Transition::new(&[At::FixingTests], On::TestsFixed, AFTER_FIX),
+        Transition::new(
+            &[At::FixingCode],
+            On::FixNotApplied,
+            &[At::FixingTests, At::Failed],
+        )
+        .or_stays(),
+        Transition::new(&[At::FixingCode, At::FixingTests], On::FixNotApplied, AFTER_FIX).or_stays(),
+        Transition::new(&[At::FixingTests], On::FixNotApplied, &[At::Failed]),
+        Transition::new(&[At::FixingCode], On::ReplyRejected, &[At::FixingTests]),
+        Transition::new(&[At::FixingCode, At::FixingTests], On::ReplyRejected, AFTER_FIX),
+        Transition::new(&Stage::CALLING, On::ReplyRejected, &[At::Failed]).or_stays(),
+        Transition::new(&Stage::GATED, On::Decided, &[At::Failed]).or_stays(),
+        Transition::new(&[At::Passed], On::Accepted, &[At::Publishing, At::Succeeded]),
+        Transition::new(&[At::Publishing], On::Accepted, &[At::Succeeded]),
+        Transition::new(&[At::Publishing], On::Published, &[At::Succeeded]),
+        Transition::new(&[At::Succeeded], On::Published, &[]).or_stays(),
+        Transition::new(Stage::WAITING, On::Blocked, &[]).or_stays(),
+        Transition::new(Stage::WAITING, On::Resumed, &[]).or_stays(),
+        Transition::new(Stage::LIVE, On::Stopped, &[At::Failed]),
+        Transition::new(&[At::Failed], On::LimitRaised, Stage::LIVE),
+    ]
+};
+/// To the tests where the image holds everything, to the builder where not.
+const AFTER_FIX: &[Stage] = &[Stage::AwaitingImage, Stage::RunningTests];
+/// Where a program goes that passed everything.
+const PASSED: &[Stage] = &[Stage::Passed, Stage::Publishing, Stage::Succeeded];
+
+impl Transition {
+    const fn new(from: &'static [Stage], outcome: OutcomeKind, to: &'static [Stage]) -> Self {
+        let stays = false;
+        Self {
+            from,
+            outcome,
+            to,
+            stays,
+        }
+    }
+
+    const fn or_stays(self) -> Self {
+        Self { stays: true, ..self }
+    }
+
+    fn of(outcome: OutcomeKind, stage: Stage) -> impl Iterator<Item = &'static Self> {
+        let fits = move |row: &&Self| row.outcome == outcome && row.from.contains(&stage);
+        TRANSITIONS.iter().filter(fits)
+    }
+
+    fn leads(&self, from: Stage, to: Stage) -> bool {
+        self.to.contains(&to) || (self.stays && from == to)
+    }
+}
+
+/// An outcome that cannot happen in a stage.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("outcome {outcome} cannot happen in stage {stage}; this is a bug of the operator, please report it")]
+pub struct IllegalTransition {
+    /// The stage.
+    pub stage: Stage,
+    /// The outcome.
+    pub outcome: &'static str,
+}
+
+/// What the engine shall do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Read the samples and write the data context.
+    ReadSamples,
+    /// Ask the model.
+    Call(CallKind),
+    /// Ask the model for the suite while the image builds.
+    CallBesideBuild(CallKind),
+    /// Diagnose failing acceptance tests without a model.
+    DiagnoseAcceptance,
+    /// Build the image, or see how far it is.
+    Build,
+    /// Run tests, vacuity check, rehearsal and acceptance tests.
+    Run,
+    /// Wait until a person has decided.
+    AwaitApproval(AwaitedApproval),
+    /// Push the program as an image.
+    Publish,
+    /// Call the task succeeded.
+    Accept,
+    /// End without success.
+    Stop(Stop),
+    /// Do nothing before this moment.
+    Wait(Timestamp),
+    /// Nothing follows.
+    Finished,
+}
+
+/// Decides the next step. Total: every stage has an answer.
+#[must_use]
+pub fn decide(task: &Task, progress: &Progress, now: Timestamp) -> Decision {
+    if progress.stage.is_terminal() && !publication::is_due(task.publish.as_ref(), progress) {
+        return Decision::Finished;
+    }
+    if let Some(asked) = approval::awaited(task, progress) {
+        return Decision::AwaitApproval(asked);
+    }
+    if let Some(waiting) = &progress.waiting
+        && !waiting.is_over(now)
+    {
+        return Decision::Wait(waiting.retry_at);
+    }
+    // What has passed costs nothing more.
+    if !progress.stage.has_passed()
+        && let Some(stop) = budget::exhausted(task, progress, now)
+    {
+        return Decision::Stop(stop);
+    }
+    let needs_image = matches!(progress.stage, Stage::GeneratingTests | Stage::AwaitingImage)
+        && progress.build.ready().is_none();
+    if needs_image && let Some(denial) = denial(task, progress) {
+        return Decision::Stop(denial.stop());
+    }
+    match progress.stage {
+        Stage::ReadingSamples => Decision::ReadSamples,
+        Stage::ReadingConstraints => call(task, progress, CallKind::Constraints),
+        Stage::Planning => call(task, progress, CallKind::Plan),
+        Stage::GeneratingCode => call(task, progress, CallKind::Code),
+        Stage::GeneratingTests => {
+            let decision = call(task, progress, CallKind::Tests);
+            let build = progress.build.ready().is_none()
+                && progress.build.present_fault().is_none()
+                && budget::allow_build(task, progress).is_ok()
+                && approval::allows_build(task, progress);
+            match decision {
+                Decision::Call(kind) if build => Decision::CallBesideBuild(kind),
+                other => other,
+            }
+        }
+        Stage::AwaitingImage => match budget::allow_build(task, progress) {
+            Ok(()) => Decision::Build,
+            Err(stop) => Decision::Stop(stop),
+        },
+        Stage::RunningTests => Decision::Run,
+        Stage::Diagnosing if progress.memory.only_acceptance_fails => Decision::DiagnoseAcceptance,
+        Stage::Diagnosing => call(task, progress, CallKind::Diagnosis),
+        Stage::RecheckingCases => call(task, progress, CallKind::Cases),
+        Stage::FixingEnvironment => call(task, progress, CallKind::FixEnvironment),
+        Stage::FixingCode => call(task, progress, CallKind::FixCode),
+        Stage::FixingTests => call(task, progress, CallKind::FixTests),
+        Stage::Publishing if task.publish.is_some() => Decision::Publish,
+        Stage::Succeeded if publication::is_due(task.publish.as_ref(), progress) => Decision::Publish,
+        // Whoever takes `spec.publish` away while it waits wants the program without.
+        Stage::Passed | Stage::Publishing => Decision::Accept,
+        Stage::Succeeded | Stage::Failed => Decision::Finished,
+    }
+}
+
+fn call(task: &Task, progress: &Progress, kind: CallKind) -> Decision {
+    match budget::allow_another_call(task, progress) {
+        Ok(()) => Decision::Call(kind),
+        Err(stop) => Decision::Stop(stop),
+    }
+}
+
+/// What follows from `outcome`. Pure and total.
+#[expect(
+    clippy::too_many_lines,
+    reason = "one arm an outcome: split up, the machine could not be read at a glance"
+)]
+pub fn advance(
+    task: &Task,
+    progress: &Progress,
+    outcome: Outcome,
+    now: Timestamp,
+) -> Result<Progress, IllegalTransition> {
+    let stage = progress.stage;
+    let kind = OutcomeKind::from(&outcome);
+    if Transition::of(kind, stage).next().is_none() {
+        return Err(IllegalTransition {
+            stage,
+            outcome: kind.into(),
+        });
+    }
+    let mut next = progress.clone();
+    next.waiting = None;
+    next.lost_children = 0;
+    match outcome {
+        Outcome::SamplesRead {
+            context,
+            profiles,
+            samples,
+        } => {
+            next.documents.context = Some(context);
+            next.documents.profiles = Some(profiles);
+            next.samples = samples;
+            next.enter(if task.constraints.is_empty() {
+                Stage::Planning
+            } else {
+                Stage::ReadingConstraints
+            });
+        }
+        Outcome::ConstraintsRead { checks, constraints } => {
+            next.documents.checks = Some(checks);
+            next.constraints = constraints;
+            next.enter(Stage::Planning);
+        }
+        Outcome::Planned { plan, cases } => {
+            next.plan = Some(plan);
+            (next.documents.cases, next.cases) = cases.unzip();
+            next.enter(Stage::GeneratingCode);
+        }
+        Outcome::CodeWritten(written) => {
+            next.take_solution(written);
+            match task.testing {
+                TestingMode::Generate => next.enter(Stage::GeneratingTests),
+                TestingMode::Skip => next.enter_image(now),
+            }
+        }
+        Outcome::TestsWritten(written) => {
+            next.take_tests(written);
+            next.enter_image(now);
+        }
+        Outcome::ImageReady { built, lock, fresh } => {
+            next.build.lock = lock;
+            next.take_image(built, fresh, now);
+        }
+        Outcome::BuildFailed { fault, is_tried } => next.take_fault(fault, is_tried, now),
+        Outcome::ImageLost => {
+            next.build.lost = next.build.built.take().map(|built| built.image);
+            // The attempt has not run: it is entered again when the image is there.
+            next.attempt -= 1;
+            next.enter_image(now);
+        }
+        Outcome::EnvironmentFixed { replaced, wanted } => {
+            next.build.replaced.extend(replaced);
+            next.build.wanted = wanted;
+            next.fix_tries += 1;
+            next.enter_image(now);
+        }
+        Outcome::Ran {
+            run,
+            verdict,
+            started_at,
+        } => {
+            next.documents.run = Some(run);
+            next.take_verdict(task, &verdict, started_at, now);
+        }
+        Outcome::Diagnosed {
+            document,
+            diagnosis,
+            declared,
+            wanted,
+        } => {
+            next.documents.diagnosis = Some(document);
+            next.build.declared = declared;
+            next.build.wanted = wanted;
+            next.take_diagnosis(&diagnosis, now);
+        }
+        Outcome::CasesRevised {
+            cases,
+            lines,
+            document,
+            diagnosis,
+            program_is_at_fault,
+        } => {
+            next.documents.cases = Some(cases.0);
+            next.cases = Some(cases.1);
+            next.documents.diagnosis = Some(document);
+            next.present_diagnosis(shown(&diagnosis));
+            if let Some(plan) = &mut next.plan {
+                plan.cases = lines;
+            }
+            next.take_revision(program_is_at_fault, now);
+        }
+        Outcome::CodeFixed(written) => {
+            next.take_solution(written);
+            next.fix_done(ErrorType::Logic, now);
+        }
+        Outcome::TestsFixed(written) => {
+            next.take_tests(written);
+            next.fix_done(ErrorType::TestError, now);
+        }
+        Outcome::FixNotApplied { reason } => next.take_missed_fix(reason, now),
+        Outcome::ReplyRejected { reason, rules } => next.take_rejection(reason, &rules, now),
+        Outcome::Blocked {
+            category,
+            message,
+            retry_at,
+            lost_child,
+        } => {
+            next.lost_children = progress.lost_children + u32::from(lost_child);
+            let times = progress.waiting.as_ref().map_or(1, |waiting| waiting.times + 1);
+            next.waiting = Some(Waiting {
+                category,
+                message,
+                times,
+                retry_at,
+                reason: None,
+            });
+        }
+        Outcome::Resumed => next.lost_children = progress.lost_children,
+        Outcome::Decided(decision) => next.take_decision(task, decision, now),
+        Outcome::Accepted => next.accept(task, now),
+        Outcome::Published(image) => {
+            next.published = Some(image);
+            if stage == Stage::Publishing {
+                next.succeed(now);
+            }
+        }
+        Outcome::Stopped(stop) => next.end(stop, stage, now),
+        Outcome::LimitRaised => next.go_on(),
+    }
+    next.bound();
+    debug_assert!(
+        Transition::of(kind, stage).any(|row| row.leads(stage, next.stage)),
+        "{kind:?} in stage {stage} leads to {}",
+        next.stage
+    );
+    Ok(next)
+}
+
+#[cfg(test)]
+mod tests;
