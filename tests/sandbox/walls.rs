@@ -89,8 +89,8 @@ async fn a_word_goes_from_one_sandbox_to_another_that_runs_at_once_and_not_to_on
     let is_open = is_without("locks");
     // Where they can speak they do so as soon as both are there.
     let seconds = if is_open { 60 } else { 1 };
-    let (hears, tells) = (speaks("hear", channel, seconds), speaks("tell", channel, seconds));
-    let (at_once, _) = tokio::join!(run(&hears), run(&tells));
+    let (listener, teller) = (speaks("hear", channel, seconds), speaks("tell", channel, seconds));
+    let (at_once, _) = tokio::join!(run(&listener), run(&teller));
     assert_eq!(heard(at_once), if is_open { "4711" } else { "0" });
 
     let main = run(&speaks("hear", channel, 1)).await;
