@@ -15,6 +15,7 @@ mod referrers_registry;
 use std::collections::BTreeMap;
 
 use codegen_operator::pipeline::digest::sha256_hex;
+use codegen_operator::pipeline::image_tag;
 use codegen_operator::registry::{
     Access, Addition, Appended, Artifact, ArtifactFile, Credentials, Foundation, LayerEntry, Referrer,
     Registry, RegistryError,
@@ -359,6 +360,68 @@ async fn a_tag_that_the_task_gave_moves_and_one_of_somebody_else_is_not_touched(
         Some(digest),
         "an environment is nobody's program"
     );
+}
+
+#[tokio::test]
+async fn whoever_may_push_moves_a_tag_of_somebody_else_and_the_operator_does_not() {
+    let place = Place::start();
+    let digest = place.image("lab", "env", false).await;
+    let base = format!("{}@{digest}", place.repository("lab"));
+    let reference = |tag: &str| format!("{}:{tag}", place.repository("lab"));
+    let owner = async |tag: &str| {
+        place.manifest("lab", tag).await["annotations"]["dev.codegen-operator.task"].clone()
+    };
+    let (ours, theirs) = (
+        addition("lab/penguins", "print(1)\n"),
+        addition("team/penguins", "print(2)\n"),
+    );
+    for (tag, addition) in [("v1", &ours), ("v2", &ours), ("theirs", &theirs)] {
+        place
+            .append(&place, &base, &reference(tag), addition)
+            .await
+            .unwrap();
+    }
+    // The registry asks for a password, and not whose the image is that has the tag.
+    let manifest = place.manifest("lab", "theirs").await;
+    place.put_manifest("lab", "v1", OCI_MANIFEST, &manifest).await;
+    assert_eq!(owner("v1").await, "team/penguins");
+
+    let error = place.append(&place, &base, &reference("v2"), &theirs).await;
+    assert!(matches!(error, Err(RegistryError::Taken { .. })), "{error:?}");
+    assert_eq!(owner("v2").await, "lab/penguins");
+}
+
+#[tokio::test]
+async fn a_name_of_somebody_elses_is_free_to_whoever_is_not_kept_from_it() {
+    let place = Place::start();
+    let digest = place.image("lab", "env", false).await;
+    let base = format!("{}@{digest}", place.repository("lab"));
+    let environment = image_tag::of_environment(&"3f2a".repeat(16));
+    let default = image_tag::default_of("team", "penguins");
+    let reference = |tag: &str| format!("{}:{tag}", place.repository("lab"));
+    let planted = addition("lab/penguins", "print(1)\n");
+    for tag in [&environment, &default] {
+        assert!(image_tag::objection(tag, "lab").is_some(), "{tag}");
+        // The same, were nothing said against it.
+        place
+            .append(&place, &base, &reference(tag), &planted)
+            .await
+            .unwrap();
+    }
+    let found = place.client.image(&reference(&environment)).await.unwrap();
+    assert!(
+        found.is_some(),
+        "it has the tag of an environment that nobody built"
+    );
+    let theirs = addition("team/penguins", "print(2)\n");
+    let error = place.append(&place, &base, &reference(&default), &theirs).await;
+    assert!(
+        matches!(error, Err(RegistryError::Taken { .. })),
+        "the task whose default it is publishes nothing: {error:?}"
+    );
+    for tag in ["v1", "lab.penguins"] {
+        assert_eq!(image_tag::objection(tag, "lab"), None);
+    }
 }
 
 #[tokio::test]

@@ -416,6 +416,15 @@ fn what_somebody_pushed_under_the_tag_of_an_environment_is_none_and_gives_way() 
     let operator = Operator::of(&registry);
     assert_eq!(operator.finds(TAG), Environment::Absent);
     let theirs = planted(&registry, TAG);
+    // Whoever goes by the tag alone takes it for the environment, also in the place of what was built.
+    let by_its_tag = registry.reference(TAG);
+    let by_its_tag = operator.client.image(&by_its_tag);
+    let by_its_tag = operator.runtime.block_on(by_its_tag).unwrap().unwrap();
+    assert_eq!(by_its_tag.digest, theirs);
+    let folder = tempfile::tempdir().unwrap();
+    layout(folder.path(), b"the environment");
+    let adopted = result(&registry.push(folder.path(), TAG, &[]));
+    assert_eq!(adopted["digest"], theirs);
     assert_eq!(operator.finds(TAG), Environment::Unsigned(theirs.clone()));
 
     let digest = built(&registry, b"the environment");

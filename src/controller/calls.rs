@@ -141,6 +141,19 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn whatever_is_asked_for_is_in_flight_at_once_where_there_is_no_limit() {
+        let begun = |limit: usize| {
+            let pool = pool(limit);
+            let asked: Vec<_> = (0..100)
+                .map(|_| pool.enter("https://models.example").now_or_never().flatten())
+                .collect();
+            asked.into_iter().flatten().count()
+        };
+        assert_eq!(begun(Semaphore::MAX_PERMITS), 100);
+        assert_eq!(begun(4), 4);
+    }
+
+    #[tokio::test]
     async fn an_endpoint_has_as_many_calls_as_it_may_and_others_do_not_count() {
         let pool = pool(2);
         let first = pool.enter("https://models.example/v1").await;

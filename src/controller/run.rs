@@ -15,6 +15,7 @@ use super::snapshot::{self, Snapshot, Sources, decides};
 use super::sources;
 use super::{claims, credentials, finish};
 use crate::api::agent::CodeGenAgentSpec;
+use crate::api::approval::Gate;
 use crate::api::common::LocalRef;
 use crate::api::status::SnapshotStatus;
 use crate::api::{CodeGenAgent, CodeGenTask};
@@ -160,7 +161,7 @@ impl Run {
         let spec = &object.spec;
         task.publish.clone_from(&spec.publish);
         task.approvals.extend(&spec.approvals);
-        task.approvals.extend(&context.approvals.required);
+        bind(&mut task, &context.approvals.required);
         if let Some(image) = &spec.image {
             let named = |secret: &Option<LocalRef>| secret.as_ref().map(|secret| secret.name.clone());
             task.image.push_secret = named(&image.push_secret_ref).or(task.image.push_secret);
@@ -278,10 +279,15 @@ fn resolved(
 ) -> Result<Task, Blocked> {
     let agent = agent.map(|spec| CodeGenAgent::new("", spec.clone()));
     let mut task = resolve(object, agent.as_ref(), files).map_err(|faults| unresolved(&faults))?;
-    task.approvals.extend(&context.approvals.required);
+    bind(&mut task, &context.approvals.required);
     task.packages.cluster.clone_from(&context.packages);
     context.settings.registries.complete(&mut task.image);
     Ok(task)
+}
+
+/// The gates that the operator asks for stay, whatever task and agent say.
+fn bind(task: &mut Task, required: &[Gate]) {
+    task.approvals.extend(required);
 }
 
 /// Nobody comes back for a result that somebody has deleted.
@@ -327,5 +333,39 @@ fn owner(object: &CodeGenTask, run: String, attempt: u32) -> Owner {
         generation: object.metadata.generation.unwrap_or_default(),
         attempt,
         reference: object.controller_owner_ref(&()).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::pipeline::approval::awaited;
+    use crate::pipeline::progress::Progress;
+    use crate::pipeline::test_support::start;
+
+    /// The gate at which a task waits that has a plan.
+    fn waits_at(agent: &Value, required: &[Gate]) -> Option<Gate> {
+        let spec = json!({"prompt": "count", "agentRef": {"name": "shared"}});
+        let object = CodeGenTask::new("words", serde_json::from_value(spec).unwrap());
+        let agent = CodeGenAgent::new("shared", serde_json::from_value(agent.clone()).unwrap());
+        let mut task = resolve(&object, Some(&agent), FrozenFiles::default()).unwrap();
+        bind(&mut task, required);
+        let progress = Progress {
+            stage: Stage::GeneratingCode,
+            ..start()
+        };
+        awaited(&task, &progress).map(|asked| asked.gate)
+    }
+
+    #[test]
+    fn a_gate_goes_with_the_agent_that_asks_for_it_unless_the_operator_asks_for_it_too() {
+        let agent = json!({"model": {"name": "m"}, "approvals": ["Plan"]});
+        let edited = json!({"model": {"name": "m"}});
+        assert_eq!(waits_at(&agent, &[]), Some(Gate::Plan));
+        // Whoever may write agents has what they like.
+        assert_eq!(waits_at(&edited, &[]), None);
+        assert_eq!(waits_at(&edited, &[Gate::Plan]), Some(Gate::Plan));
     }
 }

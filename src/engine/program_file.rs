@@ -190,7 +190,22 @@ mod tests {
             name: "API_TOKEN".to_owned(),
             ..serde_json::from_value(serde_json::json!({"name": "x", "secretKeyRef": {"name": "secret-secret", "key": "secret-key"}})).unwrap()
         });
+        // Were the task said as it is, or its inputs alone, whoever pulls the image would read all of it.
+        let whole = serde_json::to_string(&task).unwrap();
+        for word in ["PROMPT", "SYSTEM", "SCHEMA", "EXAMPLE"] {
+            assert!(whole.contains(&format!("SECRET-{word}")), "{whole}");
+        }
         let file = ProgramFile::new(&task, Vec::new(), &[]);
+        let with_content = ProgramFile {
+            inputs: task.inputs.clone(),
+            ..file.clone()
+        };
+        let text = serde_json::to_string(&with_content).unwrap();
+        assert!(
+            text.contains("SECRET-EXAMPLE") && text.contains("secret-map"),
+            "{text}"
+        );
+
         let text = serde_json::to_string(&file).unwrap();
         assert!(!text.to_lowercase().contains("secret"), "{text}");
         assert_eq!(file.variables, ["API_TOKEN"]);
@@ -216,11 +231,40 @@ mod tests {
     }
 
     #[test]
+    fn the_words_of_an_image_would_open_the_network_where_a_manifests_do() {
+        let mut said = serde_json::to_value(ProgramFile::new(&task(), Vec::new(), &[])).unwrap();
+        let sandbox = json!({
+            "network": {"egress": "Internet"},
+            "secrets": [{"name": "TOKEN", "secretKeyRef": {"name": "theirs", "key": "token"}}],
+        });
+        said["hasNetwork"] = json!(true);
+        said["sandbox"].clone_from(&sandbox);
+        let (file, read) = ProgramFile::read(said.to_string().as_bytes(), "lab", "penguins").unwrap();
+        assert_eq!(read.sandbox.network, NetworkAccess::Denied);
+        assert!(read.sandbox.secrets.is_empty());
+
+        // The same words, were they handed on to what reads manifests.
+        let mut manifest = file.manifest("lab", "penguins");
+        for (name, value) in sandbox.as_object().unwrap() {
+            manifest["spec"]["sandbox"][name] = value.clone();
+        }
+        let Ok(Manifest::Task(object)) = manifest_of(&manifest) else {
+            panic!("{manifest:#}");
+        };
+        let taken = resolve(&object, None, FrozenFiles::default()).unwrap();
+        assert_eq!(taken.sandbox.network, NetworkAccess::Internet);
+        assert_eq!(taken.sandbox.secrets[0].name, "TOKEN");
+    }
+
+    #[test]
     fn an_image_that_lies_is_refused_with_what_is_wrong() {
         let written = ProgramFile::new(&task(), Vec::new(), &[]);
         let mut file = serde_json::to_value(&written).unwrap();
         let read = |file: &Value| ProgramFile::read(file.to_string().as_bytes(), "lab", "p").unwrap_err();
         file["outputs"] = json!([{"name": "../escape", "type": "File"}]);
+        // Who only parses it is led out of the folder of outputs.
+        let parsed: ProgramFile = serde_json::from_value(file.clone()).unwrap();
+        assert_eq!(parsed.outputs[0].name, "../escape");
         let said = read(&file);
         assert!(
             said.starts_with("what it says of its program is wrong: spec.outputs[0].name"),

@@ -144,4 +144,18 @@ mod tests {
         let error = read_layer(&layer.bytes, 1_000).unwrap_err();
         assert_eq!(error.to_string(), "it unpacks to more than 1000 bytes");
     }
+
+    #[test]
+    fn a_small_layer_that_unpacks_to_much_is_not_unpacked() {
+        let zeros = LayerEntry {
+            content: Some(vec![0; 16 << 20]),
+            ..entries()[1].clone()
+        };
+        let bomb = layer(&[zeros]).unwrap().bytes;
+        assert!(bomb.len() < 32 << 10, "{}", bomb.len());
+        let unpacked = read_layer(&bomb, u64::MAX - 1).unwrap();
+        assert_eq!(unpacked[0].content.as_ref().unwrap().len(), 16 << 20);
+        let error = read_layer(&bomb, 64 << 10).unwrap_err();
+        assert_eq!(error.to_string(), "it unpacks to more than 65536 bytes");
+    }
 }

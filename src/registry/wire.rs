@@ -364,3 +364,30 @@ pub(super) async fn in_time<T>(
     let done = tokio::time::timeout(limit, work).await;
     done.unwrap_or_else(|_| Err(Failure::Late(limit.as_secs())))
 }
+
+#[cfg(test)]
+mod tests {
+    use futures::future::{Either, select};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn who_waits_for_an_answer_that_does_not_come_is_let_go_after_its_time() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        // It takes connections, and nobody reads what comes.
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", silent.local_addr().unwrap());
+        let client = Client::builder().no_proxy().build().unwrap();
+        let ask = async || {
+            let answer = client.get(&url).send().await;
+            answer.map_err(Failure::from)
+        };
+        let with = Box::pin(in_time(Duration::from_millis(100), ask()));
+        match select(Box::pin(ask()), with).await {
+            // The other one waits on.
+            Either::Right((Err(Failure::Late(_)), _)) => {}
+            Either::Right((ended, _)) | Either::Left((ended, _)) => panic!("{ended:?}"),
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use codegen_operator::api::CodeGenRun;
-use k8s_openapi::api::core::v1::{PersistentVolume, Pod};
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
 use kube::api::{Api, PostParams};
 use serde_json::{Value, json};
 
@@ -95,6 +95,41 @@ async fn a_table_goes_to_a_claim_of_root_and_the_next_run_takes_it_from_there_to
         let (_, reason, message) = failed(space, "without-a-group").await;
         assert_eq!(reason, "ClaimNotWritable", "{message}");
     }))
+    .await;
+}
+
+/// Sandboxes with a group for their outputs mount the claims of their inputs the first way.
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn a_claim_is_given_to_a_pods_group_unless_it_is_mounted_read_only_as_a_whole() {
+    in_space("regroup", async |space| {
+        let volume = disk(space).await;
+        space
+            .write("seed", "open('/claim/disk/theirs', 'w').close()")
+            .await;
+        space
+            .create::<PersistentVolumeClaim>(json!({
+                "metadata": {"name": "database"},
+                "spec": {
+                    "accessModes": ["ReadWriteOnce"],
+                    "storageClassName": "",
+                    "volumeName": volume,
+                    "resources": {"requests": {"storage": "1Gi"}},
+                },
+            }))
+            .await;
+        for (name, is_read_only, group) in [("whole", true, 0), ("open", false, 3000)] {
+            let claim = json!({"claimName": "database", "readOnly": is_read_only});
+            let script = "open('/claim/theirs').close()";
+            space.mount(name, script, &claim, &json!({"fsGroup": 3000})).await;
+            // Nodes set a group when the first Pod mounts a volume: this one lets go of it.
+            space.kubectl(&["delete", "pod", name]);
+            let look = format!(
+                "import os\nfound = os.stat('/claim/disk/theirs').st_gid\nassert found == {group}, found"
+            );
+            space.write(&format!("look-{name}"), &look).await;
+        }
+    })
     .await;
 }
 

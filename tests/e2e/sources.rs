@@ -36,7 +36,7 @@ fn python_image() -> String {
 }
 
 impl Space {
-    async fn create<K>(&self, object: Value)
+    pub async fn create<K>(&self, object: Value)
     where
         K: kube::Resource<Scope = k8s_openapi::NamespaceResourceScope>
             + Clone
@@ -89,18 +89,25 @@ impl Space {
 
     /// Runs a Python script that has the claim `datasets` at `/claim`, to its end.
     pub async fn write(&self, pod: &str, script: &str) {
+        self.mount(pod, script, &json!({"claimName": "datasets"}), &json!({}))
+            .await;
+    }
+
+    /// Runs a Python script that has a claim at `/claim`, in a Pod with this security context, to its end.
+    pub async fn mount(&self, pod: &str, script: &str, claim: &Value, security: &Value) {
         self.create::<Pod>(json!({
             "metadata": {"name": pod},
             "spec": {
                 "restartPolicy": "Never",
                 "automountServiceAccountToken": false,
+                "securityContext": security,
                 "containers": [{
                     "name": "write",
                     "image": python_image(),
                     "command": ["python3", "-c", script],
                     "volumeMounts": [{"name": "claim", "mountPath": "/claim"}],
                 }],
-                "volumes": [{"name": "claim", "persistentVolumeClaim": {"claimName": "datasets"}}],
+                "volumes": [{"name": "claim", "persistentVolumeClaim": claim}],
             },
         }))
         .await;

@@ -1,7 +1,7 @@
 //! What separates a sandbox from the machine, and a phase from the next one, where a user starts it. Each attack prints what it gets;
 //! `walls_down` runs the same tests where one of the walls is missing.
 
-use codegen_operator::pipeline::sandbox::{Phase, PhaseEnd, PhaseReport};
+use codegen_operator::pipeline::sandbox::{Job, Phase, PhaseEnd, PhaseReport, Report};
 
 use crate::support::{job, program, run, run_one};
 
@@ -65,6 +65,37 @@ async fn calls_that_lead_deep_into_the_kernel_do_not_exist() {
 async fn what_others_lock_is_out_of_sight() {
     let seen = printed(include_str!("walls/locks.py")).await;
     assert_eq!(seen == "True\n", is_without("locks"), "{seen}");
+}
+
+/// The job of a program that tells a word to whoever listens on the channel, or hears one; it waits for so many seconds.
+fn speaks(role: &str, channel: u32, seconds: u32) -> Job {
+    let mut phase = program(include_str!("walls/words.py"), &[]);
+    if let Phase::Program(run) = &mut phase {
+        let (channel, seconds) = (channel.to_string(), seconds.to_string());
+        run.args = [role, &channel, &seconds, "4711"].map(str::to_owned).into();
+    }
+    job(vec![phase])
+}
+
+/// What a program that models are told of hears of one that they are not told of: in sandboxes at once, and one after the other.
+#[tokio::test]
+async fn a_word_goes_from_one_sandbox_to_another_that_runs_at_once_and_not_to_one_that_has_ended() {
+    let channel = std::process::id();
+    let heard = |report: Report| {
+        let ended = &report.phases[0];
+        assert_eq!(ended.end, PhaseEnd::Exited(0), "{}", ended.stderr);
+        ended.stdout.trim_end().to_owned()
+    };
+    let is_open = is_without("locks");
+    // Where they can speak they do so as soon as both are there.
+    let seconds = if is_open { 60 } else { 1 };
+    let (listener, teller) = (speaks("hear", channel, seconds), speaks("tell", channel, seconds));
+    let (at_once, _) = tokio::join!(run(&listener), run(&teller));
+    assert_eq!(heard(at_once), if is_open { "4711" } else { "0" });
+
+    let main = run(&speaks("hear", channel, 1)).await;
+    run(&speaks("tell", channel, 1)).await;
+    assert_eq!(heard(main), "0");
 }
 
 #[tokio::test]

@@ -13,6 +13,8 @@ use crate::walls::WITHOUT;
 const KEYRINGS: &str = "no_keyring_brings_a_phase_words_of_the_one_before_or_keys_of_who_started_it";
 const CALLS: &str = "calls_that_lead_deep_into_the_kernel_do_not_exist";
 const LOCKS: &str = "what_others_lock_is_out_of_sight";
+const AT_ONCE: &str =
+    "a_word_goes_from_one_sandbox_to_another_that_runs_at_once_and_not_to_one_that_has_ended";
 const LEFTOVERS: &str =
     "nothing_stays_beside_the_devices_or_in_the_settings_of_a_kernel_or_on_the_folders_themselves";
 const FILL: &str = "files_beside_the_devices_take_no_memory";
@@ -57,6 +59,7 @@ fn bubblewrap_without(words: &str) -> tempfile::TempDir {
 #[case::keyrings(KEYRINGS, "filter", "--seccomp 9")]
 #[case::calls(CALLS, "filter", "--seccomp 9")]
 #[case::locks(LOCKS, "locks", "--ro-bind * /proc/locks")]
+#[case::at_once(AT_ONCE, "locks", "--ro-bind * /proc/locks")]
 #[case::files(LEFTOVERS, "devices", "--remount-ro /dev")]
 #[case::settings(LEFTOVERS, "settings", "--ro-bind /proc/sys /proc/sys")]
 #[case::memory(FILL, "devices", "--remount-ro /dev")]
@@ -70,6 +73,7 @@ fn an_attack_works_where_its_wall_is_missing(#[case] test: &str, #[case] wall: &
 #[case::keyrings(KEYRINGS)]
 #[case::calls(CALLS)]
 #[case::locks(LOCKS)]
+#[case::at_once(AT_ONCE)]
 #[case::leftovers(LEFTOVERS)]
 #[case::memory(FILL)]
 #[case::trap(TRAP)]

@@ -48,6 +48,18 @@ fn a_thousand_tasks_of_one_namespace_do_not_starve_another() {
 }
 
 #[test]
+fn a_namespace_takes_every_place_unless_there_is_a_limit_of_its_own() {
+    let taken = |each: usize| {
+        let mut gate = gate(10, each);
+        let many = (0..1_000).filter(|number| gate.ask(claim("many", *number)) == Admission::Go);
+        let many = many.count();
+        (many, gate.ask(claim("few", 5_000)) == Admission::Go)
+    };
+    assert_eq!(taken(0), (10, false));
+    assert_eq!(taken(3), (3, true));
+}
+
+#[test]
 fn namespaces_with_as_many_running_tasks_take_turns() {
     let mut gate = gate(1, 0);
     assert_eq!(gate.ask(claim("a", 0)), Admission::Go);

@@ -102,6 +102,31 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_is_taken_as_it_is_leads_out_of_the_folder() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("results");
+        fs::create_dir(&folder).unwrap();
+        let elsewhere = home.path().join("profile");
+        let whole = elsewhere.to_str().unwrap().to_owned();
+        for name in ["../profile".to_owned(), whole] {
+            fs::write(&elsewhere, "theirs").unwrap();
+            write_whole_with(&folder.join(&name), b"x", 0o666).unwrap();
+            assert_eq!(fs::read(&elsewhere).unwrap(), b"x", "{name}");
+
+            fs::write(&elsewhere, "theirs").unwrap();
+            let named = TypedOutput {
+                type_: ValueType::File,
+                file_name: name.clone(),
+                ..folder_output("a")
+            };
+            for output in [named, folder_output(&name.replace("../", "../../"))] {
+                write(&folder, &[output]).unwrap_err();
+            }
+            assert_eq!(fs::read(&elsewhere).unwrap(), b"theirs", "{name}");
+        }
+    }
+
+    #[test]
     fn no_name_of_an_output_leaves_the_folder() {
         let target = tempfile::tempdir().unwrap();
         for type_ in [ValueType::File, ValueType::Dir] {

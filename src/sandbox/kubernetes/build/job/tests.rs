@@ -45,6 +45,45 @@ fn the_job_of_default_settings() {
     insta::assert_json_snapshot!(job(&plan(&build, &registries)));
 }
 
+/// What a name stands for in a Pod of the namespace `lab`, in a cluster where somebody has a Service of that name.
+fn stands_for(name: &str, ndots: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let resolver = format!(
+        "nameserver 127.0.0.1\nsearch lab.svc.cluster.local svc.cluster.local cluster.local\noptions ndots:{ndots}\n"
+    );
+    std::fs::create_dir(folder.path().join("etc")).unwrap();
+    std::fs::write(folder.path().join("etc/resolv.conf"), resolver).unwrap();
+    let words = "--unshare-user --uid 0 --gid 0 --cap-add CAP_NET_BIND_SERVICE --unshare-net --unshare-pid --die-with-parent \
+                 --ro-bind /usr /usr --ro-bind /bin /bin --ro-bind /lib /lib --ro-bind-try /lib64 /lib64 --proc /proc --dev /dev";
+    let ran = std::process::Command::new("bwrap")
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .args(words.split_whitespace())
+        .arg("--ro-bind")
+        .args([folder.path().join("etc").as_os_str(), "/etc".as_ref()])
+        .args(["--", "python3", "-I", "-S", "-c", include_str!("names.py"), name])
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    String::from_utf8(ran.stdout).unwrap()
+}
+
+#[test]
+fn a_service_of_somebody_elses_is_no_index_of_a_name_with_a_dot() {
+    // What a Pod has by default: the name is completed first.
+    assert_eq!(stands_for("pypi.org", "5"), "theirs\n");
+    let (build, registries) = (BuildSettings::default(), Registries::default());
+    let names = template(&plan(&build, &registries))
+        .spec
+        .unwrap()
+        .dns_config
+        .unwrap();
+    let mut options = names.options.unwrap().into_iter();
+    let ndots = options.find(|option| option.name.as_deref() == Some("ndots"));
+    let ndots = ndots.and_then(|option| option.value).unwrap();
+    assert_eq!(stands_for("pypi.org", &ndots), "public\n");
+}
+
 #[test]
 fn the_job_of_everything_that_can_be_set() {
     let build: BuildSettings = serde_json::from_value(serde_json::json!({

@@ -77,15 +77,25 @@ impl Scene {
     /// The same, signed by the operator for the tag of the environment with these packages.
     async fn has_signed(&self, pip: &[&str]) {
         let tag = self.tag(pip).await;
+        self.has_signed_at(&tag).await;
+    }
+
+    /// From now on every tag that is asked for has what the operator signed for this one.
+    async fn has_signed_at(&self, tag: &str) {
         let keys = self.registries.signing().keys().await.unwrap();
-        let signed = keys.sign(MANIFEST, &self.repository(), &tag).unwrap();
+        let signed = keys.sign(MANIFEST, &self.repository(), tag).unwrap();
         self.has(signed).await;
     }
 
     /// The tag that is asked for when these packages are wanted.
     async fn tag(&self, pip: &[&str]) -> String {
+        self.tag_in("lab", &self.spec(pip)).await
+    }
+
+    /// The tag that is asked for when a task of a namespace wants this.
+    async fn tag_in(&self, namespace: &str, spec: &ImageSpec) -> String {
         self.registry.reset().await;
-        self.build(&self.spec(pip)).await;
+        self.build_in(namespace, spec).await;
         let requests = self.registry.received_requests().await.unwrap();
         let paths = requests.iter().map(|request| request.url.path());
         let mut tags = paths.filter_map(|path| path.split_once("/manifests/"));
@@ -101,8 +111,12 @@ impl Scene {
     }
 
     async fn build(&self, spec: &ImageSpec) -> Progressing<Built> {
+        self.build_in("lab", spec).await
+    }
+
+    async fn build_in(&self, namespace: &str, spec: &ImageSpec) -> Progressing<Built> {
         let owner = Owner {
-            namespace: "lab".to_owned(),
+            namespace: namespace.to_owned(),
             name: "words".to_owned(),
             uid: "0c1".to_owned(),
             run: "1".to_owned(),
@@ -150,6 +164,14 @@ impl Scene {
 async fn an_image_that_somebody_pushed_under_the_tag_of_an_environment_is_built_anew() {
     let scene = Scene::open().await;
     scene.has(MANIFEST.to_vec()).await;
+    // Who goes by the tag alone has it.
+    let tag = format!("{}:codegen-env-3f2a", scene.repository());
+    let registry = crate::registry::Registry::new(&crate::registry::Access {
+        insecure_hosts: scene.settings.registries.insecure.clone(),
+        ..crate::registry::Access::default()
+    });
+    assert!(registry.unwrap().image(&tag).await.unwrap().is_some());
+
     let built = scene.build(&scene.spec(&["six"])).await;
     assert!(matches!(built, Progressing::Pending), "{built:?}");
     let job = scene.made("/jobs").await.unwrap().to_string();
@@ -168,6 +190,33 @@ async fn an_environment_that_the_operator_signed_is_taken() {
         }
         other => panic!("{other:?}"),
     }
+}
+
+#[tokio::test]
+async fn an_environment_from_a_short_index_is_its_namespaces_own() {
+    let scene = Scene::open().await;
+    let from = |index: &str| ImageSpec {
+        index_url: Some(index.to_owned()),
+        ..scene.spec(&["six"])
+    };
+    // What is known by a name that stands for the same everywhere goes by that name alone: who builds it first builds it for everybody.
+    let full = from("http://pypi.lab.svc/simple");
+    let theirs = scene.tag_in("lab", &full).await;
+    scene.has_signed_at(&theirs).await;
+    let taken = scene.build_in("team", &full).await;
+    assert!(
+        matches!(&taken, Progressing::Done(built) if !built.fresh),
+        "{taken:?}"
+    );
+    // A short one stands for a server of whoever has a Service of that name.
+    let short = from("http://pypi/simple");
+    let theirs = scene.tag_in("lab", &short).await;
+    scene.has_signed_at(&theirs).await;
+    let own = scene.build_in("lab", &short).await;
+    assert!(matches!(own, Progressing::Done(_)), "{own:?}");
+    let built = scene.build_in("team", &short).await;
+    assert!(matches!(built, Progressing::Pending), "{built:?}");
+    assert_ne!(scene.tag_in("team", &short).await, theirs);
 }
 
 #[tokio::test]

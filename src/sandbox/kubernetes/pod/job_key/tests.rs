@@ -37,6 +37,12 @@ const DUMPABLE: Change = (
 );
 /// Makes the harness take the job as it lies there.
 const UNENCRYPTED: Change = ("main.py", "text = _decrypted(encrypted, key)", "text = encrypted");
+/// Makes the harness run a job whatever digest it has.
+const NOT_COMPARED: Change = (
+    "main.py",
+    "if hashlib.sha256(text).hexdigest() != digest:",
+    "if False:",
+);
 
 /// A change of one file of the harness: its name, what stands there, what stands there instead.
 type Change = (&'static str, &'static str, &'static str);
@@ -261,6 +267,36 @@ fn a_job_that_is_not_what_the_operator_wrote_starts_nothing() {
     let ended = report_of(&pod, &mounted).expect_err("it was started");
     let words = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.code(), Some(1), "{words}");
+    assert!(
+        words.contains("/job/job.json is not what the operator wrote"),
+        "{words}"
+    );
+}
+
+/// Whoever edits the namespace reads the key in the Secret, and writes another one with another job.
+fn plant(mounted: &mut Mounted) {
+    let digits = str::from_utf8(&mounted.secret[KEY_NAME]).unwrap();
+    let another = Job {
+        phases: vec![case(HONEST, &[], "planted")],
+        ..job()
+    };
+    let planted = serde_json::to_vec(&another).unwrap();
+    let planted = JobKey::from_hex(digits).unwrap().apply(&planted);
+    mounted.job.insert(JOB_NAME.to_owned(), planted);
+}
+
+#[test]
+fn where_nobody_compares_it_another_job_runs_in_the_place_of_the_operators() {
+    let printed = printed(&job(), |mounted| {
+        plant(mounted);
+        mounted.weaken(NOT_COMPARED);
+    });
+    assert_eq!(printed, ["planted"]);
+
+    let (pod, mut mounted) = made(&job());
+    plant(&mut mounted);
+    let ended = report_of(&pod, &mounted).expect_err("it was started");
+    let words = String::from_utf8_lossy(&ended.stderr);
     assert!(
         words.contains("/job/job.json is not what the operator wrote"),
         "{words}"
