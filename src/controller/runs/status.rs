@@ -9,7 +9,7 @@ use crate::api::run_status::{Finding, RunOutputStatus};
 use crate::api::values::ValueType;
 use crate::api::{CodeGenRun, CodeGenRunStatus};
 use crate::pipeline::bounds::{LONGEST_MESSAGE, cut};
-use crate::pipeline::run::RunFailure;
+use crate::pipeline::run::{RunFailure, duration};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::status::{Hold, Kind, conditions};
 
@@ -214,22 +214,6 @@ fn in_words(outputs: &[RunOutputStatus], findings: &[Finding]) -> String {
         words = format!("{words}; {}", first.sentence());
     }
     words
-}
-
-fn duration(seconds: f64) -> String {
-    if seconds < 1.0 {
-        return format!("{:.0}ms", seconds * 1000.0);
-    }
-    if seconds < 60.0 {
-        return format!("{seconds:.1}s");
-    }
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a sandbox's time is bounded to years"
-    )]
-    let seconds = seconds.round() as u64;
-    format!("{}m{}s", seconds / 60, seconds % 60)
 }
 
 fn ordinal(number: i32) -> String {

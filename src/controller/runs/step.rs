@@ -110,11 +110,7 @@ impl Look<'_> {
     }
 
     /// There is a report: the run ends, or is repeated.
-    async fn ended(&mut self, pinned: &Pinned, mut report: Report, redactor: &Redactor) -> Looked {
-        for phase in &mut report.phases {
-            phase.stdout = redactor.redact(&phase.stdout);
-            phase.stderr = redactor.redact(&phase.stderr);
-        }
+    async fn ended(&mut self, pinned: &Pinned, report: Report, redactor: &Redactor) -> Looked {
         let on_claim = match Box::pin(self.read_claim(pinned, &report)).await? {
             Progressing::Done(found) => found,
             Progressing::Queued(why) => return self.hold(&queued(why)).await,
@@ -129,14 +125,14 @@ impl Look<'_> {
             None => read.room = Room::Unnamed,
         }
         let mut status = self.status();
-        status
-            .findings
-            .extend(read.findings.iter().cloned().map(|mut finding| {
-                finding.first = finding.first.iter().map(|first| redactor.redact(first)).collect();
-                finding
-            }));
+        status.findings.extend(
+            read.findings
+                .iter()
+                .cloned()
+                .map(|finding| finding.redacted(redactor)),
+        );
         let seconds = report.phases.first().map(|phase| phase.seconds);
-        match bounded(conclude(&report, read)) {
+        match bounded(conclude(report, read, redactor)) {
             RunEnd::Succeeded(written) => {
                 let written = written
                     .into_iter()
@@ -148,17 +144,14 @@ impl Look<'_> {
                 let status = self.writer().succeeded(status, kept, seconds.unwrap_or_default());
                 self.end(status).await
             }
-            RunEnd::Failed(failure) if may_be_repeated(&failure) && self.has_retries(pinned) => {
+            RunEnd::Failed(failure) if failure.may_be_repeated() && self.has_retries(pinned) => {
                 let mut again = self.status();
                 again.failures += 1;
                 again.executions += 1;
                 self.write(self.writer().running(again)).await?;
                 Ok(None)
             }
-            RunEnd::Failed(mut failure) => {
-                failure.message = redactor.redact(&failure.message);
-                self.end(self.writer().failed(status, &failure, seconds)).await
-            }
+            RunEnd::Failed(failure) => self.end(self.writer().failed(status, &failure, seconds)).await,
         }
     }
 
@@ -264,17 +257,6 @@ impl Look<'_> {
 fn job(pinned: &Pinned, variables: &BTreeMap<String, String>) -> Job {
     let run = &pinned.run;
     run.job(&pinned.program, variables, |input, _| input.name.clone())
-}
-
-/// Whether another execution may end otherwise: what a program wrote is what it wrote.
-const fn may_be_repeated(failure: &RunFailure) -> bool {
-    match failure.reason {
-        FailureReason::ProgramFailed | FailureReason::LimitExceeded => true,
-        FailureReason::OutputInvalid
-        | FailureReason::OutputTooLarge
-        | FailureReason::CheckFailed
-        | FailureReason::ClaimNotWritable => false,
-    }
 }
 
 /// The end, with no more files than a status names.

@@ -26,8 +26,8 @@ use crate::data::source::Source;
 use crate::engine::run_data::RunData;
 use crate::pipeline::redact::Redactor;
 use crate::pipeline::run::{
-    Options, OutputsRead, ResolvedInput, ResolvedRun, RunEnd, RunSettings, conclude, program_end, refused,
-    resolve,
+    Options, OutputsRead, ResolvedInput, ResolvedRun, RunEnd, RunSettings, conclude, duration, program_end,
+    refused, resolve,
 };
 use crate::pipeline::sandbox::{Job, NetworkAccess, Report};
 use crate::pipeline::stage::Category;
@@ -128,6 +128,7 @@ impl Running<'_> {
         };
         let source = |input: &ResolvedInput, file: &FrozenFile| Some(Source::path(&self.path(input, file)));
         let findings = data.inputs(self.run, source).await?;
+        let findings = without_secrets(findings, &redactor);
         let ended = if let Some(refusal) = refused(&findings) {
             Ended {
                 end: RunEnd::Failed(refusal),
@@ -136,21 +137,17 @@ impl Running<'_> {
                 notices: Vec::new(),
             }
         } else {
-            let ended = Box::pin(self.program(&data)).await?;
+            let ended = Box::pin(self.program(&data, &redactor)).await?;
             Ended {
                 findings: [findings, ended.findings].concat(),
                 ..ended
             }
         };
-        let end = ended.end.redacted(&redactor);
+        let end = ended.end;
         let mut status = CodeGenRunStatus {
             inputs: self.run.inputs.iter().map(ResolvedInput::status).collect(),
-            findings: ended
-                .findings
-                .into_iter()
-                .map(|finding| finding.redacted(&redactor))
-                .collect(),
-            duration: ended.seconds.map(|seconds| format!("{seconds:.2}s")),
+            findings: ended.findings,
+            duration: ended.seconds.map(duration),
             started_at: Some(Time(started)),
             completed_at: Some(Time(Timestamp::now())),
             ..CodeGenRunStatus::default()
@@ -164,7 +161,7 @@ impl Running<'_> {
     }
 
     /// Runs the program and reads what it wrote.
-    async fn program(&self, data: &RunData<'_>) -> Result<Ended, LocalRunError> {
+    async fn program(&self, data: &RunData<'_>, redactor: &Redactor) -> Result<Ended, LocalRunError> {
         let sandbox = LocalSandbox::for_user()?;
         let (image, notices) = self.environment(&sandbox).await?;
         (self.doing)("the program runs");
@@ -175,8 +172,8 @@ impl Running<'_> {
         };
         Ok(Ended {
             seconds: report.phases.first().map(|phase| phase.seconds),
-            findings: read.findings.clone(),
-            end: conclude(&report, read),
+            findings: without_secrets(read.findings.clone(), redactor),
+            end: conclude(report, read, redactor),
             notices,
         })
     }
@@ -223,7 +220,7 @@ impl Running<'_> {
         loop {
             let is_last = repeat >= self.run.sandbox.retries;
             match sandbox.run(image, &job, repeat).await {
-                Ok(Progressing::Done(report)) if is_last || !report.is_failed_execution(&job) => {
+                Ok(Progressing::Done(report)) if is_last || !may_be_repeated(&report) => {
                     return Ok(report);
                 }
                 Err(error) if is_last || error.category() != Category::Infrastructure => {
@@ -254,6 +251,17 @@ impl Running<'_> {
         object.status = Some(status);
         object
     }
+}
+
+fn may_be_repeated(report: &Report) -> bool {
+    program_end(report).is_err_and(|failure| failure.may_be_repeated())
+}
+
+fn without_secrets(findings: Vec<Finding>, redactor: &Redactor) -> Vec<Finding> {
+    findings
+        .into_iter()
+        .map(|finding| finding.redacted(redactor))
+        .collect()
 }
 
 /// Other versions than the tests passed with, where the environment had to be made again.

@@ -2,6 +2,7 @@
 
 use super::outputs::{OutputsRead, Room, TypedOutput};
 use crate::api::run_status::{Finding, Severity};
+use crate::pipeline::redact::Redactor;
 use crate::pipeline::sandbox::{
     LimitKind, MAX_OUTPUT_BYTES, MAX_OUTPUTS_BYTES, PhaseEnd, PhaseReport, Report,
 };
@@ -36,6 +37,20 @@ pub struct RunFailure {
     pub limit: Option<&'static str>,
     /// The last lines that it wrote, those of standard error where there are any; empty where it wrote nothing.
     pub last_lines: String,
+}
+
+impl RunFailure {
+    /// Whether another execution may end otherwise: what a program wrote is what it wrote.
+    #[must_use]
+    pub const fn may_be_repeated(&self) -> bool {
+        match self.reason {
+            FailureReason::ProgramFailed | FailureReason::LimitExceeded => true,
+            FailureReason::OutputInvalid
+            | FailureReason::OutputTooLarge
+            | FailureReason::CheckFailed
+            | FailureReason::ClaimNotWritable => false,
+        }
+    }
 }
 
 /// Why a run failed, in one word.
@@ -164,9 +179,25 @@ pub fn program_end(report: &Report) -> Result<&PhaseReport, RunFailure> {
     })
 }
 
-/// What a run came to. `read` is what was found in the outputs; it is of no matter where the program failed.
+/// What a run came to, without the values of Secrets. `read` is what was found in the outputs; it is of no matter where the
+/// program failed.
 #[must_use]
-pub fn conclude(report: &Report, read: OutputsRead) -> RunEnd {
+pub fn conclude(mut report: Report, read: OutputsRead, redactor: &Redactor) -> RunEnd {
+    // Before a text is cut: of a value that lies across the cut, the rest would stay.
+    for phase in &mut report.phases {
+        phase.stdout = redactor.redact(&phase.stdout);
+        phase.stderr = redactor.redact(&phase.stderr);
+    }
+    match end(&report, read) {
+        RunEnd::Failed(failure) => RunEnd::Failed(RunFailure {
+            message: redactor.redact(&failure.message),
+            ..failure
+        }),
+        succeeded @ RunEnd::Succeeded(_) => succeeded,
+    }
+}
+
+fn end(report: &Report, read: OutputsRead) -> RunEnd {
     let phase = match program_end(report) {
         Ok(phase) => phase,
         Err(failure) => return RunEnd::Failed(failure),

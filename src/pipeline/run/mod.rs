@@ -25,3 +25,4 @@ pub use conclude::{FailureReason, RunEnd, RunFailure, conclude, program_end, ref
 pub use inputs::{Given, InputFault, Options, faults};
 pub use outputs::{OnClaim, OutputFile, OutputsRead, Room, TypedOutput};
 pub use resolve::{ResolvedInput, ResolvedRun, ResolvedValue, RunFault, RunSettings, resolve};
+pub use status::duration;

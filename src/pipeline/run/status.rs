@@ -1,6 +1,6 @@
 //! What the status of a run says once it has ended.
 
-use super::conclude::{RunEnd, RunFailure};
+use super::conclude::RunEnd;
 use super::outputs::TypedOutput;
 use crate::api::CodeGenRunStatus;
 use crate::api::conditions::run_reason;
@@ -29,19 +29,24 @@ impl RunEnd {
             }
         }
     }
+}
 
-    /// Takes the values of Secrets out of what a failure says.
-    #[must_use]
-    pub fn redacted(self, redactor: &Redactor) -> Self {
-        match self {
-            Self::Failed(failure) => Self::Failed(RunFailure {
-                message: redactor.redact(&failure.message),
-                last_lines: redactor.redact(&failure.last_lines),
-                ..failure
-            }),
-            succeeded @ Self::Succeeded(_) => succeeded,
-        }
+/// Seconds as a status shows them: `340ms`, `2.3s`, `3m20s`.
+#[must_use]
+pub fn duration(seconds: f64) -> String {
+    if seconds < 1.0 {
+        return format!("{:.0}ms", seconds * 1000.0);
     }
+    if seconds < 60.0 {
+        return format!("{seconds:.1}s");
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a sandbox's time is bounded to years"
+    )]
+    let seconds = seconds.round() as u64;
+    format!("{}m{}s", seconds / 60, seconds % 60)
 }
 
 impl TypedOutput {

@@ -9,8 +9,9 @@ use crate::api::run::{OutputClaim, Validation};
 use crate::api::run_status::{DataSide, Finding, InputOrigin, Severity};
 use crate::api::sandbox::Sandbox;
 use crate::api::values::{FileFormat, Input, Output, ValueType};
+use crate::pipeline::redact::Redactor;
 use crate::pipeline::sandbox::{
-    LimitKind, NetworkAccess, OutputContent, Phase, PhaseEnd, PhaseName, PhaseReport,
+    LimitKind, NetworkAccess, OutputContent, Phase, PhaseEnd, PhaseName, PhaseReport, Report,
 };
 use crate::pipeline::task::{FrozenFile, Task};
 use crate::pipeline::test_support::{phase, report, task};
@@ -321,6 +322,31 @@ fn inputs_are_warned_of_and_outputs_are_a_promise_unless_the_run_says_otherwise(
     );
 }
 
+fn concluded(report: Report, read: OutputsRead) -> RunEnd {
+    conclude(report, read, &Redactor::default())
+}
+
+#[test]
+fn nothing_is_left_of_a_secret_that_the_cut_of_the_last_lines_divides() {
+    let secret = "hunter-".repeat(12);
+    let phase = PhaseReport {
+        end: PhaseEnd::Exited(1),
+        stderr: format!("the key is {secret}{}", "x".repeat(1_960)),
+        ..phase(PhaseName::Run, 1)
+    };
+    let report = report(vec![phase]);
+    let tail_of = |end: &RunEnd| failure(end).last_lines.contains("hunter-");
+    // Cut first, its end is there and is no value of a Secret any more.
+    let cut_first = concluded(report.clone(), OutputsRead::default());
+    assert!(tail_of(&cut_first));
+    let redactor = Redactor::new([("KEY", &secret)]);
+    assert_eq!(
+        redactor.redact(&failure(&cut_first).last_lines),
+        failure(&cut_first).last_lines
+    );
+    assert!(!tail_of(&conclude(report, OutputsRead::default(), &redactor)));
+}
+
 fn ended(end: PhaseEnd) -> RunEnd {
     let phase = PhaseReport {
         end,
@@ -329,7 +355,7 @@ fn ended(end: PhaseEnd) -> RunEnd {
         seconds: 7.0,
         ..phase(PhaseName::Run, 0)
     };
-    conclude(&report(vec![phase]), OutputsRead::default())
+    concluded(report(vec![phase]), OutputsRead::default())
 }
 
 #[rstest]
@@ -378,7 +404,7 @@ fn a_failing_program_gives_its_exit_code_the_limit_it_met_and_its_last_lines(
 
 #[test]
 fn a_sandbox_that_went_down_with_its_program_met_the_limit_of_memory() {
-    let end = conclude(&report(Vec::new()), OutputsRead::default());
+    let end = concluded(report(Vec::new()), OutputsRead::default());
     assert_eq!(failure(&end).limit, Some("Memory"));
 }
 
@@ -389,7 +415,7 @@ fn only_the_last_lines_are_kept() {
         stderr: (1..=100).fold(String::new(), |text, line| format!("{text}line {line}\n")),
         ..phase(PhaseName::Run, 1)
     };
-    let end = conclude(&report(vec![phase]), OutputsRead::default());
+    let end = concluded(report(vec![phase]), OutputsRead::default());
     let lines: Vec<&str> = failure(&end).last_lines.lines().collect();
     assert_eq!((lines.len(), lines[0], lines[19]), (20, "line 81", "line 100"));
 }
@@ -409,14 +435,14 @@ fn an_output_of_another_type_fails_a_program_that_ended_well() {
         ..OutputsRead::default()
     };
     let ok = report(vec![phase(PhaseName::Run, 0)]);
-    let end = conclude(&ok, read.clone());
+    let end = concluded(ok.clone(), read.clone());
     assert_eq!(failure(&end).reason, FailureReason::OutputInvalid);
     assert_eq!(
         failure(&end).message,
         "output species: the program wrote nothing to it"
     );
-    let end = conclude(
-        &ok,
+    let end = concluded(
+        ok.clone(),
         OutputsRead {
             faults: Vec::new(),
             ..read
@@ -443,7 +469,7 @@ fn an_output_that_is_too_large_says_where_it_could_go(#[case] room: Room, #[case
         room,
         ..OutputsRead::default()
     };
-    let end = conclude(&report(vec![phase(PhaseName::Run, 0)]), read);
+    let end = concluded(report(vec![phase(PhaseName::Run, 0)]), read);
     assert!(failure(&end).message.contains(words), "{}", failure(&end).message);
 }
 
@@ -453,7 +479,7 @@ fn a_claim_that_cannot_be_written_says_what_to_do() {
         not_writable: Some("Permission denied".into()),
         ..phase(PhaseName::Run, 126)
     };
-    let end = conclude(&report(vec![phase]), OutputsRead::default());
+    let end = concluded(report(vec![phase]), OutputsRead::default());
     assert_eq!(failure(&end).reason, FailureReason::ClaimNotWritable);
     assert!(
         failure(&end)
@@ -487,14 +513,14 @@ fn a_violation_fails_the_run_and_a_warning_does_not() {
         findings: vec![finding(severity)],
         ..OutputsRead::default()
     };
-    let end = conclude(&ok, with(Severity::Violation));
+    let end = concluded(ok.clone(), with(Severity::Violation));
     assert_eq!(failure(&end).reason, FailureReason::CheckFailed);
     assert_eq!(
         failure(&end).message,
         "output summary: 2 values break count greater than 0 (line 2: \"0\", line 5: \"-1\")"
     );
     assert_eq!(
-        conclude(&ok, with(Severity::Warning)),
+        concluded(ok.clone(), with(Severity::Warning)),
         RunEnd::Succeeded(Vec::new())
     );
     assert_eq!(refused(&[finding(Severity::Warning)]), None);
