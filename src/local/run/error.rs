@@ -103,6 +103,15 @@ fn told(fault: &RunFault) -> String {
 }
 
 impl LocalRunError {
+    /// What is wrong, a message for each fault.
+    #[must_use]
+    pub fn messages(&self) -> Vec<String> {
+        match self {
+            Self::Faults(faults) => faults.iter().map(told).collect(),
+            error => vec![error.to_string()],
+        }
+    }
+
     /// The exit code of the command.
     #[must_use]
     pub const fn exit_code(&self) -> i32 {
