@@ -91,6 +91,8 @@ async fn run_and_fetch(args: &RunArgs, progress: &Progress, made: &OnceLock<Stri
         Program::Image { .. } => sort_unknown(&args.program.inputs).map_err(Stopped::usage)?,
     };
     let request = request(asked(args, program.clone(), given)?, LARGEST_FILE).map_err(Stopped::usage)?;
+    let folder = args.program.output_dir.as_deref();
+    let _held = folder.map(write::hold).transpose().map_err(Stopped::usage)?;
     let run = create(&cluster, program.name(), request).await?;
     let name = run.name_any();
     let _ = made.set(name.clone());

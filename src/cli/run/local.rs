@@ -95,6 +95,7 @@ async fn run_and_write(
 ) -> Result<i32, LocalRunError> {
     let finished = Finished::open(folder).await?;
     let target = args.program.output_dir.as_deref();
+    let _held = target.map(write::hold).transpose()?;
     if let Some(target) = target {
         write::check(target, &finished.task.outputs)?;
     }
