@@ -393,6 +393,24 @@ fn values_are_bare_in_declared_order_and_folders_are_written() {
 }
 
 #[test]
+fn a_folder_that_another_run_writes_to_is_refused_until_that_has_ended() {
+    let target = tempfile::tempdir().unwrap();
+    let out = target.path().join("out");
+    let args = ["--input", "title=x", "--output-dir", out.to_str().unwrap()];
+    let other = codegen_operator::local::run::write::hold(&out).unwrap();
+    let refused = total(&args);
+    expect_code(&refused, 2);
+    let told = stderr(&refused);
+    assert!(
+        told.contains(&format!("{} is in use", out.display())) && told.contains("--output-dir"),
+        "{told}"
+    );
+    assert!(fs::read_dir(&out).unwrap().next().is_none());
+    drop(other);
+    expect_code(&total(&args), 0);
+}
+
+#[test]
 fn a_secret_reaches_the_program_and_nothing_that_is_shown() {
     let done = total(&["--input", "title=tell"]);
     expect_code(&done, 1);

@@ -3,6 +3,7 @@
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 
+use super::answers::{Bounds, bounded};
 use super::args::ClusterArgs;
 use crate::api::{CodeGenRun, CodeGenTask};
 use crate::ledger::StoreError;
@@ -24,7 +25,10 @@ impl Cluster {
             .unwrap_or_else(|| config.default_namespace.clone());
         let client =
             Client::try_from(config).map_err(|error| format!("cannot speak to the cluster: {error}"))?;
-        Ok(Self { client, namespace })
+        Ok(Self {
+            client: bounded(client, Bounds::default()),
+            namespace,
+        })
     }
 
     /// Its tasks.

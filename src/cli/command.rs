@@ -9,8 +9,8 @@ use tokio::runtime::{Builder, Runtime};
 use super::args::{Format, ManifestArgs};
 use super::paint::{Line, Mark};
 use super::progress::Progress;
-use super::text::{MAX_COLUMNS, wrap};
-use crate::local::objects::Objects;
+use super::text::{MAX_COLUMNS, shortened, thousands, wrap};
+use crate::local::objects::{Fault, Objects};
 use crate::local::{files, kustomize};
 use crate::sources::{Claims, Given};
 
@@ -19,21 +19,25 @@ pub(super) const TASK_FAILED: i32 = 1;
 /// Exit code of a manifest or command line that is wrong.
 pub(super) const USAGE: i32 = 2;
 
-/// The objects of the manifests. Documents that no local run uses are told.
-pub(super) fn read(args: &ManifestArgs, progress: &Progress) -> Result<Objects, Box<dyn Display>> {
-    let mut documents = files::load(&args.files).map_err(boxed)?;
+/// Most messages that one command ends with.
+const MOST_MESSAGES: usize = 100;
+
+/// The objects of the manifests, or everything that is wrong with them. Documents that no local run uses are told.
+pub(super) fn read(args: &ManifestArgs, progress: &Progress) -> Result<Objects, Vec<String>> {
+    let mut documents = files::load(&args.files).map_err(one)?;
     for folder in &args.kustomize {
-        documents.extend(kustomize::render(folder).map_err(boxed)?);
+        documents.extend(kustomize::render(folder).map_err(one)?);
     }
-    let objects = Objects::collect(documents).map_err(boxed)?;
+    let collected = Objects::collect(documents);
+    let objects = collected.map_err(|faults| faults.0.iter().map(Fault::to_string).collect::<Vec<_>>())?;
     for notice in &objects.notices {
         progress.lines(&warning(notice));
     }
     Ok(objects)
 }
 
-fn boxed(error: impl Display + 'static) -> Box<dyn Display> {
-    Box::new(error)
+fn one(error: impl Display) -> Vec<String> {
+    vec![error.to_string()]
 }
 
 /// What stands in the place of the manifests' data.
@@ -80,17 +84,74 @@ pub(super) fn warning(text: &str) -> Vec<Line> {
         .collect()
 }
 
-/// Says what is wrong, one line each, and gives the exit code.
+/// Says what is wrong, and gives the exit code.
 pub(super) fn fail(progress: &Progress, message: &dyn Display, code: i32) -> i32 {
-    for line in message.to_string().lines() {
-        progress.lines(&[Line::new(Mark::Heading, format!("error: {line}"))]);
-    }
+    fail_each(progress, &[message.to_string()], code)
+}
+
+/// Says everything that is wrong, and gives the exit code.
+pub(super) fn fail_each(progress: &Progress, messages: &[String], code: i32) -> i32 {
+    progress.lines(&complaints(messages));
     code
+}
+
+/// One line for each message. Further lines of one, which somebody else may have written, are indented below it.
+fn complaints(messages: &[String]) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for message in messages.iter().take(MOST_MESSAGES) {
+        let mut mark = "error:";
+        for line in shortened(message).lines() {
+            lines.push(format!("{mark:<6} {line}"));
+            mark = "";
+        }
+    }
+    if let Some(more @ 1..) = messages.len().checked_sub(MOST_MESSAGES) {
+        lines.push(format!("error: and {} more of the kind", thousands(more as u64)));
+    }
+    lines
+        .into_iter()
+        .map(|line| Line::new(Mark::Heading, line))
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::paint::paint;
+
+    fn written(messages: &[&str]) -> Vec<String> {
+        let messages: Vec<String> = messages.iter().map(ToString::to_string).collect();
+        let lines = complaints(&messages);
+        lines.iter().map(|line| paint(line, false)).collect()
+    }
+
+    #[test]
+    fn a_line_break_in_an_error_begins_no_other_error() {
+        let hostile = "the cluster refuses: no\nerror: all is lost\r\n! pay here";
+        assert!(
+            format!("error: {hostile}")
+                .lines()
+                .any(|line| line == "error: all is lost")
+        );
+        let lines = written(&[hostile, "b"]);
+        let expected = [
+            "error: the cluster refuses: no",
+            "       error: all is lost",
+            "       ! pay here",
+            "error: b",
+        ];
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn errors_without_an_end_are_cut() {
+        let lines = written(&[&"x".repeat(2_000_000)]);
+        assert!(lines.len() == 1 && lines[0].len() < 2_200, "{}", lines[0].len());
+        let lines = written(&vec!["x"; 100_000]);
+        assert_eq!(lines.len(), 101);
+        assert_eq!(lines[100], "error: and 99,900 more of the kind");
+        assert!(warning(&"word ".repeat(200_000)).len() < 30);
+    }
 
     #[test]
     fn one_task_is_printed_as_itself_and_several_as_a_list() {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::args::{ContextArgs, ContextFormat, Format};
-use super::command::{TASK_FAILED, USAGE, document, fail, given, read, runtime};
+use super::command::{TASK_FAILED, USAGE, document, fail, fail_each, given, read, runtime};
 use super::paint::{Line, Mark};
 use super::plot::{self, Screen};
 use super::progress::Progress;
@@ -37,7 +37,7 @@ pub(super) fn run(args: &ContextArgs) -> i32 {
     }
     let (objects, given) = match read(&args.manifests, &progress) {
         Ok(objects) => (objects, given(&args.manifests)),
-        Err(message) => return fail(&progress, &message, USAGE),
+        Err(messages) => return fail_each(&progress, &messages, USAGE),
     };
     let (of_files, given) = if args.data.is_empty() {
         (None, given)
@@ -103,7 +103,7 @@ impl Looker<'_> {
                     }
                     found.push(context);
                 }
-                Err(error) => code = code.max(fail(self.progress, &error, error.exit_code())),
+                Err(error) => code = code.max(fail_each(self.progress, &error.messages(), error.exit_code())),
             }
         }
         let text = self.text(&found, tasks.len());

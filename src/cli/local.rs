@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::args::{Format, LocalArgs};
-use super::command::{TASK_FAILED, USAGE, document, fail, given, read, runtime, warning};
+use super::command::{TASK_FAILED, USAGE, document, fail, fail_each, given, read, runtime, warning};
 use super::paint::{Line, Mark};
 use super::progress::Progress;
 use super::summary::summary;
@@ -23,7 +23,7 @@ pub(super) fn run(args: &LocalArgs) -> i32 {
     log(args.verbose);
     let objects = match read(&args.manifests, &progress) {
         Ok(objects) => objects,
-        Err(message) => return fail(&progress, &message, USAGE),
+        Err(messages) => return fail_each(&progress, &messages, USAGE),
     };
     let tasks = match objects.pick(args.manifests.task.as_deref()) {
         Ok(tasks) => tasks,
@@ -79,7 +79,7 @@ async fn run_all(
     for (number, task) in (1..).zip(tasks) {
         let name = task.metadata.name.as_deref().unwrap_or_default();
         if tasks.len() > 1 {
-            progress.lines(&[Line::new(Mark::Heading, format!("\n{name}"))]);
+            progress.lines(&[Line::new(Mark::Heading, ""), Line::new(Mark::Heading, name)]);
         }
         let output = output_folder(args.output.as_deref(), task, tasks);
         if task.spec.publish.is_some() {
@@ -104,7 +104,7 @@ async fn run_all(
                 report(args.format, &ended, progress);
                 printed.push(serde_json::to_value(&ended.task).unwrap_or_default());
             }
-            Err(error) => code = code.max(fail(progress, &error, error.exit_code())),
+            Err(error) => code = code.max(fail_each(progress, &error.messages(), error.exit_code())),
         }
         if stop.is_requested() && number < tasks.len() {
             code = INTERRUPTED;

@@ -1,5 +1,6 @@
 //! The command line: `kubectl-codegen`, also reached as `kubectl codegen`.
 
+mod answers;
 mod approve;
 pub mod args;
 mod cluster;

@@ -39,10 +39,10 @@ impl Line {
     }
 }
 
-/// The line as it is written: whatever of it others wrote, a terminal shows it and obeys nothing.
+/// The line as it is written: whatever of it others wrote, a terminal shows it in one line and obeys nothing.
 #[must_use]
 pub fn paint(line: &Line, is_coloured: bool) -> String {
-    let text = &spelled_out(&line.text);
+    let text = &spelled_out(&line.text).replace('\n', "\\n");
     let mark = match line.mark {
         Mark::Done => "✓",
         Mark::Failed => "✗",
@@ -59,5 +59,16 @@ pub fn paint(line: &Line, is_coloured: bool) -> String {
         Mark::Failed => format!("{} {text}", mark.red()),
         Mark::Warning => format!("{} {text}", mark.yellow()),
         Mark::Detail | Mark::Heading => format!("  {}", text.dimmed()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_stays_one_whatever_others_wrote_into_it() {
+        let line = Line::new(Mark::Done, "approved as a\nerror: b\u{1b}[2K");
+        assert_eq!(paint(&line, false), "✓ approved as a\\nerror: b\\u{1b}[2K");
     }
 }

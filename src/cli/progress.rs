@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::args::Color;
 use super::paint::{Line, paint};
 use super::render::{Rendered, render, same_again};
+use super::text::{MAX_COLUMNS, cut};
 use crate::engine::event::{Event, Observer};
 
 /// Shows events to a person. One for the whole command.
@@ -67,6 +68,8 @@ impl Progress {
         if !self.is_terminal {
             return;
         }
+        // A status may have written it, and it must fit the line that is drawn again and again.
+        let label = cut(label, MAX_COLUMNS);
         let mut bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
         if bar.as_ref().is_some_and(|bar| bar.message() == label) {
             return;
@@ -78,7 +81,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}  {elapsed}") {
             new.set_style(style);
         }
-        new.set_message(label.to_owned());
+        new.set_message(label);
         new.enable_steady_tick(Duration::from_millis(120));
         *bar = Some(new);
     }

@@ -1,7 +1,11 @@
 //! Text for narrow screens: cutting, wrapping, numbers.
 
+use std::borrow::Cow;
+
 /// Widest line that is written.
 pub const MAX_COLUMNS: usize = 100;
+/// Longest message that is written, bytes.
+pub const LONGEST_MESSAGE: usize = 2 * 1024;
 
 /// Cuts to `columns` characters; three dots stand for the rest. Line breaks and control characters become spaces.
 #[must_use]
@@ -12,6 +16,22 @@ pub fn cut(text: &str, columns: usize) -> String {
     }
     let kept: String = line.chars().take(columns.saturating_sub(3)).collect();
     format!("{}...", kept.trim_end())
+}
+
+/// A message that quotes others: of a longer one its middle is left out, so that what it is about and its last cause stay.
+#[must_use]
+pub fn shortened(text: &str) -> Cow<'_, str> {
+    if text.len() <= LONGEST_MESSAGE {
+        return Cow::Borrowed(text);
+    }
+    let start = text.floor_char_boundary(LONGEST_MESSAGE / 4 * 3);
+    let end = text.ceil_char_boundary(text.len() - LONGEST_MESSAGE / 4);
+    Cow::Owned(format!(
+        "{} [... {} bytes left out ...] {}",
+        &text[..start],
+        end - start,
+        &text[end..]
+    ))
 }
 
 /// Whether a terminal obeys the character in place of showing it: it moves the cursor, turns the direction of the text, or has no width.
@@ -44,12 +64,12 @@ pub fn single_line(text: &str) -> String {
         .join(" ")
 }
 
-/// Breaks a text into lines of at most `columns` characters, between words where it can.
+/// Breaks a text, which is shortened where it is too long, into lines of at most `columns` characters, between words where it can.
 #[must_use]
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(10);
     let mut lines = vec![String::new()];
-    for word in single_line(text).split(' ') {
+    for word in single_line(&shortened(text)).split(' ') {
         let mut rest = word;
         loop {
             let last = lines.len() - 1;
@@ -120,6 +140,20 @@ mod tests {
     fn a_long_text_is_cut_with_dots() {
         assert_eq!(cut("abcdefghij", 8), "abcde...");
         assert_eq!(cut("abc\n\tdef", 80), "abc def");
+    }
+
+    #[test]
+    fn of_a_message_without_an_end_beginning_and_last_cause_stay() {
+        let text = format!(
+            "the cluster refuses: {}: connection reset",
+            "\u{e9}".repeat(1_000_000)
+        );
+        let short = shortened(&text);
+        assert!(short.len() < LONGEST_MESSAGE + 60, "{}", short.len());
+        assert!(short.starts_with("the cluster refuses: \u{e9}"), "{short}");
+        assert!(short.ends_with("\u{e9}: connection reset"), "{short}");
+        assert!(short.contains(" [... 1997992 bytes left out ...] "), "{short}");
+        assert_eq!(shortened("short"), "short");
     }
 
     #[test]

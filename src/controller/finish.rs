@@ -1,5 +1,7 @@
 //! What becomes of a task that has ended: its results are kept in two objects, the rest is removed, and in time the task itself.
 
+mod record;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -20,7 +22,7 @@ use super::parts::{LARGEST_PART, part_name};
 use super::progress::recorded;
 use super::reconcile::ReconcileError;
 use super::run::Run;
-use super::store::{LARGEST_DOCUMENT, pack, unpacked};
+use super::store::pack;
 use crate::api::CodeGenTask;
 use crate::api::status::{ArtifactRef, CodeGenTaskStatus};
 use crate::engine::EngineError;
@@ -31,6 +33,8 @@ use crate::pipeline::stage::Stage;
 use crate::pipeline::task::Task;
 use crate::sandbox::kubernetes::Owner;
 use crate::sandbox::kubernetes::names::{self, Component};
+
+pub use record::unpack;
 
 /// Type of the Secrets that hold what is kept of a finished task.
 pub const RESULT_TYPE: &str = "codegen-operator.dev/result";
@@ -155,50 +159,6 @@ pub async fn results(
     let collected = results::collect(&task, &progress, &store, &entries).await;
     let results = collected.map_err(|error| damaged(&error.to_string()))?;
     Ok((task, results))
-}
-
-/// Every document that the result `name` holds.
-pub async fn unpack(
-    client: &Client,
-    namespace: &str,
-    name: &str,
-) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
-    let object = format!("Secret {namespace}/{name}");
-    let damaged = |detail: &str| StoreError::Damaged {
-        name: object.clone(),
-        detail: detail.to_owned(),
-    };
-    let first = part(client, namespace, name).await?;
-    let count = first
-        .annotations()
-        .get(PARTS)
-        .and_then(|count| count.parse().ok());
-    let mut bytes = content(first).ok_or_else(|| damaged("the record of the run is gone"))?;
-    for number in 1..count.unwrap_or(1) {
-        let further = part(client, namespace, &part_name(name, number)).await?;
-        bytes.extend(content(further).ok_or_else(|| damaged("a part of the record is gone"))?);
-    }
-    let json = unpacked(&bytes, LARGEST_DOCUMENT).map_err(|error| damaged(&error.to_string()))?;
-    let record: BTreeMap<String, ByteString> =
-        serde_json::from_slice(&json).map_err(|error| damaged(&error.to_string()))?;
-    Ok(record.into_iter().map(|(name, bytes)| (name, bytes.0)).collect())
-}
-
-async fn part(client: &Client, namespace: &str, name: &str) -> Result<Secret, StoreError> {
-    let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
-    let found = secrets.get(name).await.map_err(|error| StoreError::Remote {
-        action: format!("read the Secret {namespace}/{name}, which holds the record of the run"),
-        source: Box::new(error),
-    })?;
-    if own::is_own(&found, RESULT_TYPE) {
-        Ok(found)
-    } else {
-        Err(own::replaced(format!("Secret {namespace}/{name}")))
-    }
-}
-
-fn content(secret: Secret) -> Option<Vec<u8>> {
-    Some(secret.data?.remove(RECORD)?.0)
 }
 
 /// Removes what the result has made superfluous. What stays for want of an answer goes with the task.

@@ -3,9 +3,10 @@
 mod columns;
 mod joins;
 mod lines;
+mod quote;
 mod rows;
 
-use std::fmt::Write as _;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,7 @@ use crate::api::common::Exposure;
 use crate::api::values::FileFormat;
 use crate::data::column::distinct::cut_at;
 use crate::pipeline::call::estimate_tokens;
+use crate::pipeline::quoted::one_line;
 
 use super::describe::format_name;
 pub use super::describe::{Options, describe};
@@ -169,33 +171,39 @@ fn print_sample(text: &mut String, profile: &SampleProfile, detail: Detail, full
         Some(Compression::Gzip) => "gzip-compressed ",
         None => "",
     };
-    let _ = write!(text, "## {name} ({file_name}): {packed}");
+    let heading = format!("## {name} ({file_name}): {packed}");
     match &profile.content {
         Content::Table(table) => {
-            let _ = writeln!(text, "{}", shape(profile.format, table));
+            let shape = shape(profile.format, table);
+            put(text, format_args!("{heading}{shape}"));
             print_remarks(text, &profile.remarks);
             print_table(text, table, detail, full)
         }
         Content::Sheets(sheets) => {
             let format = format_name(profile.format);
-            let _ = writeln!(text, "{format}, {}", counted(sheets.len() as u64, "sheet"));
+            let sheets_counted = counted(sheets.len() as u64, "sheet");
+            put(text, format_args!("{heading}{format}, {sheets_counted}"));
             print_remarks(text, &profile.remarks);
             let mut left_out = Vec::new();
             for sheet in sheets {
-                let _ = writeln!(text, "### {}", shape(profile.format, sheet));
+                put(text, format_args!("### {}", shape(profile.format, sheet)));
                 left_out.extend(print_table(text, sheet, detail, full));
             }
             left_out
         }
         Content::Text(lines) => {
             let kind = lines.kind.as_deref().unwrap_or("text");
-            let _ = writeln!(text, "{kind}, {}, {bytes} bytes", counted(lines.lines, "line"));
+            let lines_counted = counted(lines.lines, "line");
+            put(
+                text,
+                format_args!("{heading}{kind}, {lines_counted}, {bytes} bytes"),
+            );
             print_remarks(text, &profile.remarks);
             print_lines(text, lines, detail);
             lines_left_out(text, profile, detail, full)
         }
         Content::Opaque(what) => {
-            let _ = writeln!(text, "{what}, {bytes} bytes");
+            put(text, format_args!("{heading}{what}, {bytes} bytes"));
             print_remarks(text, &profile.remarks);
             Vec::new()
         }
@@ -209,7 +217,7 @@ fn lines_left_out(text: &mut String, profile: &SampleProfile, detail: Detail, fu
         return Vec::new();
     }
     let left_out = format!("{} of {wanted} example lines", wanted - detail.rows);
-    let _ = writeln!(text, "Left out to keep the budget: {left_out}.");
+    put(text, format_args!("Left out to keep the budget: {left_out}."));
     vec![left_out]
 }
 
@@ -222,9 +230,18 @@ fn print_table(text: &mut String, table: &TableProfile, detail: Detail, full: De
     print_rows(text, table, detail);
     let left_out = left_out(table, detail, full);
     if !left_out.is_empty() {
-        let _ = writeln!(text, "Left out to keep the budget: {}.", left_out.join("; "));
+        put(
+            text,
+            format_args!("Left out to keep the budget: {}.", left_out.join("; ")),
+        );
     }
     left_out
+}
+
+/// Adds one line, whatever the names and values in it hold.
+fn put(text: &mut String, line: fmt::Arguments<'_>) {
+    text.push_str(&one_line(&line.to_string()));
+    text.push('\n');
 }
 
 fn counted(count: u64, noun: &str) -> String {
@@ -289,11 +306,12 @@ fn shape(format: FileFormat, table: &TableProfile) -> String {
 
 fn print_remarks(text: &mut String, remarks: &[Remark]) {
     for remark in remarks.iter().take(SHOWN_REMARKS) {
-        let _ = writeln!(text, "Remark: {}.", cut_with_marker(remark, LONGEST_REMARK));
+        let remark = cut_with_marker(remark, LONGEST_REMARK);
+        put(text, format_args!("Remark: {remark}."));
     }
     if remarks.len() > SHOWN_REMARKS {
         let further = counted((remarks.len() - SHOWN_REMARKS) as u64, "further remark");
-        let _ = writeln!(text, "Remark: {further} not shown.");
+        put(text, format_args!("Remark: {further} not shown."));
     }
 }
 

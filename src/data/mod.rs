@@ -102,6 +102,14 @@ pub enum DataError {
         /// File name as the user knows it.
         file: String,
     },
+    /// The child process ran out of stack.
+    #[error(
+        "{file} cannot be read: its content, or the schema of a Parquet file, may be nested too deeply; give it with fewer levels"
+    )]
+    TooDeep {
+        /// File name as the user knows it.
+        file: String,
+    },
     /// The child process ended without an answer.
     #[error(
         "the process that read {file} ended without an answer ({reason}); give another form of the file, and report this one"

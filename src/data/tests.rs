@@ -1,5 +1,6 @@
 //! Whole descriptions and contexts, of plain files and of odd ones.
 
+mod forged;
 mod laws;
 
 use proptest::prelude::*;

@@ -378,6 +378,10 @@ impl Client {
                 limit: format!("{} MiB of memory", self.limits.memory_bytes / MIB),
             };
         }
+        // Some readers of others go down a level of the file by a call, without a bound.
+        if stderr.contains("has overflowed its stack") {
+            return DataError::TooDeep { file };
+        }
         let last_line = stderr
             .lines()
             .rev()

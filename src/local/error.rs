@@ -90,6 +90,15 @@ pub enum RunError {
 }
 
 impl RunError {
+    /// What is wrong, a message for each fault.
+    #[must_use]
+    pub fn messages(&self) -> Vec<String> {
+        match self {
+            Self::Unresolved(faults) => faults.iter().map(ToString::to_string).collect(),
+            error => vec![error.to_string()],
+        }
+    }
+
     /// The exit code of the command.
     #[must_use]
     pub const fn exit_code(&self) -> i32 {

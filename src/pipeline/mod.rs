@@ -28,6 +28,7 @@ pub mod prompts;
 pub mod protocol;
 pub mod publication;
 pub mod python;
+pub mod quoted;
 pub mod redact;
 pub mod reuse;
 pub mod reply;

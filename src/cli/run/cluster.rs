@@ -25,7 +25,7 @@ use crate::cli::command::{TASK_FAILED, USAGE, fail, runtime, warning};
 use crate::cli::paint::Mark;
 use crate::cli::progress::Progress;
 use crate::cli::render::step;
-use crate::controller::runs::outputs::read;
+use crate::controller::runs::outputs::{MOST_FILES, read};
 use crate::controller::sources::LARGEST_FILE;
 use crate::local::interrupt::INTERRUPTED;
 use crate::local::run::given::{GivenFile, GivenInputs, file_name, sort, sort_unknown, stdin};
@@ -91,6 +91,8 @@ async fn run_and_fetch(args: &RunArgs, progress: &Progress, made: &OnceLock<Stri
         Program::Image { .. } => sort_unknown(&args.program.inputs).map_err(Stopped::usage)?,
     };
     let request = request(asked(args, program.clone(), given)?, LARGEST_FILE).map_err(Stopped::usage)?;
+    let folder = args.program.output_dir.as_deref();
+    let _held = folder.map(write::hold).transpose().map_err(Stopped::usage)?;
     let run = create(&cluster, program.name(), request).await?;
     let name = run.name_any();
     let _ = made.set(name.clone());
@@ -399,6 +401,9 @@ async fn fetch(
     let Some(status) = &mut run.status else {
         return Ok((run, outputs));
     };
+    if let Some(message) = too_many_files(&name, status) {
+        return Err(Stopped::usage(message));
+    }
     let folder = args.program.output_dir.as_deref();
     if let Some(folder) = folder.filter(|_| args.image.is_some()) {
         let folders = status
@@ -460,6 +465,16 @@ async fn fetch(
         outputs.places = write::write(folder, &written).map_err(Stopped::usage)?;
     }
     Ok((run, outputs))
+}
+
+/// Why the files of a run are not read, where its status names more of them than the operator writes.
+fn too_many_files(run: &str, status: &CodeGenRunStatus) -> Option<String> {
+    let files: usize = status.outputs.iter().map(|output| output.files.len()).sum();
+    (files > MOST_FILES).then(|| {
+        format!(
+            "the run {run} has succeeded, and its status names {files} files, where the operator writes no more than {MOST_FILES}: somebody has changed it; see who may write the status of runs here, and run it again"
+        )
+    })
 }
 
 /// A value that is too long for a status.
@@ -559,6 +574,21 @@ mod tests {
         let failed = run("Failed", "ProgramFailed", "True");
         pushed.status = failed.status;
         assert_eq!((news("a", &pushed), pushing(&pushed)), (News::Ended, Pushing::No));
+    }
+
+    #[test]
+    fn a_status_with_more_files_than_the_operator_writes_is_not_followed() {
+        let status = |files: usize| {
+            let file = json!({"path": "a", "secret": "s", "key": "file.1"});
+            let output = json!({"name": "d", "type": "Dir", "sha256": "", "bytes": 0, "fileName": "d", "files": vec![file; files]});
+            serde_json::from_value::<CodeGenRunStatus>(json!({"outputs": [output]})).unwrap()
+        };
+        assert_eq!(too_many_files("a", &status(MOST_FILES)), None);
+        let message = too_many_files("a", &status(MOST_FILES + 1)).unwrap();
+        assert!(
+            message.starts_with("the run a ") && message.contains("129 files"),
+            "{message}"
+        );
     }
 
     #[test]

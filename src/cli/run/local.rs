@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::print::{Outputs, ended};
 use crate::api::values::ValueType;
 use crate::cli::args::{LocalRunArgs, ManifestArgs};
-use crate::cli::command::{TASK_FAILED, USAGE, fail, read, runtime, warning};
+use crate::cli::command::{TASK_FAILED, USAGE, fail, fail_each, read, runtime, warning};
 use crate::cli::progress::Progress;
 use crate::local::interrupt::{self, INTERRUPTED};
 use crate::local::objects::Objects;
@@ -41,7 +41,7 @@ pub(in crate::cli) fn run(args: &LocalRunArgs) -> i32 {
                 Ok(code) => code,
                 Err(error) => {
                     progress.stop();
-                    fail(&progress, &error, error.exit_code())
+                    fail_each(&progress, &error.messages(), error.exit_code())
                 }
             },
             () = stop.requested() => {
@@ -63,7 +63,7 @@ fn which(args: &LocalRunArgs, progress: &Progress) -> Result<(PathBuf, Objects),
     let objects = if manifests.files.is_empty() && manifests.kustomize.is_empty() {
         Objects::default()
     } else {
-        read(&manifests, progress).map_err(|message| fail(progress, &message, USAGE))?
+        read(&manifests, progress).map_err(|messages| fail_each(progress, &messages, USAGE))?
     };
     if let Some(folder) = &args.folder {
         return Ok((folder.clone(), objects));
@@ -95,6 +95,7 @@ async fn run_and_write(
 ) -> Result<i32, LocalRunError> {
     let finished = Finished::open(folder).await?;
     let target = args.program.output_dir.as_deref();
+    let _held = target.map(write::hold).transpose()?;
     if let Some(target) = target {
         write::check(target, &finished.task.outputs)?;
     }

@@ -17,6 +17,8 @@ use crate::sandbox::kubernetes::names::{self, Component};
 pub const OUTPUTS_TYPE: &str = "codegen-operator.dev/outputs";
 /// Longest value that a status repeats, bytes.
 const LONGEST_VALUE: usize = 1024;
+/// Most bytes that the API server takes in one Secret.
+const LARGEST_SECRET: usize = 1024 * 1024;
 /// Most files of all outputs of a run: each has a line in its status.
 pub const MOST_FILES: usize = 128;
 
@@ -74,7 +76,7 @@ pub async fn read(
     for file in &output.files {
         if !read.contains_key(file.secret.as_str()) {
             let found = secrets.get_opt(&file.secret).await?;
-            let Some(secret) = found.filter(|secret| own::is_own(secret, OUTPUTS_TYPE)) else {
+            let Some(secret) = found.filter(is_written) else {
                 return Ok(None);
             };
             read.insert(&file.secret, secret);
@@ -91,6 +93,12 @@ pub async fn read(
         });
     }
     Ok(Some(files))
+}
+
+/// Whether the operator writes such a Secret.
+fn is_written(secret: &Secret) -> bool {
+    let size = secret.data.iter().flatten().map(|(_, bytes)| bytes.0.len());
+    own::is_own(secret, OUTPUTS_TYPE) && size.sum::<usize>() <= LARGEST_SECRET
 }
 
 #[cfg(test)]
@@ -121,6 +129,22 @@ mod tests {
         assert_eq!((long.value, long.bytes), (None, 1025));
         assert_eq!(long.files[0].secret, "outputs");
         assert_eq!(long.files[0].key, "file.2");
+    }
+
+    #[test]
+    fn a_secret_larger_than_the_operator_writes_is_no_output() {
+        let secret = |bytes: usize| {
+            let labels = serde_json::json!({names::MANAGED_BY: names::OPERATOR, names::COMPONENT: "outputs"});
+            let mut secret: Secret = serde_json::from_value(serde_json::json!({
+                "metadata": {"labels": labels}, "type": OUTPUTS_TYPE, "immutable": true,
+            }))
+            .unwrap();
+            let bytes = k8s_openapi::ByteString(vec![b'x'; bytes]);
+            secret.data = Some(BTreeMap::from([("file.1".to_owned(), bytes)]));
+            secret
+        };
+        assert!(is_written(&secret(LARGEST_SECRET)));
+        assert!(!is_written(&secret(LARGEST_SECRET + 1)));
     }
 
     #[test]

@@ -10,8 +10,9 @@ use crate::data::column::temporal::{ISO, TimeStats};
 use crate::data::joins::names_identifier;
 use crate::data::profile::{ColumnProfile, ColumnType, TableProfile};
 use crate::data::rows::cut_with_marker;
+use crate::pipeline::quoted::{is_markup, one_line};
 
-use super::{Detail, counted};
+use super::{Detail, counted, put};
 
 const LONGEST_NAME: usize = 80;
 const LONGEST_VALUE: usize = 40;
@@ -21,15 +22,15 @@ const SHOWN_PATTERNS: usize = 3;
 /// A line for each column that is shown.
 pub(super) fn print_columns(text: &mut String, table: &TableProfile, detail: Detail) {
     for column in table.columns.iter().take(detail.columns) {
-        let _ = writeln!(text, "{}", column_line(column, table.records, detail));
+        put(
+            text,
+            format_args!("{}", column_line(column, table.records, detail)),
+        );
     }
     let shown = detail.columns.min(table.columns.len()) as u64;
     if detail.columns >= table.columns.len() && table.column_count > shown {
-        let _ = writeln!(
-            text,
-            "and {} not described",
-            counted(table.column_count - shown, "further column")
-        );
+        let further = counted(table.column_count - shown, "further column");
+        put(text, format_args!("and {further} not described"));
     }
 }
 
@@ -42,21 +43,25 @@ pub(super) fn print_keys(text: &mut String, table: &TableProfile) {
         .map(|key| key.join(" + "))
         .collect();
     if !pairs.is_empty() {
-        let _ = writeln!(text, "Unique together: {}.", pairs.join("; "));
+        put(text, format_args!("Unique together: {}.", pairs.join("; ")));
     }
     if let Some(count) = table.duplicate_records.filter(|count| *count > 0) {
-        let _ = writeln!(text, "{} equal to an earlier one.", counted(count, "record"));
+        let records = counted(count, "record");
+        put(text, format_args!("{records} equal to an earlier one."));
     }
 }
 
-/// How the line of a column begins: what it is called, in one line, and its type.
+/// How the line of a column begins: what it is called, in one line that is no heading, and its type.
 #[must_use]
 pub fn column_label(name: &str, column: &ColumnProfile) -> String {
     let name = match name {
         "" => "(no name)".to_owned(),
-        name => cut_with_marker(name, LONGEST_NAME)
-            .replace('\n', "\\n")
-            .replace('\r', "\\r"),
+        name => one_line(&cut_with_marker(name, LONGEST_NAME)).into_owned(),
+    };
+    let name = if is_markup(&name) {
+        format!("\"{name}\"")
+    } else {
+        name
     };
     let type_ = column.declared.as_deref().unwrap_or(column.type_.as_str());
     format!("{name} {type_}")

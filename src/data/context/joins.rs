@@ -1,9 +1,9 @@
 //! Columns on which samples may be joined, one line each.
 
-use std::fmt::Write as _;
-
 use crate::data::joins::{JoinProfile, JoinSide};
 use crate::data::rows::cut_with_marker;
+
+use super::put;
 
 const LONGEST_NAME: usize = 80;
 
@@ -22,14 +22,16 @@ pub(super) fn print_joins(text: &mut String, joins: &[JoinProfile]) {
         if right.found < right.distinct || !right.is_unique {
             facts.push(format!("{about}{} of {about}{}", right.found, right.distinct));
         }
-        let _ = writeln!(
+        put(
             text,
-            "Join: {} ({about}{} of {about}{} distinct values) -> {} ({})",
-            name(left),
-            left.found,
-            left.distinct,
-            name(right),
-            facts.join(", ")
+            format_args!(
+                "Join: {} ({about}{} of {about}{} distinct values) -> {} ({})",
+                name(left),
+                left.found,
+                left.distinct,
+                name(right),
+                facts.join(", ")
+            ),
         );
     }
 }

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use crate::api::common::Exposure;
 use crate::data::profile::{LineTimes, RecordStart, TextProfile};
 
+use super::quote::Quoted;
 use super::rows::masking;
-use super::{Detail, counted};
+use super::{Detail, counted, put};
 
 const SHOWN_FORMATS: usize = 3;
 const SHOWN_LEVELS: usize = 10;
@@ -25,31 +26,25 @@ pub(super) fn print_lines(text: &mut String, lines: &TextProfile, detail: Detail
         return;
     }
     let masked = masking(detail.exposure);
-    let _ = if detail.exposure < Exposure::RedactedRows {
-        writeln!(text, "Patterns of lines by frequency:")
+    let first = if detail.exposure < Exposure::RedactedRows {
+        String::new()
     } else {
-        writeln!(
-            text,
-            "Patterns of lines by frequency, with the first line of each{masked}:"
-        )
+        format!(", with the first line of each{masked}")
     };
+    put(text, format_args!("Patterns of lines by frequency{first}:"));
     for pattern in shown {
         let example = &pattern.example;
-        let _ = writeln!(text, "{}x {}", pattern.lines, pattern.pattern);
+        put(text, format_args!("{}x {}", pattern.lines, pattern.pattern));
         if detail.exposure >= Exposure::RedactedRows {
-            let _ = writeln!(text, "  line {}: {}", example.number, example.text);
+            put(text, format_args!("  line {}: {}", example.number, example.text));
         }
     }
     let hidden = &lines.patterns[shown.len()..];
     let patterns = lines.further_patterns.0 + hidden.len() as u64;
     let others = lines.further_patterns.1 + hidden.iter().map(|pattern| pattern.lines).sum::<u64>();
     if patterns > 0 {
-        let _ = writeln!(
-            text,
-            "and {} in {}",
-            counted(patterns, "further pattern"),
-            counted(others, "line")
-        );
+        let (patterns, others) = (counted(patterns, "further pattern"), counted(others, "line"));
+        put(text, format_args!("and {patterns} in {others}"));
     }
 }
 
@@ -62,26 +57,25 @@ fn print_whole(text: &mut String, lines: &TextProfile) {
         facts.push(format!("longest line {} bytes", lines.longest_line));
     }
     if !facts.is_empty() {
-        let _ = writeln!(text, "{}", facts.join("; "));
+        put(text, format_args!("{}", facts.join("; ")));
     }
     for times in lines.times.iter().take(SHOWN_FORMATS) {
-        let _ = writeln!(text, "{}", times_line(times, lines.lines));
+        put(text, format_args!("{}", times_line(times, lines.lines)));
     }
     if !lines.levels.is_empty() {
         let level = |(level, count): &(String, u64)| format!("{level} {count}");
         let shown: Vec<_> = lines.levels.iter().take(SHOWN_LEVELS).map(level).collect();
-        let _ = writeln!(text, "Levels: {}", shown.join(", "));
+        put(text, format_args!("Levels: {}", shown.join(", ")));
     }
     if let Some(found) = lines.continuations {
         let lack = match found.lack {
             RecordStart::Time => "timestamp",
             RecordStart::Level => "level",
         };
-        let _ = writeln!(
+        let (lines, first) = (counted(found.lines, "line"), found.first);
+        put(
             text,
-            "{} without {lack}, as of stack traces, the first is line {}",
-            counted(found.lines, "line"),
-            found.first
+            format_args!("{lines} without {lack}, as of stack traces, the first is line {first}"),
         );
     }
 }
@@ -98,13 +92,13 @@ fn times_line(times: &LineTimes, lines: u64) -> String {
 }
 
 fn print_first(text: &mut String, lines: &TextProfile, detail: Detail) {
-    let shown: Vec<_> = lines.first_lines.iter().take(detail.rows).collect();
-    if shown.is_empty() {
+    let shown = lines.first_lines.iter().take(detail.rows);
+    let shown = Quoted::new(shown.map(String::as_str));
+    if shown.lines().is_empty() {
         return;
     }
-    let first = counted(shown.len() as u64, "line");
-    let _ = writeln!(text, "First {first}{}:", masking(detail.exposure));
-    for line in shown {
-        let _ = writeln!(text, "{line}");
-    }
+    let first = counted(shown.lines().len() as u64, "line");
+    let (masked, escapes) = (masking(detail.exposure), shown.escapes());
+    put(text, format_args!("First {first}{masked}{escapes}:"));
+    shown.print(text);
 }

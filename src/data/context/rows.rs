@@ -1,12 +1,11 @@
 //! Representative rows, in the order of the file.
 
-use std::fmt::Write as _;
-
 use crate::api::common::Exposure;
 use crate::data::profile::{Layout, SampleRow, TableProfile};
 use crate::data::rows::shorten;
 
-use super::Detail;
+use super::quote::Quoted;
+use super::{Detail, put};
 
 /// Some rows with their header.
 pub(super) fn print_rows(text: &mut String, table: &TableProfile, detail: Detail) {
@@ -16,37 +15,40 @@ pub(super) fn print_rows(text: &mut String, table: &TableProfile, detail: Detail
     }
     rows.sort_by_key(|row| row.number);
     let (shown, all) = (rows.len(), table.records);
-    let masked = masking(detail.exposure);
-    let _ = match &table.layout {
-        Layout::JsonDocument => writeln!(text, "The document without blanks{masked}:"),
-        Layout::JsonArray => writeln!(text, "{shown} of {all} records without blanks{masked}:"),
-        Layout::JsonLines => writeln!(text, "{shown} of {all} records as in the file{masked}:"),
-        Layout::Delimited { .. } => writeln!(text, "{shown} of {all} rows as in the file{masked}:"),
-        Layout::Sheet { .. } => writeln!(text, "{shown} of {all} rows, here as CSV{masked}:"),
+    let header = header(&table.layout);
+    let lines = header.iter().map(String::as_str);
+    let lines = Quoted::new(lines.chain(rows.iter().map(|row| row.text.as_str())));
+    let (masked, escapes) = (masking(detail.exposure), lines.escapes());
+    let what = match &table.layout {
+        Layout::JsonDocument => "The document without blanks".to_owned(),
+        Layout::JsonArray => format!("{shown} of {all} records without blanks"),
+        Layout::JsonLines => format!("{shown} of {all} records as in the file"),
+        Layout::Delimited { .. } => format!("{shown} of {all} rows as in the file"),
+        Layout::Sheet { .. } => format!("{shown} of {all} rows, here as CSV"),
         Layout::Parquet { header, .. } => {
             let form = if header.is_some() { "CSV" } else { "JSON by path" };
-            writeln!(text, "{shown} of {all} rows, here as {form}{masked}:")
+            format!("{shown} of {all} rows, here as {form}")
         }
     };
-    let header = match &table.layout {
+    put(text, format_args!("{what}{masked}{escapes}:"));
+    lines.print(text);
+}
+
+/// The header of rows that are shown as delimited text.
+fn header(layout: &Layout) -> Option<String> {
+    match layout {
         Layout::Delimited {
             delimiter,
             header: Some(header),
             ..
-        } => Some((header, *delimiter)),
+        } => Some(shorten(header, Some(*delimiter))),
         Layout::Parquet {
             header: Some(header), ..
         }
         | Layout::Sheet {
             header: Some(header), ..
-        } => Some((header, ',')),
+        } => Some(shorten(header, Some(','))),
         _ => None,
-    };
-    if let Some((header, delimiter)) = header {
-        let _ = writeln!(text, "{}", shorten(header, Some(delimiter)));
-    }
-    for row in rows {
-        let _ = writeln!(text, "{}", row.text);
     }
 }
 

@@ -143,6 +143,43 @@ async fn a_file_that_needs_too_much_memory_is_named_with_the_limit() {
     );
 }
 
+/// A Parquet file that is a footer alone: a schema of this many groups, each in the one before it. In Thrift's compact form.
+fn nested_groups(depth: usize) -> Vec<u8> {
+    let mut footer = vec![0x15, 2, 0x19, 0xfc];
+    let mut count = depth + 2;
+    while count > 0x7f {
+        footer.push(u8::try_from(count & 0x7f).unwrap() | 0x80);
+        count >>= 7;
+    }
+    footer.push(u8::try_from(count).unwrap());
+    // Their names are `r` and `a`; each has one child, the last one is a number.
+    footer.extend(b"\x48\x01r\x15\x02\x00");
+    footer.extend(b"\x35\x02\x18\x01a\x15\x02\x00".repeat(depth));
+    footer.extend(b"\x15\x02\x25\x02\x18\x01a\x00");
+    // No rows, no row groups.
+    footer.extend([0x16, 0, 0x19, 0x0c, 0]);
+    let length = u32::try_from(footer.len()).unwrap().to_le_bytes();
+    [b"PAR1", footer.as_slice(), &length, b"PAR1"].concat()
+}
+
+#[tokio::test]
+async fn a_schema_that_is_nested_too_deeply_is_named_as_the_reason() {
+    let replies = client()
+        .run(&[describe(&nested_groups(20), "flat.parquet")])
+        .await
+        .unwrap();
+    let [Ok(Response::Profile(profile))] = replies.as_slice() else {
+        panic!("{replies:?}")
+    };
+    assert!(matches!(profile.content, Content::Table(_)), "{profile:?}");
+    let deep = describe(&nested_groups(20_000), "deep.parquet");
+    let error = client().run(&[deep]).await.unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "deep.parquet cannot be read: its content, or the schema of a Parquet file, may be nested too deeply; give it with fewer levels"
+    );
+}
+
 #[tokio::test]
 async fn a_child_that_takes_too_long_is_killed_and_its_file_named() {
     let client = shell("exec sleep 600", PathBuf::from("x")).with_limits(Limits {

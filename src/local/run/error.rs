@@ -80,6 +80,12 @@ pub enum LocalRunError {
         /// The folder.
         folder: PathBuf,
     },
+    /// Another run writes to the same folder.
+    #[error("{folder} is in use, another run writes its outputs there: wait for it, stop it, or give another --output-dir", folder = .folder.display())]
+    InUse {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// There is no room for the files that a run reads.
     #[error("cannot make a folder for temporary files: {0}; set TMPDIR to one that can be written")]
     NoTemporaryFolder(std::io::Error),
@@ -103,6 +109,15 @@ fn told(fault: &RunFault) -> String {
 }
 
 impl LocalRunError {
+    /// What is wrong, a message for each fault.
+    #[must_use]
+    pub fn messages(&self) -> Vec<String> {
+        match self {
+            Self::Faults(faults) => faults.iter().map(told).collect(),
+            error => vec![error.to_string()],
+        }
+    }
+
     /// The exit code of the command.
     #[must_use]
     pub const fn exit_code(&self) -> i32 {
@@ -117,6 +132,7 @@ impl LocalRunError {
             | Self::Credential(_)
             | Self::Folder(_)
             | Self::NotEmpty { .. }
+            | Self::InUse { .. }
             | Self::Sandbox(SandboxError::NetworkList) => 2,
             Self::Damaged { .. }
             | Self::NoTemporaryFolder(_)

@@ -1,12 +1,38 @@
 //! The files of a run's outputs, in a folder of the user's.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::{Component, Path, PathBuf};
 
 use super::error::LocalRunError;
 use crate::api::values::{Output, ValueType};
 use crate::local::folder::{FolderError, write_whole_with};
 use crate::pipeline::run::TypedOutput;
+
+/// A folder that outputs go to, held against other runs as long as this lives.
+#[derive(Debug)]
+pub struct Held {
+    _folder: File,
+}
+
+/// Creates the folder where it is missing, and holds it. The folder itself is locked, so that nothing besides outputs lies in it.
+pub fn hold(folder: &Path) -> Result<Held, LocalRunError> {
+    let failed = |action: &'static str| {
+        move |source| FolderError::Io {
+            action,
+            path: folder.to_owned(),
+            source,
+        }
+    };
+    fs::create_dir_all(folder).map_err(failed("create"))?;
+    let file = File::open(folder).map_err(failed("open"))?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(LocalRunError::InUse {
+            folder: folder.to_owned(),
+        }),
+        // Some network file systems lock no folders: there a run is on its own, as before.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(Held { _folder: file }),
+    }
+}
 
 /// Refuses, before anything runs, a folder into which the outputs cannot go: files of another run would be taken for those of
 /// this one.
@@ -154,6 +180,23 @@ mod tests {
                 Err(FolderError::Outside { .. })
             ));
         }
+    }
+
+    #[test]
+    fn of_two_runs_with_one_folder_for_outputs_the_second_is_refused_until_the_first_has_ended() {
+        let target = tempfile::tempdir().unwrap();
+        let folder = target.path().join("new/outputs");
+        let first = hold(&folder).unwrap();
+        let refusal = hold(&folder).unwrap_err();
+        let told = refusal.to_string();
+        assert!(
+            told.contains("new/outputs is in use") && told.contains("--output-dir"),
+            "{told}"
+        );
+        assert_eq!(refusal.exit_code(), 2);
+        drop(first);
+        hold(&folder).unwrap();
+        assert!(fs::read_dir(&folder).unwrap().next().is_none());
     }
 
     #[test]

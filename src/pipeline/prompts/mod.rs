@@ -1,7 +1,7 @@
 //! Prompts: the templates beside this file, filled in.
 //!
 //! System text and prefix are byte-identical in every call of a task, so that providers' prompt caches hit; what a call asks
-//! for comes last.
+//! for comes last. What programs, tools and data say is quoted, so that no line of it can be taken for one of these.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -19,6 +19,7 @@ use super::diagnosis::{DiagnosedFailure, Diagnosis};
 use super::python::functions::{functions, on_the_way, referenced_by, source_of};
 use super::python::outline::outline;
 use super::python::{Module, SyntaxFault, suite};
+use super::quoted;
 use super::reply;
 use super::sandbox::NetworkAccess;
 use super::task::Task;
@@ -354,6 +355,9 @@ fn render(name: &str, values: impl Serialize) -> Result<String, PromptError> {
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
+    environment.add_filter("one_line", |text: &str| quoted::one_line(text).into_owned());
+    environment.add_filter("quoted", quoted::quoted);
+    environment.add_filter("fenced", quoted::fenced);
     let sources = [
         ("role", include_str!("templates/role.md")),
         ("contract", include_str!("templates/contract.md.j2")),
