@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use codegen_operator::api::status::{CodeGenTaskStatus, SnapshotStatus};
-use codegen_operator::controller::progress::{index, record, recorded};
+use codegen_operator::controller::record::progress::{index, record, recorded};
 use codegen_operator::engine::results;
 use codegen_operator::ledger::{FolderStore, Ledger, Store as _};
 use codegen_operator::pipeline::digest::sha256_hex;

@@ -9,7 +9,7 @@ use super::ended::{Absent, ended};
 use super::paint::{Line, Mark};
 use super::progress::Progress;
 use crate::api::CodeGenTask;
-use crate::controller::finish;
+use crate::controller::record::result;
 use crate::engine::results::{Files, Results, without_data};
 use crate::local::folder::TaskFolder;
 
@@ -67,7 +67,7 @@ async fn everything(args: &ExportArgs) -> Result<Exported, Absent> {
     let ended = ended(&object)?;
     let status = object.status.clone().unwrap_or_default();
     let (task, Results { mut files, .. }) =
-        finish::results(&cluster.client, &cluster.namespace, &ended.result, &status)
+        result::results(&cluster.client, &cluster.namespace, &ended.result, &status)
             .await
             .map_err(|error| unreachable(unreadable(&error)))?;
     let mut cautions = Vec::new();

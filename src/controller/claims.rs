@@ -1,10 +1,10 @@
 //! Sources on claims: this process cannot mount them, a Pod reads them in its place.
 
-use super::context::Context;
-use super::hold::{Blocked, misconfigured, unavailable};
-use super::parts::{Content, Contents, Parts};
-use super::reconcile::ReconcileError;
-use super::snapshot::Sources;
+use crate::controller::context::Context;
+use crate::controller::error::ReconcileError;
+use crate::controller::hold::{Blocked, misconfigured, unavailable};
+use crate::controller::record::parts::{Content, Contents, Parts};
+use crate::controller::record::snapshot::Sources;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::digest::sha256_hex_of_parts;
 use crate::pipeline::stage::Category;
@@ -132,7 +132,7 @@ fn complete(sources: &mut Sources, name: &str, found: ReadSource) {
 }
 
 /// What a reader that cannot do its work means for whoever waits for it.
-pub(super) fn blocked(error: &SandboxError) -> Blocked {
+pub fn blocked(error: &SandboxError) -> Blocked {
     match error.category() {
         Category::Configuration => misconfigured(error.to_string()),
         Category::Infrastructure => unavailable(&with_causes(error)),

@@ -1,13 +1,11 @@
 //! Looks again and again whether the cluster isolates sandboxes and builds, and holds tasks while it does not.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::net::ToSocketAddrs as _;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kube::ResourceExt as _;
-use kube::runtime::reflector::ObjectRef;
 
 use super::context::Context;
 use super::hold::queued;
@@ -28,36 +26,6 @@ const SOON: Duration = Duration::from_secs(30);
 /// Intervals for which what was shown still holds when a look comes to nothing.
 const LASTS: u32 = 3;
 const RESOLVER: &str = "/etc/resolv.conf";
-
-/// The tasks that wait for what a look finds, by uid.
-#[derive(Debug, Default)]
-pub struct Held(Mutex<HashMap<String, ObjectRef<CodeGenTask>>>);
-
-impl Held {
-    fn tasks(&self) -> MutexGuard<'_, HashMap<String, ObjectRef<CodeGenTask>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn add(&self, task: &CodeGenTask) {
-        let uid = task.uid().unwrap_or_default();
-        self.tasks().insert(uid, ObjectRef::from_obj(task));
-    }
-
-    /// Those that waited until now.
-    fn release(&self) -> Vec<ObjectRef<CodeGenTask>> {
-        self.tasks().drain().map(|(_, task)| task).collect()
-    }
-
-    /// The task waits no more.
-    pub fn forget(&self, uid: &str) {
-        self.tasks().remove(uid);
-    }
-
-    /// Forgets every task but those with these uids.
-    pub fn keep_only(&self, there: &HashSet<&str>) {
-        self.tasks().retain(|uid, _| there.contains(uid.as_str()));
-    }
-}
 
 /// Looks at every pool of nodes until it is dropped.
 pub async fn look_after(context: Arc<Context>, namespace: String) {
@@ -290,26 +258,6 @@ mod tests {
     use jiff::SignedDuration;
 
     use super::*;
-
-    fn task(name: &str) -> CodeGenTask {
-        let mut task = CodeGenTask::new(name, crate::api::CodeGenTaskSpec::default());
-        task.metadata.namespace = Some("data".to_owned());
-        task.metadata.uid = Some(format!("uid-of-{name}"));
-        task
-    }
-
-    #[test]
-    fn whoever_waits_for_a_look_is_woken_once() {
-        let held = Held::default();
-        for name in ["a", "b", "a", "gone"] {
-            held.add(&task(name));
-        }
-        held.forget("uid-of-gone");
-        let mut woken: Vec<String> = held.release().into_iter().map(|task| task.name).collect();
-        woken.sort_unstable();
-        assert_eq!(woken, ["a", "b"]);
-        assert_eq!(held.release(), []);
-    }
 
     #[test]
     fn the_first_name_server_is_a_target() {

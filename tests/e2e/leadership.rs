@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use codegen_operator::controller::config::LeaderElection;
-use codegen_operator::controller::leader::Leadership;
+use codegen_operator::controller::process::leader::Leadership;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;

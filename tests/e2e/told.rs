@@ -6,9 +6,9 @@ use std::process::{Command, Output, Stdio};
 
 use codegen_operator::api::CodeGenTask;
 use codegen_operator::api::status::CodeGenTaskStatus;
-use codegen_operator::controller::events::Events;
-use codegen_operator::controller::health;
-use codegen_operator::controller::metrics::Metrics;
+use codegen_operator::controller::process::health;
+use codegen_operator::controller::telemetry::events::Events;
+use codegen_operator::controller::telemetry::metrics::Metrics;
 use codegen_operator::engine::event::{Event, Observer as _};
 use codegen_operator::pipeline::status::{Hold, Until};
 use k8s_openapi::api::core::v1::ConfigMap;

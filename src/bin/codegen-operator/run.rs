@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::Args;
 use codegen_operator::controller::config::OperatorConfig;
-use codegen_operator::controller::logging::{self, LogFormat};
 use codegen_operator::controller::operate::{Identity, operate};
+use codegen_operator::controller::telemetry::logging::{self, LogFormat};
 
 /// Run the operator: looks after the tasks of a cluster until it is told to stop.
 ///

@@ -26,7 +26,7 @@ use crate::cli::paint::Mark;
 use crate::cli::progress::Progress;
 use crate::cli::render::step;
 use crate::controller::runs::outputs::{MOST_FILES, read};
-use crate::controller::sources::LARGEST_FILE;
+use crate::controller::sources::downloads::LARGEST_FILE;
 use crate::local::interrupt::INTERRUPTED;
 use crate::local::run::given::{GivenFile, GivenInputs, file_name, sort, sort_unknown, stdin};
 use crate::local::run::write;

@@ -11,11 +11,11 @@ use crate::api::values::{Sample, ValueType};
 use crate::api::{CodeGenRun, CodeGenTask};
 use crate::controller::claims;
 use crate::controller::context::Context;
+use crate::controller::error::ReconcileError;
 use crate::controller::hold::{Blocked, misconfigured};
-use crate::controller::parts::Contents;
-use crate::controller::reconcile::ReconcileError;
-use crate::controller::snapshot::Sources;
-use crate::controller::sources::{self, check_total};
+use crate::controller::record::parts::Contents;
+use crate::controller::record::snapshot::Sources;
+use crate::controller::sources::read::{check_total, read_sources};
 use crate::pipeline::run::{ResolvedRun, RunFault, RunSettings, resolve};
 use crate::pipeline::task::{FrozenFile, Task};
 use crate::sandbox::Progressing;
@@ -144,7 +144,7 @@ async fn defaults(
     let mut asked = only(task, &wanted);
     // Downloads are remembered for whom they were made.
     asked.metadata.uid.clone_from(&object.metadata.uid);
-    let read = sources::read(&context.client, &context.downloads, &asked).await;
+    let read = read_sources(&context.client, &context.downloads, &asked).await;
     let mut read = read.map_err(|Blocked(mut hold)| {
         hold.message = format!("the CodeGenTask {}: {}", task.name_any(), hold.message);
         Blocked(hold)
@@ -234,6 +234,6 @@ mod tests {
         assert_eq!(task.spec.samples[1].inline.as_deref(), Some("x,y\n1,2\n"));
         assert_eq!(task.spec.inputs[0].source, None);
         assert_eq!(task.spec.acceptance_tests, None);
-        assert_eq!(sources::config_maps(&task), []);
+        assert_eq!(crate::controller::sources::read::config_maps(&task), []);
     }
 }

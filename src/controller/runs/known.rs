@@ -15,11 +15,11 @@ use super::status::ended_in;
 use crate::api::common::CacheMode;
 use crate::api::conditions::{reason, run_reason};
 use crate::api::{CodeGenRun, CodeGenRunStatus, CodeGenTask};
-use crate::controller::awaited::Waits;
-use crate::controller::cache;
 use crate::controller::config::ConcurrencyLimits;
-use crate::controller::gate::{Admission, Claim, Gate, Places, Woken};
-use crate::controller::metrics::Metrics;
+use crate::controller::record::cache;
+use crate::controller::schedule::awaited::Waits;
+use crate::controller::schedule::gate::{Admission, Claim, Gate, Places, Woken};
+use crate::controller::telemetry::metrics::Metrics;
 use crate::pipeline::stage::Stage;
 
 /// Woken runs that may wait to be looked at; one that is lost is looked at when its pause is over.

@@ -13,6 +13,7 @@ mod image;
 pub mod known;
 pub(crate) mod outputs;
 mod pinned;
+mod origin;
 mod program;
 pub(super) mod reconcile;
 pub mod reuse;
@@ -34,12 +35,12 @@ use kube::runtime::{Controller, WatchStreamExt as _};
 use kube::{Resource as _, ResourceExt as _};
 use tokio::sync::broadcast::error::RecvError;
 
-use super::api;
 use super::context::Context;
-use super::health::Unread;
 use super::selector::TaskSelector;
-use super::stop;
 use crate::api::CodeGenRun;
+use crate::controller::api::namespaced;
+use crate::controller::process::health::Unread;
+use crate::controller::process::stop;
 use crate::sandbox::kubernetes::Owner;
 use crate::sandbox::kubernetes::names;
 
@@ -56,7 +57,7 @@ pub(crate) async fn control(
     context.runs.knows(runs.clone());
     let seen_by = Arc::clone(&context);
     let few_at_once = watcher::Config::default().page_size(50).labels(selector.as_str());
-    let changes = watcher(api::<CodeGenRun>(client, namespace), few_at_once)
+    let changes = watcher(namespaced::<CodeGenRun>(client, namespace), few_at_once)
         .default_backoff()
         .modify(known::trim)
         .reflect(writer)
@@ -78,7 +79,7 @@ pub(crate) async fn control(
         .applied_objects();
     let theirs = format!("{}={},{}", names::MANAGED_BY, names::OPERATOR, names::RUN);
     let theirs = watcher::Config::default().labels(&theirs);
-    let pods = api::<PartialObjectMeta<Pod>>(client, namespace);
+    let pods = namespaced::<PartialObjectMeta<Pod>>(client, namespace);
     let looks = Controller::for_stream(changes, runs.clone())
         .watches(pods, theirs, |pod| owners(&pod))
         .reconcile_on(woken(&context, namespace))

@@ -6,8 +6,8 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};
 
 use crate::api::run_status::{RunOutputStatus, StoredFile};
-use crate::controller::own;
-use crate::controller::parts::Parts;
+use crate::controller::record::own;
+use crate::controller::record::parts::Parts;
 use crate::ledger::StoreError;
 use crate::pipeline::run::{OutputFile, TypedOutput};
 use crate::sandbox::kubernetes::Owner;

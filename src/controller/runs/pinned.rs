@@ -7,9 +7,9 @@ use kube::Client;
 use serde::{Deserialize, Serialize};
 
 use super::program::Program;
-use crate::controller::parts::{Contents, Parts};
-use crate::controller::snapshot;
-use crate::controller::store::{LARGEST_DOCUMENT, pack, unpacked};
+use crate::controller::record::pack::{LARGEST_DOCUMENT, pack, unpacked};
+use crate::controller::record::parts::{Contents, Parts};
+use crate::controller::record::snapshot;
 use crate::ledger::StoreError;
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::digest::sha256_hex;

@@ -12,20 +12,23 @@ use kube::runtime::reflector::ObjectRef;
 use kube::{Api, ResourceExt as _};
 
 use super::gather::{Gathered, gather};
+use super::image;
+use super::origin::{self, program_of, task_of};
+use super::outputs;
+use super::owner;
 use super::pinned::Pinned;
-use super::program::{self, Program, program_of, task_of};
+use super::program::Program;
+use super::reuse;
 use super::status::{Writer, ended_in};
-use super::step::SAFETY_NET;
-use super::{image, outputs, owner, reuse};
 use crate::api::common::CacheMode;
 use crate::api::conditions::run_reason;
 use crate::api::{CodeGenRun, CodeGenRunStatus, CodeGenTask};
-use crate::controller::awaited::{self, Awaited};
 use crate::controller::context::Context;
-use crate::controller::finish;
+use crate::controller::error::{ReconcileError, is_conflict, told};
 use crate::controller::hold::{Blocked, queued, unavailable};
-use crate::controller::parts::Contents;
-use crate::controller::reconcile::{ReconcileError, is_conflict, told};
+use crate::controller::record::cleanup;
+use crate::controller::record::parts::Contents;
+use crate::controller::schedule::awaited::{self, Awaited};
 use crate::data::source::Source;
 use crate::engine::run_data::RunData;
 use crate::ledger::StoreError;
@@ -35,6 +38,8 @@ use crate::pipeline::run::{FailureReason, ResolvedRun, refused};
 use crate::pipeline::status::{Hold, Until};
 use crate::sandbox::Progressing;
 
+/// A look without cause, should a watch have missed something.
+pub(super) const SAFETY_NET: Duration = Duration::from_mins(5);
 /// A Pod that cannot mount its claims says so in events alone, which are not watched.
 pub(super) const READING: Duration = Duration::from_secs(16);
 
@@ -325,7 +330,7 @@ impl Look<'_> {
             .as_ref()
             .and_then(|status| status.completed_at.clone());
         let Some(ended) = ended else { return Ok(None) };
-        if has_missed || finish::may_be_uncleared(ended.0, self.context.since) {
+        if has_missed || cleanup::may_be_uncleared(ended.0, self.context.since) {
             let _place = self.context.clearing.acquire().await;
             self.clear().await;
         }
@@ -379,7 +384,7 @@ impl Look<'_> {
             self.object.name_any(),
         );
         let uid = self.object.uid().unwrap_or_default();
-        finish::clear_run(&self.context.client, &namespace, &name, &uid).await;
+        cleanup::clear_run(&self.context.client, &namespace, &name, &uid).await;
     }
 
     /// The program is under way, and what held it before holds it no more.
@@ -411,7 +416,7 @@ fn begun(
     key: &str,
 ) -> CodeGenRunStatus {
     CodeGenRunStatus {
-        task: task.map(program::pinned),
+        task: task.map(origin::pinned),
         image: Some(program.image.clone()),
         inputs: run
             .inputs

@@ -5,7 +5,8 @@ use kube::{Api, ResourceExt as _};
 
 use super::known::alike;
 use super::outputs;
-use crate::api::run_status::{Finding, RunOutputStatus};
+use super::status::Adopted;
+use crate::api::run_status::RunOutputStatus;
 use crate::api::{CodeGenRun, CodeGenRunStatus};
 use crate::controller::context::Context;
 use crate::pipeline::causes::with_causes;
@@ -13,16 +14,6 @@ use crate::pipeline::run::TypedOutput;
 
 /// Runs that are looked at before the program runs itself.
 const MOST_TRIED: usize = 3;
-
-/// What another run wrote for the same.
-pub struct Adopted {
-    /// Its name.
-    pub from: String,
-    /// Its outputs.
-    pub outputs: Vec<TypedOutput>,
-    /// What was found in its data.
-    pub findings: Vec<Finding>,
-}
 
 /// The outputs of the newest run with this key whose outputs are all there and as they were written.
 pub async fn find(context: &Context, object: &CodeGenRun, key: &str) -> Option<Adopted> {

@@ -3,15 +3,24 @@
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::reuse::Adopted;
 use crate::api::conditions::run_reason;
 use crate::api::run_status::{Finding, RunOutputStatus};
 use crate::api::values::ValueType;
 use crate::api::{CodeGenRun, CodeGenRunStatus};
 use crate::pipeline::bounds::{LONGEST_MESSAGE, cut};
-use crate::pipeline::run::{RunFailure, duration};
+use crate::pipeline::run::{RunFailure, TypedOutput, duration};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::status::{Hold, Kind, conditions};
+
+/// What another run wrote for the same.
+pub struct Adopted {
+    /// Its name.
+    pub from: String,
+    /// Its outputs.
+    pub outputs: Vec<TypedOutput>,
+    /// What was found in its data.
+    pub findings: Vec<Finding>,
+}
 
 /// Stage of a run that has not begun.
 const PENDING: &str = "Pending";

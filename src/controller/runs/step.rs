@@ -3,15 +3,18 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::image;
+use super::outputs;
+use super::owner;
 use super::pinned::Pinned;
-use super::reconcile::{Look, Looked, READING};
-use super::{image, outputs, owner, written};
+use super::reconcile::{Look, Looked, READING, SAFETY_NET};
+use super::written;
 use crate::api::conditions::run_reason;
 use crate::api::values::Output;
-use crate::controller::credentials;
+use crate::controller::error::ReconcileError;
 use crate::controller::hold::{Blocked, misconfigured, queued, unavailable};
 use crate::controller::isolation;
-use crate::controller::reconcile::ReconcileError;
+use crate::controller::sources::credentials;
 use crate::engine::run_data::{Columns, RunData};
 use crate::ledger::StoreError;
 use crate::pipeline::causes::with_causes;
@@ -27,8 +30,6 @@ use crate::sandbox::{Progressing, Sandbox as _, SandboxError};
 
 /// What no watch tells: the end of a log that a node still writes.
 const MOMENT: Duration = Duration::from_secs(1);
-/// A look without cause, should a watch have missed something.
-pub(super) const SAFETY_NET: Duration = Duration::from_mins(5);
 /// Sandboxes that may end without a report in a row: the program ended the harness.
 const MOST_SILENT: i32 = 3;
 /// Sandboxes that may be lost in a row before a person should look.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::api_server::Fault;
 use super::world::World;
 use crate::api::CodeGenTask;
-use crate::controller::store::{pack, unpacked};
+use crate::controller::record::pack::{pack, unpacked};
 
 const ALL: [&str; 3] = ["plan", "code", "tests"];
 

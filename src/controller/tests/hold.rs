@@ -10,7 +10,8 @@ use serde_json::json;
 use super::api_server::NAMESPACE;
 use super::world::{World, soon};
 use crate::api::{CodeGenApproval, CodeGenTask};
-use crate::controller::{approvals, awaited};
+use crate::controller::schedule::awaited;
+use crate::controller::tasks::approvals;
 use crate::sandbox::kubernetes::isolation::{API_SERVER, Verdict};
 
 const ALL: [&str; 3] = ["plan", "code", "tests"];

@@ -1,0 +1,64 @@
+//! Why a reconcile pass could not be finished, and what a status says of that.
+
+use crate::api::conditions::reason;
+use crate::controller::hold::{Blocked, misconfigured};
+use crate::engine::EngineError;
+use crate::ledger::StoreError;
+use crate::pipeline::causes::with_causes;
+use crate::pipeline::status::{Hold, Until};
+
+/// A look that could not be finished; what is recorded is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum ReconcileError {
+    /// The task cannot go on for now; its status says why.
+    #[error(transparent)]
+    Blocked(#[from] Blocked),
+    /// A step failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A write or a read failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What a failed look says in the status.
+pub fn told(error: &ReconcileError) -> Hold {
+    let is_in_somebodys_hands = match error {
+        ReconcileError::Engine(
+            EngineError::State { .. } | EngineError::Store(StoreError::Damaged { .. }),
+        )
+        | ReconcileError::Store(StoreError::Damaged { .. }) => true,
+        _ => is_forbidden(error),
+    };
+    let message = with_causes(error);
+    if is_in_somebodys_hands {
+        misconfigured(message).0
+    } else {
+        Hold {
+            reason: reason::INFRASTRUCTURE,
+            message: format!("{message}; it is tried again"),
+            until: Until::Room,
+        }
+    }
+}
+
+/// Whether the API server refuses, as for a quota or a missing permission.
+fn is_forbidden(error: &(dyn std::error::Error + 'static)) -> bool {
+    std::iter::successors(Some(error), |error| error.source())
+        .filter_map(|error| error.downcast_ref::<kube::Error>())
+        .any(|error| matches!(error, kube::Error::Api(status) if status.is_forbidden()))
+}
+
+pub fn is_conflict(error: &ReconcileError) -> bool {
+    matches!(
+        error,
+        ReconcileError::Store(StoreError::Conflict { .. })
+            | ReconcileError::Engine(EngineError::Store(StoreError::Conflict { .. }))
+    )
+}
+
+/// The faults of a spec as one message.
+pub fn unresolved(faults: &[crate::pipeline::task::ResolveError]) -> Blocked {
+    let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    misconfigured(lines.join("; "))
+}

@@ -1,0 +1,169 @@
+//! Removes what nobody needs any more of a task or a run.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use backon::{ExponentialBuilder, Retryable as _};
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
+use kube::api::{DeleteParams, ListParams};
+use kube::{Api, Client, ResourceExt as _};
+use serde::de::DeserializeOwned;
+
+use crate::controller::record::revision::Revision;
+use crate::pipeline::progress::Progress;
+use crate::pipeline::stage::Stage;
+use crate::sandbox::kubernetes::Owner;
+use crate::sandbox::kubernetes::names::{self, Component};
+
+/// How long before it began to work an operator looks for tasks after which another one did not clear up: longer than a Lease and a start.
+const BEFORE: SignedDuration = SignedDuration::from_mins(5);
+/// Further tries to remove what nobody needs any more.
+const MOST_TRIES: usize = 6;
+
+/// Removes what the result has made superfluous. What stays for want of an answer goes with the task.
+/// `but` is the result that stays where earlier ends of the run left others.
+pub async fn clear(client: &Client, run: &Revision, progress: &Progress, but: Option<&str>) {
+    let task = Ended::of(&run.owner);
+    clear_components(client, task, superfluous(progress.stage), None).await;
+    if but.is_some() {
+        clear_components(client, task, &[Component::Result], but).await;
+    }
+}
+
+/// What nobody needs of a task that came to this end.
+pub fn superfluous(end: Stage) -> &'static [Component] {
+    let all = &[
+        Component::Record,
+        Component::Sandbox,
+        Component::Reader,
+        Component::Snapshot,
+    ];
+    // A failed task may go on when a limit is raised, and then needs its inputs.
+    if end == Stage::Succeeded { all } else { &all[..3] }
+}
+
+/// Whether a task ended shortly before the operator began to work.
+pub fn may_be_uncleared(ended: Timestamp, since: Timestamp) -> bool {
+    let before = since.duration_since(ended);
+    before >= SignedDuration::ZERO && before < BEFORE
+}
+
+/// Removes everything of the runs before this one.
+pub async fn clear_all(client: &Client, run: &Revision) {
+    let all = [
+        Component::Record,
+        Component::Sandbox,
+        Component::Reader,
+        Component::Result,
+    ];
+    let task = Ended::of(&run.owner);
+    clear_components(client, task, &all, None).await;
+    let present = Some(run.snapshot_status.name.as_str());
+    clear_components(client, task, &[Component::Snapshot], present).await;
+}
+
+/// Removes what read the sources of a run that has its snapshot.
+pub async fn clear_readers(client: &Client, run: &Revision) {
+    clear_components(client, Ended::of(&run.owner), &[Component::Reader], None).await;
+}
+
+/// Removes what a run of a program needed while it was under way.
+pub async fn clear_run(client: &Client, namespace: &str, name: &str, uid: &str) {
+    let run = Ended { namespace, name, uid };
+    let all = [Component::Sandbox, Component::Reader, Component::Snapshot];
+    clear_components(client, run, &all, None).await;
+}
+
+/// A task or run of which something is removed.
+#[derive(Clone, Copy)]
+pub struct Ended<'a> {
+    /// Its namespace.
+    pub namespace: &'a str,
+    /// Its name.
+    pub name: &'a str,
+    /// Its uid.
+    pub uid: &'a str,
+}
+
+impl<'a> Ended<'a> {
+    /// That of an owner.
+    #[must_use]
+    pub fn of(owner: &'a Owner) -> Self {
+        Self {
+            namespace: &owner.namespace,
+            name: &owner.name,
+            uid: &owner.uid,
+        }
+    }
+}
+
+/// Removes objects of these components; `but` is the part that stays.
+pub async fn clear_components(client: &Client, task: Ended<'_>, components: &[Component], but: Option<&str>) {
+    let names: Vec<&str> = components.iter().map(|component| component.as_str()).collect();
+    let mut selector = format!(
+        "{}={},{} in ({})",
+        names::TASK_UID,
+        task.uid,
+        names::COMPONENT,
+        names.join(",")
+    );
+    if let Some(first) = but {
+        let _ = write!(selector, ",{}!={first}", names::PART_OF);
+    }
+    let which = ListParams::default().labels(&selector);
+    let how = DeleteParams::background();
+    let namespace = task.namespace;
+    let secrets = Api::<Secret>::namespaced(client.clone(), namespace);
+    let mut failures = vec![removed(&secrets, &how, &which).await];
+    if components.contains(&Component::Reader) {
+        let pods = Api::<Pod>::namespaced(client.clone(), namespace);
+        failures.push(removed(&pods, &how.clone().grace_period(0), &which).await);
+    }
+    if components.contains(&Component::Result) {
+        let config_maps = Api::<ConfigMap>::namespaced(client.clone(), namespace);
+        failures.push(removed(&config_maps, &how, &which).await);
+    }
+    for error in failures.into_iter().flatten() {
+        tracing::warn!(
+            namespace,
+            task = task.name,
+            error = error.to_string(),
+            "some objects of the task could not be removed; they go when it is deleted"
+        );
+    }
+}
+
+/// Removes objects, with some tries: nobody comes back for what stays. Why that did not work.
+async fn removed<K>(api: &Api<K>, how: &DeleteParams, which: &ListParams) -> Option<kube::Error>
+where
+    K: Clone + DeserializeOwned + std::fmt::Debug,
+{
+    let remove = async || api.delete_collection(how, which).await.map(drop);
+    let tries = ExponentialBuilder::default()
+        .with_min_delay(Duration::from_millis(100))
+        .with_max_times(MOST_TRIES);
+    let may_pass = |error: &kube::Error| !matches!(error, kube::Error::Api(status) if status.code < 500 && status.code != 429);
+    remove.retry(tries).when(may_pass).await.err()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_after_tasks_that_ended_shortly_before_the_start_is_cleared_up_again() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        assert!(may_be_uncleared(at(1_000), at(1_010)));
+        assert!(may_be_uncleared(at(1_000), at(1_000)));
+        assert!(!may_be_uncleared(at(1_000), at(1_300)));
+        assert!(!may_be_uncleared(at(1_001), at(1_000)));
+    }
+
+    #[test]
+    fn what_a_failed_task_needs_to_go_on_stays() {
+        assert!(superfluous(Stage::Succeeded).contains(&Component::Snapshot));
+        assert!(!superfluous(Stage::Failed).contains(&Component::Snapshot));
+        assert!(superfluous(Stage::Failed).contains(&Component::Record));
+    }
+}

@@ -1,0 +1,180 @@
+//! What is kept of a task that has ended: program and suite in a `ConfigMap`, everything else packed in Secrets.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::{ByteString, NamespaceResourceScope};
+use kube::api::{ObjectMeta, PostParams};
+use kube::{Api, Client, ResourceExt as _};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::api::status::{ArtifactRef, CodeGenTaskStatus};
+use crate::controller::record::own;
+use crate::controller::record::pack::pack;
+use crate::controller::record::parts::{LARGEST_PART, part_name};
+use crate::controller::record::progress::recorded;
+use crate::controller::record::revision::Revision;
+use crate::controller::record::unpack::unpack;
+use crate::engine::EngineError;
+use crate::engine::results::{self, Results, SOLUTION, TESTS};
+use crate::ledger::{Ledger, MemoryStore, StoreError};
+use crate::pipeline::progress::Progress;
+use crate::pipeline::task::Task;
+use crate::sandbox::kubernetes::Owner;
+use crate::sandbox::kubernetes::names::{self, Component};
+
+/// Type of the Secrets that hold what is kept of a finished task.
+pub const RESULT_TYPE: &str = "codegen-operator.dev/result";
+/// Key with every document and call of the run, packed JSON of names and base64.
+pub const RECORD: &str = "record.json.gz";
+/// Name of the document with the task as it was resolved, which a change of the object leaves alone.
+pub const TASK: &str = "documents/task.json";
+/// Annotation with the number of Secrets that the record is in.
+pub const PARTS: &str = "codegen-operator.dev/parts";
+
+/// What is kept of a task that has ended.
+pub struct Kept {
+    /// Name of the `ConfigMap` with program and suite, and of the Secret with the record.
+    pub name: String,
+    /// What the status says of the results.
+    pub artifacts: Vec<ArtifactRef>,
+}
+
+/// Keeps the results of a run: program and suite where everybody may read them, all else in a Secret.
+pub async fn keep(
+    client: &Client,
+    run: &Revision,
+    progress: &Progress,
+    mut documents: BTreeMap<String, Vec<u8>>,
+) -> Result<Kept, StoreError> {
+    let owner = &run.owner;
+    // Plain data with string keys: writing it to memory cannot fail.
+    documents.insert(TASK.to_owned(), serde_json::to_vec(&run.task).unwrap_or_default());
+    let end = [progress.sequence.to_string(), progress.attempt.to_string()];
+    let mut parts = vec![owner.uid.as_str(), &owner.run, "result", &end[0], &end[1]];
+    // After a kill it may be another origin that is adopted.
+    if let (Some(origin), Some(program)) = (&progress.adopted_from, &progress.documents.solution) {
+        parts.extend([origin.as_str(), &program.sha256]);
+    }
+    let name = names::name(&owner.name, &parts);
+    let record = packed(&documents);
+    let store = MemoryStore::holding(documents);
+    let entries = Ledger::new(&store).entries(progress.sequence).await?;
+    let collected = results::collect(&run.task, progress, &store, &entries).await;
+    let mut results = collected.map_err(|error| match error {
+        EngineError::Store(error) => error,
+        error => StoreError::Damaged {
+            name: format!("the record of CodeGenTask {}/{}", owner.namespace, owner.name),
+            detail: error.to_string(),
+        },
+    })?;
+    let mut labels = names::labels(&owner.name, &owner.uid, Component::Result);
+    labels.insert(names::PART_OF.to_owned(), name.clone());
+    let metadata = ObjectMeta {
+        name: Some(name.clone()),
+        namespace: Some(owner.namespace.clone()),
+        labels: Some(labels),
+        owner_references: Some(vec![owner.reference.clone()]),
+        ..ObjectMeta::default()
+    };
+    let code = [SOLUTION, TESTS].into_iter().filter_map(|path| {
+        let text = String::from_utf8(results.files.remove(path)?).ok()?;
+        Some((path.to_owned(), text))
+    });
+    let code = ConfigMap {
+        metadata: metadata.clone(),
+        data: Some(code.collect()),
+        immutable: Some(true),
+        ..ConfigMap::default()
+    };
+    let program = create(client, owner, &code);
+    // The first part last: where it is, all are.
+    let parts: Vec<&[u8]> = record.chunks(LARGEST_PART).collect();
+    let record = async {
+        for (number, part) in parts.iter().enumerate().rev() {
+            let mut metadata = metadata.clone();
+            metadata.name = Some(part_name(&name, number));
+            let count = parts.len().to_string();
+            metadata.annotations = Some(BTreeMap::from([(PARTS.to_owned(), count)]));
+            let secret = Secret {
+                metadata,
+                type_: Some(RESULT_TYPE.to_owned()),
+                data: Some(BTreeMap::from([(RECORD.to_owned(), ByteString(part.to_vec()))])),
+                immutable: Some(true),
+                ..Secret::default()
+            };
+            create(client, owner, &secret).await?;
+        }
+        Ok(())
+    };
+    tokio::try_join!(program, record)?;
+    Ok(Kept {
+        name,
+        artifacts: results.artifacts,
+    })
+}
+
+/// The results of a task that has ended, from the record `name`, and the task as it was resolved.
+pub async fn results(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+    status: &CodeGenTaskStatus,
+) -> Result<(Task, Results), StoreError> {
+    let documents = unpack(client, namespace, name).await?;
+    let damaged = |detail: &str| StoreError::Damaged {
+        name: format!("Secret {namespace}/{name}"),
+        detail: detail.to_owned(),
+    };
+    let task = documents
+        .get(TASK)
+        .and_then(|bytes| serde_json::from_slice::<Task>(bytes).ok());
+    let task = task.ok_or_else(|| damaged("it does not say of which task it is the result"))?;
+    let progress = recorded(status).and_then(|bytes| serde_json::from_slice::<Progress>(&bytes).ok());
+    let progress =
+        progress.ok_or_else(|| damaged("the status of its task has no progress that this version knows"))?;
+    let store = MemoryStore::holding(documents);
+    let entries = Ledger::new(&store).entries(progress.sequence).await?;
+    let collected = results::collect(&task, &progress, &store, &entries).await;
+    let results = collected.map_err(|error| damaged(&error.to_string()))?;
+    Ok((task, results))
+}
+
+async fn create<K>(client: &Client, owner: &Owner, object: &K) -> Result<(), StoreError>
+where
+    K: kube::Resource<Scope = NamespaceResourceScope, DynamicType = ()>
+        + Serialize
+        + DeserializeOwned
+        + Clone
+        + std::fmt::Debug,
+{
+    let api: Api<K> = Api::namespaced(client.clone(), &owner.namespace);
+    let named = format!("{} {}/{}", K::kind(&()), owner.namespace, object.name_any());
+    let failed = |what: &str, error| StoreError::Remote {
+        action: format!("{what} the {named}"),
+        source: Box::new(error),
+    };
+    match api.create(&PostParams::default(), object).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.is_already_exists() => {
+            let found = api.get_metadata_opt(&object.name_any()).await;
+            let found = found.map_err(|error| failed("read", error))?;
+            let labels = |metadata: &ObjectMeta| metadata.labels.clone();
+            match found {
+                Some(found) if labels(&found.metadata) != labels(object.meta()) => Err(own::replaced(named)),
+                _ => Ok(()),
+            }
+        }
+        Err(error) => Err(failed("create", error)),
+    }
+}
+
+fn packed(documents: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
+    let record: BTreeMap<&String, ByteString> = documents
+        .iter()
+        .map(|(name, bytes)| (name, ByteString(bytes.clone())))
+        .collect();
+    // Plain data with string keys: writing it to memory cannot fail.
+    pack(&serde_json::to_vec(&record).unwrap_or_default())
+}

@@ -1,0 +1,401 @@
+//! How large a status may become. What people read gives way, in steps; what the task goes by never does.
+
+use kube::ResourceExt as _;
+
+use crate::api::CodeGenTask;
+use crate::api::status::{AttemptStatus, CodeGenTaskStatus, ConstraintStatus};
+use crate::ledger::StoreError;
+use crate::pipeline::bounds::{cut, first};
+
+/// Most bytes of a status as JSON.
+const MOST_BYTES: usize = 32 * 1024;
+
+/// How much of what people read stays.
+#[derive(Clone, Copy)]
+struct Step {
+    /// Bytes of each message.
+    message: usize,
+    /// Bytes of each field of a diagnosis.
+    diagnosis: usize,
+    /// Attempts, the last ones.
+    attempts: usize,
+    /// Bytes of the packages of an attempt.
+    added: usize,
+    /// Bytes of all packages.
+    packages: usize,
+    /// Bytes of all cases.
+    cases: usize,
+    /// Constraints.
+    constraints: usize,
+    /// Bytes of each text about a constraint.
+    constraint: usize,
+}
+
+const STEPS: [Step; 4] = [
+    Step {
+        message: 1_200,
+        diagnosis: 300,
+        attempts: 20,
+        added: 400,
+        packages: 4_096,
+        cases: 2_400,
+        constraints: 64,
+        constraint: 120,
+    },
+    Step {
+        message: 600,
+        diagnosis: 200,
+        attempts: 10,
+        added: 200,
+        packages: 2_048,
+        cases: 1_200,
+        constraints: 64,
+        constraint: 60,
+    },
+    Step {
+        message: 400,
+        diagnosis: 100,
+        attempts: 5,
+        added: 100,
+        packages: 1_024,
+        cases: 600,
+        constraints: 32,
+        constraint: 40,
+    },
+    Step {
+        message: 250,
+        diagnosis: 60,
+        attempts: 2,
+        added: 40,
+        packages: 512,
+        cases: 0,
+        constraints: 8,
+        constraint: 40,
+    },
+];
+
+/// The status with as much of it as fits. Where nothing helps, the task has to become smaller.
+pub fn fitting(status: CodeGenTaskStatus, task: &CodeGenTask) -> Result<CodeGenTaskStatus, StoreError> {
+    let mut bytes = size(&status);
+    if bytes <= MOST_BYTES {
+        return Ok(status);
+    }
+    for step in STEPS {
+        let mut short = status.clone();
+        step.shorten(&mut short);
+        bytes = size(&short);
+        if bytes <= MOST_BYTES {
+            return Ok(short);
+        }
+    }
+    Err(StoreError::Damaged {
+        name: format!(
+            "the status of CodeGenTask {}/{}",
+            task.namespace().unwrap_or_default(),
+            task.name_any()
+        ),
+        detail: format!(
+            "it would have {bytes} bytes, and at most {MOST_BYTES} are written; make two tasks of this one"
+        ),
+    })
+}
+
+fn size(status: &CodeGenTaskStatus) -> usize {
+    serde_json::to_vec(status).map_or(usize::MAX, |bytes| bytes.len())
+}
+
+impl Step {
+    fn shorten(self, status: &mut CodeGenTaskStatus) {
+        let messages = status
+            .conditions
+            .iter_mut()
+            .map(|condition| &mut condition.message);
+        for message in messages.chain(&mut status.message).chain(&mut status.last_error) {
+            *message = cut(message, self.message);
+        }
+        let surplus = status.attempts.len().saturating_sub(self.attempts);
+        status.attempts.drain(..surplus);
+        for attempt in &mut status.attempts {
+            self.shorten_attempt(attempt);
+        }
+        status.packages = first(&status.packages, self.packages);
+        status.system_packages = first(&status.system_packages, self.packages);
+        if let Some(asked) = &mut status.approval {
+            asked.what = first(&asked.what, self.packages);
+        }
+        if let Some(plan) = &mut status.plan {
+            plan.cases = first(&plan.cases, self.cases);
+        }
+        status.constraints.truncate(self.constraints);
+        for constraint in &mut status.constraints {
+            self.shorten_constraint(constraint);
+        }
+    }
+
+    fn shorten_attempt(self, attempt: &mut AttemptStatus) {
+        // That of the last one stands beside them.
+        attempt.image = None;
+        attempt.packages_added = first(&attempt.packages_added, self.added);
+        if let Some(summary) = &mut attempt.summary {
+            *summary = cut(summary, self.diagnosis);
+        }
+        for failure in &mut attempt.diagnosis {
+            for text in [
+                &mut failure.test,
+                &mut failure.error,
+                &mut failure.expected,
+                &mut failure.actual,
+                &mut failure.root_cause,
+                &mut failure.suggested_fix,
+            ] {
+                *text = cut(text, self.diagnosis);
+            }
+        }
+    }
+
+    fn shorten_constraint(self, constraint: &mut ConstraintStatus) {
+        constraint.text = cut(&constraint.text, self.constraint);
+        constraint.check = cut(&constraint.check, self.constraint);
+        constraint.bound_to = first(&constraint.bound_to, self.constraint);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+    use super::*;
+    use crate::api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval, Gate};
+    use crate::api::status::{
+        ArtifactRef, ErrorType, FailureDiagnosis, PlanStatus, RehearsalResult, RehearsalStatus, SampleStatus,
+    };
+    use crate::controller::record::progress::{index, record, recorded};
+    use crate::pipeline::bounds::MOST_PACKAGE_BYTES;
+    use crate::pipeline::digest::sha256_hex;
+    use crate::pipeline::progress::{BuildFault, Progress, Recurrence, Tried, Waiting};
+    use crate::pipeline::sandbox::Packages;
+    use crate::pipeline::stage::Category;
+    use crate::pipeline::status::{Around, status};
+    use crate::pipeline::test_support::{at, document, image, start, task};
+
+    /// Text that does not pack well.
+    fn noise(seed: &str, bytes: usize) -> String {
+        (0..)
+            .flat_map(|n| sha256_hex(format!("{seed}{n}").as_bytes()).into_bytes())
+            .take(bytes)
+            .map(char::from)
+            .collect()
+    }
+
+    fn names(seed: &str, bytes: usize) -> Vec<String> {
+        (0..bytes / 16)
+            .map(|n| noise(&format!("{seed}-{n}"), 16))
+            .collect()
+    }
+
+    fn packages(seed: &str) -> Packages {
+        Packages {
+            pip: names(seed, MOST_PACKAGE_BYTES / 2),
+            apt: names(&format!("apt {seed}"), MOST_PACKAGE_BYTES / 2),
+        }
+    }
+
+    fn signatures(seed: &str, count: usize) -> BTreeSet<String> {
+        (0..count).map(|n| noise(&format!("{seed}{n}"), 16)).collect()
+    }
+
+    /// Everything as long as it can be, at once.
+    fn largest() -> Progress {
+        let long = "\u{1}\"ü".repeat(2_000);
+        let mut progress = start();
+        progress.plan = Some(PlanStatus {
+            description: long.clone(),
+            approach: noise("plan", 50_000),
+            libraries: names("libraries", 9_000),
+            cases: vec![noise("case", 2_000); 40],
+        });
+        progress.rejections = vec![noise("rejected", 5_000); 3];
+        progress.last_error = Some(long.clone());
+        progress.exit_code = Some(-1);
+        progress.rehearsal = Some(RehearsalStatus {
+            result: RehearsalResult::Failed,
+            message: Some(long.clone()),
+        });
+        progress.waiting = Some(Waiting {
+            category: Category::Configuration,
+            message: long.clone(),
+            times: 9,
+            retry_at: at(9),
+            reason: None,
+        });
+        progress.samples = (0..16)
+            .map(|n| SampleStatus {
+                name: noise(&n.to_string(), 63),
+                sha256: noise(&format!("sample {n}"), 64),
+                bytes: i64::MAX,
+            })
+            .collect();
+        let constraint = ConstraintStatus {
+            text: long.clone(),
+            bound_to: names("bound", 48 * 16),
+            check: long.clone(),
+        };
+        progress.constraints = vec![constraint; 64];
+        progress.attempts = (1..=100).map(|number| attempt(number, &long)).collect();
+        progress.present_diagnosis(vec![diagnosis(&long); 5]);
+        progress.build.wanted = packages("wanted");
+        progress.build.declared = packages("declared");
+        progress.build.built = Some(image(&[]));
+        if let Some(built) = &mut progress.build.built {
+            built.image = noise("image", 400);
+            built.packages = packages("built");
+            built.resolved = names("resolved", 50_000);
+        }
+        progress.build.fault = Some(BuildFault {
+            packages: packages("wanted"),
+            message: long,
+        });
+        progress.build.replaced = (0..30)
+            .map(|n| (format!("pip:{}", noise(&n.to_string(), 16)), String::new()))
+            .collect();
+        progress.memory.failing = signatures("failing", 24);
+        progress.memory.seen = signatures("seen", 100);
+        progress.memory.after_reclassification = Some(Recurrence {
+            failing: progress.memory.failing.clone(),
+            times: 2,
+        });
+        let tried = Tried {
+            as_type: ErrorType::TestError,
+            fixes: 9,
+            failed: 99,
+        };
+        progress.memory.tried = signatures("failing", 24)
+            .into_iter()
+            .map(|one| (one, tried.clone()))
+            .collect();
+        progress.documents.run = Some(document("documents/run-0100.json"));
+        progress.approvals = vec![approval(); 20];
+        progress.bound();
+        progress
+    }
+
+    fn attempt(number: i32, long: &str) -> AttemptStatus {
+        AttemptStatus {
+            number,
+            image: Some(noise(&number.to_string(), 400)),
+            packages_added: names(&format!("added {number}"), MOST_PACKAGE_BYTES),
+            tests: Some(crate::api::status::TestCounts::default()),
+            mutants: Some(crate::api::status::MutantCounts::default()),
+            acceptance_tests: Some(crate::api::status::TestCounts::default()),
+            cases: Some(crate::api::status::CaseCounts::default()),
+            examples: Some(crate::api::status::CaseCounts::default()),
+            summary: Some(cut(long, 300)),
+            diagnosis: Vec::new(),
+            started_at: Some(Time(at(1))),
+            completed_at: Some(Time(at(2))),
+        }
+    }
+
+    fn approval() -> ApprovalStatus {
+        ApprovalStatus {
+            gate: Gate::Packages,
+            decision: ApprovalDecision::Approve,
+            decided_by: noise("somebody", 512),
+            verified: false,
+            decided_at: Time(at(1)),
+            hash: noise("hash", 64),
+            reason: Some(noise("reason", 1_024)),
+        }
+    }
+
+    fn diagnosis(long: &str) -> FailureDiagnosis {
+        let long = cut(long, 300);
+        FailureDiagnosis {
+            test: long.clone(),
+            error: long.clone(),
+            expected: long.clone(),
+            actual: long.clone(),
+            root_cause: long.clone(),
+            suggested_fix: long,
+            error_type: ErrorType::TestError,
+            reclassified_from: Some(ErrorType::Logic),
+        }
+    }
+
+    #[test]
+    fn the_largest_status_there_can_be_fits_and_the_task_goes_on_from_it_as_before() {
+        let progress = largest();
+        let documents: BTreeSet<String> = (1..=2_000)
+            .map(|n| format!("calls/{n:04}-diagnosis.json"))
+            .chain((1..=100).map(|n| format!("documents/run-{n:04}.json")))
+            .collect();
+        let artifact = ArtifactRef {
+            name: "data-context".into(),
+            sha256: noise("artifact", 64),
+            bytes: i64::MAX,
+        };
+        let around = Around {
+            artifacts: vec![artifact; 8],
+            generation: Some(i64::MAX),
+            ..Around::default()
+        };
+        let mut shown = status(&task(), &progress, around, at(5));
+        shown.approval = Some(AwaitedApproval {
+            gate: Gate::Image,
+            hash: noise("asked", 64),
+            what: names("what", 2_600),
+        });
+        let bytes = serde_json::to_vec(&progress).unwrap();
+        let whole = record(shown, &bytes, &documents);
+        assert!(
+            size(&whole) > MOST_BYTES,
+            "{} bytes need no shortening",
+            size(&whole)
+        );
+        let object = CodeGenTask::new("large", crate::api::CodeGenTaskSpec::default());
+        let short = fitting(whole, &object).unwrap();
+        assert!(size(&short) <= MOST_BYTES);
+        assert_eq!(index(&short), documents);
+        let read: Progress = serde_json::from_slice(&recorded(&short).unwrap()).unwrap();
+        assert_eq!(read.memory, progress.memory);
+        assert_eq!(read.build.wanted, progress.build.wanted);
+        assert_eq!(read.build.declared, progress.build.declared);
+        assert_eq!(read.build.fault, progress.build.fault);
+        assert_eq!(read.build.ready(), None);
+        assert_eq!(read.rejections, progress.rejections);
+        assert_eq!(read.approvals, progress.approvals);
+        let without_cases = |progress: &Progress| {
+            progress.plan.clone().map(|plan| PlanStatus {
+                cases: Vec::new(),
+                ..plan
+            })
+        };
+        assert_eq!(without_cases(&read), without_cases(&progress));
+        assert_eq!(read.samples, progress.samples);
+        assert_eq!(read.documents, progress.documents);
+        assert_eq!(read.attempts.last().map(|last| last.number), Some(100));
+    }
+
+    #[test]
+    fn what_fits_is_left_as_it_is() {
+        let object = CodeGenTask::new("small", crate::api::CodeGenTaskSpec::default());
+        let shown = status(&task(), &start(), Around::default(), at(5));
+        assert_eq!(fitting(shown.clone(), &object).unwrap(), shown);
+    }
+
+    #[test]
+    fn a_status_that_nothing_makes_small_enough_is_not_written() {
+        let object = CodeGenTask::new("huge", crate::api::CodeGenTaskSpec::default());
+        let huge = CodeGenTaskStatus {
+            run: Some(noise("run", 40_000)),
+            ..CodeGenTaskStatus::default()
+        };
+        let error = fitting(huge, &object).unwrap_err().to_string();
+        assert!(
+            error.contains("at most 32768 are written; make two tasks"),
+            "{error}"
+        );
+    }
+}

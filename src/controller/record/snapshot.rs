@@ -1,0 +1,311 @@
+//! The inputs of a run as they were when it started: immutable Secrets, so that what changes later is never used.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, Client};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::api::CodeGenTaskSpec;
+use crate::api::agent::CodeGenAgentSpec;
+use crate::controller::record::own;
+use crate::controller::record::pack::{LARGEST_DOCUMENT, pack, unpacked};
+use crate::controller::record::parts::{Contents, LARGEST_PART, Parts, SNAPSHOT_TYPE, remote};
+use crate::data::profile::Profiles;
+use crate::ledger::StoreError;
+use crate::pipeline::digest::{sha256_hex, sha256_hex_of_parts};
+use crate::pipeline::task::FrozenFiles;
+use crate::sandbox::kubernetes::names::{self, Component};
+use crate::sandbox::kubernetes::{MountedFile, MountedInput, Owner};
+
+/// Key with the description of the rest.
+const INDEX: &str = "snapshot.json";
+
+/// Everything that a run goes by besides its spec.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+#[serde(rename_all = "camelCase")]
+pub struct Snapshot {
+    /// The agent that the task names, as it was.
+    pub agent: Option<CodeGenAgentSpec>,
+    /// Every source.
+    pub files: FrozenFiles,
+    /// Where the contents of samples and inputs lie, by name.
+    pub inputs: BTreeMap<String, MountedInput>,
+    /// Where the acceptance tests lie.
+    pub acceptance_tests: Option<MountedFile>,
+    /// Where the packed profiles of the samples lie, in pieces; none where the samples are yet to be described.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<MountedFile>,
+    /// Secret of the run, from which follows what code under test must not guess.
+    pub seed: String,
+}
+
+/// Every source as it was read.
+#[derive(Default)]
+pub struct Sources {
+    /// What they are.
+    pub files: FrozenFiles,
+    /// The contents of samples and inputs, by name.
+    pub contents: BTreeMap<String, Contents>,
+    /// What the samples look like, where that was found out when they were read.
+    pub profiles: Option<Profiles>,
+    /// The acceptance tests.
+    pub acceptance_tests: Option<Vec<u8>>,
+}
+
+/// Hash of everything in a spec that decides the result. Limits, resources and what only says how long to wait do not.
+#[must_use]
+pub fn decides(spec: &CodeGenTaskSpec) -> String {
+    let CodeGenTaskSpec {
+        prompt,
+        agent_ref,
+        model,
+        system_prompt,
+        schema,
+        samples,
+        max_sample_rows,
+        exposure,
+        constraints,
+        inputs,
+        outputs,
+        examples,
+        acceptance_tests,
+        testing,
+        image,
+        sandbox,
+        packages: _,
+        limits: _,
+        cache: _,
+        reuse: _,
+        approvals: _,
+        publish: _,
+        backend,
+        language,
+        suspend: _,
+        ttl_seconds_after_finished: _,
+    } = spec;
+    let model = model
+        .as_ref()
+        .map(|model| json!({"provider": model.provider, "name": model.name, "parameters": model.parameters}));
+    let image = image.as_ref().map(|image| {
+        json!({
+            "reference": image.reference,
+            "base": image.base,
+            "basePackages": image.base_packages,
+            "baseSystemPackages": image.base_system_packages,
+            "pythonVersion": image.python_version,
+        })
+    });
+    let mut what = json!({
+        "prompt": prompt,
+        "agentRef": agent_ref,
+        "model": model,
+        "systemPrompt": system_prompt,
+        "schema": schema,
+        "samples": samples,
+        "maxSampleRows": max_sample_rows,
+        "exposure": exposure,
+        "constraints": constraints,
+        "inputs": inputs,
+        "outputs": outputs,
+        "examples": examples,
+        "acceptanceTests": acceptance_tests,
+        "testing": testing,
+        "image": image,
+        "env": sandbox.as_ref().map(|sandbox| &sandbox.env),
+        "backend": backend,
+        "language": language,
+    });
+    drop_unset(&mut what);
+    what.sort_all_objects();
+    sha256_hex(what.to_string().as_bytes())
+}
+
+/// Leaves out what is not set, so that a field that a later version adds changes no hash of those who do not use it.
+fn drop_unset(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(drop_unset);
+            fields.retain(|_, value| !is_unset(value));
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_unset),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn is_unset(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(fields) => fields.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+/// Writes the snapshot of a run, or takes the one that an earlier try has left. Gives it with the name of its first Secret and its digest.
+pub async fn create(
+    client: &Client,
+    owner: &Owner,
+    agent: Option<CodeGenAgentSpec>,
+    sources: Sources,
+) -> Result<(Snapshot, String, String), StoreError> {
+    let (name, sha256) = named(owner, &sources);
+    // The secret of one that is there is no other in what it is compared with.
+    let present = read(client, owner, &name).await?;
+    let drawn = || std::iter::repeat_with(fastrand::alphanumeric).take(32).collect();
+    let seed = present.map_or_else(drawn, |present| present.seed);
+    let mut parts = Parts::new(&name);
+    let acceptance_tests = sources
+        .acceptance_tests
+        .map(|bytes| parts.add(String::new(), bytes));
+    // Plain data with string keys: writing it to memory cannot fail.
+    let profiles = sources
+        .profiles
+        .map(|profiles| pack(&serde_json::to_vec(&profiles).unwrap_or_default()));
+    let profiles = profiles.unwrap_or_default();
+    let profiles = profiles.chunks(LARGEST_PART).map(<[u8]>::to_vec);
+    let profiles = profiles.map(|piece| parts.add(String::new(), piece)).collect();
+    let inputs = parts.add_all(sources.contents);
+    let snapshot = Snapshot {
+        profiles,
+        agent,
+        files: sources.files,
+        inputs,
+        acceptance_tests,
+        seed,
+    };
+    let index = serde_json::to_vec(&snapshot).unwrap_or_default();
+    parts.describe(INDEX, index);
+    parts.create(client, owner, Component::Snapshot).await?;
+    Ok((snapshot, name, sha256))
+}
+
+/// A snapshot for a run that has nothing left to read, with the name and the digest that it would have.
+#[must_use]
+pub fn unwritten(
+    owner: &Owner,
+    agent: Option<CodeGenAgentSpec>,
+    sources: Sources,
+) -> (Snapshot, String, String) {
+    let (name, sha256) = named(owner, &sources);
+    let snapshot = Snapshot {
+        agent,
+        files: sources.files,
+        inputs: BTreeMap::new(),
+        acceptance_tests: None,
+        profiles: Vec::new(),
+        seed: String::new(),
+    };
+    (snapshot, name, sha256)
+}
+
+fn named(owner: &Owner, sources: &Sources) -> (String, String) {
+    let sha256 = digest(sources);
+    let name = names::name(&owner.name, &[&owner.uid, &owner.run, "snapshot", &sha256]);
+    (name, sha256)
+}
+
+/// Reads the snapshot whose first Secret is `name`.
+pub async fn read(client: &Client, owner: &Owner, name: &str) -> Result<Option<Snapshot>, StoreError> {
+    let Some(data) = data(client, owner, name).await? else {
+        return Ok(None);
+    };
+    let index = data
+        .get(INDEX)
+        .map(|bytes| bytes.0.as_slice())
+        .unwrap_or_default();
+    serde_json::from_slice(index)
+        .map(Some)
+        .map_err(|error| StoreError::Damaged {
+            name: format!("Secret {}/{name}", owner.namespace),
+            detail: error.to_string(),
+        })
+}
+
+/// What the samples of a snapshot look like, where it says so.
+pub async fn profiles(
+    client: &Client,
+    owner: &Owner,
+    snapshot: &Snapshot,
+) -> Result<Option<Profiles>, StoreError> {
+    let Some(first) = snapshot.profiles.first() else {
+        return Ok(None);
+    };
+    let mut packed = Vec::new();
+    for piece in &snapshot.profiles {
+        packed.extend(content(client, owner, piece).await?);
+    }
+    let profiles = unpacked(&packed, LARGEST_DOCUMENT).map_err(|error| error.to_string());
+    let profiles = profiles.and_then(|json| serde_json::from_slice(&json).map_err(|error| error.to_string()));
+    profiles.map(Some).map_err(|detail| StoreError::Damaged {
+        name: format!("Secret {}/{}", owner.namespace, first.secret),
+        detail,
+    })
+}
+
+/// Reads one file of a snapshot.
+pub async fn content(client: &Client, owner: &Owner, file: &MountedFile) -> Result<Vec<u8>, StoreError> {
+    let found = data(client, owner, &file.secret).await?;
+    found
+        .and_then(|mut data| data.remove(&file.key))
+        .map(|bytes| bytes.0)
+        .ok_or_else(|| StoreError::Damaged {
+            name: format!("Secret {}/{}", owner.namespace, file.secret),
+            detail: format!("it has no key {}", file.key),
+        })
+}
+
+async fn data(
+    client: &Client,
+    owner: &Owner,
+    name: &str,
+) -> Result<Option<BTreeMap<String, ByteString>>, StoreError> {
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), &owner.namespace);
+    let found = secrets.get_opt(name).await;
+    let found = found.map_err(|error| remote("read", owner, name, error))?;
+    match found {
+        Some(secret) if !own::is_own(&secret, SNAPSHOT_TYPE) => {
+            Err(own::replaced(format!("Secret {}/{name}", owner.namespace)))
+        }
+        found => Ok(found.map(|secret| secret.data.unwrap_or_default())),
+    }
+}
+
+fn digest(sources: &Sources) -> String {
+    let files = &sources.files;
+    let all = files
+        .samples
+        .iter()
+        .chain(&files.input_files)
+        .chain(&files.acceptance_tests);
+    let parts: Vec<&str> = all
+        .flat_map(|file| [file.name.as_str(), &file.file_name, &file.sha256])
+        .collect();
+    sha256_hex_of_parts(&parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_raised_limit_decides_nothing_and_another_prompt_does() {
+        let spec: CodeGenTaskSpec = serde_json::from_value(serde_json::json!({"prompt": "add"})).unwrap();
+        let limited = CodeGenTaskSpec {
+            limits: Some(crate::api::limits::Limits {
+                max_tokens: Some(5),
+                ..Default::default()
+            }),
+            suspend: Some(true),
+            ..spec.clone()
+        };
+        let other = CodeGenTaskSpec {
+            prompt: "subtract".to_owned(),
+            ..spec.clone()
+        };
+        assert_eq!(decides(&spec), decides(&limited));
+        assert_ne!(decides(&spec), decides(&other));
+    }
+}

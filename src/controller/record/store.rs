@@ -1,0 +1,488 @@
+//! A run in Kubernetes objects: the progress in the task's status, every reply and document in a Secret of its own.
+//!
+//! Secrets, because a document may hold rows of data, which the stock `view` role must not show. They are immutable and
+//! belong to the task. What is longer than one object may be is cut into several; the first is written last.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{ObjectMeta, PostParams};
+use kube::{Api, Client};
+use tokio::sync::Mutex;
+
+use crate::api::CodeGenTask;
+use crate::controller::record::cache::ended_in;
+use crate::controller::record::documents::Documents;
+use crate::controller::record::own;
+use crate::controller::record::pack::{LARGEST_DOCUMENT, pack, unpacked};
+use crate::controller::record::progress;
+use crate::controller::record::revision::Revision;
+use crate::controller::record::size::fitting;
+use crate::controller::record::unpack::unpack;
+use crate::controller::record::{cleanup, result};
+use crate::ledger::{Created, Entry, Store, StoreError};
+use crate::pipeline::call::CallKind;
+use crate::pipeline::digest::sha256_hex;
+use crate::pipeline::progress::Progress;
+use crate::pipeline::stage::Stage;
+use crate::pipeline::status::{Around, IsolationShown, status};
+use crate::sandbox::kubernetes::names::{self, Component};
+
+/// Type of the Secrets that hold replies and documents.
+pub const RECORD_TYPE: &str = "codegen-operator.dev/record";
+/// Annotation with the name that the engine knows a document by.
+const DOCUMENT: &str = "codegen-operator.dev/document";
+/// Annotation with the names of the further Secrets of a document, in order.
+const CONTINUED_IN: &str = "codegen-operator.dev/continued-in";
+/// Longer documents are packed.
+const PACKED_FROM: usize = 64 * 1024;
+/// Most bytes in one Secret, so that its base64 and metadata fit below what etcd takes.
+const LARGEST_PART: usize = 900 * 1024;
+/// Keys in a Secret.
+const PLAIN: &str = "content";
+const PACKED: &str = "content.gz";
+
+/// The store of one task's present run.
+pub struct KubernetesStore<'a> {
+    client: Client,
+    run: &'a Revision,
+    documents: Arc<Documents>,
+    isolation: IsolationShown,
+    state: Mutex<State>,
+}
+
+/// What was written last.
+struct State {
+    object: CodeGenTask,
+    /// Names of all documents.
+    index: BTreeSet<String>,
+    /// Whether all documents were read from the result of an earlier end of the run.
+    is_unpacked: bool,
+}
+
+impl<'a> KubernetesStore<'a> {
+    /// The store of `object`. What was read or written goes to `documents`, so that the next step need not ask again.
+    #[must_use]
+    pub fn new(
+        client: Client,
+        run: &'a Revision,
+        documents: Arc<Documents>,
+        isolation: IsolationShown,
+        object: CodeGenTask,
+    ) -> Self {
+        let index = object.status.as_ref().map(progress::index).unwrap_or_default();
+        Self {
+            client,
+            run,
+            documents,
+            isolation,
+            state: Mutex::new(State {
+                object,
+                index,
+                is_unpacked: false,
+            }),
+        }
+    }
+
+    /// The task as it was written last.
+    #[must_use]
+    pub fn into_object(self) -> CodeGenTask {
+        self.state.into_inner().object
+    }
+
+    /// Takes documents that another task has made. They are in memory until the task's own result holds them.
+    pub async fn take_over(&self, documents: BTreeMap<String, Vec<u8>>) {
+        let mut state = self.state.lock().await;
+        for (name, bytes) in documents {
+            self.documents.keep(&name, bytes);
+            state.index.insert(name);
+        }
+    }
+
+    /// Every document by name. `earlier` is the result of an earlier end of the run, which holds those from before it.
+    async fn all(
+        &self,
+        index: &BTreeSet<String>,
+        earlier: Option<&String>,
+    ) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
+        let mut all = match earlier {
+            Some(result) => unpack(&self.client, &self.run.owner.namespace, result).await?,
+            None => BTreeMap::new(),
+        };
+        for document in index {
+            if !all.contains_key(document)
+                && let Some(bytes) = self.read_indexed(document).await?
+            {
+                all.insert(document.clone(), bytes);
+            }
+        }
+        Ok(all)
+    }
+
+    async fn read_indexed(&self, document: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        if let Some(known) = self.documents.get(document) {
+            return Ok(Some(known));
+        }
+        if let Some(found) = self.fetch(document).await? {
+            return Ok(Some(found));
+        }
+        match call_of(document) {
+            Some(call) => Ok(self.fetch(&call).await?.and_then(|entry| source_in(&entry))),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether a program or a suite stands as it is in the reply that gave it, which is recorded already.
+    fn is_in_reply(&self, document: &str, bytes: &[u8]) -> bool {
+        call_of(document)
+            .and_then(|call| self.documents.get(&call))
+            .and_then(|entry| source_in(&entry))
+            .is_some_and(|source| source == bytes)
+    }
+
+    /// What an earlier end of this run packed together, where it goes on after that end.
+    async fn unpack(&self) -> Result<bool, StoreError> {
+        let mut state = self.state.lock().await;
+        let result = state
+            .object
+            .status
+            .as_ref()
+            .and_then(|status| status.result.clone());
+        let Some(result) = result.filter(|_| !state.is_unpacked) else {
+            return Ok(false);
+        };
+        state.is_unpacked = true;
+        for (name, bytes) in unpack(&self.client, &self.run.owner.namespace, &result).await? {
+            self.documents.keep(&name, bytes);
+        }
+        Ok(true)
+    }
+
+    fn secrets(&self) -> Api<Secret> {
+        Api::namespaced(self.client.clone(), &self.run.owner.namespace)
+    }
+
+    fn first_name(&self, document: &str) -> String {
+        names::name(
+            &self.run.owner.name,
+            &[&self.run.owner.uid, &self.run.owner.run, document],
+        )
+    }
+
+    fn secret(&self, name: String, document: &str, key: &str, part: &[u8], further: &[String]) -> Secret {
+        let mut annotations = BTreeMap::from([(DOCUMENT.to_owned(), document.to_owned())]);
+        if !further.is_empty() {
+            annotations.insert(CONTINUED_IN.to_owned(), further.join(","));
+        }
+        Secret {
+            metadata: ObjectMeta {
+                name: Some(name),
+                namespace: Some(self.run.owner.namespace.clone()),
+                labels: Some(names::labels(
+                    &self.run.owner.name,
+                    &self.run.owner.uid,
+                    Component::Record,
+                )),
+                annotations: Some(annotations),
+                owner_references: Some(vec![self.run.owner.reference.clone()]),
+                ..ObjectMeta::default()
+            },
+            type_: Some(RECORD_TYPE.to_owned()),
+            immutable: Some(true),
+            data: Some(BTreeMap::from([(key.to_owned(), ByteString(part.to_vec()))])),
+            ..Secret::default()
+        }
+    }
+
+    async fn create_secret(&self, secret: &Secret) -> Result<bool, StoreError> {
+        match self.secrets().create(&PostParams::default(), secret).await {
+            Ok(_) => Ok(true),
+            Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(false),
+            Err(error) => Err(self.remote("create the Secret", secret.metadata.name.as_deref(), error)),
+        }
+    }
+
+    fn remote(&self, action: &str, name: Option<&str>, error: kube::Error) -> StoreError {
+        StoreError::Remote {
+            action: format!(
+                "{action} {}/{}",
+                self.run.owner.namespace,
+                name.unwrap_or_default()
+            ),
+            source: Box::new(error),
+        }
+    }
+
+    async fn fetch(&self, document: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let name = self.first_name(document);
+        let get = async |name: &str| {
+            let found = self.secrets().get_opt(name).await;
+            match found.map_err(|error| self.remote("read the Secret", Some(name), error))? {
+                Some(found) if !own::is_own(&found, RECORD_TYPE) => Err(own::replaced(format!(
+                    "Secret {}/{name}",
+                    self.run.owner.namespace
+                ))),
+                found => Ok(found),
+            }
+        };
+        let Some(first) = get(&name).await? else {
+            return Ok(None);
+        };
+        let damaged = |detail: &str| StoreError::Damaged {
+            name: format!("Secret {}/{name} ({document})", self.run.owner.namespace),
+            detail: detail.to_owned(),
+        };
+        if first
+            .metadata
+            .labels
+            .as_ref()
+            .and_then(|labels| labels.get(names::TASK_UID))
+            != Some(&self.run.owner.uid)
+        {
+            return Err(damaged("it belongs to another task"));
+        }
+        let further = first
+            .metadata
+            .annotations
+            .as_ref()
+            .and_then(|annotations| annotations.get(CONTINUED_IN).cloned());
+        let (is_packed, mut bytes) = content(first).ok_or_else(|| damaged("it has no content"))?;
+        for part in further.iter().flat_map(|names| names.split(',')) {
+            let secret = get(part)
+                .await?
+                .ok_or_else(|| damaged("a further part is gone"))?;
+            let (_, more) = content(secret).ok_or_else(|| damaged("a further part has no content"))?;
+            bytes.extend(more);
+        }
+        if !is_packed {
+            return Ok(Some(bytes));
+        }
+        unpacked(&bytes, LARGEST_DOCUMENT)
+            .map(Some)
+            .map_err(|error| damaged(&error.to_string()))
+    }
+}
+
+impl Store for KubernetesStore<'_> {
+    async fn load(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        let state = self.state.lock().await;
+        Ok(state.object.status.as_ref().and_then(progress::recorded))
+    }
+
+    async fn save(&self, bytes: &[u8]) -> Result<(), StoreError> {
+        let progress: Progress = serde_json::from_slice(bytes).map_err(|error| StoreError::Damaged {
+            name: "progress".to_owned(),
+            detail: error.to_string(),
+        })?;
+        let mut state = self.state.lock().await;
+        let before = state.object.status.clone().unwrap_or_default();
+        let mut around = Around {
+            generation: self.run.generation,
+            before: &before.conditions,
+            isolation: Some(self.isolation.clone()),
+            ..Around::default()
+        };
+        let mut result = None;
+        let mut superseded = None;
+        let had_ended = ended_in(&state.object).is_some();
+        let ends = progress.stage.is_terminal() && !had_ended;
+        // Whoever is to approve of the program must be able to read it.
+        let passed = Stage::Passed.as_str();
+        let proposes = progress.stage == Stage::Passed && before.stage.as_deref() != Some(passed);
+        if ends || proposes {
+            let all = self.all(&state.index, before.result.as_ref()).await?;
+            let kept = result::keep(&self.client, self.run, &progress, all).await?;
+            around.artifacts = kept.artifacts;
+            superseded = before.result.as_ref().map(|_| kept.name.clone());
+            result = Some(kept.name);
+        } else if progress.stage.is_terminal() || progress.stage.has_passed() {
+            around.artifacts.clone_from(&before.artifacts);
+        }
+        let is_later = progress.stage.is_terminal() && had_ended;
+        if is_later {
+            // Nothing runs any more.
+            around.isolation = IsolationShown::said(&before.conditions);
+        }
+        let mut shown = status(&self.run.task, &progress, around, Timestamp::now());
+        shown.snapshot = Some(self.run.snapshot_status.clone());
+        shown.retry_handled.clone_from(&self.run.retry);
+        if is_later {
+            // What was written by another version stands under the key of that one.
+            shown.reuse_key = before.reuse_key;
+        }
+        // Where a run goes on after an end, its documents are in that end's result until the next one.
+        shown.result = result.or(before.result);
+        let mut next = state.object.clone();
+        let recorded = progress::record(shown, bytes, &state.index);
+        next.status = Some(fitting(recorded, &state.object)?);
+        state.object = replace_status(&self.client, &next).await?;
+        if ends {
+            cleanup::clear(&self.client, self.run, &progress, superseded.as_deref()).await;
+        }
+        Ok(())
+    }
+
+    async fn create(&self, document: &str, bytes: &[u8]) -> Result<Created, StoreError> {
+        if self.state.lock().await.index.contains(document)
+            && let Some(found) = self.read(document).await?
+        {
+            return Ok(Created::Existed(found));
+        }
+        let created = self.write(document, bytes).await;
+        if created.is_err() {
+            self.documents.hold(document, bytes);
+        }
+        created
+    }
+
+    fn keep(&self, document: &str, bytes: &[u8]) {
+        self.documents.hold(document, bytes);
+    }
+
+    async fn read(&self, document: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        for (name, bytes) in self.documents.held(document) {
+            self.write(&name, &bytes).await?;
+        }
+        let mut found = self.read_indexed(document).await?;
+        if found.is_none() && self.unpack().await? {
+            found = self.documents.get(document);
+        }
+        if let Some(bytes) = &found {
+            self.documents.put(document, bytes);
+            self.state.lock().await.index.insert(document.to_owned());
+        }
+        Ok(found)
+    }
+}
+
+impl KubernetesStore<'_> {
+    /// Writes a document that is not known to be there.
+    async fn write(&self, document: &str, bytes: &[u8]) -> Result<Created, StoreError> {
+        let created = self.write_parts(document, bytes).await?;
+        self.documents.wrote(document);
+        self.state.lock().await.index.insert(document.to_owned());
+        Ok(created)
+    }
+
+    async fn write_parts(&self, document: &str, bytes: &[u8]) -> Result<Created, StoreError> {
+        if self.is_in_reply(document, bytes) {
+            self.documents.put(document, bytes);
+            return Ok(Created::New);
+        }
+        let name = self.first_name(document);
+        let (key, stored) = stored(bytes);
+        let mut parts = stored.chunks(LARGEST_PART);
+        let first = parts.next().unwrap_or_default();
+        let further: Vec<(String, &[u8])> = parts
+            .map(|part| (format!("{name}-{}", &sha256_hex(part)[..10]), part))
+            .collect();
+        for (name, part) in &further {
+            self.create_secret(&self.secret(name.clone(), document, key, part, &[]))
+                .await?;
+        }
+        let names: Vec<String> = further.into_iter().map(|(name, _)| name).collect();
+        if self
+            .create_secret(&self.secret(name, document, key, first, &names))
+            .await?
+        {
+            self.documents.put(document, bytes);
+            return Ok(Created::New);
+        }
+        let found = self.fetch(document).await?.ok_or_else(|| StoreError::Damaged {
+            name: document.to_owned(),
+            detail: "it was deleted while it was written".to_owned(),
+        })?;
+        self.documents.put(document, &found);
+        Ok(Created::Existed(found))
+    }
+}
+
+/// Writes the status of `task` over the version that it was read at; gives the task as it is then.
+pub async fn replace_status(client: &Client, task: &CodeGenTask) -> Result<CodeGenTask, StoreError> {
+    let namespace = task.metadata.namespace.as_deref().unwrap_or_default();
+    let name = task.metadata.name.as_deref().unwrap_or_default();
+    let tasks: Api<CodeGenTask> = Api::namespaced(client.clone(), namespace);
+    let object = format!("CodeGenTask {namespace}/{name}");
+    match tasks.replace_status(name, &PostParams::default(), task).await {
+        Ok(written) if lost_progress(task, &written) => Err(StoreError::Remote {
+            action: format!("keep the state of {object}"),
+            source: "the API server drops fields of its status: apply the definitions of this version of the operator".into(),
+        }),
+        Ok(written) => Ok(written),
+        Err(kube::Error::Api(status)) if status.is_conflict() || status.is_not_found() => {
+            Err(StoreError::Conflict { object })
+        }
+        Err(error) => Err(StoreError::Remote {
+            action: format!("write the status of {object}"),
+            source: Box::new(error),
+        }),
+    }
+}
+
+/// Whether definitions of another version made the API server drop what was written.
+fn lost_progress(sent: &CodeGenTask, written: &CodeGenTask) -> bool {
+    let has_progress = |task: &CodeGenTask| {
+        let status = task.status.as_ref();
+        status.is_some_and(|status| status.progress.is_some() && status.snapshot.is_some())
+    };
+    let asks = |task: &CodeGenTask| {
+        task.status
+            .as_ref()
+            .is_some_and(|status| status.approval.is_some())
+    };
+    (has_progress(sent) && !has_progress(written)) || (asks(sent) && !asks(written))
+}
+
+/// The call whose reply may hold a document as it is (`documents/solution-0003.py`: `calls/0003-code.json`).
+fn call_of(document: &str) -> Option<String> {
+    let name = document.strip_prefix("documents/")?.strip_suffix(".py")?;
+    let (what, number) = name.rsplit_once('-')?;
+    let kind = match what {
+        "solution" => CallKind::Code,
+        "tests" => CallKind::Tests,
+        _ => return None,
+    };
+    Some(Entry::name(number.parse().ok()?, kind))
+}
+
+/// The source that a recorded reply gives.
+fn source_in(entry: &[u8]) -> Option<Vec<u8>> {
+    let entry: Entry = serde_json::from_slice(entry).ok()?;
+    let reply: serde_json::Value = serde_json::from_str(&entry.reply.text).ok()?;
+    Some(reply.get("code")?.as_str()?.as_bytes().to_vec())
+}
+
+/// The bytes as they are stored, and under which key.
+fn stored(bytes: &[u8]) -> (&'static str, Vec<u8>) {
+    if bytes.len() <= PACKED_FROM {
+        return (PLAIN, bytes.to_vec());
+    }
+    (PACKED, pack(bytes))
+}
+
+/// The content of a Secret, and whether it is packed.
+fn content(secret: Secret) -> Option<(bool, Vec<u8>)> {
+    let mut data = secret.data?;
+    match data.remove(PLAIN) {
+        Some(bytes) => Some((false, bytes.0)),
+        None => Some((true, data.remove(PACKED)?.0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_document_is_packed_and_comes_back_as_it_was() {
+        let long = b"row after row\n".repeat(20_000);
+        let (key, packed) = stored(&long);
+        assert_eq!(key, PACKED);
+        assert!(packed.len() < long.len() / 10);
+        assert_eq!(unpacked(&packed, LARGEST_DOCUMENT).unwrap(), long);
+        assert_eq!(stored(b"short"), (PLAIN, b"short".to_vec()));
+    }
+}

@@ -1,0 +1,460 @@
+//! What tasks and runs wait for that a person must mend: looked at by name until it changes.
+//!
+//! A watch needs the right to list, and so to read, every Secret of the cluster. The operator has no such right: it asks for
+//! the metadata of the few objects that waiting tasks refer to, about once a second, and never for more than so many a second.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::GetParams;
+use kube::runtime::reflector::ObjectRef;
+use kube::{Api, Client, Resource, ResourceExt as _};
+use tokio::sync::Notify;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+
+use crate::api::run::RunSource;
+use crate::api::{CodeGenAgent, CodeGenRun, CodeGenTask};
+use crate::controller::sources::read::config_maps;
+use crate::pipeline::task::Task;
+
+/// Pause between two looks at the same object.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Pause between two requests: where much is waited for, each object is looked at more seldom.
+const BETWEEN_REQUESTS: Duration = Duration::from_millis(50);
+/// What was changed since then counts as changed at the first look: a task may have seen what was before. The clocks of the API
+/// server and of this process may differ, and a look too many does no harm.
+const NEW: SignedDuration = SignedDuration::from_mins(1);
+
+/// An object that a task refers to, and that a person makes or mends.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Awaited {
+    kind: Kind,
+    namespace: String,
+    name: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Secret,
+    ConfigMap,
+    Agent,
+}
+
+/// What a run reads when it starts.
+#[must_use]
+pub fn of_start(task: &CodeGenTask) -> BTreeSet<Awaited> {
+    let namespace = task.namespace().unwrap_or_default();
+    let object = |kind, name| Awaited {
+        kind,
+        namespace: namespace.clone(),
+        name,
+    };
+    let agent = task.spec.agent_ref.iter().map(|agent| agent.name.clone());
+    let config_maps = config_maps(task).into_iter().map(|(_, name)| name);
+    agent
+        .map(|name| object(Kind::Agent, name))
+        .chain(config_maps.map(|name| object(Kind::ConfigMap, name)))
+        .collect()
+}
+
+/// What a run reads on its way: credentials are never frozen.
+#[must_use]
+pub fn of_run(task: &Task) -> BTreeSet<Awaited> {
+    let headers = task.model.headers.iter();
+    let keys = task.model.api_key_secret_ref.iter();
+    let variables = task.sandbox.secrets.iter();
+    let images = task.image.push_secret.iter().chain(&task.image.pull_secret);
+    keys.chain(headers.filter_map(|header| header.value_from.as_ref()))
+        .chain(variables.map(|variable| &variable.secret_key_ref))
+        .map(|reference| &reference.name)
+        .chain(images)
+        .map(|name| Awaited {
+            kind: Kind::Secret,
+            namespace: task.namespace.clone(),
+            name: name.clone(),
+        })
+        .collect()
+}
+
+/// The `ConfigMaps` that the inputs of a run of a program come from.
+#[must_use]
+pub fn of_inputs(run: &CodeGenRun) -> BTreeSet<Awaited> {
+    let sources = run.spec.inputs.iter().filter_map(|input| input.source.as_ref());
+    let by_key = |source: &RunSource| Some(source.config_map_key_ref.as_ref()?.name.clone());
+    let whole = |source: &RunSource| Some(source.config_map_ref.as_ref()?.name.clone());
+    let names = sources.filter_map(|source| by_key(source).or_else(|| whole(source)));
+    names
+        .map(|name| Awaited {
+            kind: Kind::ConfigMap,
+            namespace: run.namespace().unwrap_or_default(),
+            name,
+        })
+        .collect()
+}
+
+/// A Secret alone.
+#[must_use]
+pub fn of_secret(namespace: &str, name: &str) -> BTreeSet<Awaited> {
+    BTreeSet::from([Awaited {
+        kind: Kind::Secret,
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    }])
+}
+
+/// Who waits for what: tasks, or runs of programs. Objects that nobody waits for are not looked at.
+#[derive(Debug)]
+pub struct Waits<K: Resource<DynamicType = ()>> {
+    state: Mutex<State<K>>,
+    added: Notify,
+}
+
+impl<K: Resource<DynamicType = ()>> Default for Waits<K> {
+    fn default() -> Self {
+        Self {
+            state: Mutex::new(State {
+                waiting: HashMap::new(),
+                objects: BTreeMap::new(),
+                mended: HashSet::new(),
+            }),
+            added: Notify::new(),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct State<K: Resource<DynamicType = ()>> {
+    /// By the uid of who waits.
+    waiting: HashMap<String, (ObjectRef<K>, BTreeSet<Awaited>)>,
+    objects: BTreeMap<Awaited, Object>,
+    /// Uids of those of which something has changed since they were looked at.
+    mended: HashSet<String>,
+}
+
+/// An object that somebody waits for.
+#[derive(Debug, Default)]
+struct Object {
+    /// What was seen last; `None` before the first look.
+    seen: Option<Seen>,
+    /// Uids of those who wait for it, and whether it was looked at since they do.
+    waiting: HashMap<String, bool>,
+}
+
+/// The version of an object; `None` where there is none.
+type Seen = Option<String>;
+
+/// What a look has found of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Found {
+    version: Seen,
+    /// Whether it was made or changed a moment ago, so perhaps after a task had looked at it and before it was waited for.
+    is_new: bool,
+}
+
+impl<K: Resource<DynamicType = ()>> Waits<K> {
+    /// The task or run waits for a change of any of `objects`.
+    pub fn wait(&self, uid: &str, who: ObjectRef<K>, objects: BTreeSet<Awaited>) {
+        let mut state = self.state();
+        if state
+            .waiting
+            .get(uid)
+            .is_some_and(|(_, before)| *before == objects)
+        {
+            return;
+        }
+        state.stop(uid);
+        for object in &objects {
+            let entry = state.objects.entry(object.clone()).or_default();
+            entry.waiting.insert(uid.to_owned(), false);
+        }
+        state.waiting.insert(uid.to_owned(), (who, objects));
+        self.added.notify_one();
+    }
+
+    /// It waits no more.
+    pub fn stop(&self, uid: &str) {
+        let mut state = self.state();
+        state.mended.remove(uid);
+        state.stop(uid);
+    }
+
+    /// Forgets everyone but those with these uids.
+    pub fn keep_only(&self, there: &HashSet<&str>) {
+        let mut state = self.state();
+        let gone: Vec<String> = state
+            .waiting
+            .keys()
+            .filter(|uid| !there.contains(uid.as_str()))
+            .cloned()
+            .collect();
+        for uid in gone {
+            state.stop(&uid);
+            state.mended.remove(&uid);
+        }
+    }
+
+    /// Whether something has changed that it waited for; true once.
+    pub fn take_mended(&self, uid: &str) -> bool {
+        self.state().mended.remove(uid)
+    }
+
+    /// What is waited for.
+    fn objects(&self) -> Vec<Awaited> {
+        self.state().objects.keys().cloned().collect()
+    }
+
+    /// Takes note of an object, and says who waited for the change.
+    fn saw(&self, object: &Awaited, found: Found) -> Vec<ObjectRef<K>> {
+        let mut state = self.state();
+        let Some(entry) = state.objects.get_mut(object) else {
+            return Vec::new();
+        };
+        let before = entry.seen.replace(found.version);
+        let has_changed = before.is_some() && before != entry.seen;
+        let mut woken = Vec::new();
+        for (uid, was_looked_at) in &mut entry.waiting {
+            if has_changed || (found.is_new && !*was_looked_at) {
+                woken.push(uid.clone());
+            }
+            *was_looked_at = true;
+        }
+        let of = |uid| state.waiting.get(uid).map(|(who, _)| who.clone());
+        let who = woken.iter().filter_map(of).collect();
+        state.mended.extend(woken);
+        who
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<K>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K: Resource<DynamicType = ()>> State<K> {
+    fn stop(&mut self, uid: &str) {
+        for object in self
+            .waiting
+            .remove(uid)
+            .into_iter()
+            .flat_map(|(_, objects)| objects)
+        {
+            if let Some(entry) = self.objects.get_mut(&object) {
+                entry.waiting.remove(uid);
+                if entry.waiting.is_empty() {
+                    self.objects.remove(&object);
+                }
+            }
+        }
+    }
+}
+
+/// Looks at what is waited for, and wakes whoever waited for what has changed. Does not end.
+pub async fn keep_looking<K>(client: &Client, waits: &Waits<K>, wake: impl Fn(ObjectRef<K>))
+where
+    K: Resource<DynamicType = ()>,
+{
+    let mut pace = interval(BETWEEN_REQUESTS);
+    pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        let round = Instant::now();
+        let objects = waits.objects();
+        if objects.is_empty() {
+            waits.added.notified().await;
+            continue;
+        }
+        for object in objects {
+            pace.tick().await;
+            // What cannot be read now is looked at again; the task itself says what is wrong.
+            if let Ok(found) = object.find(client).await {
+                for who in waits.saw(&object, found) {
+                    wake(who);
+                }
+            }
+        }
+        // What is new is looked at at once: what was changed long before its first look is not noticed.
+        let next = sleep_until(round + LOOK_AGAIN);
+        tokio::select! {
+            () = next => {}
+            () = waits.added.notified() => {}
+        }
+    }
+}
+
+impl Awaited {
+    async fn find(&self, client: &Client) -> Result<Found, kube::Error> {
+        match self.kind {
+            Kind::Secret => self.find_as::<Secret>(client).await,
+            Kind::ConfigMap => self.find_as::<ConfigMap>(client).await,
+            Kind::Agent => self.find_as::<CodeGenAgent>(client).await,
+        }
+    }
+
+    async fn find_as<K>(&self, client: &Client) -> Result<Found, kube::Error>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
+            + Clone
+            + std::fmt::Debug
+            + serde::de::DeserializeOwned,
+    {
+        let api: Api<K> = Api::namespaced(client.clone(), &self.namespace);
+        // From the memory of the API server.
+        let cached = GetParams {
+            resource_version: Some("0".to_owned()),
+        };
+        let found = api.get_metadata_opt_with(&self.name, &cached).await?;
+        Ok(Found {
+            is_new: found
+                .as_ref()
+                .is_some_and(|found| changed_after(&found.metadata, Timestamp::now() - NEW)),
+            version: found.and_then(|found| found.resource_version()),
+        })
+    }
+}
+
+fn changed_after(metadata: &ObjectMeta, moment: Timestamp) -> bool {
+    let changes = metadata.managed_fields.iter().flatten();
+    changes
+        .filter_map(|fields| fields.time.as_ref())
+        .chain(&metadata.creation_timestamp)
+        .any(|time| time.0 >= moment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::CodeGenTaskSpec;
+    use crate::pipeline::test_support::task as resolved;
+
+    fn object(kind: Kind, name: &str) -> Awaited {
+        Awaited {
+            kind,
+            namespace: "data".to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    fn task(name: &str) -> ObjectRef<CodeGenTask> {
+        ObjectRef::new(name).within("data")
+    }
+
+    fn version(number: u32) -> Found {
+        Found {
+            version: Some(number.to_string()),
+            is_new: false,
+        }
+    }
+
+    fn nothing() -> Found {
+        Found {
+            version: None,
+            is_new: false,
+        }
+    }
+
+    #[test]
+    fn whoever_waits_for_an_object_is_woken_when_it_appears_changes_or_goes() {
+        let waits = Waits::<CodeGenTask>::default();
+        let openai = object(Kind::Secret, "openai");
+        waits.wait("1", task("a"), BTreeSet::from([openai.clone()]));
+        assert_eq!(waits.saw(&openai, nothing()), [], "the first look");
+        assert_eq!(waits.saw(&openai, nothing()), [], "nothing has changed");
+        for next in [version(7), version(9), nothing()] {
+            assert_eq!(waits.saw(&openai, next), [task("a")]);
+            assert!(waits.take_mended("1"));
+            assert!(!waits.take_mended("1"));
+        }
+    }
+
+    #[test]
+    fn a_task_that_waits_on_after_a_look_misses_no_change_meanwhile() {
+        let waits = Waits::<CodeGenTask>::default();
+        let openai = object(Kind::Secret, "openai");
+        let wait = || waits.wait("1", task("a"), BTreeSet::from([openai.clone()]));
+        wait();
+        waits.saw(&openai, nothing());
+        wait();
+        assert_eq!(waits.saw(&openai, version(7)), [task("a")]);
+    }
+
+    #[test]
+    fn what_was_made_between_a_tasks_look_and_the_first_one_wakes_it_once() {
+        let waits = Waits::<CodeGenTask>::default();
+        let openai = object(Kind::Secret, "openai");
+        let made = Found {
+            is_new: true,
+            ..version(7)
+        };
+        let wait = || waits.wait("1", task("a"), BTreeSet::from([openai.clone()]));
+        wait();
+        assert_eq!(waits.saw(&openai, made.clone()), [task("a")]);
+        assert!(waits.take_mended("1"));
+        wait();
+        assert_eq!(waits.saw(&openai, made.clone()), []);
+        // Another one that had looked before, and waits since.
+        waits.wait("2", task("b"), BTreeSet::from([openai.clone()]));
+        assert_eq!(waits.saw(&openai, made.clone()), [task("b")]);
+        assert_eq!(waits.saw(&openai, made), []);
+    }
+
+    #[test]
+    fn an_object_is_new_by_its_creation_and_by_its_last_change() {
+        let made = |at: &str, changed: &str| -> ObjectMeta {
+            serde_json::from_value(serde_json::json!({
+                "creationTimestamp": at,
+                "managedFields": [{"manager": "kubectl", "operation": "Update", "time": changed}],
+            }))
+            .unwrap()
+        };
+        let moment: Timestamp = "2026-11-21T20:00:00Z".parse().unwrap();
+        let is_new = |at, changed| changed_after(&made(at, changed), moment);
+        assert!(is_new("2026-11-21T20:00:01Z", "2026-11-21T20:00:01Z"));
+        assert!(is_new("2026-11-01T20:00:00Z", "2026-11-21T20:00:01Z"));
+        assert!(!is_new("2026-11-01T20:00:00Z", "2026-11-21T19:59:59Z"));
+        assert!(!changed_after(&ObjectMeta::default(), moment));
+    }
+
+    #[test]
+    fn what_nobody_waits_for_any_more_is_not_looked_at() {
+        let waits = Waits::<CodeGenTask>::default();
+        let (openai, registry) = (object(Kind::Secret, "openai"), object(Kind::Secret, "registry"));
+        waits.wait("1", task("a"), BTreeSet::from([openai.clone(), registry.clone()]));
+        waits.wait("2", task("b"), BTreeSet::from([registry.clone()]));
+        waits.stop("1");
+        assert_eq!(waits.objects(), std::slice::from_ref(&registry));
+        assert_eq!(waits.saw(&openai, version(1)), []);
+        waits.saw(&registry, version(1));
+        assert_eq!(waits.saw(&registry, version(2)), [task("b")]);
+        assert!(!waits.take_mended("1"));
+        waits.wait("2", task("b"), BTreeSet::new());
+        assert_eq!(waits.objects(), []);
+    }
+
+    #[test]
+    fn a_start_waits_for_agent_and_sources_and_a_run_for_credentials() {
+        let spec: CodeGenTaskSpec = serde_json::from_value(serde_json::json!({
+            "prompt": "p",
+            "agentRef": {"name": "shared"},
+            "samples": [{"name": "s", "configMapKeyRef": {"name": "penguins", "key": "penguins.csv"}}],
+            "model": {"name": "m", "apiKeySecretRef": {"name": "openai", "key": "api-key"}},
+        }))
+        .unwrap();
+        let mut asked = CodeGenTask::new("a", spec);
+        asked.metadata.namespace = Some("data".to_owned());
+        let wanted = [object(Kind::ConfigMap, "penguins"), object(Kind::Agent, "shared")];
+        assert_eq!(of_start(&asked), BTreeSet::from(wanted));
+
+        let mut task = resolved();
+        task.namespace = "data".to_owned();
+        task.image.push_secret = Some("registry".to_owned());
+        task.model.api_key_secret_ref = Some(crate::api::common::SecretKeyRef {
+            name: "openai".to_owned(),
+            key: "api-key".to_owned(),
+        });
+        let wanted = ["openai", "registry"].map(|name| object(Kind::Secret, name));
+        assert_eq!(of_run(&task), BTreeSet::from(wanted));
+    }
+}

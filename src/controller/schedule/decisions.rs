@@ -1,0 +1,127 @@
+//! The decisions of persons that there are, and which of them is about what a task asks for.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::Timestamp;
+use kube::ResourceExt as _;
+use kube::runtime::reflector::Store;
+
+use crate::api::approval::{ApprovalDecision, AwaitedApproval};
+use crate::api::{CodeGenApproval, CodeGenTask};
+
+/// The decisions that there are.
+#[derive(Default)]
+pub struct Decisions(Mutex<Vec<Store<CodeGenApproval>>>);
+
+impl Decisions {
+    /// Where the decisions of a watch are found.
+    pub fn knows(&self, decisions: Store<CodeGenApproval>) {
+        let mut stores = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        stores.push(decisions);
+    }
+
+    /// The decision about exactly this; where there are several, a rejection counts, else the first.
+    #[must_use]
+    pub fn about(&self, task: &CodeGenTask, asked: &AwaitedApproval) -> Option<Arc<CodeGenApproval>> {
+        let stores = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = stores.iter().flat_map(Store::state);
+        all.filter(|decision| is_about(decision, task, asked))
+            .min_by_key(|decision| {
+                let is_approval = decision.spec.decision == ApprovalDecision::Approve;
+                (is_approval, decided_at(decision), decision.name_any())
+            })
+    }
+}
+
+fn is_about(decision: &CodeGenApproval, task: &CodeGenTask, asked: &AwaitedApproval) -> bool {
+    let spec = &decision.spec;
+    decision.namespace() == task.namespace()
+        && Some(&spec.task_ref.uid) == task.metadata.uid.as_ref()
+        && Some(&spec.task_ref.name) == task.metadata.name.as_ref()
+        && (spec.gate, &spec.hash) == (asked.gate, &asked.hash)
+}
+
+/// When the decision was made.
+#[must_use]
+pub fn decided_at(decision: &CodeGenApproval) -> Timestamp {
+    decision
+        .creation_timestamp()
+        .map_or(Timestamp::UNIX_EPOCH, |time| time.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::runtime::reflector;
+    use kube::runtime::watcher::Event;
+    use serde_json::json;
+
+    use super::*;
+    use crate::api::CodeGenTaskSpec;
+    use crate::api::approval::Gate;
+
+    fn task() -> CodeGenTask {
+        let mut task = CodeGenTask::new("penguins", CodeGenTaskSpec::default());
+        task.metadata.namespace = Some("data".to_owned());
+        task.metadata.uid = Some("uid-1".to_owned());
+        task
+    }
+
+    fn asked() -> AwaitedApproval {
+        AwaitedApproval {
+            gate: Gate::Plan,
+            hash: "a".repeat(64),
+            what: Vec::new(),
+        }
+    }
+
+    fn decision(name: &str, change: &serde_json::Value) -> CodeGenApproval {
+        let mut object = json!({
+            "metadata": {"name": name, "namespace": "data", "creationTimestamp": "2026-01-01T00:00:00Z"},
+            "spec": {
+                "taskRef": {"name": "penguins", "uid": "uid-1"},
+                "gate": "Plan",
+                "hash": "a".repeat(64),
+                "decision": "Approve",
+                "decidedBy": name,
+            },
+        });
+        for (pointer, value) in change.as_object().unwrap() {
+            *object.pointer_mut(pointer).unwrap() = value.clone();
+        }
+        serde_json::from_value(object).unwrap()
+    }
+
+    fn decisions(of: Vec<CodeGenApproval>) -> Decisions {
+        let (store, mut writer) = reflector::store();
+        for decision in of {
+            writer.apply_watcher_event(&Event::Apply(decision));
+        }
+        Decisions(Mutex::new(vec![store]))
+    }
+
+    #[test]
+    fn a_decision_counts_for_the_task_the_gate_and_the_hash_that_it_names() {
+        let by = |change| decisions(vec![decision("ada", &change)]).about(&task(), &asked());
+        assert!(by(json!({})).is_some());
+        for change in [
+            json!({"/spec/hash": "b".repeat(64)}),
+            json!({"/spec/gate": "Image"}),
+            json!({"/spec/taskRef/uid": "uid-of-the-task-before"}),
+            json!({"/spec/taskRef/name": "other"}),
+            json!({"/metadata/namespace": "other"}),
+        ] {
+            assert!(by(change.clone()).is_none(), "{change}");
+        }
+    }
+
+    #[test]
+    fn a_rejection_goes_before_every_approval_and_else_the_first_decision_counts() {
+        let later = json!({"/metadata/creationTimestamp": "2026-01-02T00:00:00Z"});
+        let rejected =
+            json!({"/spec/decision": "Reject", "/metadata/creationTimestamp": "2026-01-03T00:00:00Z"});
+        let who = |of| decisions(of).about(&task(), &asked()).unwrap().name_any();
+        let (first, second) = (decision("bob", &json!({})), decision("ada", &later));
+        assert_eq!(who(vec![second.clone(), first.clone()]), "bob");
+        assert_eq!(who(vec![first, second, decision("eve", &rejected)]), "eve");
+    }
+}

@@ -1,0 +1,269 @@
+//! Which tasks, and which runs of programs, may go on: a place each, under a limit in all and one for each namespace.
+//!
+//! A place that becomes free goes to the namespace with the fewest running tasks, among equals to the one that was served
+//! longest ago, and in it to the oldest task; so no namespace waits for all tasks of another one. Decisions only: no clock,
+//! no client.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use jiff::Timestamp;
+
+use crate::controller::config::ConcurrencyLimits;
+
+/// How many places there are, and for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// In all.
+    pub all: usize,
+    /// For each namespace; 0 for as many as there are.
+    pub each: usize,
+    /// As messages say it: what has a place, and the setting for all and for each namespace.
+    pub words: (&'static str, &'static str, &'static str),
+}
+
+impl Places {
+    /// Places for tasks.
+    #[must_use]
+    pub const fn of_tasks(limits: ConcurrencyLimits) -> Self {
+        Self {
+            all: limits.max_concurrent_tasks,
+            each: limits.max_tasks_per_namespace,
+            words: ("task", "maxConcurrentTasks", "maxTasksPerNamespace"),
+        }
+    }
+
+    /// Places for runs of programs.
+    #[must_use]
+    pub const fn of_runs(limits: ConcurrencyLimits) -> Self {
+        Self {
+            all: limits.max_concurrent_runs,
+            each: limits.max_runs_per_namespace,
+            words: ("run", "maxConcurrentRuns", "maxRunsPerNamespace"),
+        }
+    }
+}
+
+/// A task that asks for a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// Its uid.
+    pub uid: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// When it was created.
+    pub created: Timestamp,
+    /// Whether steps of it are done already: it goes before those that have not begun.
+    pub has_begun: bool,
+}
+
+/// Whether a task may run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// It has a place.
+    Go,
+    /// It waits.
+    Queued {
+        /// Which limit keeps it, the same text for as long as it does.
+        limit: String,
+    },
+}
+
+/// A task that got a place while it waited: it must be looked at again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Woken {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// Order of the tasks of a namespace: those that have begun, then the oldest.
+type Rank = (bool, Timestamp, String);
+
+#[derive(Debug, Default)]
+struct Namespace {
+    running: usize,
+    waiting: BTreeSet<Rank>,
+    /// Number of the last place that it was given; 0 for none.
+    served: u64,
+}
+
+/// The places.
+#[derive(Debug)]
+pub struct Gate {
+    places: Places,
+    namespaces: BTreeMap<String, Namespace>,
+    /// Namespace of each running task.
+    running: HashMap<String, String>,
+    waiting: HashMap<String, Claim>,
+    given: u64,
+}
+
+impl Gate {
+    /// No task runs or waits.
+    #[must_use]
+    pub fn new(places: Places) -> Self {
+        Self {
+            places,
+            namespaces: BTreeMap::new(),
+            running: HashMap::new(),
+            waiting: HashMap::new(),
+            given: 0,
+        }
+    }
+
+    /// The task keeps the place that it had before the operator started, also above a limit that is lower now. Called for
+    /// every task that runs, before the first [`Self::ask`].
+    pub fn resume(&mut self, claim: &Claim) {
+        self.forget_waiting(&claim.uid);
+        if !self.running.contains_key(&claim.uid) {
+            self.give(claim);
+        }
+    }
+
+    /// Asks for a place. Whoever has one keeps it; whoever gets none is remembered and woken when there is one.
+    pub fn ask(&mut self, claim: Claim) -> Admission {
+        if self.running.contains_key(&claim.uid) {
+            return Admission::Go;
+        }
+        self.forget_waiting(&claim.uid);
+        let rank = rank(&claim);
+        let uid = claim.uid.clone();
+        let namespace = self.namespaces.entry(claim.namespace.clone()).or_default();
+        namespace.waiting.insert(rank);
+        self.waiting.insert(uid.clone(), claim);
+        // Nobody waits while there is a place, so a free one is for this task.
+        let woken = self.fill();
+        debug_assert!(woken.len() <= 1);
+        match self.waiting.get(&uid) {
+            None => Admission::Go,
+            Some(claim) => Admission::Queued {
+                limit: self.limit(&claim.namespace),
+            },
+        }
+    }
+
+    /// Gives up the place, or the wait for one: the task has ended, is deleted or suspended, or waits for a person. Says who
+    /// got a place by that.
+    #[must_use = "whoever got a place must be looked at again"]
+    pub fn done(&mut self, uid: &str) -> Vec<Woken> {
+        self.forget_waiting(uid);
+        if let Some(name) = self.running.remove(uid)
+            && let Some(namespace) = self.namespaces.get_mut(&name)
+        {
+            namespace.running -= 1;
+            self.drop_if_empty(&name);
+        }
+        self.fill()
+    }
+
+    /// [`Self::done`] for every task that is not there any more, for those whose deletion nobody told of.
+    #[must_use = "whoever got a place must be looked at again"]
+    pub fn keep_only(&mut self, is_there: impl Fn(&str) -> bool) -> Vec<Woken> {
+        let known = self.running.keys().chain(self.waiting.keys());
+        let gone: Vec<String> = known.filter(|uid| !is_there(uid)).cloned().collect();
+        gone.iter().flat_map(|uid| self.done(uid)).collect()
+    }
+
+    /// How many tasks have a place.
+    #[must_use]
+    pub fn running(&self) -> usize {
+        self.running.len()
+    }
+
+    /// How many tasks wait for one.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Gives every free place away.
+    fn fill(&mut self) -> Vec<Woken> {
+        let mut woken = Vec::new();
+        while let Some(claim) = self.next().and_then(|uid| self.waiting.get(&uid).cloned()) {
+            self.forget_waiting(&claim.uid);
+            self.give(&claim);
+            woken.push(Woken {
+                namespace: claim.namespace,
+                name: claim.name,
+            });
+        }
+        woken
+    }
+
+    /// Uid of the task that the next free place is for.
+    fn next(&self) -> Option<String> {
+        if self.running.len() >= self.places.all {
+            return None;
+        }
+        let open = self
+            .namespaces
+            .values()
+            .filter(|namespace| self.has_room(namespace));
+        let best = open
+            .filter(|namespace| !namespace.waiting.is_empty())
+            .min_by_key(|namespace| (namespace.running, namespace.served))?;
+        best.waiting.first().map(|(_, _, uid)| uid.clone())
+    }
+
+    fn has_room(&self, namespace: &Namespace) -> bool {
+        match self.places.each {
+            0 => true,
+            limit => namespace.running < limit,
+        }
+    }
+
+    fn give(&mut self, claim: &Claim) {
+        self.given += 1;
+        let namespace = self.namespaces.entry(claim.namespace.clone()).or_default();
+        namespace.running += 1;
+        namespace.served = self.given;
+        self.running.insert(claim.uid.clone(), claim.namespace.clone());
+    }
+
+    fn forget_waiting(&mut self, uid: &str) {
+        if let Some(claim) = self.waiting.remove(uid)
+            && let Some(namespace) = self.namespaces.get_mut(&claim.namespace)
+        {
+            namespace.waiting.remove(&rank(&claim));
+            self.drop_if_empty(&claim.namespace);
+        }
+    }
+
+    fn drop_if_empty(&mut self, name: &str) {
+        let is_empty = |namespace: &Namespace| namespace.running == 0 && namespace.waiting.is_empty();
+        if self.namespaces.get(name).is_some_and(is_empty) {
+            self.namespaces.remove(name);
+        }
+    }
+
+    /// What keeps a waiting task of the namespace.
+    fn limit(&self, namespace: &str) -> String {
+        let is_full = self
+            .namespaces
+            .get(namespace)
+            .is_some_and(|present| !self.has_room(present));
+        let Places { all, each, words } = self.places;
+        let (one, of_all, of_each) = words;
+        if is_full {
+            format!(
+                "at most {each} {one}s of a namespace go on at once (limits.{of_each} of the operator): it starts when another {one} \
+                 of {namespace} ends"
+            )
+        } else {
+            format!(
+                "at most {all} {one}s run at once (limits.{of_all} of the operator): it starts when another one ends and its turn \
+                 has come"
+            )
+        }
+    }
+}
+
+fn rank(claim: &Claim) -> Rank {
+    (!claim.has_begun, claim.created, claim.uid.clone())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,66 @@
+//! The tasks that wait for a look at how the cluster isolates.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use kube::ResourceExt as _;
+use kube::runtime::reflector::ObjectRef;
+
+use crate::api::CodeGenTask;
+
+/// The tasks that wait for what a look finds, by uid.
+#[derive(Debug, Default)]
+pub struct Held(Mutex<HashMap<String, ObjectRef<CodeGenTask>>>);
+
+impl Held {
+    fn tasks(&self) -> MutexGuard<'_, HashMap<String, ObjectRef<CodeGenTask>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The task waits.
+    pub fn add(&self, task: &CodeGenTask) {
+        let uid = task.uid().unwrap_or_default();
+        self.tasks().insert(uid, ObjectRef::from_obj(task));
+    }
+
+    /// Those that waited until now.
+    #[must_use]
+    pub fn release(&self) -> Vec<ObjectRef<CodeGenTask>> {
+        self.tasks().drain().map(|(_, task)| task).collect()
+    }
+
+    /// The task waits no more.
+    pub fn forget(&self, uid: &str) {
+        self.tasks().remove(uid);
+    }
+
+    /// Forgets every task but those with these uids.
+    pub fn keep_only(&self, there: &HashSet<&str>) {
+        self.tasks().retain(|uid, _| there.contains(uid.as_str()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(name: &str) -> CodeGenTask {
+        let mut task = CodeGenTask::new(name, crate::api::CodeGenTaskSpec::default());
+        task.metadata.namespace = Some("data".to_owned());
+        task.metadata.uid = Some(format!("uid-of-{name}"));
+        task
+    }
+
+    #[test]
+    fn whoever_waits_for_a_look_is_woken_once() {
+        let held = Held::default();
+        for name in ["a", "b", "a", "gone"] {
+            held.add(&task(name));
+        }
+        held.forget("uid-of-gone");
+        let mut woken: Vec<String> = held.release().into_iter().map(|task| task.name).collect();
+        woken.sort_unstable();
+        assert_eq!(woken, ["a", "b"]);
+        assert_eq!(held.release(), []);
+    }
+}

@@ -1,0 +1,115 @@
+//! Values from Secrets of the task's namespace: read by name when they are needed, used as their owners allow, and never kept.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1;
+use kube::{Api, Client};
+
+use crate::api::common::SecretKeyRef;
+use crate::api::secret_use::{SecretUse, USE_LABEL, check_host};
+use crate::controller::hold::{Blocked, misconfigured, unreachable};
+use crate::egress::EgressGate;
+use crate::model::{ModelOptions, Secret};
+use crate::pipeline::task::Task;
+
+/// What a model client is made of, with the key and the secret headers.
+pub async fn model_options(client: &Client, gate: &EgressGate, task: &Task) -> Result<ModelOptions, Blocked> {
+    let mut options = ModelOptions::new(task.model.clone());
+    options.gate = Some(gate.clone());
+    if let Some(reference) = &task.model.api_key_secret_ref {
+        let value = model_value(client, task, "spec.model.apiKeySecretRef", reference).await?;
+        options.api_key = Some(Secret::new(value.trim_end_matches(['\r', '\n'])));
+        options.key_source = format!(
+            "key `{}` of the Secret {}/{}",
+            reference.key, task.namespace, reference.name
+        );
+    } else {
+        "spec.model.apiKeySecretRef is not set".clone_into(&mut options.key_source);
+    }
+    for (index, header) in task.model.headers.iter().enumerate() {
+        if let Some(reference) = &header.value_from {
+            let field = format!("spec.model.headers[{index}].valueFrom");
+            let value = model_value(client, task, &field, reference).await?;
+            options.headers.push((header.name.clone(), Secret::new(&value)));
+        }
+    }
+    Ok(options)
+}
+
+/// The sandbox's variables from Secrets.
+pub async fn sandbox_variables(client: &Client, task: &Task) -> Result<BTreeMap<String, String>, Blocked> {
+    let mut values = BTreeMap::new();
+    for (index, variable) in task.sandbox.secrets.iter().enumerate() {
+        let field = format!("spec.sandbox.secrets[{index}].secretKeyRef");
+        let secret = secret(
+            client,
+            &task.namespace,
+            &field,
+            &variable.secret_key_ref,
+            SecretUse::Sandbox,
+        );
+        let value = value(&secret.await?, &field, &variable.secret_key_ref)?;
+        values.insert(variable.name.clone(), value);
+    }
+    Ok(values)
+}
+
+/// A value that is sent to the model's endpoint.
+async fn model_value(
+    client: &Client,
+    task: &Task,
+    field: &str,
+    reference: &SecretKeyRef,
+) -> Result<String, Blocked> {
+    let secret = secret(client, &task.namespace, field, reference, SecretUse::Model).await?;
+    check_host(&secret.metadata, task.model.provider, &task.model.base_url)
+        .map_err(|refusal| misconfigured(format!("{field}: {refusal}")))?;
+    value(&secret, field, reference)
+}
+
+/// The Secret, if its owner allows this use of it.
+async fn secret(
+    client: &Client,
+    namespace: &str,
+    field: &str,
+    reference: &SecretKeyRef,
+    wanted: SecretUse,
+) -> Result<v1::Secret, Blocked> {
+    let SecretKeyRef { name, key } = reference;
+    let secrets: Api<v1::Secret> = Api::namespaced(client.clone(), namespace);
+    let found = secrets.get_opt(name).await;
+    let found = found.map_err(|error| unreachable(&format!("read the Secret {namespace}/{name}"), &error))?;
+    let Some(secret) = found else {
+        return Err(misconfigured(format!(
+            "{field} refers to the Secret {namespace}/{name}, which is not there: create it with the key {key} and the label \
+             {USE_LABEL}={}, or correct the name",
+            wanted.as_str()
+        )));
+    };
+    // Before anything of its content is told.
+    wanted
+        .check(&secret)
+        .map_err(|refusal| misconfigured(format!("{field}: {refusal}")))?;
+    Ok(secret)
+}
+
+fn value(secret: &v1::Secret, field: &str, reference: &SecretKeyRef) -> Result<String, Blocked> {
+    let SecretKeyRef { name, key } = reference;
+    let data = secret.data.as_ref();
+    let Some(bytes) = data.and_then(|data| data.get(key)) else {
+        let present: Vec<&str> = data.into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+        let present = if present.is_empty() {
+            "none".to_owned()
+        } else {
+            present.join(", ")
+        };
+        return Err(misconfigured(format!(
+            "{field} refers to the key {key} of the Secret {name}, which has {present}: correct the key, or add it"
+        )));
+    };
+    String::from_utf8(bytes.0.clone()).map_err(|_| {
+        misconfigured(format!(
+            "{field}: key {key} of the Secret {name} is not UTF-8 text"
+        ))
+    })
+}

@@ -1,0 +1,156 @@
+//! What persons decided at gates: watched, and matched with what a task asks for.
+
+use futures::StreamExt as _;
+use k8s_openapi::api::admissionregistration::v1::{
+    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::runtime::reflector::ObjectRef;
+use kube::runtime::{WatchStreamExt as _, reflector, watcher};
+use kube::{Api, Client, ResourceExt as _};
+
+use crate::api::approval::{ApprovalStatus, AwaitedApproval};
+use crate::api::conditions::reason;
+use crate::api::{CodeGenApproval, CodeGenTask};
+use crate::controller::context::Context;
+use crate::controller::hold::{Blocked, unreachable};
+use crate::controller::schedule::decisions::decided_at;
+
+/// By what the admission policy of the chart holds the name in a decision to that of the request.
+const HELD_TO: &str = "object.spec.decidedBy == request.userInfo.username";
+
+/// Has a task looked at as soon as somebody decides about it, until the operator ends.
+pub async fn keep_watching(context: &Context, api: Api<CodeGenApproval>) {
+    let (known, writer) = reflector::store();
+    context.decisions.knows(known);
+    let decisions = watcher(api, watcher::Config::default())
+        .default_backoff()
+        .modify(|decision| decision.metadata.managed_fields = None)
+        .reflect(writer)
+        .applied_objects();
+    let waking = decisions.for_each(|decision| {
+        match decision {
+            Ok(decision) => {
+                let namespace = decision.namespace().unwrap_or_default();
+                context.wake(ObjectRef::new(&decision.spec.task_ref.name).within(&namespace));
+            }
+            Err(error) => {
+                tracing::warn!(%error, "decisions about tasks cannot be watched and are tried again");
+            }
+        }
+        std::future::ready(())
+    });
+    context.stopping.run_until_cancelled(waking).await;
+}
+
+/// Whether the task says that it waits for a person, and nobody has decided.
+#[must_use]
+pub fn is_undecided(context: &Context, task: &CodeGenTask) -> bool {
+    let Some(status) = &task.status else { return false };
+    status.reason.as_deref() == Some(reason::AWAITING_APPROVAL)
+        && status.observed_generation == task.metadata.generation
+        && status
+            .approval
+            .as_ref()
+            .is_some_and(|asked| context.decisions.about(task, asked).is_none())
+}
+
+/// What somebody decided about exactly this.
+pub async fn decided(
+    context: &Context,
+    task: &CodeGenTask,
+    asked: &AwaitedApproval,
+) -> Result<Option<ApprovalStatus>, Blocked> {
+    let Some(decision) = context.decisions.about(task, asked) else {
+        return Ok(None);
+    };
+    let verified = match &context.approvals.admission_policy {
+        Some(policy) => is_held_to(&context.client, policy).await?,
+        None => false,
+    };
+    Ok(Some(ApprovalStatus {
+        gate: asked.gate,
+        decision: decision.spec.decision,
+        decided_by: decision.spec.decided_by.clone(),
+        verified,
+        decided_at: Time(decided_at(&decision)),
+        hash: asked.hash.clone(),
+        reason: decision.spec.reason.clone(),
+    }))
+}
+
+/// Whether the API server holds names in decisions to those of the requests.
+async fn is_held_to(client: &Client, name: &str) -> Result<bool, Blocked> {
+    let policies: Api<ValidatingAdmissionPolicy> = Api::all(client.clone());
+    let bindings: Api<ValidatingAdmissionPolicyBinding> = Api::all(client.clone());
+    let (policy, binding) = tokio::join!(policies.get_opt(name), bindings.get_opt(name));
+    let policy = absent_where_forbidden("ValidatingAdmissionPolicy", name, policy)?;
+    let binding = absent_where_forbidden("ValidatingAdmissionPolicyBinding", name, binding)?;
+    Ok(policy.is_some_and(|policy| holds(&policy)) && binding.is_some_and(|binding| denies(&binding, name)))
+}
+
+fn absent_where_forbidden<T>(
+    kind: &str,
+    name: &str,
+    found: Result<Option<T>, kube::Error>,
+) -> Result<Option<T>, Blocked> {
+    match found {
+        Err(kube::Error::Api(status)) if status.is_forbidden() => Ok(None),
+        other => other.map_err(|error| unreachable(&format!("read the {kind} {name}"), &error)),
+    }
+}
+
+fn holds(policy: &ValidatingAdmissionPolicy) -> bool {
+    policy.spec.as_ref().is_some_and(|spec| {
+        let mut validations = spec.validations.iter().flatten();
+        spec.failure_policy.as_deref().unwrap_or("Fail") == "Fail"
+            && spec.match_conditions.as_ref().is_none_or(Vec::is_empty)
+            && validations.any(|validation| validation.expression.trim() == HELD_TO)
+    })
+}
+
+fn denies(binding: &ValidatingAdmissionPolicyBinding, policy: &str) -> bool {
+    binding.spec.as_ref().is_some_and(|spec| {
+        let mut actions = spec.validation_actions.iter().flatten();
+        spec.policy_name.as_deref() == Some(policy)
+            && spec.match_resources.is_none()
+            && actions.any(|action| action == "Deny")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_a_policy_that_always_denies_another_name_makes_one_certain() {
+        let policy = |spec| serde_json::from_value(json!({"metadata": {}, "spec": spec})).unwrap();
+        let validations = json!([{"expression": HELD_TO}]);
+        assert!(holds(&policy(
+            json!({"failurePolicy": "Fail", "validations": validations})
+        )));
+        assert!(!holds(&policy(
+            json!({"failurePolicy": "Ignore", "validations": validations})
+        )));
+        assert!(!holds(&policy(json!({"validations": [{"expression": "true"}]}))));
+        let some = json!([{"name": "some", "expression": "false"}]);
+        assert!(!holds(&policy(
+            json!({"matchConditions": some, "validations": validations})
+        )));
+        let binding = |spec| serde_json::from_value(json!({"metadata": {}, "spec": spec})).unwrap();
+        assert!(denies(
+            &binding(json!({"policyName": "p", "validationActions": ["Deny"]})),
+            "p"
+        ));
+        assert!(!denies(
+            &binding(json!({"policyName": "p", "validationActions": ["Warn"]})),
+            "p"
+        ));
+        assert!(!denies(
+            &binding(json!({"policyName": "q", "validationActions": ["Deny"]})),
+            "p"
+        ));
+    }
+}

@@ -1,0 +1,74 @@
+//! The model of a task, made when a call is due: its Secrets are read then and not kept.
+
+use std::time::Duration;
+
+use tokio::sync::OnceCell;
+use tokio::time::Instant;
+
+use crate::controller::context::Context;
+use crate::controller::hold::{Blocked, misconfigured};
+use crate::controller::schedule::calls::CallPermit;
+use crate::controller::sources::credentials;
+use crate::model::{AnyModel, Model, ModelError};
+use crate::pipeline::call::{Reply, Request};
+use crate::pipeline::task::Task;
+
+/// A model behind the pool of calls that its endpoint has.
+pub struct PooledModel<'a> {
+    context: &'a Context,
+    task: &'a Task,
+    prepared: OnceCell<Prepared>,
+}
+
+/// A model with a place among the calls of its endpoint.
+struct Prepared {
+    model: AnyModel,
+    _place: CallPermit,
+}
+
+impl<'a> PooledModel<'a> {
+    /// The model of `task`; nothing is read yet.
+    #[must_use]
+    pub fn new(context: &'a Context, task: &'a Task) -> Self {
+        Self {
+            context,
+            task,
+            prepared: OnceCell::new(),
+        }
+    }
+
+    /// Reads what the call needs and waits for its place, before its intent is written: what is missing must not cost a
+    /// call. False when no call may start any more.
+    /// It gives up when so much time has passed as the task has left.
+    pub async fn prepare(&self, seconds_left: f64) -> Result<bool, Blocked> {
+        let mut options =
+            credentials::model_options(&self.context.client, &self.context.models, self.task).await?;
+        // A deadline beyond what a clock can say is none.
+        options.task_deadline = Duration::try_from_secs_f64(seconds_left)
+            .ok()
+            .and_then(|left| Instant::now().checked_add(left));
+        let model = AnyModel::new(&options).map_err(|error| misconfigured(error.to_string()))?;
+        let Some(place) = self.context.calls.enter(&self.task.model.base_url).await else {
+            return Ok(false);
+        };
+        // It is prepared once.
+        let _ = self.prepared.set(Prepared { model, _place: place });
+        Ok(true)
+    }
+}
+
+impl Model for PooledModel<'_> {
+    async fn call(&self, request: &Request) -> Result<Reply, ModelError> {
+        let Some(prepared) = self.prepared.get() else {
+            return Err(ModelError::Unreachable {
+                endpoint: self.task.model.base_url.clone(),
+                tries: 0,
+                detail: "the call was not prepared".to_owned(),
+            });
+        };
+        let reply = prepared.model.call(request).await;
+        let failed = reply.as_ref().err().map(ModelError::category);
+        self.context.metrics.call_ended(self.task.model.provider, failed);
+        reply
+    }
+}

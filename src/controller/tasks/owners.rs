@@ -1,0 +1,47 @@
+//! Which tasks the change of a child brings on.
+
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt;
+use kube::core::PartialObjectMeta;
+use kube::runtime::reflector::{ObjectRef, Store};
+
+use crate::api::CodeGenTask;
+use crate::pipeline::stage::Stage;
+use crate::sandbox::kubernetes::elsewhere;
+use crate::sandbox::kubernetes::names::{self, Component};
+
+/// The tasks that wait for a Job: its owners, or those that it names where it is in another namespace than they.
+pub fn tasks_of_job(job: &PartialObjectMeta<Job>) -> Vec<ObjectRef<CodeGenTask>> {
+    let waiting = elsewhere::waiting(&job.metadata).into_iter();
+    let waiting = waiting.map(|task| ObjectRef::new(&task.name).within(&task.namespace));
+    waiting.chain(owners(job)).collect()
+}
+
+/// The tasks that own a child.
+fn owners<K: ResourceExt>(child: &K) -> Vec<ObjectRef<CodeGenTask>> {
+    let namespace = child.namespace().unwrap_or_default();
+    let owners = child.owner_references().iter();
+    owners
+        .filter(|owner| owner.kind == "CodeGenTask")
+        .map(|owner| ObjectRef::new(&owner.name).within(&namespace))
+        .collect()
+}
+
+/// The tasks that a Pod may bring on. That of a build belongs to its Job, and to every task of
+/// the namespace that waits for an image.
+pub fn tasks_of_pod(pod: &PartialObjectMeta<Pod>, tasks: &Store<CodeGenTask>) -> Vec<ObjectRef<CodeGenTask>> {
+    if pod.labels().get(names::COMPONENT).map(String::as_str) != Some(Component::Build.as_str()) {
+        return owners(pod);
+    }
+    let namespace = elsewhere::namespace_of_tasks(pod);
+    let waits = |task: &CodeGenTask| {
+        let stage = task.status.as_ref().and_then(|status| status.stage.as_deref());
+        task.namespace() == namespace && stage == Some(Stage::AwaitingImage.as_str())
+    };
+    tasks
+        .state_filter(waits)
+        .iter()
+        .map(|task| ObjectRef::from_obj(task.as_ref()))
+        .collect()
+}

@@ -1,0 +1,492 @@
+//! One look at one task: one decision is made, done and recorded.
+//!
+//! Nothing here sleeps or polls. What changes an answer (the task, its children) is watched; a pause asks for another look
+//! only where the world outside of the cluster must be tried again.
+
+mod image;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use kube::runtime::controller::Action;
+use kube::runtime::reflector::ObjectRef;
+use kube::{Api, Resource as _, ResourceExt as _};
+use tokio::sync::watch;
+
+use crate::api::CodeGenTask;
+use crate::api::approval::AwaitedApproval;
+use crate::api::conditions::reason;
+use crate::api::status::CodeGenTaskStatus;
+use crate::controller::context::Context;
+use crate::controller::error::{ReconcileError, is_conflict, told};
+use crate::controller::hold::{Blocked, queued, suspended};
+use crate::controller::isolation;
+use crate::controller::record::cache::{ended_in, is_at_rest, retry_asked};
+use crate::controller::record::progress::paused;
+use crate::controller::record::revision::Revision;
+use crate::controller::record::size::fitting;
+use crate::controller::record::store::{KubernetesStore, replace_status};
+use crate::controller::record::{cleanup, result};
+use crate::controller::schedule::awaited::{self, Awaited};
+use crate::controller::tasks::approvals;
+use crate::controller::tasks::finish;
+use crate::controller::tasks::model::PooledModel;
+use crate::controller::tasks::reuse::Adopted;
+use crate::controller::tasks::revision::Started;
+use crate::controller::telemetry::metrics::Reconciled;
+use crate::engine::data::DataReader;
+use crate::engine::{Engine, Step};
+use crate::ledger::StoreError;
+use crate::model::Model;
+use crate::pipeline::active::seconds_left;
+use crate::pipeline::bounds::{LONGEST_MESSAGE, cut};
+use crate::pipeline::budget;
+use crate::pipeline::causes::with_causes;
+use crate::pipeline::machine::{Decision, Outcome, decide};
+use crate::pipeline::progress::{PROGRESS_VERSION, Progress};
+use crate::pipeline::stage::Category;
+use crate::pipeline::status::{Hold, Until, held};
+use crate::sandbox::KubernetesSandbox;
+
+/// Longest pause before what blocks a task is looked at again.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// A Pod that cannot mount its claims says so in events alone, which are not watched.
+const READING: Duration = Duration::from_secs(16);
+/// What no watch tells: the end of a log that a node still writes.
+const MOMENT: Duration = Duration::from_secs(1);
+/// A look without cause, should a watch have missed something.
+const SAFETY_NET: Duration = Duration::from_mins(5);
+
+/// Looks at a task, and does what is next.
+pub async fn reconcile(object: Arc<CodeGenTask>, context: Arc<Context>) -> Result<Action, ReconcileError> {
+    let started = Instant::now();
+    let uid = object.uid().unwrap_or_default();
+    if let Some(after) = context.pause_is_over(&uid) {
+        context.metrics.pause_over(after);
+        let (namespace, task) = (object.namespace().unwrap_or_default(), object.name_any());
+        tracing::debug!(namespace, task, after = after.as_str(), "a pause is over");
+    }
+    let looked = Box::pin(look(object, &context)).await;
+    let how = looked.as_ref().map_or(Reconciled::Error, |(_, how)| *how);
+    context.metrics.reconciled(how, started.elapsed());
+    let (pause, came_to) = looked?;
+    context.due(&uid, pause, came_to);
+    Ok(pause.map_or_else(Action::await_change, Action::requeue))
+}
+
+/// Takes back the calls that were announced with the last steps and are not made any more: whoever comes next would take them for lost.
+/// Only while no other replica can work.
+pub async fn withdraw_calls(context: &Arc<Context>) {
+    let tasks = context.known_tasks();
+    let announced = |task: &&Arc<CodeGenTask>| context.has_announced(&task.uid().unwrap_or_default());
+    for task in tasks.iter().filter(announced) {
+        let (namespace, name) = (task.namespace().unwrap_or_default(), task.name_any());
+        let api: Api<CodeGenTask> = Api::namespaced(context.client.clone(), &namespace);
+        // No call gets a place any more, so that a look does nothing else.
+        let withdrawn = match api.get_opt(&name).await {
+            Ok(Some(present)) => reconcile(Arc::new(present), Arc::clone(context)).await.map(drop),
+            Ok(None) => Ok(()),
+            Err(error) => Err(StoreError::Remote {
+                action: format!("read CodeGenTask {namespace}/{name}"),
+                source: Box::new(error),
+            }
+            .into()),
+        };
+        if let Err(error) = withdrawn {
+            let error = with_causes(&error);
+            tracing::warn!(
+                namespace,
+                task = name,
+                error,
+                "a call that was not made will be taken for lost"
+            );
+        }
+    }
+}
+
+/// The pause after which the task is looked at although nothing has changed, and what the look came to.
+type Looked = Result<(Option<Duration>, Reconciled), ReconcileError>;
+
+async fn look(object: Arc<CodeGenTask>, context: &Context) -> Looked {
+    let uid = object.uid().unwrap_or_default();
+    if object.meta().deletion_timestamp.is_some() {
+        context.forget(&uid);
+        return Ok(idle());
+    }
+    // What was written last is not back yet: the watch brings it.
+    if context.is_stale(&uid, &object) {
+        return Ok(idle());
+    }
+    let look = Look {
+        object: (*object).clone(),
+        context,
+        uid,
+        refers_to: OnceLock::new(),
+    };
+    match Box::pin(look.act()).await {
+        Err(ReconcileError::Blocked(Blocked(hold))) => look.hold(&hold).await,
+        Err(error) if is_conflict(&error) => Ok(idle()),
+        Err(error) => match look.hold(&told(&error)).await {
+            // It cannot even be told, as while the API server is away.
+            Err(_) => Err(error),
+            held => held,
+        },
+        looked => looked,
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the controller calls it this way")]
+/// What to do after a look that failed: it is repeated, later each time.
+pub fn retry_later(object: Arc<CodeGenTask>, error: &ReconcileError, context: Arc<Context>) -> Action {
+    tracing::warn!(
+        namespace = object.namespace().unwrap_or_default(),
+        task = object.name_any(),
+        error = with_causes(error),
+        "a step could not be taken and is tried again"
+    );
+    let uid = object.uid().unwrap_or_default();
+    let pause = context.pause(&uid);
+    context.due(&uid, Some(pause), Reconciled::Error);
+    Action::requeue(pause)
+}
+
+const fn idle() -> (Option<Duration>, Reconciled) {
+    (None, Reconciled::Idle)
+}
+
+const fn advanced() -> (Option<Duration>, Reconciled) {
+    (None, Reconciled::Advanced)
+}
+
+/// One look at one task.
+struct Look<'a> {
+    object: CodeGenTask,
+    context: &'a Context,
+    uid: String,
+    /// What it reads and a person may have to mend.
+    refers_to: OnceLock<BTreeSet<Awaited>>,
+}
+
+impl Look<'_> {
+    async fn act(&self) -> Looked {
+        if self.is_of_a_newer_version() {
+            return Ok(idle());
+        }
+        if is_at_rest(&self.object) {
+            return Ok((
+                finish::look_after(&self.object, self.context).await?,
+                Reconciled::Idle,
+            ));
+        }
+        if self.has_succeeded() {
+            return Box::pin(self.publish_later()).await;
+        }
+        if self.object.spec.suspend == Some(true) {
+            self.context.admissions.leave(&self.uid);
+            return self.hold(&suspended()).await;
+        }
+        if approvals::is_undecided(self.context, &self.object) {
+            self.context.admissions.leave(&self.uid);
+            return Ok((Some(SAFETY_NET), Reconciled::Waiting));
+        }
+        if let Some(limit) = self.context.admissions.admit(&self.object) {
+            let (_, how) = self.hold(&queued(limit)).await?;
+            // Whoever gives up a place wakes it.
+            return Ok((Some(SAFETY_NET), how));
+        }
+        let is_mended = self.context.waits.take_mended(&self.uid);
+        let Some(run) = Revision::present(self.context, &self.object).await? else {
+            self.refers_to.get_or_init(|| awaited::of_start(&self.object));
+            return Box::pin(self.start()).await;
+        };
+        self.refers_to.get_or_init(|| awaited::of_run(&run.task));
+        Box::pin(self.step(run, is_mended)).await
+    }
+
+    /// The status was written by an operator that knows more: hands off.
+    fn is_of_a_newer_version(&self) -> bool {
+        let version = self
+            .object
+            .status
+            .as_ref()
+            .and_then(|status| status.progress_version);
+        let is_newer =
+            version.is_some_and(|version| version > i32::try_from(PROGRESS_VERSION).unwrap_or(i32::MAX));
+        if is_newer {
+            tracing::warn!(
+                namespace = self.object.namespace().unwrap_or_default(),
+                task = self.object.name_any(),
+                "the task was written by a newer operator and is left alone: bring that version back"
+            );
+        }
+        is_newer
+    }
+
+    /// Freezes the inputs and records the first progress.
+    async fn start(&self) -> Looked {
+        let (run, adopted) = match Box::pin(Revision::start(self.context, &self.object)).await? {
+            Started::Revision(run, adopted) => (run, adopted),
+            Started::Reading => return Ok((Some(READING), Reconciled::Pending)),
+            Started::Queued(why) => return self.hold(&queued(why)).await,
+        };
+        let mut object = self.object.clone();
+        if object.status.take().is_some_and(|status| status.run.is_some()) {
+            cleanup::clear_all(&self.context.client, &run).await;
+        }
+        let (store, progress) = match adopted {
+            None => {
+                let progress = Progress::start(run.owner.run.clone(), Timestamp::now());
+                (self.store(&run, object), progress)
+            }
+            Some(adopted) => Box::pin(self.adopt(&run, object, *adopted)).await?,
+        };
+        let bytes = serde_json::to_vec(&progress).unwrap_or_default();
+        crate::ledger::Store::save(&store, &bytes).await?;
+        self.written(store);
+        self.context.downloads.forget(&self.uid);
+        if run.has_claims() {
+            cleanup::clear_readers(&self.context.client, &run).await;
+        }
+        Ok(advanced())
+    }
+
+    /// Makes what is taken over the task's own, so that nothing of the origin is needed from then on.
+    async fn adopt<'a>(
+        &self,
+        run: &'a Revision,
+        mut object: CodeGenTask,
+        adopted: Adopted,
+    ) -> Result<(KubernetesStore<'a>, Progress), ReconcileError> {
+        let Adopted { progress, documents } = adopted;
+        self.context.events.adopted(&self.object, &progress);
+        if !progress.stage.is_terminal() {
+            let none_has_run = Progress {
+                attempt: 0,
+                ..progress.clone()
+            };
+            let kept = result::keep(&self.context.client, run, &none_has_run, documents.clone()).await?;
+            object.status = Some(CodeGenTaskStatus {
+                result: Some(kept.name),
+                ..CodeGenTaskStatus::default()
+            });
+        }
+        let store = self.store(run, object);
+        store.take_over(documents).await;
+        Ok((store, progress))
+    }
+
+    /// Performs the next step of the run; at once where `is_mended` says that what it waited for has changed.
+    async fn step(&self, run: Revision, is_mended: bool) -> Looked {
+        let store = self.store(&run, self.object.clone());
+        let surroundings = run.surroundings(self.context).await?;
+        let files = run.files(self.context).await?;
+        let reader = files.reader(self.context.worker.clone());
+        let model = PooledModel::new(self.context, &run.task);
+        let sandbox = self.context.sandbox(&run.task, &run.owner, &run.snapshot.inputs);
+        let observer = self.context.events.observer(&self.object);
+        let (in_call, _) = watch::channel(false);
+        let announced = self.context.announced(&self.uid);
+        let engine = Engine {
+            task: &run.task,
+            model: &model,
+            store: &store,
+            sandbox: &sandbox,
+            data: &reader,
+            surroundings: &surroundings,
+            observer: &observer,
+            clock: Timestamp::now,
+            in_call: &in_call,
+            announced: &announced,
+        };
+        let mut progress = engine.load(&run.owner.run).await?;
+        if let Some(outcome) = self.what_changed(&run, &progress) {
+            clear_sandboxes(&sandbox).await;
+            Box::pin(engine.apply(progress, outcome)).await?;
+            self.written(store);
+            return Ok(advanced());
+        }
+        if progress.stage.is_terminal() {
+            // The spec changed and nothing follows from it: that it was seen is all there is to say.
+            engine.save(&progress).await?;
+            self.written(store);
+            return Ok(advanced());
+        }
+        let now = Timestamp::now();
+        if is_mended && let Some(waiting) = &mut progress.waiting {
+            waiting.retry_at = waiting.retry_at.min(now);
+        }
+        let decision = decide(&run.task, &progress, now);
+        if let Decision::AwaitApproval(asked) = &decision {
+            Box::pin(self.at_gate(&engine, progress, asked)).await?;
+            self.written(store);
+            return Ok(advanced());
+        }
+        if let Some(hold) = isolation::hold(self.context, &self.object, &run.task, &decision) {
+            return self.hold(&hold).await;
+        }
+        let left = seconds_left(&run.task, &progress, now);
+        if asks_the_model(&decision) && !model.prepare(left).await? {
+            // It must not be taken for lost by whoever comes next.
+            Box::pin(engine.withdraw(progress)).await?;
+            return Ok(idle());
+        }
+        let came_to;
+        (progress, came_to) = Box::pin(engine.step(progress)).await?;
+        self.context.calm(&self.uid);
+        let goes_on = matches!(came_to, Step::Pending | Step::Unseen | Step::Queued(_));
+        self.wait_if(!goes_on && waits_for_a_person(&progress));
+        let looked = match came_to {
+            Step::Advanced | Step::Gate(_) | Step::Finished => advanced(),
+            Step::Waiting(until) => (Some(pause(until)), Reconciled::Waiting),
+            Step::Unseen => (Some(MOMENT), Reconciled::Pending),
+            Step::Pending => {
+                let left = Box::pin(self.count(&engine, progress)).await?;
+                (Some(left.min(SAFETY_NET)), Reconciled::Pending)
+            }
+            Step::Queued(why) => {
+                self.written(store);
+                return self.hold(&queued(why)).await;
+            }
+        };
+        self.written(store);
+        Ok(looked)
+    }
+
+    /// Goes by what a person decided, or says what is to be approved. The next look, if nobody has decided, waits.
+    async fn at_gate<M: Model, D: DataReader>(
+        &self,
+        engine: &Engine<'_, M, KubernetesStore<'_>, KubernetesSandbox<'_>, D>,
+        progress: Progress,
+        asked: &AwaitedApproval,
+    ) -> Result<(), ReconcileError> {
+        if let Some(decision) = approvals::decided(self.context, &self.object, asked).await? {
+            Box::pin(engine.apply(progress, Outcome::Decided(decision))).await?;
+        } else {
+            self.context.waits.stop(&self.uid);
+            engine.save(&progress).await?;
+        }
+        Ok(())
+    }
+
+    /// What somebody asked for since the last step.
+    fn what_changed(&self, run: &Revision, progress: &Progress) -> Option<Outcome> {
+        let status = self.object.status.as_ref()?;
+        let is_new_spec = status.observed_generation != self.object.metadata.generation;
+        let retry = retry_asked(&self.object).is_some();
+        if progress.waiting.is_some() && (is_new_spec || retry) {
+            return Some(Outcome::Resumed);
+        }
+        let can_go_on =
+            progress.stopped_in.is_some() && budget::has_room_again(&run.task, progress, Timestamp::now());
+        ((is_new_spec || retry) && can_go_on).then_some(Outcome::LimitRaised)
+    }
+
+    fn store<'a>(&self, run: &'a Revision, object: CodeGenTask) -> KubernetesStore<'a> {
+        let documents = self.context.documents(&self.uid, &run.owner.run);
+        let isolation = isolation::shown(self.context, &run.task);
+        KubernetesStore::new(self.context.client.clone(), run, documents, isolation, object)
+    }
+
+    /// A child runs: its time counts, and what held the task before holds it no more. Gives the time that the task has left.
+    async fn count<M: Model, D: DataReader>(
+        &self,
+        engine: &Engine<'_, M, KubernetesStore<'_>, KubernetesSandbox<'_>, D>,
+        mut progress: Progress,
+    ) -> Result<Duration, ReconcileError> {
+        let now = Timestamp::now();
+        let status = self.object.status.as_ref();
+        let was_queued = status.and_then(|status| status.reason.as_deref()) == Some(reason::QUEUED);
+        // What it waited for before is there, or its child would not run.
+        let has_waited = progress.waiting.take().is_some();
+        if was_queued || has_waited || progress.is_overdue(now) {
+            progress.go_on_at(now);
+            engine.save(&progress).await?;
+        }
+        // A deadline beyond what a clock can say is none.
+        let left = seconds_left(engine.task, &progress, now);
+        Ok(Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX))
+    }
+
+    /// Remembers which version was written, so that no older one is acted on.
+    fn written(&self, store: KubernetesStore<'_>) {
+        let object = store.into_object();
+        self.context.wrote(&self.uid, &object);
+        if ended_in(&object).is_some() && ended_in(&self.object).is_none() {
+            self.context.events.ended(&object);
+        }
+    }
+
+    /// Says in the status what holds the task, unless it says so already.
+    async fn hold(&self, hold: &Hold) -> Looked {
+        let hold = &Hold {
+            message: cut(&hold.message, LONGEST_MESSAGE),
+            ..hold.clone()
+        };
+        if self.has_succeeded() {
+            return self.hold_image(hold).await;
+        }
+        let before = self.object.status.clone().unwrap_or_default();
+        let says_so = before.reason.as_deref() == Some(hold.reason)
+            && before.message.as_deref() == Some(&hold.message)
+            && before.observed_generation == self.object.metadata.generation;
+        if !says_so {
+            let (mut object, now) = (self.object.clone(), Timestamp::now());
+            let status = paused(held(before, object.metadata.generation, hold, now), now);
+            object.status = Some(fitting(status, &object)?);
+            self.context
+                .wrote(&self.uid, &replace_status(&self.context.client, &object).await?);
+            self.context.events.held(&self.object, hold);
+        }
+        self.wait_if(hold.until == Until::Mended);
+        Ok(self.after(hold))
+    }
+
+    /// When to look again at what holds the task.
+    fn after(&self, hold: &Hold) -> (Option<Duration>, Reconciled) {
+        let again = || Some(self.context.pause(&self.uid).min(LONGEST_PAUSE));
+        match (hold.reason, hold.until) {
+            (reason::QUEUED, _) => (again(), Reconciled::Queued),
+            (_, Until::Resumed) => (None, Reconciled::Waiting),
+            (_, Until::Room | Until::Mended) => (again(), Reconciled::Waiting),
+        }
+    }
+
+    /// While it waits for a person, its place is for others, until something changes that it refers to.
+    fn wait_if(&self, waits_for_a_person: bool) {
+        if !waits_for_a_person {
+            return self.context.waits.stop(&self.uid);
+        }
+        self.context.admissions.leave(&self.uid);
+        let refers_to = self.refers_to.get().cloned().unwrap_or_default();
+        self.context
+            .waits
+            .wait(&self.uid, ObjectRef::from_obj(&self.object), refers_to);
+    }
+}
+
+/// What was made for the old spec may be what the new one is to mend.
+async fn clear_sandboxes(sandbox: &KubernetesSandbox<'_>) {
+    if let Err(error) = sandbox.clear_sandboxes().await {
+        tracing::warn!(
+            error = with_causes(&error),
+            "a sandbox of the spec before could not be removed"
+        );
+    }
+}
+
+fn waits_for_a_person(progress: &Progress) -> bool {
+    progress
+        .waiting
+        .as_ref()
+        .is_some_and(|waiting| waiting.category == Category::Configuration)
+}
+
+const fn asks_the_model(decision: &Decision) -> bool {
+    matches!(decision, Decision::Call(_) | Decision::CallBesideBuild(_))
+}
+
+fn pause(until: Timestamp) -> Duration {
+    Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default()
+}

@@ -1,0 +1,157 @@
+//! The program of a task that has succeeded as an image, where that is asked for afterwards.
+//!
+//! The task stays succeeded: whoever waited for that, or runs its program, is not concerned by what a registry says. What becomes of the
+//! image stands in the condition `Published` alone, and in memory the task is whole until that is true.
+
+use std::sync::atomic::AtomicU32;
+
+use jiff::Timestamp;
+use kube::ResourceExt as _;
+use tokio::sync::watch;
+
+use super::Look;
+use super::Looked;
+use super::advanced;
+use super::pause;
+use super::waits_for_a_person;
+use crate::api::CodeGenTask;
+use crate::api::conditions::reason;
+use crate::controller::error::ReconcileError;
+use crate::controller::hold::{misconfigured, queued, suspended};
+use crate::controller::record::cache::RETRY;
+use crate::controller::record::cache::{ended_in, is_publishing};
+use crate::controller::record::progress::recorded;
+use crate::controller::record::revision::Revision;
+use crate::controller::record::size::fitting;
+use crate::controller::record::store::replace_status;
+use crate::controller::schedule::awaited;
+use crate::controller::tasks::model::PooledModel;
+use crate::controller::tasks::revision::{Files, asks_for_another};
+use crate::controller::telemetry::metrics::Reconciled;
+use crate::engine::{Engine, Step, Surroundings};
+use crate::pipeline::progress::Progress;
+use crate::pipeline::publication::{is_due, unapproved};
+use crate::pipeline::stage::Stage;
+use crate::pipeline::status::{Hold, ImageShown, Until, seen};
+
+impl Look<'_> {
+    /// Whether the task has succeeded, and its spec asks for the same program.
+    pub(super) fn has_succeeded(&self) -> bool {
+        ended_in(&self.object) == Some(Stage::Succeeded) && !asks_for_another(&self.object)
+    }
+
+    /// What follows for a task that has succeeded: its program is published, where that is asked for and is not done.
+    pub(super) async fn publish_later(&self) -> Looked {
+        let wanted = self.object.spec.publish.as_ref();
+        let Some(progress) = recorded_in(&self.object).filter(|_| wanted.is_some()) else {
+            return self.see(None).await;
+        };
+        if !is_due(wanted, &progress) {
+            return self.see(progress.published.as_ref().map(ImageShown::there)).await;
+        }
+        if self.object.spec.suspend == Some(true) {
+            return self.hold(&suspended()).await;
+        }
+        if !is_publishing(&self.object) {
+            return self.see(Some(ImageShown::on_its_way())).await;
+        }
+        if let Some(limit) = self.context.admissions.admit(&self.object) {
+            return self.hold(&queued(limit)).await;
+        }
+        Box::pin(self.publish()).await
+    }
+
+    async fn publish(&self) -> Looked {
+        let is_mended = self.context.waits.take_mended(&self.uid);
+        let (run, documents) = Revision::of_result(self.context, &self.object).await?;
+        self.refers_to.get_or_init(|| awaited::of_run(&run.task));
+        let store = self.store(&run, self.object.clone());
+        store.take_over(documents).await;
+        let model = PooledModel::new(self.context, &run.task);
+        let sandbox = self.context.sandbox(&run.task, &run.owner, &run.snapshot.inputs);
+        let reader = Files::default().reader(self.context.worker.clone());
+        let observer = self.context.events.observer(&self.object);
+        let (in_call, _) = watch::channel(false);
+        let engine = Engine {
+            task: &run.task,
+            model: &model,
+            store: &store,
+            sandbox: &sandbox,
+            data: &reader,
+            surroundings: &Surroundings::default(),
+            observer: &observer,
+            clock: Timestamp::now,
+            in_call: &in_call,
+            announced: &AtomicU32::new(0),
+        };
+        let mut progress = engine.load(&run.owner.run).await?;
+        if let Some(outcome) = self.what_changed(&run, &progress) {
+            Box::pin(engine.apply(progress, outcome)).await?;
+            self.written(store);
+            return Ok(advanced());
+        }
+        if let Some(why) = unapproved(&run.task, &progress) {
+            return self.hold(&misconfigured(why).0).await;
+        }
+        if is_mended && let Some(waiting) = &mut progress.waiting {
+            waiting.retry_at = waiting.retry_at.min(Timestamp::now());
+        }
+        let came_to;
+        (progress, came_to) = Box::pin(engine.step(progress)).await?;
+        self.context.calm(&self.uid);
+        self.wait_if(waits_for_a_person(&progress));
+        self.written(store);
+        Ok(match came_to {
+            Step::Waiting(until) => (Some(pause(until)), Reconciled::Waiting),
+            _ => advanced(),
+        })
+    }
+
+    /// Says that the spec was seen, and what is to be said of the image.
+    async fn see(&self, shown: Option<ImageShown>) -> Looked {
+        self.context.admissions.leave(&self.uid);
+        self.say(shown.as_ref()).await?;
+        Ok(advanced())
+    }
+
+    /// Says what keeps the program from being an image, unless the status does already.
+    pub(super) async fn hold_image(&self, hold: &Hold) -> Looked {
+        if hold.reason != reason::QUEUED {
+            self.context.admissions.leave(&self.uid);
+        }
+        if self.object.spec.publish.is_some() {
+            let shown = ImageShown::held(hold);
+            let status = self.object.status.as_ref();
+            let says_so = status.is_some_and(|status| {
+                shown.is_said_by(&status.conditions)
+                    && status.observed_generation == self.object.metadata.generation
+                    && status.retry_handled.as_ref() == self.object.annotations().get(RETRY)
+            });
+            if !says_so {
+                self.say(Some(&shown)).await?;
+                self.context.events.held(&self.object, hold);
+            }
+        }
+        self.wait_if(hold.until == Until::Mended);
+        Ok(self.after(hold))
+    }
+
+    async fn say(&self, shown: Option<&ImageShown>) -> Result<(), ReconcileError> {
+        let mut object = self.object.clone();
+        if let Some(before) = object.status.take() {
+            let status = seen(before, object.metadata.generation, shown, Timestamp::now());
+            object.status = Some(fitting(status, &object)?);
+        }
+        if let Some(status) = &mut object.status {
+            status.retry_handled = self.object.annotations().get(RETRY).cloned();
+        }
+        let written = replace_status(&self.context.client, &object).await?;
+        self.context.wrote(&self.uid, &written);
+        Ok(())
+    }
+}
+
+fn recorded_in(object: &CodeGenTask) -> Option<Progress> {
+    let bytes = recorded(object.status.as_ref()?)?;
+    serde_json::from_slice(&bytes).ok()
+}

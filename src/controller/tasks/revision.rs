@@ -1,0 +1,359 @@
+//! The present revision of a task: its frozen inputs, and the task with every question answered.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use kube::{Api, Resource as _, ResourceExt as _};
+use tempfile::TempDir;
+
+use crate::api::agent::CodeGenAgentSpec;
+use crate::api::approval::Gate;
+use crate::api::common::LocalRef;
+use crate::api::status::SnapshotStatus;
+use crate::api::{CodeGenAgent, CodeGenTask};
+use crate::controller::claims;
+use crate::controller::context::Context;
+use crate::controller::error::{ReconcileError, unresolved};
+use crate::controller::hold::{Blocked, misconfigured, unreachable};
+use crate::controller::record::cache::RETRY;
+use crate::controller::record::result::TASK;
+use crate::controller::record::revision::Revision;
+use crate::controller::record::snapshot::{self, Sources, decides};
+use crate::controller::record::unpack::unpack;
+use crate::controller::sources::credentials;
+use crate::controller::sources::read::read_sources;
+use crate::controller::tasks::reuse::{self, Adopted};
+use crate::data::profile::Profiles;
+use crate::data::worker::Client as Worker;
+use crate::engine::Surroundings;
+use crate::engine::reader::WorkerReader;
+use crate::ledger::StoreError;
+use crate::pipeline::redact::Redactor;
+use crate::pipeline::stage::Stage;
+use crate::pipeline::task::{FrozenFiles, Task, resolve};
+use crate::sandbox::Progressing;
+use crate::sandbox::kubernetes::{MountedInput, Owner};
+
+/// What became of a new run.
+pub enum Started {
+    /// It is there, with what it takes over from another task.
+    Revision(Box<Revision>, Option<Box<Adopted>>),
+    /// What lies on claims is being read.
+    Reading,
+    /// Others take the room of what reads it.
+    Queued(String),
+}
+
+/// Samples as files for as long as they are read, or what is known of them already.
+#[derive(Default)]
+pub struct Files {
+    paths: BTreeMap<String, PathBuf>,
+    profiles: Option<Profiles>,
+    _folder: Option<TempDir>,
+}
+
+impl Revision {
+    /// The run that the status names, if the spec still asks for it.
+    pub async fn present(context: &Context, object: &CodeGenTask) -> Result<Option<Self>, ReconcileError> {
+        let Some(status) = &object.status else {
+            return Ok(None);
+        };
+        let (Some(run), Some(place)) = (&status.run, &status.snapshot) else {
+            return Ok(None);
+        };
+        let attempt = status.attempt.unwrap_or_default();
+        let owner = owner(object, run.clone(), u32::try_from(attempt).unwrap_or_default());
+        if asks_for_another(object) {
+            return Ok(None);
+        }
+        let Some(snapshot) = context.snapshot(&owner, &place.name).await? else {
+            return Err(StoreError::Damaged {
+                name: format!("Secret {}/{}", owner.namespace, place.name),
+                detail: "the snapshot of the run is gone".to_owned(),
+            }
+            .into());
+        };
+        let task = resolved(context, object, snapshot.agent.as_ref(), snapshot.files.clone())?;
+        Ok(Some(Self {
+            task,
+            owner,
+            snapshot,
+            snapshot_status: place.clone(),
+            generation: object.metadata.generation,
+            retry: object.annotations().get(RETRY).cloned(),
+            stage: status.stage.clone(),
+        }))
+    }
+
+    /// A new run: everything that the task refers to is read and frozen.
+    pub async fn start(context: &Context, object: &CodeGenTask) -> Result<Started, ReconcileError> {
+        let agent = agent(context, object).await?;
+        let mut sources = read_sources(&context.client, &context.downloads, object).await?;
+        let decides = decides(&object.spec);
+        // A spec with a fault starts no Pod.
+        let task = resolved(context, object, agent.as_ref(), sources.files.clone())?;
+        let reading = owner(object, decides.clone(), 0);
+        match claims::read(context, &reading, &task, &mut sources).await? {
+            Progressing::Done(()) => {}
+            Progressing::Pending | Progressing::Unseen => return Ok(Started::Reading),
+            Progressing::Queued(why) => return Ok(Started::Queued(why)),
+        }
+        let task = resolved(context, object, agent.as_ref(), sources.files.clone())?;
+        let owner = owner(object, task.decisive_hash(), 0);
+        let adopted = Box::pin(reuse::adopt(context, &task, &owner)).await?;
+        let is_at_its_end = |adopted: &Adopted| adopted.progress.stage.is_terminal();
+        let (snapshot, name, sha256) = if adopted.as_ref().is_some_and(is_at_its_end) {
+            snapshot::unwritten(&owner, agent, sources)
+        } else {
+            snapshot::create(&context.client, &owner, agent, sources).await?
+        };
+        let snapshot = context.remember_snapshot(&owner, &name, snapshot);
+        let run = Box::new(Self {
+            task,
+            owner,
+            snapshot,
+            snapshot_status: SnapshotStatus {
+                name,
+                sha256,
+                spec_sha256: decides,
+            },
+            generation: object.metadata.generation,
+            retry: object.annotations().get(RETRY).cloned(),
+            stage: None,
+        });
+        Ok(Started::Revision(run, adopted.map(Box::new)))
+    }
+
+    /// The run of a task that has succeeded, and every document of it, as its result keeps them. Nothing of its inputs is left, and what
+    /// is asked for since is how its program is published.
+    pub async fn of_result(
+        context: &Context,
+        object: &CodeGenTask,
+    ) -> Result<(Self, BTreeMap<String, Vec<u8>>), ReconcileError> {
+        let status = object.status.clone().unwrap_or_default();
+        let (run, snapshot_status) = (
+            status.run.unwrap_or_default(),
+            status.snapshot.unwrap_or_default(),
+        );
+        let owner = owner(object, run, 0);
+        let result = status.result.unwrap_or_default();
+        let unpacked = unpack(&context.client, &owner.namespace, &result).await;
+        let mut documents = unpacked.map_err(|error| without_result(&owner, &result, error))?;
+        let task = documents.remove(TASK);
+        let task = task.and_then(|bytes| serde_json::from_slice::<Task>(&bytes).ok());
+        let mut task = task.ok_or_else(|| StoreError::Damaged {
+            name: format!("Secret {}/{result}", owner.namespace),
+            detail: "it does not say of which task it is the result".to_owned(),
+        })?;
+        let spec = &object.spec;
+        task.publish.clone_from(&spec.publish);
+        task.approvals.extend(&spec.approvals);
+        bind(&mut task, &context.approvals.required);
+        if let Some(image) = &spec.image {
+            let named = |secret: &Option<LocalRef>| secret.as_ref().map(|secret| secret.name.clone());
+            task.image.push_secret = named(&image.push_secret_ref).or(task.image.push_secret);
+            task.image.pull_secret = named(&image.pull_secret_ref).or(task.image.pull_secret);
+        }
+        let (snapshot, _, _) = snapshot::unwritten(&owner, None, Sources::default());
+        let run = Self {
+            task,
+            owner,
+            snapshot: Arc::new(snapshot),
+            snapshot_status,
+            generation: object.metadata.generation,
+            retry: object.annotations().get(RETRY).cloned(),
+            stage: status.stage,
+        };
+        Ok((run, documents))
+    }
+
+    /// Whether something of it lies on a claim.
+    #[must_use]
+    pub fn has_claims(&self) -> bool {
+        let mut inputs = self.snapshot.inputs.values();
+        inputs.any(|input| matches!(input, MountedInput::Claim { .. }))
+    }
+
+    /// What the cluster adds to the task.
+    pub async fn surroundings(&self, context: &Context) -> Result<Surroundings, ReconcileError> {
+        let secret_env = credentials::sandbox_variables(&context.client, &self.task).await?;
+        let acceptance_tests = match &self.snapshot.acceptance_tests {
+            Some(file) => {
+                let bytes = snapshot::content(&context.client, &self.owner, file).await?;
+                Some(String::from_utf8(bytes).map_err(|_| {
+                    misconfigured("spec.acceptanceTests is not UTF-8 text: give Python source".to_owned())
+                })?)
+            }
+            None => None,
+        };
+        Ok(Surroundings {
+            // A sandbox finds inputs by their names.
+            sources: self
+                .snapshot
+                .inputs
+                .keys()
+                .map(|name| (name.clone(), name.clone()))
+                .collect(),
+            acceptance_tests,
+            redactor: Redactor::new(secret_env.iter()),
+            secret_env,
+            seed: self.snapshot.seed.clone(),
+        })
+    }
+
+    /// The samples as files, where the next step reads them.
+    pub async fn files(&self, context: &Context) -> Result<Files, ReconcileError> {
+        let mut paths = BTreeMap::new();
+        if self.stage.as_deref() != Some(Stage::ReadingSamples.as_str()) {
+            return Ok(Files::default());
+        }
+        let profiles = snapshot::profiles(&context.client, &self.owner, &self.snapshot).await?;
+        if profiles.is_some() {
+            return Ok(Files {
+                profiles,
+                ..Files::default()
+            });
+        }
+        let io = |error: std::io::Error| StoreError::Io {
+            action: "write a sample into",
+            path: std::env::temp_dir(),
+            source: error,
+        };
+        let folder = tempfile::tempdir().map_err(io)?;
+        for sample in &self.task.samples {
+            if let Some(MountedInput::Secrets(files)) = self.snapshot.inputs.get(&sample.name)
+                && let Some(file) = files.first()
+            {
+                let bytes = snapshot::content(&context.client, &self.owner, file).await?;
+                let path = folder.path().join(&sample.name);
+                tokio::fs::write(&path, bytes).await.map_err(io)?;
+                paths.insert(sample.name.clone(), path);
+            }
+        }
+        Ok(Files {
+            paths,
+            profiles: None,
+            _folder: Some(folder),
+        })
+    }
+}
+
+impl Files {
+    /// Reads them through `client`.
+    #[must_use]
+    pub fn reader(&self, client: Worker) -> WorkerReader {
+        WorkerReader {
+            client,
+            sources: self.paths.clone(),
+            profiles: self.profiles.clone(),
+        }
+    }
+}
+
+/// Whether the user changed what decides the result. Only a user asks for another run, never another version of this program.
+pub fn asks_for_another(object: &CodeGenTask) -> bool {
+    let Some(status) = &object.status else { return true };
+    let is_new_spec = status.observed_generation != object.metadata.generation;
+    let before = status.snapshot.as_ref().map(|snapshot| &snapshot.spec_sha256);
+    is_new_spec && before != Some(&decides(&object.spec))
+}
+
+fn resolved(
+    context: &Context,
+    object: &CodeGenTask,
+    agent: Option<&CodeGenAgentSpec>,
+    files: FrozenFiles,
+) -> Result<Task, Blocked> {
+    let agent = agent.map(|spec| CodeGenAgent::new("", spec.clone()));
+    let mut task = resolve(object, agent.as_ref(), files).map_err(|faults| unresolved(&faults))?;
+    bind(&mut task, &context.approvals.required);
+    task.packages.cluster.clone_from(&context.packages);
+    context.settings.registries.complete(&mut task.image);
+    Ok(task)
+}
+
+/// The gates that the operator asks for stay, whatever task and agent say.
+fn bind(task: &mut Task, required: &[Gate]) {
+    task.approvals.extend(required);
+}
+
+/// Nobody comes back for a result that somebody has deleted.
+fn without_result(owner: &Owner, result: &str, error: StoreError) -> ReconcileError {
+    if !reuse::is_gone(&error) {
+        return error.into();
+    }
+    misconfigured(format!(
+        "the Secret {}/{result}, which held the program, is gone, so that there is nothing to publish: take spec.publish away, or apply \
+         the task under another name",
+        owner.namespace
+    ))
+    .into()
+}
+
+async fn agent(context: &Context, object: &CodeGenTask) -> Result<Option<CodeGenAgentSpec>, Blocked> {
+    let Some(reference) = &object.spec.agent_ref else {
+        return Ok(None);
+    };
+    let namespace = object.namespace().unwrap_or_default();
+    let name = &reference.name;
+    let agents: Api<CodeGenAgent> = Api::namespaced(context.client.clone(), &namespace);
+    let found = agents.get_opt(name).await;
+    match found.map_err(|error| unreachable(&format!("read the CodeGenAgent {namespace}/{name}"), &error))? {
+        Some(agent) => Ok(Some(agent.spec)),
+        None => Err(misconfigured(format!(
+            "spec.agentRef refers to the CodeGenAgent {namespace}/{name}, which is not there: create it, or correct the name"
+        ))),
+    }
+}
+
+fn owner(object: &CodeGenTask, run: String, attempt: u32) -> Owner {
+    Owner {
+        namespace: object.namespace().unwrap_or_default(),
+        name: object.name_any(),
+        uid: object.uid().unwrap_or_default(),
+        run,
+        wish: format!(
+            "{} {}",
+            object.metadata.generation.unwrap_or_default(),
+            object.annotations().get(RETRY).map_or("", String::as_str)
+        ),
+        generation: object.metadata.generation.unwrap_or_default(),
+        attempt,
+        reference: object.controller_owner_ref(&()).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::pipeline::approval::awaited;
+    use crate::pipeline::progress::Progress;
+    use crate::pipeline::test_support::start;
+
+    /// The gate at which a task waits that has a plan.
+    fn waits_at(agent: &Value, required: &[Gate]) -> Option<Gate> {
+        let spec = json!({"prompt": "count", "agentRef": {"name": "shared"}});
+        let object = CodeGenTask::new("words", serde_json::from_value(spec).unwrap());
+        let agent = CodeGenAgent::new("shared", serde_json::from_value(agent.clone()).unwrap());
+        let mut task = resolve(&object, Some(&agent), FrozenFiles::default()).unwrap();
+        bind(&mut task, required);
+        let progress = Progress {
+            stage: Stage::GeneratingCode,
+            ..start()
+        };
+        awaited(&task, &progress).map(|asked| asked.gate)
+    }
+
+    #[test]
+    fn a_gate_goes_with_the_agent_that_asks_for_it_unless_the_operator_asks_for_it_too() {
+        let agent = json!({"model": {"name": "m"}, "approvals": ["Plan"]});
+        let edited = json!({"model": {"name": "m"}});
+        assert_eq!(waits_at(&agent, &[]), Some(Gate::Plan));
+        // Whoever may write agents has what they like.
+        assert_eq!(waits_at(&edited, &[]), None);
+        assert_eq!(waits_at(&edited, &[Gate::Plan]), Some(Gate::Plan));
+    }
+}

@@ -1,0 +1,5 @@
+//! What the operator says of its work: Events, metrics, its log.
+
+pub mod events;
+pub mod logging;
+pub mod metrics;
