@@ -1,4 +1,4 @@
-//! Each module may use those before it in `src/lib.rs`, never one after it.
+//! Each module may use those before it in `src/lib.rs`, never one after it; no files import each other in a circle.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -6,8 +6,10 @@
     reason = "tests say what they expect"
 )]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use regex::Regex;
 
@@ -122,4 +124,205 @@ fn decisions_do_no_input_or_output_and_read_no_clock() {
 fn the_check_itself_sees_both_forms_of_import() {
     let used = modules_used("use crate::cli::x;\nuse crate::{api::y, engine};\nlet a = crate::local::run();");
     assert_eq!(used, ["cli", "local", "api", "engine"]);
+}
+
+/// The folder whose files still import each other in circles.
+const EXCEPTED: &str = "controller";
+
+/// Names of the modules around a file's and of its own; none of the root.
+type Module = Vec<String>;
+
+/// A name that a file brings in, and the path that it stands for.
+type Import = (String, Vec<String>);
+
+/// What is compiled for tests alone: a module of its own, or something with a body.
+static FOR_TESTS: LazyLock<Regex> = LazyLock::new(|| {
+    let item = r"(?:pub(?:\([^)]*\))? )?(?:mod (\w+);|use [^;]*;|[^{;]*(?:;|\{.*?^\}))";
+    Regex::new(&format!(r"(?ms)^#\[cfg\(test\)\]\s+{item}")).unwrap()
+});
+static COMMENT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"//[^\n]*").unwrap());
+static IMPORT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\buse ([\w:{}*,\s]+);").unwrap());
+static PATH: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b(?:crate|super)(?:::\w+)+").unwrap());
+
+/// The code of a file without comments and without what is compiled for tests alone, and the modules that are.
+fn without_tests(source: &str) -> (String, Vec<String>) {
+    let code = COMMENT.replace_all(source, "");
+    let modules = FOR_TESTS.captures_iter(&code).filter_map(|found| found.get(1));
+    let modules = modules.map(|name| name.as_str().to_owned()).collect();
+    (FOR_TESTS.replace_all(&code, "").into_owned(), modules)
+}
+
+/// The paths of a tree of imports, each after the name that it has from there on.
+fn unfold(before: &str, tree: &str, found: &mut Vec<(String, String)>) {
+    let Some((head, branches)) = tree.split_once('{') else {
+        let (path, renamed) = tree.split_once(" as ").unwrap_or((tree, ""));
+        let path = format!("{before}{}", path.trim());
+        let path = path.trim_end_matches("::self");
+        let name = match renamed.trim() {
+            "" => path.rsplit("::").next().unwrap(),
+            renamed => renamed,
+        };
+        found.push((name.to_owned(), path.to_owned()));
+        return;
+    };
+    let mut depth = 0;
+    let ends = |c: char| {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        c == ',' && depth == 0
+    };
+    let branches = branches.trim_end().strip_suffix('}').unwrap().split(ends);
+    for branch in branches.filter(|branch| !branch.trim().is_empty()) {
+        unfold(&format!("{before}{}", head.trim()), branch, found);
+    }
+}
+
+/// A path as it is from the root on.
+fn absolute(module: &[String], path: &str) -> Vec<String> {
+    let mut steps = path.split("::").map(str::trim).peekable();
+    let mut whole = module.to_vec();
+    if steps.next_if_eq(&"crate").is_some() {
+        whole.clear();
+    }
+    steps.next_if_eq(&"self");
+    while steps.next_if_eq(&"super").is_some() {
+        whole.pop();
+    }
+    whole.extend(steps.map(str::to_owned));
+    whole
+}
+
+/// What a file imports, and what it names by its whole path.
+fn imports(module: &[String], code: &str) -> Vec<Import> {
+    let mut found = Vec::new();
+    for tree in IMPORT.captures_iter(code) {
+        unfold("", &tree[1], &mut found);
+    }
+    for path in PATH.find_iter(&IMPORT.replace_all(code, "")) {
+        unfold("", path.as_str(), &mut found);
+    }
+    let found = found.into_iter();
+    found
+        .map(|(name, path)| (name, absolute(module, &path)))
+        .collect()
+}
+
+/// The files that a path leads to: the one that it names, and those that this one has the name from.
+fn passed(files: &BTreeMap<Module, Vec<Import>>, mut path: Vec<String>) -> Vec<Module> {
+    let mut passed = Vec::new();
+    loop {
+        let is_file = |end: &usize| files.contains_key(&path[..*end]);
+        let end = (0..=path.len()).rev().find(is_file).unwrap();
+        let file = path[..end].to_vec();
+        let from_another = path.get(end).and_then(|name| {
+            let mut imports = files[&file].iter();
+            imports.find(|(imported, to)| imported == name && !to.starts_with(&path[..=end]))
+        });
+        let seen = passed.contains(&file);
+        passed.push(file);
+        match from_another {
+            Some((_, to)) if !seen => path = [to, &path[end + 1..]].concat(),
+            _ => return passed,
+        }
+    }
+}
+
+/// Each circle of files by the imports that tie it. A file and those of its submodules are one thing.
+fn circles(sources: &BTreeMap<Module, String>) -> Vec<Vec<String>> {
+    let mut files: BTreeMap<Module, Vec<Import>> = BTreeMap::new();
+    let mut of_tests: BTreeSet<Module> = BTreeSet::new();
+    for (module, source) in sources {
+        let (code, modules) = without_tests(source);
+        of_tests.extend(modules.into_iter().map(|name| [&module[..], &[name]].concat()));
+        files.insert(module.clone(), imports(module, &code));
+    }
+    files.retain(|module, _| !of_tests.iter().any(|tests| module.starts_with(tests)));
+    let mut edges: BTreeMap<&Module, BTreeMap<Module, BTreeSet<&str>>> = BTreeMap::new();
+    for (module, imports) in &files {
+        let from = edges.entry(module).or_default();
+        for (name, path) in imports {
+            let mut passed = passed(&files, path.clone());
+            passed.retain(|to| !to.starts_with(module) && !module.starts_with(to));
+            for to in passed {
+                from.entry(to).or_default().insert(name);
+            }
+        }
+    }
+    let mut reached: BTreeMap<&Module, BTreeSet<&Module>> = BTreeMap::new();
+    for start in edges.keys() {
+        let (all, mut next) = (reached.entry(*start).or_default(), vec![*start]);
+        while let Some(module) = next.pop() {
+            next.extend(edges[module].keys().filter(|to| all.insert(*to)));
+        }
+    }
+    let mut circles: BTreeMap<BTreeSet<&Module>, Vec<String>> = BTreeMap::new();
+    for (from, all) in &edges {
+        let together = |to: &&Module| reached[*to].contains(*from);
+        let circle: BTreeSet<&Module> = reached[from].iter().copied().filter(together).collect();
+        for (to, names) in all.iter().filter(|(to, _)| circle.contains(to)) {
+            let tie = format!("{} uses {names:?} of {}", from.join("/"), to.join("/"));
+            circles.entry(circle.clone()).or_default().push(tie);
+        }
+    }
+    circles.into_values().collect()
+}
+
+#[test]
+fn no_files_import_each_other_in_a_circle() {
+    let mut files = Vec::new();
+    sources(&root(), &mut files);
+    let sources = files.iter().filter_map(|file| {
+        let path = file.strip_prefix(root()).unwrap().with_extension("");
+        let mut module: Module = path
+            .iter()
+            .map(|part| part.to_str().unwrap().to_owned())
+            .collect();
+        module.pop_if(|last| matches!(last.as_str(), "mod" | "lib"));
+        let is_program = module.first().is_some_and(|first| first == "bin");
+        (!is_program).then(|| (module, fs::read_to_string(file).unwrap()))
+    });
+    let mut circles = circles(&sources.collect());
+    circles.retain(|ties| !ties.iter().all(|tie| tie.starts_with(&format!("{EXCEPTED}/"))));
+    assert!(circles.is_empty(), "{circles:#?}");
+}
+
+#[test]
+fn a_circle_is_seen_through_nested_imports_and_names_that_are_passed_on() {
+    let files = [
+        ("", "mod one;\nmod other;\nmod third;\n"),
+        (
+            "one",
+            "use crate::{\n    other::{self, deep::{Deep, Deeper as D}},\n    third,\n};\n",
+        ),
+        (
+            "other",
+            "mod deep;\npub use deep::Deep;\nuse super::third::Third;\n",
+        ),
+        ("other::deep", "pub struct Deep(super::super::third::Fourth);\n"),
+        (
+            "third",
+            "// use crate::other::Deep;\npub use super::passed::Third;\n",
+        ),
+        (
+            "passed",
+            "use super::one;\n\n#[cfg(test)]\nmod tests {\n    use crate::other::Deep;\n}\n",
+        ),
+    ];
+    let module = |name: &str| {
+        name.split("::")
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    let files = files.map(|(name, source)| (module(name), source.to_owned()));
+    let expected = [
+        "one uses {\"other\"} of other",
+        "one uses {\"D\", \"Deep\"} of other/deep",
+        "one uses {\"third\"} of third",
+        "other uses {\"Third\"} of passed",
+        "other uses {\"Third\"} of third",
+        "other/deep uses {\"Fourth\"} of third",
+        "passed uses {\"one\"} of one",
+        "third uses {\"Third\"} of passed",
+    ];
+    assert_eq!(circles(&files.into()), [expected]);
 }

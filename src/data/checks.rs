@@ -14,8 +14,9 @@ use crate::api::values::FileFormat;
 use crate::pipeline::checks::ColumnCheck;
 
 use super::DataError;
-use super::describe::{column_names, format_name};
+use super::describe::column_names;
 use super::detect::{Detection, detect};
+use super::format::format_name;
 use super::source::{Encoding, Source};
 use crate::data::checks::run::{Place, Run};
 use crate::data::format::delimited::RecordReader;

@@ -21,7 +21,6 @@ use std::collections::{BTreeMap, HashSet};
 use hash::shape;
 pub(crate) use hash::{hash, mix};
 
-use super::keys::{KeyCandidate, Uniqueness};
 use super::profile::{ColumnProfile, ColumnType, LengthStats};
 use super::remark::Remark;
 use crate::data::column::cell::{Cell, Kind, has_leading_zero};
@@ -50,6 +49,30 @@ pub struct Seen {
     pub extreme: Extreme,
     /// Whether the values had risen strictly until this one, which does not rise.
     pub broke_rise: bool,
+}
+
+/// What a column knows of itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Uniqueness {
+    /// Whether no value was seen twice and none is missing, as far as the column can tell.
+    pub may_be_unique: bool,
+    /// Whether it can tell for sure.
+    pub is_proven: bool,
+    /// Whether it has decimal numbers: measurements, which are no keys.
+    pub is_decimal: bool,
+}
+
+/// What is known of a column when everything is read.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyCandidate {
+    /// Whether the column itself knows that every record has a value and no two are equal.
+    pub is_unique: bool,
+    /// Whether every record has exactly one value.
+    pub is_whole: bool,
+    /// Whether it may be part of a key of two columns: no decimal numbers.
+    pub is_discrete: bool,
+    /// Distinct values.
+    pub distinct: u64,
 }
 
 /// A column as its values are met.

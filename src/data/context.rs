@@ -16,9 +16,9 @@ use crate::data::column::distinct::cut_at;
 use crate::pipeline::call::estimate_tokens;
 use crate::pipeline::quoted::one_line;
 
-use super::describe::format_name;
 pub use super::describe::{Options, describe};
 use super::exposure::{Exposed, ExposedJoins};
+use super::format::format_name;
 use super::joins::JoinProfile;
 use super::profile::{Content, Layout, SampleProfile, TableProfile};
 use super::remark::Remark;

@@ -17,6 +17,7 @@ use crate::data::remark::Remark;
 use super::DataError;
 use super::detect::detect;
 use super::format::dialect::Dialect;
+use super::format::format_name;
 use super::profile::{Content, SampleProfile};
 use super::source::Source;
 
@@ -107,19 +108,4 @@ pub fn describe_source(
         remarks,
         content,
     })
-}
-
-/// The name of a format as the spec writes it (`JSONLines`).
-#[must_use]
-pub const fn format_name(format: FileFormat) -> &'static str {
-    match format {
-        FileFormat::CSV => "CSV",
-        FileFormat::TSV => "TSV",
-        FileFormat::JSON => "JSON",
-        FileFormat::JSONLines => "JSON Lines",
-        FileFormat::Parquet => "Parquet",
-        FileFormat::Excel => "Excel",
-        FileFormat::Text => "text",
-        FileFormat::Binary => "binary",
-    }
 }

@@ -7,10 +7,10 @@ use serde_json::error::Category;
 
 use crate::api::values::FileFormat;
 
-use super::describe::format_name;
 use super::source::{Encoding, Fault, HEAD_BYTES, LARGEST_UNPACKED, Scan, Source};
 use crate::data::format::dialect::{self, Dialect};
 use crate::data::format::excel::{self, WorkbookError};
+use crate::data::format::format_name;
 
 /// Share of control characters from which bytes are no text.
 const BINARY_SHARE: usize = 10;

@@ -9,6 +9,23 @@ pub(crate) mod shape;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::api::values::FileFormat;
+
+/// The name of a format as the spec writes it (`JSONLines`).
+#[must_use]
+pub const fn format_name(format: FileFormat) -> &'static str {
+    match format {
+        FileFormat::CSV => "CSV",
+        FileFormat::TSV => "TSV",
+        FileFormat::JSON => "JSON",
+        FileFormat::JSONLines => "JSON Lines",
+        FileFormat::Parquet => "Parquet",
+        FileFormat::Excel => "Excel",
+        FileFormat::Text => "text",
+        FileFormat::Binary => "binary",
+    }
+}
+
 /// Runs a step of a reader that may panic on malformed bytes; the error says what it panicked with. The step is not used
 /// again after a panic, so nothing half-changed is seen.
 fn catching<T>(step: impl FnOnce() -> T) -> Result<T, String> {

@@ -3,10 +3,9 @@
 //! Values are compared by their hashes, all of them where they are few, else those of the smallest hashes. Small numbers
 //! lie in every column, so that an overlap alone is no evidence.
 
-use serde::{Deserialize, Serialize};
-
 use super::column::distinct::{DistinctCount, ValueHashes};
 use super::profile::{ColumnProfile, ColumnType, SampleProfile, TableProfile};
+pub use super::profile::{JoinProfile, JoinSide};
 
 /// Joins that are told.
 const MOST_JOINS: usize = 12;
@@ -28,36 +27,6 @@ const PLAIN_NAMES: [&str; 16] = [
 const IDENTIFIERS: [&str; 10] = [
     "id", "key", "nr", "no", "num", "number", "index", "code", "pk", "uid",
 ];
-
-/// Two columns on which samples may be joined.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
-pub struct JoinProfile {
-    /// The column that refers.
-    pub left: JoinSide,
-    /// The column that is referred to.
-    pub right: JoinSide,
-    /// Whether the counts are estimates.
-    pub is_estimated: bool,
-}
-
-/// One column of a join.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
-pub struct JoinSide {
-    /// The sample.
-    pub sample: String,
-    /// Its sheet; `None` where it is no workbook of several.
-    pub sheet: Option<String>,
-    /// The column.
-    pub column: String,
-    /// Its distinct values.
-    pub distinct: u64,
-    /// How many of them the other column has.
-    pub found: u64,
-    /// Whether every record has a value and no two are equal.
-    pub is_unique: bool,
-}
 
 /// A column with what it is compared by.
 struct Candidate<'a> {

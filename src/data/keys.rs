@@ -1,6 +1,6 @@
 //! Candidate keys and records equal to an earlier one: hashes of all values and records, kept while memory allows.
 
-use crate::data::column::mix;
+use crate::data::column::{KeyCandidate, Uniqueness, mix};
 
 /// Hashes kept at most, over all columns and records: 24 MiB.
 const MOST_HASHES: usize = 3 * 1024 * 1024;
@@ -36,30 +36,6 @@ struct Log {
 struct Pair {
     columns: (usize, usize),
     log: Log,
-}
-
-/// What a column knows of itself.
-#[derive(Clone, Copy, Debug)]
-pub struct Uniqueness {
-    /// Whether no value was seen twice and none is missing, as far as the column can tell.
-    pub may_be_unique: bool,
-    /// Whether it can tell for sure.
-    pub is_proven: bool,
-    /// Whether it has decimal numbers: measurements, which are no keys.
-    pub is_decimal: bool,
-}
-
-/// What is known of a column when everything is read.
-#[derive(Clone, Copy, Debug)]
-pub struct KeyCandidate {
-    /// Whether the column itself knows that every record has a value and no two are equal.
-    pub is_unique: bool,
-    /// Whether every record has exactly one value.
-    pub is_whole: bool,
-    /// Whether it may be part of a key of two columns: no decimal numbers.
-    pub is_discrete: bool,
-    /// Distinct values.
-    pub distinct: u64,
 }
 
 /// What the hashes tell.

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::api::values::{FileFormat, Output, ValueType};
 use crate::pipeline::sandbox::OutputContent;
 
-use super::describe::format_name;
 use super::detect::detect;
+use super::format::format_name;
 use super::rows::cut_with_marker;
 use super::scalar::{datetime, float, timedelta};
 use super::source::Source;

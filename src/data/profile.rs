@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::values::FileFormat;
 
-use super::joins::JoinProfile;
 use super::remark::Remark;
 use super::source::{Compression, Encoding};
 use crate::data::column::cell::Kind;
@@ -43,6 +42,36 @@ pub struct Profiles {
     pub samples: Vec<SampleProfile>,
     /// Columns on which they may be joined.
     pub joins: Vec<JoinProfile>,
+}
+
+/// Two columns on which samples may be joined.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct JoinProfile {
+    /// The column that refers.
+    pub left: JoinSide,
+    /// The column that is referred to.
+    pub right: JoinSide,
+    /// Whether the counts are estimates.
+    pub is_estimated: bool,
+}
+
+/// One column of a join.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct JoinSide {
+    /// The sample.
+    pub sample: String,
+    /// Its sheet; `None` where it is no workbook of several.
+    pub sheet: Option<String>,
+    /// The column.
+    pub column: String,
+    /// Its distinct values.
+    pub distinct: u64,
+    /// How many of them the other column has.
+    pub found: u64,
+    /// Whether every record has a value and no two are equal.
+    pub is_unique: bool,
 }
 
 impl SampleProfile {

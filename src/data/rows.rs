@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
-use super::column::{Column, Seen};
-use super::keys::{KeyCandidate, Keys, RecordHash};
+use super::column::{Column, KeyCandidate, Seen};
+use super::keys::{Keys, RecordHash};
 use super::profile::{ColumnProfile, ColumnType, SampleRow};
 use super::remark::Remark;
 use crate::data::column::cell::Cell;

@@ -6,6 +6,7 @@ use crate::api::common::TestingMode;
 use crate::ledger::Store;
 use crate::model::Model;
 use crate::pipeline::cases::{self, CaseRun, CasesJudged, Origin};
+use crate::pipeline::failed_check::tail;
 use crate::pipeline::mounts::Rehearsal;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::python::mutants::mutant_phase;
@@ -16,7 +17,7 @@ use crate::pipeline::sandbox::{
     Sentinels, TestPhase,
 };
 use crate::pipeline::task::Task;
-use crate::pipeline::verdict::{Verdict, tail};
+use crate::pipeline::verdict::Verdict;
 use crate::sandbox::Sandbox;
 
 use super::data::DataReader;

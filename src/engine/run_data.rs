@@ -10,7 +10,7 @@ use crate::api::values::{Output, ValueType};
 use crate::data::DataError;
 use crate::data::checks::constraints::in_words;
 use crate::data::checks::{CheckOutcome, CheckReport, CheckResult, Violation};
-use crate::data::describe::format_name;
+use crate::data::format::format_name;
 use crate::data::outputs::{OutputFault, OutputProblem};
 use crate::data::profile::SampleProfile;
 use crate::data::schema::expected::{Expected, expected};

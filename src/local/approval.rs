@@ -4,8 +4,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use tokio::sync::oneshot;
 
-use super::error::RunError;
-use super::execute::stopped;
+use super::error::{RunError, stopped};
 use crate::api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval, Gate};
 use crate::engine::EngineError;
 use crate::ledger::{FolderStore, Store as _};

@@ -10,6 +10,8 @@ use super::freeze::FreezeError;
 use super::interrupt::INTERRUPTED;
 use crate::api::approval::Gate;
 use crate::data::DataError;
+use crate::engine::EngineError;
+use crate::pipeline::causes::with_causes;
 use crate::pipeline::task::ResolveError;
 use crate::sandbox::SandboxError;
 use crate::sources::SourceError;
@@ -118,4 +120,10 @@ impl RunError {
             Self::Sample { .. } | Self::NoTemporaryFolder(_) | Self::Approval(_) | Self::Stopped(_) => 1,
         }
     }
+}
+
+/// What ends a run whose record cannot be kept.
+pub(super) fn stopped(error: impl Into<EngineError>) -> RunError {
+    let error: EngineError = error.into();
+    RunError::Stopped(with_causes(&error))
 }

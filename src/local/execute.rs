@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::approval::Approvals;
-use super::error::RunError;
+use super::error::{RunError, stopped};
 use super::interrupt::Stop;
 use super::prepare::{Prepared, RunOptions};
 use crate::api::approval::AwaitedApproval;
@@ -22,7 +22,6 @@ use crate::engine::{Engine, EngineError, Step, Surroundings};
 use crate::ledger::{Entry, FolderStore, Ledger, Store};
 use crate::model::{AnyModel, ModelOptions, Recorded};
 use crate::pipeline::budget;
-use crate::pipeline::causes::with_causes;
 use crate::pipeline::machine::Outcome;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::python::{Module, suite};
@@ -327,11 +326,6 @@ fn check_acceptance_tests(file: &str, text: &str) -> Result<(), RunError> {
         }
         Ok(_) => Ok(()),
     }
-}
-
-pub(super) fn stopped(error: impl Into<EngineError>) -> RunError {
-    let error: EngineError = error.into();
-    RunError::Stopped(with_causes(&error))
 }
 
 /// The local sandbox, which remembers that this machine cannot isolate.

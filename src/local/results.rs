@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::error::RunError;
-use super::execute::{Executed, stopped};
+use super::error::{RunError, stopped};
+use super::execute::Executed;
 use super::prepare::Prepared;
 use crate::api::CodeGenTask;
 use crate::engine::results;

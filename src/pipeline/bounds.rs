@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 
 use crate::api::status::{ConstraintStatus, PlanStatus};
 
-use super::cases::MOST_CASES;
 use super::digest::sha256_hex;
 use super::progress::Progress;
 use super::sandbox::Packages;
@@ -28,6 +27,8 @@ const MOST_INSTALLED_BYTES: usize = 6 * 1024;
 const MOST_BOUND: usize = 8;
 /// Bytes of a name in a list.
 const NAME: usize = 100;
+/// Cases of one plan that are used; a reply that has more is cut.
+pub(super) const MOST_CASES: usize = 12;
 /// Bytes of a case in one line.
 pub(super) const CASE: usize = 120;
 /// Bytes of a sentence.

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::status::{ErrorType, FailureDiagnosis};
 
+use super::failed_check::{CheckSource, FailedCheck};
 use super::progress::Tried;
 use super::reply::DiagnosisRow;
-use super::verdict::{CheckSource, FailedCheck};
 
 /// Failures of one run, diagnosed.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]

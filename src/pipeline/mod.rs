@@ -15,6 +15,7 @@ mod repetition;
 pub mod diagnosis;
 pub mod encoding;
 pub mod evidence;
+pub mod failed_check;
 pub mod digest;
 pub mod image_tag;
 pub mod lock;

@@ -8,12 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::mutants::{MutantPhase, MutantReport};
-use super::task::SandboxSettings;
 
-/// Processes and threads of one sandbox.
-const MAX_PROCESSES: u32 = 128;
-/// Largest file that a sandboxed program may write.
-const MAX_FILE_BYTES: u64 = 1 << 30;
 /// Largest output that is brought back from a sandbox, bytes: a folder with all its files.
 pub const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 /// Most bytes of all outputs of a run together. The harness knows it as four times the above.
@@ -266,20 +261,6 @@ impl Report {
                     .get(index)
                     .is_some_and(|done| matches!(done.end, PhaseEnd::Exited(_)))
             })
-    }
-}
-
-impl SandboxSettings {
-    /// The limits of one job in it.
-    #[must_use]
-    pub const fn job_limits(&self) -> JobLimits {
-        JobLimits {
-            timeout_seconds: self.timeout_seconds,
-            cpus: self.cpus,
-            memory_bytes: self.memory_bytes,
-            processes: MAX_PROCESSES,
-            file_bytes: MAX_FILE_BYTES,
-        }
     }
 }
 

@@ -13,13 +13,18 @@ use crate::api::publish::Publish;
 use crate::api::sandbox::{SecretVariable, Toleration};
 use crate::api::values::{Input, Output};
 
-use super::package_policy::PackagePolicy;
-use super::sandbox::NetworkAccess;
+use super::package_policy::rules::PackagePolicy;
+use super::sandbox::{JobLimits, NetworkAccess};
 
 mod hash;
 mod resolve;
 
 pub use resolve::{FrozenFiles, Problem, ResolveError, options, resolve, sandbox_over};
+
+/// Processes and threads of one sandbox.
+const MAX_PROCESSES: u32 = 128;
+/// Largest file that a sandboxed program may write.
+const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// A task whose every open question is answered. Equal tasks give equal runs.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -179,6 +184,20 @@ pub struct SandboxSettings {
     /// Where a Pod may run; nothing of it concerns a local sandbox.
     #[serde(default)]
     pub placement: Placement,
+}
+
+impl SandboxSettings {
+    /// The limits of one job in it.
+    #[must_use]
+    pub const fn job_limits(&self) -> JobLimits {
+        JobLimits {
+            timeout_seconds: self.timeout_seconds,
+            cpus: self.cpus,
+            memory_bytes: self.memory_bytes,
+            processes: MAX_PROCESSES,
+            file_bytes: MAX_FILE_BYTES,
+        }
+    }
 }
 
 /// Where in a cluster a sandbox may run, and as what.

@@ -1,18 +1,17 @@
 //! Whether a program passed: computed from the report alone, never from an exit code or a word in the output (B03).
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
 
-use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use crate::api::status::{CaseCounts, MutantCounts, RehearsalResult, RehearsalStatus, TestCounts};
 
 use super::cases::CasesJudged;
-use super::digest::sha256_hex_of_parts;
+pub use super::failed_check::{CheckSource, FailedCheck};
+use super::failed_check::{last_exception, limit_name, tail};
 use super::sandbox::{
-    Job, LimitKind, MAX_OUTPUT_BYTES, MAX_OUTPUTS_BYTES, Phase, PhaseEnd, PhaseName, PhaseReport,
-    ProgramPhase, Report, Sentinels, TestFailure, TestOutcome, TestReport,
+    Job, MAX_OUTPUT_BYTES, MAX_OUTPUTS_BYTES, Phase, PhaseEnd, PhaseName, PhaseReport, ProgramPhase, Report,
+    Sentinels, TestFailure, TestOutcome, TestReport,
 };
 
 /// What a run of tests and rehearsal showed.
@@ -54,81 +53,6 @@ pub struct TooLarge {
     pub output: String,
     /// Its size; not told where the samples are private, for a program may write as many bytes as a value says.
     pub bytes: Option<u64>,
-}
-
-/// One thing that must be mended.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
-pub struct FailedCheck {
-    /// What noticed it.
-    pub source: CheckSource,
-    /// What was noticed.
-    pub detail: TestFailure,
-}
-
-/// What noticed a failure.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[serde(rename_all = "camelCase")]
-pub enum CheckSource {
-    /// A test of the generated suite.
-    Test,
-    /// A test file that could not be collected.
-    Collection,
-    /// The test session as a whole: it did not end as honest sessions end.
-    Session,
-    /// The suite passes against a program without bodies.
-    Vacuity,
-    /// The suite passes against wrong programs.
-    Mutants,
-    /// The program on the samples.
-    Rehearsal,
-    /// The user's acceptance tests.
-    Acceptance,
-    /// A case of the plan, or one that follows from it.
-    Case,
-    /// A case that was worked out twice.
-    SettledCase,
-    /// The user's examples.
-    Example,
-}
-
-impl CheckSource {
-    /// Whether the suite may be to blame. Rehearsal and acceptance tests are never the model's to change.
-    #[must_use]
-    pub const fn suite_may_be_wrong(self) -> bool {
-        match self {
-            Self::Test | Self::Collection | Self::Session | Self::Vacuity | Self::Mutants => true,
-            Self::Rehearsal | Self::Acceptance | Self::Case | Self::SettledCase | Self::Example => false,
-        }
-    }
-}
-
-impl CheckSource {
-    /// Whether a model learns of it no more than how many fail: it is the user's own.
-    #[must_use]
-    pub const fn is_hidden(self) -> bool {
-        matches!(self, Self::Acceptance | Self::Example)
-    }
-}
-
-impl FailedCheck {
-    /// What makes two failures the same: test, exception, message without what varies from run to run (S12). A hash.
-    #[must_use]
-    pub fn signature(&self) -> String {
-        let message = normalise(&self.detail.message);
-        sha256_hex_of_parts(&[&self.detail.id, &self.detail.exception, &message])[..16].to_owned()
-    }
-
-    /// One line for people: `test_solution.py::test_mean: AssertionError: assert 3 == 4`.
-    #[must_use]
-    pub fn headline(&self) -> String {
-        let message = self.detail.message.lines().next().unwrap_or_default();
-        match (self.detail.exception.is_empty(), message.is_empty()) {
-            (true, _) => format!("{}: {message}", self.detail.id),
-            (false, true) => format!("{}: {}", self.detail.id, self.detail.exception),
-            (false, false) => format!("{}: {}: {message}", self.detail.id, self.detail.exception),
-        }
-    }
 }
 
 impl Verdict {
@@ -613,66 +537,6 @@ fn unusual(id: &str, message: &str) -> TestFailure {
         message: message.into(),
         ..TestFailure::default()
     }
-}
-
-pub(crate) const fn limit_name(kind: LimitKind) -> &'static str {
-    match kind {
-        LimitKind::Memory => "memory",
-        LimitKind::Cpu => "CPU time",
-        LimitKind::Processes => "processes",
-        LimitKind::FileSize => "disk space for one file",
-        LimitKind::Disk => "disk space for its outputs",
-    }
-}
-
-/// Exception and message of the last line of a Python traceback.
-pub(crate) fn last_exception(stderr: &str) -> (String, String) {
-    let last = stderr
-        .lines()
-        .rev()
-        .find(|line| !line.trim().is_empty())
-        .unwrap_or_default()
-        .trim();
-    match last.split_once(": ") {
-        Some((name, message)) if name.chars().all(|c| c.is_alphanumeric() || c == '.' || c == '_') => {
-            (name.to_owned(), message.to_owned())
-        }
-        _ => (String::new(), last.to_owned()),
-    }
-}
-
-/// The end of a text, whole characters, at most `bytes` long.
-#[must_use]
-pub fn tail(text: &str, bytes: usize) -> String {
-    if text.len() <= bytes {
-        return text.to_owned();
-    }
-    let mut start = text.len() - bytes;
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    format!("[...]{}", &text[start..])
-}
-
-/// A message without what varies from run to run: addresses, temporary paths, times, white space.
-fn normalise(message: &str) -> String {
-    static VARYING: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-        [
-            r"0x[0-9a-fA-F]+",
-            r"/tmp/[^\s'\x22:,)]+",
-            r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
-            r"\bline \d+",
-            r"\b\d+(\.\d+)? ?(s|ms|seconds)\b",
-        ]
-        .iter()
-        .filter_map(|pattern| Regex::new(pattern).ok())
-        .collect()
-    });
-    let mut text = message.to_owned();
-    for pattern in VARYING.iter() {
-        text = pattern.replace_all(&text, "~").into_owned();
-    }
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn int(count: usize) -> i32 {

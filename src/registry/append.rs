@@ -1,43 +1,19 @@
 //! Appends one layer to an image that a registry has. Of the base only manifest and configuration are read; its layers stay where they
 //! are, are mounted from another repository, or go from registry to registry without being held.
 
-use std::collections::BTreeMap;
-
 use futures::FutureExt as _;
 use reqwest::Body;
 use serde_json::Value;
 
-use super::client::{Registry, Target, all_bytes, retried};
+use super::client::{Registry, all_bytes, answered, retried};
 use super::error::RegistryError;
 use super::failure::Failure;
-use super::layer::{LayerEntry, layer};
+use super::layer::layer;
 use super::layout::{Descriptor, LARGEST_CONFIG, MANIFEST_OR_INDEX, OCI_MANIFEST};
-use super::manifest::{self, Small};
+use super::manifest::{self, Addition, Small};
+use super::target::Target;
 use super::wire::body;
 use crate::pipeline::digest::sha256_hex;
-
-/// What is appended.
-#[derive(Clone, Debug)]
-pub struct Addition {
-    /// Content of the layer, in order.
-    pub entries: Vec<LayerEntry>,
-    /// By which the layer is found again.
-    pub layer_annotations: BTreeMap<String, String>,
-    /// What the history says of the layer.
-    pub created_by: String,
-    /// What runs.
-    pub entrypoint: Vec<String>,
-    /// As whom (`65532:65532`).
-    pub user: String,
-    /// Where.
-    pub working_folder: String,
-    /// With which variables, besides those of the base.
-    pub env: BTreeMap<String, String>,
-    /// Labels of the configuration and annotations of the manifest.
-    pub labels: BTreeMap<String, String>,
-    /// The annotation that says whose image it is: a tag with another one's is not touched.
-    pub owner: (&'static str, String),
-}
 
 /// The image to append to.
 #[derive(Clone, Copy)]
@@ -202,7 +178,7 @@ impl Registry {
             };
             read.await.map_err(|failure| target.failed(&what, &failure))
         });
-        let bytes = target.answered(&what, asked).await?;
+        let bytes = answered(target, &what, asked).await?;
         if bytes.len() as u64 != blob.size || format!("sha256:{}", sha256_hex(&bytes)) != blob.digest {
             return Err(wrong("has another content than its digest names".to_owned()));
         }

@@ -1,50 +1,27 @@
 //! Speaks to registries.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable as _};
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use http::HeaderValue;
-use ipnet::IpNet;
-use oci_spec::distribution::{ParseError, Reference};
 use reqwest::Body;
 use serde::Deserialize;
 use tokio_util::io::ReaderStream;
 
-use super::credentials::{Credentials, Login};
+use super::credentials::Credentials;
 use super::error::RegistryError;
-use super::failure::Failure;
 use super::installed;
 use super::layout::{Blob, Descriptor, Layout, MANIFEST_OR_INDEX, MANIFEST_TYPES};
+use super::target::{Access, Target};
 use super::wire::{ANSWER_TIMEOUT, Operation, Wire};
-use crate::egress::Entry;
 use crate::pipeline::lock::Lock;
 use crate::pipeline::wildcard;
 
 const UPLOADS_AT_ONCE: usize = 3;
 const TRIES: usize = 4;
-/// Digits of the digest in the tag of an image that was replaced.
-const KEPT_DIGITS: usize = 16;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
-
-/// How registries are reached.
-#[derive(Clone, Debug, Default)]
-pub struct Access {
-    /// Hosts (`registry.example:5000`) that are spoken to without TLS.
-    pub insecure_hosts: Vec<String>,
-    /// Further certificate authorities, PEM files.
-    pub authorities: Vec<PathBuf>,
-    /// What is shown to whom.
-    pub credentials: Credentials,
-    /// Repositories (`registry.example:5000/team/*`) that may be asked for; none named: all.
-    pub allow: Vec<String>,
-    /// Origins besides its own that a registry may send whoever asks to: for tokens, and to blobs at private addresses.
-    pub trusted_origins: Vec<Entry>,
-    /// Public ranges of the cluster's own, where registries may send nobody.
-    pub closed: Vec<IpNet>,
-}
 
 /// What to do with a tag that is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,7 +157,7 @@ impl Registry {
                 Err(failure) => Err(target.failed(what, &failure)),
             }
         });
-        target.answered(what, asked).await
+        answered(target, what, asked).await
     }
 
     pub(super) async fn authenticate_for_push(&self, target: &Target) -> Result<(), RegistryError> {
@@ -245,7 +222,7 @@ impl Registry {
                 Err(failure) => Err(target.failed(what, &failure)),
             }
         });
-        target.answered(what, asked).await
+        answered(target, what, asked).await
     }
 
     pub(super) async fn put_manifest(
@@ -273,75 +250,6 @@ struct Typed {
     media_type: Option<String>,
 }
 
-/// Where to push, and as whom.
-pub(super) struct Target {
-    pub reference: Reference,
-    pub login: Option<Login>,
-}
-
-impl Target {
-    fn of(reference: &str, credentials: &Credentials) -> Result<Self, RegistryError> {
-        let parsed: Reference = reference
-            .parse()
-            .map_err(|error: ParseError| RegistryError::Reference {
-                reference: reference.to_owned(),
-                reason: error.to_string(),
-            })?;
-        Ok(Self {
-            login: credentials.for_host(parsed.resolve_registry()),
-            reference: parsed,
-        })
-    }
-
-    /// The image of this digest beside it.
-    fn by_digest(&self, digest: &str) -> Self {
-        let (registry, repository) = (self.reference.registry(), self.reference.repository());
-        Self {
-            reference: Reference::with_digest(registry.to_owned(), repository.to_owned(), digest.to_owned()),
-            login: self.login.clone(),
-        }
-    }
-
-    /// Where the image of this digest is kept once its tag is another one's.
-    fn kept(&self, digest: &str) -> Self {
-        let reference = &self.reference;
-        let hex = digest.strip_prefix("sha256:").unwrap_or(digest);
-        let tag = format!(
-            "{}-{}",
-            reference.tag().unwrap_or("image"),
-            &hex[..hex.len().min(KEPT_DIGITS)]
-        );
-        Self {
-            reference: Reference::with_tag(
-                reference.registry().to_owned(),
-                reference.repository().to_owned(),
-                tag,
-            ),
-            login: self.login.clone(),
-        }
-    }
-
-    /// The answer to a question, where the whole of it comes in time.
-    pub async fn answered<T>(
-        &self,
-        what: &str,
-        asked: impl Future<Output = Result<T, RegistryError>>,
-    ) -> Result<T, RegistryError> {
-        let answer = tokio::time::timeout(ANSWER_TIMEOUT, asked).await;
-        answer.unwrap_or_else(|_| {
-            Err(RegistryError::Unavailable {
-                registry: self.reference.resolve_registry().to_owned(),
-                what: what.to_owned(),
-                reason: format!("it gave no whole answer within {} s", ANSWER_TIMEOUT.as_secs()),
-            })
-        })
-    }
-
-    pub fn failed(&self, what: &str, failure: &Failure) -> RegistryError {
-        RegistryError::of(self.reference.resolve_registry(), what, failure)
-    }
-}
-
 /// The sum of what the uploads say. After one that failed no other is begun, but those under way end: the next push finds them.
 pub(super) async fn all_bytes<F>(uploads: impl IntoIterator<Item = F>) -> Result<u64, RegistryError>
 where
@@ -365,6 +273,22 @@ where
             (Err(error), _) | (_, Err(error)) => Err(error),
         };
     }
+}
+
+/// The answer to a question, where the whole of it comes in time.
+pub(super) async fn answered<T>(
+    target: &Target,
+    what: &str,
+    asked: impl Future<Output = Result<T, RegistryError>>,
+) -> Result<T, RegistryError> {
+    let answer = tokio::time::timeout(ANSWER_TIMEOUT, asked).await;
+    answer.unwrap_or_else(|_| {
+        Err(RegistryError::Unavailable {
+            registry: target.reference.resolve_registry().to_owned(),
+            what: what.to_owned(),
+            reason: format!("it gave no whole answer within {} s", ANSWER_TIMEOUT.as_secs()),
+        })
+    })
 }
 
 /// Again after about a half, one and two seconds while the registry does not answer or fails.

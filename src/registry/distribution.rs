@@ -8,9 +8,9 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use reqwest::{Body, Response};
 use serde_json::Value;
 
-use super::client::Target;
 use super::failure::Failure;
 use super::layout::{LARGEST_MANIFEST, MANIFEST_OR_INDEX};
+use super::target::Target;
 use super::wire::{ANSWER_TIMEOUT, Wire, body, in_time, location};
 use crate::pipeline::digest::sha256_hex;
 

@@ -1,11 +1,12 @@
 //! Environments in a registry: whoever may push to it may give their tags to anything, so that only what an operator signed is one.
 
-use super::client::{Image, Registry, Target};
+use super::client::{Image, Registry};
 use super::error::RegistryError;
 use super::installed;
 use super::layout::{MANIFEST_TYPES, OCI_MANIFEST};
 use super::manifest::Small;
 use super::signature::SigningKeys;
+use super::target::Target;
 
 /// Where an environment is.
 #[derive(Clone, Copy, Debug)]

@@ -4,13 +4,35 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::append::Addition;
-use super::layer::Layer;
+use super::layer::{Layer, LayerEntry};
 use super::layout::{MOST_LAYERS, OCI_INDEX, OCI_MANIFEST, as_oci};
 use crate::pipeline::digest::sha256_hex;
 
 pub(super) const OCI_CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 pub(super) const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
+
+/// What is appended.
+#[derive(Clone, Debug)]
+pub struct Addition {
+    /// Content of the layer, in order.
+    pub entries: Vec<LayerEntry>,
+    /// By which the layer is found again.
+    pub layer_annotations: BTreeMap<String, String>,
+    /// What the history says of the layer.
+    pub created_by: String,
+    /// What runs.
+    pub entrypoint: Vec<String>,
+    /// As whom (`65532:65532`).
+    pub user: String,
+    /// Where.
+    pub working_folder: String,
+    /// With which variables, besides those of the base.
+    pub env: BTreeMap<String, String>,
+    /// Labels of the configuration and annotations of the manifest.
+    pub labels: BTreeMap<String, String>,
+    /// The annotation that says whose image it is: a tag with another one's is not touched.
+    pub owner: (&'static str, String),
+}
 
 /// A blob that is small enough to be held.
 pub(super) struct Small {

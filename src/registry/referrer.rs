@@ -5,10 +5,11 @@
 use serde_json::{Value, json};
 
 use super::append::Appended;
-use super::client::{Registry, Target, retried};
+use super::client::{Registry, answered, retried};
 use super::error::RegistryError;
 use super::layout::{MANIFEST_OR_INDEX, OCI_INDEX, OCI_MANIFEST};
 use super::manifest::Small;
+use super::target::Target;
 
 pub(super) const EMPTY: &str = "application/vnd.oci.empty.v1+json";
 
@@ -62,7 +63,7 @@ impl Registry {
             let found = self.wire.referrers(subject).await;
             found.map_err(|failure| subject.failed(what, &failure))
         });
-        let found = match subject.answered(what, asked).await? {
+        let found = match answered(subject, what, asked).await? {
             Some(found) => Some(found),
             None => self.index(index).await?,
         };

@@ -12,10 +12,10 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Client, ClientBuilder, RequestBuilder, Response, Url};
 
-use super::client::{Access, Target};
 use super::credentials::Login;
 use super::error::RegistryError;
 use super::failure::Failure;
+use super::target::{Access, Target};
 use super::token::{self, Challenge};
 use crate::egress::{Allowed, EgressGate, Entry, Refused};
 

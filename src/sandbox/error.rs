@@ -4,7 +4,6 @@ use std::path::Path;
 
 use thiserror::Error;
 
-use super::packages::PackageProblem;
 use crate::pipeline::stage::Category;
 
 /// A sandbox that could not be built or run. A program that fails is no error: the report says so.
@@ -141,6 +140,51 @@ impl SandboxError {
             } else {
                 Self::Io { action, source }
             }
+        }
+    }
+}
+
+/// A package set that cannot be installed.
+#[derive(Error, Clone, Debug, PartialEq, Eq)]
+#[error("{manager} cannot install {}: {}", if .names.is_empty() { "the packages".to_owned() } else { .names.join(", ") }, .kind.describe(.manager))]
+pub struct PackageProblem {
+    /// `pip` or `apt`.
+    pub manager: &'static str,
+    /// The packages at fault, as far as the installer named them.
+    pub names: Vec<String>,
+    /// What is wrong with them.
+    pub kind: PackageProblemKind,
+    /// The end of what the installer said.
+    pub detail: String,
+    /// Whether it was known before anything was installed.
+    pub is_foreseen: bool,
+}
+
+/// What is wrong with a package set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PackageProblemKind {
+    /// No package of that name, or none with a wheel for this interpreter.
+    NotFound,
+    /// The package exists, but not in that version.
+    NoSuchVersion,
+    /// Two requirements exclude each other.
+    Conflict,
+    /// It is no valid requirement.
+    InvalidName,
+    /// Anything else the installer stumbled over.
+    Other,
+}
+
+impl PackageProblemKind {
+    pub(super) fn describe(self, manager: &str) -> &'static str {
+        match self {
+            Self::NotFound if manager == "apt" => "the base image's distribution has no package of that name",
+            Self::NoSuchVersion if manager == "apt" => "the base image's distribution has no such version",
+            Self::NotFound => "the index has no wheel of that name for this interpreter",
+            Self::NoSuchVersion => "the index has no such version for this interpreter",
+            Self::Conflict => "the requirements exclude each other",
+            Self::InvalidName => "it is not a valid requirement",
+            Self::Other => "the installer failed",
         }
     }
 }

@@ -2,10 +2,9 @@
 
 use futures::future::join_all;
 
-use super::error::SandboxError;
+use super::error::{PackageProblem, PackageProblemKind, SandboxError};
 use super::image::{ImageSpec, TEST_RUNNER};
 use super::installation::NEWER_PIP;
-use super::packages::{PackageProblem, PackageProblemKind};
 use crate::package_index::{Answer, IndexError, PackageIndex, Question, shown};
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::lock::Locked;

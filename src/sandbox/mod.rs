@@ -12,11 +12,10 @@ pub mod publication;
 
 use std::future::Future;
 
-pub use error::SandboxError;
+pub use error::{PackageProblem, PackageProblemKind, SandboxError};
 pub use image::ImageSpec;
 pub use kubernetes::KubernetesSandbox;
 pub use local::LocalSandbox;
-pub use packages::{PackageProblem, PackageProblemKind};
 pub use publication::{Publication, Published};
 
 use crate::pipeline::lock::Lock;

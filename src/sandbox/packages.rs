@@ -3,58 +3,12 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
-use thiserror::Error;
 
-use super::error::SandboxError;
+use super::error::{PackageProblem, PackageProblemKind, SandboxError};
 use super::installation::replaced_interpreter;
 
 /// How much of an installer's output an error carries, bytes.
 const DETAIL_BYTES: usize = 2048;
-
-/// A package set that cannot be installed.
-#[derive(Error, Clone, Debug, PartialEq, Eq)]
-#[error("{manager} cannot install {}: {}", if .names.is_empty() { "the packages".to_owned() } else { .names.join(", ") }, .kind.describe(.manager))]
-pub struct PackageProblem {
-    /// `pip` or `apt`.
-    pub manager: &'static str,
-    /// The packages at fault, as far as the installer named them.
-    pub names: Vec<String>,
-    /// What is wrong with them.
-    pub kind: PackageProblemKind,
-    /// The end of what the installer said.
-    pub detail: String,
-    /// Whether it was known before anything was installed.
-    pub is_foreseen: bool,
-}
-
-/// What is wrong with a package set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PackageProblemKind {
-    /// No package of that name, or none with a wheel for this interpreter.
-    NotFound,
-    /// The package exists, but not in that version.
-    NoSuchVersion,
-    /// Two requirements exclude each other.
-    Conflict,
-    /// It is no valid requirement.
-    InvalidName,
-    /// Anything else the installer stumbled over.
-    Other,
-}
-
-impl PackageProblemKind {
-    fn describe(self, manager: &str) -> &'static str {
-        match self {
-            Self::NotFound if manager == "apt" => "the base image's distribution has no package of that name",
-            Self::NoSuchVersion if manager == "apt" => "the base image's distribution has no such version",
-            Self::NotFound => "the index has no wheel of that name for this interpreter",
-            Self::NoSuchVersion => "the index has no such version for this interpreter",
-            Self::Conflict => "the requirements exclude each other",
-            Self::InvalidName => "it is not a valid requirement",
-            Self::Other => "the installer failed",
-        }
-    }
-}
 
 /// Signs of a network or index that fails, in lower case. Looked for first: pip goes on to say that it found no version.
 const UNREACHABLE: [&str; 14] = [

@@ -2,8 +2,8 @@
 
 use crate::data::DataError;
 use crate::data::checks::run::{Place, Run};
-use crate::data::describe::format_name;
 use crate::data::format::excel::{Header, SheetRow, Tabular, Visit, Workbook};
+use crate::data::format::format_name;
 use crate::data::format::parquet::{Found, ParquetFile};
 use crate::data::source::Source;
 

@@ -81,11 +81,13 @@ impl Distinct {
 
     /// Takes in a value by its hash; says whether it is new (never true beyond the limit). Shapes are those of texts.
     pub fn push(&mut self, hash: u64, text: &str, is_text: bool) -> bool {
+        let kept = cut_at(text, KEPT_TEXT);
+        let is_cut = kept.len() < text.len();
         if let Some(counted) = self.counted.get_mut(&hash) {
             counted.count += 1;
             self.has_repetition = true;
             if self.overflowed && is_text {
-                self.patterns.push(text, 1);
+                self.patterns.push(kept, is_cut, 1);
             }
             return false;
         }
@@ -95,12 +97,10 @@ impl Distinct {
         }
         if self.overflowed {
             if is_text {
-                self.patterns.push(text, 1);
+                self.patterns.push(kept, is_cut, 1);
             }
             return false;
         }
-        let kept = cut_at(text, KEPT_TEXT);
-        let is_cut = kept.len() < text.len();
         self.counted.insert(
             hash,
             Counted {
@@ -142,7 +142,7 @@ impl Distinct {
         let mut texts: Vec<_> = self.counted.iter().filter(|(_, value)| value.is_text).collect();
         texts.sort_unstable_by_key(|(hash, _)| **hash);
         for (_, value) in texts {
-            self.patterns.push_start(&value.text, value.is_cut, value.count);
+            self.patterns.push(&value.text, value.is_cut, value.count);
         }
     }
 

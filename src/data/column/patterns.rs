@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use crate::data::column::distinct::{KEPT_TEXT, cut_at};
-
 /// Characters of a text that its shape tells, within the bytes that are kept of it; what lies behind is `…`.
 const SHAPED_CHARACTERS: usize = 24;
 /// Shapes up to which runs keep their lengths, and shapes that are counted at all.
@@ -22,14 +20,8 @@ pub struct Patterns {
 }
 
 impl Patterns {
-    /// Takes in a text that stands `count` times.
-    pub fn push(&mut self, text: &str, count: u64) {
-        let start = cut_at(text, KEPT_TEXT);
-        self.push_start(start, start.len() < text.len(), count);
-    }
-
-    /// Takes in the start of a text.
-    pub fn push_start(&mut self, start: &str, is_cut: bool, count: u64) {
+    /// Takes in the start of a text that stands `count` times, and whether more follows.
+    pub fn push(&mut self, start: &str, is_cut: bool, count: u64) {
         write_shape(start, is_cut, &mut self.buffer);
         if self.is_collapsed {
             self.buffer = collapse(&self.buffer);
@@ -116,7 +108,7 @@ mod tests {
 
     fn patterns<'a>(texts: impl IntoIterator<Item = &'a str>) -> (Vec<(String, u64)>, bool) {
         let mut patterns = Patterns::default();
-        texts.into_iter().for_each(|text| patterns.push(text, 1));
+        texts.into_iter().for_each(|text| patterns.push(text, false, 1));
         patterns.finish()
     }
 

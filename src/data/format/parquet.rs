@@ -3,6 +3,7 @@
 
 mod leaf;
 mod text;
+mod unit;
 mod value;
 
 use std::io::{self, Read as _};

@@ -7,7 +7,7 @@ use crate::api::values::{Input, ValueType};
 use crate::pipeline::task::Task;
 
 use super::compare::Shape;
-use super::form::{CaseFile, Forms, Unwritable};
+use super::form::{CaseFile, Forms, Unwritable, split};
 use super::{output_of, reference};
 
 /// Characters of `about`, of a value, of a name or place, and of a tolerance, as the API bounds them.
@@ -207,12 +207,6 @@ pub(super) fn shape(task: &Task, expectation: &Expectation) -> Option<Shape> {
         (ValueType::String, None) => declared.map(|text| Shape::of_text(text, expectation)),
         _ => Some(declared.unwrap_or_else(|| Shape::assumed(expectation))),
     }
-}
-
-/// A name, and the file in the folder of that name.
-pub(super) fn split(name: &str) -> (&str, Option<&str>) {
-    name.split_once('/')
-        .map_or((name, None), |(name, file)| (name, Some(file)))
 }
 
 fn is_plain(file: &str) -> bool {

@@ -5,7 +5,7 @@ use crate::pipeline::task::Task;
 
 use super::compare::Shape;
 use super::form::{CaseFile, Forms, TableForm};
-use super::{CaseSet, Invariant, check};
+use super::{CaseSet, Invariant, check, form};
 
 /// Name of a further column, with a number where the table has it already.
 const FURTHER: &str = "remark";
@@ -22,7 +22,7 @@ fn changed(task: &Task, forms: &Forms, case: &Case, invariant: Invariant) -> Opt
     let mut next = case.clone();
     let mut is_changed = false;
     for given in &mut next.inputs {
-        let (name, _) = check::split(&given.name);
+        let (name, _) = form::split(&given.name);
         let input = task.inputs.iter().find(|input| input.name == name);
         let table = input
             .and_then(|input| CaseFile::of(task, forms, input, given))

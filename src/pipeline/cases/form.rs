@@ -11,8 +11,6 @@ use crate::pipeline::encoding::Encoding;
 use crate::pipeline::mounts::{ending_of_text, is_text_file, plain_ending};
 use crate::pipeline::task::Task;
 
-use super::check::split;
-
 /// How the samples of a task are written, by their names.
 pub type Forms = BTreeMap<String, Form>;
 
@@ -95,6 +93,12 @@ impl CaseFile {
             Packing::Zstd => zstd::bulk::compress(&bytes, 1).unwrap_or(bytes),
         })
     }
+}
+
+/// A name, and the file in the folder of that name.
+pub(super) fn split(name: &str) -> (&str, Option<&str>) {
+    name.split_once('/')
+        .map_or((name, None), |(name, file)| (name, Some(file)))
 }
 
 /// Name of the file of a `File` input, and whether anything but the text says it: its own file, else what its name and

@@ -6,12 +6,12 @@ use base64::prelude::BASE64_STANDARD;
 use crate::api::case::{CaseMode, Check, Expectation};
 use crate::api::status::CaseCounts;
 use crate::pipeline::bounds::cut;
+use crate::pipeline::failed_check::{CheckSource, FailedCheck, last_exception, limit_name, tail};
 use crate::pipeline::sandbox::{OutputContent, PhaseEnd, PhaseReport, Stream, TestFailure};
 use crate::pipeline::task::Task;
-use crate::pipeline::verdict::{CheckSource, FailedCheck, last_exception, limit_name, tail};
 
 use super::compare::{Mismatch, compare};
-use super::{CaseRun, MOST_OUTPUT_BYTES, Origin, check, reference, statement};
+use super::{CaseRun, MOST_OUTPUT_BYTES, Origin, check, form, reference, statement};
 
 /// Bytes of one input in a message.
 const INPUT: usize = 600;
@@ -248,7 +248,7 @@ fn is_cut(output: &str, phase: &PhaseReport) -> bool {
 
 /// The text of an output, or what is there instead.
 fn written(output: &str, phase: &PhaseReport) -> Result<String, String> {
-    let (name, file) = check::split(output);
+    let (name, file) = form::split(output);
     match (name, file) {
         ("stdout", None) => return Ok(phase.stdout.clone()),
         ("stderr", None) => return Ok(phase.stderr.clone()),

@@ -29,13 +29,11 @@ use crate::api::case::{Case, CaseMode, Check, Expectation};
 use crate::api::status::CaseEvidence;
 use crate::api::values::ValueType;
 
-use super::bounds::{CASE, cut};
+use super::bounds::{CASE, MOST_CASES, cut};
 use super::mounts::is_text_file;
 use super::task::Task;
 use shown::shown;
 
-/// Cases of one plan that are used; a reply that has more is cut.
-pub const MOST_CASES: usize = 12;
 /// How the refusal of a plan without any case begins.
 pub const NO_CASE: &str = "No case of the plan can be used";
 /// Largest output of a case that is compared, bytes.

@@ -9,8 +9,7 @@ use crate::pipeline::mounts::arguments;
 use crate::pipeline::sandbox::{PHASE_INPUTS, Phase, PhaseFile, PhaseName, ProgramPhase};
 use crate::pipeline::task::Task;
 
-use super::check::split;
-use super::form::{CaseFile, Forms};
+use super::form::{CaseFile, Forms, split};
 use super::shown::shown;
 use super::{CaseSet, Invariant, MOST_OUTPUT_BYTES, derive, output_of};
 

@@ -15,7 +15,7 @@ use super::compare::table::{Table, delimiter};
 use super::compare::{Separator, Shape};
 use super::judge::holds;
 use super::names::named;
-use super::{CaseRun, Origin, check};
+use super::{CaseRun, Origin, check, form};
 
 /// A number that no task asks for.
 const NUMBER: i32 = -7919;
@@ -138,7 +138,7 @@ impl Writes {
                 Self::Nonsense { truth, document } => place.nonsense(truth, document),
             };
             let encoded = BASE64_STANDARD.encode(text);
-            match check::split(&place.output) {
+            match form::split(&place.output) {
                 (name, None) if name == output => return OutputContent::File(encoded),
                 (name, Some(file)) if name == output => files.push((file.to_owned(), encoded)),
                 _ => {}

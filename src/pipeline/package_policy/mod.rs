@@ -1,14 +1,14 @@
 //! Which packages may be installed: the rules of the operator and of the task, and what they say of a set of packages (B08).
 
 mod popular;
+pub(super) mod rules;
 
 use std::borrow::Cow;
 use std::fmt;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 pub use self::popular::resembles;
+use self::rules::SYSTEM;
+pub use self::rules::{PackagePolicy, Rules};
 use super::progress::Progress;
 use super::python::requirement::{Requirement, normalized};
 use super::sandbox::Packages;
@@ -30,68 +30,6 @@ const BROUGHT_BY_TEST_RUNNER: [&str; 7] = [
 ];
 /// Names of a list that a prompt holds.
 const MOST_TOLD: usize = 64;
-/// What stands before the name of a system package.
-const SYSTEM: &str = "apt:";
-
-/// The rules of one party.
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct Rules {
-    /// Names of all that may be asked for; empty: everything.
-    pub allow: Vec<String>,
-    /// Names of what is never installed.
-    pub deny: Vec<String>,
-    /// Days that a release must have been on the index.
-    pub min_release_age_days: u32,
-    /// Whether the index is asked before a build.
-    pub verify_on_index: bool,
-}
-
-impl Default for Rules {
-    fn default() -> Self {
-        Self {
-            allow: Vec::new(),
-            deny: Vec::new(),
-            min_release_age_days: 0,
-            verify_on_index: true,
-        }
-    }
-}
-
-impl Rules {
-    /// The field of the operator's configuration that nothing could be meant by, and what to write.
-    #[must_use]
-    pub fn unusable(&self) -> Option<(&'static str, &'static str)> {
-        const NAMES: &str = "write names of packages without versions, with * for any characters and apt: before system packages";
-        let has_others = |names: &[String]| names.iter().any(|pattern| !is_pattern(pattern));
-        if has_others(&self.allow) {
-            return Some(("packages.allow", NAMES));
-        }
-        if has_others(&self.deny) {
-            return Some(("packages.deny", NAMES));
-        }
-        (self.min_release_age_days > 0 && !self.verify_on_index).then_some((
-            "packages.minReleaseAgeDays",
-            "the age of releases is known to the index alone: leave verifyOnIndex at true, or this one out",
-        ))
-    }
-}
-
-fn is_pattern(pattern: &str) -> bool {
-    let name = pattern.strip_prefix(SYSTEM).unwrap_or(pattern);
-    let is_valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '*' | '.' | '_' | '+' | '-');
-    name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '*') && name.chars().all(is_valid)
-}
-
-/// All rules that hold for a task.
-#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
-#[serde(rename_all = "camelCase", default)]
-pub struct PackagePolicy {
-    /// Those of the task, or of its agent.
-    pub own: Rules,
-    /// Those of the operator; locally none.
-    pub cluster: Rules,
-}
 
 /// A package that a rule forbids.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,6 +16,7 @@ use crate::api::values::ValueType;
 use super::call::{CallKind, Request};
 use super::cases::{Blamed, Forms, OutputNames};
 use super::diagnosis::{DiagnosedFailure, Diagnosis};
+use super::failed_check::{CheckSource, FailedCheck, tail};
 use super::python::functions::{functions, on_the_way, referenced_by, source_of};
 use super::python::outline::outline;
 use super::python::{Module, SyntaxFault, suite};
@@ -23,7 +24,7 @@ use super::quoted;
 use super::reply;
 use super::sandbox::NetworkAccess;
 use super::task::Task;
-use super::verdict::{CheckSource, FailedCheck, Verdict, tail};
+use super::verdict::Verdict;
 
 /// Failures that one diagnosis prompt lists.
 pub const LISTED_FAILURES: usize = 8;

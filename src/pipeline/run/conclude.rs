@@ -2,11 +2,12 @@
 
 use super::outputs::{OutputsRead, Room, TypedOutput};
 use crate::api::run_status::{Finding, Severity};
+use crate::pipeline::failed_check::{last_exception, limit_name, tail};
 use crate::pipeline::redact::Redactor;
 use crate::pipeline::sandbox::{
     LimitKind, MAX_OUTPUT_BYTES, MAX_OUTPUTS_BYTES, PhaseEnd, PhaseReport, Report,
 };
-use crate::pipeline::verdict::{TooLarge, last_exception, limit_name, tail};
+use crate::pipeline::verdict::TooLarge;
 
 /// Lines of a failed program that are kept.
 const LAST_LINES: usize = 20;

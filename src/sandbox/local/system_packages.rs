@@ -6,8 +6,7 @@ use std::process::Stdio;
 use tokio::process::Command;
 
 use super::isolation::{find_on_path, sudo};
-use crate::sandbox::error::SandboxError;
-use crate::sandbox::packages::{PackageProblem, PackageProblemKind};
+use crate::sandbox::error::{PackageProblem, PackageProblemKind, SandboxError};
 
 const PACKAGE_LISTS: &str = "/var/lib/apt/lists";
 

@@ -76,11 +76,11 @@ fn text_of(logical: Logical, values: &Values) -> String {
 }
 
 const MICROS: Logical = Logical::Timestamp {
-    unit: value::Unit::Micros,
+    unit: unit::Unit::Micros,
     utc: true,
 };
 const NANOS: Logical = Logical::Timestamp {
-    unit: value::Unit::Nanos,
+    unit: unit::Unit::Nanos,
     utc: false,
 };
 const CENTS: Logical = Logical::Decimal {
@@ -94,7 +94,7 @@ const CENTS: Logical = Logical::Decimal {
 #[case(CENTS, -5, "float -0.05")]
 #[case(CENTS, 0, "float 0.00")]
 #[case(Logical::Decimal { precision: 5, scale: 0 }, 42, "int 42")]
-#[case(Logical::Time(value::Unit::Micros), 45_000_500_000, "text 12:30:00.5")]
+#[case(Logical::Time(unit::Unit::Micros), 45_000_500_000, "text 12:30:00.5")]
 #[case(MICROS, 0, "datetime 1970-01-01 00:00:00+00:00")]
 #[case(MICROS, 1_769_862_896_250_000, "datetime 2026-01-31 12:34:56.25+00:00")]
 #[case(MICROS, -1, "datetime 1969-12-31 23:59:59.999999+00:00")]
@@ -114,7 +114,7 @@ fn numbers_of_64_bits_are_read_by_their_type(
 #[case(Logical::Date, -719_162, "date 0001-01-01")]
 #[case(Logical::Date, i32::MIN, "date -5877641-06-23")]
 #[case(Logical::Uint(32), -1, "int 4294967295")]
-#[case(Logical::Time(value::Unit::Millis), 86_399_999, "text 23:59:59.999")]
+#[case(Logical::Time(unit::Unit::Millis), 86_399_999, "text 23:59:59.999")]
 fn numbers_of_32_bits_are_read_by_their_type(
     #[case] logical: Logical,
     #[case] value: i32,

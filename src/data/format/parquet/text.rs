@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::value::Unit;
+use super::unit::Unit;
 
 /// Writes a whole number.
 pub(super) fn push_int(value: i64, text: &mut String) {

@@ -4,10 +4,11 @@ mod convert;
 
 use std::fmt::Write as _;
 
-use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
+use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::schema::types::ColumnDescriptor;
 
 use super::text::{push_bytes, push_clock, push_date};
+use super::unit::Unit;
 use super::{Found, Values};
 use crate::data::column::cell::Cell;
 use convert::{big_endian, decimal, float, half, int, int96, timestamp, truth, typed};
@@ -60,51 +61,6 @@ pub enum Logical {
     Uuid,
     /// Bytes.
     Binary,
-}
-
-/// Resolution of times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// Thousandths of a second.
-    Millis,
-    /// Millionths.
-    Micros,
-    /// Billionths.
-    Nanos,
-}
-
-impl Unit {
-    const fn of(unit: TimeUnit) -> Self {
-        match unit {
-            TimeUnit::MILLIS => Self::Millis,
-            TimeUnit::MICROS => Self::Micros,
-            TimeUnit::NANOS => Self::Nanos,
-        }
-    }
-
-    pub(super) const fn per_second(self) -> i64 {
-        match self {
-            Self::Millis => 1_000,
-            Self::Micros => MICROS_PER_SECOND,
-            Self::Nanos => 1_000_000_000,
-        }
-    }
-
-    pub(super) const fn digits(self) -> usize {
-        match self {
-            Self::Millis => 3,
-            Self::Micros => 6,
-            Self::Nanos => 9,
-        }
-    }
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Millis => "ms",
-            Self::Micros => "us",
-            Self::Nanos => "ns",
-        }
-    }
 }
 
 impl Logical {

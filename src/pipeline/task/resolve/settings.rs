@@ -13,7 +13,7 @@ use crate::api::sandbox::{
     DEFAULT_CPU, DEFAULT_MEMORY, DEFAULT_RETRIES, DEFAULT_TIMEOUT, Egress, Network, Sandbox,
 };
 use crate::api::{duration, quantity};
-use crate::pipeline::package_policy::{PackagePolicy, Rules};
+use crate::pipeline::package_policy::rules::{PackagePolicy, Rules};
 use crate::pipeline::sandbox::NetworkAccess;
 use crate::pipeline::task::{ImageSettings, LimitSettings, ModelSettings, Placement, SandboxSettings};
 

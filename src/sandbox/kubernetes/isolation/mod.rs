@@ -10,29 +10,16 @@ mod prove;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::prove::{Prover, Record, recorded};
 use super::settings::NodePool;
+pub use super::settings::Target;
 
 /// Name of the target that must have answered the control.
 pub const API_SERVER: &str = "API server";
 /// Name of the Pod beside the canaries.
 pub const SIBLING: &str = "sibling Pod";
-
-/// Something that a sandbox must not reach.
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Target {
-    /// How messages name it (`registry`).
-    pub name: String,
-    /// Where it listens: `host:port`, TCP; the host of IPv6 in brackets.
-    pub address: String,
-    /// Whether builds may reach it: package indexes, registries and name servers.
-    #[serde(default)]
-    pub open_to_builds: bool,
-}
 
 /// What one of the Pods found: names of targets that answered.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]

@@ -13,6 +13,7 @@ mod placement;
 pub(super) mod reader;
 mod ready;
 mod refusal;
+mod run;
 mod spec;
 mod volumes;
 
@@ -34,7 +35,8 @@ pub use self::job_key::{JOB_KEY, decrypt_job};
 use self::observe::{Ended, PodState, observe};
 pub(super) use self::ready::api_servers;
 use self::refusal::{Refusal, classify};
-use self::spec::{CONTAINER, Program, Run};
+use self::run::{Program, Run};
+use self::spec::CONTAINER;
 pub use self::spec::{JOB_FILE, JOB_SHA256, NONCE, folder_sha256};
 use super::names::Component;
 use super::settings::Settings;

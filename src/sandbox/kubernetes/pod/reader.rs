@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{KubernetesSandbox, OutputFolder, names};
 use super::job_key::Keys;
-use super::spec::{Program, Run};
+use super::run::{ClaimMount, Program, Run};
 use super::volumes::claim_folder;
 use super::{Pods, Reported, network, ready};
 use crate::api::run_status::{Finding, Severity};
@@ -98,15 +98,6 @@ pub enum WrittenOutput {
     Wrong(String),
     /// More than is looked at, in bytes, where that is known.
     TooLarge(Option<u64>),
-}
-
-/// What of a claim a reader mounts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ClaimMount {
-    /// Name of the claim.
-    pub claim: String,
-    /// A folder on it; `None` for all of it.
-    pub folder: Option<String>,
 }
 
 /// A sample or an input on a claim.

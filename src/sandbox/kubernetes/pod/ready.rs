@@ -16,8 +16,8 @@ use serde::de::DeserializeOwned;
 use super::super::{KubernetesSandbox, names, policies};
 use super::job_key::{JobKey, KEY_NAME};
 use super::refusal::{Refusal, classify};
-use super::spec::Run;
-use super::{cluster, network, spec};
+use super::run::Run;
+use super::{cluster, network, spec, volumes};
 use crate::pipeline::sandbox::NetworkAccess;
 use crate::sandbox::{Progressing, SandboxError};
 
@@ -51,7 +51,7 @@ pub(in super::super) async fn api_servers(client: &Client) -> Vec<IpNet> {
 pub(super) async fn ensure_harness(sandbox: &KubernetesSandbox<'_>) -> Result<(), SandboxError> {
     let namespace = &sandbox.owner.namespace;
     let api: Api<ConfigMap> = Api::namespaced(sandbox.client.clone(), namespace);
-    let name = spec::harness_name();
+    let name = volumes::harness_name();
     let object = format!("ConfigMap {namespace}/{name}");
     let wanted = spec::harness_config_map();
     let get = async || {

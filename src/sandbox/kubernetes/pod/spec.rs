@@ -12,16 +12,15 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 
 use super::super::names::{self, Component};
 use super::super::settings::PodSettings;
-use super::super::{MountedInput, OutputFolder, Owner};
 use super::inputs;
 use super::job_key::{JOB_KEY, JOB_NAME, JobKey, KEY_NAME, Keys};
 use super::network::EGRESS;
 use super::placement;
-use super::reader::ClaimMount;
+use super::run::{Program, Run};
+use super::volumes::{bytes, harness_name};
 use crate::api::sandbox::{TaintEffect, TolerationOperator};
 use crate::pipeline::digest::sha256_hex;
-use crate::pipeline::sandbox::{Job, JobLimits, NetworkAccess};
-use crate::pipeline::task::Task;
+use crate::pipeline::sandbox::{JobLimits, NetworkAccess};
 use crate::sandbox::{SandboxError, harness};
 
 /// Name of the container.
@@ -47,58 +46,6 @@ const JOB_TYPE: &str = "codegen-operator.dev/job";
 /// Users of sandboxes: nobody else's, on no distribution.
 const FIRST_USER: i64 = 100_000;
 const USERS: i64 = 65_536;
-
-/// What a Pod runs.
-#[derive(Clone, Copy)]
-pub(super) enum Program<'a> {
-    /// The harness, in the task's image.
-    Harness,
-    /// The operator's reader of sources, in the operator's image, with these claims.
-    Reader(&'a [ClaimMount]),
-}
-
-/// What one run is made of.
-pub(super) struct Run<'a> {
-    /// What runs.
-    pub program: Program<'a>,
-    /// Name of the Pod and of its Secret.
-    pub name: &'a str,
-    /// The image, by digest.
-    pub image: &'a str,
-    /// The job.
-    pub job: &'a Job,
-    /// The job as text, which its Secret holds encrypted.
-    pub body: &'a [u8],
-    /// Which policy holds.
-    pub egress: &'a str,
-    /// What the operator was told.
-    pub settings: &'a PodSettings,
-    /// The task.
-    pub task: &'a Task,
-    /// Whose children these are.
-    pub owner: &'a Owner,
-    /// Where inputs lie.
-    pub inputs: &'a BTreeMap<String, MountedInput>,
-    /// The claim that outputs go to, or are read from; `None` where they are memory.
-    pub outputs: Option<&'a OutputFolder>,
-    /// Credentials that nodes pull the image with, besides those of the task and of sandboxes.
-    pub pull_secrets: &'a [LocalObjectReference],
-}
-
-impl Program<'_> {
-    /// What its objects are for.
-    pub(super) const fn component(self) -> Component {
-        match self {
-            Self::Harness => Component::Sandbox,
-            Self::Reader(_) => Component::Reader,
-        }
-    }
-}
-
-/// Name of the harness of this version.
-pub(super) fn harness_name() -> String {
-    format!("codegen-harness-{}", &harness::version()[..10])
-}
 
 /// Digest of a folder as a Pod computes it: of its files' names and contents.
 pub fn folder_sha256<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> String {
@@ -392,18 +339,6 @@ fn resources(limits: &JobLimits, settings: &PodSettings) -> ResourceRequirements
         limits: Some(list(limit_millis)),
         claims: None,
     }
-}
-
-/// A quantity of bytes, as people write it.
-pub(super) fn bytes(amount: u64) -> Quantity {
-    const UNITS: [(u64, &str); 3] = [(1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki")];
-    let unit = UNITS
-        .iter()
-        .find(|(size, _)| amount > 0 && amount.is_multiple_of(*size));
-    Quantity(unit.map_or_else(
-        || amount.to_string(),
-        |(size, name)| format!("{}{name}", amount / size),
-    ))
 }
 
 /// This program's architecture, as nodes name theirs.

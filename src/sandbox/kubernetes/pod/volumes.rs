@@ -4,11 +4,11 @@ use k8s_openapi::api::core::v1::{
     ConfigMapVolumeSource, EmptyDirVolumeSource, KeyToPath, PersistentVolumeClaimVolumeSource,
     SecretVolumeSource, Volume, VolumeMount,
 };
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::inputs::OUTPUTS;
 use super::job_key::JOB_NAME;
-use super::reader::ClaimMount;
-use super::spec::{Program, Run, bytes, harness_name};
+use super::run::{ClaimMount, Program, Run};
 use crate::sandbox::harness;
 
 /// Where the job lies.
@@ -104,4 +104,21 @@ fn mount(name: &str, path: &str, read_only: bool) -> VolumeMount {
         read_only: read_only.then_some(true),
         ..VolumeMount::default()
     }
+}
+
+/// Name of the harness of this version.
+pub(super) fn harness_name() -> String {
+    format!("codegen-harness-{}", &harness::version()[..10])
+}
+
+/// A quantity of bytes, as people write it.
+pub(super) fn bytes(amount: u64) -> Quantity {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki")];
+    let unit = UNITS
+        .iter()
+        .find(|(size, _)| amount > 0 && amount.is_multiple_of(*size));
+    Quantity(unit.map_or_else(
+        || amount.to_string(),
+        |(size, name)| format!("{}{name}", amount / size),
+    ))
 }

@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 
 use super::super::channel::{self, Message};
 use super::super::ready::key_of;
-use super::super::spec::{Program, Run, folder_sha256, harness_config_map};
+use super::super::run::{Program, Run};
+use super::super::spec::{folder_sha256, harness_config_map};
 use super::*;
 use crate::pipeline::sandbox::{
     Job, JobLimits, NetworkAccess, Phase, PhaseEnd, PhaseFile, PhaseName, ProgramPhase, Report,

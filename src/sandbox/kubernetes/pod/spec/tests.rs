@@ -1,9 +1,13 @@
 use k8s_openapi::api::core::v1::AppArmorProfile;
 use serde_json::{Value, json};
 
+use super::super::super::{MountedInput, OutputFolder, Owner};
+use super::super::run::ClaimMount;
 use super::*;
 use crate::api::sandbox::Toleration as Wanted;
 use crate::pipeline::sandbox::InputMount;
+use crate::pipeline::sandbox::Job;
+use crate::pipeline::task::Task;
 use crate::pipeline::test_support::task;
 use crate::sandbox::kubernetes::MountedFile;
 

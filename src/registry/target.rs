@@ -1,0 +1,84 @@
+//! How registries are reached, and what of one is meant.
+
+use std::path::PathBuf;
+
+use ipnet::IpNet;
+use oci_spec::distribution::{ParseError, Reference};
+
+use super::credentials::{Credentials, Login};
+use super::error::RegistryError;
+use super::failure::Failure;
+use crate::egress::Entry;
+
+/// Digits of the digest in the tag of an image that was replaced.
+const KEPT_DIGITS: usize = 16;
+
+/// How registries are reached.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    /// Hosts (`registry.example:5000`) that are spoken to without TLS.
+    pub insecure_hosts: Vec<String>,
+    /// Further certificate authorities, PEM files.
+    pub authorities: Vec<PathBuf>,
+    /// What is shown to whom.
+    pub credentials: Credentials,
+    /// Repositories (`registry.example:5000/team/*`) that may be asked for; none named: all.
+    pub allow: Vec<String>,
+    /// Origins besides its own that a registry may send whoever asks to: for tokens, and to blobs at private addresses.
+    pub trusted_origins: Vec<Entry>,
+    /// Public ranges of the cluster's own, where registries may send nobody.
+    pub closed: Vec<IpNet>,
+}
+
+/// Where to push, and as whom.
+pub(super) struct Target {
+    pub reference: Reference,
+    pub login: Option<Login>,
+}
+
+impl Target {
+    pub fn of(reference: &str, credentials: &Credentials) -> Result<Self, RegistryError> {
+        let parsed: Reference = reference
+            .parse()
+            .map_err(|error: ParseError| RegistryError::Reference {
+                reference: reference.to_owned(),
+                reason: error.to_string(),
+            })?;
+        Ok(Self {
+            login: credentials.for_host(parsed.resolve_registry()),
+            reference: parsed,
+        })
+    }
+
+    /// The image of this digest beside it.
+    pub fn by_digest(&self, digest: &str) -> Self {
+        let (registry, repository) = (self.reference.registry(), self.reference.repository());
+        Self {
+            reference: Reference::with_digest(registry.to_owned(), repository.to_owned(), digest.to_owned()),
+            login: self.login.clone(),
+        }
+    }
+
+    /// Where the image of this digest is kept once its tag is another one's.
+    pub fn kept(&self, digest: &str) -> Self {
+        let reference = &self.reference;
+        let hex = digest.strip_prefix("sha256:").unwrap_or(digest);
+        let tag = format!(
+            "{}-{}",
+            reference.tag().unwrap_or("image"),
+            &hex[..hex.len().min(KEPT_DIGITS)]
+        );
+        Self {
+            reference: Reference::with_tag(
+                reference.registry().to_owned(),
+                reference.repository().to_owned(),
+                tag,
+            ),
+            login: self.login.clone(),
+        }
+    }
+
+    pub fn failed(&self, what: &str, failure: &Failure) -> RegistryError {
+        RegistryError::of(self.reference.resolve_registry(), what, failure)
+    }
+}
