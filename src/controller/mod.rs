@@ -37,6 +37,8 @@ pub mod snapshot;
 pub(crate) mod sources;
 mod stop;
 pub mod store;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -409,4 +409,4 @@ fn replies(stdout: &[u8]) -> Result<Vec<Result<Response, DataError>>, DataError>
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

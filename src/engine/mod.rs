@@ -393,4 +393,4 @@ fn damaged(name: &str, why: &str) -> EngineError {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -14,7 +14,7 @@ pub mod known;
 pub(crate) mod outputs;
 mod pinned;
 mod program;
-mod reconcile;
+pub(super) mod reconcile;
 pub mod reuse;
 mod source;
 pub mod status;

@@ -20,7 +20,7 @@ fn child_entry() {
     serve(io::stdin().lock(), output).unwrap();
 }
 
-fn client() -> Client {
+pub(crate) fn client() -> Client {
     let program = std::env::current_exe().unwrap();
     // The test harness starts threads of its own, each with an arena of 64 MiB of address space.
     shell(SHELL, program).with_limits(Limits {

@@ -8,4 +8,4 @@ mod mutants;
 mod order;
 mod packages;
 mod paths;
-mod world;
+pub(crate) mod world;

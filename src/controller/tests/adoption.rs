@@ -1,0 +1,185 @@
+//! What is there already is taken where it is what would be made, and named where somebody has put something else in its place.
+
+use serde_json::{Value, json};
+
+use super::api_server::Fault;
+use super::world::World;
+use crate::api::CodeGenTask;
+
+const ALL: [&str; 3] = ["plan", "code", "tests"];
+
+/// The name of the only object of a resource that is for this.
+fn only(world: &World, resource: &str, component: &str) -> String {
+    let found = world.server.of_component(resource, component);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    found[0]["metadata"]["name"].as_str().unwrap().to_owned()
+}
+
+/// Another operator came to the snapshot of a task and no further.
+async fn with_a_snapshot() -> World {
+    let mut world = World::new().await;
+    world.apply_task("words", &json!({}));
+    for _ in 0..2 {
+        world
+            .server
+            .fail("status CodeGenTask words", Fault::Refused(500, "InternalError"));
+    }
+    world.reconcile::<CodeGenTask>("words").await;
+    world.restart().await;
+    world
+}
+
+#[tokio::test]
+async fn a_snapshot_that_somebody_has_planted_is_named_and_no_model_is_asked() {
+    for (field, value) in [
+        ("immutable", json!(false)),
+        ("data", json!({"snapshot.json": "e30=", "more": ""})),
+    ] {
+        let mut world = with_a_snapshot().await;
+        let name = only(&world, "secrets", "snapshot");
+        world
+            .server
+            .edit("secrets", &name, |secret| secret[field] = value);
+        world.settle::<CodeGenTask>("words").await;
+        assert_eq!(
+            world.stands::<CodeGenTask>("words"),
+            "Pending Configuration",
+            "{field}"
+        );
+        let message = world.message::<CodeGenTask>("words");
+        assert!(message.contains(&format!("Secret data/{name}")), "{message}");
+        assert_eq!(world.provider.calls().await, [""; 0]);
+        world.server.remove("secrets", &name);
+        world.settle::<CodeGenTask>("words").await;
+        assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    }
+}
+
+#[tokio::test]
+async fn a_pod_of_an_earlier_try_is_taken_and_its_report_is_believed() {
+    let mut world = World::new().await;
+    world.apply_task("words", &json!({}));
+    world
+        .until::<CodeGenTask>("words", "RunningTests Progressing")
+        .await;
+    world.reconcile::<CodeGenTask>("words").await;
+    only(&world, "pods", "sandbox");
+    world.restart().await;
+    world.settle::<CodeGenTask>("words").await;
+    let calls = world.server.calls();
+    assert!(
+        !calls.iter().any(|call| call.starts_with("create Pod")),
+        "{calls:#?}"
+    );
+    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+}
+
+#[tokio::test]
+async fn a_pod_that_somebody_has_changed_is_deleted_and_its_report_is_not_believed() {
+    let mut world = World::new().await;
+    world.apply_task("words", &json!({}));
+    world
+        .until::<CodeGenTask>("words", "RunningTests Progressing")
+        .await;
+    world.reconcile::<CodeGenTask>("words").await;
+    let name = only(&world, "pods", "sandbox");
+    world.server.edit("pods", &name, |pod| {
+        pod["spec"]["containers"][0]["command"] = json!(["/bin/true"]);
+    });
+    world.node.play(&world.server).await;
+    world.server.calls();
+    world.reconcile::<CodeGenTask>("words").await;
+    world.server.assert_calls(
+        "get Secret words (absent)
+         get Pod sandbox
+         delete Pod sandbox
+         status CodeGenTask words: RunningTests Infrastructure",
+    );
+    let message = world.message::<CodeGenTask>("words");
+    assert!(
+        message.contains(&format!("Pod data/{name}")) && message.contains("its command differs"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
+async fn a_record_that_somebody_has_replaced_is_named_and_not_read() {
+    let mut world = World::new().await;
+    world.apply_task("words", &json!({}));
+    let fault = Fault::Refused(500, "InternalError");
+    world
+        .server
+        .fail("status CodeGenTask words: GeneratingCode", fault);
+    world
+        .until::<CodeGenTask>("words", "Planning Infrastructure")
+        .await;
+    let records = world.server.of_component("secrets", "record");
+    let of_plan = |record: &&Value| {
+        record["metadata"]["annotations"]["codegen-operator.dev/document"] == "calls/0001-plan.json"
+    };
+    let plan = records.iter().find(of_plan).unwrap();
+    let name = plan["metadata"]["name"].as_str().unwrap();
+    world
+        .server
+        .edit("secrets", name, |secret| secret["immutable"] = false.into());
+    world.restart().await;
+    world.settle::<CodeGenTask>("words").await;
+    let message = world.message::<CodeGenTask>("words");
+    assert!(message.contains(&format!("Secret data/{name}")), "{message}");
+    assert_eq!(world.provider.calls().await, ["plan"]);
+}
+
+#[tokio::test]
+async fn the_result_of_a_task_that_asked_the_same_is_adopted_and_its_tests_are_run_again() {
+    let mut world = World::new().await;
+    world.apply_task("words", &json!({}));
+    world.settle::<CodeGenTask>("words").await;
+    world.apply_task("again", &json!({}));
+    world.server.calls();
+    world.settle::<CodeGenTask>("again").await;
+    assert_eq!(world.stands::<CodeGenTask>("again"), "Succeeded Unverified");
+    let calls = world.server.calls();
+    assert_eq!(
+        calls.iter().filter(|call| *call == "create Pod sandbox").count(),
+        1,
+        "{calls:#?}"
+    );
+    assert_eq!(world.provider.calls().await, ALL);
+    assert_eq!(world.status_of("again").adopted_from.as_deref(), Some("words"));
+}
+
+#[tokio::test]
+async fn where_the_tests_need_not_run_again_a_task_that_asked_the_same_succeeds_at_once() {
+    let mut world = World::new().await;
+    world.apply_task("words", &json!({}));
+    world.settle::<CodeGenTask>("words").await;
+    world.apply_task("again", &json!({"reuse": {"rerunTests": false}}));
+    world.server.calls();
+    world.settle::<CodeGenTask>("again").await;
+    world.server.assert_calls(
+        "~ get CodeGenTask words
+         ~ get Secret result
+         ~ create Secret result
+         ~ create ConfigMap result
+         status CodeGenTask again: Succeeded Unverified
+         ~ delete all Secret record,sandbox,reader,snapshot
+         ~ delete all Pod record,sandbox,reader,snapshot",
+    );
+    assert_eq!(world.provider.calls().await, ALL);
+}
+
+#[tokio::test]
+async fn a_result_that_is_not_what_its_task_says_is_not_adopted() {
+    let mut world = World::new().await;
+    world.apply_task("words", &json!({}));
+    world.settle::<CodeGenTask>("words").await;
+    let name = only(&world, "secrets", "result");
+    world
+        .server
+        .edit("secrets", &name, |secret| secret["type"] = "Opaque".into());
+    world.apply_task("again", &json!({"reuse": {"rerunTests": false}}));
+    world.settle::<CodeGenTask>("again").await;
+    assert_eq!(world.stands::<CodeGenTask>("again"), "Succeeded Unverified");
+    assert_eq!(world.provider.calls().await, [ALL, ALL].concat());
+    assert_eq!(world.status_of("again").adopted_from, None);
+}

@@ -1,0 +1,84 @@
+//! Tasks that are deleted on their way. There is no finalizer: what belongs to a task goes with it, and the operator only lets go.
+
+use kube::runtime::controller::Action;
+use rstest::rstest;
+use serde_json::json;
+
+use super::world::{World, soon};
+use crate::api::CodeGenTask;
+
+#[rstest]
+#[case::before_its_first_pass("", 0)]
+#[case::before_a_call("Planning Progressing", 0)]
+#[case::beside_a_build("GeneratingTests Progressing", 0)]
+#[case::before_its_pod("RunningTests Progressing", 0)]
+#[case::with_a_pod("RunningTests Progressing", 1)]
+#[tokio::test]
+async fn a_task_that_is_being_deleted_is_left_alone_and_gives_up_its_place(
+    #[case] stands: &str,
+    #[case] passes: usize,
+) {
+    let mut world = World::configured("limits: {maxConcurrentTasks: 1}").await;
+    world.apply_task("words", &json!({}));
+    world.apply_task("next", &json!({"prompt": "Count the words of another text."}));
+    world.until::<CodeGenTask>("words", stands).await;
+    for _ in 0..passes {
+        world.reconcile::<CodeGenTask>("words").await;
+    }
+    let has_begun = !stands.is_empty();
+    if has_begun {
+        world.reconcile::<CodeGenTask>("next").await;
+    }
+    let asked = world.provider.calls().await;
+    world.server.edit("codegentasks", "words", |task| {
+        task["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    });
+    world.server.calls();
+    let mut woken = world.context.woken();
+    assert_eq!(
+        world.reconcile::<CodeGenTask>("words").await,
+        Action::await_change()
+    );
+    world.server.assert_calls("");
+    assert_eq!(world.provider.calls().await, asked);
+    if has_begun {
+        assert_eq!(soon(woken.recv()).await.unwrap().name, "next");
+    }
+}
+
+#[rstest]
+#[case::at_its_first_write("")]
+#[case::in_a_call("Planning Progressing")]
+#[case::at_its_end("RunningTests Progressing")]
+#[tokio::test]
+async fn a_task_that_goes_while_it_is_reconciled_is_not_made_again(#[case] stands: &str) {
+    let mut world = World::new().await;
+    world.apply_task("words", &json!({}));
+    world.until::<CodeGenTask>("words", stands).await;
+    if stands.starts_with("RunningTests") {
+        world.reconcile::<CodeGenTask>("words").await;
+        world.node.play(&world.server).await;
+    }
+    let seen = world.cached::<CodeGenTask>("words");
+    world.server.remove("codegentasks", "words");
+    world.server.calls();
+    assert_eq!(world.reconcile_seen(seen).await, Action::await_change());
+    let calls = world.server.calls();
+    let writes = calls.iter().filter(|call| call.starts_with("status CodeGenTask"));
+    assert_eq!(writes.count(), 1, "{calls:#?}");
+    assert_eq!(world.server.all("codegentasks").len(), 0);
+}
+
+#[tokio::test]
+async fn a_task_of_the_same_name_takes_nothing_of_the_one_before_it() {
+    let mut world = World::new().await;
+    world.apply_task("words", &json!({}));
+    world
+        .until::<CodeGenTask>("words", "GeneratingCode Progressing")
+        .await;
+    world.server.remove("codegentasks", "words");
+    world.apply_task("words", &json!({}));
+    world.settle::<CodeGenTask>("words").await;
+    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(world.provider.calls().await, ["plan", "plan", "code", "tests"]);
+}

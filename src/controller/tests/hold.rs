@@ -1,0 +1,198 @@
+//! Tasks that cannot go on for now: each says why once, costs nothing meanwhile, and goes on when that is over.
+
+use std::time::Duration;
+
+use kube::Api;
+use kube::runtime::controller::Action;
+use kube::runtime::reflector::ObjectRef;
+use serde_json::json;
+
+use super::api_server::NAMESPACE;
+use super::world::{World, soon};
+use crate::api::{CodeGenApproval, CodeGenTask};
+use crate::controller::{approvals, awaited};
+use crate::sandbox::kubernetes::isolation::{API_SERVER, Verdict};
+
+const ALL: [&str; 3] = ["plan", "code", "tests"];
+
+fn again_after(seconds: u64) -> Action {
+    Action::requeue(Duration::from_secs(seconds))
+}
+
+/// The task that is woken next by what tasks wait for.
+async fn woken(world: &World) -> ObjectRef<CodeGenTask> {
+    let context = &world.context;
+    let mut woken = context.woken();
+    let looking = awaited::keep_looking(&context.client, &context.waits, |task| context.wake(task));
+    tokio::select! {
+        () = looking => unreachable!("it does not end"),
+        task = soon(woken.recv()) => task.unwrap(),
+    }
+}
+
+#[tokio::test]
+async fn a_task_whose_key_is_missing_says_so_once_calls_nobody_and_goes_on_when_the_key_is_there() {
+    let mut world = World::new().await;
+    let model = json!({
+        "name": "test-model", "baseURL": format!("{}/v1", world.provider.origin()),
+        "apiKeySecretRef": {"name": "openai", "key": "api-key"},
+    });
+    world.apply_task("words", &json!({"model": model}));
+    let action = world.settle::<CodeGenTask>("words").await;
+    assert_eq!(world.stands::<CodeGenTask>("words"), "Planning Configuration");
+    let message = world.message::<CodeGenTask>("words");
+    assert!(message.contains("data/openai"), "{message}");
+    assert_eq!(action, again_after(2));
+    world.server.calls();
+    assert_eq!(
+        world.reconcile::<CodeGenTask>("words").await,
+        again_after(4),
+        "later each time"
+    );
+    world.server.assert_calls("get Secret openai (absent)");
+    assert_eq!(world.provider.calls().await, [""; 0]);
+
+    world.server.create(json!({
+        "apiVersion": "v1", "kind": "Secret", "data": {"api-key": "c2s="}, "metadata": {
+            "name": "openai", "labels": {"codegen-operator.dev/use": "model"},
+            "annotations": {"codegen-operator.dev/hosts": world.provider.host()},
+        },
+    }));
+    assert_eq!(woken(&world).await, ObjectRef::new("words").within(NAMESPACE));
+    world.settle::<CodeGenTask>("words").await;
+    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(world.provider.calls().await, ALL);
+}
+
+#[tokio::test]
+async fn a_task_whose_sample_is_missing_goes_on_when_it_is_there() {
+    let mut world = World::new().await;
+    let sample = json!({"name": "lines", "configMapKeyRef": {"name": "texts", "key": "lines.csv"}});
+    world.apply_task("words", &json!({"samples": [sample]}));
+    assert_eq!(world.settle::<CodeGenTask>("words").await, again_after(2));
+    assert_eq!(world.stands::<CodeGenTask>("words"), "Pending Configuration");
+    let message = world.message::<CodeGenTask>("words");
+    assert!(
+        message.contains("ConfigMap data/texts, which is not there"),
+        "{message}"
+    );
+
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "texts"}, "data": {"lines.csv": "a,b\n1,2\n"}});
+    world.server.create(map);
+    assert_eq!(woken(&world).await, ObjectRef::new("words").within(NAMESPACE));
+    world
+        .until::<CodeGenTask>("words", "GeneratingCode Progressing")
+        .await;
+    assert_eq!(world.provider.calls().await, ["plan"]);
+}
+
+#[tokio::test]
+async fn a_suspended_task_pauses_before_its_next_step_and_goes_on_where_it_was() {
+    let mut world = World::new().await;
+    world.apply_task("words", &json!({}));
+    world
+        .until::<CodeGenTask>("words", "GeneratingCode Progressing")
+        .await;
+    world.server.edit("codegentasks", "words", |task| {
+        task["spec"]["suspend"] = true.into();
+    });
+    world.server.calls();
+    assert_eq!(
+        world.reconcile::<CodeGenTask>("words").await,
+        Action::await_change()
+    );
+    world
+        .server
+        .assert_calls("status CodeGenTask words: GeneratingCode Suspended");
+    assert_eq!(
+        world.reconcile::<CodeGenTask>("words").await,
+        Action::await_change()
+    );
+    world.server.assert_calls("");
+
+    world.server.edit("codegentasks", "words", |task| {
+        task["spec"]["suspend"] = false.into();
+    });
+    world.settle::<CodeGenTask>("words").await;
+    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(world.provider.calls().await, ALL);
+}
+
+#[tokio::test]
+async fn a_task_at_a_gate_waits_for_exactly_its_approval_and_goes_on_with_it() {
+    let mut world = World::new().await;
+    world.apply_task("words", &json!({"approvals": ["Plan"]}));
+    let action = world.settle::<CodeGenTask>("words").await;
+    assert_eq!(
+        world.stands::<CodeGenTask>("words"),
+        "GeneratingCode AwaitingApproval"
+    );
+    assert_eq!(action, again_after(300));
+    world.server.calls();
+    assert_eq!(world.reconcile::<CodeGenTask>("words").await, again_after(300));
+    world.server.assert_calls("");
+    assert_eq!(world.provider.calls().await, ["plan"]);
+
+    let task = world.object::<CodeGenTask>("words");
+    world.server.create(json!({
+        "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeGenApproval", "metadata": {"name": "words-plan"},
+        "spec": {
+            "taskRef": {"name": "words", "uid": task["metadata"]["uid"]}, "gate": "Plan",
+            "hash": task["status"]["approval"]["hash"], "decision": "Approve", "decidedBy": "ada",
+        },
+    }));
+    let decisions: Api<CodeGenApproval> = Api::namespaced(world.context.client.clone(), NAMESPACE);
+    let mut woken = world.context.woken();
+    tokio::select! {
+        () = approvals::keep_watching(&world.context, decisions) => unreachable!("it does not end"),
+        task = soon(woken.recv()) => assert_eq!(task.unwrap().name, "words"),
+    }
+    world.settle::<CodeGenTask>("words").await;
+    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(world.provider.calls().await, ALL);
+}
+
+#[tokio::test]
+async fn a_task_beyond_the_limit_waits_in_the_queue_until_a_place_is_free() {
+    let mut world = World::configured("limits: {maxConcurrentTasks: 1}").await;
+    world.apply_task("words", &json!({}));
+    world.apply_task("next", &json!({"prompt": "Count the words of another text."}));
+    world.until::<CodeGenTask>("words", "Planning Progressing").await;
+    world.server.calls();
+    assert_eq!(world.reconcile::<CodeGenTask>("next").await, again_after(300));
+    world
+        .server
+        .assert_calls("status CodeGenTask next: Pending Queued");
+    world.reconcile::<CodeGenTask>("next").await;
+    world.server.assert_calls("");
+
+    let mut woken = world.context.woken();
+    world.settle::<CodeGenTask>("words").await;
+    assert_eq!(soon(woken.recv()).await.unwrap().name, "next");
+    world.settle::<CodeGenTask>("next").await;
+    assert_eq!(world.stands::<CodeGenTask>("next"), "Succeeded Unverified");
+}
+
+#[tokio::test]
+async fn a_task_is_held_before_its_first_code_runs_until_it_is_shown_that_the_cluster_isolates() {
+    let mut world = World::new().await;
+    let pools = world.context.settings.sandbox.node_pools();
+    let why = "the first look is under way".to_owned();
+    world.context.isolation.found(&pools[0], Verdict::Unknown { why });
+    world.apply_task("words", &json!({}));
+    world.settle::<CodeGenTask>("words").await;
+    assert_eq!(world.stands::<CodeGenTask>("words"), "GeneratingTests Queued");
+    assert_eq!(world.server.all("pods").len(), 0);
+
+    let kept_from = vec![API_SERVER.to_owned()];
+    world.context.isolation.found(
+        &pools[0],
+        Verdict::Enforced {
+            kept_from,
+            unproved: Vec::new(),
+        },
+    );
+    world.settle::<CodeGenTask>("words").await;
+    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(world.provider.calls().await, ALL);
+}

@@ -1,0 +1,21 @@
+//! Scenarios: tasks and runs reconciled step by step against an API server in memory. Each says which calls are made, or that
+//! none is.
+
+mod api_server;
+mod asked;
+mod calls;
+mod node;
+mod provider;
+mod registry;
+mod world;
+
+mod adoption;
+mod conflict;
+mod deletion;
+mod hold;
+mod lost_reply;
+mod publish_later;
+mod run_faults;
+mod runs;
+mod stale;
+mod tasks;

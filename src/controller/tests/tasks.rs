@@ -1,0 +1,118 @@
+//! A task from its creation to its end.
+
+use kube::runtime::controller::Action;
+use serde_json::{Value, json};
+
+use super::world::World;
+use crate::api::CodeGenTask;
+
+/// Every call of a task without samples, whose program passes at once.
+const HAPPY: &str = "
+    create Secret snapshot
+    get Secret snapshot
+    status CodeGenTask words: ReadingSamples Progressing
+    create Secret record documents/data-context.txt
+    create Secret record documents/profiles.json
+    status CodeGenTask words: Planning Progressing
+    get Secret words (absent)
+    create Secret record calls/prefix
+    create Secret record calls/0001-plan.json
+    status CodeGenTask words: GeneratingCode Progressing
+    get Secret words (absent)
+    create Secret record calls/0002-code.json
+    status CodeGenTask words: GeneratingTests Progressing
+    get Secret words (absent)
+    create Secret record calls/0003-tests.json
+    status CodeGenTask words: RunningTests Progressing
+    get Secret words (absent)
+    get Pod words (absent)
+    ~ create Secret sandbox
+    ~ list NetworkPolicy
+    ~ get ConfigMap codegen-harness (absent)
+    ~ create ConfigMap harness
+    ~ create NetworkPolicy sandbox
+    create Pod sandbox
+    get Secret words (absent)
+    get Pod sandbox
+    log of Pod sandbox
+    create Secret record documents/run-0001.json
+    ~ create Secret result
+    ~ create ConfigMap result
+    status CodeGenTask words: Succeeded Unverified
+    ~ delete all Secret record,sandbox,reader,snapshot
+    ~ delete all Pod record,sandbox,reader,snapshot
+";
+
+#[tokio::test]
+async fn a_task_goes_from_creation_to_its_program_in_these_calls_and_no_others() {
+    let mut world = World::new().await;
+    world.apply_task("words", &json!({}));
+    let action = world.settle::<CodeGenTask>("words").await;
+    world.server.assert_calls(HAPPY);
+    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(action, Action::await_change());
+    assert_eq!(world.provider.calls().await, ["plan", "code", "tests"]);
+    assert_eq!(world.server.all("pods"), Vec::<Value>::new());
+    assert_eq!(
+        world.events("words").await,
+        ["ImageFound", "AttemptPassed", "Succeeded"]
+    );
+}
+
+#[tokio::test]
+async fn what_a_task_makes_is_its_own_but_for_what_the_sandboxes_of_a_namespace_share() {
+    let mut world = World::new().await;
+    world.apply_task("words", &json!({}));
+    world
+        .until::<CodeGenTask>("words", "RunningTests Progressing")
+        .await;
+    world.reconcile::<CodeGenTask>("words").await;
+    let owner = world.object::<CodeGenTask>("words")["metadata"]["uid"].clone();
+    let mut shared = Vec::new();
+    for resource in ["secrets", "configmaps", "pods", "networkpolicies"] {
+        for object in world.server.all(resource) {
+            let owners = object["metadata"]["ownerReferences"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default();
+            match owners.as_slice() {
+                [only] => assert_eq!(
+                    (&only["uid"], &only["controller"]),
+                    (&owner, &json!(true)),
+                    "{object}"
+                ),
+                _ => shared.push(object["kind"].clone()),
+            }
+        }
+    }
+    assert_eq!(shared, ["ConfigMap", "NetworkPolicy"]);
+}
+
+#[tokio::test]
+async fn a_task_that_has_ended_is_left_alone_and_cleared_up_after_once_more_by_an_operator_that_begins_just_then()
+ {
+    let mut world = World::new().await;
+    world.apply_task("words", &json!({}));
+    world.settle::<CodeGenTask>("words").await;
+    world.server.calls();
+    let action = world.reconcile::<CodeGenTask>("words").await;
+    assert_eq!(action, Action::await_change());
+    world.server.assert_calls("");
+    world.restart_now().await;
+    world.reconcile::<CodeGenTask>("words").await;
+    world.server.assert_calls(
+        "~ delete all Secret record,sandbox,reader,snapshot
+         ~ delete all Pod record,sandbox,reader,snapshot",
+    );
+}
+
+#[tokio::test]
+async fn a_task_whose_time_is_over_is_deleted() {
+    let mut world = World::new().await;
+    world.apply_task("words", &json!({"ttlSecondsAfterFinished": 0}));
+    world.until::<CodeGenTask>("words", "Succeeded Unverified").await;
+    world.server.calls();
+    world.reconcile::<CodeGenTask>("words").await;
+    world.server.assert_calls("delete CodeGenTask words");
+    assert_eq!(world.server.all("codegentasks"), Vec::<Value>::new());
+}
