@@ -144,7 +144,7 @@ fn is_unset(value: &Value) -> bool {
     }
 }
 
-/// Writes the snapshot of a run, or takes the one that is there. Gives it with the name of its first Secret and its digest.
+/// Writes the snapshot of a run, or takes the one that an earlier try has left. Gives it with the name of its first Secret and its digest.
 pub async fn create(
     client: &Client,
     owner: &Owner,
@@ -152,6 +152,10 @@ pub async fn create(
     sources: Sources,
 ) -> Result<(Snapshot, String, String), StoreError> {
     let (name, sha256) = named(owner, &sources);
+    // The secret of one that is there is no other in what it is compared with.
+    let present = read(client, owner, &name).await?;
+    let drawn = || std::iter::repeat_with(fastrand::alphanumeric).take(32).collect();
+    let seed = present.map_or_else(drawn, |present| present.seed);
     let mut parts = Parts::new(&name);
     let acceptance_tests = sources
         .acceptance_tests
@@ -170,16 +174,12 @@ pub async fn create(
         files: sources.files,
         inputs,
         acceptance_tests,
-        seed: std::iter::repeat_with(fastrand::alphanumeric).take(32).collect(),
+        seed,
     };
     let index = serde_json::to_vec(&snapshot).unwrap_or_default();
     parts.describe(INDEX, index);
     parts.create(client, owner, Component::Snapshot).await?;
-    Ok((
-        read(client, owner, &name).await?.unwrap_or(snapshot),
-        name,
-        sha256,
-    ))
+    Ok((snapshot, name, sha256))
 }
 
 /// A snapshot for a run that has nothing left to read, with the name and the digest that it would have.

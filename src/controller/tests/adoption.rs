@@ -30,6 +30,19 @@ async fn with_a_snapshot() -> World {
 }
 
 #[tokio::test]
+async fn a_snapshot_of_an_earlier_try_is_taken() {
+    let mut world = with_a_snapshot().await;
+    let before = world.server.of_component("secrets", "snapshot");
+    world
+        .until::<CodeGenTask>("words", "ReadingSamples Progressing")
+        .await;
+    assert_eq!(world.server.of_component("secrets", "snapshot"), before);
+    world.settle::<CodeGenTask>("words").await;
+    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(world.provider.calls().await, ALL);
+}
+
+#[tokio::test]
 async fn a_snapshot_that_somebody_has_planted_is_named_and_no_model_is_asked() {
     for (field, value) in [
         ("immutable", json!(false)),

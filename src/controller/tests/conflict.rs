@@ -53,6 +53,21 @@ async fn an_operator_that_begins_after_a_conflict_finds_the_reply_on_record() {
 }
 
 #[tokio::test]
+async fn a_conflict_at_the_first_write_leaves_a_snapshot_that_is_taken() {
+    let mut world = World::new().await;
+    let seen = labelled_at(&mut world, "").await;
+    assert_eq!(world.reconcile_seen(seen).await, Action::await_change());
+    world.settle::<CodeGenTask>("words").await;
+    assert_eq!(
+        world.stands::<CodeGenTask>("words"),
+        "Succeeded Unverified",
+        "{}",
+        world.message::<CodeGenTask>("words")
+    );
+    assert_eq!(world.provider.calls().await, ALL);
+}
+
+#[tokio::test]
 async fn a_conflict_at_the_last_write_runs_nothing_again_and_keeps_one_result() {
     let mut world = World::new().await;
     world.apply_task("words", &json!({}));

@@ -28,6 +28,7 @@ async fn losing(call: &str) -> World {
 }
 
 #[rstest]
+#[case::of_the_snapshot("create Secret snapshot")]
 #[case::of_the_first_progress("status CodeGenTask words: ReadingSamples")]
 #[case::of_a_document("create Secret record documents/profiles.json")]
 #[case::of_an_announced_call("status CodeGenTask words: Planning")]

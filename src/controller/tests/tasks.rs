@@ -8,8 +8,8 @@ use crate::api::CodeGenTask;
 
 /// Every call of a task without samples, whose program passes at once.
 const HAPPY: &str = "
+    get Secret words (absent)
     create Secret snapshot
-    get Secret snapshot
     status CodeGenTask words: ReadingSamples Progressing
     create Secret record documents/data-context.txt
     create Secret record documents/profiles.json
