@@ -384,8 +384,11 @@ fn packed(documents: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
 pub async fn look_after(object: &CodeGenTask, context: &Context) -> Result<Option<Duration>, ReconcileError> {
     let uid = object.uid().unwrap_or_default();
     let has_missed = context.has_missed(&uid, object);
-    context.forget(&uid);
     let end = ended_in(object);
+    if has_missed && end.is_some() {
+        tell_end(object, context).await?;
+    }
+    context.forget(&uid);
     if let Some(end) = end {
         clear_again(object, end, has_missed, context).await;
     }
@@ -413,6 +416,21 @@ pub async fn look_after(object: &CodeGenTask, context: &Context) -> Result<Optio
         }
         .into()),
     }
+}
+
+/// Tells of an end whose write had no answer, so that nobody has told of it. The same Event again is one Event.
+async fn tell_end(object: &CodeGenTask, context: &Context) -> Result<(), StoreError> {
+    let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
+    let tasks: Api<CodeGenTask> = Api::namespaced(context.client.clone(), &namespace);
+    let found = tasks.get_opt(&name).await.map_err(|error| StoreError::Remote {
+        action: format!("read CodeGenTask {namespace}/{name}"),
+        source: Box::new(error),
+    })?;
+    // In memory is not all of it.
+    if let Some(whole) = found.filter(|found| found.uid() == object.uid()) {
+        context.events.ended(&whole);
+    }
+    Ok(())
 }
 
 /// How long the task stays; `None` where it stays for ever.

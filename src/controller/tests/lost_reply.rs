@@ -27,6 +27,25 @@ async fn losing(call: &str) -> World {
     world
 }
 
+#[tokio::test]
+async fn a_lost_reply_to_the_last_write_loses_neither_the_clearing_up_nor_the_event() {
+    let mut world = losing("status CodeGenTask words: Succeeded").await;
+    let calls = world.server.calls();
+    let last = calls
+        .iter()
+        .position(|call| call.starts_with("status CodeGenTask words: Succeeded"));
+    let cleared = |call: &&String| call.starts_with("delete all Secret");
+    assert_eq!(
+        calls[last.unwrap()..].iter().filter(cleared).count(),
+        1,
+        "{calls:#?}"
+    );
+    assert_eq!(world.server.of_component("secrets", "record").len(), 0);
+    assert_eq!(world.server.of_component("secrets", "result").len(), 1);
+    // What is told of the step itself is told after its write, and only then.
+    assert_eq!(world.events("words").await, ["ImageFound", "Succeeded"]);
+}
+
 #[rstest]
 #[case::of_the_snapshot("create Secret snapshot")]
 #[case::of_the_first_progress("status CodeGenTask words: ReadingSamples")]
