@@ -1,10 +1,13 @@
 //! What is there already is taken where it is what would be made, and named where somebody has put something else in its place.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
 
 use super::api_server::Fault;
 use super::world::World;
 use crate::api::CodeGenTask;
+use crate::controller::store::{pack, unpacked};
 
 const ALL: [&str; 3] = ["plan", "code", "tests"];
 
@@ -44,21 +47,17 @@ async fn a_snapshot_of_an_earlier_try_is_taken() {
 
 #[tokio::test]
 async fn a_snapshot_that_somebody_has_planted_is_named_and_no_model_is_asked() {
-    for (field, value) in [
-        ("immutable", json!(false)),
-        ("data", json!({"snapshot.json": "e30=", "more": ""})),
-    ] {
+    let changes: [fn(&mut Value); 3] = [
+        |secret| secret["immutable"] = false.into(),
+        |secret| secret["data"]["snapshot.json"] = "e30=".into(),
+        |secret| secret["data"]["file.1"] = "YQ==".into(),
+    ];
+    for change in changes {
         let mut world = with_a_snapshot().await;
         let name = only(&world, "secrets", "snapshot");
-        world
-            .server
-            .edit("secrets", &name, |secret| secret[field] = value);
+        world.server.edit("secrets", &name, change);
         world.settle::<CodeGenTask>("words").await;
-        assert_eq!(
-            world.stands::<CodeGenTask>("words"),
-            "Pending Configuration",
-            "{field}"
-        );
+        assert_eq!(world.stands::<CodeGenTask>("words"), "Pending Configuration");
         let message = world.message::<CodeGenTask>("words");
         assert!(message.contains(&format!("Secret data/{name}")), "{message}");
         assert_eq!(world.provider.calls().await, [""; 0]);
@@ -181,18 +180,29 @@ async fn where_the_tests_need_not_run_again_a_task_that_asked_the_same_succeeds_
     assert_eq!(world.provider.calls().await, ALL);
 }
 
+/// Puts another program into the record of a result.
+fn replace_program(secret: &mut Value) {
+    let content = &mut secret["data"]["record.json.gz"];
+    let packed = BASE64.decode(content.as_str().unwrap()).unwrap();
+    let mut record: Value = serde_json::from_slice(&unpacked(&packed, 1 << 20).unwrap()).unwrap();
+    let program = record.get_mut("documents/solution-0002.py").unwrap();
+    *program = BASE64.encode("print(2)\n").into();
+    *content = BASE64.encode(pack(record.to_string().as_bytes())).into();
+}
+
 #[tokio::test]
 async fn a_result_that_is_not_what_its_task_says_is_not_adopted() {
-    let mut world = World::new().await;
-    world.apply_task("words", &json!({}));
-    world.settle::<CodeGenTask>("words").await;
-    let name = only(&world, "secrets", "result");
-    world
-        .server
-        .edit("secrets", &name, |secret| secret["type"] = "Opaque".into());
-    world.apply_task("again", &json!({"reuse": {"rerunTests": false}}));
-    world.settle::<CodeGenTask>("again").await;
-    assert_eq!(world.stands::<CodeGenTask>("again"), "Succeeded Unverified");
-    assert_eq!(world.provider.calls().await, [ALL, ALL].concat());
-    assert_eq!(world.status_of("again").adopted_from, None);
+    let changes: [fn(&mut Value); 2] = [|secret| secret["type"] = "Opaque".into(), replace_program];
+    for change in changes {
+        let mut world = World::new().await;
+        world.apply_task("words", &json!({}));
+        world.settle::<CodeGenTask>("words").await;
+        let name = only(&world, "secrets", "result");
+        world.server.edit("secrets", &name, change);
+        world.apply_task("again", &json!({"reuse": {"rerunTests": false}}));
+        world.settle::<CodeGenTask>("again").await;
+        assert_eq!(world.stands::<CodeGenTask>("again"), "Succeeded Unverified");
+        assert_eq!(world.provider.calls().await, [ALL, ALL].concat());
+        assert_eq!(world.status_of("again").adopted_from, None);
+    }
 }

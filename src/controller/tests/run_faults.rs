@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kube::runtime::controller::Action;
 use rstest::rstest;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::api_server::Fault;
 use super::runs::{applied, pods_created};
@@ -253,6 +253,22 @@ async fn what_a_run_goes_by_is_not_read_where_somebody_has_replaced_it() {
         .server
         .edit("secrets", &name, |secret| secret["immutable"] = false.into());
     world.restart().await;
+    world.settle::<CodeGenRun>("count").await;
+    assert_eq!(world.stands::<CodeGenRun>("count"), "Running Configuration");
+    let message = world.message::<CodeGenRun>("count");
+    assert!(message.contains(&format!("Secret data/{name}")), "{message}");
+}
+
+#[tokio::test]
+async fn outputs_that_somebody_has_put_in_the_place_of_the_programs_are_named() {
+    let mut world = ended().await;
+    let fault = Fault::Refused(409, "Conflict");
+    world.server.fail("status CodeGenRun count: Succeeded", fault);
+    world.reconcile::<CodeGenRun>("count").await;
+    let outputs = world.server.of_component("secrets", "outputs");
+    let name = outputs[0]["metadata"]["name"].as_str().unwrap();
+    let change = |secret: &mut Value| secret["data"]["file.1"] = "Mwo=".into();
+    world.server.edit("secrets", name, change);
     world.settle::<CodeGenRun>("count").await;
     assert_eq!(world.stands::<CodeGenRun>("count"), "Running Configuration");
     let message = world.message::<CodeGenRun>("count");

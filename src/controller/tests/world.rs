@@ -147,7 +147,7 @@ impl World {
         config.registries.insecure.push(registry.host());
         let server = ApiServer::default();
         let (context, sending) = start(&server, &config);
-        let mut world = Self {
+        let world = Self {
             tasks: reflector::store().1,
             runs: reflector::store().1,
             node: Node::default(),
