@@ -22,14 +22,17 @@ fn only(world: &World, resource: &str, component: &str) -> String {
 async fn with_a_snapshot() -> World {
     let mut world = World::new().await;
     world.apply_task("words", &json!({}));
+    stop_at_snapshot(&mut world).await;
+    world
+}
+
+async fn stop_at_snapshot(world: &mut World) {
     for _ in 0..2 {
-        world
-            .server
-            .fail("status CodeGenTask words", Fault::Refused(500, "InternalError"));
+        let fault = Fault::Refused(500, "InternalError");
+        world.server.fail("status CodeGenTask words", fault);
     }
     world.reconcile::<CodeGenTask>("words").await;
     world.restart().await;
-    world
 }
 
 #[tokio::test]
@@ -43,6 +46,28 @@ async fn a_snapshot_of_an_earlier_try_is_taken() {
     world.settle::<CodeGenTask>("words").await;
     assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
     assert_eq!(world.provider.calls().await, ALL);
+}
+
+#[tokio::test]
+async fn a_snapshot_of_an_earlier_try_with_another_agent_stands_in_nobodys_way() {
+    let mut world = World::new().await;
+    world.server.create(json!({
+        "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeGenAgent", "metadata": {"name": "shared"},
+        "spec": {"limits": {"maxTokens": 500_000}},
+    }));
+    world.apply_task("words", &json!({"agentRef": {"name": "shared"}}));
+    stop_at_snapshot(&mut world).await;
+    world.server.edit("codegenagents", "shared", |agent| {
+        agent["spec"]["limits"]["maxTokens"] = 600_000.into();
+    });
+    world.settle::<CodeGenTask>("words").await;
+    let message = world.message::<CodeGenTask>("words");
+    assert_eq!(
+        world.stands::<CodeGenTask>("words"),
+        "Succeeded Unverified",
+        "{message}"
+    );
+    assert_eq!(world.server.of_component("secrets", "snapshot"), [""; 0]);
 }
 
 #[tokio::test]
