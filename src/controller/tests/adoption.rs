@@ -44,7 +44,10 @@ async fn a_snapshot_of_an_earlier_try_is_taken() {
         .await;
     assert_eq!(world.server.of_component("secrets", "snapshot"), before);
     world.settle::<CodeGenTask>("words").await;
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Succeeded Unverified"
+    );
     assert_eq!(world.provider.calls().await, ALL);
 }
 
@@ -63,7 +66,7 @@ async fn a_snapshot_of_an_earlier_try_with_another_agent_stands_in_nobodys_way()
     world.settle::<CodeGenTask>("words").await;
     let message = world.message::<CodeGenTask>("words");
     assert_eq!(
-        world.stands::<CodeGenTask>("words"),
+        world.stage_and_reason::<CodeGenTask>("words"),
         "Succeeded Unverified",
         "{message}"
     );
@@ -82,13 +85,19 @@ async fn a_snapshot_that_somebody_has_planted_is_named_and_no_model_is_asked() {
         let name = only(&world, "secrets", "snapshot");
         world.server.edit("secrets", &name, change);
         world.settle::<CodeGenTask>("words").await;
-        assert_eq!(world.stands::<CodeGenTask>("words"), "Pending Configuration");
+        assert_eq!(
+            world.stage_and_reason::<CodeGenTask>("words"),
+            "Pending Configuration"
+        );
         let message = world.message::<CodeGenTask>("words");
         assert!(message.contains(&format!("Secret data/{name}")), "{message}");
         assert_eq!(world.provider.calls().await, [""; 0]);
         world.server.remove("secrets", &name);
         world.settle::<CodeGenTask>("words").await;
-        assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+        assert_eq!(
+            world.stage_and_reason::<CodeGenTask>("words"),
+            "Succeeded Unverified"
+        );
     }
 }
 
@@ -108,7 +117,10 @@ async fn a_pod_of_an_earlier_try_is_taken_and_its_report_is_believed() {
         !calls.iter().any(|call| call.starts_with("create Pod")),
         "{calls:#?}"
     );
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Succeeded Unverified"
+    );
 }
 
 #[tokio::test]
@@ -123,7 +135,7 @@ async fn a_pod_that_somebody_has_changed_is_deleted_and_its_report_is_not_believ
     world.server.edit("pods", &name, |pod| {
         pod["spec"]["containers"][0]["command"] = json!(["/bin/true"]);
     });
-    world.node.play(&world.server).await;
+    world.node.end_pods(&world.server).await;
     world.server.calls();
     world.reconcile::<CodeGenTask>("words").await;
     world.server.assert_calls(
@@ -174,7 +186,10 @@ async fn the_result_of_a_task_that_asked_the_same_is_adopted_and_its_tests_are_r
     world.apply_task("again", &json!({}));
     world.server.calls();
     world.settle::<CodeGenTask>("again").await;
-    assert_eq!(world.stands::<CodeGenTask>("again"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("again"),
+        "Succeeded Unverified"
+    );
     let calls = world.server.calls();
     assert_eq!(
         calls.iter().filter(|call| *call == "create Pod sandbox").count(),
@@ -226,7 +241,10 @@ async fn a_result_that_is_not_what_its_task_says_is_not_adopted() {
         world.server.edit("secrets", &name, change);
         world.apply_task("again", &json!({"reuse": {"rerunTests": false}}));
         world.settle::<CodeGenTask>("again").await;
-        assert_eq!(world.stands::<CodeGenTask>("again"), "Succeeded Unverified");
+        assert_eq!(
+            world.stage_and_reason::<CodeGenTask>("again"),
+            "Succeeded Unverified"
+        );
         assert_eq!(world.provider.calls().await, [ALL, ALL].concat());
         assert_eq!(world.status_of("again").adopted_from, None);
     }

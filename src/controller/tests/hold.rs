@@ -39,7 +39,10 @@ async fn a_task_whose_key_is_missing_says_so_once_calls_nobody_and_goes_on_when_
     });
     world.apply_task("words", &json!({"model": model}));
     let action = world.settle::<CodeGenTask>("words").await;
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Planning Configuration");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Planning Configuration"
+    );
     let message = world.message::<CodeGenTask>("words");
     assert!(message.contains("data/openai"), "{message}");
     assert_eq!(action, again_after(2));
@@ -60,7 +63,10 @@ async fn a_task_whose_key_is_missing_says_so_once_calls_nobody_and_goes_on_when_
     }));
     assert_eq!(woken(&world).await, ObjectRef::new("words").within(NAMESPACE));
     world.settle::<CodeGenTask>("words").await;
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Succeeded Unverified"
+    );
     assert_eq!(world.provider.calls().await, ALL);
 }
 
@@ -70,7 +76,10 @@ async fn a_task_whose_sample_is_missing_goes_on_when_it_is_there() {
     let sample = json!({"name": "lines", "configMapKeyRef": {"name": "texts", "key": "lines.csv"}});
     world.apply_task("words", &json!({"samples": [sample]}));
     assert_eq!(world.settle::<CodeGenTask>("words").await, again_after(2));
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Pending Configuration");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Pending Configuration"
+    );
     let message = world.message::<CodeGenTask>("words");
     assert!(
         message.contains("ConfigMap data/texts, which is not there"),
@@ -114,7 +123,10 @@ async fn a_suspended_task_pauses_before_its_next_step_and_goes_on_where_it_was()
         task["spec"]["suspend"] = false.into();
     });
     world.settle::<CodeGenTask>("words").await;
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Succeeded Unverified"
+    );
     assert_eq!(world.provider.calls().await, ALL);
 }
 
@@ -124,7 +136,7 @@ async fn a_task_at_a_gate_waits_for_exactly_its_approval_and_goes_on_with_it() {
     world.apply_task("words", &json!({"approvals": ["Plan"]}));
     let action = world.settle::<CodeGenTask>("words").await;
     assert_eq!(
-        world.stands::<CodeGenTask>("words"),
+        world.stage_and_reason::<CodeGenTask>("words"),
         "GeneratingCode AwaitingApproval"
     );
     assert_eq!(action, again_after(300));
@@ -148,7 +160,10 @@ async fn a_task_at_a_gate_waits_for_exactly_its_approval_and_goes_on_with_it() {
         task = soon(woken.recv()) => assert_eq!(task.unwrap().name, "words"),
     }
     world.settle::<CodeGenTask>("words").await;
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Succeeded Unverified"
+    );
     assert_eq!(world.provider.calls().await, ALL);
 }
 
@@ -170,7 +185,10 @@ async fn a_task_beyond_the_limit_waits_in_the_queue_until_a_place_is_free() {
     world.settle::<CodeGenTask>("words").await;
     assert_eq!(soon(woken.recv()).await.unwrap().name, "next");
     world.settle::<CodeGenTask>("next").await;
-    assert_eq!(world.stands::<CodeGenTask>("next"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("next"),
+        "Succeeded Unverified"
+    );
 }
 
 #[tokio::test]
@@ -181,7 +199,10 @@ async fn a_task_is_held_before_its_first_code_runs_until_it_is_shown_that_the_cl
     world.context.isolation.found(&pools[0], Verdict::Unknown { why });
     world.apply_task("words", &json!({}));
     world.settle::<CodeGenTask>("words").await;
-    assert_eq!(world.stands::<CodeGenTask>("words"), "GeneratingTests Queued");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "GeneratingTests Queued"
+    );
     assert_eq!(world.server.all("pods").len(), 0);
 
     let kept_from = vec![API_SERVER.to_owned()];
@@ -193,6 +214,9 @@ async fn a_task_is_held_before_its_first_code_runs_until_it_is_shown_that_the_cl
         },
     );
     world.settle::<CodeGenTask>("words").await;
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Succeeded Unverified"
+    );
     assert_eq!(world.provider.calls().await, ALL);
 }

@@ -42,7 +42,7 @@ impl Default for Node {
 
 impl Node {
     /// Ends what runs; says how many Pods that were.
-    pub async fn play(&self, server: &ApiServer) -> usize {
+    pub async fn end_pods(&self, server: &ApiServer) -> usize {
         let mut pods = server.of_component("pods", "sandbox");
         pods.retain(|pod| pod["status"]["containerStatuses"].is_null());
         for pod in &pods {

@@ -24,7 +24,10 @@ async fn asked() -> World {
 }
 
 fn published(world: &World) -> Option<String> {
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Succeeded Unverified"
+    );
     world.condition::<CodeGenTask>("words", PUBLISHED)
 }
 

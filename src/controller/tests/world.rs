@@ -158,7 +158,7 @@ impl World {
             config,
             sending,
         };
-        world.is_known();
+        world.register_caches();
         world
     }
 
@@ -169,7 +169,7 @@ impl World {
         drop(before);
         std::mem::replace(&mut self.sending, sending).await.unwrap();
         (self.tasks, self.runs) = (reflector::store().1, reflector::store().1);
-        self.is_known();
+        self.register_caches();
         self.server.calls();
     }
 
@@ -179,7 +179,7 @@ impl World {
         Arc::get_mut(&mut self.context).unwrap().since = Timestamp::now();
     }
 
-    fn is_known(&self) {
+    fn register_caches(&self) {
         self.context.knows(self.tasks.as_reader());
         self.context.runs.knows(self.runs.as_reader());
     }
@@ -286,7 +286,7 @@ impl World {
             }
             let has_changed =
                 self.cached::<K>(name).meta().resource_version != before.meta().resource_version;
-            let has_ended = self.node.play(&self.server).await > 0;
+            let has_ended = self.node.end_pods(&self.server).await > 0;
             if !has_changed && !has_ended {
                 return action;
             }
@@ -295,25 +295,25 @@ impl World {
     }
 
     /// Reconciles the object until its status has this stage and reason.
-    pub async fn until<K: Kind>(&mut self, name: &str, stands: &str) {
+    pub async fn until<K: Kind>(&mut self, name: &str, stage: &str) {
         for _ in 0..MOST_PASSES {
-            if self.stands::<K>(name) == stands {
+            if self.stage_and_reason::<K>(name) == stage {
                 return;
             }
             let before = self.cached::<K>(name);
             self.reconcile::<K>(name).await;
             let has_changed =
                 self.cached::<K>(name).meta().resource_version != before.meta().resource_version;
-            if !has_changed && self.node.play(&self.server).await == 0 {
+            if !has_changed && self.node.end_pods(&self.server).await == 0 {
                 break;
             }
         }
-        let (found, calls) = (self.stands::<K>(name), self.server.calls());
-        assert_eq!(found, stands, "{name}: {}; {calls:#?}", self.message::<K>(name));
+        let (found, calls) = (self.stage_and_reason::<K>(name), self.server.calls());
+        assert_eq!(found, stage, "{name}: {}; {calls:#?}", self.message::<K>(name));
     }
 
     /// Stage and reason of an object's status.
-    pub fn stands<K: Kind>(&self, name: &str) -> String {
+    pub fn stage_and_reason<K: Kind>(&self, name: &str) -> String {
         let status = &self.object::<K>(name)["status"];
         let word = |field: &str| status[field].as_str().unwrap_or_default().to_owned();
         format!("{} {}", word("stage"), word("reason")).trim().to_owned()
@@ -356,10 +356,10 @@ impl World {
         let spec = json!({"outputs": [{"name": "words", "type": "Int"}], "testing": {"cases": "Off"}});
         self.apply_task(name, &spec);
         self.settle::<CodeGenTask>(name).await;
-        let (stands, calls) = (self.stands::<CodeGenTask>(name), self.server.calls());
+        let (stage, calls) = (self.stage_and_reason::<CodeGenTask>(name), self.server.calls());
         assert!(
-            stands.starts_with("Succeeded "),
-            "{stands}: {}; {calls:#?}",
+            stage.starts_with("Succeeded "),
+            "{stage}: {}; {calls:#?}",
             self.message::<CodeGenTask>(name)
         );
         // Its end is looked at once.

@@ -45,7 +45,7 @@ pub enum Verb {
 }
 
 /// One request.
-pub struct Asked {
+pub struct ApiRequest {
     pub verb: Verb,
     pub resource: String,
     pub namespace: String,
@@ -55,7 +55,7 @@ pub struct Asked {
     query: BTreeMap<String, String>,
 }
 
-impl Asked {
+impl ApiRequest {
     pub fn of(head: &Parts, body: &[u8]) -> Self {
         let mut path = head
             .uri
