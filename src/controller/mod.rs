@@ -17,18 +17,18 @@
 mod api;
 mod claims;
 pub mod config;
-pub mod context;
+mod context;
 mod error;
-pub mod hold;
+mod hold;
 mod isolation;
 pub mod operate;
 pub mod process;
 pub mod record;
 pub mod runs;
-pub mod schedule;
-pub mod selector;
+mod schedule;
+mod selector;
 pub(crate) mod sources;
-pub mod tasks;
+mod tasks;
 pub mod telemetry;
 #[cfg(test)]
 mod tests;

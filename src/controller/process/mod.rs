@@ -2,4 +2,4 @@
 
 pub mod health;
 pub mod leader;
-pub mod stop;
+pub(crate) mod stop;

@@ -7,7 +7,7 @@ use backon::{ExponentialBuilder, Retryable as _};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
 use kube::api::{DeleteParams, ListParams};
-use kube::{Api, Client, ResourceExt as _};
+use kube::{Api, Client};
 use serde::de::DeserializeOwned;
 
 use crate::controller::record::revision::Revision;

@@ -1,16 +1,16 @@
 //! What the API server keeps of tasks and runs: statuses, snapshots, documents.
 
-pub mod cache;
-pub mod cleanup;
-pub mod documents;
-pub mod index;
-pub mod own;
-pub mod pack;
-pub mod parts;
+pub(crate) mod cache;
+pub(crate) mod cleanup;
+pub(crate) mod documents;
+pub(crate) mod index;
+pub(crate) mod own;
+pub(crate) mod pack;
+pub(crate) mod parts;
 pub mod progress;
-pub mod result;
-pub mod revision;
-pub mod size;
-pub mod snapshot;
-pub mod store;
-pub mod unpack;
+pub(crate) mod result;
+pub(crate) mod revision;
+pub(crate) mod size;
+pub(crate) mod snapshot;
+pub(crate) mod store;
+pub(crate) mod unpack;

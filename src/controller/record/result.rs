@@ -15,7 +15,7 @@ use crate::controller::record::pack::pack;
 use crate::controller::record::parts::{LARGEST_PART, part_name};
 use crate::controller::record::progress::recorded;
 use crate::controller::record::revision::Revision;
-use crate::controller::record::unpack::unpack;
+use crate::controller::record::unpack::{PARTS, RECORD, RESULT_TYPE, unpack};
 use crate::engine::EngineError;
 use crate::engine::results::{self, Results, SOLUTION, TESTS};
 use crate::ledger::{Ledger, MemoryStore, StoreError};
@@ -24,14 +24,8 @@ use crate::pipeline::task::Task;
 use crate::sandbox::kubernetes::Owner;
 use crate::sandbox::kubernetes::names::{self, Component};
 
-/// Type of the Secrets that hold what is kept of a finished task.
-pub const RESULT_TYPE: &str = "codegen-operator.dev/result";
-/// Key with every document and call of the run, packed JSON of names and base64.
-pub const RECORD: &str = "record.json.gz";
 /// Name of the document with the task as it was resolved, which a change of the object leaves alone.
 pub const TASK: &str = "documents/task.json";
-/// Annotation with the number of Secrets that the record is in.
-pub const PARTS: &str = "codegen-operator.dev/parts";
 
 /// What is kept of a task that has ended.
 pub struct Kept {

@@ -151,7 +151,7 @@ pub async fn create(
     agent: Option<CodeGenAgentSpec>,
     sources: Sources,
 ) -> Result<(Snapshot, String, String), StoreError> {
-    let (name, sha256) = named(owner, &sources);
+    let (name, sha256) = named(owner, agent.as_ref(), &sources);
     // The secret of one that is there is no other in what it is compared with.
     let present = read(client, owner, &name).await?;
     let drawn = || std::iter::repeat_with(fastrand::alphanumeric).take(32).collect();
@@ -189,7 +189,7 @@ pub fn unwritten(
     agent: Option<CodeGenAgentSpec>,
     sources: Sources,
 ) -> (Snapshot, String, String) {
-    let (name, sha256) = named(owner, &sources);
+    let (name, sha256) = named(owner, agent.as_ref(), &sources);
     let snapshot = Snapshot {
         agent,
         files: sources.files,
@@ -201,10 +201,13 @@ pub fn unwritten(
     (snapshot, name, sha256)
 }
 
-fn named(owner: &Owner, sources: &Sources) -> (String, String) {
+fn named(owner: &Owner, agent: Option<&CodeGenAgentSpec>, sources: &Sources) -> (String, String) {
     let sha256 = digest(sources);
-    let name = names::name(&owner.name, &[&owner.uid, &owner.run, "snapshot", &sha256]);
-    (name, sha256)
+    // Between two tries an agent may change in what is no part of the run, as in its limits.
+    let agent = agent.map(|agent| sha256_hex(&serde_json::to_vec(agent).unwrap_or_default()));
+    let mut parts = vec![owner.uid.as_str(), &owner.run, "snapshot", &sha256];
+    parts.extend(agent.as_deref());
+    (names::name(&owner.name, &parts), sha256)
 }
 
 /// Reads the snapshot whose first Secret is `name`.

@@ -6,11 +6,17 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, ResourceExt as _};
 
-use super::result::{PARTS, RECORD, RESULT_TYPE};
 use crate::controller::record::own;
 use crate::controller::record::pack::{LARGEST_DOCUMENT, unpacked};
 use crate::controller::record::parts::{LARGEST_PART, part_name};
 use crate::ledger::StoreError;
+
+/// Type of the Secrets that hold what is kept of a finished task.
+pub const RESULT_TYPE: &str = "codegen-operator.dev/result";
+/// Key with every document and call of the run, packed JSON of names and base64.
+pub const RECORD: &str = "record.json.gz";
+/// Annotation with the number of Secrets that the record is in.
+pub const PARTS: &str = "codegen-operator.dev/parts";
 
 /// Most Secrets that a record is in: it unfolds to no more than a document may, and packing adds next to nothing.
 const MOST_PARTS: u64 = LARGEST_DOCUMENT.div_ceil(LARGEST_PART as u64) + 1;

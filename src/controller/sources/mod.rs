@@ -1,5 +1,5 @@
-//! What tasks and runs refer to, read once: ConfigMaps, URLs, claims, Secrets.
+//! What tasks and runs refer to, read once: `ConfigMap`s, URLs, claims, Secrets.
 
-pub mod credentials;
-pub mod downloads;
-pub mod read;
+pub(crate) mod credentials;
+pub(crate) mod downloads;
+pub(crate) mod read;

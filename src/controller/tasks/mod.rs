@@ -1,11 +1,11 @@
 //! Tasks: one reconcile pass, from the status that is there to the next one.
 
-pub mod approvals;
-pub mod builds;
-pub mod control;
-pub mod finish;
-pub mod model;
-pub mod owners;
-pub mod reconcile;
-pub mod reuse;
-pub mod revision;
+pub(crate) mod approvals;
+pub(crate) mod builds;
+pub(crate) mod control;
+pub(crate) mod finish;
+pub(crate) mod model;
+pub(crate) mod owners;
+pub(crate) mod reconcile;
+pub(crate) mod reuse;
+pub(crate) mod revision;

@@ -4,10 +4,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
 
-use super::api_server::Fault;
-use super::world::World;
 use crate::api::CodeGenTask;
 use crate::controller::record::pack::{pack, unpacked};
+use crate::controller::tests::api_server::Fault;
+use crate::controller::tests::world::World;
 
 const ALL: [&str; 3] = ["plan", "code", "tests"];
 
@@ -22,14 +22,17 @@ fn only(world: &World, resource: &str, component: &str) -> String {
 async fn with_a_snapshot() -> World {
     let mut world = World::new().await;
     world.apply_task("words", &json!({}));
+    stop_at_snapshot(&mut world).await;
+    world
+}
+
+async fn stop_at_snapshot(world: &mut World) {
     for _ in 0..2 {
-        world
-            .server
-            .fail("status CodeGenTask words", Fault::Refused(500, "InternalError"));
+        let fault = Fault::Refused(500, "InternalError");
+        world.server.fail("status CodeGenTask words", fault);
     }
     world.reconcile::<CodeGenTask>("words").await;
     world.restart().await;
-    world
 }
 
 #[tokio::test]
@@ -41,8 +44,33 @@ async fn a_snapshot_of_an_earlier_try_is_taken() {
         .await;
     assert_eq!(world.server.of_component("secrets", "snapshot"), before);
     world.settle::<CodeGenTask>("words").await;
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Succeeded Unverified"
+    );
     assert_eq!(world.provider.calls().await, ALL);
+}
+
+#[tokio::test]
+async fn a_snapshot_of_an_earlier_try_with_another_agent_stands_in_nobodys_way() {
+    let mut world = World::new().await;
+    world.server.create(json!({
+        "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeGenAgent", "metadata": {"name": "shared"},
+        "spec": {"limits": {"maxTokens": 500_000}},
+    }));
+    world.apply_task("words", &json!({"agentRef": {"name": "shared"}}));
+    stop_at_snapshot(&mut world).await;
+    world.server.edit("codegenagents", "shared", |agent| {
+        agent["spec"]["limits"]["maxTokens"] = 600_000.into();
+    });
+    world.settle::<CodeGenTask>("words").await;
+    let message = world.message::<CodeGenTask>("words");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Succeeded Unverified",
+        "{message}"
+    );
+    assert_eq!(world.server.of_component("secrets", "snapshot"), [""; 0]);
 }
 
 #[tokio::test]
@@ -57,13 +85,19 @@ async fn a_snapshot_that_somebody_has_planted_is_named_and_no_model_is_asked() {
         let name = only(&world, "secrets", "snapshot");
         world.server.edit("secrets", &name, change);
         world.settle::<CodeGenTask>("words").await;
-        assert_eq!(world.stands::<CodeGenTask>("words"), "Pending Configuration");
+        assert_eq!(
+            world.stage_and_reason::<CodeGenTask>("words"),
+            "Pending Configuration"
+        );
         let message = world.message::<CodeGenTask>("words");
         assert!(message.contains(&format!("Secret data/{name}")), "{message}");
         assert_eq!(world.provider.calls().await, [""; 0]);
         world.server.remove("secrets", &name);
         world.settle::<CodeGenTask>("words").await;
-        assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+        assert_eq!(
+            world.stage_and_reason::<CodeGenTask>("words"),
+            "Succeeded Unverified"
+        );
     }
 }
 
@@ -83,7 +117,10 @@ async fn a_pod_of_an_earlier_try_is_taken_and_its_report_is_believed() {
         !calls.iter().any(|call| call.starts_with("create Pod")),
         "{calls:#?}"
     );
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Succeeded Unverified"
+    );
 }
 
 #[tokio::test]
@@ -96,9 +133,9 @@ async fn a_pod_that_somebody_has_changed_is_deleted_and_its_report_is_not_believ
     world.reconcile::<CodeGenTask>("words").await;
     let name = only(&world, "pods", "sandbox");
     world.server.edit("pods", &name, |pod| {
-        pod["spec"]["containers"][0]["command"] = json!(["/bin/true"])
+        pod["spec"]["containers"][0]["command"] = json!(["/bin/true"]);
     });
-    world.node.play(&world.server).await;
+    world.node.end_pods(&world.server).await;
     world.server.calls();
     world.reconcile::<CodeGenTask>("words").await;
     world.server.assert_calls(
@@ -149,7 +186,10 @@ async fn the_result_of_a_task_that_asked_the_same_is_adopted_and_its_tests_are_r
     world.apply_task("again", &json!({}));
     world.server.calls();
     world.settle::<CodeGenTask>("again").await;
-    assert_eq!(world.stands::<CodeGenTask>("again"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("again"),
+        "Succeeded Unverified"
+    );
     let calls = world.server.calls();
     assert_eq!(
         calls.iter().filter(|call| *call == "create Pod sandbox").count(),
@@ -201,7 +241,10 @@ async fn a_result_that_is_not_what_its_task_says_is_not_adopted() {
         world.server.edit("secrets", &name, change);
         world.apply_task("again", &json!({"reuse": {"rerunTests": false}}));
         world.settle::<CodeGenTask>("again").await;
-        assert_eq!(world.stands::<CodeGenTask>("again"), "Succeeded Unverified");
+        assert_eq!(
+            world.stage_and_reason::<CodeGenTask>("again"),
+            "Succeeded Unverified"
+        );
         assert_eq!(world.provider.calls().await, [ALL, ALL].concat());
         assert_eq!(world.status_of("again").adopted_from, None);
     }

@@ -17,8 +17,8 @@ use kube::{Client, Resource};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::asked::{Asked, Verb, plural, selects};
-use super::calls;
+use crate::controller::tests::calls;
+use crate::controller::tests::request::{ApiRequest, Verb, plural, selects};
 
 /// Namespace of everything in these scenarios.
 pub const NAMESPACE: &str = "data";
@@ -125,14 +125,14 @@ impl ApiServer {
         self.state().faults.push((call.to_owned(), fault));
     }
 
-    /// The calls since this was asked last; those about Events aside, which are sent beside the work.
+    /// The calls since the last time; those about Events aside, which are sent beside the work.
     pub fn calls(&self) -> Vec<String> {
         let state = &mut self.state();
         assert!(state.faults.is_empty(), "not met: {}", state.faults[0].0);
         std::mem::take(&mut state.calls)
     }
 
-    /// The calls since these were asked for last are `expected`, one a line in this order; lines that begin with ~ and follow each
+    /// The calls since the last time are `expected`, one a line in this order; lines that begin with ~ and follow each
     /// other are in any order.
     #[track_caller]
     pub fn assert_calls(&self, expected: &str) {
@@ -148,33 +148,33 @@ impl ApiServer {
     async fn answer(&self, request: Request) -> Response {
         let (head, body) = request.into_parts();
         let body = to_bytes(body, usize::MAX).await.unwrap();
-        let asked = Asked::of(&head, &body);
-        if asked.verb == Verb::Watch {
-            return self.watch(&asked);
+        let request = ApiRequest::of(&head, &body);
+        if request.verb == Verb::Watch {
+            return self.watch(&request);
         }
         let mut state = self.state();
-        let mut line = state.line(&asked);
+        let mut line = state.line(&request);
         let met = state.faults.iter().position(|(call, _)| line.starts_with(call));
         let fault = met.map(|index| state.faults.remove(index).1);
         let answer = match fault {
             Some(Fault::Refused(code, reason)) => {
                 Err(Refusal(code, reason, "as the test wants it".to_owned()))
             }
-            Some(Fault::ReplyLost) => state.act(&asked).and_then(|_| {
+            Some(Fault::ReplyLost) => state.act(&request).and_then(|_| {
                 Err(Refusal(
                     504,
                     "Timeout",
                     "the reply is lost, as the test wants it".to_owned(),
                 ))
             }),
-            None => state.act(&asked),
+            None => state.act(&request),
         };
         if let Err(Refusal(code, reason, _)) = &answer
             && *code != 404
         {
             line = format!("{line} -> {code} {reason}");
         }
-        if asked.resource != "events" {
+        if request.resource != "events" {
             state.calls.push(line);
         }
         match answer {
@@ -191,35 +191,37 @@ impl ApiServer {
     }
 
     /// What changes from the version on that is named; it does not end.
-    fn watch(&self, asked: &Asked) -> Response {
+    fn watch(&self, request: &ApiRequest) -> Response {
         let mut state = self.state();
         let (sender, lines) = unbounded();
-        let since: u64 = asked.parameter("resourceVersion").parse().unwrap_or_default();
+        let since: u64 = request.parameter("resourceVersion").parse().unwrap_or_default();
         let missed = state.changes.iter();
-        for change in missed.filter(|change| change.version > since && change.resource == asked.resource) {
+        for change in missed.filter(|change| change.version > since && change.resource == request.resource) {
             sender.unbounded_send(change.line.clone()).unwrap();
         }
-        state.watches.push((asked.resource.clone(), sender));
+        state.watches.push((request.resource.clone(), sender));
         Body::from_stream(lines.map(Ok::<_, Infallible>)).into_response()
     }
 }
 
 impl State {
-    /// The call as it stands on record.
-    fn line(&self, asked: &Asked) -> String {
-        let stored = asked.name.as_deref();
-        let stored =
-            stored.and_then(|name| self.objects.get(&place(&asked.resource, &asked.namespace, name)));
-        calls::line(asked, stored)
+    /// The call as it is on record.
+    fn line(&self, request: &ApiRequest) -> String {
+        let stored = request.name.as_deref();
+        let stored = stored.and_then(|name| {
+            self.objects
+                .get(&place(&request.resource, &request.namespace, name))
+        });
+        calls::line(request, stored)
     }
 
-    fn act(&mut self, asked: &Asked) -> Answer {
-        let name = asked.name.clone().unwrap_or_default();
-        let place = place(&asked.resource, &asked.namespace, &name);
-        match asked.verb {
-            Verb::Create => self.create(&asked.resource, &asked.namespace, asked.body.clone()),
+    fn act(&mut self, request: &ApiRequest) -> Answer {
+        let name = request.name.clone().unwrap_or_default();
+        let place = place(&request.resource, &request.namespace, &name);
+        match request.verb {
+            Verb::Create => self.create(&request.resource, &request.namespace, request.body.clone()),
             Verb::List => {
-                let items = self.selected(asked).map(|(_, object)| object.clone());
+                let items = self.selected(request).map(|(_, object)| object.clone());
                 let items: Vec<Value> = items.collect();
                 let version = self.version.to_string();
                 Ok(
@@ -227,7 +229,7 @@ impl State {
                 )
             }
             Verb::DeleteAll => {
-                let places: Vec<Place> = self.selected(asked).map(|(place, _)| place.clone()).collect();
+                let places: Vec<Place> = self.selected(request).map(|(place, _)| place.clone()).collect();
                 for place in places {
                     self.delete(&place)?;
                 }
@@ -237,24 +239,24 @@ impl State {
             Verb::Get => self.found(&place),
             Verb::Update => {
                 let before = self.found(&place)?;
-                in_time(&before, &asked.body["metadata"])?;
-                let mut after = if asked.is_status {
+                in_time(&before, &request.body["metadata"])?;
+                let mut after = if request.is_status {
                     before.clone()
                 } else {
-                    asked.body.clone()
+                    request.body.clone()
                 };
-                let status = if asked.is_status { &asked.body } else { &before };
+                let status = if request.is_status { &request.body } else { &before };
                 after["status"] = status["status"].clone();
                 Ok(self.store(place, &before, after))
             }
             Verb::Patch => {
                 let before = self.found(&place)?;
                 let mut after = before.clone();
-                merge(&mut after, &asked.body);
+                merge(&mut after, &request.body);
                 Ok(self.store(place, &before, after))
             }
             Verb::Delete => {
-                in_time(&self.found(&place)?, &asked.body["preconditions"])?;
+                in_time(&self.found(&place)?, &request.body["preconditions"])?;
                 self.delete(&place)
             }
             Verb::Watch => unreachable!("it is answered before"),
@@ -267,10 +269,10 @@ impl State {
         found.ok_or_else(|| Refusal(404, "NotFound", format!("there is no {resource} {name}")))
     }
 
-    fn selected<'a>(&'a self, asked: &'a Asked) -> impl Iterator<Item = (&'a Place, &'a Value)> {
-        let selector = asked.parameter("labelSelector");
+    fn selected<'a>(&'a self, request: &'a ApiRequest) -> impl Iterator<Item = (&'a Place, &'a Value)> {
+        let selector = request.parameter("labelSelector");
         let here = self.objects.iter().filter(|((resource, namespace, _), _)| {
-            *resource == asked.resource && (asked.namespace.is_empty() || *namespace == asked.namespace)
+            *resource == request.resource && (request.namespace.is_empty() || *namespace == request.namespace)
         });
         here.filter(move |(_, object)| selects(selector, &object["metadata"]["labels"]))
     }
@@ -306,7 +308,7 @@ impl State {
             after["metadata"]["generation"] = (before["metadata"]["generation"].as_i64().unwrap() + 1).into();
         }
         let how = if before.is_null() { "ADDED" } else { "MODIFIED" };
-        self.tell(&place.0, how, &after);
+        self.notify(&place.0, how, &after);
         self.objects.insert(place, after.clone());
         after
     }
@@ -315,11 +317,11 @@ impl State {
         let object = self.found(place)?;
         self.objects.remove(place);
         self.version += 1;
-        self.tell(&place.0, "DELETED", &object);
+        self.notify(&place.0, "DELETED", &object);
         Ok(object)
     }
 
-    fn tell(&mut self, resource: &str, how: &str, object: &Value) {
+    fn notify(&mut self, resource: &str, how: &str, object: &Value) {
         let change = Change {
             version: self.version,
             resource: resource.to_owned(),

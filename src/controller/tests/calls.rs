@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::asked::{Asked, Verb};
+use crate::controller::tests::request::{ApiRequest, Verb};
 
 const COMPONENT: &str = "codegen-operator.dev/component";
 const DOCUMENT: &str = "codegen-operator.dev/document";
@@ -14,21 +14,21 @@ const PREFIX: &str = "calls/prefix";
 const ANY_ORDER: &str = "~ ";
 
 /// A call as one line (`create Secret record calls/0001-plan.json`). `stored` is the object that it names, where that is there.
-pub fn line(asked: &Asked, stored: Option<&Value>) -> String {
-    let kind = asked.kind();
-    let name = || match (stored, &asked.name) {
+pub fn line(request: &ApiRequest, stored: Option<&Value>) -> String {
+    let kind = request.kind();
+    let name = || match (stored, &request.name) {
         (Some(stored), _) => what(stored),
         (None, Some(name)) => format!("{} (absent)", without_hash(name)),
         (None, None) => String::new(),
     };
-    match asked.verb {
-        Verb::Create => format!("create {kind} {}", what(&asked.body)),
+    match request.verb {
+        Verb::Create => format!("create {kind} {}", what(&request.body)),
         Verb::Get => format!("get {kind} {}", name()),
         Verb::List => format!("list {kind}"),
         Verb::Watch => format!("watch {kind}"),
         Verb::Log => format!("log of {kind} {}", name()),
-        Verb::Update if asked.is_status => {
-            let status = &asked.body["status"];
+        Verb::Update if request.is_status => {
+            let status = &request.body["status"];
             let word = |field: &str| status[field].as_str().unwrap_or_default().to_owned();
             format!("status {kind} {}: {} {}", name(), word("stage"), word("reason"))
         }
@@ -36,7 +36,7 @@ pub fn line(asked: &Asked, stored: Option<&Value>) -> String {
         Verb::Patch => format!("patch {kind} {}", name()),
         Verb::Delete => format!("delete {kind} {}", name()),
         Verb::DeleteAll => {
-            let selector = asked.parameter("labelSelector");
+            let selector = request.parameter("labelSelector");
             let components = selector.split_once(" in (").map_or("", |(_, list)| list);
             let components = components.split(')').next().unwrap_or_default();
             format!("delete all {kind} {components}")

@@ -3,19 +3,19 @@
 use kube::runtime::controller::Action;
 use serde_json::json;
 
-use super::api_server::Fault;
-use super::world::World;
 use crate::api::CodeGenTask;
+use crate::controller::tests::api_server::Fault;
+use crate::controller::tests::world::World;
 
 const ALL: [&str; 3] = ["plan", "code", "tests"];
 
 /// A task that was seen at this stage, and that somebody has labelled since.
-async fn labelled_at(world: &mut World, stands: &str) -> std::sync::Arc<CodeGenTask> {
+async fn labelled_at(world: &mut World, stage: &str) -> std::sync::Arc<CodeGenTask> {
     world.apply_task("words", &json!({}));
-    world.until::<CodeGenTask>("words", stands).await;
+    world.until::<CodeGenTask>("words", stage).await;
     let seen = world.cached::<CodeGenTask>("words");
     world.server.edit("codegentasks", "words", |task| {
-        task["metadata"]["labels"] = json!({"team": "a"})
+        task["metadata"]["labels"] = json!({"team": "a"});
     });
     world.server.calls();
     seen
@@ -33,7 +33,10 @@ async fn a_conflict_after_a_model_call_costs_no_second_call() {
          status CodeGenTask words: GeneratingCode Progressing -> 409 Conflict",
     );
     world.settle::<CodeGenTask>("words").await;
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Succeeded Unverified"
+    );
     assert_eq!(world.provider.calls().await, ALL);
     assert_eq!(
         world.object::<CodeGenTask>("words")["metadata"]["labels"]["team"],
@@ -48,7 +51,10 @@ async fn an_operator_that_begins_after_a_conflict_finds_the_reply_on_record() {
     world.reconcile_seen(seen).await;
     world.restart().await;
     world.settle::<CodeGenTask>("words").await;
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Succeeded Unverified"
+    );
     assert_eq!(world.provider.calls().await, ALL);
 }
 
@@ -59,7 +65,7 @@ async fn a_conflict_at_the_first_write_leaves_a_snapshot_that_is_taken() {
     assert_eq!(world.reconcile_seen(seen).await, Action::await_change());
     world.settle::<CodeGenTask>("words").await;
     assert_eq!(
-        world.stands::<CodeGenTask>("words"),
+        world.stage_and_reason::<CodeGenTask>("words"),
         "Succeeded Unverified",
         "{}",
         world.message::<CodeGenTask>("words")
@@ -81,7 +87,10 @@ async fn a_conflict_at_the_last_write_runs_nothing_again_and_keeps_one_result() 
     world.settle::<CodeGenTask>("words").await;
     world.reconcile::<CodeGenTask>("words").await;
     world.settle::<CodeGenTask>("words").await;
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Succeeded Unverified"
+    );
     let calls = world.server.calls();
     let times = |line: &str| calls.iter().filter(|call| *call == line).count();
     assert_eq!(

@@ -4,8 +4,8 @@ use kube::runtime::controller::Action;
 use rstest::rstest;
 use serde_json::json;
 
-use super::world::{World, soon};
 use crate::api::CodeGenTask;
+use crate::controller::tests::world::{World, soon};
 
 #[rstest]
 #[case::before_its_first_pass("", 0)]
@@ -15,23 +15,23 @@ use crate::api::CodeGenTask;
 #[case::with_a_pod("RunningTests Progressing", 1)]
 #[tokio::test]
 async fn a_task_that_is_being_deleted_is_left_alone_and_gives_up_its_place(
-    #[case] stands: &str,
+    #[case] stage: &str,
     #[case] passes: usize,
 ) {
     let mut world = World::configured("limits: {maxConcurrentTasks: 1}").await;
     world.apply_task("words", &json!({}));
     world.apply_task("next", &json!({"prompt": "Count the words of another text."}));
-    world.until::<CodeGenTask>("words", stands).await;
+    world.until::<CodeGenTask>("words", stage).await;
     for _ in 0..passes {
         world.reconcile::<CodeGenTask>("words").await;
     }
-    let has_begun = !stands.is_empty();
+    let has_begun = !stage.is_empty();
     if has_begun {
         world.reconcile::<CodeGenTask>("next").await;
     }
     let asked = world.provider.calls().await;
     world.server.edit("codegentasks", "words", |task| {
-        task["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into()
+        task["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
     });
     world.server.calls();
     let mut woken = world.context.woken();
@@ -51,13 +51,13 @@ async fn a_task_that_is_being_deleted_is_left_alone_and_gives_up_its_place(
 #[case::in_a_call("Planning Progressing")]
 #[case::at_its_end("RunningTests Progressing")]
 #[tokio::test]
-async fn a_task_that_goes_while_it_is_reconciled_is_not_made_again(#[case] stands: &str) {
+async fn a_task_that_goes_while_it_is_reconciled_is_not_made_again(#[case] stage: &str) {
     let mut world = World::new().await;
     world.apply_task("words", &json!({}));
-    world.until::<CodeGenTask>("words", stands).await;
-    if stands.starts_with("RunningTests") {
+    world.until::<CodeGenTask>("words", stage).await;
+    if stage.starts_with("RunningTests") {
         world.reconcile::<CodeGenTask>("words").await;
-        world.node.play(&world.server).await;
+        world.node.end_pods(&world.server).await;
     }
     let seen = world.cached::<CodeGenTask>("words");
     world.server.remove("codegentasks", "words");
@@ -79,6 +79,9 @@ async fn a_task_of_the_same_name_takes_nothing_of_the_one_before_it() {
     world.server.remove("codegentasks", "words");
     world.apply_task("words", &json!({}));
     world.settle::<CodeGenTask>("words").await;
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Succeeded Unverified"
+    );
     assert_eq!(world.provider.calls().await, ["plan", "plan", "code", "tests"]);
 }

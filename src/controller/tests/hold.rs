@@ -7,11 +7,11 @@ use kube::runtime::controller::Action;
 use kube::runtime::reflector::ObjectRef;
 use serde_json::json;
 
-use super::api_server::NAMESPACE;
-use super::world::{World, soon};
 use crate::api::{CodeGenApproval, CodeGenTask};
 use crate::controller::schedule::awaited;
 use crate::controller::tasks::approvals;
+use crate::controller::tests::api_server::NAMESPACE;
+use crate::controller::tests::world::{World, soon};
 use crate::sandbox::kubernetes::isolation::{API_SERVER, Verdict};
 
 const ALL: [&str; 3] = ["plan", "code", "tests"];
@@ -40,7 +40,10 @@ async fn a_task_whose_key_is_missing_says_so_once_calls_nobody_and_goes_on_when_
     });
     world.apply_task("words", &json!({"model": model}));
     let action = world.settle::<CodeGenTask>("words").await;
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Planning Configuration");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Planning Configuration"
+    );
     let message = world.message::<CodeGenTask>("words");
     assert!(message.contains("data/openai"), "{message}");
     assert_eq!(action, again_after(2));
@@ -61,7 +64,10 @@ async fn a_task_whose_key_is_missing_says_so_once_calls_nobody_and_goes_on_when_
     }));
     assert_eq!(woken(&world).await, ObjectRef::new("words").within(NAMESPACE));
     world.settle::<CodeGenTask>("words").await;
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Succeeded Unverified"
+    );
     assert_eq!(world.provider.calls().await, ALL);
 }
 
@@ -71,7 +77,10 @@ async fn a_task_whose_sample_is_missing_goes_on_when_it_is_there() {
     let sample = json!({"name": "lines", "configMapKeyRef": {"name": "texts", "key": "lines.csv"}});
     world.apply_task("words", &json!({"samples": [sample]}));
     assert_eq!(world.settle::<CodeGenTask>("words").await, again_after(2));
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Pending Configuration");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Pending Configuration"
+    );
     let message = world.message::<CodeGenTask>("words");
     assert!(
         message.contains("ConfigMap data/texts, which is not there"),
@@ -95,7 +104,7 @@ async fn a_suspended_task_pauses_before_its_next_step_and_goes_on_where_it_was()
         .until::<CodeGenTask>("words", "GeneratingCode Progressing")
         .await;
     world.server.edit("codegentasks", "words", |task| {
-        task["spec"]["suspend"] = true.into()
+        task["spec"]["suspend"] = true.into();
     });
     world.server.calls();
     assert_eq!(
@@ -112,10 +121,13 @@ async fn a_suspended_task_pauses_before_its_next_step_and_goes_on_where_it_was()
     world.server.assert_calls("");
 
     world.server.edit("codegentasks", "words", |task| {
-        task["spec"]["suspend"] = false.into()
+        task["spec"]["suspend"] = false.into();
     });
     world.settle::<CodeGenTask>("words").await;
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Succeeded Unverified"
+    );
     assert_eq!(world.provider.calls().await, ALL);
 }
 
@@ -125,7 +137,7 @@ async fn a_task_at_a_gate_waits_for_exactly_its_approval_and_goes_on_with_it() {
     world.apply_task("words", &json!({"approvals": ["Plan"]}));
     let action = world.settle::<CodeGenTask>("words").await;
     assert_eq!(
-        world.stands::<CodeGenTask>("words"),
+        world.stage_and_reason::<CodeGenTask>("words"),
         "GeneratingCode AwaitingApproval"
     );
     assert_eq!(action, again_after(300));
@@ -149,7 +161,10 @@ async fn a_task_at_a_gate_waits_for_exactly_its_approval_and_goes_on_with_it() {
         task = soon(woken.recv()) => assert_eq!(task.unwrap().name, "words"),
     }
     world.settle::<CodeGenTask>("words").await;
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Succeeded Unverified"
+    );
     assert_eq!(world.provider.calls().await, ALL);
 }
 
@@ -171,7 +186,10 @@ async fn a_task_beyond_the_limit_waits_in_the_queue_until_a_place_is_free() {
     world.settle::<CodeGenTask>("words").await;
     assert_eq!(soon(woken.recv()).await.unwrap().name, "next");
     world.settle::<CodeGenTask>("next").await;
-    assert_eq!(world.stands::<CodeGenTask>("next"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("next"),
+        "Succeeded Unverified"
+    );
 }
 
 #[tokio::test]
@@ -182,7 +200,10 @@ async fn a_task_is_held_before_its_first_code_runs_until_it_is_shown_that_the_cl
     world.context.isolation.found(&pools[0], Verdict::Unknown { why });
     world.apply_task("words", &json!({}));
     world.settle::<CodeGenTask>("words").await;
-    assert_eq!(world.stands::<CodeGenTask>("words"), "GeneratingTests Queued");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "GeneratingTests Queued"
+    );
     assert_eq!(world.server.all("pods").len(), 0);
 
     let kept_from = vec![API_SERVER.to_owned()];
@@ -194,6 +215,9 @@ async fn a_task_is_held_before_its_first_code_runs_until_it_is_shown_that_the_cl
         },
     );
     world.settle::<CodeGenTask>("words").await;
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Succeeded Unverified"
+    );
     assert_eq!(world.provider.calls().await, ALL);
 }

@@ -3,9 +3,9 @@
 use rstest::rstest;
 use serde_json::json;
 
-use super::api_server::Fault;
-use super::world::World;
 use crate::api::CodeGenTask;
+use crate::controller::tests::api_server::Fault;
+use crate::controller::tests::world::World;
 
 const ALL: [&str; 3] = ["plan", "code", "tests"];
 
@@ -18,11 +18,11 @@ async fn losing(call: &str) -> World {
     for _ in 0..2 {
         world.settle::<CodeGenTask>("words").await;
     }
-    let (stands, message) = (
-        world.stands::<CodeGenTask>("words"),
+    let (stage, message) = (
+        world.stage_and_reason::<CodeGenTask>("words"),
         world.message::<CodeGenTask>("words"),
     );
-    assert_eq!(stands, "Succeeded Unverified", "{message}");
+    assert_eq!(stage, "Succeeded Unverified", "{message}");
     assert_eq!(world.provider.calls().await, ALL);
     world
 }
@@ -80,7 +80,10 @@ async fn a_reply_of_the_model_whose_record_failed_is_kept_and_not_asked_for_agai
         .until::<CodeGenTask>("words", "GeneratingCode Infrastructure")
         .await;
     world.settle::<CodeGenTask>("words").await;
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Succeeded Unverified"
+    );
     assert_eq!(world.provider.calls().await, ALL);
     assert_eq!(world.status_of("words").lost_calls, 0);
 }
@@ -97,6 +100,9 @@ async fn a_reply_whose_record_landed_is_found_by_an_operator_that_begins_then() 
         .await;
     world.restart().await;
     world.settle::<CodeGenTask>("words").await;
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Succeeded Unverified"
+    );
     assert_eq!(world.provider.calls().await, ALL);
 }

@@ -2,11 +2,11 @@
 //! none is.
 
 mod api_server;
-mod asked;
 mod calls;
 mod node;
 mod provider;
 mod registry;
+mod request;
 mod world;
 
 mod adoption;

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::api_server::ApiServer;
+use crate::controller::tests::api_server::ApiServer;
 use crate::engine::tests::world::{Fake, splits, tests};
 use crate::pipeline::digest::sha256_hex_of_parts;
 use crate::pipeline::python::sentinels::plant;
@@ -42,7 +42,7 @@ impl Default for Node {
 
 impl Node {
     /// Ends what runs; says how many Pods that were.
-    pub async fn play(&self, server: &ApiServer) -> usize {
+    pub async fn end_pods(&self, server: &ApiServer) -> usize {
         let mut pods = server.of_component("pods", "sandbox");
         pods.retain(|pod| pod["status"]["containerStatuses"].is_null());
         for pod in &pods {

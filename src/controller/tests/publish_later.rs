@@ -3,9 +3,9 @@
 use kube::runtime::controller::Action;
 use serde_json::json;
 
-use super::api_server::Fault;
-use super::world::World;
 use crate::api::CodeGenTask;
+use crate::controller::tests::api_server::Fault;
+use crate::controller::tests::world::World;
 
 const PUBLISHED: &str = "Published";
 
@@ -17,14 +17,17 @@ async fn asked() -> World {
     world.reconcile::<CodeGenTask>("words").await;
     let repository = format!("{}/team/words", world.registry.host());
     world.server.edit("codegentasks", "words", |task| {
-        task["spec"]["publish"] = json!({"repository": repository})
+        task["spec"]["publish"] = json!({"repository": repository});
     });
     world.server.calls();
     world
 }
 
 fn published(world: &World) -> Option<String> {
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Succeeded Unverified"
+    );
     world.condition::<CodeGenTask>("words", PUBLISHED)
 }
 
@@ -57,7 +60,7 @@ async fn a_registry_that_refuses_is_said_of_the_image_alone_and_tried_again_when
     assert_eq!(published(&world).as_deref(), Some("False Configuration"));
     world.registry.refuses(false);
     let asking = |task: &mut serde_json::Value| {
-        task["metadata"]["annotations"]["codegen-operator.dev/retry"] = "1".into()
+        task["metadata"]["annotations"]["codegen-operator.dev/retry"] = "1".into();
     };
     world.server.edit("codegentasks", "words", asking);
     world.settle::<CodeGenTask>("words").await;
@@ -100,7 +103,7 @@ async fn a_conflict_while_it_is_pushed_is_taken_again_and_the_image_is_found() {
     world.reconcile::<CodeGenTask>("words").await;
     let seen = world.cached::<CodeGenTask>("words");
     world.server.edit("codegentasks", "words", |task| {
-        task["metadata"]["labels"] = json!({"team": "a"})
+        task["metadata"]["labels"] = json!({"team": "a"});
     });
     assert_eq!(world.reconcile_seen(seen).await, Action::await_change());
     assert_eq!(published(&world).as_deref(), Some("False Progressing"));

@@ -6,16 +6,16 @@ use kube::runtime::controller::Action;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::api_server::Fault;
-use super::runs::{applied, pods_created};
-use super::world::World;
 use crate::api::CodeGenRun;
+use crate::controller::tests::api_server::Fault;
+use crate::controller::tests::runs::{applied, pods_created};
+use crate::controller::tests::world::World;
 
 const SUCCEEDED: &str = "Succeeded ProgramSucceeded";
 
 fn label(world: &World) {
     world.server.edit("codegenruns", "count", |run| {
-        run["metadata"]["labels"] = json!({"team": "a"})
+        run["metadata"]["labels"] = json!({"team": "a"});
     });
 }
 
@@ -23,7 +23,7 @@ fn label(world: &World) {
 async fn ended() -> World {
     let mut world = applied("{}").await;
     world.until::<CodeGenRun>("count", "Running Running").await;
-    assert_eq!(world.node.play(&world.server).await, 1);
+    assert_eq!(world.node.end_pods(&world.server).await, 1);
     world
 }
 
@@ -34,7 +34,7 @@ async fn a_conflict_at_the_first_write_starts_no_second_pod() {
     label(&world);
     assert_eq!(world.reconcile_seen(seen).await, Action::await_change());
     world.settle::<CodeGenRun>("count").await;
-    assert_eq!(world.stands::<CodeGenRun>("count"), SUCCEEDED);
+    assert_eq!(world.stage_and_reason::<CodeGenRun>("count"), SUCCEEDED);
     let calls = world.server.calls();
     let times = |line: &str| calls.iter().filter(|call| call.starts_with(line)).count();
     assert_eq!(
@@ -83,9 +83,9 @@ async fn a_run_that_is_seen_as_it_was_before_the_last_write_is_left_alone() {
     world.server.calls();
     assert_eq!(world.reconcile_seen(new).await, Action::await_change());
     world.server.assert_calls("");
-    world.node.play(&world.server).await;
+    world.node.end_pods(&world.server).await;
     world.reconcile::<CodeGenRun>("count").await;
-    assert_eq!(world.stands::<CodeGenRun>("count"), SUCCEEDED);
+    assert_eq!(world.stage_and_reason::<CodeGenRun>("count"), SUCCEEDED);
     world.server.calls();
     assert_eq!(world.reconcile_seen(running).await, Action::await_change());
     world.server.assert_calls("");
@@ -100,7 +100,7 @@ async fn an_operator_that_begins_with_a_run_as_it_was_before_its_start_starts_no
     assert_eq!(world.reconcile_seen(seen).await, Action::await_change());
     assert_eq!(world.server.of_component("pods", "sandbox").len(), 1);
     world.settle::<CodeGenRun>("count").await;
-    assert_eq!(world.stands::<CodeGenRun>("count"), SUCCEEDED);
+    assert_eq!(world.stage_and_reason::<CodeGenRun>("count"), SUCCEEDED);
     assert_eq!(pods_created(&world), 0);
 }
 
@@ -108,16 +108,16 @@ async fn an_operator_that_begins_with_a_run_as_it_was_before_its_start_starts_no
 #[case::before_its_first_pass("")]
 #[case::with_a_pod("Running Running")]
 #[tokio::test]
-async fn a_run_that_is_being_deleted_is_left_alone_and_gives_up_its_place(#[case] stands: &str) {
+async fn a_run_that_is_being_deleted_is_left_alone_and_gives_up_its_place(#[case] stage: &str) {
     let mut world = applied("limits: {maxConcurrentRuns: 1}").await;
     world.apply_run("next", &json!({"taskRef": {"name": "words"}, "cache": "Disable"}));
-    world.until::<CodeGenRun>("count", stands).await;
-    let has_begun = !stands.is_empty();
+    world.until::<CodeGenRun>("count", stage).await;
+    let has_begun = !stage.is_empty();
     if has_begun {
         world.reconcile::<CodeGenRun>("next").await;
     }
     world.server.edit("codegenruns", "count", |run| {
-        run["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into()
+        run["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
     });
     world.server.calls();
     let mut woken = world.context.runs.woken();
@@ -161,7 +161,7 @@ async fn a_lost_reply_to_the_last_write_loses_neither_the_clearing_up_nor_the_ev
         .server
         .fail("status CodeGenRun count: Succeeded", Fault::ReplyLost);
     world.settle::<CodeGenRun>("count").await;
-    assert_eq!(world.stands::<CodeGenRun>("count"), SUCCEEDED);
+    assert_eq!(world.stage_and_reason::<CodeGenRun>("count"), SUCCEEDED);
     let calls = world.server.calls();
     let cleared = calls.iter().filter(|call| call.starts_with("delete all Pod"));
     assert_eq!(cleared.count(), 1, "{calls:#?}");
@@ -191,7 +191,7 @@ async fn a_lost_reply_on_the_way_starts_no_second_pod(#[case] call: &str) {
         world.settle::<CodeGenRun>("count").await;
     }
     assert_eq!(
-        world.stands::<CodeGenRun>("count"),
+        world.stage_and_reason::<CodeGenRun>("count"),
         SUCCEEDED,
         "{}",
         world.message::<CodeGenRun>("count")
@@ -214,7 +214,7 @@ async fn a_pod_of_an_earlier_try_is_taken() {
     world.reconcile::<CodeGenRun>("count").await;
     world.restart().await;
     world.settle::<CodeGenRun>("count").await;
-    assert_eq!(world.stands::<CodeGenRun>("count"), SUCCEEDED);
+    assert_eq!(world.stage_and_reason::<CodeGenRun>("count"), SUCCEEDED);
     assert_eq!(pods_created(&world), 0);
 }
 
@@ -224,11 +224,11 @@ async fn a_pod_that_somebody_has_changed_is_deleted_and_another_one_takes_its_pl
     let pods = world.server.all("pods");
     let name = pods[0]["metadata"]["name"].as_str().unwrap();
     world.server.edit("pods", name, |pod| {
-        pod["spec"]["containers"][0]["command"] = json!(["/bin/true"])
+        pod["spec"]["containers"][0]["command"] = json!(["/bin/true"]);
     });
     world.server.calls();
     world.settle::<CodeGenRun>("count").await;
-    assert_eq!(world.stands::<CodeGenRun>("count"), SUCCEEDED);
+    assert_eq!(world.stage_and_reason::<CodeGenRun>("count"), SUCCEEDED);
     let calls = world.server.calls();
     assert_eq!(
         calls[..2],
@@ -254,7 +254,10 @@ async fn what_a_run_goes_by_is_not_read_where_somebody_has_replaced_it() {
         .edit("secrets", &name, |secret| secret["immutable"] = false.into());
     world.restart().await;
     world.settle::<CodeGenRun>("count").await;
-    assert_eq!(world.stands::<CodeGenRun>("count"), "Running Configuration");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenRun>("count"),
+        "Running Configuration"
+    );
     let message = world.message::<CodeGenRun>("count");
     assert!(message.contains(&format!("Secret data/{name}")), "{message}");
 }
@@ -270,7 +273,10 @@ async fn outputs_that_somebody_has_put_in_the_place_of_the_programs_are_named() 
     let change = |secret: &mut Value| secret["data"]["file.1"] = "Mwo=".into();
     world.server.edit("secrets", name, change);
     world.settle::<CodeGenRun>("count").await;
-    assert_eq!(world.stands::<CodeGenRun>("count"), "Running Configuration");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenRun>("count"),
+        "Running Configuration"
+    );
     let message = world.message::<CodeGenRun>("count");
     assert!(message.contains(&format!("Secret data/{name}")), "{message}");
 }

@@ -7,9 +7,9 @@ use kube::runtime::reflector::ObjectRef;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::api_server::NAMESPACE;
-use super::world::{World, soon};
 use crate::api::{CodeGenRun, CodeGenTask};
+use crate::controller::tests::api_server::NAMESPACE;
+use crate::controller::tests::world::{World, soon};
 
 /// The run `count` of the task `words`, which has succeeded.
 pub async fn applied(settings: &str) -> World {
@@ -65,7 +65,10 @@ async fn a_run_whose_program_fails_says_how_and_leaves_nothing() {
     let mut world = applied("{}").await;
     world.node.exit_code = 3;
     world.settle::<CodeGenRun>("count").await;
-    assert_eq!(world.stands::<CodeGenRun>("count"), "Failed ProgramFailed");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenRun>("count"),
+        "Failed ProgramFailed"
+    );
     assert_eq!(world.server.of_component("secrets", "outputs").len(), 0);
     assert_eq!(world.server.all("pods").len(), 0);
     assert_eq!(pods_created(&world), 1);
@@ -97,12 +100,18 @@ async fn a_run_waits_for_its_task_and_goes_on_when_that_has_succeeded() {
     world.watch_all();
     assert_eq!(woken.try_recv().unwrap(), count, "the task is there");
     world.reconcile::<CodeGenRun>("count").await;
-    assert_eq!(world.stands::<CodeGenRun>("count"), "Pending AwaitingTask");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenRun>("count"),
+        "Pending AwaitingTask"
+    );
     world.settle::<CodeGenTask>("words").await;
     world.watch_all();
     assert_eq!(woken.try_recv().unwrap(), count, "the task has succeeded");
     world.settle::<CodeGenRun>("count").await;
-    assert_eq!(world.stands::<CodeGenRun>("count"), "Succeeded ProgramSucceeded");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenRun>("count"),
+        "Succeeded ProgramSucceeded"
+    );
 }
 
 #[tokio::test]
@@ -115,7 +124,10 @@ async fn a_run_whose_secret_is_missing_says_so_once_and_goes_on_when_it_is_there
         &json!({"taskRef": {"name": "words"}, "sandbox": {"secrets": [secret]}}),
     );
     world.settle::<CodeGenRun>("count").await;
-    assert_eq!(world.stands::<CodeGenRun>("count"), "Running Configuration");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenRun>("count"),
+        "Running Configuration"
+    );
     let message = world.message::<CodeGenRun>("count");
     assert!(message.contains("data/token"), "{message}");
     assert_eq!(pods_created(&world), 0);
@@ -128,7 +140,10 @@ async fn a_run_whose_secret_is_missing_says_so_once_and_goes_on_when_it_is_there
         "metadata": {"name": "token", "labels": {"codegen-operator.dev/use": "sandbox"}},
     }));
     world.settle::<CodeGenRun>("count").await;
-    assert_eq!(world.stands::<CodeGenRun>("count"), "Succeeded ProgramSucceeded");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenRun>("count"),
+        "Succeeded ProgramSucceeded"
+    );
     assert_eq!(pods_created(&world), 1);
 }
 
@@ -139,13 +154,16 @@ async fn a_run_beyond_the_limit_waits_in_the_queue_until_a_place_is_free() {
     world.reconcile::<CodeGenRun>("count").await;
     let action = world.reconcile::<CodeGenRun>("next").await;
     assert_eq!(action, Action::requeue(Duration::from_secs(1)));
-    assert_eq!(world.stands::<CodeGenRun>("next"), "Pending Queued");
+    assert_eq!(world.stage_and_reason::<CodeGenRun>("next"), "Pending Queued");
     let mut woken = world.context.runs.woken();
-    world.node.play(&world.server).await;
+    world.node.end_pods(&world.server).await;
     world.settle::<CodeGenRun>("count").await;
     assert_eq!(soon(woken.recv()).await.unwrap().name, "next");
     world.settle::<CodeGenRun>("next").await;
-    assert_eq!(world.stands::<CodeGenRun>("next"), "Succeeded ProgramSucceeded");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenRun>("next"),
+        "Succeeded ProgramSucceeded"
+    );
 }
 
 #[tokio::test]
@@ -194,6 +212,9 @@ async fn a_run_of_the_same_runs_itself_where(#[case] spec: Value, #[case] output
     world.apply_run("again", &whole);
     world.server.calls();
     world.settle::<CodeGenRun>("again").await;
-    assert_eq!(world.stands::<CodeGenRun>("again"), "Succeeded ProgramSucceeded");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenRun>("again"),
+        "Succeeded ProgramSucceeded"
+    );
     assert_eq!(pods_created(&world), 1);
 }

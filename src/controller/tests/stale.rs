@@ -5,8 +5,8 @@ use std::sync::Arc;
 use kube::runtime::controller::Action;
 use serde_json::json;
 
-use super::world::World;
 use crate::api::CodeGenTask;
+use crate::controller::tests::world::World;
 
 const ALL: [&str; 3] = ["plan", "code", "tests"];
 
@@ -15,15 +15,18 @@ async fn a_task_that_is_seen_as_it_was_before_the_last_write_is_left_alone_at_ev
     let mut world = World::new().await;
     world.apply_task("words", &json!({}));
     let mut stages = Vec::new();
-    while !world.stands::<CodeGenTask>("words").starts_with("Succeeded") {
+    while !world
+        .stage_and_reason::<CodeGenTask>("words")
+        .starts_with("Succeeded")
+    {
         let seen = world.cached::<CodeGenTask>("words");
         world.reconcile::<CodeGenTask>("words").await;
         let now = world.cached::<CodeGenTask>("words");
         if seen.metadata.resource_version == now.metadata.resource_version {
-            assert_eq!(world.node.play(&world.server).await, 1);
+            assert_eq!(world.node.end_pods(&world.server).await, 1);
             continue;
         }
-        stages.push(world.stands::<CodeGenTask>("words"));
+        stages.push(world.stage_and_reason::<CodeGenTask>("words"));
         world.server.calls();
         assert_eq!(
             world.reconcile_seen(seen).await,
@@ -56,7 +59,10 @@ async fn an_operator_that_begins_with_an_old_cache_asks_no_model_again_and_write
          status CodeGenTask words: GeneratingCode Progressing -> 409 Conflict",
     );
     world.settle::<CodeGenTask>("words").await;
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Succeeded Unverified"
+    );
     assert_eq!(world.provider.calls().await, ALL);
 }
 
@@ -73,6 +79,9 @@ async fn an_operator_that_begins_with_a_task_as_it_was_before_its_end_starts_not
     world.reconcile_seen(seen).await;
     let calls = world.server.calls();
     assert!(!calls.iter().any(|call| call.starts_with("create")), "{calls:#?}");
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Succeeded Unverified"
+    );
     assert_eq!(world.provider.calls().await, ALL);
 }

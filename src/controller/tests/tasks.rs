@@ -3,8 +3,8 @@
 use kube::runtime::controller::Action;
 use serde_json::{Value, json};
 
-use super::world::World;
 use crate::api::CodeGenTask;
+use crate::controller::tests::world::World;
 
 /// Every call of a task without samples, whose program passes at once.
 const HAPPY: &str = "
@@ -49,7 +49,10 @@ async fn a_task_goes_from_creation_to_its_program_in_these_calls_and_no_others()
     world.apply_task("words", &json!({}));
     let action = world.settle::<CodeGenTask>("words").await;
     world.server.assert_calls(HAPPY);
-    assert_eq!(world.stands::<CodeGenTask>("words"), "Succeeded Unverified");
+    assert_eq!(
+        world.stage_and_reason::<CodeGenTask>("words"),
+        "Succeeded Unverified"
+    );
     assert_eq!(action, Action::await_change());
     assert_eq!(world.provider.calls().await, ["plan", "code", "tests"]);
     assert_eq!(world.server.all("pods"), Vec::<Value>::new());

@@ -16,10 +16,6 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::api_server::{ApiServer, NAMESPACE};
-use super::node::Node;
-use super::provider::Provider;
-use super::registry::Registry;
 use crate::api::{CodeGenRun, CodeGenTask, CodeGenTaskStatus};
 use crate::controller::config::OperatorConfig;
 use crate::controller::context::Context;
@@ -28,6 +24,10 @@ use crate::controller::runs;
 use crate::controller::tasks::reconcile;
 use crate::controller::telemetry::events::Events;
 use crate::controller::telemetry::metrics::Metrics;
+use crate::controller::tests::api_server::{ApiServer, NAMESPACE};
+use crate::controller::tests::node::Node;
+use crate::controller::tests::provider::Provider;
+use crate::controller::tests::registry::Registry;
 use crate::data::worker::tests::client as worker;
 use crate::engine::tests::world::{code, plan, tests};
 use crate::pipeline::call::CallKind;
@@ -160,7 +160,7 @@ impl World {
             config,
             sending,
         };
-        world.is_known();
+        world.register_caches();
         world
     }
 
@@ -171,7 +171,7 @@ impl World {
         drop(before);
         std::mem::replace(&mut self.sending, sending).await.unwrap();
         (self.tasks, self.runs) = (reflector::store().1, reflector::store().1);
-        self.is_known();
+        self.register_caches();
         self.server.calls();
     }
 
@@ -181,7 +181,7 @@ impl World {
         Arc::get_mut(&mut self.context).unwrap().since = Timestamp::now();
     }
 
-    fn is_known(&self) {
+    fn register_caches(&self) {
         self.context.knows(self.tasks.as_reader());
         self.context.runs.knows(self.runs.as_reader());
     }
@@ -288,7 +288,7 @@ impl World {
             }
             let has_changed =
                 self.cached::<K>(name).meta().resource_version != before.meta().resource_version;
-            let has_ended = self.node.play(&self.server).await > 0;
+            let has_ended = self.node.end_pods(&self.server).await > 0;
             if !has_changed && !has_ended {
                 return action;
             }
@@ -297,25 +297,25 @@ impl World {
     }
 
     /// Reconciles the object until its status has this stage and reason.
-    pub async fn until<K: Kind>(&mut self, name: &str, stands: &str) {
+    pub async fn until<K: Kind>(&mut self, name: &str, stage: &str) {
         for _ in 0..MOST_PASSES {
-            if self.stands::<K>(name) == stands {
+            if self.stage_and_reason::<K>(name) == stage {
                 return;
             }
             let before = self.cached::<K>(name);
             self.reconcile::<K>(name).await;
             let has_changed =
                 self.cached::<K>(name).meta().resource_version != before.meta().resource_version;
-            if !has_changed && self.node.play(&self.server).await == 0 {
+            if !has_changed && self.node.end_pods(&self.server).await == 0 {
                 break;
             }
         }
-        let (found, calls) = (self.stands::<K>(name), self.server.calls());
-        assert_eq!(found, stands, "{name}: {}; {calls:#?}", self.message::<K>(name));
+        let (found, calls) = (self.stage_and_reason::<K>(name), self.server.calls());
+        assert_eq!(found, stage, "{name}: {}; {calls:#?}", self.message::<K>(name));
     }
 
     /// Stage and reason of an object's status.
-    pub fn stands<K: Kind>(&self, name: &str) -> String {
+    pub fn stage_and_reason<K: Kind>(&self, name: &str) -> String {
         let status = &self.object::<K>(name)["status"];
         let word = |field: &str| status[field].as_str().unwrap_or_default().to_owned();
         format!("{} {}", word("stage"), word("reason")).trim().to_owned()
@@ -358,10 +358,10 @@ impl World {
         let spec = json!({"outputs": [{"name": "words", "type": "Int"}], "testing": {"cases": "Off"}});
         self.apply_task(name, &spec);
         self.settle::<CodeGenTask>(name).await;
-        let (stands, calls) = (self.stands::<CodeGenTask>(name), self.server.calls());
+        let (stage, calls) = (self.stage_and_reason::<CodeGenTask>(name), self.server.calls());
         assert!(
-            stands.starts_with("Succeeded "),
-            "{stands}: {}; {calls:#?}",
+            stage.starts_with("Succeeded "),
+            "{stage}: {}; {calls:#?}",
             self.message::<CodeGenTask>(name)
         );
         // Its end is looked at once.
