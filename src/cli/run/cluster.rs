@@ -21,7 +21,7 @@ use crate::api::values::ValueType;
 use crate::api::{CodeGenRun, CodeGenRunStatus, CodeGenTask};
 use crate::cli::args::{RunArgs, RunFormat};
 use crate::cli::cluster::{Cluster, refusal};
-use crate::cli::command::{TASK_FAILED, USAGE, fail, runtime, warning};
+use crate::cli::command::{TASK_FAILED, USAGE, fail, fail_each, runtime, warning};
 use crate::cli::paint::Mark;
 use crate::cli::progress::Progress;
 use crate::cli::render::step;
@@ -29,29 +29,39 @@ use crate::controller::runs::outputs::{MOST_FILES, read};
 use crate::controller::sources::downloads::LARGEST_FILE;
 use crate::local::interrupt::INTERRUPTED;
 use crate::local::run::given::{GivenFile, GivenInputs, file_name, sort, sort_unknown, stdin};
-use crate::local::run::write;
+use crate::local::run::{LocalRunError, write};
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::run::{Options, OutputFile, TypedOutput};
 use crate::pipeline::stage::Stage;
 
 /// A run that could not be made, followed or fetched: what to say, and the exit code.
 struct Stopped {
-    message: String,
+    messages: Vec<String>,
     code: i32,
 }
 
 impl Stopped {
     fn usage(message: impl std::fmt::Display) -> Self {
         Self {
-            message: message.to_string(),
+            messages: vec![message.to_string()],
             code: USAGE,
         }
     }
 
     fn failed(message: impl std::fmt::Display) -> Self {
         Self {
-            message: message.to_string(),
+            messages: vec![message.to_string()],
             code: TASK_FAILED,
+        }
+    }
+}
+
+/// Inputs that are not what the program takes: a message for each fault.
+impl From<LocalRunError> for Stopped {
+    fn from(error: LocalRunError) -> Self {
+        Self {
+            messages: error.messages(),
+            code: USAGE,
         }
     }
 }
@@ -67,9 +77,9 @@ pub(in crate::cli) fn run(args: &RunArgs) -> i32 {
     runtime.block_on(async {
         let running = Box::pin(run_and_fetch(args, &progress, &made));
         tokio::select! {
-            ran = running => ran.unwrap_or_else(|Stopped { message, code }| {
+            ran = running => ran.unwrap_or_else(|Stopped { messages, code }| {
                 progress.stop();
-                fail(&progress, &message, code)
+                fail_each(&progress, &messages, code)
             }),
             _ = tokio::signal::ctrl_c() => {
                 progress.stop();
@@ -88,7 +98,7 @@ async fn run_and_fetch(args: &RunArgs, progress: &Progress, made: &OnceLock<Stri
     let program = program(args);
     let given = match &program {
         Program::Task(name) => given_to_task(args, &cluster.task(name).await.map_err(Stopped::usage)?)?,
-        Program::Image { .. } => sort_unknown(&args.program.inputs).map_err(Stopped::usage)?,
+        Program::Image { .. } => sort_unknown(&args.program.inputs)?,
     };
     let request = request(asked(args, program.clone(), given)?, LARGEST_FILE).map_err(Stopped::usage)?;
     let folder = args.program.output_dir.as_deref();
@@ -141,7 +151,7 @@ fn given_to_task(args: &RunArgs, task: &CodeGenTask) -> Result<GivenInputs, Stop
     if let Some(folder) = &args.program.output_dir {
         write::check(folder, &task.spec.outputs).map_err(Stopped::usage)?;
     }
-    sort(&Options::from(&task.spec), &args.program.inputs).map_err(Stopped::usage)
+    Ok(sort(&Options::from(&task.spec), &args.program.inputs)?)
 }
 
 /// The command line with its files read.
