@@ -1,4 +1,4 @@
-//! Condition types and reasons of a `CodeGenTask`, in the sense of kstatus (B01).
+//! Condition types and reasons of a `CodeGenTask`, in the sense of kstatus.
 //!
 //! A condition's `status` is `True`, `False` or `Unknown`; its `reason` is one of the constants of [`reason`], its
 //! `message` says what happened and what to do next.

@@ -21,8 +21,8 @@ pub enum ReconcileError {
     Store(#[from] StoreError),
 }
 
-/// What a failed look says in the status.
-pub fn told(error: &ReconcileError) -> Hold {
+/// What a pass that failed says in the status.
+pub fn hold_for(error: &ReconcileError) -> Hold {
     let is_in_somebodys_hands = match error {
         ReconcileError::Engine(
             EngineError::State { .. } | EngineError::Store(StoreError::Damaged { .. }),

@@ -125,7 +125,7 @@ fn note(context: &Context, pool: &NodePool, verdict: Verdict, records: &mut Vec<
     });
     context.isolation.found(pool, verdict);
     for task in context.held.release() {
-        context.wake(task);
+        context.tasks.wake(task);
     }
 }
 

@@ -4,6 +4,7 @@
 //! operate                       the process from its start to its end
 //!   runs, tasks                 one controller each: what is watched, a reconcile pass, its steps
 //!     claims, isolation         what Pods of the operator's own find out
+//!       control                 one controller for every kind
 //!       context                 what all passes share, and nothing that must survive
 //!         schedule              who may work now, and what is waited for
 //!           sources             what tasks and runs refer to, read once
@@ -18,6 +19,7 @@ mod api;
 mod claims;
 pub mod config;
 mod context;
+mod control;
 mod error;
 mod hold;
 mod isolation;

@@ -5,22 +5,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use futures::future::{join, join_all};
+use futures::future::{join, join_all, join3};
 use kube::Client;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::api::{CodeGenApproval, CodeGenRun, CodeGenTask};
+use crate::controller::api::namespaced;
 use crate::controller::config::OperatorConfig;
 use crate::controller::context::Context;
+use crate::controller::control::control;
 use crate::controller::isolation;
 use crate::controller::process::health::{self, Readiness, Unread};
 use crate::controller::process::leader::Leadership;
 use crate::controller::record::cache;
 use crate::controller::runs;
 use crate::controller::schedule::awaited;
-use crate::controller::tasks::control::control;
+use crate::controller::tasks::approvals;
 use crate::controller::tasks::reconcile;
 use crate::controller::telemetry::events::Events;
 use crate::controller::telemetry::metrics::Metrics;
@@ -165,10 +168,10 @@ async fn look_after(context: &Arc<Context>, config: &OperatorConfig, ready: &wat
     let unread = Unread::new(2 * namespaces.len(), ready);
     join_all(namespaces.into_iter().map(|namespace| {
         let selector = &config.task_selector;
-        let tasks = control(Arc::clone(context), namespace, selector, &unread);
-        join(
-            tasks,
-            runs::control(Arc::clone(context), namespace, selector, &unread),
+        join3(
+            control::<CodeGenTask>(Arc::clone(context), namespace, selector, &unread),
+            approvals::keep_watching(context, namespaced::<CodeGenApproval>(&context.client, namespace)),
+            control::<CodeGenRun>(Arc::clone(context), namespace, selector, &unread),
         )
     }))
     .await;
@@ -177,10 +180,10 @@ async fn look_after(context: &Arc<Context>, config: &OperatorConfig, ready: &wat
 /// Looks at what tasks and runs wait for.
 async fn keep_looking(context: Arc<Context>) {
     let (client, runs) = (&context.client, &context.runs);
-    let tasks = awaited::keep_looking(client, &context.waits, |task| context.wake(task));
+    let tasks = awaited::keep_looking(client, &context.tasks.waits, |task| context.tasks.wake(task));
     join(
         tasks,
-        awaited::keep_looking(client, &runs.waits, |run| runs.wake_one(run)),
+        awaited::keep_looking(client, &runs.waits, |run| runs.wake(run)),
     )
     .await;
 }
@@ -188,8 +191,10 @@ async fn keep_looking(context: Arc<Context>) {
 /// Keeps the numbers of tasks and runs up to date.
 async fn count_tasks(context: Arc<Context>) {
     loop {
-        context.metrics.set_runs(runs::known::counts(&context.runs.all()));
-        context.metrics.set_tasks(cache::counts(&context.known_tasks()));
+        context
+            .metrics
+            .set_runs(runs::memory::counts(&context.runs.all()));
+        context.metrics.set_tasks(cache::counts(&context.tasks.all()));
         tokio::time::sleep(COUNT_AGAIN).await;
     }
 }

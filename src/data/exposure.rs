@@ -1,4 +1,4 @@
-//! What of a sample may be told: a profile reduced to an exposure level (B15).
+//! What of a sample may be told: a profile reduced to an exposure level.
 //!
 //! Only what was reduced here is printed for a model. Every profile struct is taken apart field by field, so that a field
 //! that is added later does not compile before somebody has decided about it; `docs/exposure.md` lists the decisions.

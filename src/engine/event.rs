@@ -120,7 +120,7 @@ pub enum Event {
         /// Functions, tests or packages that changed.
         names: Vec<String>,
     },
-    /// An attempt is over (S29).
+    /// An attempt is over.
     IterationFinished {
         /// Which attempt.
         attempt: u32,

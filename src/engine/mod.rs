@@ -290,7 +290,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         self.record(progress, outcome, now).await
     }
 
-    /// One line an attempt: what went wrong, what was added (S29).
+    /// One line an attempt: what went wrong, what was added.
     fn tell_iteration(&self, progress: &Progress) {
         let Some(attempt) = progress.attempts.last() else {
             return;

@@ -124,7 +124,7 @@ pub async fn collect<S: Store>(
     })
 }
 
-/// Takes out what holds data of the samples where a model was told no more than their schema (S23). Says what is left out.
+/// Takes out what holds data of the samples where a model was told no more than their schema. Says what is left out.
 pub fn without_data(task: &Task, files: &mut Files) -> Vec<String> {
     if task.exposure > Exposure::SchemaOnly || task.frozen_inputs().next().is_none() {
         return Vec::new();
@@ -167,7 +167,7 @@ fn schemas(profiles: &[u8], checks: Option<&[u8]>) -> Option<String> {
     (!schemas.is_empty()).then(|| to_pandera(&schemas, &checks))
 }
 
-/// One line a message, in order (S22).
+/// One line a message, in order.
 async fn conversation<S: Store>(store: &S, entries: &[Entry]) -> Result<Vec<u8>, EngineError> {
     let messages = Ledger::new(store).conversation(entries).await?;
     let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! Gates (B17): where a task waits until a person has approved, and of what exactly.
+//! Gates: where a task waits until a person has approved, and of what exactly.
 //!
 //! Whether it waits follows from the progress alone: a gate is open for what was approved, and asks again for anything else.
 

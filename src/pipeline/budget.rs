@@ -1,4 +1,4 @@
-//! What a task may still spend (B10). Every stop names the limit, what was spent and the last failure.
+//! What a task may still spend. Every stop names the limit, what was spent and the last failure.
 
 use jiff::Timestamp;
 

@@ -1,4 +1,4 @@
-//! Constraints as checks on columns (S18).
+//! Constraints as checks on columns.
 
 use std::fmt;
 

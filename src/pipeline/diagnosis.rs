@@ -1,4 +1,4 @@
-//! Diagnoses: what a failure is blamed on, and when the blame changes sides (S08, S12).
+//! Diagnoses: what a failure is blamed on, and when the blame changes sides.
 
 use std::collections::BTreeMap;
 
@@ -154,7 +154,7 @@ pub fn diagnose(
     }
 }
 
-/// The diagnosis of failing acceptance tests, made without a model: it may learn their count and nothing else (B04).
+/// The diagnosis of failing acceptance tests, made without a model: it may learn their count and nothing else.
 #[must_use]
 pub fn of_acceptance(check: &FailedCheck) -> DiagnosedFailure {
     DiagnosedFailure {

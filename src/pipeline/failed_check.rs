@@ -64,7 +64,7 @@ impl CheckSource {
 }
 
 impl FailedCheck {
-    /// What makes two failures the same: test, exception, message without what varies from run to run (S12). A hash.
+    /// What makes two failures the same: test, exception, message without what varies from run to run. A hash.
     #[must_use]
     pub fn signature(&self) -> String {
         let message = normalise(&self.detail.message);

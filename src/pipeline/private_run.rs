@@ -2,7 +2,7 @@
 //!
 //! A program can print, raise and write whatever it has read, and it chooses the names of its exceptions and the text of its
 //! tracebacks. So nothing of what it said is passed on: what is told is rebuilt from the program's own source, from names of
-//! columns and from a fixed list of exceptions (B15).
+//! columns and from a fixed list of exceptions.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

@@ -42,7 +42,7 @@ pub struct Progress {
     /// Why the last replies to the present call were refused.
     #[serde(default)]
     pub rejections: Vec<String>,
-    /// How often the present fix came back without having been applied (S09, S11).
+    /// How often the present fix came back without having been applied.
     #[serde(default, skip_serializing_if = "is_none")]
     pub fix_tries: u32,
     /// Children (builds, sandboxes) of the present step that were lost in a row: the number of the next one follows.
@@ -303,7 +303,7 @@ pub struct Documents {
     pub diagnosis: Option<Document>,
 }
 
-/// What the loop remembers to notice that it turns in circles (S12, B19).
+/// What the loop remembers to notice that it turns in circles.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Memory {
@@ -434,7 +434,7 @@ impl Progress {
     }
 
     /// The call in flight failed without a usable answer: it counts, its number is free for the next try. One that may have been
-    /// billed is charged by its estimate (S22).
+    /// billed is charged by its estimate.
     #[must_use]
     pub fn with_call_failed(mut self, may_be_billed: bool) -> Self {
         let intent = self.intent.take().filter(|_| may_be_billed);

@@ -1,4 +1,4 @@
-//! Whether a program that has succeeded is the image that is asked for, which may be asked for later (B16).
+//! Whether a program that has succeeded is the image that is asked for, which may be asked for later.
 
 use super::approval;
 use super::progress::Progress;

@@ -1,4 +1,4 @@
-//! What the loop remembers to notice that it repeats itself (S12, B19).
+//! What the loop remembers to notice that it repeats itself.
 
 use std::collections::BTreeSet;
 

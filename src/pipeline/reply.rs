@@ -13,7 +13,7 @@ use crate::api::status::ErrorType;
 use super::call::{CallKind, FinishReason, Reply};
 use super::cases::Invariant;
 
-/// Reply to `plan` (S01).
+/// Reply to `plan`.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PlanReply {
@@ -54,7 +54,7 @@ pub struct CaseAnswer {
     pub values: Vec<String>,
 }
 
-/// Reply to `code` (S02, S03).
+/// Reply to `code`.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CodeReply {
@@ -74,7 +74,7 @@ pub struct SourceReply {
     pub code: String,
 }
 
-/// Reply to `constraints` (S18).
+/// Reply to `constraints`.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConstraintsReply {
@@ -120,7 +120,7 @@ pub enum CheckKind {
     None,
 }
 
-/// Reply to `diagnosis` (S08).
+/// Reply to `diagnosis`.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DiagnosisReply {
@@ -152,7 +152,7 @@ pub struct DiagnosisRow {
     pub system_packages: Vec<String>,
 }
 
-/// Reply to `fix_environment` (S10).
+/// Reply to `fix_environment`.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EnvironmentReply {

@@ -1,4 +1,4 @@
-//! What a task takes over from a succeeded one that asked the same (S26, B11).
+//! What a task takes over from a succeeded one that asked the same.
 
 use jiff::Timestamp;
 

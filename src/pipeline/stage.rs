@@ -105,7 +105,7 @@ impl Stage {
     }
 }
 
-/// Whose matter it is that a task waits. Neither spends an iteration (B02).
+/// Whose matter it is that a task waits. Neither spends an iteration.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
@@ -118,17 +118,17 @@ pub enum Category {
 /// Why a task was stopped without success.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr)]
 pub enum StopReason {
-    /// `limits.maxIterations` test runs, none passed (S13).
+    /// `limits.maxIterations` test runs, none passed.
     IterationsExhausted,
-    /// Tokens, calls, builds or active time are spent (B10).
+    /// Tokens, calls, builds or active time are spent.
     BudgetExceeded,
-    /// Going on would repeat itself (B19).
+    /// Going on would repeat itself.
     NoProgress,
     /// The model's replies could not be used, three times in a row.
     InvalidReply,
-    /// A person rejected what a gate showed (B17).
+    /// A person rejected what a gate showed.
     Rejected,
-    /// A rule forbids a package that the program needs (B08).
+    /// A rule forbids a package that the program needs.
     PolicyDenied,
 }
 

@@ -1,4 +1,4 @@
-//! Whether a program passed: computed from the report alone, never from an exit code or a word in the output (B03).
+//! Whether a program passed: computed from the report alone, never from an exit code or a word in the output.
 
 use std::collections::BTreeSet;
 

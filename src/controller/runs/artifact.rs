@@ -12,7 +12,7 @@ use kube::runtime::reflector::ObjectRef;
 use kube::{Api, ResourceExt as _};
 
 use super::outputs;
-use super::reconcile::Look;
+use super::reconcile::RunPass;
 use super::status::ended_in;
 use crate::api::conditions::{OUTPUTS_PUSHED, run_reason};
 use crate::api::run::OutputArtifact;
@@ -52,7 +52,7 @@ const AGAIN: Duration = Duration::from_secs(20);
 /// One that refuses, after this: somebody has to change something.
 const AGAIN_FOR_A_PERSON: Duration = Duration::from_mins(2);
 
-impl Look<'_> {
+impl RunPass<'_> {
     /// Pushes what an ended run wrote, unless that is done or nobody asked for it; when to try again where it did not succeed.
     pub async fn push_outputs(&mut self) -> Result<Option<Duration>, ReconcileError> {
         if !is_due(&self.object) {

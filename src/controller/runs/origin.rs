@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kube::{Api, ResourceExt as _};
 
-use super::known::Awaited;
+use super::memory::Awaited;
 use super::program::Program;
 use crate::api::conditions::run_reason;
 use crate::api::run_status::PinnedTask;

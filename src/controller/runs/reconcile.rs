@@ -7,7 +7,6 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::api::{DeleteParams, PostParams};
-use kube::runtime::controller::Action;
 use kube::runtime::reflector::ObjectRef;
 use kube::{Api, ResourceExt as _};
 
@@ -24,11 +23,13 @@ use crate::api::common::CacheMode;
 use crate::api::conditions::run_reason;
 use crate::api::{CodeGenRun, CodeGenRunStatus, CodeGenTask};
 use crate::controller::context::Context;
-use crate::controller::error::{ReconcileError, is_conflict, told};
+use crate::controller::control::{Pass, PassResult};
+use crate::controller::error::ReconcileError;
 use crate::controller::hold::{Blocked, queued, unavailable};
 use crate::controller::record::cleanup;
 use crate::controller::record::parts::Contents;
 use crate::controller::schedule::awaited::{self, Awaited};
+use crate::controller::telemetry::metrics::Reconciled;
 use crate::data::source::Source;
 use crate::engine::run_data::RunData;
 use crate::ledger::StoreError;
@@ -43,59 +44,8 @@ pub(super) const SAFETY_NET: Duration = Duration::from_mins(5);
 /// A Pod that cannot mount its claims says so in events alone, which are not watched.
 pub(super) const READING: Duration = Duration::from_secs(16);
 
-/// The pause after which the run is looked at although nothing has changed.
-pub type Looked = Result<Option<Duration>, ReconcileError>;
-
-/// Looks at a run, and does what is next.
-pub async fn reconcile(object: Arc<CodeGenRun>, context: Arc<Context>) -> Result<Action, ReconcileError> {
-    let pause = Box::pin(look(&object, &context)).await?;
-    Ok(pause.map_or_else(Action::await_change, Action::requeue))
-}
-
-/// What to do after a look that failed: it is repeated, later each time.
-#[expect(clippy::needless_pass_by_value, reason = "the controller calls it this way")]
-pub fn retry_later(object: Arc<CodeGenRun>, error: &ReconcileError, context: Arc<Context>) -> Action {
-    tracing::warn!(
-        namespace = object.namespace().unwrap_or_default(),
-        run = object.name_any(),
-        error = with_causes(error),
-        "a step could not be taken and is tried again"
-    );
-    Action::requeue(context.runs.pause(&object))
-}
-
-async fn look(object: &CodeGenRun, context: &Context) -> Looked {
-    if object.metadata.deletion_timestamp.is_some() {
-        context
-            .runs
-            .forget(object.metadata.uid.as_deref().unwrap_or_default());
-        return Ok(None);
-    }
-    // What was written last is not back yet: the watch brings it.
-    if context.runs.is_stale(object) {
-        return Ok(None);
-    }
-    let mut look = Look {
-        object: object.clone(),
-        context,
-        refers_to: BTreeSet::new(),
-    };
-    match Box::pin(look.act()).await {
-        Err(ReconcileError::Blocked(Blocked(hold))) => look.hold(&hold).await,
-        Err(error) if is_conflict(&error) => Ok(None),
-        // What holds a run stands in the place of its end: one that has ended is only looked at again.
-        Err(error) if ended_in(&look.object).is_some() => Err(error),
-        Err(error) => match look.hold(&told(&error)).await {
-            // It cannot even be told, as while the API server is away.
-            Err(_) => Err(error),
-            held => held,
-        },
-        looked => looked,
-    }
-}
-
-/// One look at one run.
-pub struct Look<'a> {
+/// One pass over one run.
+pub struct RunPass<'a> {
     /// The run as it was written last.
     pub object: CodeGenRun,
     pub context: &'a Context,
@@ -103,31 +53,66 @@ pub struct Look<'a> {
     refers_to: BTreeSet<Awaited>,
 }
 
-impl Look<'_> {
-    async fn act(&mut self) -> Looked {
+/// The pause after which there is another pass although nothing has changed.
+pub type Paused = Result<Option<Duration>, ReconcileError>;
+
+impl<'a> RunPass<'a> {
+    /// A pass over the run as it is.
+    #[must_use]
+    pub const fn new(object: CodeGenRun, context: &'a Context) -> Self {
+        Self {
+            object,
+            context,
+            refers_to: BTreeSet::new(),
+        }
+    }
+}
+
+impl Pass for RunPass<'_> {
+    async fn act(&mut self) -> PassResult {
+        Box::pin(self.decide_and_do())
+            .await
+            .map(|pause| (pause, Reconciled::Idle))
+    }
+
+    async fn hold(&mut self, hold: &Hold) -> PassResult {
+        self.say_hold(hold).await.map(|pause| (pause, Reconciled::Idle))
+    }
+
+    fn may_hold(&self) -> bool {
+        ended_in(&self.object).is_none()
+    }
+}
+
+impl RunPass<'_> {
+    pub fn uid(&self) -> &str {
+        self.object.metadata.uid.as_deref().unwrap_or_default()
+    }
+
+    async fn decide_and_do(&mut self) -> Paused {
         if ended_in(&self.object).is_some() {
             return self.look_after().await;
         }
         let Some(name) = self.status().snapshot else {
             return Box::pin(self.start()).await;
         };
-        let pinned = if let Some(pinned) = self.context.runs.pinned(&self.object) {
+        let pinned = if let Some(pinned) = self.context.runs.pinned(self.uid()) {
             pinned
         } else {
             let owner = owner(&self.object, "");
             let pinned = Arc::new(Pinned::read(&self.context.client, &owner, &name).await?);
-            self.context.runs.keep(&self.object, Arc::clone(&pinned));
+            self.context.runs.keep(self.uid(), Arc::clone(&pinned));
             pinned
         };
         self.refers_to = awaited::of_run(&pinned.task);
         if let Some(limit) = self.context.runs.admit(&self.object) {
-            return self.hold(&queued(limit)).await;
+            return self.say_hold(&queued(limit)).await;
         }
         Box::pin(self.step(&pinned)).await
     }
 
     /// Finds what the run is of, and begins it; or takes what another run wrote for the same.
-    async fn start(&mut self) -> Looked {
+    async fn start(&mut self) -> Paused {
         let context = self.context;
         let task = match &self.object.spec.task_ref {
             Some(reference) => Some(task_of(context, &self.object, &reference.name).await?),
@@ -135,7 +120,7 @@ impl Look<'_> {
         };
         let task = task.as_ref();
         if let Some(limit) = context.runs.admit(&self.object) {
-            return self.hold(&queued(limit)).await;
+            return self.say_hold(&queued(limit)).await;
         }
         self.refers_to = awaited::of_inputs(&self.object);
         let program = if let Some(task) = task {
@@ -152,14 +137,14 @@ impl Look<'_> {
         let gathered = gather(context, &self.object, task, &program, &reading);
         let Gathered { run, contents } = match Box::pin(gathered).await? {
             Progressing::Done(gathered) => gathered,
-            Progressing::Queued(why) => return self.hold(&queued(why)).await,
+            Progressing::Queued(why) => return self.say_hold(&queued(why)).await,
             Progressing::Pending | Progressing::Unseen => {
                 let hold = Hold {
                     reason: run_reason::READING_INPUTS,
                     message: "what lies on claims is being read".to_owned(),
                     until: Until::Room,
                 };
-                self.hold(&hold).await?;
+                self.say_hold(&hold).await?;
                 return Ok(Some(READING));
             }
         };
@@ -189,8 +174,8 @@ impl Look<'_> {
         let pinned = Arc::new(pinned);
         status.snapshot = Some(name);
         self.write(self.writer().running(status)).await?;
-        context.runs.keep(&self.object, Arc::clone(&pinned));
-        context.runs.calm(&self.object);
+        context.runs.keep(self.uid(), Arc::clone(&pinned));
+        context.runs.goes_on(&self.object);
         context.downloads.forget(&self.object.uid().unwrap_or_default());
         if has_begun {
             return Ok(Some(SAFETY_NET));
@@ -247,7 +232,7 @@ impl Look<'_> {
     }
 
     /// Writes the end, and removes what the run needed on its way.
-    pub async fn end(&mut self, status: CodeGenRunStatus) -> Looked {
+    pub async fn end(&mut self, status: CodeGenRunStatus) -> Paused {
         self.write(status).await?;
         self.count();
         self.context.events.run_ended(&self.object);
@@ -290,7 +275,7 @@ impl Look<'_> {
     }
 
     /// Says in the status what holds the run, unless it says so already.
-    pub async fn hold(&mut self, hold: &Hold) -> Looked {
+    pub async fn say_hold(&mut self, hold: &Hold) -> Paused {
         self.wait(hold);
         let hold = &Hold {
             message: cut(&hold.message, LONGEST_MESSAGE),
@@ -315,7 +300,7 @@ impl Look<'_> {
     }
 
     /// Looks after a run that has ended: deletes it when its time has come.
-    async fn look_after(&mut self) -> Looked {
+    async fn look_after(&mut self) -> Paused {
         let uid = self.object.uid().unwrap_or_default();
         let has_missed = self.context.runs.has_missed(&self.object);
         if has_missed && let Some(run) = self.whole().await? {
@@ -393,7 +378,7 @@ impl Look<'_> {
         if before.reason.as_deref() == Some(run_reason::RUNNING) {
             return Ok(());
         }
-        self.context.runs.calm(&self.object);
+        self.context.runs.goes_on(&self.object);
         self.write(self.writer().running(before)).await
     }
 }

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt as _};
 
-use super::known::alike;
+use super::memory::alike;
 use super::outputs;
 use super::status::Adopted;
 use crate::api::run_status::RunOutputStatus;

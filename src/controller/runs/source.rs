@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt as _};
 
-use super::known::Awaited;
+use super::memory::Awaited;
 use super::outputs;
 use super::status::ended_in;
 use crate::api::CodeGenRun;

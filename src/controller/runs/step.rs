@@ -7,7 +7,7 @@ use super::image;
 use super::outputs;
 use super::owner;
 use super::pinned::Pinned;
-use super::reconcile::{Look, Looked, READING, SAFETY_NET};
+use super::reconcile::{Paused, READING, RunPass, SAFETY_NET};
 use super::written;
 use crate::api::conditions::run_reason;
 use crate::api::values::Output;
@@ -35,7 +35,7 @@ const MOST_SILENT: i32 = 3;
 /// Sandboxes that may be lost in a row before a person should look.
 const MOST_LOST: i32 = 10;
 
-impl Look<'_> {
+impl RunPass<'_> {
     /// Starts the program of a run beside writing it down: whether that is done. What keeps it from starting is met again, and
     /// said, by [`Self::step`].
     pub async fn begin(
@@ -68,15 +68,15 @@ impl Look<'_> {
         let begun = sandbox.begin(&pinned.image, &job, needs).await;
         let has_begun = matches!(begun, Ok(Progressing::Done(true)));
         if has_begun {
-            self.context.runs.is_under_way(&self.object, Some(0));
+            self.context.runs.is_under_way(self.uid(), Some(0));
         }
         unwritten.map_or(Ok(has_begun), Err)
     }
 
     /// Starts the program, or sees how far it is.
-    pub async fn step(&mut self, pinned: &Pinned) -> Looked {
+    pub async fn step(&mut self, pinned: &Pinned) -> Paused {
         if let Some(hold) = isolation::hold_of_run(self.context, &pinned.task) {
-            return self.hold(&hold).await;
+            return self.say_hold(&hold).await;
         }
         let variables = credentials::sandbox_variables(&self.context.client, &pinned.task).await?;
         let status = self.status();
@@ -86,17 +86,17 @@ impl Look<'_> {
         let runs = &self.context.runs;
         let sandbox = KubernetesSandbox {
             outputs: folder.as_ref(),
-            is_under_way: runs.was_under_way(&self.object, status.executions),
+            is_under_way: runs.was_under_way(self.uid(), status.executions),
             ..self.context.sandbox(&pinned.task, &owner, &pinned.inputs)
         };
         let execution = u32::try_from(status.executions).unwrap_or_default();
         let redactor = Redactor::new(variables.iter());
         let found = sandbox.run(&pinned.image, &job, execution).await;
         match &found {
-            Ok(Progressing::Pending) => runs.is_under_way(&self.object, Some(status.executions)),
+            Ok(Progressing::Pending) => runs.is_under_way(self.uid(), Some(status.executions)),
             Ok(_) => {}
             // It may have been removed, to be made anew.
-            Err(_) => runs.is_under_way(&self.object, None),
+            Err(_) => runs.is_under_way(self.uid(), None),
         }
         match found {
             Ok(Progressing::Pending) => {
@@ -104,19 +104,19 @@ impl Look<'_> {
                 Ok(Some(SAFETY_NET))
             }
             Ok(Progressing::Unseen) => Ok(Some(MOMENT)),
-            Ok(Progressing::Queued(why)) => self.hold(&queued(why)).await,
+            Ok(Progressing::Queued(why)) => self.say_hold(&queued(why)).await,
             Ok(Progressing::Done(report)) => Box::pin(self.ended(pinned, report, &redactor)).await,
             Err(error) => Box::pin(self.without_report(pinned, &error, &redactor)).await,
         }
     }
 
     /// There is a report: the run ends, or is repeated.
-    async fn ended(&mut self, pinned: &Pinned, report: Report, redactor: &Redactor) -> Looked {
+    async fn ended(&mut self, pinned: &Pinned, report: Report, redactor: &Redactor) -> Paused {
         let on_claim = match Box::pin(self.read_claim(pinned, &report)).await? {
             Progressing::Done(found) => found,
-            Progressing::Queued(why) => return self.hold(&queued(why)).await,
+            Progressing::Queued(why) => return self.say_hold(&queued(why)).await,
             Progressing::Pending | Progressing::Unseen => {
-                self.hold(&written::reading()).await?;
+                self.say_hold(&written::reading()).await?;
                 return Ok(Some(READING));
             }
         };
@@ -204,7 +204,7 @@ impl Look<'_> {
     }
 
     /// There is none: another sandbox is tried, or somebody must mend something.
-    async fn without_report(&mut self, pinned: &Pinned, error: &SandboxError, redactor: &Redactor) -> Looked {
+    async fn without_report(&mut self, pinned: &Pinned, error: &SandboxError, redactor: &Redactor) -> Paused {
         let mut status = self.status();
         let lost = status.executions - status.failures;
         match error {

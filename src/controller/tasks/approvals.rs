@@ -32,7 +32,9 @@ pub async fn keep_watching(context: &Context, api: Api<CodeGenApproval>) {
         match decision {
             Ok(decision) => {
                 let namespace = decision.namespace().unwrap_or_default();
-                context.wake(ObjectRef::new(&decision.spec.task_ref.name).within(&namespace));
+                context
+                    .tasks
+                    .wake(ObjectRef::new(&decision.spec.task_ref.name).within(&namespace));
             }
             Err(error) => {
                 tracing::warn!(%error, "decisions about tasks cannot be watched and are tried again");

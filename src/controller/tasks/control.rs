@@ -1,112 +1,106 @@
-//! The controller of tasks: what it watches, and which tasks a change brings on.
+//! Tasks as a kind: what a change brings on, and which children are watched.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use futures::StreamExt as _;
-use futures::future::{join3, ready};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
 use kube::core::PartialObjectMeta;
-use kube::runtime::controller::Config as ControllerConfig;
-use kube::runtime::reflector::{self, ObjectRef};
-use kube::runtime::watcher::{self, watcher};
-use kube::runtime::{Controller, WatchStreamExt as _};
-use tokio::sync::broadcast::error::RecvError;
+use kube::runtime::Controller;
+use kube::runtime::reflector::Store;
+use kube::runtime::watcher;
 
+use super::builds;
 use super::owners::{tasks_of_job, tasks_of_pod};
-use super::{approvals, builds, reconcile};
-use crate::api::{CodeGenApproval, CodeGenTask};
+use super::reconcile::TaskPass;
+use crate::api::CodeGenTask;
 use crate::controller::api::namespaced;
 use crate::controller::context::Context;
-use crate::controller::process::health::Unread;
-use crate::controller::process::stop;
+use crate::controller::control::Controlled;
 use crate::controller::record::cache;
-use crate::controller::selector::TaskSelector;
+use crate::controller::schedule::shared::Shared;
+use crate::controller::telemetry::metrics::Reconciled;
 use crate::sandbox::kubernetes::names;
 
-/// Looks after the selected tasks of one namespace, or of all, until it is told to stop and what is in flight has ended.
-pub(crate) async fn control(
-    context: Arc<Context>,
-    namespace: Option<&str>,
-    selector: &TaskSelector,
-    unread: &Unread<'_>,
-) {
-    let client = &context.client;
-    let ours = watcher::Config::default().labels(&format!("{}={}", names::MANAGED_BY, names::OPERATOR));
-    let stopping = context.stopping.clone();
-    let (tasks, writer) = reflector::store();
-    context.knows(tasks.clone());
-    let (there, seen_by, of) = (tasks.clone(), Arc::clone(&context), namespace.map(str::to_owned));
-    // Each page of the first list is whole in memory until it is trimmed.
-    let few_at_once = watcher::Config::default().page_size(50).labels(selector.as_str());
-    let changes = watcher(namespaced::<CodeGenTask>(client, namespace), few_at_once)
-        .default_backoff()
-        .modify(cache::trim)
-        .reflect(writer)
-        .inspect(move |event| match event {
-            Ok(watcher::Event::Delete(task)) => {
-                seen_by.runs.task_has_changed(task);
-                let uid = task.uid().unwrap_or_default();
-                seen_by.forget(&uid);
-                builds::task_is_gone(&seen_by, uid);
-            }
-            // The first list, before any look, or one after a break.
-            Ok(watcher::Event::InitDone) => {
-                seen_by.forget_deleted();
-                seen_by.admissions.resume(&there.state());
-                builds::tasks_are(&seen_by, of.clone(), &there.state());
-            }
-            Ok(watcher::Event::Apply(task) | watcher::Event::InitApply(task)) => {
-                seen_by.runs.task_is_there(task);
-            }
-            Ok(watcher::Event::Init) | Err(_) => {}
-        })
-        .applied_objects();
-    let known = tasks.clone();
-    let of_tasks = format!("{}={},!{}", names::MANAGED_BY, names::OPERATOR, names::RUN);
-    let of_tasks = watcher::Config::default().labels(&of_tasks);
-    let pods = namespaced::<PartialObjectMeta<Pod>>(client, namespace);
-    let jobs = namespaced::<PartialObjectMeta<Job>>(client, namespace);
-    let looks = Controller::for_stream(changes, tasks.clone())
-        .watches(pods, of_tasks, move |pod| tasks_of_pod(&pod, &known))
-        .watches(jobs, ours, |job| tasks_of_job(&job));
-    let looks = builds::watched_elsewhere(&context, namespace, looks, &tasks)
-        .reconcile_on(woken(&context, namespace))
-        .with_config(ControllerConfig::default().concurrency(0))
-        .graceful_shutdown_on(async move { stopping.cancelled().await })
-        .run(reconcile::reconcile, reconcile::retry_later, Arc::clone(&context))
-        .for_each(|result| {
-            if let Err(error) = result {
-                tracing::debug!(%error, "a look did not end well");
-            }
-            ready(())
-        });
-    let filled = async {
-        if tasks.wait_until_ready().await.is_ok() {
-            unread.read();
-        }
-    };
-    let looks = stop::in_order(looks, &tasks, &context.stopping);
-    let deciding = approvals::keep_watching(&context, namespaced::<CodeGenApproval>(client, namespace));
-    join3(looks, filled, deciding).await;
-}
+impl Controlled for CodeGenTask {
+    type Pass<'a> = TaskPass<'a>;
 
-/// The tasks of a namespace, or of all, for which there is now what they waited for.
-fn woken(
-    context: &Context,
-    namespace: Option<&str>,
-) -> impl futures::Stream<Item = ObjectRef<CodeGenTask>> + Send + 'static {
-    let namespace = namespace.map(str::to_owned);
-    futures::stream::unfold(context.woken(), |mut woken| async move {
-        loop {
-            match woken.recv().await {
-                Ok(task) => return Some((task, woken)),
-                // Those that were lost are looked at when their pause is over.
-                Err(RecvError::Lagged(_)) => {}
-                Err(RecvError::Closed) => return None,
+    fn shared(context: &Context) -> &Shared<Self> {
+        &context.tasks
+    }
+
+    fn pass(self, context: &Context) -> TaskPass<'_> {
+        TaskPass::new(self, context)
+    }
+
+    fn trim(&mut self) {
+        cache::trim(self);
+    }
+
+    fn forget(context: &Context, uid: &str) {
+        context.forget_task(uid);
+    }
+
+    fn observe(
+        context: &Arc<Context>,
+        namespace: Option<&str>,
+        event: &watcher::Event<Self>,
+        all: &Store<Self>,
+    ) {
+        match event {
+            watcher::Event::Delete(task) => {
+                context.runs.task_has_changed(task);
+                let uid = task.uid().unwrap_or_default();
+                context.forget_task(&uid);
+                builds::task_is_gone(context, uid);
             }
+            // The first list, before any pass, or one after a break.
+            watcher::Event::InitDone => {
+                context.forget_deleted_tasks();
+                context.tasks.resume(&all.state());
+                builds::tasks_are(context, namespace.map(str::to_owned), &all.state());
+            }
+            watcher::Event::Apply(task) | watcher::Event::InitApply(task) => context.runs.task_is_there(task),
+            watcher::Event::Init => {}
         }
-    })
-    .filter(move |task| ready(namespace.is_none() || task.namespace == namespace))
+    }
+
+    fn watch_children(
+        controller: Controller<Self>,
+        context: &Arc<Context>,
+        namespace: Option<&str>,
+        all: &Store<Self>,
+    ) -> Controller<Self> {
+        let client = &context.client;
+        let ours = watcher::Config::default().labels(&format!("{}={}", names::MANAGED_BY, names::OPERATOR));
+        let of_tasks = format!("{}={},!{}", names::MANAGED_BY, names::OPERATOR, names::RUN);
+        let of_tasks = watcher::Config::default().labels(&of_tasks);
+        let pods = namespaced::<PartialObjectMeta<Pod>>(client, namespace);
+        let jobs = namespaced::<PartialObjectMeta<Job>>(client, namespace);
+        let known = all.clone();
+        let controller = controller
+            .watches(pods, of_tasks, move |pod| tasks_of_pod(&pod, &known))
+            .watches(jobs, ours, |job| tasks_of_job(&job));
+        builds::watched_elsewhere(context, namespace, controller, all)
+    }
+
+    fn count(context: &Context, came_to: Reconciled, took: Duration) {
+        context.metrics.reconciled(came_to, took);
+    }
+
+    fn count_pause(&self, context: &Context, after: Reconciled) {
+        context.metrics.pause_over(after);
+        let (namespace, task) = (self.namespace().unwrap_or_default(), self.name_any());
+        tracing::debug!(namespace, task, after = after.as_str(), "a pause is over");
+    }
+
+    fn log_failure(&self, error: &str) {
+        tracing::warn!(
+            namespace = self.namespace().unwrap_or_default(),
+            task = self.name_any(),
+            error,
+            "a step could not be taken and is tried again"
+        );
+    }
 }

@@ -38,12 +38,12 @@ async fn clear_again(object: &CodeGenTask, end: Stage, has_missed: bool, context
 /// Looks after a task that has ended: deletes it when its time has come. Gives the time until then, where there is any.
 pub async fn look_after(object: &CodeGenTask, context: &Context) -> Result<Option<Duration>, ReconcileError> {
     let uid = object.uid().unwrap_or_default();
-    let has_missed = context.has_missed(&uid, object);
+    let has_missed = context.tasks.has_missed(object);
     let end = ended_in(object);
     if has_missed && end.is_some() {
         tell_end(object, context).await?;
     }
-    context.forget(&uid);
+    context.forget_task(&uid);
     if let Some(end) = end {
         clear_again(object, end, has_missed, context).await;
     }
@@ -53,7 +53,7 @@ pub async fn look_after(object: &CodeGenTask, context: &Context) -> Result<Optio
         Some(Stage::Succeeded) => history.succeeded_limit,
         _ => history.failed_limit,
     };
-    let is_surplus = limit.is_some_and(|limit| later_ends(object, &context.known_tasks()) >= limit as usize);
+    let is_surplus = limit.is_some_and(|limit| later_ends(object, &context.tasks.all()) >= limit as usize);
     match rest {
         _ if is_surplus => {}
         None => return Ok(None),

@@ -4,6 +4,7 @@ pub(crate) mod approvals;
 pub(crate) mod builds;
 pub(crate) mod control;
 pub(crate) mod finish;
+pub(crate) mod memory;
 pub(crate) mod model;
 pub(crate) mod owners;
 pub(crate) mod reconcile;

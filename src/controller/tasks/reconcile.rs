@@ -7,12 +7,11 @@ mod image;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use jiff::Timestamp;
-use kube::runtime::controller::Action;
 use kube::runtime::reflector::ObjectRef;
-use kube::{Api, Resource as _, ResourceExt as _};
+use kube::{Api, ResourceExt as _};
 use tokio::sync::watch;
 
 use crate::api::CodeGenTask;
@@ -20,8 +19,9 @@ use crate::api::approval::AwaitedApproval;
 use crate::api::conditions::reason;
 use crate::api::status::CodeGenTaskStatus;
 use crate::controller::context::Context;
-use crate::controller::error::{ReconcileError, is_conflict, told};
-use crate::controller::hold::{Blocked, queued, suspended};
+use crate::controller::control::{self, Pass, PassResult};
+use crate::controller::error::ReconcileError;
+use crate::controller::hold::{queued, suspended};
 use crate::controller::isolation;
 use crate::controller::record::cache::{ended_in, is_at_rest, retry_asked};
 use crate::controller::record::progress::paused;
@@ -59,34 +59,19 @@ const MOMENT: Duration = Duration::from_secs(1);
 /// A look without cause, should a watch have missed something.
 const SAFETY_NET: Duration = Duration::from_mins(5);
 
-/// Looks at a task, and does what is next.
-pub async fn reconcile(object: Arc<CodeGenTask>, context: Arc<Context>) -> Result<Action, ReconcileError> {
-    let started = Instant::now();
-    let uid = object.uid().unwrap_or_default();
-    if let Some(after) = context.pause_is_over(&uid) {
-        context.metrics.pause_over(after);
-        let (namespace, task) = (object.namespace().unwrap_or_default(), object.name_any());
-        tracing::debug!(namespace, task, after = after.as_str(), "a pause is over");
-    }
-    let looked = Box::pin(look(object, &context)).await;
-    let how = looked.as_ref().map_or(Reconciled::Error, |(_, how)| *how);
-    context.metrics.reconciled(how, started.elapsed());
-    let (pause, came_to) = looked?;
-    context.due(&uid, pause, came_to);
-    Ok(pause.map_or_else(Action::await_change, Action::requeue))
-}
-
 /// Takes back the calls that were announced with the last steps and are not made any more: whoever comes next would take them for lost.
 /// Only while no other replica can work.
 pub async fn withdraw_calls(context: &Arc<Context>) {
-    let tasks = context.known_tasks();
-    let announced = |task: &&Arc<CodeGenTask>| context.has_announced(&task.uid().unwrap_or_default());
+    let tasks = context.tasks.all();
+    let announced = |task: &&Arc<CodeGenTask>| context.tasks.has_announced(&task.uid().unwrap_or_default());
     for task in tasks.iter().filter(announced) {
         let (namespace, name) = (task.namespace().unwrap_or_default(), task.name_any());
         let api: Api<CodeGenTask> = Api::namespaced(context.client.clone(), &namespace);
         // No call gets a place any more, so that a look does nothing else.
         let withdrawn = match api.get_opt(&name).await {
-            Ok(Some(present)) => reconcile(Arc::new(present), Arc::clone(context)).await.map(drop),
+            Ok(Some(present)) => control::reconcile(Arc::new(present), Arc::clone(context))
+                .await
+                .map(drop),
             Ok(None) => Ok(()),
             Err(error) => Err(StoreError::Remote {
                 action: format!("read CodeGenTask {namespace}/{name}"),
@@ -106,52 +91,6 @@ pub async fn withdraw_calls(context: &Arc<Context>) {
     }
 }
 
-/// The pause after which the task is looked at although nothing has changed, and what the look came to.
-type Looked = Result<(Option<Duration>, Reconciled), ReconcileError>;
-
-async fn look(object: Arc<CodeGenTask>, context: &Context) -> Looked {
-    let uid = object.uid().unwrap_or_default();
-    if object.meta().deletion_timestamp.is_some() {
-        context.forget(&uid);
-        return Ok(idle());
-    }
-    // What was written last is not back yet: the watch brings it.
-    if context.is_stale(&uid, &object) {
-        return Ok(idle());
-    }
-    let look = Look {
-        object: (*object).clone(),
-        context,
-        uid,
-        refers_to: OnceLock::new(),
-    };
-    match Box::pin(look.act()).await {
-        Err(ReconcileError::Blocked(Blocked(hold))) => look.hold(&hold).await,
-        Err(error) if is_conflict(&error) => Ok(idle()),
-        Err(error) => match look.hold(&told(&error)).await {
-            // It cannot even be told, as while the API server is away.
-            Err(_) => Err(error),
-            held => held,
-        },
-        looked => looked,
-    }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "the controller calls it this way")]
-/// What to do after a look that failed: it is repeated, later each time.
-pub fn retry_later(object: Arc<CodeGenTask>, error: &ReconcileError, context: Arc<Context>) -> Action {
-    tracing::warn!(
-        namespace = object.namespace().unwrap_or_default(),
-        task = object.name_any(),
-        error = with_causes(error),
-        "a step could not be taken and is tried again"
-    );
-    let uid = object.uid().unwrap_or_default();
-    let pause = context.pause(&uid);
-    context.due(&uid, Some(pause), Reconciled::Error);
-    Action::requeue(pause)
-}
-
 const fn idle() -> (Option<Duration>, Reconciled) {
     (None, Reconciled::Idle)
 }
@@ -160,8 +99,8 @@ const fn advanced() -> (Option<Duration>, Reconciled) {
     (None, Reconciled::Advanced)
 }
 
-/// One look at one task.
-struct Look<'a> {
+/// One pass over one task.
+pub struct TaskPass<'a> {
     object: CodeGenTask,
     context: &'a Context,
     uid: String,
@@ -169,8 +108,31 @@ struct Look<'a> {
     refers_to: OnceLock<BTreeSet<Awaited>>,
 }
 
-impl Look<'_> {
-    async fn act(&self) -> Looked {
+impl<'a> TaskPass<'a> {
+    /// A pass over the task as it is.
+    #[must_use]
+    pub fn new(object: CodeGenTask, context: &'a Context) -> Self {
+        Self {
+            uid: object.uid().unwrap_or_default(),
+            object,
+            context,
+            refers_to: OnceLock::new(),
+        }
+    }
+}
+
+impl Pass for TaskPass<'_> {
+    async fn act(&mut self) -> PassResult {
+        Box::pin(self.decide_and_do()).await
+    }
+
+    async fn hold(&mut self, hold: &Hold) -> PassResult {
+        self.say_hold(hold).await
+    }
+}
+
+impl TaskPass<'_> {
+    async fn decide_and_do(&self) -> PassResult {
         if self.is_of_a_newer_version() {
             return Ok(idle());
         }
@@ -184,19 +146,19 @@ impl Look<'_> {
             return Box::pin(self.publish_later()).await;
         }
         if self.object.spec.suspend == Some(true) {
-            self.context.admissions.leave(&self.uid);
-            return self.hold(&suspended()).await;
+            self.context.tasks.leave(&self.uid);
+            return self.say_hold(&suspended()).await;
         }
         if approvals::is_undecided(self.context, &self.object) {
-            self.context.admissions.leave(&self.uid);
+            self.context.tasks.leave(&self.uid);
             return Ok((Some(SAFETY_NET), Reconciled::Waiting));
         }
-        if let Some(limit) = self.context.admissions.admit(&self.object) {
-            let (_, how) = self.hold(&queued(limit)).await?;
+        if let Some(limit) = self.context.tasks.admit(&self.object) {
+            let (_, how) = self.say_hold(&queued(limit)).await?;
             // Whoever gives up a place wakes it.
             return Ok((Some(SAFETY_NET), how));
         }
-        let is_mended = self.context.waits.take_mended(&self.uid);
+        let is_mended = self.context.tasks.waits.take_mended(&self.uid);
         let Some(run) = Revision::present(self.context, &self.object).await? else {
             self.refers_to.get_or_init(|| awaited::of_start(&self.object));
             return Box::pin(self.start()).await;
@@ -225,11 +187,11 @@ impl Look<'_> {
     }
 
     /// Freezes the inputs and records the first progress.
-    async fn start(&self) -> Looked {
+    async fn start(&self) -> PassResult {
         let (run, adopted) = match Box::pin(Revision::start(self.context, &self.object)).await? {
             Started::Revision(run, adopted) => (run, adopted),
             Started::Reading => return Ok((Some(READING), Reconciled::Pending)),
-            Started::Queued(why) => return self.hold(&queued(why)).await,
+            Started::Queued(why) => return self.say_hold(&queued(why)).await,
         };
         let mut object = self.object.clone();
         if object.status.take().is_some_and(|status| status.run.is_some()) {
@@ -278,7 +240,7 @@ impl Look<'_> {
     }
 
     /// Performs the next step of the run; at once where `is_mended` says that what it waited for has changed.
-    async fn step(&self, run: Revision, is_mended: bool) -> Looked {
+    async fn step(&self, run: Revision, is_mended: bool) -> PassResult {
         let store = self.store(&run, self.object.clone());
         let surroundings = run.surroundings(self.context).await?;
         let files = run.files(self.context).await?;
@@ -287,7 +249,7 @@ impl Look<'_> {
         let sandbox = self.context.sandbox(&run.task, &run.owner, &run.snapshot.inputs);
         let observer = self.context.events.observer(&self.object);
         let (in_call, _) = watch::channel(false);
-        let announced = self.context.announced(&self.uid);
+        let announced = self.context.tasks.announced(&self.uid);
         let engine = Engine {
             task: &run.task,
             model: &model,
@@ -324,7 +286,7 @@ impl Look<'_> {
             return Ok(advanced());
         }
         if let Some(hold) = isolation::hold(self.context, &self.object, &run.task, &decision) {
-            return self.hold(&hold).await;
+            return self.say_hold(&hold).await;
         }
         let left = seconds_left(&run.task, &progress, now);
         if asks_the_model(&decision) && !model.prepare(left).await? {
@@ -334,7 +296,7 @@ impl Look<'_> {
         }
         let came_to;
         (progress, came_to) = Box::pin(engine.step(progress)).await?;
-        self.context.calm(&self.uid);
+        self.context.tasks.reset_backoff(&self.object);
         let goes_on = matches!(came_to, Step::Pending | Step::Unseen | Step::Queued(_));
         self.wait_if(!goes_on && waits_for_a_person(&progress));
         let looked = match came_to {
@@ -347,7 +309,7 @@ impl Look<'_> {
             }
             Step::Queued(why) => {
                 self.written(store);
-                return self.hold(&queued(why)).await;
+                return self.say_hold(&queued(why)).await;
             }
         };
         self.written(store);
@@ -364,7 +326,7 @@ impl Look<'_> {
         if let Some(decision) = approvals::decided(self.context, &self.object, asked).await? {
             Box::pin(engine.apply(progress, Outcome::Decided(decision))).await?;
         } else {
-            self.context.waits.stop(&self.uid);
+            self.context.tasks.waits.stop(&self.uid);
             engine.save(&progress).await?;
         }
         Ok(())
@@ -384,7 +346,7 @@ impl Look<'_> {
     }
 
     fn store<'a>(&self, run: &'a Revision, object: CodeGenTask) -> KubernetesStore<'a> {
-        let documents = self.context.documents(&self.uid, &run.owner.run);
+        let documents = self.context.tasks.documents(&self.uid, &run.owner.run);
         let isolation = isolation::shown(self.context, &run.task);
         KubernetesStore::new(self.context.client.clone(), run, documents, isolation, object)
     }
@@ -412,14 +374,14 @@ impl Look<'_> {
     /// Remembers which version was written, so that no older one is acted on.
     fn written(&self, store: KubernetesStore<'_>) {
         let object = store.into_object();
-        self.context.wrote(&self.uid, &object);
+        self.context.tasks.wrote(&object);
         if ended_in(&object).is_some() && ended_in(&self.object).is_none() {
             self.context.events.ended(&object);
         }
     }
 
     /// Says in the status what holds the task, unless it says so already.
-    async fn hold(&self, hold: &Hold) -> Looked {
+    async fn say_hold(&self, hold: &Hold) -> PassResult {
         let hold = &Hold {
             message: cut(&hold.message, LONGEST_MESSAGE),
             ..hold.clone()
@@ -436,7 +398,8 @@ impl Look<'_> {
             let status = paused(held(before, object.metadata.generation, hold, now), now);
             object.status = Some(fitting(status, &object)?);
             self.context
-                .wrote(&self.uid, &replace_status(&self.context.client, &object).await?);
+                .tasks
+                .wrote(&replace_status(&self.context.client, &object).await?);
             self.context.events.held(&self.object, hold);
         }
         self.wait_if(hold.until == Until::Mended);
@@ -445,7 +408,7 @@ impl Look<'_> {
 
     /// When to look again at what holds the task.
     fn after(&self, hold: &Hold) -> (Option<Duration>, Reconciled) {
-        let again = || Some(self.context.pause(&self.uid).min(LONGEST_PAUSE));
+        let again = || Some(self.context.tasks.pause(&self.object).min(LONGEST_PAUSE));
         match (hold.reason, hold.until) {
             (reason::QUEUED, _) => (again(), Reconciled::Queued),
             (_, Until::Resumed) => (None, Reconciled::Waiting),
@@ -456,11 +419,12 @@ impl Look<'_> {
     /// While it waits for a person, its place is for others, until something changes that it refers to.
     fn wait_if(&self, waits_for_a_person: bool) {
         if !waits_for_a_person {
-            return self.context.waits.stop(&self.uid);
+            return self.context.tasks.waits.stop(&self.uid);
         }
-        self.context.admissions.leave(&self.uid);
+        self.context.tasks.leave(&self.uid);
         let refers_to = self.refers_to.get().cloned().unwrap_or_default();
         self.context
+            .tasks
             .waits
             .wait(&self.uid, ObjectRef::from_obj(&self.object), refers_to);
     }

@@ -1,4 +1,4 @@
-//! Takes over the result of a succeeded task of the namespace that asked the same (S26, B11).
+//! Takes over the result of a succeeded task of the namespace that asked the same.
 //!
 //! Which tasks those are is known from the ones in memory. What is taken over is read whole and compared with the digests in the origin's
 //! status before anything follows from it: an origin that is gone or damaged counts as if it were not there.
@@ -38,10 +38,7 @@ pub async fn adopt(context: &Context, task: &Task, owner: &Owner) -> Result<Opti
     let Some(key) = task.reuse_key().filter(|_| may_adopt(task)) else {
         return Ok(None);
     };
-    for origin in origins(context.known_tasks(), &key, owner)
-        .iter()
-        .take(MOST_TRIED)
-    {
+    for origin in origins(context.tasks.all(), &key, owner).iter().take(MOST_TRIED) {
         match take(&context.client, origin, &key, task, owner).await {
             Ok(Some(taken)) => return Ok(Some(taken)),
             Ok(None) => {}

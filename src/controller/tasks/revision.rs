@@ -67,7 +67,11 @@ impl Revision {
         if asks_for_another(object) {
             return Ok(None);
         }
-        let Some(snapshot) = context.snapshot(&owner, &place.name).await? else {
+        let Some(snapshot) = context
+            .tasks
+            .snapshot(&context.client, &owner, &place.name)
+            .await?
+        else {
             return Err(StoreError::Damaged {
                 name: format!("Secret {}/{}", owner.namespace, place.name),
                 detail: "the snapshot of the run is gone".to_owned(),
@@ -108,7 +112,7 @@ impl Revision {
         } else {
             snapshot::create(&context.client, &owner, agent, sources).await?
         };
-        let snapshot = context.remember_snapshot(&owner, &name, snapshot);
+        let snapshot = context.tasks.remember_snapshot(&owner, &name, snapshot);
         let run = Box::new(Self {
             task,
             owner,

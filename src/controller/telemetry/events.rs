@@ -359,7 +359,7 @@ fn record(event: &Event) -> Record {
     Record { what, detail }
 }
 
-/// Error types and added packages of an attempt (S29).
+/// Error types and added packages of an attempt.
 fn particulars(error_types: &[String], packages_added: &[String]) -> String {
     let mut parts = Vec::new();
     if !error_types.is_empty() {

@@ -34,7 +34,7 @@ async fn a_task_that_is_being_deleted_is_left_alone_and_gives_up_its_place(
         task["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
     });
     world.server.calls();
-    let mut woken = world.context.woken();
+    let mut woken = world.context.tasks.woken();
     assert_eq!(
         world.reconcile::<CodeGenTask>("words").await,
         Action::await_change()

@@ -23,8 +23,10 @@ fn again_after(seconds: u64) -> Action {
 /// The task that is woken next by what tasks wait for.
 async fn woken(world: &World) -> ObjectRef<CodeGenTask> {
     let context = &world.context;
-    let mut woken = context.woken();
-    let looking = awaited::keep_looking(&context.client, &context.waits, |task| context.wake(task));
+    let mut woken = context.tasks.woken();
+    let looking = awaited::keep_looking(&context.client, &context.tasks.waits, |task| {
+        context.tasks.wake(task);
+    });
     tokio::select! {
         () = looking => unreachable!("it does not end"),
         task = soon(woken.recv()) => task.unwrap(),
@@ -155,7 +157,7 @@ async fn a_task_at_a_gate_waits_for_exactly_its_approval_and_goes_on_with_it() {
         },
     }));
     let decisions: Api<CodeGenApproval> = Api::namespaced(world.context.client.clone(), NAMESPACE);
-    let mut woken = world.context.woken();
+    let mut woken = world.context.tasks.woken();
     tokio::select! {
         () = approvals::keep_watching(&world.context, decisions) => unreachable!("it does not end"),
         task = soon(woken.recv()) => assert_eq!(task.unwrap().name, "words"),
@@ -182,7 +184,7 @@ async fn a_task_beyond_the_limit_waits_in_the_queue_until_a_place_is_free() {
     world.reconcile::<CodeGenTask>("next").await;
     world.server.assert_calls("");
 
-    let mut woken = world.context.woken();
+    let mut woken = world.context.tasks.woken();
     world.settle::<CodeGenTask>("words").await;
     assert_eq!(soon(woken.recv()).await.unwrap().name, "next");
     world.settle::<CodeGenTask>("next").await;

@@ -19,3 +19,4 @@ mod run_faults;
 mod runs;
 mod stale;
 mod tasks;
+mod third_kind;

@@ -19,9 +19,9 @@ use tokio_util::sync::CancellationToken;
 use crate::api::{CodeGenRun, CodeGenTask, CodeGenTaskStatus};
 use crate::controller::config::OperatorConfig;
 use crate::controller::context::Context;
+use crate::controller::control;
 use crate::controller::record::cache;
 use crate::controller::runs;
-use crate::controller::tasks::reconcile;
 use crate::controller::telemetry::events::Events;
 use crate::controller::telemetry::metrics::Metrics;
 use crate::controller::tests::api_server::{ApiServer, NAMESPACE};
@@ -86,13 +86,13 @@ impl Kind for CodeGenTask {
 
     fn is_gone(&self, context: &Context) {
         context.runs.task_has_changed(self);
-        context.forget(&self.uid().unwrap());
+        context.forget_task(&self.uid().unwrap());
     }
 
     async fn reconcile(object: Arc<Self>, context: &Arc<Context>) -> Action {
-        match reconcile::reconcile(Arc::clone(&object), Arc::clone(context)).await {
+        match control::reconcile(Arc::clone(&object), Arc::clone(context)).await {
             Ok(action) => action,
-            Err(error) => reconcile::retry_later(object, &error, Arc::clone(context)),
+            Err(error) => control::retry_later(object, &error, Arc::clone(context)),
         }
     }
 }
@@ -101,7 +101,7 @@ impl Kind for CodeGenRun {
     const PLURAL: &'static str = "codegenruns";
 
     fn trim(&mut self) {
-        runs::known::trim(self);
+        runs::memory::trim(self);
     }
 
     fn cache(world: &mut World) -> &mut Writer<Self> {
@@ -117,9 +117,9 @@ impl Kind for CodeGenRun {
     }
 
     async fn reconcile(object: Arc<Self>, context: &Arc<Context>) -> Action {
-        match runs::reconcile::reconcile(Arc::clone(&object), Arc::clone(context)).await {
+        match control::reconcile(Arc::clone(&object), Arc::clone(context)).await {
             Ok(action) => action,
-            Err(error) => runs::reconcile::retry_later(object, &error, Arc::clone(context)),
+            Err(error) => control::retry_later(object, &error, Arc::clone(context)),
         }
     }
 }
@@ -182,7 +182,7 @@ impl World {
     }
 
     fn register_caches(&self) {
-        self.context.knows(self.tasks.as_reader());
+        self.context.tasks.knows(self.tasks.as_reader());
         self.context.runs.knows(self.runs.as_reader());
     }
 

@@ -22,7 +22,7 @@ use super::Written;
 
 /// Replies to one call that may be refused before the task stops (two of them are asked again).
 pub const MAX_REJECTIONS: usize = 3;
-/// Tries of one fix: plainly, with a warning, as an ultimatum (S09, S11).
+/// Tries of one fix: plainly, with a warning, as an ultimatum.
 pub const MAX_FIX_TRIES: u32 = 3;
 /// Failures whose diagnosis the status shows.
 const SHOWN_FAILURES: usize = 5;

@@ -1,4 +1,4 @@
-//! Which packages may be installed: the rules of the operator and of the task, and what they say of a set of packages (B08).
+//! Which packages may be installed: the rules of the operator and of the task, and what they say of a set of packages.
 
 mod popular;
 pub(super) mod rules;

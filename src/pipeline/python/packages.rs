@@ -1,4 +1,4 @@
-//! The packages that files need: what they import, what their calls and marks imply, what the model declares (S03).
+//! The packages that files need: what they import, what their calls and marks imply, what the model declares.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Test files: their tests, and the exchange of named tests alone (S11).
+//! Test files: their tests, and the exchange of named tests alone.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Which data of a run is looked at, and what it means when a rule is broken (S17, S24).
+//! Which data of a run is looked at, and what it means when a rule is broken.
 
 use crate::api::run::Validation;
 use crate::api::run_status::{DataSide, Finding, Severity};

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use kube::ResourceExt as _;
 use tokio::sync::watch;
 
-use super::Look;
-use super::Looked;
+use super::PassResult;
+use super::TaskPass;
 use super::advanced;
 use super::pause;
 use super::waits_for_a_person;
@@ -34,14 +34,14 @@ use crate::pipeline::publication::{is_due, unapproved};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::status::{Hold, ImageShown, Until, seen};
 
-impl Look<'_> {
+impl TaskPass<'_> {
     /// Whether the task has succeeded, and its spec asks for the same program.
     pub(super) fn has_succeeded(&self) -> bool {
         ended_in(&self.object) == Some(Stage::Succeeded) && !asks_for_another(&self.object)
     }
 
     /// What follows for a task that has succeeded: its program is published, where that is asked for and is not done.
-    pub(super) async fn publish_later(&self) -> Looked {
+    pub(super) async fn publish_later(&self) -> PassResult {
         let wanted = self.object.spec.publish.as_ref();
         let Some(progress) = recorded_in(&self.object).filter(|_| wanted.is_some()) else {
             return self.see(None).await;
@@ -50,19 +50,19 @@ impl Look<'_> {
             return self.see(progress.published.as_ref().map(ImageShown::there)).await;
         }
         if self.object.spec.suspend == Some(true) {
-            return self.hold(&suspended()).await;
+            return self.say_hold(&suspended()).await;
         }
         if !is_publishing(&self.object) {
             return self.see(Some(ImageShown::on_its_way())).await;
         }
-        if let Some(limit) = self.context.admissions.admit(&self.object) {
-            return self.hold(&queued(limit)).await;
+        if let Some(limit) = self.context.tasks.admit(&self.object) {
+            return self.say_hold(&queued(limit)).await;
         }
         Box::pin(self.publish()).await
     }
 
-    async fn publish(&self) -> Looked {
-        let is_mended = self.context.waits.take_mended(&self.uid);
+    async fn publish(&self) -> PassResult {
+        let is_mended = self.context.tasks.waits.take_mended(&self.uid);
         let (run, documents) = Revision::of_result(self.context, &self.object).await?;
         self.refers_to.get_or_init(|| awaited::of_run(&run.task));
         let store = self.store(&run, self.object.clone());
@@ -91,14 +91,14 @@ impl Look<'_> {
             return Ok(advanced());
         }
         if let Some(why) = unapproved(&run.task, &progress) {
-            return self.hold(&misconfigured(why).0).await;
+            return self.say_hold(&misconfigured(why).0).await;
         }
         if is_mended && let Some(waiting) = &mut progress.waiting {
             waiting.retry_at = waiting.retry_at.min(Timestamp::now());
         }
         let came_to;
         (progress, came_to) = Box::pin(engine.step(progress)).await?;
-        self.context.calm(&self.uid);
+        self.context.tasks.reset_backoff(&self.object);
         self.wait_if(waits_for_a_person(&progress));
         self.written(store);
         Ok(match came_to {
@@ -108,16 +108,16 @@ impl Look<'_> {
     }
 
     /// Says that the spec was seen, and what is to be said of the image.
-    async fn see(&self, shown: Option<ImageShown>) -> Looked {
-        self.context.admissions.leave(&self.uid);
+    async fn see(&self, shown: Option<ImageShown>) -> PassResult {
+        self.context.tasks.leave(&self.uid);
         self.say(shown.as_ref()).await?;
         Ok(advanced())
     }
 
     /// Says what keeps the program from being an image, unless the status does already.
-    pub(super) async fn hold_image(&self, hold: &Hold) -> Looked {
+    pub(super) async fn hold_image(&self, hold: &Hold) -> PassResult {
         if hold.reason != reason::QUEUED {
-            self.context.admissions.leave(&self.uid);
+            self.context.tasks.leave(&self.uid);
         }
         if self.object.spec.publish.is_some() {
             let shown = ImageShown::held(hold);
@@ -146,7 +146,7 @@ impl Look<'_> {
             status.retry_handled = self.object.annotations().get(RETRY).cloned();
         }
         let written = replace_status(&self.context.client, &object).await?;
-        self.context.wrote(&self.uid, &written);
+        self.context.tasks.wrote(&written);
         Ok(())
     }
 }

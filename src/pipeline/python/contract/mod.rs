@@ -1,4 +1,4 @@
-//! What a program promises before any test is run: its options, its outputs, functions, a main guard (S02).
+//! What a program promises before any test is run: its options, its outputs, functions, a main guard.
 //!
 //! What the rehearsal shows anyway is left to it: whether an output is written, by whatever helper, loop or computed path.
 

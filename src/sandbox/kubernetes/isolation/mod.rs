@@ -1,4 +1,4 @@
-//! Whether the cluster keeps sandboxes and builds from what they must not reach: shown by Pods that try, not assumed (B06).
+//! Whether the cluster keeps sandboxes and builds from what they must not reach: shown by Pods that try, not assumed.
 //!
 //! A *control* without any policy and *canaries* under the policies of sandboxes and builds knock at the same targets at the
 //! same time. Silence counts only where the control was answered: a dead target proves nothing.

@@ -1,13 +1,10 @@
-//! What all looks at runs share. All of it can be lost: what must survive stands in the API server.
+//! What is remembered of runs while they are worked on, and which of them wait for what.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
-use jiff::Timestamp;
 use kube::ResourceExt as _;
-use kube::runtime::reflector::{ObjectRef, Store};
-use tokio::sync::broadcast;
+use kube::runtime::reflector::ObjectRef;
 
 use super::pinned::Pinned;
 use super::program::Program;
@@ -17,49 +14,29 @@ use crate::api::conditions::{reason, run_reason};
 use crate::api::{CodeGenRun, CodeGenRunStatus, CodeGenTask};
 use crate::controller::config::ConcurrencyLimits;
 use crate::controller::record::cache;
-use crate::controller::schedule::awaited::Waits;
-use crate::controller::schedule::gate::{Admission, Claim, Gate, Places, Woken};
+use crate::controller::schedule::gate::Places;
+use crate::controller::schedule::shared::{Kind, Shared};
 use crate::controller::telemetry::metrics::Metrics;
 use crate::pipeline::stage::Stage;
 
-/// Woken runs that may wait to be looked at; one that is lost is looked at when its pause is over.
-const MOST_WOKEN: usize = 4096;
 /// Programs that are kept in memory: those of tasks that are run again and again.
 const MOST_PROGRAMS: usize = 16;
-/// First pause before something is tried again; each further one is twice as long.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Runs, and what is remembered of them.
-#[derive(Debug)]
-pub struct Runs {
-    state: Mutex<State>,
-    stores: Mutex<Vec<Store<CodeGenRun>>>,
-    woken: broadcast::Sender<ObjectRef<CodeGenRun>>,
-    /// What runs wait for that a person must mend.
-    pub waits: Waits<CodeGenRun>,
-    gate: Mutex<Gate>,
-    metrics: Metrics,
+/// What is remembered of a run.
+#[derive(Default)]
+pub struct RunMemory {
+    pinned: Option<Arc<Pinned>>,
+    /// The execution whose sandbox was seen under way.
+    under_way: Option<i32>,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    /// By uid.
-    runs: HashMap<String, Known>,
+/// What is remembered beside the runs.
+#[derive(Default)]
+pub struct Beside {
     /// Who waits for what, by the uid of who waits.
     waiting: HashMap<Awaited, HashMap<String, ObjectRef<CodeGenRun>>>,
     /// By the task's uid and the name of its result.
     programs: HashMap<(String, String), Arc<Program>>,
-}
-
-#[derive(Debug, Default)]
-struct Known {
-    /// Version that was written last.
-    version: u64,
-    pauses: u32,
-    pinned: Option<Arc<Pinned>>,
-    /// The execution whose sandbox was seen under way.
-    under_way: Option<i32>,
 }
 
 /// What a run waits for.
@@ -71,186 +48,82 @@ pub enum Awaited {
     Run(String, String),
 }
 
-impl Runs {
-    /// Nothing is known yet.
-    #[must_use]
-    pub fn new(limits: ConcurrencyLimits, metrics: Metrics) -> Self {
-        Self {
-            state: Mutex::default(),
-            stores: Mutex::default(),
-            woken: broadcast::Sender::new(MOST_WOKEN),
-            waits: Waits::default(),
-            gate: Mutex::new(Gate::new(Places::of_runs(limits))),
-            metrics,
-        }
+impl Kind for CodeGenRun {
+    type Memory = RunMemory;
+    type Beside = Beside;
+
+    fn places(limits: ConcurrencyLimits) -> Places {
+        Places::of_runs(limits)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn count_queued(metrics: &Metrics, waiting: usize) {
+        metrics.set_queued_runs(waiting);
     }
 
-    /// Where the runs of a controller are found.
-    pub fn knows(&self, runs: Store<CodeGenRun>) {
-        self.stores
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(runs);
+    fn has_begun(&self) -> bool {
+        self.status
+            .as_ref()
+            .is_some_and(|status| status.snapshot.is_some())
     }
 
-    /// Every run that there is.
-    #[must_use]
-    pub fn all(&self) -> Vec<Arc<CodeGenRun>> {
-        let stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
-        stores.iter().flat_map(Store::state).collect()
+    /// Whether the program was under way when the status was written.
+    fn is_under_way(&self) -> bool {
+        let reasons = [
+            run_reason::RUNNING,
+            run_reason::READING_OUTPUTS,
+            reason::INFRASTRUCTURE,
+        ];
+        let reason = self.status.as_ref().and_then(|status| status.reason.as_deref());
+        self.has_begun()
+            && ended_in(self).is_none()
+            && reasons.into_iter().any(|under_way| reason == Some(under_way))
     }
 
-    /// Whether a newer version than this one was written by us.
-    #[must_use]
-    pub fn is_stale(&self, object: &CodeGenRun) -> bool {
-        let uid = object.metadata.uid.as_deref().unwrap_or_default();
-        self.state()
-            .runs
-            .get(uid)
-            .is_some_and(|known| version(object) < known.version)
+    fn was_worked_on(memory: &RunMemory) -> bool {
+        memory.pinned.is_some()
     }
+}
 
-    /// Whether this operator worked on the run and does not know of its last version: the reply to a write of its own was lost.
-    #[must_use]
-    pub fn has_missed(&self, object: &CodeGenRun) -> bool {
-        let uid = object.metadata.uid.as_deref().unwrap_or_default();
-        let state = self.state();
-        let known = state.runs.get(uid);
-        known.is_some_and(|known| known.pinned.is_some() && known.version < version(object))
-    }
-
-    /// Remembers what was written.
-    pub fn wrote(&self, object: &CodeGenRun) {
-        self.with(object, |known| known.version = version(object));
-    }
-
-    /// The pause before the next look at a run that is held: longer each time.
-    #[must_use]
-    pub fn pause(&self, object: &CodeGenRun) -> Duration {
-        self.with(object, |known| {
-            let pause = FIRST_PAUSE.saturating_mul(1 << known.pauses.min(10));
-            known.pauses += 1;
-            pause.min(LONGEST_PAUSE)
-        })
-    }
-
-    /// The run goes on: the next pause is short again.
-    pub fn calm(&self, object: &CodeGenRun) {
-        self.waits.stop(&object.uid().unwrap_or_default());
-        self.with(object, |known| known.pauses = 0);
-    }
-
+impl Shared<CodeGenRun> {
     /// What the run goes by, where it is in memory.
     #[must_use]
-    pub fn pinned(&self, object: &CodeGenRun) -> Option<Arc<Pinned>> {
-        self.with(object, |known| known.pinned.clone())
+    pub fn pinned(&self, uid: &str) -> Option<Arc<Pinned>> {
+        self.with(uid, |memory| memory.pinned.clone())
     }
 
     /// Keeps what the run goes by.
-    pub fn keep(&self, object: &CodeGenRun, pinned: Arc<Pinned>) {
-        self.with(object, |known| known.pinned = Some(pinned));
+    pub fn keep(&self, uid: &str, pinned: Arc<Pinned>) {
+        self.with(uid, |memory| memory.pinned = Some(pinned));
+    }
+
+    /// The run goes on: it waits for nobody, and the next pause is short again.
+    pub fn goes_on(&self, object: &CodeGenRun) {
+        self.waits
+            .stop(object.metadata.uid.as_deref().unwrap_or_default());
+        self.reset_backoff(object);
     }
 
     /// The sandbox of this execution is under way, or none is any more.
-    pub fn is_under_way(&self, object: &CodeGenRun, execution: Option<i32>) {
-        self.with(object, |known| known.under_way = execution);
+    pub fn is_under_way(&self, uid: &str, execution: Option<i32>) {
+        self.with(uid, |memory| memory.under_way = execution);
     }
 
     /// Whether the sandbox of this execution was seen under way: where it is not there, it is lost.
     #[must_use]
-    pub fn was_under_way(&self, object: &CodeGenRun, execution: i32) -> bool {
-        self.with(object, |known| known.under_way == Some(execution))
-    }
-
-    fn with<T>(&self, object: &CodeGenRun, act: impl FnOnce(&mut Known) -> T) -> T {
-        act(self
-            .state()
-            .runs
-            .entry(object.uid().unwrap_or_default())
-            .or_default())
-    }
-
-    /// Forgets a run that is gone or has ended.
-    pub fn forget(&self, uid: &str) {
-        self.state().runs.remove(uid);
-        self.waits.stop(uid);
-        self.leave(uid);
-    }
-
-    /// Asks for a place for a run; what limits it when there is none.
-    #[must_use]
-    pub fn admit(&self, object: &CodeGenRun) -> Option<String> {
-        let mut gate = self.gate();
-        let admission = gate.ask(claim(object));
-        self.metrics.set_queued_runs(gate.waiting());
-        match admission {
-            Admission::Go => None,
-            Admission::Queued { limit } => Some(limit),
-        }
-    }
-
-    /// The run needs its place no more, or waits for none.
-    pub fn leave(&self, uid: &str) {
-        let mut gate = self.gate();
-        let next = gate.done(uid);
-        self.metrics.set_queued_runs(gate.waiting());
-        drop(gate);
-        for run in next {
-            self.wake_next(&run);
-        }
-    }
-
-    /// Gives the runs that were under way before this process the places that they had. Before the first look.
-    pub fn resume(&self) {
-        let mut gate = self.gate();
-        for run in self.all().iter().filter(|run| is_under_way(run)) {
-            gate.resume(&claim(run));
-        }
-    }
-
-    fn gate(&self) -> MutexGuard<'_, Gate> {
-        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wake_next(&self, next: &Woken) {
-        self.wake_one(ObjectRef::new(&next.name).within(&next.namespace));
-    }
-
-    /// Has a run looked at.
-    pub fn wake_one(&self, run: ObjectRef<CodeGenRun>) {
-        // Nobody listens only when the operator ends.
-        let _ = self.woken.send(run);
-    }
-
-    /// Forgets every run that was deleted while nobody watched.
-    pub fn forget_deleted(&self) {
-        let all = self.all();
-        let there: HashSet<&str> = all.iter().filter_map(|run| run.metadata.uid.as_deref()).collect();
-        self.state().runs.retain(|uid, _| there.contains(uid.as_str()));
-        self.waits.keep_only(&there);
-        let mut gate = self.gate();
-        let next = gate.keep_only(|uid| there.contains(uid));
-        self.metrics.set_queued_runs(gate.waiting());
-        drop(gate);
-        for run in next {
-            self.wake_next(&run);
-        }
+    pub fn was_under_way(&self, uid: &str, execution: i32) -> bool {
+        self.with(uid, |memory| memory.under_way == Some(execution))
     }
 
     /// The program of a task, where it is in memory.
     #[must_use]
     pub fn program(&self, uid: &str, result: &str) -> Option<Arc<Program>> {
         let key = (uid.to_owned(), result.to_owned());
-        self.state().programs.get(&key).cloned()
+        self.beside().programs.get(&key).cloned()
     }
 
     /// Keeps the program of a task.
     pub fn keep_program(&self, uid: &str, result: &str, program: Arc<Program>) {
-        let mut state = self.state();
+        let mut state = self.beside();
         if state.programs.len() >= MOST_PROGRAMS {
             state.programs.clear();
         }
@@ -263,7 +136,7 @@ impl Runs {
     /// missed.
     pub fn await_change(&self, object: &CodeGenRun, of: Awaited) {
         let uid = object.uid().unwrap_or_default();
-        let mut state = self.state();
+        let mut state = self.beside();
         state
             .waiting
             .entry(of)
@@ -285,7 +158,7 @@ impl Runs {
 
     /// A task has ended, begun, or is gone.
     pub fn task_has_changed(&self, task: &CodeGenTask) {
-        self.wake(&Awaited::Task(
+        self.wake_who_awaits(&Awaited::Task(
             task.namespace().unwrap_or_default(),
             task.name_any(),
         ));
@@ -294,7 +167,7 @@ impl Runs {
     /// A run is there, or has changed.
     pub fn is_there(&self, run: &CodeGenRun) {
         if run.status.is_none() || ended_in(run).is_some() {
-            self.wake(&Awaited::Run(run.namespace().unwrap_or_default(), run.name_any()));
+            self.wake_who_awaits(&Awaited::Run(run.namespace().unwrap_or_default(), run.name_any()));
         }
     }
 
@@ -302,24 +175,18 @@ impl Runs {
     pub fn is_gone(&self, run: &CodeGenRun) {
         let uid = run.metadata.uid.as_deref().unwrap_or_default();
         self.forget(uid);
-        self.state().waiting.retain(|_, waiting| {
+        self.beside().waiting.retain(|_, waiting| {
             waiting.remove(uid);
             !waiting.is_empty()
         });
-        self.wake(&Awaited::Run(run.namespace().unwrap_or_default(), run.name_any()));
+        self.wake_who_awaits(&Awaited::Run(run.namespace().unwrap_or_default(), run.name_any()));
     }
 
-    fn wake(&self, awaited: &Awaited) {
-        let waiting = self.state().waiting.remove(awaited);
+    fn wake_who_awaits(&self, awaited: &Awaited) {
+        let waiting = self.beside().waiting.remove(awaited);
         for run in waiting.into_iter().flat_map(HashMap::into_values) {
-            self.wake_one(run);
+            self.wake(run);
         }
-    }
-
-    /// The runs that must be looked at because what they waited for is there, from now on.
-    #[must_use]
-    pub fn woken(&self) -> broadcast::Receiver<ObjectRef<CodeGenRun>> {
-        self.woken.subscribe()
     }
 }
 
@@ -384,47 +251,10 @@ pub fn counts(all: &[Arc<CodeGenRun>]) -> Vec<(&'static str, i64)> {
         .collect()
 }
 
-/// Whether the program was under way when the status was written.
-fn is_under_way(run: &CodeGenRun) -> bool {
-    let Some(status) = &run.status else { return false };
-    let reasons = [
-        run_reason::RUNNING,
-        run_reason::READING_OUTPUTS,
-        reason::INFRASTRUCTURE,
-    ];
-    status.snapshot.is_some()
-        && ended_in(run).is_none()
-        && reasons
-            .into_iter()
-            .any(|reason| status.reason.as_deref() == Some(reason))
-}
-
-fn claim(run: &CodeGenRun) -> Claim {
-    Claim {
-        uid: run.uid().unwrap_or_default(),
-        namespace: run.namespace().unwrap_or_default(),
-        name: run.name_any(),
-        created: run
-            .creation_timestamp()
-            .map_or(Timestamp::UNIX_EPOCH, |time| time.0),
-        has_begun: run
-            .status
-            .as_ref()
-            .is_some_and(|status| status.snapshot.is_some()),
-    }
-}
-
-/// Resource versions of one object grow.
-fn version(object: &CodeGenRun) -> u64 {
-    let version = object.resource_version();
-    version
-        .and_then(|version| version.parse().ok())
-        .unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use crate::api::run::{OutputClaim, RunOutputs};
+    use jiff::Timestamp;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
     use serde_json::json;
 
@@ -473,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_run_that_waits_is_woken_once_when_its_task_has_ended() {
-        let runs = Runs::new(ConcurrencyLimits::default(), Metrics::new());
+        let runs = Shared::<CodeGenRun>::new(ConcurrencyLimits::default(), Metrics::new());
         let mut woken = runs.woken();
         let object = run("new", "k", 0);
         runs.await_change(&object, Awaited::Task("data".to_owned(), "penguins".to_owned()));
@@ -499,7 +329,8 @@ mod tests {
             max_concurrent_runs: 1,
             ..ConcurrencyLimits::default()
         };
-        let runs = Runs::new(limits, Metrics::new());
+        let metrics = Metrics::new();
+        let runs = Shared::<CodeGenRun>::new(limits, metrics.clone());
         let mut woken = runs.woken();
         assert_eq!(runs.admit(&run("first", "k", 0)), None);
         let limit = runs.admit(&run("second", "k", 0)).unwrap();
@@ -507,7 +338,7 @@ mod tests {
             limit.contains("at most 1 runs run at once (limits.maxConcurrentRuns"),
             "{limit}"
         );
-        assert!(runs.metrics.text().unwrap().contains("queued_runs 1\n"));
+        assert!(metrics.text().unwrap().contains("queued_runs 1\n"));
         runs.forget("first");
         assert_eq!(woken.try_recv().unwrap().name, "second");
         assert_eq!(runs.admit(&run("second", "k", 0)), None);
@@ -520,10 +351,10 @@ mod tests {
         status.stage = Some("Running".to_owned());
         status.snapshot = Some("a-0123456789".to_owned());
         status.reason = Some(run_reason::RUNNING.to_owned());
-        assert!(is_under_way(&under_way));
+        assert!(under_way.is_under_way());
         under_way.status.get_or_insert_default().reason = Some(reason::CONFIGURATION.to_owned());
-        assert!(!is_under_way(&under_way));
-        assert!(!is_under_way(&run("ended", "k", 5)));
+        assert!(!under_way.is_under_way());
+        assert!(!run("ended", "k", 5).is_under_way());
     }
 
     #[test]

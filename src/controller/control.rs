@@ -1,0 +1,229 @@
+//! One controller for every kind: what it watches, a reconcile pass with its failures, and its end. A kind gives its steps.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::future::{join, ready};
+use futures::{Stream, StreamExt as _};
+use kube::ResourceExt as _;
+use kube::runtime::controller::{Action, Config as ControllerConfig};
+use kube::runtime::reflector::{self, ObjectRef, Store};
+use kube::runtime::watcher::{self, watcher};
+use kube::runtime::{Controller, WatchStreamExt as _};
+use tokio::sync::broadcast::error::RecvError;
+
+use super::api::namespaced;
+use super::context::Context;
+use super::error::{ReconcileError, hold_for, is_conflict};
+use super::hold::Blocked;
+use super::process::health::Unread;
+use super::process::stop;
+use super::schedule::shared::{Kind, Shared};
+use super::selector::TaskSelector;
+use super::telemetry::metrics::Reconciled;
+use crate::pipeline::causes::with_causes;
+use crate::pipeline::status::Hold;
+
+/// The pause after which there is another pass although nothing has changed, and what the pass came to.
+pub type PassResult = Result<(Option<Duration>, Reconciled), ReconcileError>;
+
+/// A kind with its steps.
+pub trait Controlled: Kind {
+    /// One reconcile pass over one object.
+    type Pass<'a>: Pass + Send;
+
+    /// What all passes share.
+    fn shared(context: &Context) -> &Shared<Self>;
+
+    /// A pass over the object as it is.
+    fn pass(self, context: &Context) -> Self::Pass<'_>;
+
+    /// Drops what nobody asks an object in memory for.
+    fn trim(&mut self) {
+        self.meta_mut().managed_fields = None;
+    }
+
+    /// Forgets one that is gone or has ended.
+    fn forget(context: &Context, uid: &str) {
+        Self::shared(context).forget(uid);
+    }
+
+    /// Takes up a change that the watch of one namespace, or of all, has brought.
+    fn observe(
+        context: &Arc<Context>,
+        _namespace: Option<&str>,
+        event: &watcher::Event<Self>,
+        all: &Store<Self>,
+    ) {
+        match event {
+            watcher::Event::Delete(object) => {
+                Self::forget(context, object.meta().uid.as_deref().unwrap_or_default());
+            }
+            // The first list, before any pass, or one after a break.
+            watcher::Event::InitDone => {
+                Self::shared(context).forget_deleted();
+                Self::shared(context).resume(&all.state());
+            }
+            watcher::Event::Init | watcher::Event::InitApply(_) | watcher::Event::Apply(_) => {}
+        }
+    }
+
+    /// The children whose changes lead to a pass.
+    fn watch_children(
+        controller: Controller<Self>,
+        _context: &Arc<Context>,
+        _namespace: Option<&str>,
+        _all: &Store<Self>,
+    ) -> Controller<Self> {
+        controller
+    }
+
+    /// Counts a pass.
+    fn count(_context: &Context, _came_to: Reconciled, _took: Duration) {}
+
+    /// Counts a pass that only the end of a pause has led to.
+    fn count_pause(&self, _context: &Context, _after: Reconciled) {}
+
+    /// Logs a pass that failed and is repeated.
+    fn log_failure(&self, error: &str) {
+        let (kind, namespace, name) = (Self::kind(&()), self.namespace(), self.name_any());
+        tracing::warn!(
+            kind = &*kind,
+            namespace,
+            name,
+            error,
+            "a step could not be taken and is tried again"
+        );
+    }
+}
+
+/// The steps of one pass.
+pub trait Pass {
+    /// Makes one decision, does it and records it.
+    fn act(&mut self) -> impl Future<Output = PassResult> + Send;
+
+    /// Says in the status what holds the object.
+    fn hold(&mut self, hold: &Hold) -> impl Future<Output = PassResult> + Send;
+
+    /// Whether a hold may stand in the status: not in the place of an end.
+    fn may_hold(&self) -> bool {
+        true
+    }
+}
+
+/// Makes a pass over an object.
+pub async fn reconcile<K: Controlled>(
+    object: Arc<K>,
+    context: Arc<Context>,
+) -> Result<Action, ReconcileError> {
+    let started = Instant::now();
+    let shared = K::shared(&context);
+    if let Some(after) = shared.pause_is_over(&object) {
+        object.count_pause(&context, after);
+    }
+    let result = Box::pin(pass_over(&object, &context)).await;
+    let came_to = result.as_ref().map_or(Reconciled::Error, |(_, came_to)| *came_to);
+    K::count(&context, came_to, started.elapsed());
+    let (pause, came_to) = result?;
+    shared.due(&object, pause, came_to);
+    Ok(pause.map_or_else(Action::await_change, Action::requeue))
+}
+
+async fn pass_over<K: Controlled>(object: &Arc<K>, context: &Context) -> PassResult {
+    if object.meta().deletion_timestamp.is_some() {
+        K::forget(context, object.meta().uid.as_deref().unwrap_or_default());
+        return Ok((None, Reconciled::Idle));
+    }
+    // What was written last is not back yet: the watch brings it.
+    if K::shared(context).is_stale(object) {
+        return Ok((None, Reconciled::Idle));
+    }
+    let mut pass = K::pass((**object).clone(), context);
+    match Box::pin(pass.act()).await {
+        Err(ReconcileError::Blocked(Blocked(hold))) => pass.hold(&hold).await,
+        Err(error) if is_conflict(&error) => Ok((None, Reconciled::Idle)),
+        Err(error) if !pass.may_hold() => Err(error),
+        Err(error) => match pass.hold(&hold_for(&error)).await {
+            // It cannot even be said, as while the API server is away.
+            Err(_) => Err(error),
+            held => held,
+        },
+        done => done,
+    }
+}
+
+/// What to do after a pass that failed: it is repeated, later each time.
+#[expect(clippy::needless_pass_by_value, reason = "the controller calls it this way")]
+pub fn retry_later<K: Controlled>(object: Arc<K>, error: &ReconcileError, context: Arc<Context>) -> Action {
+    object.log_failure(&with_causes(error));
+    let shared = K::shared(&context);
+    let pause = shared.pause(&object);
+    shared.due(&object, Some(pause), Reconciled::Error);
+    Action::requeue(pause)
+}
+
+/// Looks after the selected objects of one namespace, or of all, until it is told to stop and what is in flight has ended.
+pub async fn control<K: Controlled>(
+    context: Arc<Context>,
+    namespace: Option<&str>,
+    selector: &TaskSelector,
+    unread: &Unread<'_>,
+) {
+    let stopping = context.stopping.clone();
+    let (objects, writer) = reflector::store();
+    K::shared(&context).knows(objects.clone());
+    let (all, seen_by, of) = (
+        objects.clone(),
+        Arc::clone(&context),
+        namespace.map(str::to_owned),
+    );
+    // Each page of the first list is whole in memory until it is trimmed.
+    let few_at_once = watcher::Config::default().page_size(50).labels(selector.as_str());
+    let changes = watcher(namespaced::<K>(&context.client, namespace), few_at_once)
+        .default_backoff()
+        .modify(K::trim)
+        .reflect(writer)
+        .inspect(move |event| {
+            if let Ok(event) = event {
+                K::observe(&seen_by, of.as_deref(), event, &all);
+            }
+        })
+        .applied_objects();
+    let controller = Controller::for_stream(changes, objects.clone());
+    let passes = K::watch_children(controller, &context, namespace, &objects)
+        .reconcile_on(woken::<K>(&context, namespace))
+        .with_config(ControllerConfig::default().concurrency(0))
+        .graceful_shutdown_on(async move { stopping.cancelled().await })
+        .run(reconcile::<K>, retry_later::<K>, Arc::clone(&context))
+        .for_each(|result| {
+            if let Err(error) = result {
+                tracing::debug!(%error, "a pass did not end well");
+            }
+            ready(())
+        });
+    let filled = async {
+        if objects.wait_until_ready().await.is_ok() {
+            unread.read();
+        }
+    };
+    join(stop::in_order(passes, &objects, &context.stopping), filled).await;
+}
+
+/// The objects of a namespace, or of all, for which there is now what they waited for.
+fn woken<K: Controlled>(
+    context: &Context,
+    namespace: Option<&str>,
+) -> impl Stream<Item = ObjectRef<K>> + Send + use<K> {
+    let namespace = namespace.map(str::to_owned);
+    futures::stream::unfold(K::shared(context).woken(), |mut woken| async move {
+        loop {
+            match woken.recv().await {
+                Ok(object) => return Some((object, woken)),
+                // Those that were lost are reconciled when their pause is over.
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    })
+    .filter(move |object| ready(namespace.is_none() || object.namespace == namespace))
+}

@@ -1,0 +1,86 @@
+//! Runs as a kind: what a change brings on, and which children are watched.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt as _;
+use kube::core::PartialObjectMeta;
+use kube::runtime::Controller;
+use kube::runtime::reflector::{ObjectRef, Store};
+use kube::runtime::watcher;
+
+use super::memory;
+use super::reconcile::RunPass;
+use crate::api::CodeGenRun;
+use crate::controller::api::namespaced;
+use crate::controller::context::Context;
+use crate::controller::control::Controlled;
+use crate::controller::schedule::shared::Shared;
+use crate::sandbox::kubernetes::names;
+
+impl Controlled for CodeGenRun {
+    type Pass<'a> = RunPass<'a>;
+
+    fn shared(context: &Context) -> &Shared<Self> {
+        &context.runs
+    }
+
+    fn pass(self, context: &Context) -> RunPass<'_> {
+        RunPass::new(self, context)
+    }
+
+    fn trim(&mut self) {
+        memory::trim(self);
+    }
+
+    fn forget(context: &Context, uid: &str) {
+        context.runs.forget(uid);
+    }
+
+    fn observe(context: &Arc<Context>, _: Option<&str>, event: &watcher::Event<Self>, all: &Store<Self>) {
+        match event {
+            watcher::Event::Delete(run) => {
+                let uid = run.metadata.uid.as_deref().unwrap_or_default();
+                context.downloads.forget(uid);
+                context.runs.is_gone(run);
+            }
+            watcher::Event::Apply(run) | watcher::Event::InitApply(run) => context.runs.is_there(run),
+            // The first list, before any pass, or one after a break.
+            watcher::Event::InitDone => {
+                context.runs.forget_deleted();
+                context.runs.resume(&all.state());
+            }
+            watcher::Event::Init => {}
+        }
+    }
+
+    fn watch_children(
+        controller: Controller<Self>,
+        context: &Arc<Context>,
+        namespace: Option<&str>,
+        _: &Store<Self>,
+    ) -> Controller<Self> {
+        let theirs = format!("{}={},{}", names::MANAGED_BY, names::OPERATOR, names::RUN);
+        let theirs = watcher::Config::default().labels(&theirs);
+        let pods = namespaced::<PartialObjectMeta<Pod>>(&context.client, namespace);
+        controller.watches(pods, theirs, |pod| owners(&pod))
+    }
+
+    fn log_failure(&self, error: &str) {
+        tracing::warn!(
+            namespace = self.namespace().unwrap_or_default(),
+            run = self.name_any(),
+            error,
+            "a step could not be taken and is tried again"
+        );
+    }
+}
+
+fn owners(pod: &PartialObjectMeta<Pod>) -> Vec<ObjectRef<CodeGenRun>> {
+    let namespace = pod.namespace().unwrap_or_default();
+    let owners = pod.owner_references().iter();
+    owners
+        .filter(|owner| owner.kind == "CodeGenRun")
+        .map(|owner| ObjectRef::new(&owner.name).within(&namespace))
+        .collect()
+}

@@ -1,0 +1,280 @@
+//! What all passes over the objects of one kind share. All of it can be lost: what must survive stands in the API server.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use k8s_openapi::NamespaceResourceScope;
+use kube::runtime::reflector::{ObjectRef, Store};
+use kube::{Resource, ResourceExt as _};
+use serde::de::DeserializeOwned;
+use tokio::sync::broadcast;
+
+use super::awaited::Waits;
+use super::gate::{Admission, Claim, Gate, Places, Woken};
+use crate::controller::config::ConcurrencyLimits;
+use crate::controller::telemetry::metrics::{Metrics, Reconciled};
+
+/// Woken objects that may wait for their pass; one that is lost is reconciled when its pause is over.
+const MOST_WOKEN: usize = 4096;
+/// First pause before something is tried again; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// A kind of object that a controller brings to its end.
+pub trait Kind:
+    Resource<DynamicType = (), Scope = NamespaceResourceScope>
+    + Clone
+    + Debug
+    + DeserializeOwned
+    + Send
+    + Sync
+    + 'static
+{
+    /// What is remembered of one of them.
+    type Memory: Default + Send;
+    /// What is remembered beside them.
+    type Beside: Default + Send;
+
+    /// How many may be under way at once.
+    fn places(limits: ConcurrencyLimits) -> Places;
+    /// So many wait for a place.
+    fn count_queued(_metrics: &Metrics, _waiting: usize) {}
+    /// Whether steps of it are recorded.
+    fn has_begun(&self) -> bool;
+    /// Whether it had a place when its status was written.
+    fn is_under_way(&self) -> bool;
+    /// Whether this process has worked on what this is remembered of.
+    fn was_worked_on(_memory: &Self::Memory) -> bool {
+        false
+    }
+}
+
+/// What all passes share.
+pub struct Shared<K: Kind> {
+    remembered: Mutex<HashMap<String, Remembered<K::Memory>>>,
+    beside: Mutex<K::Beside>,
+    stores: Mutex<Vec<Store<K>>>,
+    woken: broadcast::Sender<ObjectRef<K>>,
+    /// What they wait for that a person must mend.
+    pub waits: Waits<K>,
+    gate: Mutex<Gate>,
+    metrics: Metrics,
+}
+
+#[derive(Default)]
+struct Remembered<M> {
+    /// Version that was written last.
+    version: u64,
+    pauses: u32,
+    /// When its next pass is due if nothing changes before, and what the last one came to.
+    due: Option<(Instant, Reconciled)>,
+    memory: M,
+}
+
+impl<K: Kind> Shared<K> {
+    /// Nothing is remembered yet.
+    #[must_use]
+    pub fn new(limits: ConcurrencyLimits, metrics: Metrics) -> Self {
+        Self {
+            remembered: Mutex::default(),
+            beside: Mutex::default(),
+            stores: Mutex::default(),
+            woken: broadcast::Sender::new(MOST_WOKEN),
+            waits: Waits::default(),
+            gate: Mutex::new(Gate::new(K::places(limits))),
+            metrics,
+        }
+    }
+
+    fn remembered(&self) -> MutexGuard<'_, HashMap<String, Remembered<K::Memory>>> {
+        self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is remembered beside the objects.
+    pub fn beside(&self) -> MutexGuard<'_, K::Beside> {
+        self.beside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Acts on what is remembered of one.
+    pub fn with<T>(&self, uid: &str, act: impl FnOnce(&mut K::Memory) -> T) -> T {
+        act(&mut self.remembered().entry(uid.to_owned()).or_default().memory)
+    }
+
+    /// What is remembered of one, where anything is.
+    pub fn recall<T>(&self, uid: &str, ask: impl FnOnce(&K::Memory) -> T) -> Option<T> {
+        self.remembered().get(uid).map(|known| ask(&known.memory))
+    }
+
+    /// Where the objects of a controller are found.
+    pub fn knows(&self, store: Store<K>) {
+        self.stores
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(store);
+    }
+
+    /// Every object that there is.
+    #[must_use]
+    pub fn all(&self) -> Vec<Arc<K>> {
+        let stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
+        stores.iter().flat_map(Store::state).collect()
+    }
+
+    /// Whether a newer version than this one was written by us.
+    #[must_use]
+    pub fn is_stale(&self, object: &K) -> bool {
+        self.remembered()
+            .get(uid_of(object))
+            .is_some_and(|known| version(object) < known.version)
+    }
+
+    /// Whether this operator worked on the object and does not know of its last version: the reply to a write of its own was
+    /// lost, or somebody changed the object since.
+    #[must_use]
+    pub fn has_missed(&self, object: &K) -> bool {
+        self.remembered()
+            .get(uid_of(object))
+            .is_some_and(|known| K::was_worked_on(&known.memory) && known.version < version(object))
+    }
+
+    /// Remembers what was written.
+    pub fn wrote(&self, object: &K) {
+        self.remembered()
+            .entry(uid_of(object).to_owned())
+            .or_default()
+            .version = version(object);
+    }
+
+    /// Forgets an object that is gone or has ended.
+    pub fn forget(&self, uid: &str) {
+        self.remembered().remove(uid);
+        self.waits.stop(uid);
+        self.leave(uid);
+    }
+
+    /// Forgets every object that was deleted while nobody watched.
+    pub fn forget_deleted(&self) {
+        let all = self.all();
+        let there: HashSet<&str> = all
+            .iter()
+            .filter_map(|object| object.meta().uid.as_deref())
+            .collect();
+        self.remembered().retain(|uid, _| there.contains(uid.as_str()));
+        self.waits.keep_only(&there);
+        let mut gate = self.gate();
+        let next = gate.keep_only(|uid| there.contains(uid));
+        self.let_in(&gate, next);
+    }
+
+    /// The pause before the next pass over an object that is held: longer each time.
+    #[must_use]
+    pub fn pause(&self, object: &K) -> Duration {
+        let mut remembered = self.remembered();
+        let known = remembered.entry(uid_of(object).to_owned()).or_default();
+        let pause = FIRST_PAUSE.saturating_mul(1 << known.pauses.min(10));
+        known.pauses += 1;
+        pause.min(LONGEST_PAUSE)
+    }
+
+    /// The object goes on: the next pause is short again.
+    pub fn reset_backoff(&self, object: &K) {
+        if let Some(known) = self.remembered().get_mut(uid_of(object)) {
+            known.pauses = 0;
+        }
+    }
+
+    /// The next pass is after `pause`, should nothing change before; of an object that is not remembered no pause is kept.
+    pub fn due(&self, object: &K, pause: Option<Duration>, came_to: Reconciled) {
+        if let Some(known) = self.remembered().get_mut(uid_of(object)) {
+            let at = pause.and_then(|pause| Instant::now().checked_add(pause));
+            known.due = at.map(|at| (at, came_to));
+        }
+    }
+
+    /// What the last pass came to, where nothing but its pause has led to this one.
+    pub fn pause_is_over(&self, object: &K) -> Option<Reconciled> {
+        let (at, came_to) = self.remembered().get_mut(uid_of(object))?.due.take()?;
+        (at <= Instant::now()).then_some(came_to)
+    }
+
+    fn gate(&self) -> MutexGuard<'_, Gate> {
+        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks for a place; what limits it when there is none.
+    #[must_use]
+    pub fn admit(&self, object: &K) -> Option<String> {
+        let mut gate = self.gate();
+        let admission = gate.ask(claim(object));
+        K::count_queued(&self.metrics, gate.waiting());
+        match admission {
+            Admission::Go => None,
+            Admission::Queued { limit } => Some(limit),
+        }
+    }
+
+    /// The object needs its place no more, or waits for none.
+    pub fn leave(&self, uid: &str) {
+        let mut gate = self.gate();
+        let next = gate.done(uid);
+        self.let_in(&gate, next);
+    }
+
+    /// Gives those that were under way before this process the places that they had. Called with every object that there is,
+    /// before the first pass.
+    pub fn resume(&self, objects: &[Arc<K>]) {
+        let mut gate = self.gate();
+        for object in objects.iter().filter(|object| object.is_under_way()) {
+            gate.resume(&claim(object.as_ref()));
+        }
+    }
+
+    fn let_in(&self, gate: &Gate, next: Vec<Woken>) {
+        K::count_queued(&self.metrics, gate.waiting());
+        for Woken { namespace, name } in next {
+            self.wake(ObjectRef::new(&name).within(&namespace));
+        }
+    }
+
+    /// Has an object reconciled.
+    pub fn wake(&self, object: ObjectRef<K>) {
+        // Nobody listens only when the operator ends.
+        let _ = self.woken.send(object);
+    }
+
+    /// The objects that must be reconciled because what they waited for is there, from now on.
+    #[must_use]
+    pub fn woken(&self) -> broadcast::Receiver<ObjectRef<K>> {
+        self.woken.subscribe()
+    }
+}
+
+fn uid_of<K: Kind>(object: &K) -> &str {
+    object.meta().uid.as_deref().unwrap_or_default()
+}
+
+fn claim<K: Kind>(object: &K) -> Claim {
+    Claim {
+        uid: uid_of(object).to_owned(),
+        namespace: object.namespace().unwrap_or_default(),
+        name: object.name_any(),
+        created: object
+            .creation_timestamp()
+            .map_or(Timestamp::UNIX_EPOCH, |time| time.0),
+        has_begun: object.has_begun(),
+    }
+}
+
+/// Resource versions of one object grow.
+fn version<K: Kind>(object: &K) -> u64 {
+    object
+        .resource_version()
+        .and_then(|version| version.parse().ok())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

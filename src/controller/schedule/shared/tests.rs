@@ -1,0 +1,76 @@
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::runtime::{reflector, watcher};
+
+use super::*;
+use crate::api::status::CodeGenTaskStatus;
+use crate::api::{CodeGenTask, CodeGenTaskSpec};
+
+fn task(name: &str, stage: Option<&str>, reason: &str) -> CodeGenTask {
+    let mut task = CodeGenTask::new(name, CodeGenTaskSpec::default());
+    task.metadata.namespace = Some("data".to_owned());
+    task.metadata.uid = Some(format!("uid-{name}"));
+    task.metadata.creation_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
+    task.status = stage.map(|stage| CodeGenTaskStatus {
+        stage: Some(stage.to_owned()),
+        reason: Some(reason.to_owned()),
+        run: Some("r1".to_owned()),
+        ..CodeGenTaskStatus::default()
+    });
+    task
+}
+
+fn one_place() -> Shared<CodeGenTask> {
+    let limits = ConcurrencyLimits {
+        max_concurrent_tasks: 1,
+        ..ConcurrencyLimits::default()
+    };
+    Shared::new(limits, Metrics::new())
+}
+
+#[test]
+fn whoever_waits_is_woken_when_a_place_is_free() {
+    let places = one_place();
+    let mut woken = places.woken();
+    assert_eq!(places.admit(&task("a", None, "")), None);
+    assert!(places.admit(&task("b", None, "")).is_some());
+    assert!(places.metrics.text().unwrap().contains("queued_tasks 1\n"));
+    assert!(woken.try_recv().is_err());
+    places.leave("uid-a");
+    assert_eq!(woken.try_recv().ok(), Some(ObjectRef::new("b").within("data")));
+    assert_eq!(places.admit(&task("b", None, "")), None);
+    assert!(places.metrics.text().unwrap().contains("queued_tasks 0\n"));
+}
+
+#[test]
+fn only_tasks_that_were_under_way_have_a_place_after_a_restart() {
+    let places = one_place();
+    let mut suspended = task("s", Some("Planning"), "Progressing");
+    suspended.spec.suspend = Some(true);
+    let others = [
+        task("new", None, ""),
+        task("ended", Some("Succeeded"), "TestsPassed"),
+        task("waits", Some("Planning"), "Configuration"),
+        suspended,
+    ];
+    places.resume(&others.map(Arc::new));
+    assert_eq!(places.gate().running(), 0);
+    let ran = Arc::new(task("ran", Some("RunningTests"), "Progressing"));
+    places.resume(&[Arc::clone(&ran)]);
+    assert!(places.admit(&task("new", None, "")).is_some());
+    assert_eq!(places.admit(&ran), None);
+}
+
+#[test]
+fn a_task_that_was_deleted_without_a_word_blocks_nobody() {
+    let places = one_place();
+    let mut woken = places.woken();
+    assert_eq!(places.admit(&task("gone", None, "")), None);
+    let waits = Arc::new(task("waits", None, ""));
+    assert!(places.admit(&waits).is_some());
+    let (store, mut writer) = reflector::store();
+    writer.apply_watcher_event(&watcher::Event::Apply((*waits).clone()));
+    places.knows(store);
+    places.forget_deleted();
+    assert!(woken.try_recv().is_ok());
+    assert_eq!(places.admit(&waits), None);
+}
