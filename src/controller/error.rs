@@ -7,7 +7,7 @@ use crate::ledger::StoreError;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::status::{Hold, Until};
 
-/// A look that could not be finished; what is recorded is as it was.
+/// A pass that could not be finished; what is recorded is as it was.
 #[derive(Debug, thiserror::Error)]
 pub enum ReconcileError {
     /// The task cannot go on for now; its status says why.

@@ -22,7 +22,7 @@ use crate::controller::process::health::{self, Readiness, Unread};
 use crate::controller::process::leader::Leadership;
 use crate::controller::record::cache;
 use crate::controller::runs;
-use crate::controller::schedule::awaited;
+use crate::controller::schedule::waits;
 use crate::controller::tasks::approvals;
 use crate::controller::tasks::reconcile;
 use crate::controller::telemetry::events::Events;
@@ -180,10 +180,10 @@ async fn look_after(context: &Arc<Context>, config: &OperatorConfig, ready: &wat
 /// Looks at what tasks and runs wait for.
 async fn keep_looking(context: Arc<Context>) {
     let (client, runs) = (&context.client, &context.runs);
-    let tasks = awaited::keep_looking(client, &context.tasks.waits, |task| context.tasks.wake(task));
+    let tasks = waits::keep_looking(client, &context.tasks.waits, |task| context.tasks.wake(task));
     join(
         tasks,
-        awaited::keep_looking(client, &runs.waits, |run| runs.wake(run)),
+        waits::keep_looking(client, &runs.waits, |run| runs.wake(run)),
     )
     .await;
 }

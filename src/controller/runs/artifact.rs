@@ -20,7 +20,7 @@ use crate::api::run_status::RunOutputStatus;
 use crate::api::values::ValueType;
 use crate::api::{CodeGenRun, CodeGenRunStatus};
 use crate::controller::error::ReconcileError;
-use crate::controller::schedule::awaited;
+use crate::controller::schedule::waits;
 use crate::ledger::StoreError;
 use crate::pipeline::bounds::{LONGEST_MESSAGE, cut};
 use crate::pipeline::causes::with_causes;
@@ -180,7 +180,7 @@ impl RunPass<'_> {
             ObjectRef::from_obj(&self.object),
         );
         let waits = &self.context.runs.waits;
-        waits.wait(&uid, run, awaited::of_secret(namespace, secret));
+        waits.wait(&uid, run, waits::of_secret(namespace, secret));
     }
 
     fn say(&self, status: &mut CodeGenRunStatus, value: &str, reason: &str, message: &str) {

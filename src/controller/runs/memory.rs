@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kube::ResourceExt as _;
 use kube::runtime::reflector::ObjectRef;
 
-use super::pinned::Pinned;
+use super::frozen::FrozenRun;
 use super::program::Program;
 use super::status::ended_in;
 use crate::api::common::CacheMode;
@@ -25,7 +25,7 @@ const MOST_PROGRAMS: usize = 16;
 /// What is remembered of a run.
 #[derive(Default)]
 pub struct RunMemory {
-    pinned: Option<Arc<Pinned>>,
+    frozen: Option<Arc<FrozenRun>>,
     /// The execution whose sandbox was seen under way.
     under_way: Option<i32>,
 }
@@ -80,20 +80,20 @@ impl Kind for CodeGenRun {
     }
 
     fn was_worked_on(memory: &RunMemory) -> bool {
-        memory.pinned.is_some()
+        memory.frozen.is_some()
     }
 }
 
 impl Shared<CodeGenRun> {
     /// What the run goes by, where it is in memory.
     #[must_use]
-    pub fn pinned(&self, uid: &str) -> Option<Arc<Pinned>> {
-        self.with(uid, |memory| memory.pinned.clone())
+    pub fn frozen(&self, uid: &str) -> Option<Arc<FrozenRun>> {
+        self.with(uid, |memory| memory.frozen.clone())
     }
 
     /// Keeps what the run goes by.
-    pub fn keep(&self, uid: &str, pinned: Arc<Pinned>) {
-        self.with(uid, |memory| memory.pinned = Some(pinned));
+    pub fn keep(&self, uid: &str, frozen: Arc<FrozenRun>) {
+        self.with(uid, |memory| memory.frozen = Some(frozen));
     }
 
     /// The run goes on: it waits for nobody, and the next pause is short again.
@@ -132,7 +132,7 @@ impl Shared<CodeGenRun> {
             .insert((uid.to_owned(), result.to_owned()), program);
     }
 
-    /// The run is to be looked at when what it waits for has changed. To be said before that is read, so that no change is
+    /// The run is to be reconciled when what it waits for has changed. To be said before that is read, so that no change is
     /// missed.
     pub fn await_change(&self, object: &CodeGenRun, of: Awaited) {
         let uid = object.uid().unwrap_or_default();

@@ -1,19 +1,19 @@
-//! Runs of finished programs: each `CodeGenRun` is looked at as tasks are, one decision at a time.
+//! Runs of finished programs: each `CodeGenRun` is reconciled as tasks are, one decision a pass.
 //!
 //! ```text
-//! start     the task's program, the inputs -> what another run wrote for the same, or a pinned run
+//! start     the task's program, the inputs -> what another run wrote for the same, or a frozen run
 //! step      a sandbox runs it -> its outputs in Secrets of the run, the end in its status
 //! ```
 //!
-//! From its pinned copy on a run depends on nothing but its own objects: task and sources may change or go.
+//! From its frozen copy on a run depends on nothing but its own objects: task and sources may change or go.
 
 mod artifact;
 pub(super) mod control;
-mod gather;
+mod inputs;
 mod image;
 pub mod memory;
 pub(crate) mod outputs;
-mod pinned;
+mod frozen;
 mod origin;
 mod program;
 pub(super) mod reconcile;
@@ -21,7 +21,7 @@ pub mod reuse;
 mod source;
 pub mod status;
 mod step;
-mod written;
+mod claim_outputs;
 
 use kube::{Resource as _, ResourceExt as _};
 

@@ -84,7 +84,7 @@ fn unfinished(task: &CodeGenTask) -> Option<Hold> {
 }
 
 /// What a run says of the task that it holds on to.
-pub fn pinned(task: &CodeGenTask) -> PinnedTask {
+pub fn reference_to(task: &CodeGenTask) -> PinnedTask {
     let status = task.status.clone().unwrap_or_default();
     PinnedTask {
         name: task.name_any(),
@@ -97,7 +97,7 @@ pub fn pinned(task: &CodeGenTask) -> PinnedTask {
 
 /// The program of a task that has succeeded.
 pub async fn program_of(context: &Context, task: &CodeGenTask) -> Result<Arc<Program>, Blocked> {
-    let PinnedTask { uid, result, .. } = pinned(task);
+    let PinnedTask { uid, result, .. } = reference_to(task);
     if let Some(program) = context.runs.program(&uid, &result) {
         return Ok(program);
     }

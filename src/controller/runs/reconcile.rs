@@ -1,4 +1,4 @@
-//! One look at one run: one decision is made, done and recorded. Nothing here sleeps.
+//! One reconcile pass over one run: one decision is made, done and recorded. Nothing here sleeps.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use kube::api::{DeleteParams, PostParams};
 use kube::runtime::reflector::ObjectRef;
 use kube::{Api, ResourceExt as _};
 
-use super::gather::{Gathered, gather};
+use super::frozen::FrozenRun;
 use super::image;
+use super::inputs::{Gathered, gather};
 use super::origin::{self, program_of, task_of};
 use super::outputs;
 use super::owner;
-use super::pinned::Pinned;
 use super::program::Program;
 use super::reuse;
 use super::status::{Writer, ended_in};
@@ -28,7 +28,7 @@ use crate::controller::error::ReconcileError;
 use crate::controller::hold::{Blocked, queued, unavailable};
 use crate::controller::record::cleanup;
 use crate::controller::record::parts::Contents;
-use crate::controller::schedule::awaited::{self, Awaited};
+use crate::controller::schedule::waits::{self, Awaited};
 use crate::controller::telemetry::metrics::Reconciled;
 use crate::data::source::Source;
 use crate::engine::run_data::RunData;
@@ -39,7 +39,7 @@ use crate::pipeline::run::{FailureReason, ResolvedRun, refused};
 use crate::pipeline::status::{Hold, Until};
 use crate::sandbox::Progressing;
 
-/// A look without cause, should a watch have missed something.
+/// A pass without cause, should a watch have missed something.
 pub(super) const SAFETY_NET: Duration = Duration::from_mins(5);
 /// A Pod that cannot mount its claims says so in events alone, which are not watched.
 pub(super) const READING: Duration = Duration::from_secs(16);
@@ -96,19 +96,19 @@ impl RunPass<'_> {
         let Some(name) = self.status().snapshot else {
             return Box::pin(self.start()).await;
         };
-        let pinned = if let Some(pinned) = self.context.runs.pinned(self.uid()) {
-            pinned
+        let frozen = if let Some(frozen) = self.context.runs.frozen(self.uid()) {
+            frozen
         } else {
             let owner = owner(&self.object, "");
-            let pinned = Arc::new(Pinned::read(&self.context.client, &owner, &name).await?);
-            self.context.runs.keep(self.uid(), Arc::clone(&pinned));
-            pinned
+            let frozen = Arc::new(FrozenRun::read(&self.context.client, &owner, &name).await?);
+            self.context.runs.keep(self.uid(), Arc::clone(&frozen));
+            frozen
         };
-        self.refers_to = awaited::of_run(&pinned.task);
+        self.refers_to = waits::of_run(&frozen.task);
         if let Some(limit) = self.context.runs.admit(&self.object) {
             return self.say_hold(&queued(limit)).await;
         }
-        Box::pin(self.step(&pinned)).await
+        Box::pin(self.step(&frozen)).await
     }
 
     /// Finds what the run is of, and begins it; or takes what another run wrote for the same.
@@ -122,15 +122,15 @@ impl RunPass<'_> {
         if let Some(limit) = context.runs.admit(&self.object) {
             return self.say_hold(&queued(limit)).await;
         }
-        self.refers_to = awaited::of_inputs(&self.object);
+        self.refers_to = waits::of_inputs(&self.object);
         let program = if let Some(task) = task {
-            self.refers_to.extend(awaited::of_start(task));
+            self.refers_to.extend(waits::of_start(task));
             program_of(context, task).await?
         } else {
             let namespace = self.object.namespace().unwrap_or_default();
             let secret = self.object.spec.pull_secret_ref.iter();
             self.refers_to
-                .extend(secret.flat_map(|secret| awaited::of_secret(&namespace, &secret.name)));
+                .extend(secret.flat_map(|secret| waits::of_secret(&namespace, &secret.name)));
             image::program_in(context, &self.object).await?
         };
         let reading = owner(&self.object, "reading");
@@ -166,21 +166,21 @@ impl RunPass<'_> {
             return self.end(self.writer().failed(status, &failure, None)).await;
         }
         let owner = owner(&self.object, &key);
-        let packed = Pinned::pack(&owner, &program, run, contents);
-        let (pinned, name, write) = packed.write(&context.client, &owner);
-        // A kill before the status is written leaves a Pod that the next look takes for its own, if nothing has changed, and
+        let packed = FrozenRun::pack(&owner, &program, run, contents);
+        let (frozen, name, write) = packed.write(&context.client, &owner);
+        // A kill before the status is written leaves a Pod that the next pass takes for its own, if nothing has changed, and
         // that goes with the end of the run in any case. So nobody waits for the status.
-        let has_begun = Box::pin(self.begin(&pinned, &owner, write)).await?;
-        let pinned = Arc::new(pinned);
+        let has_begun = Box::pin(self.begin(&frozen, &owner, write)).await?;
+        let frozen = Arc::new(frozen);
         status.snapshot = Some(name);
         self.write(self.writer().running(status)).await?;
-        context.runs.keep(self.uid(), Arc::clone(&pinned));
+        context.runs.keep(self.uid(), Arc::clone(&frozen));
         context.runs.goes_on(&self.object);
         context.downloads.forget(&self.object.uid().unwrap_or_default());
         if has_begun {
             return Ok(Some(SAFETY_NET));
         }
-        Box::pin(self.step(&pinned)).await
+        Box::pin(self.step(&frozen)).await
     }
 
     /// What is wrong with the data that the run gives. What lies on claims is not looked at.
@@ -401,7 +401,7 @@ fn begun(
     key: &str,
 ) -> CodeGenRunStatus {
     CodeGenRunStatus {
-        task: task.map(origin::pinned),
+        task: task.map(origin::reference_to),
         image: Some(program.image.clone()),
         inputs: run
             .inputs

@@ -1,14 +1,14 @@
-//! Runs the program of a pinned run in a sandbox, and says what came of it.
+//! Runs the program of a frozen run in a sandbox, and says what came of it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::claim_outputs;
+use super::frozen::FrozenRun;
 use super::image;
 use super::outputs;
 use super::owner;
-use super::pinned::Pinned;
 use super::reconcile::{Paused, READING, RunPass, SAFETY_NET};
-use super::written;
 use crate::api::conditions::run_reason;
 use crate::api::values::Output;
 use crate::controller::error::ReconcileError;
@@ -40,20 +40,20 @@ impl RunPass<'_> {
     /// said, by [`Self::step`].
     pub async fn begin(
         &self,
-        pinned: &Pinned,
+        frozen: &FrozenRun,
         owner: &Owner,
         write: impl Future<Output = Result<(), StoreError>>,
     ) -> Result<bool, StoreError> {
-        let variables = credentials::sandbox_variables(&self.context.client, &pinned.task).await;
-        let (Ok(variables), None) = (variables, isolation::hold_of_run(self.context, &pinned.task)) else {
+        let variables = credentials::sandbox_variables(&self.context.client, &frozen.task).await;
+        let (Ok(variables), None) = (variables, isolation::hold_of_run(self.context, &frozen.task)) else {
             return write.await.map(|()| false);
         };
-        let folder = self.folder(pinned);
+        let folder = self.folder(frozen);
         let sandbox = KubernetesSandbox {
             outputs: folder.as_ref(),
-            ..self.context.sandbox(&pinned.task, owner, &pinned.inputs)
+            ..self.context.sandbox(&frozen.task, owner, &frozen.inputs)
         };
-        let job = job(pinned, &variables);
+        let job = job(frozen, &variables);
         let mut unwritten = None;
         let needs = async {
             write.await.map_err(|error| {
@@ -65,7 +65,7 @@ impl RunPass<'_> {
                 }
             })
         };
-        let begun = sandbox.begin(&pinned.image, &job, needs).await;
+        let begun = sandbox.begin(&frozen.image, &job, needs).await;
         let has_begun = matches!(begun, Ok(Progressing::Done(true)));
         if has_begun {
             self.context.runs.is_under_way(self.uid(), Some(0));
@@ -74,24 +74,24 @@ impl RunPass<'_> {
     }
 
     /// Starts the program, or sees how far it is.
-    pub async fn step(&mut self, pinned: &Pinned) -> Paused {
-        if let Some(hold) = isolation::hold_of_run(self.context, &pinned.task) {
+    pub async fn step(&mut self, frozen: &FrozenRun) -> Paused {
+        if let Some(hold) = isolation::hold_of_run(self.context, &frozen.task) {
             return self.say_hold(&hold).await;
         }
-        let variables = credentials::sandbox_variables(&self.context.client, &pinned.task).await?;
+        let variables = credentials::sandbox_variables(&self.context.client, &frozen.task).await?;
         let status = self.status();
         let owner = owner(&self.object, status.key.as_deref().unwrap_or_default());
-        let job = job(pinned, &variables);
-        let folder = self.folder(pinned);
+        let job = job(frozen, &variables);
+        let folder = self.folder(frozen);
         let runs = &self.context.runs;
         let sandbox = KubernetesSandbox {
             outputs: folder.as_ref(),
             is_under_way: runs.was_under_way(self.uid(), status.executions),
-            ..self.context.sandbox(&pinned.task, &owner, &pinned.inputs)
+            ..self.context.sandbox(&frozen.task, &owner, &frozen.inputs)
         };
         let execution = u32::try_from(status.executions).unwrap_or_default();
         let redactor = Redactor::new(variables.iter());
-        let found = sandbox.run(&pinned.image, &job, execution).await;
+        let found = sandbox.run(&frozen.image, &job, execution).await;
         match &found {
             Ok(Progressing::Pending) => runs.is_under_way(self.uid(), Some(status.executions)),
             Ok(_) => {}
@@ -105,24 +105,24 @@ impl RunPass<'_> {
             }
             Ok(Progressing::Unseen) => Ok(Some(MOMENT)),
             Ok(Progressing::Queued(why)) => self.say_hold(&queued(why)).await,
-            Ok(Progressing::Done(report)) => Box::pin(self.ended(pinned, report, &redactor)).await,
-            Err(error) => Box::pin(self.without_report(pinned, &error, &redactor)).await,
+            Ok(Progressing::Done(report)) => Box::pin(self.ended(frozen, report, &redactor)).await,
+            Err(error) => Box::pin(self.without_report(frozen, &error, &redactor)).await,
         }
     }
 
     /// There is a report: the run ends, or is repeated.
-    async fn ended(&mut self, pinned: &Pinned, report: Report, redactor: &Redactor) -> Paused {
-        let on_claim = match Box::pin(self.read_claim(pinned, &report)).await? {
+    async fn ended(&mut self, frozen: &FrozenRun, report: Report, redactor: &Redactor) -> Paused {
+        let on_claim = match Box::pin(self.read_claim(frozen, &report)).await? {
             Progressing::Done(found) => found,
             Progressing::Queued(why) => return self.say_hold(&queued(why)).await,
             Progressing::Pending | Progressing::Unseen => {
-                self.say_hold(&written::reading()).await?;
+                self.say_hold(&claim_outputs::reading()).await?;
                 return Ok(Some(READING));
             }
         };
-        let mut read = self.read_outputs(pinned, &report).await?;
-        match self.folder(pinned) {
-            Some(folder) => written::join(&mut read, &pinned.run.outputs, &folder, on_claim),
+        let mut read = self.read_outputs(frozen, &report).await?;
+        match self.folder(frozen) {
+            Some(folder) => claim_outputs::join(&mut read, &frozen.run.outputs, &folder, on_claim),
             None => read.room = Room::Unnamed,
         }
         let mut status = self.status();
@@ -145,7 +145,7 @@ impl RunPass<'_> {
                 let status = self.writer().succeeded(status, kept, seconds.unwrap_or_default());
                 self.end(status).await
             }
-            RunEnd::Failed(failure) if failure.may_be_repeated() && self.has_retries(pinned) => {
+            RunEnd::Failed(failure) if failure.may_be_repeated() && self.has_retries(frozen) => {
                 let mut again = self.status();
                 again.failures += 1;
                 again.executions += 1;
@@ -157,26 +157,30 @@ impl RunPass<'_> {
     }
 
     /// Where the present execution writes to, where that is a claim.
-    fn folder(&self, pinned: &Pinned) -> Option<OutputFolder> {
-        let claim = pinned.run.claim.as_ref()?;
-        Some(written::folder(&self.object, claim, self.status().executions))
+    fn folder(&self, frozen: &FrozenRun) -> Option<OutputFolder> {
+        let claim = frozen.run.claim.as_ref()?;
+        Some(claim_outputs::folder(
+            &self.object,
+            claim,
+            self.status().executions,
+        ))
     }
 
     /// What the program left on the claim that the run names, once the Pod has ended that looks.
     async fn read_claim<'a>(
         &self,
-        pinned: &'a Pinned,
+        frozen: &'a FrozenRun,
         report: &Report,
     ) -> Result<Progressing<Vec<(&'a Output, WrittenOutput)>>, ReconcileError> {
-        let (Some(folder), Ok(phase)) = (self.folder(pinned), program_end(report)) else {
+        let (Some(folder), Ok(phase)) = (self.folder(frozen), program_end(report)) else {
             return Ok(Progressing::Done(Vec::new()));
         };
-        let there = written::left_there(pinned, phase);
+        let there = claim_outputs::left_there(frozen, phase);
         if there.is_empty() {
             return Ok(Progressing::Done(Vec::new()));
         }
         let owner = owner(&self.object, self.status().key.as_deref().unwrap_or_default());
-        let found = written::read(self.context, &owner, pinned, &folder, &there).await?;
+        let found = claim_outputs::read(self.context, &owner, frozen, &folder, &there).await?;
         Ok(match found {
             Progressing::Done(found) => Progressing::Done(there.into_iter().zip(found).collect()),
             Progressing::Pending => Progressing::Pending,
@@ -185,26 +189,31 @@ impl RunPass<'_> {
         })
     }
 
-    async fn read_outputs(&self, pinned: &Pinned, report: &Report) -> Result<OutputsRead, Blocked> {
+    async fn read_outputs(&self, frozen: &FrozenRun, report: &Report) -> Result<OutputsRead, Blocked> {
         let Ok(phase) = program_end(report) else {
             return Ok(OutputsRead::default());
         };
         let data = RunData {
             client: &self.context.worker,
             columns: &Columns::new(),
-            checks: &pinned.checks,
+            checks: &frozen.checks,
         };
-        let read = data.outputs(&pinned.run, &phase.outputs).await;
+        let read = data.outputs(&frozen.run, &phase.outputs).await;
         read.map_err(|error| unavailable(&format!("the outputs cannot be read: {}", with_causes(&error))))
     }
 
-    fn has_retries(&self, pinned: &Pinned) -> bool {
+    fn has_retries(&self, frozen: &FrozenRun) -> bool {
         let failures = u32::try_from(self.status().failures).unwrap_or_default();
-        failures < pinned.run.sandbox.retries
+        failures < frozen.run.sandbox.retries
     }
 
     /// There is none: another sandbox is tried, or somebody must mend something.
-    async fn without_report(&mut self, pinned: &Pinned, error: &SandboxError, redactor: &Redactor) -> Paused {
+    async fn without_report(
+        &mut self,
+        frozen: &FrozenRun,
+        error: &SandboxError,
+        redactor: &Redactor,
+    ) -> Paused {
         let mut status = self.status();
         let lost = status.executions - status.failures;
         match error {
@@ -227,7 +236,7 @@ impl RunPass<'_> {
                     phases: Vec::new(),
                     seconds: 0.0,
                 };
-                Box::pin(self.ended(pinned, report, redactor)).await
+                Box::pin(self.ended(frozen, report, redactor)).await
             }
             error if error.needs_another_child() && lost < MOST_LOST => {
                 tracing::info!(
@@ -255,9 +264,9 @@ impl RunPass<'_> {
 }
 
 /// What the sandbox does. It finds inputs by their names.
-fn job(pinned: &Pinned, variables: &BTreeMap<String, String>) -> Job {
-    let run = &pinned.run;
-    run.job(&pinned.program, variables, |input, _| input.name.clone())
+fn job(frozen: &FrozenRun, variables: &BTreeMap<String, String>) -> Job {
+    let run = &frozen.run;
+    run.job(&frozen.program, variables, |input, _| input.name.clone())
 }
 
 /// The end, with no more files than a status names.

@@ -70,7 +70,7 @@ pub enum Admission {
     },
 }
 
-/// A task that got a place while it waited: it must be looked at again.
+/// A task that got a place while it waited: it must be reconciled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Woken {
     /// Its namespace.

@@ -1,6 +1,6 @@
 //! Who may work now: places for tasks, runs and calls, and what is waited for.
 
-pub(crate) mod awaited;
+pub(crate) mod waits;
 pub(crate) mod calls;
 pub(crate) mod decisions;
 pub(crate) mod gate;

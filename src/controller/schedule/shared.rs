@@ -12,8 +12,8 @@ use kube::{Resource, ResourceExt as _};
 use serde::de::DeserializeOwned;
 use tokio::sync::broadcast;
 
-use super::awaited::Waits;
 use super::gate::{Admission, Claim, Gate, Places, Woken};
+use super::waits::Waits;
 use crate::controller::config::ConcurrencyLimits;
 use crate::controller::telemetry::metrics::{Metrics, Reconciled};
 

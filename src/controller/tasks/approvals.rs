@@ -19,7 +19,7 @@ use crate::controller::schedule::decisions::decided_at;
 /// By what the admission policy of the chart holds the name in a decision to that of the request.
 const HELD_TO: &str = "object.spec.decidedBy == request.userInfo.username";
 
-/// Has a task looked at as soon as somebody decides about it, until the operator ends.
+/// Has a task reconciled as soon as somebody decides about it, until the operator ends.
 pub async fn keep_watching(context: &Context, api: Api<CodeGenApproval>) {
     let (known, writer) = reflector::store();
     context.decisions.knows(known);

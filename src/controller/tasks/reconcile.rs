@@ -1,6 +1,6 @@
-//! One look at one task: one decision is made, done and recorded.
+//! One reconcile pass over one task: one decision is made, done and recorded.
 //!
-//! Nothing here sleeps or polls. What changes an answer (the task, its children) is watched; a pause asks for another look
+//! Nothing here sleeps or polls. What changes an answer (the task, its children) is watched; a pause asks for another pass
 //! only where the world outside of the cluster must be tried again.
 
 mod image;
@@ -29,7 +29,7 @@ use crate::controller::record::revision::Revision;
 use crate::controller::record::size::fitting;
 use crate::controller::record::store::{KubernetesStore, replace_status};
 use crate::controller::record::{cleanup, result};
-use crate::controller::schedule::awaited::{self, Awaited};
+use crate::controller::schedule::waits::{self, Awaited};
 use crate::controller::tasks::approvals;
 use crate::controller::tasks::finish;
 use crate::controller::tasks::model::PooledModel;
@@ -50,13 +50,13 @@ use crate::pipeline::stage::Category;
 use crate::pipeline::status::{Hold, Until, held};
 use crate::sandbox::KubernetesSandbox;
 
-/// Longest pause before what blocks a task is looked at again.
+/// Longest backoff of a task that is held.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// A Pod that cannot mount its claims says so in events alone, which are not watched.
 const READING: Duration = Duration::from_secs(16);
 /// What no watch tells: the end of a log that a node still writes.
 const MOMENT: Duration = Duration::from_secs(1);
-/// A look without cause, should a watch have missed something.
+/// A pass without cause, should a watch have missed something.
 const SAFETY_NET: Duration = Duration::from_mins(5);
 
 /// Takes back the calls that were announced with the last steps and are not made any more: whoever comes next would take them for lost.
@@ -67,7 +67,7 @@ pub async fn withdraw_calls(context: &Arc<Context>) {
     for task in tasks.iter().filter(announced) {
         let (namespace, name) = (task.namespace().unwrap_or_default(), task.name_any());
         let api: Api<CodeGenTask> = Api::namespaced(context.client.clone(), &namespace);
-        // No call gets a place any more, so that a look does nothing else.
+        // No call gets a place any more, so that a pass does nothing else.
         let withdrawn = match api.get_opt(&name).await {
             Ok(Some(present)) => control::reconcile(Arc::new(present), Arc::clone(context))
                 .await
@@ -160,10 +160,10 @@ impl TaskPass<'_> {
         }
         let is_mended = self.context.tasks.waits.take_mended(&self.uid);
         let Some(run) = Revision::present(self.context, &self.object).await? else {
-            self.refers_to.get_or_init(|| awaited::of_start(&self.object));
+            self.refers_to.get_or_init(|| waits::of_start(&self.object));
             return Box::pin(self.start()).await;
         };
-        self.refers_to.get_or_init(|| awaited::of_run(&run.task));
+        self.refers_to.get_or_init(|| waits::of_run(&run.task));
         Box::pin(self.step(run, is_mended)).await
     }
 
@@ -316,7 +316,7 @@ impl TaskPass<'_> {
         Ok(looked)
     }
 
-    /// Goes by what a person decided, or says what is to be approved. The next look, if nobody has decided, waits.
+    /// Goes by what a person decided, or says what is to be approved. The next pass, if nobody has decided, waits.
     async fn at_gate<M: Model, D: DataReader>(
         &self,
         engine: &Engine<'_, M, KubernetesStore<'_>, KubernetesSandbox<'_>, D>,
@@ -406,7 +406,7 @@ impl TaskPass<'_> {
         Ok(self.after(hold))
     }
 
-    /// When to look again at what holds the task.
+    /// When the next pass over a held task is due.
     fn after(&self, hold: &Hold) -> (Option<Duration>, Reconciled) {
         let again = || Some(self.context.tasks.pause(&self.object).min(LONGEST_PAUSE));
         match (hold.reason, hold.until) {

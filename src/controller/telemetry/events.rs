@@ -248,7 +248,7 @@ impl TaskObserver {
         }
         let Record { what, detail } = record(event);
         if matches!(event, Event::BuildStarted { .. }) {
-            // Said at every look at the build.
+            // Said at every pass over the build.
             return;
         }
         tracing::info!(

@@ -398,7 +398,7 @@ impl Metrics {
             .observe(time.as_secs_f64());
     }
 
-    /// A task was looked at for no cause but that the pause after a look was over that came to this.
+    /// A pass over a task for no cause but that the pause after one was over that came to this.
     pub fn pause_over(&self, after: Reconciled) {
         count(&self.pauses_over, [("after", after.as_str())], 1);
     }

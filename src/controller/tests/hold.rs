@@ -8,7 +8,7 @@ use kube::runtime::reflector::ObjectRef;
 use serde_json::json;
 
 use crate::api::{CodeGenApproval, CodeGenTask};
-use crate::controller::schedule::awaited;
+use crate::controller::schedule::waits;
 use crate::controller::tasks::approvals;
 use crate::controller::tests::api_server::NAMESPACE;
 use crate::controller::tests::world::{World, soon};
@@ -24,7 +24,7 @@ fn again_after(seconds: u64) -> Action {
 async fn woken(world: &World) -> ObjectRef<CodeGenTask> {
     let context = &world.context;
     let mut woken = context.tasks.woken();
-    let looking = awaited::keep_looking(&context.client, &context.tasks.waits, |task| {
+    let looking = waits::keep_looking(&context.client, &context.tasks.waits, |task| {
         context.tasks.wake(task);
     });
     tokio::select! {

@@ -24,7 +24,7 @@ use crate::controller::record::progress::recorded;
 use crate::controller::record::revision::Revision;
 use crate::controller::record::size::fitting;
 use crate::controller::record::store::replace_status;
-use crate::controller::schedule::awaited;
+use crate::controller::schedule::waits;
 use crate::controller::tasks::model::PooledModel;
 use crate::controller::tasks::revision::{Files, asks_for_another};
 use crate::controller::telemetry::metrics::Reconciled;
@@ -64,7 +64,7 @@ impl TaskPass<'_> {
     async fn publish(&self) -> PassResult {
         let is_mended = self.context.tasks.waits.take_mended(&self.uid);
         let (run, documents) = Revision::of_result(self.context, &self.object).await?;
-        self.refers_to.get_or_init(|| awaited::of_run(&run.task));
+        self.refers_to.get_or_init(|| waits::of_run(&run.task));
         let store = self.store(&run, self.object.clone());
         store.take_over(documents).await;
         let model = PooledModel::new(self.context, &run.task);

@@ -21,7 +21,7 @@ use crate::sandbox::kubernetes::{MountedFile, MountedInput, Owner};
 /// Everything that a run goes by.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
-pub struct Pinned {
+pub struct FrozenRun {
     /// The task, with the sandbox of the run, and without what only a model reads.
     pub task: Task,
     /// The run.
@@ -38,7 +38,7 @@ pub struct Pinned {
 
 /// A run that is not written down yet.
 pub struct Packed {
-    pinned: Pinned,
+    frozen: FrozenRun,
     name: String,
     own: Parts<'static>,
     inputs: Parts<'static>,
@@ -50,9 +50,9 @@ impl Packed {
         self,
         client: &Client,
         owner: &Owner,
-    ) -> (Pinned, String, impl Future<Output = Result<(), StoreError>>) {
+    ) -> (FrozenRun, String, impl Future<Output = Result<(), StoreError>>) {
         let Self {
-            pinned,
+            frozen,
             name,
             own,
             inputs,
@@ -65,14 +65,14 @@ impl Packed {
             let (inputs, own) = join(inputs, own.create(client, owner, Component::Snapshot)).await;
             inputs.and(own)
         };
-        (pinned, name, write)
+        (frozen, name, write)
     }
 }
 
 /// Key of the only file in the first Secret.
 const FIRST: &str = "file.1";
 
-impl Pinned {
+impl FrozenRun {
     /// A run and its inputs, as they are to be written down.
     #[must_use]
     pub fn pack(
@@ -84,7 +84,7 @@ impl Pinned {
         let inputs_name = names::name(&owner.name, &[&owner.uid, &owner.run, "inputs"]);
         let mut parts = Parts::named(inputs_name);
         let inputs = parts.add_all(contents);
-        let pinned = Self {
+        let frozen = Self {
             task: Task {
                 prompt: String::new(),
                 schema: None,
@@ -101,7 +101,7 @@ impl Pinned {
             inputs,
         };
         // Plain data with string keys: writing it to memory cannot fail.
-        let json = serde_json::to_vec(&pinned).unwrap_or_default();
+        let json = serde_json::to_vec(&frozen).unwrap_or_default();
         let name = names::name(
             &owner.name,
             &[&owner.uid, &owner.run, "pinned", &sha256_hex(&json)],
@@ -109,7 +109,7 @@ impl Pinned {
         let mut own = Parts::named(name.clone());
         own.add(String::new(), pack(&json));
         Packed {
-            pinned,
+            frozen,
             name,
             own,
             inputs: parts,
@@ -125,8 +125,8 @@ impl Pinned {
         };
         let packed = snapshot::content(client, owner, &first).await?;
         let json = unpacked(&packed, LARGEST_DOCUMENT).map_err(|error| error.to_string());
-        let pinned = json.and_then(|json| serde_json::from_slice(&json).map_err(|error| error.to_string()));
-        pinned.map_err(|detail| StoreError::Damaged {
+        let frozen = json.and_then(|json| serde_json::from_slice(&json).map_err(|error| error.to_string()));
+        frozen.map_err(|detail| StoreError::Damaged {
             name: format!("Secret {}/{name}", owner.namespace),
             detail,
         })

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::frozen::FrozenRun;
 use super::outputs::MOST_FILES;
-use super::pinned::Pinned;
 use crate::api::CodeGenRun;
 use crate::api::conditions::run_reason;
 use crate::api::run::OutputClaim;
@@ -44,7 +44,7 @@ pub fn folder(object: &CodeGenRun, claim: &OutputClaim, execution: i32) -> Outpu
 }
 
 /// The outputs that are not in the report, and folders that have more files than a status names.
-pub fn left_there<'a>(pinned: &'a Pinned, phase: &PhaseReport) -> Vec<&'a Output> {
+pub fn left_there<'a>(frozen: &'a FrozenRun, phase: &PhaseReport) -> Vec<&'a Output> {
     let files = |content: &OutputContent| match content {
         OutputContent::Dir(files) => files.len(),
         _ => 1,
@@ -55,7 +55,7 @@ pub fn left_there<'a>(pinned: &'a Pinned, phase: &PhaseReport) -> Vec<&'a Output
         let mut reports = phase.outputs.iter();
         reports.any(|report| report.name == output.name && is_left(&report.content, are_many))
     };
-    pinned.run.outputs.iter().filter(is_large).collect()
+    frozen.run.outputs.iter().filter(is_large).collect()
 }
 
 fn is_left(content: &OutputContent, are_many: bool) -> bool {
@@ -70,18 +70,18 @@ fn is_left(content: &OutputContent, are_many: bool) -> bool {
 pub async fn read(
     context: &Context,
     owner: &Owner,
-    pinned: &Pinned,
+    frozen: &FrozenRun,
     folder: &OutputFolder,
     outputs: &[&Output],
 ) -> Result<Progressing<Vec<WrittenOutput>>, ReconcileError> {
     let request = ReadRequest::of_outputs(WrittenOutputs::of(
         folder.clone(),
         outputs.iter().map(|output| (*output).clone()).collect(),
-        pinned.checks.clone(),
-        Severities::from(pinned.run.validation).outputs,
+        frozen.checks.clone(),
+        Severities::from(frozen.run.validation).outputs,
     ));
     let none = BTreeMap::new();
-    let sandbox = context.sandbox(&pinned.task, owner, &none);
+    let sandbox = context.sandbox(&frozen.task, owner, &none);
     let reader = SourceReader::new(&sandbox, &request).map_err(|error| blocked(&error))?;
     let mut looked = reader.look().await;
     if matches!(looked, Ok(None)) {
