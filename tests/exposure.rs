@@ -11,7 +11,7 @@ mod support;
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use support::written::{Done, Written};
+use support::task::{Done, Written};
 
 /// A text that stands in the samples, and the first level that may tell it.
 const CANARIES: &[(&str, &str)] = &[

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use support::written::{Done, Written, indented};
+use support::task::{Done, Written, indented};
 
 const SUITE: &str = "import solution\n\n\ndef test_double():\n    assert solution.double(2) == 4\n";
 

@@ -23,7 +23,7 @@ use crate::pipeline::sandbox::{OutputContent, OutputReport, PhaseReport};
 use crate::pipeline::task::Task;
 
 mod attempts;
-mod elsewhere;
+mod standalone;
 
 /// Files by path.
 pub type Files = BTreeMap<String, Vec<u8>>;
@@ -84,7 +84,7 @@ pub async fn collect<S: Store>(
     let lock = progress.build.lock.as_ref().map(|lock| &lock.document);
     let lock = read(store, lock).await?;
     if let Some(bytes) = &lock {
-        keep("packages", elsewhere::LOCK, bytes.clone());
+        keep("packages", standalone::LOCK, bytes.clone());
     }
     if let Some(bytes) = read(store, documents.profiles.as_ref()).await?
         && let Some(code) = schemas(&bytes, read(store, documents.checks.as_ref()).await?.as_deref())
@@ -110,7 +110,7 @@ pub async fn collect<S: Store>(
     artifacts.push(samples_artifact(task));
     files.insert(REPLIES.to_owned(), export_replies(entries).into_bytes());
     files.extend(attempts::files(progress, store, entries).await?);
-    let needed = elsewhere::files(task, progress, lock.as_deref());
+    let needed = standalone::files(task, progress, lock.as_deref());
     files.extend(
         needed
             .into_iter()

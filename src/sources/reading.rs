@@ -3,7 +3,7 @@
 //! A claim is somebody's disk, with links that may lead anywhere. A link on the way to a source may lead to another place of the
 //! same claim; inside of a folder there are none, as in a local run.
 
-mod written;
+mod claim_outputs;
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -111,7 +111,7 @@ impl ReadError {
 /// Reads everything that `request` names; samples are described by children of `worker`.
 pub async fn read(request: &ReadRequest, worker: &Client) -> ReadReport {
     if let Some(outputs) = &request.outputs {
-        return written::read(outputs, worker).await;
+        return claim_outputs::read(outputs, worker).await;
     }
     let mut files = HashMap::new();
     let mut found = Vec::new();

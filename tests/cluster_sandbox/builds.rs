@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use codegen_operator::pipeline::sandbox::Packages;
-use codegen_operator::sandbox::kubernetes::elsewhere;
+use codegen_operator::sandbox::kubernetes::build_namespace;
 use codegen_operator::sandbox::{ImageSpec, PackageProblemKind, Progressing, Sandbox as _, SandboxError};
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt as _;
@@ -290,11 +290,11 @@ async fn tasks_of_a_restricted_namespace_have_their_builds_made_in_another() {
         assert_eq!(sandbox.build(&spec, 0).await.unwrap(), Progressing::Pending);
     }
     let jobs = builds.jobs().await;
-    let waiting = elsewhere::waiting(&jobs[0].metadata);
+    let waiting = build_namespace::waiting(&jobs[0].metadata);
     let names: Vec<&str> = waiting.iter().map(|task| task.name.as_str()).collect();
     assert_eq!((jobs.len(), names.len()), (1, 2), "{names:?}");
     assert_eq!(
-        elsewhere::namespace_of_tasks(&jobs[0]),
+        build_namespace::namespace_of_tasks(&jobs[0]),
         Some(tenant.namespace.clone())
     );
     let copies = async || {
@@ -306,10 +306,13 @@ async fn tasks_of_a_restricted_namespace_have_their_builds_made_in_another() {
     assert_eq!(there.len(), 1);
     assert_eq!(there[0].owner_references()[0].name, jobs[0].name_any());
 
-    elsewhere::release(&tenant.client, &builds.namespace, &first.uid)
+    build_namespace::release(&tenant.client, &builds.namespace, &first.uid)
         .await
         .unwrap();
-    assert_eq!(elsewhere::waiting(&builds.jobs().await[0].metadata).len(), 1);
+    assert_eq!(
+        build_namespace::waiting(&builds.jobs().await[0].metadata).len(),
+        1
+    );
     let built = builds.until_answered(|| other.build(&spec, 0)).await.unwrap();
     eprintln!("built elsewhere: {built:?}");
     assert!(built.fresh);
@@ -322,11 +325,11 @@ async fn tasks_of_a_restricted_namespace_have_their_builds_made_in_another() {
 
     let of = Some(tenant.namespace.as_str());
     let is_there = |uid: &str| uid == second.uid;
-    elsewhere::sweep(&tenant.client, &builds.namespace, of, is_there)
+    build_namespace::sweep(&tenant.client, &builds.namespace, of, is_there)
         .await
         .unwrap();
     assert_eq!(builds.jobs().await.len(), 1, "somebody waits for it");
-    elsewhere::sweep(&tenant.client, &builds.namespace, Some("another"), |_| false)
+    build_namespace::sweep(&tenant.client, &builds.namespace, Some("another"), |_| false)
         .await
         .unwrap();
     assert_eq!(
@@ -334,7 +337,7 @@ async fn tasks_of_a_restricted_namespace_have_their_builds_made_in_another() {
         1,
         "it is for the tasks of another namespace"
     );
-    elsewhere::sweep(&tenant.client, &builds.namespace, of, |_| false)
+    build_namespace::sweep(&tenant.client, &builds.namespace, of, |_| false)
         .await
         .unwrap();
     let left = builds.jobs().await;

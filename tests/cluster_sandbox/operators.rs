@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use codegen_operator::api::CodeGenTask;
 use codegen_operator::pipeline::sandbox::Packages;
-use codegen_operator::sandbox::kubernetes::elsewhere;
+use codegen_operator::sandbox::kubernetes::build_namespace;
 use codegen_operator::sandbox::{ImageSpec, Progressing, Sandbox as _};
 use kube::api::{Api, DeleteParams};
 
@@ -35,23 +35,23 @@ async fn a_build_stays_as_long_as_a_task_of_another_operator_waits_for_it() {
         let there = jobs
             .iter()
             .filter(|job| job.metadata.deletion_timestamp.is_none());
-        let names = there.flat_map(|job| elsewhere::waiting(&job.metadata));
+        let names = there.flat_map(|job| build_namespace::waiting(&job.metadata));
         names.map(|task| task.name).collect::<Vec<_>>()
     };
     assert_eq!(waiting().await.len(), 2);
 
     let (client, namespace) = (&tenant.client, builds.namespace.as_str());
     // What an operator does that has no task any more: at its start, and when a label of a task has changed.
-    elsewhere::sweep(client, namespace, None, |_| false)
+    build_namespace::sweep(client, namespace, None, |_| false)
         .await
         .unwrap();
-    elsewhere::release(client, namespace, &owners.1.uid)
+    build_namespace::release(client, namespace, &owners.1.uid)
         .await
         .unwrap();
     assert_eq!(waiting().await, ["theirs"]);
     let tasks: Api<CodeGenTask> = Api::namespaced(client.clone(), &tenant.namespace);
     tasks.delete("theirs", &DeleteParams::default()).await.unwrap();
-    elsewhere::release(client, namespace, &owners.1.uid)
+    build_namespace::release(client, namespace, &owners.1.uid)
         .await
         .unwrap();
     assert!(waiting().await.is_empty());

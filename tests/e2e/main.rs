@@ -33,5 +33,5 @@ mod runs;
 mod secrets;
 mod sources;
 mod space;
-mod told;
+mod reports;
 mod waiting;

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 pub mod gate;
-pub mod written;
+pub mod task;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -14,7 +14,7 @@ use crate::api::CodeGenTask;
 use crate::controller::context::Context;
 use crate::controller::tasks::owners::tasks_of_job;
 use crate::controller::tasks::owners::tasks_of_pod;
-use crate::sandbox::kubernetes::{elsewhere, names};
+use crate::sandbox::kubernetes::{build_namespace, names};
 
 /// Watches the builds of the tasks of `namespace` where they are not made in it. Who watches all namespaces sees them anyway.
 pub fn watched_elsewhere(
@@ -52,7 +52,7 @@ pub fn task_is_gone(context: &Arc<Context>, uid: String) {
     let context = Arc::clone(context);
     tokio::spawn(async move {
         if let Some(builds) = &context.settings.build.namespace
-            && let Err(error) = elsewhere::release(&context.client, builds, &uid).await
+            && let Err(error) = build_namespace::release(&context.client, builds, &uid).await
         {
             tracing::warn!(%error, namespace = builds, "builds of a deleted task could not be removed; they end by themselves");
         }
@@ -72,7 +72,8 @@ pub fn tasks_are(context: &Arc<Context>, of: Option<String>, tasks: &[Arc<CodeGe
     tokio::spawn(async move {
         if let Some(builds) = &context.settings.build.namespace
             && let Err(error) =
-                elsewhere::sweep(&context.client, builds, of.as_deref(), |uid| there.contains(uid)).await
+                build_namespace::sweep(&context.client, builds, of.as_deref(), |uid| there.contains(uid))
+                    .await
         {
             tracing::warn!(%error, namespace = builds, "builds without tasks could not be looked for; they end by themselves");
         }

@@ -8,12 +8,12 @@ use kube::runtime::reflector::{ObjectRef, Store};
 
 use crate::api::CodeGenTask;
 use crate::pipeline::stage::Stage;
-use crate::sandbox::kubernetes::elsewhere;
+use crate::sandbox::kubernetes::build_namespace;
 use crate::sandbox::kubernetes::names::{self, Component};
 
 /// The tasks that wait for a Job: its owners, or those that it names where it is in another namespace than they.
 pub fn tasks_of_job(job: &PartialObjectMeta<Job>) -> Vec<ObjectRef<CodeGenTask>> {
-    let waiting = elsewhere::waiting(&job.metadata).into_iter();
+    let waiting = build_namespace::waiting(&job.metadata).into_iter();
     let waiting = waiting.map(|task| ObjectRef::new(&task.name).within(&task.namespace));
     waiting.chain(owners(job)).collect()
 }
@@ -34,7 +34,7 @@ pub fn tasks_of_pod(pod: &PartialObjectMeta<Pod>, tasks: &Store<CodeGenTask>) ->
     if pod.labels().get(names::COMPONENT).map(String::as_str) != Some(Component::Build.as_str()) {
         return owners(pod);
     }
-    let namespace = elsewhere::namespace_of_tasks(pod);
+    let namespace = build_namespace::namespace_of_tasks(pod);
     let waits = |task: &CodeGenTask| {
         let stage = task.status.as_ref().and_then(|status| status.stage.as_deref());
         task.namespace() == namespace && stage == Some(Stage::AwaitingImage.as_str())

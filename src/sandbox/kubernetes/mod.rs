@@ -4,7 +4,7 @@
 //! under way answers `Pending`, and whoever asks watches the children.
 
 mod build;
-pub mod elsewhere;
+pub mod build_namespace;
 pub mod isolation;
 pub mod names;
 mod pod;

@@ -9,7 +9,7 @@ mod dockerfile;
 mod failure;
 mod index;
 mod job;
-mod mended;
+mod unfinished;
 mod objects;
 pub(super) mod policy;
 mod publish;
@@ -40,7 +40,7 @@ pub use self::signing::Signing;
 use self::sources::{Base, Target};
 use self::state::State;
 use super::names::{Component, labels, name, name_of_pod};
-use super::{KubernetesSandbox, elsewhere};
+use super::{KubernetesSandbox, build_namespace};
 use crate::api::common::CacheMode;
 use crate::pipeline::digest::{sha256_hex, sha256_hex_of_parts};
 use crate::pipeline::image_tag;
@@ -274,7 +274,7 @@ impl<'a> Build<'a> {
     /// The change of a Job with which the task waits for it as well.
     fn joined(&self) -> Patch<Value> {
         if self.is_elsewhere() {
-            return elsewhere::join(self.sandbox.owner);
+            return build_namespace::join(self.sandbox.owner);
         }
         // Owners merge by uid.
         Patch::Strategic(json!({"metadata": {"ownerReferences": [self.owner()]}}))
@@ -293,7 +293,7 @@ impl<'a> Build<'a> {
 
     fn owns(&self, job: &Job) -> bool {
         if self.is_elsewhere() {
-            return elsewhere::is_waited_for_by(&job.metadata, self.sandbox.owner);
+            return build_namespace::is_waited_for_by(&job.metadata, self.sandbox.owner);
         }
         let owners = job.metadata.owner_references.as_deref().unwrap_or_default();
         owners.iter().any(|owner| owner.uid == self.sandbox.owner.uid)
@@ -353,8 +353,8 @@ impl<'a> Build<'a> {
             (job::MADE_WITH.to_owned(), self.settings()?),
         ]);
         if self.is_elsewhere() {
-            all_labels.extend(elsewhere::labels(owner));
-            annotations.extend(elsewhere::annotations(owner));
+            all_labels.extend(build_namespace::labels(owner));
+            annotations.extend(build_namespace::annotations(owner));
         }
         Ok(Plan {
             name: &self.name,
