@@ -325,8 +325,20 @@ fn a_circle_is_seen_through_nested_imports_and_names_that_are_passed_on() {
 
 /// Words of our own, for which the field has others (CONTRIBUTING.md).
 const PRIVATE: [&str; 14] = [
-    "told", "look", "known", "mended", "calm", "fitting", "kept", "gather", "pinned", "written", "elsewhere", "circles",
-    "letter", "around",
+    "told",
+    "look",
+    "known",
+    "mended",
+    "calm",
+    "fitting",
+    "kept",
+    "gather",
+    "pinned",
+    "written",
+    "elsewhere",
+    "circles",
+    "letter",
+    "around",
 ];
 
 #[test]
@@ -335,7 +347,10 @@ fn files_are_named_in_the_words_of_the_field() {
     sources(&root(), &mut files);
     sources(&root().join("../tests"), &mut files);
     let is_private = |file: &PathBuf| {
-        let name = file.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+        let name = file
+            .file_stem()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
         name.split('_').any(|word| PRIVATE.contains(&word))
     };
     let private: Vec<&PathBuf> = files.iter().filter(|file| is_private(file)).collect();
