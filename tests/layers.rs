@@ -323,6 +323,53 @@ fn a_circle_is_seen_through_nested_imports_and_names_that_are_passed_on() {
     assert_eq!(circles(&files.into()), [expected]);
 }
 
+/// The rooms of the controller from the ground up, as `src/controller/mod.rs` draws them; what stands beside them uses no room.
+const ROOMS: [&str; 12] = [
+    "telemetry",
+    "process",
+    "record",
+    "sources",
+    "schedule",
+    "context",
+    "control",
+    "claims",
+    "isolation",
+    "tasks",
+    "runs",
+    "operate",
+];
+
+#[test]
+fn a_room_of_the_controller_uses_those_below_it() {
+    let controller = root().join("controller");
+    let absolute = Regex::new(r"\bcrate::controller::([a-z]+)").unwrap();
+    let relative = Regex::new(r"(?m)^use super::([a-z]+)").unwrap();
+    let rank = |room: &str| ROOMS.iter().position(|name| *name == room);
+    let mut files = Vec::new();
+    sources(&controller, &mut files);
+    let mut upwards = Vec::new();
+    let mut seen = 0;
+    for file in files {
+        let path = file.strip_prefix(&controller).unwrap();
+        let room = path.iter().next().unwrap().to_string_lossy();
+        let Some(own) = rank(room.trim_end_matches(".rs")) else {
+            continue;
+        };
+        let text = fs::read_to_string(&file).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let is_of_the_ground = path.components().count() == 1;
+        let used = absolute.captures_iter(code);
+        for used in used.chain(relative.captures_iter(code).filter(|_| is_of_the_ground)) {
+            seen += 1;
+            if rank(&used[1]).is_some_and(|other| other > own) {
+                upwards.push(format!("{} uses {}", file.display(), &used[1]));
+            }
+        }
+    }
+    assert!(upwards.is_empty(), "{upwards:#?}");
+    assert!(seen > 100, "{seen}");
+}
+
 /// Words of our own, for which the field has others (CONTRIBUTING.md).
 const PRIVATE: [&str; 14] = [
     "told",

@@ -9,8 +9,8 @@
 //!         schedule              who may work now, and what is waited for
 //!           sources             what tasks and runs refer to, read once
 //!             record            what the API server keeps
-//!               telemetry       Events, metrics, log
-//!                 process       replicas, health, the end of the process
+//!               process         replicas, health, the end of the process
+//!                 telemetry     Events, metrics, log
 //! ```
 //!
 //! Each room uses those below it, never one above.
