@@ -22,6 +22,7 @@ pub mod run;
 pub mod run_status;
 pub mod sandbox;
 pub mod secret_use;
+pub mod source;
 pub mod status;
 pub mod task;
 pub mod validate;

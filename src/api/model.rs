@@ -21,12 +21,39 @@ pub enum Provider {
 }
 
 impl Provider {
+    /// As it stands in a manifest (`OpenAI`).
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OpenAI => "OpenAI",
+            Self::Anthropic => "Anthropic",
+        }
+    }
+
     /// Base address of a model that names none.
     #[must_use]
     pub const fn default_base_url(self) -> &'static str {
         match self {
             Self::OpenAI => "https://api.openai.com/v1",
             Self::Anthropic => "https://api.anthropic.com/v1",
+        }
+    }
+
+    /// The host to which a key may go that names no hosts.
+    #[must_use]
+    pub const fn own_host(self) -> &'static str {
+        match self {
+            Self::OpenAI => "api.openai.com",
+            Self::Anthropic => "api.anthropic.com",
+        }
+    }
+
+    /// The environment variable that its own tools read the key from.
+    #[must_use]
+    pub const fn key_variable(self) -> &'static str {
+        match self {
+            Self::OpenAI => "OPENAI_API_KEY",
+            Self::Anthropic => "ANTHROPIC_API_KEY",
         }
     }
 }

@@ -112,7 +112,7 @@ pub fn check_host(secret: &ObjectMeta, provider: Provider, base_url: &str) -> Re
         .annotations
         .as_ref()
         .and_then(|annotations| annotations.get(HOSTS_ANNOTATION));
-    let hosts = annotation.map_or_else(|| own_host(provider), String::as_str);
+    let hosts = annotation.map_or_else(|| provider.own_host(), String::as_str);
     if hosts.split(',').any(|entry| is_named_by(&target, entry.trim())) {
         return Ok(());
     }
@@ -131,13 +131,6 @@ fn identity(secret: &ObjectMeta) -> (&str, &str) {
         secret.namespace.as_deref().unwrap_or_default(),
         secret.name.as_deref().unwrap_or_default(),
     )
-}
-
-const fn own_host(provider: Provider) -> &'static str {
-    match provider {
-        Provider::OpenAI => "api.openai.com",
-        Provider::Anthropic => "api.anthropic.com",
-    }
 }
 
 /// A host, lower case, and a port.

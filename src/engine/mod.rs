@@ -172,25 +172,38 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         Ok(progress)
     }
 
-    /// Performs the next step and records what it came to.
+    /// What comes next.
+    pub fn decide(&self, progress: &Progress) -> Decision {
+        decide(self.task, progress, (self.clock)())
+    }
+
+    /// Decides what comes next, performs it, and records what it came to.
     pub async fn step(&self, progress: Progress) -> Result<(Progress, Step), EngineError> {
-        let started = Began {
-            at: (self.clock)(),
-            instant: Instant::now(),
-        };
-        let decision = decide(self.task, &progress, started.at);
+        let decision = self.decide(&progress);
+        self.perform(progress, decision).await
+    }
+
+    /// Performs `decision`, which is what comes next after `progress`, and records what it came to.
+    pub async fn perform(
+        &self,
+        progress: Progress,
+        decision: Decision,
+    ) -> Result<(Progress, Step), EngineError> {
         self.in_call.send_replace(matches!(decision, Decision::Call(_)));
-        let performed = self.perform(progress, decision, started).await;
+        let performed = self.perform_and_record(progress, decision).await;
         self.in_call.send_replace(false);
         performed
     }
 
-    async fn perform(
+    async fn perform_and_record(
         &self,
         progress: Progress,
         decision: Decision,
-        started: Began,
     ) -> Result<(Progress, Step), EngineError> {
+        let started = Began {
+            at: (self.clock)(),
+            instant: Instant::now(),
+        };
         let outcome = match decision {
             Decision::Finished => return Ok((progress, Step::Finished)),
             Decision::Wait(until) => return Ok((progress, Step::Waiting(until))),

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::objects::Objects;
 use crate::api::common::SecretKeyRef;
-use crate::api::model::{Header, Provider};
+use crate::api::model::Header;
 use crate::api::sandbox::SecretVariable;
 use crate::model::Secret;
 use crate::pipeline::task::ModelSettings;
@@ -116,7 +116,7 @@ fn api_key(
         };
         return variable(name).ok_or_else(missing).map(Some);
     }
-    let usual = usual_variable(model.provider);
+    let usual = model.provider.key_variable();
     let may_use_usual = may_use_environment(model, options);
     let from_environment = may_use_usual.then(|| variable(usual)).flatten();
     let Some(reference) = &model.api_key_secret_ref else {
@@ -201,18 +201,8 @@ fn secret(
     String::from_utf8(bytes.clone()).map_err(|_| CredentialError::NotText { field, name, key })
 }
 
-const fn usual_variable(provider: Provider) -> &'static str {
-    match provider {
-        Provider::OpenAI => "OPENAI_API_KEY",
-        Provider::Anthropic => "ANTHROPIC_API_KEY",
-    }
-}
-
 fn may_use_environment(model: &ModelSettings, options: KeyOptions<'_>) -> bool {
-    let own = match model.provider {
-        Provider::OpenAI => "api.openai.com",
-        Provider::Anthropic => "api.anthropic.com",
-    };
+    let own = model.provider.own_host();
     let meant = |url: reqwest::Url| match url.host_str() {
         Some("localhost" | "127.0.0.1" | "[::1]") => true,
         host => host == Some(own) && url.scheme() == "https",
@@ -227,7 +217,7 @@ mod tests {
 
     fn model(base_url: &str, reference: bool) -> ModelSettings {
         ModelSettings {
-            provider: Provider::OpenAI,
+            provider: crate::api::model::Provider::OpenAI,
             name: "m".to_owned(),
             base_url: base_url.to_owned(),
             api_key_secret_ref: reference.then(|| SecretKeyRef {

@@ -5,7 +5,6 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Secret;
-use crate::api::model::Provider;
 use crate::egress::EgressGate;
 use crate::pipeline::task::ModelSettings;
 
@@ -35,14 +34,12 @@ impl ModelOptions {
     /// Options without a key, with those headers that stand in plain sight and the default deadline.
     #[must_use]
     pub fn new(settings: ModelSettings) -> Self {
-        let key_source = match (&settings.api_key_secret_ref, settings.provider) {
-            (Some(key), _) => format!("key `{}` of the Secret `{}`", key.key, key.name),
-            (None, Provider::OpenAI) => {
-                "no spec.model.apiKeySecretRef is set; locally OPENAI_API_KEY is read".to_owned()
-            }
-            (None, Provider::Anthropic) => {
-                "no spec.model.apiKeySecretRef is set; locally ANTHROPIC_API_KEY is read".to_owned()
-            }
+        let key_source = match &settings.api_key_secret_ref {
+            Some(key) => format!("key `{}` of the Secret `{}`", key.key, key.name),
+            None => format!(
+                "no spec.model.apiKeySecretRef is set; locally {} is read",
+                settings.provider.key_variable()
+            ),
         };
         let headers = settings
             .headers

@@ -4,21 +4,23 @@ pub mod digest;
 mod error;
 mod names;
 mod objects;
+mod place;
 pub mod reading;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 pub use self::error::SourceError;
 pub(crate) use self::error::keys_text;
+use self::names::last_segment;
 use self::names::name_files;
 pub use self::names::sample_names;
-pub(crate) use self::names::{last_segment, usable};
+pub(crate) use self::names::usable;
 pub use self::objects::{Keys, ObjectKey, find};
+pub(crate) use self::place::{NotFound, place};
 use crate::api::CodeGenTask;
-use crate::api::common::{ClaimPath, ConfigMapKeyRef};
+use crate::api::source::ContentSource;
 use crate::api::values::{AcceptanceTests, Input, InputSource, Sample, ValueType};
-pub(crate) use crate::pipeline::mounts::ending_of_text;
 
 /// Largest file or folder that a task may read, bytes.
 pub const LARGEST_SOURCE: u64 = 1024 * 1024 * 1024;
@@ -173,31 +175,20 @@ struct Resolver<'a> {
 
 impl Resolver<'_> {
     fn sample(&self, index: usize, sample: &Sample) -> Result<Wanted, SourceError> {
-        let field = format!("spec.samples[{index}] ({})", sample.name);
-        let option = format!("--sample {}=PATH", sample.name);
+        let at = At {
+            field: format!("spec.samples[{index}] ({})", sample.name),
+            option: format!("--sample {}=PATH", sample.name),
+            name: &sample.name,
+            is_dir: false,
+        };
         let given = self.given.samples.get(&sample.name);
-        let (source, found_name) = if let Some(path) = given {
-            (Source::File(path.clone()), last_segment(&path.to_string_lossy()))
-        } else if let Some(text) = &sample.inline {
-            (
-                Source::Bytes(text.clone().into_bytes()),
-                format!("{}{}", sample.name, ending_of_text(text)),
-            )
-        } else if let Some(reference) = &sample.config_map_key_ref {
-            (
-                Source::Bytes(self.key(reference, &field, &option)?),
-                reference.key.clone(),
-            )
-        } else if let Some(url) = &sample.url {
-            let path = url.split(['?', '#']).next().unwrap_or_default();
-            (Source::Download(url.clone()), last_segment(path))
-        } else if let Some(claim) = &sample.persistent_volume_claim {
-            (
-                self.claim(claim, false, &field, &option)?,
-                last_segment(&claim.path),
-            )
-        } else {
-            return Err(SourceError::NoSource { field, option });
+        let (source, found_name) = match (given, sample.source()) {
+            (Some(path), _) => (Source::File(path.clone()), last_segment(&path.to_string_lossy())),
+            (None, Some(source)) => self.place(source, &at)?,
+            (None, None) => {
+                let At { field, option, .. } = at;
+                return Err(SourceError::NoSource { field, option });
+            }
         };
         Ok(Wanted {
             name: sample.name.clone(),
@@ -216,37 +207,21 @@ impl Resolver<'_> {
     }
 
     fn input(&self, index: usize, input: &Input) -> Result<Option<Wanted>, SourceError> {
-        let field = format!("spec.inputs[{index}] ({})", input.name);
-        let option = format!("--input {}=PATH", input.name);
         let is_dir = input.type_ == ValueType::Dir;
-        let none = InputSource::default();
-        let from = input.source.as_ref().unwrap_or(&none);
-        let (source, found_name) = if let Some(path) = self.given.inputs.get(&input.name) {
-            (
+        let at = At {
+            field: format!("spec.inputs[{index}] ({})", input.name),
+            option: format!("--input {}=PATH", input.name),
+            name: &input.name,
+            is_dir,
+        };
+        let declared = input.source.as_ref().and_then(InputSource::content);
+        let (source, found_name) = match (self.given.inputs.get(&input.name), declared) {
+            (Some(path), _) => (
                 on_disk(path.clone(), is_dir),
                 last_segment(&path.to_string_lossy()),
-            )
-        } else if let Some(reference) = &from.config_map_key_ref {
-            (
-                Source::Bytes(self.key(reference, &field, &option)?),
-                reference.key.clone(),
-            )
-        } else if let Some(reference) = &from.config_map_ref {
-            let (_, keys) = find(self.config_maps, self.namespace, &reference.name).ok_or_else(|| {
-                SourceError::NoConfigMap {
-                    field,
-                    name: reference.name.clone(),
-                    option,
-                }
-            })?;
-            (Source::Files(keys.0.clone()), String::new())
-        } else if let Some(claim) = &from.persistent_volume_claim {
-            (
-                self.claim(claim, is_dir, &field, &option)?,
-                last_segment(&claim.path),
-            )
-        } else {
-            return Ok(None);
+            ),
+            (None, Some(source)) => self.place(source, &at)?,
+            (None, None) => return Ok(None),
         };
         let file_name = if is_dir {
             input.name.clone()
@@ -262,77 +237,76 @@ impl Resolver<'_> {
     }
 
     fn acceptance_tests(&self, tests: &AcceptanceTests) -> Result<Wanted, SourceError> {
-        let field = "spec.acceptanceTests".to_owned();
-        let option = "spec.acceptanceTests.inline".to_owned();
-        let (bytes, found_name) = if let Some(text) = &tests.inline {
-            (text.clone().into_bytes(), "test_acceptance.py".to_owned())
-        } else if let Some(reference) = &tests.config_map_key_ref {
-            (self.key(reference, &field, &option)?, reference.key.clone())
-        } else {
+        let name = "acceptance";
+        let at = At {
+            field: "spec.acceptanceTests".to_owned(),
+            option: "spec.acceptanceTests.inline".to_owned(),
+            name,
+            is_dir: false,
+        };
+        let Some(source) = tests.source() else {
+            let At { field, option, .. } = at;
             return Err(SourceError::NoSource { field, option });
         };
+        let (source, found_name) = self.place(source, &at)?;
         let is_test_file = found_name.starts_with("test_")
             && Path::new(&found_name).extension().is_some_and(|end| end == "py");
         let file_name = if is_test_file {
-            usable(&found_name, "acceptance")
+            usable(&found_name, name)
         } else {
             "test_acceptance.py".to_owned()
         };
         Ok(Wanted {
-            name: "acceptance".to_owned(),
+            name: name.to_owned(),
             file_name,
-            source: Source::Bytes(bytes),
+            source,
             sha256: None,
         })
     }
 
-    fn key(&self, reference: &ConfigMapKeyRef, field: &str, option: &str) -> Result<Vec<u8>, SourceError> {
-        let (field, option, name) = (field.to_owned(), option.to_owned(), reference.name.clone());
-        let Some((_, keys)) = find(self.config_maps, self.namespace, &reference.name) else {
-            return Err(SourceError::NoConfigMap { field, name, option });
+    /// Where the bytes are: what lies on a claim, in the folder that stands for it.
+    fn place(&self, source: ContentSource<'_>, at: &At<'_>) -> Result<(Source, String), SourceError> {
+        let keys = |name: &str| find(self.config_maps, self.namespace, name).map(|(_, keys)| keys);
+        let (source, file_name) =
+            place(source, at.name, at.is_dir, keys).map_err(|fault| self.error(fault, at))?;
+        let source = match (source, &self.given.claims) {
+            (Source::Claim { claim, path, is_dir }, Claims::Folders(folders)) => {
+                let folder = folders.get(&claim).ok_or_else(|| SourceError::NoClaim {
+                    field: at.field.clone(),
+                    claim: claim.clone(),
+                    option: at.option.clone(),
+                })?;
+                on_disk(folder.join(path), is_dir)
+            }
+            (source, _) => source,
         };
-        keys.0
-            .get(&reference.key)
-            .cloned()
-            .ok_or_else(|| SourceError::NoKey {
-                field,
-                name,
-                key: reference.key.clone(),
-                present: keys.0.keys().cloned().collect(),
-                option: (self.given.claims != Claims::Mounted).then_some(option),
-            })
+        Ok((source, file_name))
     }
 
-    fn claim(
-        &self,
-        claim: &ClaimPath,
-        is_dir: bool,
-        field: &str,
-        option: &str,
-    ) -> Result<Source, SourceError> {
-        let path = inside(&claim.path).ok_or_else(|| SourceError::OutsideClaim {
-            field: field.to_owned(),
-            path: claim.path.clone(),
-        });
-        let folders = match &self.given.claims {
-            Claims::Mounted => {
-                return Ok(Source::Claim {
-                    claim: claim.claim_name.clone(),
-                    path: path?,
-                    is_dir,
-                });
-            }
-            Claims::Folders(folders) => folders,
-        };
-        let Some(folder) = folders.get(&claim.claim_name) else {
-            return Err(SourceError::NoClaim {
-                field: field.to_owned(),
-                claim: claim.claim_name.clone(),
-                option: option.to_owned(),
-            });
-        };
-        Ok(on_disk(folder.join(path?), is_dir))
+    fn error(&self, fault: NotFound, at: &At<'_>) -> SourceError {
+        let (field, option) = (at.field.clone(), at.option.clone());
+        match fault {
+            NotFound::ConfigMap { name } => SourceError::NoConfigMap { field, name, option },
+            NotFound::Key { name, key, present } => SourceError::NoKey {
+                field,
+                name,
+                key,
+                present,
+                option: (self.given.claims != Claims::Mounted).then_some(option),
+            },
+            NotFound::OutsideClaim { path } => SourceError::OutsideClaim { field, path },
+        }
     }
+}
+
+/// What a source is of.
+struct At<'a> {
+    /// The field of the manifest.
+    field: String,
+    /// What gives the file instead.
+    option: String,
+    name: &'a str,
+    is_dir: bool,
 }
 
 fn on_disk(path: PathBuf, is_dir: bool) -> Source {
@@ -341,19 +315,6 @@ fn on_disk(path: PathBuf, is_dir: bool) -> Source {
     } else {
         Source::File(path)
     }
-}
-
-/// A path on a claim without what says nothing; `None` where it leaves the claim.
-pub(crate) fn inside(path: &str) -> Option<String> {
-    let mut names = Vec::new();
-    for part in Path::new(path).components() {
-        match part {
-            Component::Normal(name) => names.push(name.to_str()?),
-            Component::CurDir => {}
-            Component::Prefix(_) | Component::RootDir | Component::ParentDir => return None,
-        }
-    }
-    Some(names.join("/"))
 }
 
 #[cfg(test)]

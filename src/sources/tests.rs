@@ -1,7 +1,7 @@
 //! Every source of every field, and what is said when it cannot be had.
 
-use super::ending_of_text;
 use super::*;
+use crate::pipeline::mounts::ending_of_text;
 
 fn config_maps() -> BTreeMap<ObjectKey, Keys> {
     let map = |name: &str, keys: &[(&str, &str)]| {

@@ -7,6 +7,7 @@ use kube::ResourceExt as _;
 use super::program::Program;
 use super::source::{Given, invalid};
 use crate::api::run::RunSource;
+use crate::api::source::ContentSource;
 use crate::api::values::{Sample, ValueType};
 use crate::api::{CodeGenRun, CodeGenTask};
 use crate::controller::claims;
@@ -104,8 +105,11 @@ fn add(sources: &mut Sources, (file, contents): (FrozenFile, Contents)) {
 
 /// A file or folder that is not read yet.
 fn supposed(task: &Task, name: &str, source: &RunSource) -> FrozenFile {
-    let is_file = source.inline.is_some() || source.config_map_key_ref.is_some() || source.url.is_some();
-    let is_dir = source.config_map_ref.is_some() || (!is_file && takes_folder(task, name));
+    let is_dir = match source.content() {
+        Some(ContentSource::ConfigMap(_)) => true,
+        Some(ContentSource::Inline(_) | ContentSource::ConfigMapKey(_) | ContentSource::Url(_)) => false,
+        Some(ContentSource::Claim(_)) | None => takes_folder(task, name),
+    };
     FrozenFile {
         name: name.to_owned(),
         file_name: name.to_owned(),

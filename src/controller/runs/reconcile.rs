@@ -10,7 +10,7 @@ use kube::api::{DeleteParams, PostParams};
 use kube::runtime::reflector::ObjectRef;
 use kube::{Api, ResourceExt as _};
 
-use super::frozen::FrozenRun;
+use super::frozen::{FrozenRun, Packed};
 use super::image;
 use super::inputs::{Gathered, gather};
 use super::origin::{self, program_of, task_of};
@@ -18,7 +18,7 @@ use super::outputs;
 use super::owner;
 use super::program::Program;
 use super::reuse;
-use super::status::{Writer, ended_in};
+use super::status::{Adopted, Writer, ended_in};
 use crate::api::common::CacheMode;
 use crate::api::conditions::run_reason;
 use crate::api::{CodeGenRun, CodeGenRunStatus, CodeGenTask};
@@ -38,6 +38,7 @@ use crate::pipeline::causes::with_causes;
 use crate::pipeline::run::{FailureReason, ResolvedRun, refused};
 use crate::pipeline::status::{Hold, Until};
 use crate::sandbox::Progressing;
+use crate::sandbox::kubernetes::Owner;
 
 /// A pass without cause, should a watch have missed something.
 pub(super) const SAFETY_NET: Duration = Duration::from_mins(5);
@@ -151,11 +152,7 @@ impl RunPass<'_> {
         image::check_variables(&program, &run)?;
         let key = run.key(&program.sha256, &program.image);
         let mut status = begun(self.status(), task, &program, &run, &key);
-        // What lies on a claim is not copied, and a run that names one is to write there.
-        if self.object.spec.cache.unwrap_or_default() == CacheMode::Auto
-            && self.object.spec.output_claim().is_none()
-            && let Some(adopted) = reuse::find(context, &self.object, &key).await
-        {
+        if let Some(adopted) = self.adoptable(&key).await {
             let owner = owner(&self.object, &key);
             let kept = outputs::keep(&context.client, &owner, 0, adopted.outputs.clone()).await?;
             return self.end(self.writer().adopted(status, &adopted, kept)).await;
@@ -167,16 +164,31 @@ impl RunPass<'_> {
         }
         let owner = owner(&self.object, &key);
         let packed = FrozenRun::pack(&owner, &program, run, contents);
-        let (frozen, name, write) = packed.write(&context.client, &owner);
+        self.begin_program(status, &owner, packed).await
+    }
+
+    /// A run of the same, whose outputs this one may take. What lies on a claim is not copied, and a run that names one is to write there.
+    async fn adoptable(&self, key: &str) -> Option<Adopted> {
+        let spec = &self.object.spec;
+        if spec.cache.unwrap_or_default() != CacheMode::Auto || spec.output_claim().is_some() {
+            return None;
+        }
+        reuse::find(self.context, &self.object, key).await
+    }
+
+    /// Starts the program beside the write of its snapshot, and records both.
+    async fn begin_program(&mut self, mut status: CodeGenRunStatus, owner: &Owner, packed: Packed) -> Paused {
+        let context = self.context;
+        let (frozen, name, write) = packed.write(&context.client, owner);
         // A kill before the status is written leaves a Pod that the next pass takes for its own, if nothing has changed, and
         // that goes with the end of the run in any case. So nobody waits for the status.
-        let has_begun = Box::pin(self.begin(&frozen, &owner, write)).await?;
+        let has_begun = Box::pin(self.begin(&frozen, owner, write)).await?;
         let frozen = Arc::new(frozen);
         status.snapshot = Some(name);
         self.write(self.writer().running(status)).await?;
         context.runs.keep(self.uid(), Arc::clone(&frozen));
         context.runs.goes_on(&self.object);
-        context.downloads.forget(&self.object.uid().unwrap_or_default());
+        context.downloads.forget(self.uid());
         if has_begun {
             return Ok(Some(SAFETY_NET));
         }

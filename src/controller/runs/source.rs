@@ -1,7 +1,5 @@
 //! Where the content of a run's input comes from, and its bytes where they are not on a claim.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt as _};
 
@@ -12,6 +10,7 @@ use crate::api::CodeGenRun;
 use crate::api::conditions::run_reason;
 use crate::api::run::{RunInput, RunOutputRef, RunSource};
 use crate::api::run_status::{OutputOnClaim, RunOutputStatus};
+use crate::api::source::ContentSource;
 use crate::api::values::ValueType;
 use crate::controller::context::Context;
 use crate::controller::hold::{Blocked, misconfigured, unreachable};
@@ -20,7 +19,7 @@ use crate::controller::sources::read::{config_map, digest_of, take};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::status::{Hold, Until};
 use crate::pipeline::task::FrozenFile;
-use crate::sources::{Source, Wanted, ending_of_text, inside, last_segment, usable};
+use crate::sources::{Keys, NotFound, Source, Wanted, keys_text, place, usable};
 
 /// An input of a run that has a source.
 pub struct Given<'a> {
@@ -43,6 +42,33 @@ pub fn invalid(message: String) -> Blocked {
         message,
         until: Until::Mended,
     })
+}
+
+/// The field of a run's source that says where the content is.
+const fn field_of(source: ContentSource<'_>) -> &'static str {
+    match source {
+        ContentSource::Inline(_) => "inline",
+        ContentSource::ConfigMapKey(_) => "configMapKeyRef",
+        ContentSource::ConfigMap(_) => "configMapRef",
+        ContentSource::Url(_) => "url",
+        ContentSource::Claim(_) => "persistentVolumeClaim",
+    }
+}
+
+/// A run is not changed once it is there, so each fault asks for another one where the cluster cannot be put right.
+fn refused(field: &str, fault: NotFound) -> Blocked {
+    match fault {
+        NotFound::ConfigMap { name } => misconfigured(format!(
+            "{field} refers to the ConfigMap {name}, which is not there: create it, or make another run with the right name"
+        )),
+        NotFound::Key { name, key, present } => misconfigured(format!(
+            "{field} refers to the key {key} of the ConfigMap {name}, which has {}: add it, or make another run with the right key",
+            keys_text(&present)
+        )),
+        NotFound::OutsideClaim { .. } => invalid(format!(
+            "{field}.path leaves the claim: make another run with a path inside of it"
+        )),
+    }
 }
 
 impl Given<'_> {
@@ -69,74 +95,23 @@ impl Given<'_> {
 
     /// Where its bytes are, and what the file is called there.
     async fn place(&self, context: &Context) -> Result<(Source, String), Blocked> {
-        let RunSource {
-            inline,
-            config_map_key_ref,
-            config_map_ref,
-            url,
-            persistent_volume_claim,
-            ..
-        } = self.source;
         let name = &self.input.name;
-        if let Some(text) = inline {
-            let found_name = format!("{name}{}", ending_of_text(text));
-            return Ok((Source::Bytes(text.clone().into_bytes()), found_name));
-        }
-        if let Some(reference) = config_map_key_ref {
-            let field = self.field("configMapKeyRef");
-            let mut keys = self.config_map(context, &field, &reference.name).await?;
-            let Some(bytes) = keys.remove(&reference.key) else {
-                let present: Vec<String> = keys.into_keys().collect();
-                return Err(misconfigured(format!(
-                    "{field} refers to the key {} of the ConfigMap {}, which has {}: add it, or make another run with the right key",
-                    reference.key,
-                    reference.name,
-                    if present.is_empty() {
-                        "none".to_owned()
-                    } else {
-                        present.join(", ")
-                    }
-                )));
-            };
-            return Ok((Source::Bytes(bytes), reference.key.clone()));
-        }
-        if let Some(reference) = config_map_ref {
-            let keys = self
-                .config_map(context, &self.field("configMapRef"), &reference.name)
-                .await?;
-            return Ok((Source::Files(keys), String::new()));
-        }
-        if let Some(url) = url {
-            let path = url.split(['?', '#']).next().unwrap_or_default();
-            return Ok((Source::Download(url.clone()), last_segment(path)));
-        }
-        if let Some(claim) = persistent_volume_claim {
-            let path = inside(&claim.path).ok_or_else(|| {
-                invalid(format!(
-                    "{}.path leaves the claim: make another run with a path inside of it",
-                    self.field("persistentVolumeClaim")
-                ))
-            })?;
-            let source = Source::Claim {
-                claim: claim.claim_name.clone(),
-                path,
-                is_dir: self.is_dir,
-            };
-            return Ok((source, last_segment(&claim.path)));
-        }
-        Err(invalid(format!(
-            "input {name:?} has no source: make another run that gives one"
-        )))
+        let Some(source) = self.source.content() else {
+            return Err(invalid(format!(
+                "input {name:?} has no source: make another run that gives one"
+            )));
+        };
+        let field = self.field(field_of(source));
+        let keys = match source.config_map() {
+            Some(name) => Some(self.config_map(context, &field, name).await?),
+            None => None,
+        };
+        place(source, name, self.is_dir, |_| keys.as_ref()).map_err(|fault| refused(&field, fault))
     }
 
-    async fn config_map(
-        &self,
-        context: &Context,
-        field: &str,
-        name: &str,
-    ) -> Result<BTreeMap<String, Vec<u8>>, Blocked> {
+    async fn config_map(&self, context: &Context, field: &str, name: &str) -> Result<Keys, Blocked> {
         let namespace = self.object.namespace().unwrap_or_default();
-        Ok(config_map(&context.client, &namespace, field, name).await?.0)
+        config_map(&context.client, &namespace, field, name).await
     }
 
     fn field(&self, of_source: &str) -> String {

@@ -17,7 +17,6 @@ use kube::{Api, Client, Resource, ResourceExt as _};
 use tokio::sync::Notify;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-use crate::api::run::RunSource;
 use crate::api::{CodeGenAgent, CodeGenRun, CodeGenTask};
 use crate::controller::sources::read::config_maps;
 use crate::pipeline::task::Task;
@@ -85,14 +84,12 @@ pub fn of_run(task: &Task) -> BTreeSet<Awaited> {
 #[must_use]
 pub fn of_inputs(run: &CodeGenRun) -> BTreeSet<Awaited> {
     let sources = run.spec.inputs.iter().filter_map(|input| input.source.as_ref());
-    let by_key = |source: &RunSource| Some(source.config_map_key_ref.as_ref()?.name.clone());
-    let whole = |source: &RunSource| Some(source.config_map_ref.as_ref()?.name.clone());
-    let names = sources.filter_map(|source| by_key(source).or_else(|| whole(source)));
+    let names = sources.filter_map(|source| source.content()?.config_map());
     names
         .map(|name| Awaited {
             kind: Kind::ConfigMap,
             namespace: run.namespace().unwrap_or_default(),
-            name,
+            name: name.to_owned(),
         })
         .collect()
 }

@@ -6,6 +6,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
 
 use crate::api::CodeGenTask;
+use crate::api::values::InputSource;
 use crate::controller::hold::{Blocked, misconfigured, unreachable};
 use crate::controller::record::parts::{Content, Contents};
 use crate::controller::record::snapshot::Sources;
@@ -74,33 +75,23 @@ pub fn check_total(sources: &Sources) -> Result<(), Blocked> {
 /// Each ConfigMap that the task refers to, with the first field that does.
 pub fn config_maps(task: &CodeGenTask) -> Vec<(String, String)> {
     let spec = &task.spec;
-    let samples = spec.samples.iter().enumerate().filter_map(|(index, sample)| {
-        let reference = sample.config_map_key_ref.as_ref()?;
-        Some((
-            format!("spec.samples[{index}].configMapKeyRef"),
-            reference.name.clone(),
-        ))
+    let samples = spec.samples.iter().enumerate().map(|(index, sample)| {
+        let field = format!("spec.samples[{index}].configMapKeyRef");
+        (field, sample.source())
     });
-    let inputs = spec.inputs.iter().enumerate().filter_map(|(index, input)| {
-        let source = input.source.as_ref()?;
-        let by_key = source
-            .config_map_key_ref
-            .as_ref()
-            .map(|reference| &reference.name);
-        let name = by_key.or_else(|| source.config_map_ref.as_ref().map(|reference| &reference.name))?;
-        Some((format!("spec.inputs[{index}].source"), name.clone()))
+    let inputs = spec.inputs.iter().enumerate().map(|(index, input)| {
+        let field = format!("spec.inputs[{index}].source");
+        (field, input.source.as_ref().and_then(InputSource::content))
     });
-    let tests = spec.acceptance_tests.as_ref().and_then(|tests| {
-        let reference = tests.config_map_key_ref.as_ref()?;
-        Some((
-            "spec.acceptanceTests.configMapKeyRef".to_owned(),
-            reference.name.clone(),
-        ))
+    let tests = spec.acceptance_tests.iter().map(|tests| {
+        let field = "spec.acceptanceTests.configMapKeyRef".to_owned();
+        (field, tests.source())
     });
     let mut seen = BTreeSet::new();
     samples
         .chain(inputs)
         .chain(tests)
+        .filter_map(|(field, source)| Some((field, source?.config_map()?.to_owned())))
         .filter(|(_, name)| seen.insert(name.clone()))
         .collect()
 }

@@ -36,15 +36,14 @@ use crate::controller::tasks::model::PooledModel;
 use crate::controller::tasks::reuse::Adopted;
 use crate::controller::tasks::revision::Started;
 use crate::controller::telemetry::metrics::Reconciled;
-use crate::engine::data::DataReader;
+use crate::engine::reader::WorkerReader;
 use crate::engine::{Engine, Step};
 use crate::ledger::StoreError;
-use crate::model::Model;
 use crate::pipeline::active::seconds_left;
 use crate::pipeline::bounds::{LONGEST_MESSAGE, cut};
 use crate::pipeline::budget;
 use crate::pipeline::causes::with_causes;
-use crate::pipeline::machine::{Decision, Outcome, decide};
+use crate::pipeline::machine::{Decision, Outcome};
 use crate::pipeline::progress::{PROGRESS_VERSION, Progress};
 use crate::pipeline::stage::Category;
 use crate::pipeline::status::{Hold, Until, held};
@@ -97,6 +96,20 @@ const fn idle() -> (Option<Duration>, Reconciled) {
 
 const fn advanced() -> (Option<Duration>, Reconciled) {
     (None, Reconciled::Advanced)
+}
+
+type TaskEngine<'a> = Engine<'a, PooledModel<'a>, KubernetesStore<'a>, KubernetesSandbox<'a>, WorkerReader>;
+
+/// What a step came to.
+enum StepDone {
+    /// After so long there is another pass although nothing has changed.
+    Passed(Option<Duration>, Reconciled),
+    /// The status is to say what holds the task.
+    Held(Hold),
+}
+
+impl StepDone {
+    const ADVANCED: Self = Self::Passed(None, Reconciled::Advanced);
 }
 
 /// One pass over one task.
@@ -262,64 +275,80 @@ impl TaskPass<'_> {
             in_call: &in_call,
             announced: &announced,
         };
+        let done = Box::pin(self.take_step(&engine, &run, is_mended)).await?;
+        self.written(store);
+        match done {
+            StepDone::Passed(pause, reconciled) => Ok((pause, reconciled)),
+            StepDone::Held(hold) => self.say_hold(&hold).await,
+        }
+    }
+
+    /// Goes by what has changed, what is decided next, and what holds it; the store has the result.
+    async fn take_step(
+        &self,
+        engine: &TaskEngine<'_>,
+        run: &Revision,
+        is_mended: bool,
+    ) -> Result<StepDone, ReconcileError> {
         let mut progress = engine.load(&run.owner.run).await?;
-        if let Some(outcome) = self.what_changed(&run, &progress) {
-            clear_sandboxes(&sandbox).await;
+        if let Some(outcome) = self.what_changed(run, &progress) {
+            clear_sandboxes(engine.sandbox).await;
             Box::pin(engine.apply(progress, outcome)).await?;
-            self.written(store);
-            return Ok(advanced());
+            return Ok(StepDone::ADVANCED);
         }
         if progress.stage.is_terminal() {
             // The spec changed and nothing follows from it: that it was seen is all there is to say.
             engine.save(&progress).await?;
-            self.written(store);
-            return Ok(advanced());
+            return Ok(StepDone::ADVANCED);
         }
         let now = Timestamp::now();
         if is_mended && let Some(waiting) = &mut progress.waiting {
             waiting.retry_at = waiting.retry_at.min(now);
         }
-        let decision = decide(&run.task, &progress, now);
+        let decision = engine.decide(&progress);
         if let Decision::AwaitApproval(asked) = &decision {
-            Box::pin(self.at_gate(&engine, progress, asked)).await?;
-            self.written(store);
-            return Ok(advanced());
+            Box::pin(self.at_gate(engine, progress, asked)).await?;
+            return Ok(StepDone::ADVANCED);
         }
-        if let Some(hold) = isolation::hold(self.context, &self.object, &run.task, &decision) {
-            return self.say_hold(&hold).await;
+        if let Some(hold) = isolation::hold(self.context, &self.object, engine.task, &decision) {
+            return Ok(StepDone::Held(hold));
         }
-        let left = seconds_left(&run.task, &progress, now);
-        if asks_the_model(&decision) && !model.prepare(left).await? {
+        let left = seconds_left(engine.task, &progress, now);
+        if asks_the_model(&decision) && !engine.model.prepare(left).await? {
             // It must not be taken for lost by whoever comes next.
             Box::pin(engine.withdraw(progress)).await?;
-            return Ok(idle());
+            return Ok(StepDone::Passed(None, Reconciled::Idle));
         }
-        let came_to;
-        (progress, came_to) = Box::pin(engine.step(progress)).await?;
+        let (progress, step) = Box::pin(engine.perform(progress, decision)).await?;
+        self.after_step(engine, progress, step).await
+    }
+
+    /// When the next pass is due.
+    async fn after_step(
+        &self,
+        engine: &TaskEngine<'_>,
+        progress: Progress,
+        step: Step,
+    ) -> Result<StepDone, ReconcileError> {
         self.context.tasks.reset_backoff(&self.object);
-        let goes_on = matches!(came_to, Step::Pending | Step::Unseen | Step::Queued(_));
+        let goes_on = matches!(step, Step::Pending | Step::Unseen | Step::Queued(_));
         self.wait_if(!goes_on && waits_for_a_person(&progress));
-        let looked = match came_to {
-            Step::Advanced | Step::Gate(_) | Step::Finished => advanced(),
-            Step::Waiting(until) => (Some(pause(until)), Reconciled::Waiting),
-            Step::Unseen => (Some(MOMENT), Reconciled::Pending),
+        Ok(match step {
+            Step::Advanced | Step::Gate(_) | Step::Finished => StepDone::ADVANCED,
+            Step::Waiting(until) => StepDone::Passed(Some(pause(until)), Reconciled::Waiting),
+            Step::Unseen => StepDone::Passed(Some(MOMENT), Reconciled::Pending),
             Step::Pending => {
-                let left = Box::pin(self.count(&engine, progress)).await?;
-                (Some(left.min(SAFETY_NET)), Reconciled::Pending)
+                let left = Box::pin(self.count(engine, progress)).await?;
+                StepDone::Passed(Some(left.min(SAFETY_NET)), Reconciled::Pending)
             }
-            Step::Queued(why) => {
-                self.written(store);
-                return self.say_hold(&queued(why)).await;
-            }
-        };
-        self.written(store);
-        Ok(looked)
+            Step::Queued(why) => StepDone::Held(queued(why)),
+        })
     }
 
     /// Goes by what a person decided, or says what is to be approved. The next pass, if nobody has decided, waits.
-    async fn at_gate<M: Model, D: DataReader>(
+    async fn at_gate(
         &self,
-        engine: &Engine<'_, M, KubernetesStore<'_>, KubernetesSandbox<'_>, D>,
+        engine: &TaskEngine<'_>,
         progress: Progress,
         asked: &AwaitedApproval,
     ) -> Result<(), ReconcileError> {
@@ -352,9 +381,9 @@ impl TaskPass<'_> {
     }
 
     /// A child runs: its time counts, and what held the task before holds it no more. Gives the time that the task has left.
-    async fn count<M: Model, D: DataReader>(
+    async fn count(
         &self,
-        engine: &Engine<'_, M, KubernetesStore<'_>, KubernetesSandbox<'_>, D>,
+        engine: &TaskEngine<'_>,
         mut progress: Progress,
     ) -> Result<Duration, ReconcileError> {
         let now = Timestamp::now();

@@ -374,13 +374,9 @@ impl Metrics {
     /// A model call was sent and ended; where there is no reply, by which category of failure.
     pub fn call_ended(&self, provider: Provider, failed: Option<Category>) {
         let outcome = failed.map_or("answered", category_name);
-        let provider = match provider {
-            Provider::OpenAI => "OpenAI",
-            Provider::Anthropic => "Anthropic",
-        };
         count(
             &self.model_requests,
-            [("provider", provider), ("outcome", outcome)],
+            [("provider", provider.as_str()), ("outcome", outcome)],
             1,
         );
     }
