@@ -1,7 +1,14 @@
-//! The objects of one namespace, or of all.
+//! What every kind asks of the API server.
+
+use std::fmt::Debug;
 
 use k8s_openapi::NamespaceResourceScope;
-use kube::{Api, Client, Resource};
+use kube::api::{DeleteParams, PostParams};
+use kube::{Api, Client, Resource, ResourceExt as _};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::ledger::StoreError;
 
 /// The objects of a namespace, or of all.
 pub fn namespaced<K>(client: &Client, namespace: Option<&str>) -> Api<K>
@@ -12,4 +19,67 @@ where
         Some(namespace) => Api::namespaced(client.clone(), namespace),
         None => Api::all(client.clone()),
     }
+}
+
+/// The object as the API server has it, which in memory may be trimmed. `None` where it is there no more.
+pub async fn whole<K>(client: &Client, object: &K) -> Result<Option<K>, StoreError>
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + Debug + DeserializeOwned,
+{
+    let found = of(client, object).get_opt(&object.name_any()).await;
+    let found = found.map_err(|error| StoreError::Remote {
+        action: format!("read {}", called(object)),
+        source: Box::new(error),
+    })?;
+    Ok(found.filter(|found| found.uid() == object.uid()))
+}
+
+/// Writes the status of an object over the version that it was read at; gives the object as it is then.
+pub async fn replace_status<K>(client: &Client, object: &K) -> Result<K, StoreError>
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + DeserializeOwned + Serialize,
+{
+    let how = PostParams::default();
+    let written = of(client, object)
+        .replace_status(&object.name_any(), &how, object)
+        .await;
+    written.map_err(|error| match error {
+        kube::Error::Api(status) if status.is_conflict() || status.is_not_found() => StoreError::Conflict {
+            object: called(object),
+        },
+        error => StoreError::Remote {
+            action: format!("write the status of {}", called(object)),
+            source: Box::new(error),
+        },
+    })
+}
+
+/// Deletes an object whose time has come; it may be gone already.
+pub async fn delete<K>(client: &Client, object: &K) -> Result<(), StoreError>
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + Debug + DeserializeOwned,
+{
+    let how = DeleteParams::background();
+    match of(client, object).delete(&object.name_any(), &how).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+        Err(error) => Err(StoreError::Remote {
+            action: format!("delete {}, which is kept no longer", called(object)),
+            source: Box::new(error),
+        }),
+    }
+}
+
+/// The objects of the kind and the namespace of this one.
+fn of<K>(client: &Client, object: &K) -> Api<K>
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
+{
+    Api::namespaced(client.clone(), &object.namespace().unwrap_or_default())
+}
+
+/// `CodeGenTask team-a/words`.
+fn called<K: Resource<DynamicType = ()>>(object: &K) -> String {
+    let namespace = object.namespace().unwrap_or_default();
+    format!("{} {namespace}/{}", K::kind(&()), object.name_any())
 }

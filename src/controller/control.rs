@@ -1,15 +1,18 @@
 //! One controller for every kind: what it watches, a reconcile pass with its failures, and its end. A kind gives its steps.
 
+pub mod finish;
+
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::future::{join, ready};
 use futures::{Stream, StreamExt as _};
-use kube::ResourceExt as _;
 use kube::runtime::controller::{Action, Config as ControllerConfig};
 use kube::runtime::reflector::{self, ObjectRef, Store};
 use kube::runtime::watcher::{self, watcher};
 use kube::runtime::{Controller, WatchStreamExt as _};
+use kube::{Resource as _, ResourceExt as _};
 use tokio::sync::broadcast::error::RecvError;
 
 use super::api::namespaced;
@@ -19,10 +22,13 @@ use super::hold::Blocked;
 use super::process::health::Unread;
 use super::process::stop;
 use super::schedule::shared::{Kind, Shared};
+use super::schedule::waits::Awaited;
 use super::selector::TaskSelector;
 use super::telemetry::metrics::Reconciled;
+use crate::api::conditions::reason;
+use crate::pipeline::bounds::{LONGEST_MESSAGE, cut};
 use crate::pipeline::causes::with_causes;
-use crate::pipeline::status::Hold;
+use crate::pipeline::status::{Hold, Until};
 
 /// The pause after which there is another pass although nothing has changed, and what the pass came to.
 pub type PassResult = Result<(Option<Duration>, Reconciled), ReconcileError>;
@@ -30,7 +36,7 @@ pub type PassResult = Result<(Option<Duration>, Reconciled), ReconcileError>;
 /// A kind with its steps.
 pub trait Controlled: Kind {
     /// One reconcile pass over one object.
-    type Pass<'a>: Pass + Send;
+    type Pass<'a>: Pass<Of = Self>;
 
     /// What all passes share.
     fn shared(context: &Context) -> &Shared<Self>;
@@ -97,17 +103,44 @@ pub trait Controlled: Kind {
     }
 }
 
-/// The steps of one pass.
-pub trait Pass {
+/// The steps of one pass, and what of a hold differs from kind to kind.
+pub trait Pass: Send {
+    /// The kind of the object.
+    type Of: Controlled;
+
+    /// The object as it was read, or written last.
+    fn object(&self) -> &Self::Of;
+
+    /// What all passes share.
+    fn context(&self) -> &Context;
+
     /// Makes one decision, does it and records it.
     fn act(&mut self) -> impl Future<Output = PassResult> + Send;
 
-    /// Says in the status what holds the object.
-    fn hold(&mut self, hold: &Hold) -> impl Future<Output = PassResult> + Send;
+    /// Whether the status says already what holds the object.
+    fn says_hold(&self, hold: &Hold) -> bool;
+
+    /// Says in the status and in an Event what holds the object.
+    fn write_hold(&mut self, hold: &Hold) -> impl Future<Output = Result<(), ReconcileError>> + Send;
 
     /// Whether a hold may stand in the status: not in the place of an end.
     fn may_hold(&self) -> bool {
         true
+    }
+
+    /// Whether the place of the held object is for others meanwhile.
+    fn leaves_place(&self, hold: &Hold) -> bool {
+        hold.until != Until::Room
+    }
+
+    /// Whether what ends the hold is watched, so that no pause is needed.
+    fn is_watched(&self, hold: &Hold) -> bool {
+        hold.until == Until::Resumed
+    }
+
+    /// What the object refers to and a person may have to change.
+    fn refers_to(&self) -> BTreeSet<Awaited> {
+        BTreeSet::new()
     }
 }
 
@@ -139,17 +172,49 @@ async fn pass_over<K: Controlled>(object: &Arc<K>, context: &Context) -> PassRes
         return Ok((None, Reconciled::Idle));
     }
     let mut pass = K::pass((**object).clone(), context);
-    match Box::pin(pass.act()).await {
-        Err(ReconcileError::Blocked(Blocked(hold))) => pass.hold(&hold).await,
+    let done = match Box::pin(pass.act()).await {
+        Err(ReconcileError::Blocked(Blocked(why))) => Box::pin(hold(&mut pass, &why)).await,
+        done => done,
+    };
+    match done {
         Err(error) if is_conflict(&error) => Ok((None, Reconciled::Idle)),
         Err(error) if !pass.may_hold() => Err(error),
-        Err(error) => match pass.hold(&hold_for(&error)).await {
+        Err(error) => match Box::pin(hold(&mut pass, &hold_for(&error))).await {
             // It cannot even be said, as while the API server is away.
             Err(_) => Err(error),
             held => held,
         },
         done => done,
     }
+}
+
+/// Says what holds an object, unless its status says so already, and when there is to be another pass.
+pub async fn hold<P: Pass>(pass: &mut P, hold: &Hold) -> PassResult {
+    let hold = Hold {
+        message: cut(&hold.message, LONGEST_MESSAGE),
+        ..hold.clone()
+    };
+    let (object, shared) = (pass.object(), P::Of::shared(pass.context()));
+    if hold.until == Until::Mended {
+        shared.wait_for_change(object, pass.refers_to());
+    } else {
+        let uid = object.meta().uid.as_deref().unwrap_or_default();
+        shared.waits.stop(uid);
+        if pass.leaves_place(&hold) {
+            shared.leave(uid);
+        }
+    }
+    if !pass.says_hold(&hold) {
+        pass.write_hold(&hold).await?;
+    }
+    let shared = P::Of::shared(pass.context());
+    let pause = (!pass.is_watched(&hold)).then(|| shared.pause(pass.object()));
+    let came_to = if hold.reason == reason::QUEUED {
+        Reconciled::Queued
+    } else {
+        Reconciled::Waiting
+    };
+    Ok((pause, came_to))
 }
 
 /// What to do after a pass that failed: it is repeated, later each time.

@@ -21,6 +21,12 @@ pub enum ReconcileError {
     Store(#[from] StoreError),
 }
 
+impl From<Hold> for ReconcileError {
+    fn from(hold: Hold) -> Self {
+        Self::Blocked(Blocked(hold))
+    }
+}
+
 /// What a pass that failed says in the status.
 pub fn hold_for(error: &ReconcileError) -> Hold {
     let is_in_somebodys_hands = match error {

@@ -14,6 +14,7 @@ use kube::{Api, Client};
 use tokio::sync::Mutex;
 
 use crate::api::CodeGenTask;
+use crate::controller::api;
 use crate::controller::record::cache::ended_in;
 use crate::controller::record::documents::Documents;
 use crate::controller::record::own;
@@ -402,24 +403,18 @@ impl KubernetesStore<'_> {
 
 /// Writes the status of `task` over the version that it was read at; gives the task as it is then.
 pub async fn replace_status(client: &Client, task: &CodeGenTask) -> Result<CodeGenTask, StoreError> {
+    let written = api::replace_status(client, task).await?;
+    if !lost_progress(task, &written) {
+        return Ok(written);
+    }
     let namespace = task.metadata.namespace.as_deref().unwrap_or_default();
     let name = task.metadata.name.as_deref().unwrap_or_default();
-    let tasks: Api<CodeGenTask> = Api::namespaced(client.clone(), namespace);
-    let object = format!("CodeGenTask {namespace}/{name}");
-    match tasks.replace_status(name, &PostParams::default(), task).await {
-        Ok(written) if lost_progress(task, &written) => Err(StoreError::Remote {
-            action: format!("keep the state of {object}"),
-            source: "the API server drops fields of its status: apply the definitions of this version of the operator".into(),
-        }),
-        Ok(written) => Ok(written),
-        Err(kube::Error::Api(status)) if status.is_conflict() || status.is_not_found() => {
-            Err(StoreError::Conflict { object })
-        }
-        Err(error) => Err(StoreError::Remote {
-            action: format!("write the status of {object}"),
-            source: Box::new(error),
-        }),
-    }
+    Err(StoreError::Remote {
+        action: format!("keep the state of CodeGenTask {namespace}/{name}"),
+        source:
+            "the API server drops fields of its status: apply the definitions of this version of the operator"
+                .into(),
+    })
 }
 
 /// Whether definitions of another version made the API server drop what was written.

@@ -19,6 +19,7 @@ use crate::api::run::OutputArtifact;
 use crate::api::run_status::RunOutputStatus;
 use crate::api::values::ValueType;
 use crate::api::{CodeGenRun, CodeGenRunStatus};
+use crate::controller::api::whole;
 use crate::controller::error::ReconcileError;
 use crate::controller::schedule::waits;
 use crate::ledger::StoreError;
@@ -58,7 +59,7 @@ impl RunPass<'_> {
         if !is_due(&self.object) {
             return Ok(None);
         }
-        let Some(run) = self.whole().await?.filter(is_due) else {
+        let Some(run) = whole(&self.context.client, &self.object).await?.filter(is_due) else {
             return Ok(None);
         };
         self.object = run;

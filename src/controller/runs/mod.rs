@@ -13,6 +13,7 @@ mod inputs;
 mod image;
 pub mod memory;
 pub(crate) mod outputs;
+mod finish;
 mod frozen;
 mod origin;
 mod program;

@@ -4,11 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kube::api::{DeleteParams, PostParams};
-use kube::runtime::reflector::ObjectRef;
-use kube::{Api, ResourceExt as _};
+use kube::ResourceExt as _;
 
 use super::frozen::{FrozenRun, Packed};
 use super::image;
@@ -22,8 +20,10 @@ use super::status::{Adopted, Writer, ended_in};
 use crate::api::common::CacheMode;
 use crate::api::conditions::run_reason;
 use crate::api::{CodeGenRun, CodeGenRunStatus, CodeGenTask};
+use crate::controller::api;
 use crate::controller::context::Context;
-use crate::controller::control::{Pass, PassResult};
+use crate::controller::control::finish::finish;
+use crate::controller::control::{self, Pass, PassResult};
 use crate::controller::error::ReconcileError;
 use crate::controller::hold::{Blocked, queued, unavailable};
 use crate::controller::record::cleanup;
@@ -33,7 +33,6 @@ use crate::controller::telemetry::metrics::Reconciled;
 use crate::data::source::Source;
 use crate::engine::run_data::RunData;
 use crate::ledger::StoreError;
-use crate::pipeline::bounds::{LONGEST_MESSAGE, cut};
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::run::{FailureReason, ResolvedRun, refused};
 use crate::pipeline::status::{Hold, Until};
@@ -70,18 +69,56 @@ impl<'a> RunPass<'a> {
 }
 
 impl Pass for RunPass<'_> {
+    type Of = CodeGenRun;
+
+    fn object(&self) -> &CodeGenRun {
+        &self.object
+    }
+
+    fn context(&self) -> &Context {
+        self.context
+    }
+
     async fn act(&mut self) -> PassResult {
         Box::pin(self.decide_and_do())
             .await
             .map(|pause| (pause, Reconciled::Idle))
     }
 
-    async fn hold(&mut self, hold: &Hold) -> PassResult {
-        self.say_hold(hold).await.map(|pause| (pause, Reconciled::Idle))
+    fn says_hold(&self, hold: &Hold) -> bool {
+        self.object.status.as_ref().is_some_and(|status| {
+            status.reason.as_deref() == Some(hold.reason) && status.message.as_ref() == Some(&hold.message)
+        })
+    }
+
+    async fn write_hold(&mut self, hold: &Hold) -> Result<(), ReconcileError> {
+        self.write(self.writer().held(self.status(), hold)).await?;
+        self.context.events.run_held(&self.object, hold);
+        Ok(())
     }
 
     fn may_hold(&self) -> bool {
         ended_in(&self.object).is_none()
+    }
+
+    fn leaves_place(&self, hold: &Hold) -> bool {
+        hold.until != Until::Room
+            || [run_reason::AWAITING_TASK, run_reason::AWAITING_RUN].contains(&hold.reason)
+    }
+
+    fn is_watched(&self, hold: &Hold) -> bool {
+        [
+            run_reason::AWAITING_TASK,
+            run_reason::TASK_NOT_FOUND,
+            run_reason::TASK_NOT_SUCCEEDED,
+            run_reason::AWAITING_RUN,
+            run_reason::INVALID_INPUTS,
+        ]
+        .contains(&hold.reason)
+    }
+
+    fn refers_to(&self) -> BTreeSet<Awaited> {
+        self.refers_to.clone()
     }
 }
 
@@ -92,7 +129,7 @@ impl RunPass<'_> {
 
     async fn decide_and_do(&mut self) -> Paused {
         if ended_in(&self.object).is_some() {
-            return self.look_after().await;
+            return finish(self).await;
         }
         let Some(name) = self.status().snapshot else {
             return Box::pin(self.start()).await;
@@ -107,7 +144,7 @@ impl RunPass<'_> {
         };
         self.refers_to = waits::of_run(&frozen.task);
         if let Some(limit) = self.context.runs.admit(&self.object) {
-            return self.say_hold(&queued(limit)).await;
+            return Err(queued(limit).into());
         }
         Box::pin(self.step(&frozen)).await
     }
@@ -121,7 +158,7 @@ impl RunPass<'_> {
         };
         let task = task.as_ref();
         if let Some(limit) = context.runs.admit(&self.object) {
-            return self.say_hold(&queued(limit)).await;
+            return Err(queued(limit).into());
         }
         self.refers_to = waits::of_inputs(&self.object);
         let program = if let Some(task) = task {
@@ -138,14 +175,14 @@ impl RunPass<'_> {
         let gathered = gather(context, &self.object, task, &program, &reading);
         let Gathered { run, contents } = match Box::pin(gathered).await? {
             Progressing::Done(gathered) => gathered,
-            Progressing::Queued(why) => return self.say_hold(&queued(why)).await,
+            Progressing::Queued(why) => return Err(queued(why).into()),
             Progressing::Pending | Progressing::Unseen => {
                 let hold = Hold {
                     reason: run_reason::READING_INPUTS,
                     message: "what lies on claims is being read".to_owned(),
                     until: Until::Room,
                 };
-                self.say_hold(&hold).await?;
+                control::hold(self, &hold).await?;
                 return Ok(Some(READING));
             }
         };
@@ -237,7 +274,7 @@ impl RunPass<'_> {
             status: Some(status),
             ..self.object.clone()
         };
-        let written = replace_status(self.context, &object).await?;
+        let written = api::replace_status(&self.context.client, &object).await?;
         self.context.runs.wrote(&written);
         self.object = written;
         Ok(())
@@ -249,12 +286,12 @@ impl RunPass<'_> {
         self.count();
         self.context.events.run_ended(&self.object);
         self.context.runs.leave(&self.object.uid().unwrap_or_default());
-        self.clear().await;
+        self.remove_components().await;
         Ok(None)
     }
 
     /// Counts the end of the run.
-    fn count(&self) {
+    pub(super) fn count(&self) {
         let Some(stage) = ended_in(&self.object) else {
             return;
         };
@@ -269,113 +306,8 @@ impl RunPass<'_> {
         self.context.metrics.run_ended(stage.as_str(), reason, seconds);
     }
 
-    /// While it waits for a person or another object, its place is for others; what it refers to is looked at.
-    fn wait(&self, hold: &Hold) {
-        let uid = self.object.uid().unwrap_or_default();
-        let runs = &self.context.runs;
-        let is_in_others_hands = [run_reason::AWAITING_TASK, run_reason::AWAITING_RUN].contains(&hold.reason);
-        if hold.until == Until::Mended || is_in_others_hands {
-            runs.leave(&uid);
-        }
-        if hold.until == Until::Mended {
-            let refers_to = self.refers_to.clone();
-            runs.waits
-                .wait(&uid, ObjectRef::from_obj(&self.object), refers_to);
-        } else {
-            runs.waits.stop(&uid);
-        }
-    }
-
-    /// Says in the status what holds the run, unless it says so already.
-    pub async fn say_hold(&mut self, hold: &Hold) -> Paused {
-        self.wait(hold);
-        let hold = &Hold {
-            message: cut(&hold.message, LONGEST_MESSAGE),
-            ..hold.clone()
-        };
-        let before = self.status();
-        let says_so =
-            before.reason.as_deref() == Some(hold.reason) && before.message.as_deref() == Some(&hold.message);
-        if !says_so {
-            self.write(self.writer().held(before, hold)).await?;
-            self.context.events.run_held(&self.object, hold);
-        }
-        let is_watched = [
-            run_reason::AWAITING_TASK,
-            run_reason::TASK_NOT_FOUND,
-            run_reason::TASK_NOT_SUCCEEDED,
-            run_reason::AWAITING_RUN,
-            run_reason::INVALID_INPUTS,
-        ]
-        .contains(&hold.reason);
-        Ok((!is_watched).then(|| self.context.runs.pause(&self.object)))
-    }
-
-    /// Looks after a run that has ended: deletes it when its time has come.
-    async fn look_after(&mut self) -> Paused {
-        let uid = self.object.uid().unwrap_or_default();
-        let has_missed = self.context.runs.has_missed(&self.object);
-        if has_missed && let Some(run) = self.whole().await? {
-            self.object = run;
-            self.count();
-            self.context.events.run_ended(&self.object);
-        }
-        self.context.runs.forget(&uid);
-        let ended = self
-            .object
-            .status
-            .as_ref()
-            .and_then(|status| status.completed_at.clone());
-        let Some(ended) = ended else { return Ok(None) };
-        if has_missed || cleanup::may_be_uncleared(ended.0, self.context.since) {
-            let _place = self.context.clearing.acquire().await;
-            self.clear().await;
-        }
-        // Until they are pushed, the run is all there is of its outputs.
-        if let Some(pause) = Box::pin(self.push_outputs()).await? {
-            return Ok(Some(pause));
-        }
-        let Some(ttl) = self.object.spec.ttl_seconds_after_finished else {
-            return Ok(None);
-        };
-        let end = ended.0.checked_add(SignedDuration::from_secs(ttl.into())).ok();
-        let Some(end) = end else { return Ok(None) };
-        let left = Duration::try_from(end.duration_since(Timestamp::now())).unwrap_or_default();
-        if left > Duration::ZERO {
-            return Ok(Some(left));
-        }
-        let (namespace, name) = (
-            self.object.namespace().unwrap_or_default(),
-            self.object.name_any(),
-        );
-        let runs: Api<CodeGenRun> = Api::namespaced(self.context.client.clone(), &namespace);
-        match runs.delete(&name, &DeleteParams::background()).await {
-            Ok(_) => Ok(None),
-            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(None),
-            Err(error) => Err(StoreError::Remote {
-                action: format!("delete CodeGenRun {namespace}/{name}, which is kept no longer"),
-                source: Box::new(error),
-            }
-            .into()),
-        }
-    }
-
-    /// The run as it is kept: what is in memory of one that has ended is not all of it. `None` where it is there no more.
-    pub async fn whole(&self) -> Result<Option<CodeGenRun>, StoreError> {
-        let (namespace, name) = (
-            self.object.namespace().unwrap_or_default(),
-            self.object.name_any(),
-        );
-        let runs: Api<CodeGenRun> = Api::namespaced(self.context.client.clone(), &namespace);
-        let found = runs.get_opt(&name).await;
-        let found = found.map_err(|error| StoreError::Remote {
-            action: format!("read CodeGenRun {namespace}/{name}"),
-            source: Box::new(error),
-        })?;
-        Ok(found.filter(|run| run.uid() == self.object.uid()))
-    }
-
-    async fn clear(&self) {
+    /// Removes what was needed while the run was under way.
+    pub(super) async fn remove_components(&self) {
         let (namespace, name) = (
             self.object.namespace().unwrap_or_default(),
             self.object.name_any(),
@@ -422,21 +354,5 @@ fn begun(
             .collect(),
         key: Some(key.to_owned()),
         ..before
-    }
-}
-
-async fn replace_status(context: &Context, run: &CodeGenRun) -> Result<CodeGenRun, StoreError> {
-    let (namespace, name) = (run.namespace().unwrap_or_default(), run.name_any());
-    let runs: Api<CodeGenRun> = Api::namespaced(context.client.clone(), &namespace);
-    let object = format!("CodeGenRun {namespace}/{name}");
-    match runs.replace_status(&name, &PostParams::default(), run).await {
-        Ok(written) => Ok(written),
-        Err(kube::Error::Api(status)) if status.is_conflict() || status.is_not_found() => {
-            Err(StoreError::Conflict { object })
-        }
-        Err(error) => Err(StoreError::Remote {
-            action: format!("write the status of {object}"),
-            source: Box::new(error),
-        }),
     }
 }

@@ -11,6 +11,7 @@ use super::owner;
 use super::reconcile::{Paused, READING, RunPass, SAFETY_NET};
 use crate::api::conditions::run_reason;
 use crate::api::values::Output;
+use crate::controller::control;
 use crate::controller::error::ReconcileError;
 use crate::controller::hold::{Blocked, misconfigured, queued, unavailable};
 use crate::controller::isolation;
@@ -76,7 +77,7 @@ impl RunPass<'_> {
     /// Starts the program, or sees how far it is.
     pub async fn step(&mut self, frozen: &FrozenRun) -> Paused {
         if let Some(hold) = isolation::hold_of_run(self.context, &frozen.task) {
-            return self.say_hold(&hold).await;
+            return Err(hold.into());
         }
         let variables = credentials::sandbox_variables(&self.context.client, &frozen.task).await?;
         let status = self.status();
@@ -104,7 +105,7 @@ impl RunPass<'_> {
                 Ok(Some(SAFETY_NET))
             }
             Ok(Progressing::Unseen) => Ok(Some(MOMENT)),
-            Ok(Progressing::Queued(why)) => self.say_hold(&queued(why)).await,
+            Ok(Progressing::Queued(why)) => Err(queued(why).into()),
             Ok(Progressing::Done(report)) => Box::pin(self.ended(frozen, report, &redactor)).await,
             Err(error) => Box::pin(self.without_report(frozen, &error, &redactor)).await,
         }
@@ -114,9 +115,9 @@ impl RunPass<'_> {
     async fn ended(&mut self, frozen: &FrozenRun, report: Report, redactor: &Redactor) -> Paused {
         let on_claim = match Box::pin(self.read_claim(frozen, &report)).await? {
             Progressing::Done(found) => found,
-            Progressing::Queued(why) => return self.say_hold(&queued(why)).await,
+            Progressing::Queued(why) => return Err(queued(why).into()),
             Progressing::Pending | Progressing::Unseen => {
-                self.say_hold(&claim_outputs::reading()).await?;
+                control::hold(self, &claim_outputs::reading()).await?;
                 return Ok(Some(READING));
             }
         };

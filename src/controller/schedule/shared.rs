@@ -1,6 +1,6 @@
 //! What all passes over the objects of one kind share. All of it can be lost: what must survive stands in the API server.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::broadcast;
 
 use super::gate::{Admission, Claim, Gate, Places, Woken};
-use super::waits::Waits;
+use super::waits::{Awaited, Waits};
 use crate::controller::config::ConcurrencyLimits;
 use crate::controller::telemetry::metrics::{Metrics, Reconciled};
 
@@ -221,6 +221,13 @@ impl<K: Kind> Shared<K> {
         let mut gate = self.gate();
         let next = gate.done(uid);
         self.let_in(&gate, next);
+    }
+
+    /// A person must change something that the object refers to: until then its place is for others.
+    pub fn wait_for_change(&self, object: &K, refers_to: BTreeSet<Awaited>) {
+        self.leave(uid_of(object));
+        self.waits
+            .wait(uid_of(object), ObjectRef::from_obj(object), refers_to);
     }
 
     /// Gives those that were under way before this process the places that they had. Called with every object that there is,

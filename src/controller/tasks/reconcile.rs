@@ -10,15 +10,16 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kube::runtime::reflector::ObjectRef;
-use kube::{Api, ResourceExt as _};
+use kube::ResourceExt as _;
 use tokio::sync::watch;
 
 use crate::api::CodeGenTask;
 use crate::api::approval::AwaitedApproval;
 use crate::api::conditions::reason;
 use crate::api::status::CodeGenTaskStatus;
+use crate::controller::api;
 use crate::controller::context::Context;
+use crate::controller::control::finish::finish;
 use crate::controller::control::{self, Pass, PassResult};
 use crate::controller::error::ReconcileError;
 use crate::controller::hold::{queued, suspended};
@@ -31,26 +32,21 @@ use crate::controller::record::store::{KubernetesStore, replace_status};
 use crate::controller::record::{cleanup, result};
 use crate::controller::schedule::waits::{self, Awaited};
 use crate::controller::tasks::approvals;
-use crate::controller::tasks::finish;
 use crate::controller::tasks::model::PooledModel;
 use crate::controller::tasks::reuse::Adopted;
 use crate::controller::tasks::revision::Started;
 use crate::controller::telemetry::metrics::Reconciled;
 use crate::engine::reader::WorkerReader;
 use crate::engine::{Engine, Step};
-use crate::ledger::StoreError;
 use crate::pipeline::active::seconds_left;
-use crate::pipeline::bounds::{LONGEST_MESSAGE, cut};
 use crate::pipeline::budget;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::machine::{Decision, Outcome};
 use crate::pipeline::progress::{PROGRESS_VERSION, Progress};
 use crate::pipeline::stage::Category;
-use crate::pipeline::status::{Hold, Until, held};
+use crate::pipeline::status::{Hold, ImageShown, Until, held};
 use crate::sandbox::KubernetesSandbox;
 
-/// Longest backoff of a task that is held.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// A Pod that cannot mount its claims says so in events alone, which are not watched.
 const READING: Duration = Duration::from_secs(16);
 /// What no watch tells: the end of a log that a node still writes.
@@ -64,25 +60,19 @@ pub async fn withdraw_calls(context: &Arc<Context>) {
     let tasks = context.tasks.all();
     let announced = |task: &&Arc<CodeGenTask>| context.tasks.has_announced(&task.uid().unwrap_or_default());
     for task in tasks.iter().filter(announced) {
-        let (namespace, name) = (task.namespace().unwrap_or_default(), task.name_any());
-        let api: Api<CodeGenTask> = Api::namespaced(context.client.clone(), &namespace);
         // No call gets a place any more, so that a pass does nothing else.
-        let withdrawn = match api.get_opt(&name).await {
+        let withdrawn = match api::whole(&context.client, &**task).await {
             Ok(Some(present)) => control::reconcile(Arc::new(present), Arc::clone(context))
                 .await
                 .map(drop),
             Ok(None) => Ok(()),
-            Err(error) => Err(StoreError::Remote {
-                action: format!("read CodeGenTask {namespace}/{name}"),
-                source: Box::new(error),
-            }
-            .into()),
+            Err(error) => Err(error.into()),
         };
         if let Err(error) = withdrawn {
             let error = with_causes(&error);
             tracing::warn!(
-                namespace,
-                task = name,
+                namespace = task.namespace().unwrap_or_default(),
+                task = task.name_any(),
                 error,
                 "a call that was not made will be taken for lost"
             );
@@ -99,18 +89,6 @@ const fn advanced() -> (Option<Duration>, Reconciled) {
 }
 
 type TaskEngine<'a> = Engine<'a, PooledModel<'a>, KubernetesStore<'a>, KubernetesSandbox<'a>, WorkerReader>;
-
-/// What a step came to.
-enum StepDone {
-    /// After so long there is another pass although nothing has changed.
-    Passed(Option<Duration>, Reconciled),
-    /// The status is to say what holds the task.
-    Held(Hold),
-}
-
-impl StepDone {
-    const ADVANCED: Self = Self::Passed(None, Reconciled::Advanced);
-}
 
 /// One pass over one task.
 pub struct TaskPass<'a> {
@@ -135,39 +113,75 @@ impl<'a> TaskPass<'a> {
 }
 
 impl Pass for TaskPass<'_> {
+    type Of = CodeGenTask;
+
+    fn object(&self) -> &CodeGenTask {
+        &self.object
+    }
+
+    fn context(&self) -> &Context {
+        self.context
+    }
+
     async fn act(&mut self) -> PassResult {
         Box::pin(self.decide_and_do()).await
     }
 
-    async fn hold(&mut self, hold: &Hold) -> PassResult {
-        self.say_hold(hold).await
+    fn says_hold(&self, hold: &Hold) -> bool {
+        if self.has_succeeded() {
+            return self.says_hold_of_image(hold);
+        }
+        self.object.status.as_ref().is_some_and(|status| {
+            status.reason.as_deref() == Some(hold.reason)
+                && status.message.as_ref() == Some(&hold.message)
+                && status.observed_generation == self.object.metadata.generation
+        })
+    }
+
+    async fn write_hold(&mut self, hold: &Hold) -> Result<(), ReconcileError> {
+        if self.has_succeeded() {
+            self.say(Some(&ImageShown::held(hold))).await?;
+        } else {
+            let (mut object, now) = (self.object.clone(), Timestamp::now());
+            let before = object.status.take().unwrap_or_default();
+            let status = paused(held(before, object.metadata.generation, hold, now), now);
+            object.status = Some(fitting(status, &self.object)?);
+            let written = replace_status(&self.context.client, &object).await?;
+            self.context.tasks.wrote(&written);
+        }
+        self.context.events.held(&self.object, hold);
+        Ok(())
+    }
+
+    fn leaves_place(&self, hold: &Hold) -> bool {
+        hold.until != Until::Room || self.has_succeeded() && hold.reason != reason::QUEUED
+    }
+
+    fn refers_to(&self) -> BTreeSet<Awaited> {
+        self.refers_to.get().cloned().unwrap_or_default()
     }
 }
 
 impl TaskPass<'_> {
-    async fn decide_and_do(&self) -> PassResult {
+    async fn decide_and_do(&mut self) -> PassResult {
         if self.is_of_a_newer_version() {
             return Ok(idle());
         }
         if is_at_rest(&self.object) {
-            return Ok((
-                finish::look_after(&self.object, self.context).await?,
-                Reconciled::Idle,
-            ));
+            return Ok((finish(self).await?, Reconciled::Idle));
         }
         if self.has_succeeded() {
             return Box::pin(self.publish_later()).await;
         }
         if self.object.spec.suspend == Some(true) {
-            self.context.tasks.leave(&self.uid);
-            return self.say_hold(&suspended()).await;
+            return Err(suspended().into());
         }
         if approvals::is_undecided(self.context, &self.object) {
             self.context.tasks.leave(&self.uid);
             return Ok((Some(SAFETY_NET), Reconciled::Waiting));
         }
         if let Some(limit) = self.context.tasks.admit(&self.object) {
-            let (_, how) = self.say_hold(&queued(limit)).await?;
+            let (_, how) = control::hold(self, &queued(limit)).await?;
             // Whoever gives up a place wakes it.
             return Ok((Some(SAFETY_NET), how));
         }
@@ -204,7 +218,7 @@ impl TaskPass<'_> {
         let (run, adopted) = match Box::pin(Revision::start(self.context, &self.object)).await? {
             Started::Revision(run, adopted) => (run, adopted),
             Started::Reading => return Ok((Some(READING), Reconciled::Pending)),
-            Started::Queued(why) => return self.say_hold(&queued(why)).await,
+            Started::Queued(why) => return Err(queued(why).into()),
         };
         let mut object = self.object.clone();
         if object.status.take().is_some_and(|status| status.run.is_some()) {
@@ -275,31 +289,23 @@ impl TaskPass<'_> {
             in_call: &in_call,
             announced: &announced,
         };
-        let done = Box::pin(self.take_step(&engine, &run, is_mended)).await?;
+        let done = Box::pin(self.take_step(&engine, &run, is_mended)).await;
         self.written(store);
-        match done {
-            StepDone::Passed(pause, reconciled) => Ok((pause, reconciled)),
-            StepDone::Held(hold) => self.say_hold(&hold).await,
-        }
+        done
     }
 
     /// Goes by what has changed, what is decided next, and what holds it; the store has the result.
-    async fn take_step(
-        &self,
-        engine: &TaskEngine<'_>,
-        run: &Revision,
-        is_mended: bool,
-    ) -> Result<StepDone, ReconcileError> {
+    async fn take_step(&self, engine: &TaskEngine<'_>, run: &Revision, is_mended: bool) -> PassResult {
         let mut progress = engine.load(&run.owner.run).await?;
         if let Some(outcome) = self.what_changed(run, &progress) {
             clear_sandboxes(engine.sandbox).await;
             Box::pin(engine.apply(progress, outcome)).await?;
-            return Ok(StepDone::ADVANCED);
+            return Ok(advanced());
         }
         if progress.stage.is_terminal() {
             // The spec changed and nothing follows from it: that it was seen is all there is to say.
             engine.save(&progress).await?;
-            return Ok(StepDone::ADVANCED);
+            return Ok(advanced());
         }
         let now = Timestamp::now();
         if is_mended && let Some(waiting) = &mut progress.waiting {
@@ -308,40 +314,35 @@ impl TaskPass<'_> {
         let decision = engine.decide(&progress);
         if let Decision::AwaitApproval(asked) = &decision {
             Box::pin(self.at_gate(engine, progress, asked)).await?;
-            return Ok(StepDone::ADVANCED);
+            return Ok(advanced());
         }
         if let Some(hold) = isolation::hold(self.context, &self.object, engine.task, &decision) {
-            return Ok(StepDone::Held(hold));
+            return Err(hold.into());
         }
         let left = seconds_left(engine.task, &progress, now);
         if asks_the_model(&decision) && !engine.model.prepare(left).await? {
             // It must not be taken for lost by whoever comes next.
             Box::pin(engine.withdraw(progress)).await?;
-            return Ok(StepDone::Passed(None, Reconciled::Idle));
+            return Ok(idle());
         }
         let (progress, step) = Box::pin(engine.perform(progress, decision)).await?;
         self.after_step(engine, progress, step).await
     }
 
     /// When the next pass is due.
-    async fn after_step(
-        &self,
-        engine: &TaskEngine<'_>,
-        progress: Progress,
-        step: Step,
-    ) -> Result<StepDone, ReconcileError> {
+    async fn after_step(&self, engine: &TaskEngine<'_>, progress: Progress, step: Step) -> PassResult {
         self.context.tasks.reset_backoff(&self.object);
         let goes_on = matches!(step, Step::Pending | Step::Unseen | Step::Queued(_));
         self.wait_if(!goes_on && waits_for_a_person(&progress));
         Ok(match step {
-            Step::Advanced | Step::Gate(_) | Step::Finished => StepDone::ADVANCED,
-            Step::Waiting(until) => StepDone::Passed(Some(pause(until)), Reconciled::Waiting),
-            Step::Unseen => StepDone::Passed(Some(MOMENT), Reconciled::Pending),
+            Step::Advanced | Step::Gate(_) | Step::Finished => advanced(),
+            Step::Waiting(until) => (Some(pause(until)), Reconciled::Waiting),
+            Step::Unseen => (Some(MOMENT), Reconciled::Pending),
             Step::Pending => {
                 let left = Box::pin(self.count(engine, progress)).await?;
-                StepDone::Passed(Some(left.min(SAFETY_NET)), Reconciled::Pending)
+                (Some(left.min(SAFETY_NET)), Reconciled::Pending)
             }
-            Step::Queued(why) => StepDone::Held(queued(why)),
+            Step::Queued(why) => return Err(queued(why).into()),
         })
     }
 
@@ -409,53 +410,12 @@ impl TaskPass<'_> {
         }
     }
 
-    /// Says in the status what holds the task, unless it says so already.
-    async fn say_hold(&self, hold: &Hold) -> PassResult {
-        let hold = &Hold {
-            message: cut(&hold.message, LONGEST_MESSAGE),
-            ..hold.clone()
-        };
-        if self.has_succeeded() {
-            return self.hold_image(hold).await;
-        }
-        let before = self.object.status.clone().unwrap_or_default();
-        let says_so = before.reason.as_deref() == Some(hold.reason)
-            && before.message.as_deref() == Some(&hold.message)
-            && before.observed_generation == self.object.metadata.generation;
-        if !says_so {
-            let (mut object, now) = (self.object.clone(), Timestamp::now());
-            let status = paused(held(before, object.metadata.generation, hold, now), now);
-            object.status = Some(fitting(status, &object)?);
-            self.context
-                .tasks
-                .wrote(&replace_status(&self.context.client, &object).await?);
-            self.context.events.held(&self.object, hold);
-        }
-        self.wait_if(hold.until == Until::Mended);
-        Ok(self.after(hold))
-    }
-
-    /// When the next pass over a held task is due.
-    fn after(&self, hold: &Hold) -> (Option<Duration>, Reconciled) {
-        let again = || Some(self.context.tasks.pause(&self.object).min(LONGEST_PAUSE));
-        match (hold.reason, hold.until) {
-            (reason::QUEUED, _) => (again(), Reconciled::Queued),
-            (_, Until::Resumed) => (None, Reconciled::Waiting),
-            (_, Until::Room | Until::Mended) => (again(), Reconciled::Waiting),
-        }
-    }
-
     /// While it waits for a person, its place is for others, until something changes that it refers to.
     fn wait_if(&self, waits_for_a_person: bool) {
         if !waits_for_a_person {
             return self.context.tasks.waits.stop(&self.uid);
         }
-        self.context.tasks.leave(&self.uid);
-        let refers_to = self.refers_to.get().cloned().unwrap_or_default();
-        self.context
-            .tasks
-            .waits
-            .wait(&self.uid, ObjectRef::from_obj(&self.object), refers_to);
+        self.context.tasks.wait_for_change(&self.object, self.refers_to());
     }
 }
 

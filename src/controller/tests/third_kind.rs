@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::controller::config::ConcurrencyLimits;
 use crate::controller::context::Context;
 use crate::controller::control::{self, Controlled, Pass, PassResult};
+use crate::controller::error::ReconcileError;
 use crate::controller::hold::misconfigured;
 use crate::controller::schedule::gate::Places;
 use crate::controller::schedule::shared::{Kind, Shared};
@@ -83,6 +84,16 @@ impl MapPass<'_> {
 }
 
 impl Pass for MapPass<'_> {
+    type Of = ConfigMap;
+
+    fn object(&self) -> &ConfigMap {
+        &self.map
+    }
+
+    fn context(&self) -> &Context {
+        self.context
+    }
+
     async fn act(&mut self) -> PassResult {
         let count = self
             .map
@@ -99,9 +110,13 @@ impl Pass for MapPass<'_> {
         }
     }
 
-    async fn hold(&mut self, hold: &Hold) -> PassResult {
-        self.write("held", hold.message.clone()).await?;
-        Ok((Some(MAPS.pause(&self.map)), Reconciled::Waiting))
+    fn says_hold(&self, hold: &Hold) -> bool {
+        let data = self.map.data.as_ref();
+        data.and_then(|data| data.get("held")) == Some(&hold.message)
+    }
+
+    async fn write_hold(&mut self, hold: &Hold) -> Result<(), ReconcileError> {
+        Ok(self.write("held", hold.message.clone()).await?)
     }
 }
 

@@ -15,7 +15,6 @@ use super::advanced;
 use super::pause;
 use super::waits_for_a_person;
 use crate::api::CodeGenTask;
-use crate::api::conditions::reason;
 use crate::controller::error::ReconcileError;
 use crate::controller::hold::{misconfigured, queued, suspended};
 use crate::controller::record::cache::RETRY;
@@ -32,7 +31,7 @@ use crate::engine::{Engine, Step, Surroundings};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::publication::{is_due, unapproved};
 use crate::pipeline::stage::Stage;
-use crate::pipeline::status::{Hold, ImageShown, Until, seen};
+use crate::pipeline::status::{Hold, ImageShown, seen};
 
 impl TaskPass<'_> {
     /// Whether the task has succeeded, and its spec asks for the same program.
@@ -50,13 +49,13 @@ impl TaskPass<'_> {
             return self.see(progress.published.as_ref().map(ImageShown::there)).await;
         }
         if self.object.spec.suspend == Some(true) {
-            return self.say_hold(&suspended()).await;
+            return Err(suspended().into());
         }
         if !is_publishing(&self.object) {
             return self.see(Some(ImageShown::on_its_way())).await;
         }
         if let Some(limit) = self.context.tasks.admit(&self.object) {
-            return self.say_hold(&queued(limit)).await;
+            return Err(queued(limit).into());
         }
         Box::pin(self.publish()).await
     }
@@ -91,7 +90,7 @@ impl TaskPass<'_> {
             return Ok(advanced());
         }
         if let Some(why) = unapproved(&run.task, &progress) {
-            return self.say_hold(&misconfigured(why).0).await;
+            return Err(misconfigured(why).into());
         }
         if is_mended && let Some(waiting) = &mut progress.waiting {
             waiting.retry_at = waiting.retry_at.min(Timestamp::now());
@@ -107,36 +106,27 @@ impl TaskPass<'_> {
         })
     }
 
-    /// Says that the spec was seen, and what is to be said of the image.
+    /// The same, and nothing is left to do for now.
     async fn see(&self, shown: Option<ImageShown>) -> PassResult {
         self.context.tasks.leave(&self.uid);
         self.say(shown.as_ref()).await?;
         Ok(advanced())
     }
 
-    /// Says what keeps the program from being an image, unless the status does already.
-    pub(super) async fn hold_image(&self, hold: &Hold) -> PassResult {
-        if hold.reason != reason::QUEUED {
-            self.context.tasks.leave(&self.uid);
+    /// Whether the status says already what keeps the program from being an image, or nobody asks for one any more.
+    pub(super) fn says_hold_of_image(&self, hold: &Hold) -> bool {
+        if self.object.spec.publish.is_none() {
+            return true;
         }
-        if self.object.spec.publish.is_some() {
-            let shown = ImageShown::held(hold);
-            let status = self.object.status.as_ref();
-            let says_so = status.is_some_and(|status| {
-                shown.is_said_by(&status.conditions)
-                    && status.observed_generation == self.object.metadata.generation
-                    && status.retry_handled.as_ref() == self.object.annotations().get(RETRY)
-            });
-            if !says_so {
-                self.say(Some(&shown)).await?;
-                self.context.events.held(&self.object, hold);
-            }
-        }
-        self.wait_if(hold.until == Until::Mended);
-        Ok(self.after(hold))
+        self.object.status.as_ref().is_some_and(|status| {
+            ImageShown::held(hold).is_said_by(&status.conditions)
+                && status.observed_generation == self.object.metadata.generation
+                && status.retry_handled.as_ref() == self.object.annotations().get(RETRY)
+        })
     }
 
-    async fn say(&self, shown: Option<&ImageShown>) -> Result<(), ReconcileError> {
+    /// Says that the spec was seen, and what is to be said of the image.
+    pub(super) async fn say(&self, shown: Option<&ImageShown>) -> Result<(), ReconcileError> {
         let mut object = self.object.clone();
         if let Some(before) = object.status.take() {
             let status = seen(before, object.metadata.generation, shown, Timestamp::now());
