@@ -9,11 +9,11 @@ mod values;
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-pub use cluster::{ClusterArgs, DecideArgs, ExportArgs, GateArg, TaskArgs, WatchArgs};
-pub use context::{ContextArgs, ContextFormat, ExposureArg};
-pub use local::{Format, LocalArgs, ManifestArgs, ModelArgs, ProviderArg};
-pub use run::{LocalCommand, LocalRunArgs, ProgramArgs, RunArgs, RunFormat, ValidationArg};
-pub use values::Color;
+pub(crate) use cluster::{ClusterArgs, DecideArgs, ExportArgs, GateArg, TaskArgs, WatchArgs};
+pub(crate) use context::{ContextArgs, ContextFormat};
+pub(crate) use local::{Format, LocalArgs, ManifestArgs};
+pub(crate) use run::{LocalCommand, LocalRunArgs, ProgramArgs, RunArgs, RunFormat};
+pub(crate) use values::Color;
 
 /// Turns a prompt, sample data and typed outputs into a tested Python program.
 #[derive(Parser, Debug)]

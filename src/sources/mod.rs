@@ -1,6 +1,6 @@
 //! Where the bytes of samples, inputs and acceptance tests come from: decided here, read by whoever runs the task.
 
-pub mod digest;
+pub(crate) mod digest;
 mod error;
 mod names;
 mod objects;
@@ -9,21 +9,21 @@ pub mod reading;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
-pub use self::error::SourceError;
+pub(crate) use self::error::SourceError;
 pub(crate) use self::error::keys_text;
 use self::names::name_files;
-pub use self::names::sample_names;
+pub(crate) use self::names::sample_names;
 pub(crate) use self::names::{last_segment, usable};
-pub use self::objects::{Keys, ObjectKey, find};
+pub(crate) use self::objects::{Keys, ObjectKey, find};
 use crate::api::CodeGenTask;
 use crate::api::common::{ClaimPath, ConfigMapKeyRef};
 use crate::api::values::{AcceptanceTests, Input, InputSource, Sample, ValueType};
 pub(crate) use crate::pipeline::mounts::ending_of_text;
 
 /// Largest file or folder that a task may read, bytes.
-pub const LARGEST_SOURCE: u64 = 1024 * 1024 * 1024;
+pub(crate) const LARGEST_SOURCE: u64 = 1024 * 1024 * 1024;
 /// Most files of a folder.
-pub const MOST_FOLDER_FILES: usize = 10_000;
+pub(crate) const MOST_FOLDER_FILES: usize = 10_000;
 
 /// Files given on the command line in place of what the manifest refers to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
