@@ -44,8 +44,8 @@ async fn decide(
     progress: &Progress,
 ) -> Result<String, Absent> {
     let wrong = |message| Absent::new(message, USAGE);
-    let cluster = Cluster::connect(&args.cluster).await.map_err(wrong)?;
-    let task = cluster.task(&args.name).await.map_err(wrong)?;
+    let cluster = Cluster::connect(&args.task.cluster).await.map_err(wrong)?;
+    let task = cluster.task(&args.task.name).await.map_err(wrong)?;
     let asked = awaited(&task, args.gate.map(Into::into))?;
     progress.lines(&approval_awaited(asked).lines);
     let whole = whole(&cluster, &task, asked).await?;
@@ -69,7 +69,7 @@ async fn decide(
             return Err(Absent::new("nothing was decided".to_owned(), TASK_FAILED));
         }
     }
-    let refused = |error: kube::Error| wrong(refusal(&error, &args.name, &cluster.namespace));
+    let refused = |error: kube::Error| wrong(refusal(&error, &args.task.name, &cluster.namespace));
     let who = who(&cluster).await.map_err(refused)?;
     let record = record(&task, asked, decision, &who, args.reason.clone());
     let name = record.metadata.name.clone().unwrap_or_default();

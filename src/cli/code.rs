@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 
-use super::args::{CodeArgs, Color};
+use super::args::{Color, TaskArgs};
 use super::cluster::{Cluster, refusal};
 use super::command::{TASK_FAILED, USAGE, fail, runtime, warning};
 use super::ended::{Absent, ended};
@@ -11,7 +11,7 @@ use super::progress::Progress;
 use crate::engine::results::SOLUTION;
 
 /// Runs the command.
-pub(super) fn run(args: &CodeArgs) -> i32 {
+pub(super) fn run(args: &TaskArgs) -> i32 {
     let progress = Progress::new(Color::Auto);
     let runtime = match runtime() {
         Ok(runtime) => runtime,
@@ -40,7 +40,7 @@ struct Program {
     caution: Option<String>,
 }
 
-async fn program(args: &CodeArgs) -> Result<Program, Absent> {
+async fn program(args: &TaskArgs) -> Result<Program, Absent> {
     let unreachable = |message| Absent::new(message, USAGE);
     let cluster = Cluster::connect(&args.cluster).await.map_err(unreachable)?;
     let task = cluster.task(&args.name).await.map_err(unreachable)?;

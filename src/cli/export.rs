@@ -20,7 +20,10 @@ pub(super) fn run(args: &ExportArgs) -> i32 {
         Ok(runtime) => runtime,
         Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
     };
-    let folder = args.output.clone().unwrap_or_else(|| PathBuf::from(&args.name));
+    let folder = args
+        .output
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(&args.task.name));
     let written = runtime
         .block_on(everything(args))
         .and_then(|exported| exported.write(&folder));
@@ -62,8 +65,8 @@ struct Exported {
 
 async fn everything(args: &ExportArgs) -> Result<Exported, Absent> {
     let unreachable = |message| Absent::new(message, USAGE);
-    let cluster = Cluster::connect(&args.cluster).await.map_err(unreachable)?;
-    let object = cluster.task(&args.name).await.map_err(unreachable)?;
+    let cluster = Cluster::connect(&args.task.cluster).await.map_err(unreachable)?;
+    let object = cluster.task(&args.task.name).await.map_err(unreachable)?;
     let ended = ended(&object)?;
     let status = object.status.clone().unwrap_or_default();
     let (task, Results { mut files, .. }) =
@@ -86,7 +89,7 @@ async fn everything(args: &ExportArgs) -> Result<Exported, Absent> {
     Ok(Exported {
         files,
         cautions,
-        command: format!("kubectl-codegen export {}", args.name),
+        command: format!("kubectl-codegen export {}", args.task.name),
     })
 }
 

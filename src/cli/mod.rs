@@ -10,13 +10,13 @@ mod context;
 mod ended;
 mod export;
 mod local;
-pub mod paint;
+mod paint;
 mod plot;
-pub mod progress;
-pub mod render;
+mod progress;
+mod render;
 mod run;
-pub mod summary;
-pub mod text;
+mod summary;
+mod text;
 mod watch;
 
 use std::ffi::OsString;

@@ -7,7 +7,7 @@ use crate::api::status::{
     CaseCounts, ErrorType, FailureDiagnosis, MutantCounts, RehearsalResult, TestCounts,
 };
 use crate::engine::event::Event;
-use crate::pipeline::call::CallKind;
+use crate::pipeline::call::{CallKind, Usage};
 use crate::pipeline::stage::Stage;
 
 /// Columns of the step's name.
@@ -58,22 +58,10 @@ pub fn render(event: &Event) -> Rendered {
         Event::CallFinished {
             kind,
             usage,
-            seconds: time,
+            seconds,
             from_ledger,
             ..
-        } => {
-            let tokens = format!(
-                "{:>6} + {:>5} tokens",
-                thousands(usage.input),
-                thousands(usage.output)
-            );
-            let time = if *from_ledger {
-                "recorded".to_owned()
-            } else {
-                seconds(*time)
-            };
-            Rendered::line(Mark::Done, name(*kind), &format!("{tokens}   {time}"))
-        }
+        } => call_finished(*kind, *usage, (!from_ledger).then_some(*seconds)),
         Event::RequestChanged { kind, sequence } => Rendered::line(
             Mark::Warning,
             name(*kind),
@@ -81,12 +69,7 @@ pub fn render(event: &Event) -> Rendered {
                 "the request of call {sequence} has changed since its reply was recorded; the reply is used"
             ),
         ),
-        Event::ReplyRejected { kind, reason } => named_paragraph(
-            Mark::Warning,
-            name(*kind),
-            &format!("cannot be used: {reason}"),
-            MAX_CAUSE_LINES,
-        ),
+        Event::ReplyRejected { kind, reason } => warned(name(*kind), &format!("cannot be used: {reason}")),
         Event::BuildStarted { packages } => Rendered::running(cut(
             &format!("packages: {}", packages.join(", ")),
             TEXT_COLUMNS - 10,
@@ -97,12 +80,8 @@ pub fn render(event: &Event) -> Rendered {
             seconds,
             cached,
         } => build_finished(python, *packages, *seconds, *cached),
-        Event::PackageDoubtful { message } => {
-            named_paragraph(Mark::Warning, "packages", message, MAX_CAUSE_LINES)
-        }
-        Event::ImageReplaced { message } => {
-            named_paragraph(Mark::Warning, "environment", message, MAX_CAUSE_LINES)
-        }
+        Event::PackageDoubtful { message } => warned("packages", message),
+        Event::ImageReplaced { message } => warned("environment", message),
         Event::BuildFailed { message } => {
             named_paragraph(Mark::Failed, "environment", message, MAX_CAUSE_LINES)
         }
@@ -123,6 +102,22 @@ pub fn render(event: &Event) -> Rendered {
         Event::Published { image, .. } => Rendered::line(Mark::Done, "published", image),
         Event::Waiting { message, .. } => named_paragraph(Mark::Warning, "waiting", message, usize::MAX),
     }
+}
+
+/// What does not stop the task.
+fn warned(name: &str, text: &str) -> Rendered {
+    named_paragraph(Mark::Warning, name, text, MAX_CAUSE_LINES)
+}
+
+/// A reply, with how long it took; a recorded one took no time.
+fn call_finished(kind: CallKind, usage: Usage, took: Option<f64>) -> Rendered {
+    let tokens = format!(
+        "{:>6} + {:>5} tokens",
+        thousands(usage.input),
+        thousands(usage.output)
+    );
+    let time = took.map_or_else(|| "recorded".to_owned(), seconds);
+    Rendered::line(Mark::Done, name(kind), &format!("{tokens}   {time}"))
 }
 
 /// What a person is asked to approve of.

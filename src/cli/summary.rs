@@ -8,6 +8,8 @@ use crate::local::runner::Ended;
 
 /// Columns of everything behind the name.
 const TEXT_COLUMNS: usize = 84;
+/// Most columns that the names of outputs have in common.
+const LONGEST_NAME: usize = 30;
 
 /// What to do when a task has not ended.
 const NEXT: &str = "run the same command: it goes on from here, and no recorded reply is paid for again";
@@ -17,6 +19,38 @@ const NEXT: &str = "run the same command: it goes on from here, and no recorded 
 pub fn summary(ended: &Ended) -> Vec<Line> {
     let none = CodeGenTaskStatus::default();
     let status = ended.task.status.as_ref().unwrap_or(&none);
+    let mut lines = vec![Line::new(Mark::Heading, ""), headline(ended, status)];
+    if !ended.succeeded() && ended.stopped.is_none() {
+        let message = status.message.as_deref().unwrap_or_default();
+        field(&mut lines, "why", message);
+        let last = status.last_error.as_deref().unwrap_or_default();
+        if !message.contains(last) {
+            field(&mut lines, "last error", last);
+        }
+    }
+    let last = status.attempts.last();
+    field(&mut lines, "attempts", &status.attempts.len().to_string());
+    field(&mut lines, "tests", &tests(last));
+    field(&mut lines, "model", &spent(status));
+    places(&mut lines, ended, status);
+    for notice in &ended.notices {
+        field(&mut lines, "note", notice);
+    }
+    let folder = ended.folder.display();
+    field(&mut lines, "details", &format!("{folder}/status.yaml"));
+    if !ended.succeeded() && !ended.failed() {
+        let first = if ended.stopped.is_none() {
+            "mend it and "
+        } else {
+            ""
+        };
+        field(&mut lines, "next", &format!("{first}{NEXT}"));
+    }
+    lines
+}
+
+/// The name of the task and what came of it.
+fn headline(ended: &Ended, status: &CodeGenTaskStatus) -> Line {
     let name = ended.task.metadata.name.as_deref().unwrap_or_default();
     let stage = status.stage.as_deref().unwrap_or_default();
     let reason = status
@@ -33,61 +67,31 @@ pub fn summary(ended: &Ended) -> Vec<Line> {
     } else {
         (Mark::Warning, format!("waits in stage {stage}{reason}"))
     };
-    let mut lines = vec![
-        Line::new(Mark::Heading, ""),
-        Line::new(mark, format!("{name} {words}")),
-    ];
-    if !ended.succeeded() && ended.stopped.is_none() {
-        let message = status.message.as_deref().unwrap_or_default();
-        field(&mut lines, "why", message);
-        let last = status.last_error.as_deref().unwrap_or_default();
-        if !message.contains(last) {
-            field(&mut lines, "last error", last);
-        }
-    }
-    let last = status.attempts.last();
-    field(&mut lines, "attempts", &status.attempts.len().to_string());
-    field(&mut lines, "tests", &tests(last));
-    field(&mut lines, "model", &spent(status));
+    Line::new(mark, format!("{name} {words}"))
+}
+
+/// Where program, suite and outputs lie, and the outputs' values.
+fn places(lines: &mut Vec<Line>, ended: &Ended, status: &CodeGenTaskStatus) {
     let folder = ended.folder.display();
     for (label, file, artifact) in [
         ("program", "solution.py", "solution"),
         ("suite", "test_solution.py", "tests"),
     ] {
         if status.artifacts.iter().any(|present| present.name == artifact) {
-            field(&mut lines, label, &format!("{folder}/{file}"));
+            field(lines, label, &format!("{folder}/{file}"));
         }
     }
-    if !ended.outputs.is_empty() {
-        field(&mut lines, "outputs", &format!("{folder}/outputs"));
-        let columns = ended
-            .outputs
-            .iter()
-            .map(|(name, _)| name.chars().count())
-            .max()
-            .unwrap_or(0)
-            .min(30);
-        for (name, value) in &ended.outputs {
-            let text = format!(
-                "{name:<columns$}  {}",
-                cut(value, TEXT_COLUMNS - columns.min(30) - 2)
-            );
-            lines.push(Line::new(Mark::Detail, format!("{:<10} {text}", "")));
-        }
+    if ended.outputs.is_empty() {
+        return;
     }
-    for notice in &ended.notices {
-        field(&mut lines, "note", notice);
+    field(lines, "outputs", &format!("{folder}/outputs"));
+    let lengths = ended.outputs.iter().map(|(name, _)| name.chars().count());
+    let columns = lengths.max().unwrap_or(0).min(LONGEST_NAME);
+    for (name, value) in &ended.outputs {
+        let value = cut(value, TEXT_COLUMNS - columns - 2);
+        let text = format!("{name:<columns$}  {value}");
+        lines.push(Line::new(Mark::Detail, format!("{:<10} {text}", "")));
     }
-    field(&mut lines, "details", &format!("{folder}/status.yaml"));
-    if !ended.succeeded() && !ended.failed() {
-        let first = if ended.stopped.is_none() {
-            "mend it and "
-        } else {
-            ""
-        };
-        field(&mut lines, "next", &format!("{first}{NEXT}"));
-    }
-    lines
 }
 
 /// Adds a named text, wrapped; nothing where there is none.

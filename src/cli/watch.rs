@@ -31,7 +31,8 @@ pub(super) fn run(args: &WatchArgs) -> i32 {
                     .await
                     .unwrap_or_else(|_| {
                         progress.stop();
-                        let message = format!("{} has not ended within the time of --timeout", args.name);
+                        let message =
+                            format!("{} has not ended within the time of --timeout", args.task.name);
                         fail(&progress, &message, TASK_FAILED)
                     }),
             }
@@ -47,20 +48,20 @@ pub(super) fn run(args: &WatchArgs) -> i32 {
 }
 
 async fn follow(args: &WatchArgs, progress: &Progress) -> i32 {
-    let cluster = match Cluster::connect(&args.cluster).await {
+    let cluster = match Cluster::connect(&args.task.cluster).await {
         Ok(cluster) => cluster,
         Err(message) => return fail(progress, &message, USAGE),
     };
     // A watch of something that is not there would wait for it.
-    if let Err(message) = cluster.task(&args.name).await {
+    if let Err(message) = cluster.task(&args.task.name).await {
         return fail(progress, &message, USAGE);
     }
-    let one = watcher::Config::default().fields(&format!("metadata.name={}", args.name));
+    let one = watcher::Config::default().fields(&format!("metadata.name={}", args.task.name));
     let events = watcher(cluster.tasks(), one).default_backoff();
     if let Some(ended) = shown(events, progress).await {
         return tell_end(&ended, progress);
     }
-    let message = format!("{} was deleted before it had ended", args.name);
+    let message = format!("{} was deleted before it had ended", args.task.name);
     fail(progress, &message, TASK_FAILED)
 }
 

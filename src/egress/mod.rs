@@ -20,9 +20,9 @@ use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{ClientBuilder, Url};
 use thiserror::Error;
 
-pub use self::address::CLOSED;
+pub(crate) use self::address::CLOSED;
 use self::address::is_public;
-pub use self::entry::{Entry, EntryError};
+pub use self::entry::Entry;
 use self::resolver::Resolver;
 
 const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
@@ -30,7 +30,7 @@ const MOST_REDIRECTS: usize = 5;
 
 /// What whoever runs this process opens.
 #[derive(Clone, Copy, Debug)]
-pub struct Allowed<'a> {
+pub(crate) struct Allowed<'a> {
     /// Origins that may be reached although they are private or without TLS.
     pub entries: &'a [Entry],
     /// The setting that lists them, for messages.
@@ -115,7 +115,7 @@ impl EgressGate {
     /// A gate that lets through what is `allowed` and what is public, short of `closed`: public ranges of the cluster's own,
     /// such as the API server's. Proxies are those of this process's environment.
     #[must_use]
-    pub fn new(allowed: Allowed<'_>, closed: Vec<IpNet>) -> Self {
+    pub(crate) fn new(allowed: Allowed<'_>, closed: Vec<IpNet>) -> Self {
         Self::behind(Matcher::from_env(), allowed, closed)
     }
 

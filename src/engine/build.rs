@@ -13,7 +13,7 @@ use crate::pipeline::package_policy::{doubts, unlisted};
 use crate::pipeline::progress::{BuildFault, BuiltImage, Progress, RecordedLock};
 use crate::pipeline::sandbox::Packages;
 use crate::pipeline::stage::{Category, Stop, StopReason};
-use crate::sandbox::{ImageSpec, Progressing, Sandbox, SandboxError};
+use crate::sandbox::{Built, ImageSpec, Progressing, Sandbox, SandboxError};
 
 use super::data::DataReader;
 use super::event::Event;
@@ -46,21 +46,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             }
             Err(error) => return Ok(Performed::Done(self.build_failed(progress, wanted, &error))),
         };
-        if let Some(message) = built.remark.clone() {
-            self.tell(&Event::ImageReplaced { message });
-        }
-        let unlisted = unlisted(task, &built.image, &built.resolved);
-        if let Some(why) = unlisted.as_ref().filter(|_| task.packages.judges_installed()) {
-            let message = format!("a rule on packages cannot be checked: {why}");
-            let blocked = self.blocked(progress, Category::Configuration, &message);
-            return Ok(Performed::Done(blocked));
-        }
-        if let Some(message) = unlisted {
-            self.tell(&Event::PackageDoubtful { message });
-        }
-        // What packages bring along is known only now.
-        if let Some(denial) = task.packages.denial_of_installed(&built.resolved) {
-            return Ok(Performed::Done(Outcome::Stopped(denial.stop())));
+        if let Some(refused) = self.check_installed(progress, &built) {
+            return Ok(Performed::Done(refused));
         }
         self.tell(&Event::BuildFinished {
             python: built.python.clone(),
@@ -86,6 +73,25 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             lock,
             fresh: built.fresh,
         }))
+    }
+
+    /// Says what is doubtful of an image, and what follows where the rules on packages do not allow it: what packages bring along
+    /// is known only when they are installed.
+    fn check_installed(&self, progress: &Progress, built: &Built) -> Option<Outcome> {
+        let rules = &self.task.packages;
+        if let Some(message) = built.remark.clone() {
+            self.tell(&Event::ImageReplaced { message });
+        }
+        let unlisted = unlisted(self.task, &built.image, &built.resolved);
+        if let Some(why) = unlisted.as_ref().filter(|_| rules.judges_installed()) {
+            let message = format!("a rule on packages cannot be checked: {why}");
+            return Some(self.blocked(progress, Category::Configuration, &message));
+        }
+        if let Some(message) = unlisted {
+            self.tell(&Event::PackageDoubtful { message });
+        }
+        let denial = rules.denial_of_installed(&built.resolved)?;
+        Some(Outcome::Stopped(denial.stop()))
     }
 
     /// What the environment held when it was made before, unless it is to be made of what the index has now.

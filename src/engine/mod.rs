@@ -5,17 +5,17 @@
 
 mod build;
 mod call;
-pub mod data;
+pub(crate) mod data;
 pub mod event;
 mod jobs;
 mod material;
-pub mod program_file;
+pub(crate) mod program_file;
 mod publish;
-pub mod reader;
+pub(crate) mod reader;
 mod redaction;
 pub mod results;
-pub mod run;
-pub mod run_data;
+pub(crate) mod run;
+pub(crate) mod run_data;
 mod samples;
 
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ const MAX_LOST_CHILDREN: u32 = 3;
 const LOST_PAUSE_SECONDS: i64 = 300;
 
 /// Everything that one task's steps need.
-pub struct Engine<'a, M, S, B, D> {
+pub(crate) struct Engine<'a, M, S, B, D> {
     /// The task.
     pub task: &'a Task,
     /// Answers calls.
@@ -77,7 +77,7 @@ pub struct Engine<'a, M, S, B, D> {
 
 /// What the local machine or the cluster adds to the task.
 #[derive(Clone, Debug, Default)]
-pub struct Surroundings {
+pub(crate) struct Surroundings {
     /// Where each frozen sample and input lies, by name.
     pub sources: BTreeMap<String, String>,
     /// Source of the acceptance tests.
@@ -106,7 +106,7 @@ struct Began {
 
 /// What a step came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub(crate) enum Step {
     /// The task moved on.
     Advanced,
     /// A child runs; its end will be noticed.

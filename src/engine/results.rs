@@ -48,6 +48,18 @@ pub struct Results {
     pub outputs: Vec<(String, String)>,
 }
 
+impl Results {
+    /// Adds a file that the status names.
+    fn add(&mut self, artifact: &str, path: &str, bytes: Vec<u8>) {
+        self.artifacts.push(ArtifactRef {
+            name: artifact.to_owned(),
+            sha256: sha256_hex(&bytes),
+            bytes: i64::try_from(bytes.len()).unwrap_or(i64::MAX),
+        });
+        self.files.insert(path.to_owned(), bytes);
+    }
+}
+
 /// Collects the results of a task that has ended, or waits. `entries` are its calls.
 pub async fn collect<S: Store>(
     task: &Task,
@@ -55,17 +67,45 @@ pub async fn collect<S: Store>(
     store: &S,
     entries: &[Entry],
 ) -> Result<Results, EngineError> {
+    let mut results = Results::default();
+    let lock = add_documents(&mut results, progress, store).await?;
+    let record = run_record(store, progress).await?;
+    if let Some(record) = &record {
+        results.add(
+            "test-output",
+            attempts::TEST_OUTPUT,
+            test_output(record).into_bytes(),
+        );
+    }
+    results.add(
+        "conversation",
+        "conversation.jsonl",
+        conversation(store, entries).await?,
+    );
+    results.artifacts.push(samples_artifact(task));
+    let files = &mut results.files;
+    for output in record.iter().flat_map(RunRecord::outputs) {
+        publish_output(output, &task.outputs, files);
+    }
+    files.insert(REPLIES.to_owned(), export_replies(entries).into_bytes());
+    files.extend(attempts::files(progress, store, entries).await?);
+    let needed = standalone::files(task, progress, lock.as_deref());
+    files.extend(
+        needed
+            .into_iter()
+            .map(|(path, text)| (path.to_owned(), text.into_bytes())),
+    );
+    results.outputs = record.map(|record| record.findings.values).unwrap_or_default();
+    Ok(results)
+}
+
+/// Adds what the task recorded as documents; returns the list of installed packages.
+async fn add_documents<S: Store>(
+    results: &mut Results,
+    progress: &Progress,
+    store: &S,
+) -> Result<Option<Vec<u8>>, EngineError> {
     let documents = &progress.documents;
-    let mut files = Files::new();
-    let mut artifacts = Vec::new();
-    let mut keep = |artifact: &str, path: &str, bytes: Vec<u8>| {
-        artifacts.push(ArtifactRef {
-            name: artifact.to_owned(),
-            sha256: sha256_hex(&bytes),
-            bytes: i64::try_from(bytes.len()).unwrap_or(i64::MAX),
-        });
-        files.insert(path.to_owned(), bytes);
-    };
     let parts = [
         ("solution", SOLUTION, &documents.solution),
         ("tests", TESTS, &documents.tests),
@@ -78,50 +118,20 @@ pub async fn collect<S: Store>(
             .await?
             .filter(|bytes| !bytes.is_empty())
         {
-            keep(artifact, path, bytes);
+            results.add(artifact, path, bytes);
         }
     }
     let lock = progress.build.lock.as_ref().map(|lock| &lock.document);
     let lock = read(store, lock).await?;
     if let Some(bytes) = &lock {
-        keep("packages", standalone::LOCK, bytes.clone());
+        results.add("packages", standalone::LOCK, bytes.clone());
     }
     if let Some(bytes) = read(store, documents.profiles.as_ref()).await?
         && let Some(code) = schemas(&bytes, read(store, documents.checks.as_ref()).await?.as_deref())
     {
-        keep("schemas", "schemas.py", code.into_bytes());
+        results.add("schemas", "schemas.py", code.into_bytes());
     }
-    let record = run_record(store, progress).await?;
-    if let Some(record) = &record {
-        keep(
-            "test-output",
-            attempts::TEST_OUTPUT,
-            test_output(record).into_bytes(),
-        );
-    }
-    keep(
-        "conversation",
-        "conversation.jsonl",
-        conversation(store, entries).await?,
-    );
-    for output in record.iter().flat_map(RunRecord::outputs) {
-        publish_output(output, &task.outputs, &mut files);
-    }
-    artifacts.push(samples_artifact(task));
-    files.insert(REPLIES.to_owned(), export_replies(entries).into_bytes());
-    files.extend(attempts::files(progress, store, entries).await?);
-    let needed = standalone::files(task, progress, lock.as_deref());
-    files.extend(
-        needed
-            .into_iter()
-            .map(|(path, text)| (path.to_owned(), text.into_bytes())),
-    );
-    let outputs = record.map(|record| record.findings.values).unwrap_or_default();
-    Ok(Results {
-        files,
-        artifacts,
-        outputs,
-    })
+    Ok(lock)
 }
 
 /// Takes out what holds data of the samples where a model was told no more than their schema. Says what is left out.

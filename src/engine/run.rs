@@ -215,6 +215,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }
     }
 
+    /// What a run of jobs came to. The inner error is that its outputs cannot be looked at now.
     async fn judged(
         &self,
         progress: &Progress,
@@ -233,15 +234,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             .iter()
             .chain(hidden.iter().flat_map(|report| &report.phases))
             .find(|phase| phase.name == PhaseName::Rehearsal);
-        let mut findings = match rehearsal {
-            Some(phase) if phase.end == PhaseEnd::Exited(0) => {
-                let checks = self.checks(progress).await?;
-                match self.data.judge(self.task, &phase.outputs, &checks).await {
-                    Ok(findings) => findings,
-                    Err(error) => return Ok(Err(error.to_string())),
-                }
-            }
-            _ => RehearsalFindings::default(),
+        let mut findings = match self.rehearsal_findings(progress, rehearsal).await? {
+            Ok(findings) => findings,
+            Err(message) => return Ok(Err(message)),
         };
         let cases = jobs.judge_cases(self.task, &main, hidden.as_ref());
         let acceptance = jobs.acceptance_sentinels.as_ref().zip(acceptance.as_ref());
@@ -276,6 +271,21 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             failed_cases,
             verdict,
         }))
+    }
+
+    /// What is wrong with the outputs of the program on the samples; nothing where it has failed. The inner error is that they cannot
+    /// be looked at now.
+    async fn rehearsal_findings(
+        &self,
+        progress: &Progress,
+        rehearsal: Option<&PhaseReport>,
+    ) -> Result<Result<RehearsalFindings, String>, EngineError> {
+        let Some(phase) = rehearsal.filter(|phase| phase.end == PhaseEnd::Exited(0)) else {
+            return Ok(Ok(RehearsalFindings::default()));
+        };
+        let checks = self.checks(progress).await?;
+        let findings = self.data.judge(self.task, &phase.outputs, &checks).await;
+        Ok(findings.map_err(|error| error.to_string()))
     }
 
     /// What a run on private samples may tell.

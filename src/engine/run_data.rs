@@ -115,15 +115,7 @@ impl RunData<'_> {
         if run.outputs.is_empty() {
             return Ok(read);
         }
-        let content = |name: &str| {
-            let found = reported.iter().find(|output| output.name == name);
-            found.map_or(OutputContent::Missing, |found| found.content.clone())
-        };
-        let pairs: Vec<_> = run
-            .outputs
-            .iter()
-            .map(|output| (output.clone(), content(&output.name)))
-            .collect();
+        let pairs = with_contents(&run.outputs, reported);
         let severity = Severities::from(run.validation).outputs;
         let checked: Vec<(&Output, &String)> = pairs
             .iter()
@@ -143,24 +135,8 @@ impl RunData<'_> {
             checks: self.checks.to_vec(),
         }));
         let mut answers = self.ask_all(requests).await?.into_iter();
-        match answers.next() {
-            Some(Ok(Response::Outputs(values))) => {
-                for ((declared, content), value) in pairs.iter().zip(values) {
-                    match value {
-                        Ok(value) => read
-                            .outputs
-                            .extend(TypedOutput::new(declared, content, value.text())),
-                        Err(fault) => refuse(&mut read, fault),
-                    }
-                }
-            }
-            // A file that the child could not survive is a fault of the program that wrote it.
-            Some(Err(error)) => read.faults.push(Fault {
-                output: "(all)".to_owned(),
-                problem: error.to_string(),
-                without_values: "they cannot be read as what they are declared to be".to_owned(),
-            }),
-            Some(Ok(_)) | None => {}
+        if let Some(answer) = answers.next() {
+            add_values(&mut read, &pairs, answer);
         }
         for ((declared, _), answer) in checked.into_iter().zip(answers) {
             // What is no table has no columns; one of another format than the declared is a fault already.
@@ -276,6 +252,45 @@ fn rules(expected: &Expected) -> impl Iterator<Item = ColumnCheck> {
         column: expected.column.clone(),
         rule,
     })
+}
+
+/// Each declared output with what was reported of it.
+fn with_contents(declared: &[Output], reported: &[OutputReport]) -> Vec<(Output, OutputContent)> {
+    let content = |name: &str| {
+        let found = reported.iter().find(|output| output.name == name);
+        found.map_or(OutputContent::Missing, |found| found.content.clone())
+    };
+    let declared = declared.iter();
+    declared
+        .map(|output| (output.clone(), content(&output.name)))
+        .collect()
+}
+
+/// Adds the outputs as their types, and what is wrong with those that are of none.
+fn add_values(
+    read: &mut OutputsRead,
+    pairs: &[(Output, OutputContent)],
+    answer: Result<Response, DataError>,
+) {
+    match answer {
+        Ok(Response::Outputs(values)) => {
+            for ((declared, content), value) in pairs.iter().zip(values) {
+                match value {
+                    Ok(value) => read
+                        .outputs
+                        .extend(TypedOutput::new(declared, content, value.text())),
+                    Err(fault) => refuse(read, fault),
+                }
+            }
+        }
+        // A file that the child could not survive is a fault of the program that wrote it.
+        Err(error) => read.faults.push(Fault {
+            output: "(all)".to_owned(),
+            problem: error.to_string(),
+            without_values: "they cannot be read as what they are declared to be".to_owned(),
+        }),
+        Ok(_) => {}
+    }
 }
 
 fn refuse(read: &mut OutputsRead, fault: OutputFault) {

@@ -37,6 +37,7 @@ pub struct Fault {
 }
 
 /// When a store stops.
+#[cfg_attr(not(test), expect(dead_code, reason = "tests alone let a store stop"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultMoment {
     /// The write does not take effect.
@@ -47,6 +48,7 @@ pub enum FaultMoment {
 
 impl MemoryStore {
     /// An empty store that works.
+    #[cfg(test)]
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -65,6 +67,7 @@ impl MemoryStore {
     }
 
     /// The same contents with a life of its own that ends at `fault`, or never.
+    #[cfg(test)]
     #[must_use]
     pub fn restarted(&self, fault: Option<Fault>) -> Self {
         Self {
@@ -75,12 +78,14 @@ impl MemoryStore {
     }
 
     /// Writes since the store was made or restarted, the one that met the fault included.
+    #[cfg(test)]
     #[must_use]
     pub fn writes(&self) -> usize {
         self.life().writes
     }
 
     /// Names of all objects, sorted.
+    #[cfg(test)]
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.contents().objects.keys().cloned().collect()

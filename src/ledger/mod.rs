@@ -8,17 +8,19 @@ mod folder;
 mod memory;
 mod store;
 
-pub use entry::{Entry, Message, Prefix, Role, export_replies};
+pub(crate) use entry::{Entry, Message, Prefix, export_replies};
 pub use folder::FolderStore;
-pub use memory::{Fault, FaultMoment, MemoryStore};
-pub use store::{Created, Store, StoreError};
+pub(crate) use memory::MemoryStore;
+#[cfg(test)]
+pub(crate) use memory::{Fault, FaultMoment};
+pub use store::Store;
+pub(crate) use store::{Created, StoreError};
 
 use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub use crate::pipeline::call::request_hash;
-use crate::pipeline::call::{CallKind, Reply, Request};
+use crate::pipeline::call::{CallKind, Reply, Request, request_hash};
 
 /// The model calls of one run, in a store.
 #[derive(Clone, Copy, Debug)]

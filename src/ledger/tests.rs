@@ -1,5 +1,6 @@
 use serde_json::json;
 
+use super::entry::Role;
 use super::*;
 use crate::model::{Model as _, Recorded};
 use crate::pipeline::call::{FinishReason, Usage};

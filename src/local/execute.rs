@@ -59,11 +59,7 @@ pub async fn execute(
 ) -> Result<Executed, RunError> {
     let store = FolderStore::open(&prepared.run.root().join("record")).map_err(stopped)?;
     let sandbox = Isolated::new()?;
-    let before = stored(&store).await?;
-    // Places after the saved progress are looked at too, for the progress may be older than the last call.
-    let last = before.as_ref().map_or(1, |progress| progress.sequence + 1);
-    let recorded = Ledger::new(&store).entries(last).await.map_err(stopped)?.len();
-    let active = before.map_or(0.0, |progress| progress.spent.active_seconds);
+    let Earlier { recorded, active } = earlier(&store).await?;
     let model = model(prepared, options, *replayed + recorded, active)?;
     let sources = sources(prepared);
     let reader = WorkerReader {
@@ -225,10 +221,24 @@ async fn asked_to_stop(mut stop: Stop, mut calling: watch::Receiver<bool>) {
     let _ = calling.wait_for(|calling| !*calling).await;
 }
 
-/// The progress that was saved last. A damaged one is the engine's to report.
-async fn stored(store: &FolderStore) -> Result<Option<Progress>, RunError> {
+/// What earlier commands did for the task.
+struct Earlier {
+    /// Replies that are recorded.
+    recorded: usize,
+    /// Seconds of its deadline that are spent.
+    active: f64,
+}
+
+/// What earlier commands did, by the progress that was saved last. A damaged one is the engine's to report.
+async fn earlier(store: &FolderStore) -> Result<Earlier, RunError> {
     let bytes = store.load().await.map_err(stopped)?;
-    Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
+    let progress: Option<Progress> = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    // Places after the saved progress are looked at too, for the progress may be older than the last call.
+    let last = progress.as_ref().map_or(1, |progress| progress.sequence + 1);
+    Ok(Earlier {
+        recorded: Ledger::new(store).entries(last).await.map_err(stopped)?.len(),
+        active: progress.map_or(0.0, |progress| progress.spent.active_seconds),
+    })
 }
 
 fn model(

@@ -24,7 +24,6 @@ use crate::pipeline::digest::sha256_hex;
 pub const DEFAULT_OUTPUT: &str = "codegen-out";
 /// Name of the folder with the state of runs.
 pub const RUNS: &str = ".runs";
-pub use crate::engine::results::{OUTPUTS, SOLUTION, TESTS};
 /// Hex digits of the decisive hash that name a run.
 const RUN_NAME_DIGITS: usize = 12;
 
@@ -89,12 +88,6 @@ impl TaskFolder {
             root: root.to_owned(),
             _lock: lock,
         })
-    }
-
-    /// The folder itself.
-    #[must_use]
-    pub fn root(&self) -> &Path {
-        &self.root
     }
 
     /// An empty folder to freeze sources in before the run's name is known.

@@ -1,19 +1,19 @@
 //! The engine over a folder: manifests from files, sources frozen beside the run, results written where a person looks.
 
-pub mod approval;
-pub mod context;
-pub mod credentials;
-pub mod error;
-pub mod execute;
-pub mod files;
-pub mod folder;
+pub(crate) mod approval;
+pub(crate) mod context;
+pub(crate) mod credentials;
+pub(crate) mod error;
+pub(crate) mod execute;
+pub(crate) mod files;
+pub(crate) mod folder;
 pub mod freeze;
-pub mod interrupt;
-pub mod kustomize;
-pub mod lock;
+pub(crate) mod interrupt;
+pub(crate) mod kustomize;
+pub(crate) mod lock;
 pub mod manifest;
-pub mod objects;
-pub mod prepare;
-pub mod results;
+pub(crate) mod objects;
+pub(crate) mod prepare;
+pub(crate) mod results;
 pub mod run;
-pub mod runner;
+pub(crate) mod runner;

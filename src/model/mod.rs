@@ -18,25 +18,25 @@ mod test_support;
 
 use std::future::Future;
 
-pub use anthropic::Anthropic;
-pub use error::ModelError;
-pub use openai::OpenAi;
-pub use options::{DEFAULT_CALL_DEADLINE, ModelOptions};
-pub use recorded::{Recorded, RecordedReply};
+pub(crate) use anthropic::Anthropic;
+pub(crate) use error::ModelError;
+pub(crate) use openai::OpenAi;
+pub(crate) use options::ModelOptions;
+pub(crate) use recorded::{Recorded, RecordedReply};
 pub use reply_server::{ReplyServer, ReplyServerError};
-pub use secret::Secret;
+pub(crate) use secret::Secret;
 
 use crate::api::model::Provider;
 use crate::pipeline::call::{Reply, Request};
 
 /// A language model.
-pub trait Model: Send + Sync {
+pub(crate) trait Model: Send + Sync {
     /// Sends one request and returns the reply, or says why there is none.
     fn call(&self, request: &Request) -> impl Future<Output = Result<Reply, ModelError>> + Send;
 }
 
 /// Any of the models that this crate knows, so that a caller can hold one without naming its type.
-pub enum AnyModel {
+pub(crate) enum AnyModel {
     /// An OpenAI-compatible server.
     OpenAi(Box<OpenAi>),
     /// An Anthropic Messages server.

@@ -9,7 +9,7 @@ use crate::egress::EgressGate;
 use crate::pipeline::task::ModelSettings;
 
 /// Time that one call has, all its tries together, where nothing else is said.
-pub const DEFAULT_CALL_DEADLINE: Duration = Duration::from_mins(2);
+const DEFAULT_CALL_DEADLINE: Duration = Duration::from_mins(2);
 
 /// Everything that a model client needs.
 #[derive(Clone, Debug)]

@@ -1,6 +1,5 @@
 //! Recorded replies: a model that answers from JSON Lines, without a network.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -79,7 +78,6 @@ pub struct Recorded {
     /// Line (counted from 1) and reply.
     lines: Vec<(usize, RecordedReply)>,
     next: Mutex<usize>,
-    changed: AtomicUsize,
     strict: bool,
 }
 
@@ -90,7 +88,6 @@ impl Recorded {
             name: name.to_owned(),
             lines: parse_lines(name, recording)?,
             next: Mutex::new(0),
-            changed: AtomicUsize::new(0),
             strict: false,
         })
     }
@@ -107,18 +104,6 @@ impl Recorded {
     pub const fn strict(mut self, strict: bool) -> Self {
         self.strict = strict;
         self
-    }
-
-    /// Replies given so far to requests other than the recorded ones.
-    #[must_use]
-    pub fn changed_requests(&self) -> usize {
-        self.changed.load(Ordering::Relaxed)
-    }
-
-    /// Replies not given yet.
-    #[must_use]
-    pub fn remaining(&self) -> usize {
-        self.lines.len().saturating_sub(*self.next())
     }
 
     fn next(&self) -> MutexGuard<'_, usize> {
@@ -161,7 +146,6 @@ impl Recorded {
                 asked: asked.chars().take(12).collect(),
             });
         }
-        self.changed.fetch_add(1, Ordering::Relaxed);
         tracing::warn!(
             recording = self.name,
             line,

@@ -24,7 +24,7 @@ use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::python::requirement::Requirement;
 
 /// The index of whoever names none.
-pub const PYPI: &str = "https://pypi.org/simple";
+pub(crate) const PYPI: &str = "https://pypi.org/simple";
 
 /// What one question may take, from its first look-up to its last byte.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -321,7 +321,7 @@ fn failure(index: &str, error: reqwest::Error) -> IndexError {
 
 /// An address without what may be secret in it.
 #[must_use]
-pub fn shown(index: &str) -> String {
+pub(crate) fn shown(index: &str) -> String {
     let Ok(mut url) = Url::parse(index) else {
         return "the package index".to_owned();
     };

@@ -38,52 +38,68 @@ pub fn task() -> Task {
         language: Language::Python,
         max_sample_rows: 100,
         exposure: Exposure::Rows,
-        model: ModelSettings {
-            provider: Provider::OpenAI,
-            name: "test-model".into(),
-            base_url: "http://127.0.0.1:1/v1".into(),
-            api_key_secret_ref: None,
-            parameters: serde_json::Map::new(),
-            headers: Vec::new(),
-            query: BTreeMap::new(),
-        },
-        image: ImageSettings {
-            reference: None,
-            pull_repository: None,
-            push_secret: None,
-            pull_secret: None,
-            repository: None,
-            base: "python:3.12-slim".into(),
-            base_packages: Vec::new(),
-            base_system_packages: Vec::new(),
-            python_version: "3.12".into(),
-            index_url: None,
-            index_ca_bundle: None,
-        },
+        model: model_settings(),
+        image: image_settings(),
         packages: PackagePolicy::default(),
-        sandbox: SandboxSettings {
-            cpus: 1.0,
-            memory_bytes: 1 << 30,
-            timeout_seconds: 300.0,
-            retries: 0,
-            network: NetworkAccess::Denied,
-            env: BTreeMap::new(),
-            secrets: Vec::new(),
-            placement: Placement::default(),
-        },
-        limits: LimitSettings {
-            max_iterations: 10,
-            max_tokens: 1_000_000,
-            max_model_calls: 100,
-            max_builds: 20,
-            deadline_seconds: 7_200.0,
-            max_context_tokens: 4_000,
-            reclassify_after: 1,
-        },
+        sandbox: sandbox_settings(),
+        limits: limit_settings(),
         cache: CacheMode::Auto,
         reruns_tests: true,
         approvals: BTreeSet::new(),
         publish: None,
+    }
+}
+
+fn model_settings() -> ModelSettings {
+    ModelSettings {
+        provider: Provider::OpenAI,
+        name: "test-model".into(),
+        base_url: "http://127.0.0.1:1/v1".into(),
+        api_key_secret_ref: None,
+        parameters: serde_json::Map::new(),
+        headers: Vec::new(),
+        query: BTreeMap::new(),
+    }
+}
+
+fn image_settings() -> ImageSettings {
+    ImageSettings {
+        reference: None,
+        pull_repository: None,
+        push_secret: None,
+        pull_secret: None,
+        repository: None,
+        base: "python:3.12-slim".into(),
+        base_packages: Vec::new(),
+        base_system_packages: Vec::new(),
+        python_version: "3.12".into(),
+        index_url: None,
+        index_ca_bundle: None,
+    }
+}
+
+fn sandbox_settings() -> SandboxSettings {
+    SandboxSettings {
+        cpus: 1.0,
+        memory_bytes: 1 << 30,
+        timeout_seconds: 300.0,
+        retries: 0,
+        network: NetworkAccess::Denied,
+        env: BTreeMap::new(),
+        secrets: Vec::new(),
+        placement: Placement::default(),
+    }
+}
+
+fn limit_settings() -> LimitSettings {
+    LimitSettings {
+        max_iterations: 10,
+        max_tokens: 1_000_000,
+        max_model_calls: 100,
+        max_builds: 20,
+        deadline_seconds: 7_200.0,
+        max_context_tokens: 4_000,
+        reclassify_after: 1,
     }
 }
 

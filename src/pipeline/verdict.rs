@@ -1,5 +1,9 @@
 //! Whether a program passed: computed from the report alone, never from an exit code or a word in the output.
 
+mod mutants;
+mod rehearsal;
+mod session;
+
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
@@ -8,11 +12,12 @@ use crate::api::status::{CaseCounts, MutantCounts, RehearsalResult, RehearsalSta
 
 use super::cases::CasesJudged;
 pub use super::failed_check::{CheckSource, FailedCheck};
-use super::failed_check::{last_exception, limit_name, tail};
 use super::sandbox::{
-    Job, MAX_OUTPUT_BYTES, MAX_OUTPUTS_BYTES, Phase, PhaseEnd, PhaseName, PhaseReport, ProgramPhase, Report,
-    Sentinels, TestFailure, TestOutcome, TestReport,
+    Job, MAX_OUTPUT_BYTES, MAX_OUTPUTS_BYTES, Phase, PhaseEnd, PhaseName, PhaseReport, Report, Sentinels,
+    TestFailure,
 };
+use rehearsal::{judge_program, rehearsal_status};
+use session::{doubt, judge_session};
 
 /// What a run of tests and rehearsal showed.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -192,55 +197,19 @@ pub fn judge(
     skipped_rehearsal: Option<&str>,
     cases: CasesJudged,
 ) -> Verdict {
-    let mut failed = Vec::new();
-    let mut tests = None;
-    let mut proof = None;
-    let mut mutants = None;
-    let mut weakness = None;
-    let mut reached = true;
-    let mut program_code = None;
-    let phases = runs.iter().flat_map(|(job, report)| {
-        job.phases
-            .iter()
-            .enumerate()
-            .map(|(index, phase)| (phase, report.phases.get(index)))
-    });
-    for (phase, done) in phases {
-        if let (
-            Phase::Program(ProgramPhase {
-                name: PhaseName::Rehearsal,
-                ..
-            }),
-            Some(PhaseReport {
-                end: PhaseEnd::Exited(code),
-                ..
-            }),
-        ) = (phase, done)
-        {
-            program_code = Some(*code);
-        }
-        match phase {
-            Phase::Tests(asked) if asked.name == PhaseName::Tests => {
-                let (counts, found) = judge_session(&asked.sentinels, done);
-                tests = Some(counts);
-                failed.extend(found);
-            }
-            Phase::Tests(_) if done.is_none() && !failed.is_empty() => {}
-            Phase::Tests(asked) => proof = doubt(&asked.sentinels, done),
-            Phase::Mutants(asked) => {
-                mutants = mutants::count(done);
-                weakness = mutants::doubt(asked, done);
-            }
-            Phase::Program(program) if program.name == PhaseName::Case => {}
-            // What came before has ended the job, and its own failure says so.
-            Phase::Program(_) if done.is_none() && !failed.is_empty() => reached = false,
-            Phase::Program(_) => failed.extend(judge_program(done, findings)),
-        }
-    }
+    let PhasesJudged {
+        tests,
+        mut failed,
+        vacuity,
+        mutants,
+        weakness,
+        was_cut_off,
+        program_code,
+    } = PhasesJudged::of(runs, findings);
     let suite_failed = failed.iter().any(|check| check.source != CheckSource::Rehearsal);
     failed.extend(cases.failed);
     if !suite_failed {
-        failed.extend(proof);
+        failed.extend(vacuity);
     }
     let acceptance = acceptance.map(|(sentinels, report)| {
         let (counts, found) = judge_session(sentinels, report.phases.first());
@@ -253,7 +222,7 @@ pub fn judge(
         failed.extend(weakness);
     }
     let skipped =
-        skipped_rehearsal.or((!reached).then_some("not reached: the tests used up the time of the run"));
+        skipped_rehearsal.or(was_cut_off.then_some("not reached: the tests used up the time of the run"));
     let too_large = findings.too_large.clone();
     let rehearsal = rehearsal_status(&failed, &too_large, skipped);
     // A session of tests always ends with 1: one sentinel must fail.
@@ -276,246 +245,62 @@ pub fn judge(
     }
 }
 
-/// Counts of a pytest session, and why it did not pass. Passed means: the session ended, both sentinels told the truth, at
-/// least one other test was collected, and every collected test passed.
-fn judge_session(sentinels: &Sentinels, phase: Option<&PhaseReport>) -> (TestCounts, Vec<FailedCheck>) {
-    let Some(phase) = phase else {
-        return (
-            TestCounts::default(),
-            vec![session(
-                "the test run never started: an earlier phase used up its limits",
-            )],
-        );
-    };
-    let empty = TestReport::default();
-    let report = phase.tests.as_ref().unwrap_or(&empty);
-    let counts = count(report, sentinels);
-    let mut failed: Vec<FailedCheck> = report
-        .collection_errors
-        .iter()
-        .map(|detail| FailedCheck {
-            source: CheckSource::Collection,
-            detail: detail.clone(),
-        })
-        .collect();
-    for result in report.results.iter().filter(|r| !is_sentinel(&r.id, sentinels)) {
-        failed.extend(judge_result(result));
-    }
-    if failed.is_empty() {
-        failed.extend(judge_honesty(sentinels, phase, report, counts));
-    }
-    (counts, failed)
+/// What the phases of the jobs showed, cases and acceptance tests aside.
+#[derive(Default)]
+struct PhasesJudged {
+    /// Counts of the generated suite.
+    tests: Option<TestCounts>,
+    /// What suite and rehearsal found at fault.
+    failed: Vec<FailedCheck>,
+    /// Why the run without bodies does not show that the suite can fail.
+    vacuity: Option<FailedCheck>,
+    /// Mutants that the suite noticed.
+    mutants: Option<MutantCounts>,
+    /// Why the mutants do not show that the suite notices a wrong program.
+    weakness: Option<FailedCheck>,
+    /// Whether the job ended before the rehearsal, by a failure of what came before it.
+    was_cut_off: bool,
+    /// Exit code of the rehearsal.
+    program_code: Option<i32>,
 }
 
-fn judge_result(result: &super::sandbox::TestResult) -> Option<FailedCheck> {
-    let detail = match result.outcome {
-        TestOutcome::Passed => return None,
-        TestOutcome::Failed | TestOutcome::Error => {
-            let mut detail = result.failure.clone().unwrap_or_default();
-            detail.id.clone_from(&result.id);
-            detail
+impl PhasesJudged {
+    fn of(runs: &[(&Job, &Report)], findings: &RehearsalFindings) -> Self {
+        let mut judged = Self::default();
+        for (job, report) in runs {
+            for (index, phase) in job.phases.iter().enumerate() {
+                judged.add(phase, report.phases.get(index), findings);
+            }
         }
-        TestOutcome::Skipped => unusual(&result.id, "the test was skipped; a skipped test has not passed"),
-        TestOutcome::XFailed | TestOutcome::XPassed => unusual(
-            &result.id,
-            "the test is marked as expected to fail; such a test proves nothing",
-        ),
-    };
-    Some(FailedCheck {
-        source: CheckSource::Test,
-        detail,
-    })
-}
-
-fn judge_honesty(
-    sentinels: &Sentinels,
-    phase: &PhaseReport,
-    report: &TestReport,
-    counts: TestCounts,
-) -> Option<FailedCheck> {
-    let ended = match &phase.end {
-        PhaseEnd::TimedOut => Some(format!("the tests did not end within {:.0} s", phase.seconds)),
-        PhaseEnd::LimitHit(kind) => Some(format!(
-            "the tests used more {} than the sandbox allows",
-            limit_name(*kind)
-        )),
-        PhaseEnd::Signaled(signal) => Some(format!("signal {signal} ended the test session")),
-        PhaseEnd::Exited(_) => None,
-    };
-    if let Some(message) = ended {
-        return Some(session(&message));
+        judged
     }
-    if counts.total == 0 && report.session_exit.is_some() {
-        return Some(session(
-            "no test was collected: a suite needs functions whose names start with test_",
-        ));
-    }
-    let outcome = |name: &str| {
-        report
-            .results
-            .iter()
-            .find(|result| result.id == name)
-            .map(|result| result.outcome)
-    };
-    let honest = outcome(&sentinels.must_pass) == Some(TestOutcome::Passed)
-        && outcome(&sentinels.must_fail) == Some(TestOutcome::Failed)
-        && report.session_exit == Some(1);
-    if !honest || counts.passed != counts.total || !each_once(report) {
-        return Some(session(&format!(
-            "the test session ended before it was over or did not tell the truth: {} of {} tests were reported as passed. \
-             Nothing may end the process or reach into the test runner",
-            counts.passed, counts.total
-        )));
-    }
-    None
-}
 
-/// Whether every collected test has one result and nothing else has any.
-fn each_once(report: &TestReport) -> bool {
-    let results: BTreeSet<&str> = report.results.iter().map(|result| result.id.as_str()).collect();
-    let collected: BTreeSet<&str> = report.collected.iter().map(String::as_str).collect();
-    results.len() == report.results.len() && results == collected
-}
-
-fn judge_program(phase: Option<&PhaseReport>, findings: &RehearsalFindings) -> Vec<FailedCheck> {
-    let failure = |exception: &str, message: String, text: &str| FailedCheck {
-        source: CheckSource::Rehearsal,
-        detail: TestFailure {
-            id: "rehearsal".into(),
-            exception: exception.into(),
-            message,
-            text: tail(text, 2_000),
-            ..TestFailure::default()
-        },
-    };
-    let Some(phase) = phase else {
-        return vec![failure(
-            "",
-            "the program never started: an earlier phase used up its limits".into(),
-            "",
-        )];
-    };
-    match &phase.end {
-        PhaseEnd::Exited(0) => findings
-            .faults
-            .iter()
-            .map(|fault| {
-                failure(
-                    "",
-                    format!("output {}: {}", fault.output, fault.problem),
-                    &phase.stderr,
-                )
-            })
-            .collect(),
-        PhaseEnd::Exited(code) => {
-            let (exception, message) = last_exception(&phase.stderr);
-            let message = if message.is_empty() {
-                format!("the program ended with exit code {code}")
-            } else {
-                message
-            };
-            vec![failure(&exception, message, &phase.stderr)]
-        }
-        PhaseEnd::Signaled(signal) => vec![failure(
-            "",
-            format!("signal {signal} ended the program"),
-            &phase.stderr,
-        )],
-        PhaseEnd::TimedOut => {
-            vec![failure(
-                "",
-                format!("the program did not end within {:.0} s", phase.seconds),
-                &phase.stderr,
-            )]
-        }
-        PhaseEnd::LimitHit(kind) => {
-            let message = format!(
-                "the program used more {} than the sandbox allows",
-                limit_name(*kind)
-            );
-            vec![failure("", message, &phase.stderr)]
+    /// Adds a phase, which may not have been reached.
+    fn add(&mut self, phase: &Phase, done: Option<&PhaseReport>, findings: &RehearsalFindings) {
+        match phase {
+            Phase::Tests(asked) if asked.name == PhaseName::Tests => {
+                let (counts, found) = judge_session(&asked.sentinels, done);
+                self.tests = Some(counts);
+                self.failed.extend(found);
+            }
+            Phase::Tests(_) if done.is_none() && !self.failed.is_empty() => {}
+            Phase::Tests(asked) => self.vacuity = doubt(&asked.sentinels, done),
+            Phase::Mutants(asked) => {
+                self.mutants = mutants::count(done);
+                self.weakness = mutants::doubt(asked, done);
+            }
+            Phase::Program(program) if program.name == PhaseName::Case => {}
+            // What came before has ended the job, and its own failure says so.
+            Phase::Program(_) if done.is_none() && !self.failed.is_empty() => self.was_cut_off = true,
+            Phase::Program(program) => {
+                let end = done.map(|done| &done.end);
+                if let (PhaseName::Rehearsal, Some(PhaseEnd::Exited(code))) = (program.name, end) {
+                    self.program_code = Some(*code);
+                }
+                self.failed.extend(judge_program(done, findings));
+            }
         }
     }
-}
-
-fn count(report: &TestReport, sentinels: &Sentinels) -> TestCounts {
-    let mut counts = TestCounts {
-        total: int(report
-            .collected
-            .iter()
-            .filter(|id| !is_sentinel(id, sentinels))
-            .count()),
-        ..TestCounts::default()
-    };
-    for result in report.results.iter().filter(|r| !is_sentinel(&r.id, sentinels)) {
-        match result.outcome {
-            TestOutcome::Passed => counts.passed += 1,
-            TestOutcome::Failed | TestOutcome::Error => counts.failed += 1,
-            TestOutcome::Skipped | TestOutcome::XFailed | TestOutcome::XPassed => counts.skipped += 1,
-        }
-    }
-    let broken = int(report.collection_errors.len());
-    counts.total += broken;
-    counts.failed += broken;
-    counts
-}
-
-fn rehearsal_status(
-    failed: &[FailedCheck],
-    too_large: &[TooLarge],
-    skipped: Option<&str>,
-) -> RehearsalStatus {
-    if let Some(why) = skipped {
-        return RehearsalStatus {
-            result: RehearsalResult::Skipped,
-            message: Some(why.to_owned()),
-        };
-    }
-    let fault = failed.iter().find(|check| check.source == CheckSource::Rehearsal);
-    let message = fault
-        .map(|check| check.detail.message.clone())
-        .or_else(|| explain(too_large));
-    RehearsalStatus {
-        result: if message.is_some() {
-            RehearsalResult::Failed
-        } else {
-            RehearsalResult::Passed
-        },
-        message,
-    }
-}
-
-fn is_sentinel(id: &str, sentinels: &Sentinels) -> bool {
-    id == sentinels.must_pass || id == sentinels.must_fail
-}
-
-fn session(message: &str) -> FailedCheck {
-    FailedCheck {
-        source: CheckSource::Session,
-        detail: unusual("test session", message),
-    }
-}
-
-/// Why the run against the program without bodies does not show that the suite can fail; `None` when it does.
-fn doubt(sentinels: &Sentinels, phase: Option<&PhaseReport>) -> Option<FailedCheck> {
-    let (_, failed) = judge_session(sentinels, phase);
-    let fails = failed.iter().any(|check| check.source != CheckSource::Session);
-    let forced =
-        phase.is_some_and(|phase| matches!(phase.end, PhaseEnd::Signaled(_) | PhaseEnd::LimitHit(_)));
-    if fails || forced {
-        return None;
-    }
-    let message = if failed.is_empty() {
-        "every test also passes when the bodies of all functions are removed, so the suite proves nothing: \
-         assert on results that only a working program gives"
-    } else {
-        "the tests did not come to an end when the bodies of all functions are removed, so it is not shown that they can fail: \
-         keep them short and give every loop an end"
-    };
-    Some(FailedCheck {
-        source: CheckSource::Vacuity,
-        detail: unusual("test suite", message),
-    })
 }
 
 fn acceptance_failure(counts: TestCounts) -> FailedCheck {
@@ -543,6 +328,5 @@ fn int(count: usize) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
 
-mod mutants;
 #[cfg(test)]
 mod tests;

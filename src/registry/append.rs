@@ -39,6 +39,17 @@ pub struct Appended {
     pub uploaded_bytes: u64,
 }
 
+/// The addition with labels that name the image that it stands on.
+fn with_base(addition: &Addition, reference: &str, digest: &str) -> Addition {
+    let mut addition = addition.clone();
+    let (name, _) = reference.split_once('@').unwrap_or((reference, ""));
+    for (label, value) in [("base.name", name), ("base.digest", digest)] {
+        let label = format!("org.opencontainers.image.{label}");
+        addition.labels.insert(label, value.to_owned());
+    }
+    addition
+}
+
 impl Registry {
     /// Appends to an image and pushes what comes of it as `reference`. Equal additions to equal images give equal digests, and a
     /// registry that has it gets nothing.
@@ -56,14 +67,7 @@ impl Registry {
             reference: base.reference.to_owned(),
             reason,
         };
-        let mut addition = addition.clone();
-        let (name, _) = base.reference.split_once('@').unwrap_or((base.reference, ""));
-        let about = [("base.name", name), ("base.digest", read.digest.as_str())];
-        for (label, value) in about {
-            let label = format!("org.opencontainers.image.{label}");
-            addition.labels.insert(label, value.to_owned());
-        }
-        let addition = &addition;
+        let addition = &with_base(addition, base.reference, &read.digest);
         let layer = layer(&addition.entries).map_err(|error| RegistryError::Setup(error.to_string()))?;
         let config = manifest::config(&read.config, &layer, addition).map_err(refused)?;
         let made = manifest::manifest(&read.manifest, &layer, &config, addition).map_err(refused)?;

@@ -1,6 +1,6 @@
 //! Where the bytes of samples, inputs and acceptance tests come from: decided here, read by whoever runs the task.
 
-pub mod digest;
+pub(crate) mod digest;
 mod error;
 mod names;
 mod objects;
@@ -10,22 +10,21 @@ pub mod reading;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-pub use self::error::SourceError;
+pub(crate) use self::error::SourceError;
 pub(crate) use self::error::keys_text;
 use self::names::last_segment;
 use self::names::name_files;
-pub use self::names::sample_names;
-pub(crate) use self::names::usable;
-pub use self::objects::{Keys, ObjectKey, find};
+pub(crate) use self::names::{sample_names, usable};
+pub(crate) use self::objects::{Keys, ObjectKey, find};
 pub(crate) use self::place::{NotFound, place};
 use crate::api::CodeGenTask;
 use crate::api::source::ContentSource;
 use crate::api::values::{AcceptanceTests, Input, InputSource, Sample, ValueType};
 
 /// Largest file or folder that a task may read, bytes.
-pub const LARGEST_SOURCE: u64 = 1024 * 1024 * 1024;
+pub(crate) const LARGEST_SOURCE: u64 = 1024 * 1024 * 1024;
 /// Most files of a folder.
-pub const MOST_FOLDER_FILES: usize = 10_000;
+pub(crate) const MOST_FOLDER_FILES: usize = 10_000;
 
 /// Files given on the command line in place of what the manifest refers to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
-use super::{ClusterArgs, Color};
+use super::{ClusterArgs, Color, with_exit_codes};
 use crate::api::duration;
 use crate::api::run::Validation;
 
@@ -63,7 +63,7 @@ Examples:
 #[derive(Subcommand, Debug)]
 pub enum LocalCommand {
     /// Run the program of a finished task on this machine, on values and files of your own.
-    #[command(after_help = LOCAL_RUN_EXAMPLES, after_long_help = format!("{LOCAL_RUN_EXAMPLES}\n\n{LOCAL_RUN_EXIT_CODES}"))]
+    #[command(after_help = LOCAL_RUN_EXAMPLES, after_long_help = with_exit_codes(LOCAL_RUN_EXAMPLES, LOCAL_RUN_EXIT_CODES))]
     Run(Box<LocalRunArgs>),
 }
 

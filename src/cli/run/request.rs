@@ -82,9 +82,11 @@ pub(super) fn request(asked: Asked, largest: usize) -> Result<Request, String> {
             source: None,
         })
         .collect();
-    let stem = asked.program.stem();
-    let mut config_maps = Vec::new();
-    let mut inline = 0;
+    let mut placed = Placed {
+        stem: asked.program.stem(),
+        config_maps: Vec::new(),
+        inline: 0,
+    };
     for (name, content) in asked.contents {
         let bytes = content.bytes();
         if bytes > largest {
@@ -93,45 +95,7 @@ pub(super) fn request(asked: Asked, largest: usize) -> Result<Request, String> {
                  PersistentVolumeClaim, and name that in a CodeGenRun of your own (inputs[].source.persistentVolumeClaim)"
             ));
         }
-        let source = match content {
-            Content::File(file_name, bytes) if fits_inline(&bytes, inline) => {
-                inline += bytes.len();
-                RunSource {
-                    // It is text: that was looked at.
-                    inline: Some(String::from_utf8_lossy(&bytes).into_owned()),
-                    // Without a name of its own, its content tells the ending.
-                    file_name: (file_name != name).then(|| usable_name(&file_name, &name)),
-                    ..RunSource::default()
-                }
-            }
-            Content::File(file_name, bytes) => {
-                let key = usable_name(&file_name, &name);
-                config_maps.push((
-                    inputs.len(),
-                    config_map(&stem, BTreeMap::from([(key.clone(), bytes)])),
-                ));
-                RunSource {
-                    config_map_key_ref: Some(ConfigMapKeyRef {
-                        name: String::new(),
-                        key,
-                    }),
-                    ..RunSource::default()
-                }
-            }
-            Content::Folder(files) => {
-                if let Some(file) = files.keys().find(|file| !is_key(file)) {
-                    return Err(format!(
-                        "input {name:?} holds {file:?}, and a ConfigMap takes no file of such a name: use letters, digits, dots, \
-                         dashes and underscores, or put the folder on a PersistentVolumeClaim"
-                    ));
-                }
-                config_maps.push((inputs.len(), config_map(&stem, files)));
-                RunSource {
-                    config_map_ref: Some(LocalRef { name: String::new() }),
-                    ..RunSource::default()
-                }
-            }
-        };
+        let source = placed.place(inputs.len(), &name, content)?;
         inputs.push(RunInput {
             name,
             value: None,
@@ -150,8 +114,67 @@ pub(super) fn request(asked: Asked, largest: usize) -> Result<Request, String> {
         ..asked.program.spec()
     };
     let mut run = CodeGenRun::new("", spec);
-    run.metadata = named(&stem, "");
-    Ok(Request { run, config_maps })
+    run.metadata = named(&placed.stem, "");
+    Ok(Request {
+        run,
+        config_maps: placed.config_maps,
+    })
+}
+
+/// Where the contents of files and folders lie: in the run as long as there is room, else in a `ConfigMap` each.
+struct Placed {
+    /// How names of what is created begin.
+    stem: String,
+    /// Each `ConfigMap`, and the position of the input that it is for.
+    config_maps: Vec<(usize, ConfigMap)>,
+    /// Bytes of the texts in the run.
+    inline: usize,
+}
+
+impl Placed {
+    /// Places the content of the input at a position, and says where that is.
+    fn place(&mut self, input: usize, name: &str, content: Content) -> Result<RunSource, String> {
+        Ok(match content {
+            Content::File(file_name, bytes) if fits_inline(&bytes, self.inline) => {
+                self.inline += bytes.len();
+                RunSource {
+                    // It is text: that was looked at.
+                    inline: Some(String::from_utf8_lossy(&bytes).into_owned()),
+                    // Without a name of its own, its content tells the ending.
+                    file_name: (file_name != name).then(|| usable_name(&file_name, name)),
+                    ..RunSource::default()
+                }
+            }
+            Content::File(file_name, bytes) => {
+                let key = usable_name(&file_name, name);
+                self.add_config_map(input, BTreeMap::from([(key.clone(), bytes)]));
+                RunSource {
+                    config_map_key_ref: Some(ConfigMapKeyRef {
+                        name: String::new(),
+                        key,
+                    }),
+                    ..RunSource::default()
+                }
+            }
+            Content::Folder(files) => {
+                if let Some(file) = files.keys().find(|file| !is_key(file)) {
+                    return Err(format!(
+                        "input {name:?} holds {file:?}, and a ConfigMap takes no file of such a name: use letters, digits, dots, \
+                         dashes and underscores, or put the folder on a PersistentVolumeClaim"
+                    ));
+                }
+                self.add_config_map(input, files);
+                RunSource {
+                    config_map_ref: Some(LocalRef { name: String::new() }),
+                    ..RunSource::default()
+                }
+            }
+        })
+    }
+
+    fn add_config_map(&mut self, input: usize, files: BTreeMap<String, Vec<u8>>) {
+        self.config_maps.push((input, config_map(&self.stem, files)));
+    }
 }
 
 impl Program {

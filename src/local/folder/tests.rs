@@ -22,25 +22,25 @@ fn only_published_files_are_removed() {
         ("outputs/b", "y"),
     ]))
     .unwrap();
-    fs::write(task.root().join("outputs/mine"), "z").unwrap();
+    fs::write(task.root.join("outputs/mine"), "z").unwrap();
     let aside = task
         .publish(&results(&[("solution.py", "2"), ("outputs/b", "y")]))
         .unwrap();
     assert!(aside.is_empty());
-    assert_eq!(fs::read(task.root().join("solution.py")).unwrap(), b"2");
-    assert!(!task.root().join("outputs/a").exists());
-    assert!(task.root().join("outputs/mine").exists());
+    assert_eq!(fs::read(task.root.join("solution.py")).unwrap(), b"2");
+    assert!(!task.root.join("outputs/a").exists());
+    assert!(task.root.join("outputs/mine").exists());
 }
 
 #[test]
 fn a_result_that_the_user_edited_is_moved_aside() {
     let (_folder, task) = open();
     task.publish(&results(&[("solution.py", "1")])).unwrap();
-    fs::write(task.root().join("solution.py"), "edited").unwrap();
+    fs::write(task.root.join("solution.py"), "edited").unwrap();
     let aside = task.publish(&results(&[("solution.py", "2")])).unwrap();
-    assert_eq!(aside, [task.root().join("solution.py.yours-1")]);
+    assert_eq!(aside, [task.root.join("solution.py.yours-1")]);
     assert_eq!(fs::read(&aside[0]).unwrap(), b"edited");
-    assert_eq!(fs::read(task.root().join("solution.py")).unwrap(), b"2");
+    assert_eq!(fs::read(task.root.join("solution.py")).unwrap(), b"2");
 }
 
 #[test]
@@ -49,14 +49,14 @@ fn an_output_may_change_between_file_and_folder() {
     for name in ["outputs/a", "outputs/a/b/c", "outputs/a"] {
         let aside = task.publish(&results(&[(name, name)])).unwrap();
         assert!(aside.is_empty(), "{aside:?}");
-        assert_eq!(fs::read(task.root().join(name)).unwrap(), name.as_bytes());
+        assert_eq!(fs::read(task.root.join(name)).unwrap(), name.as_bytes());
     }
 }
 
 #[test]
 fn what_the_user_put_in_the_place_of_a_file_or_folder_is_moved_aside() {
     let (_folder, task) = open();
-    let outputs = task.root().join("outputs");
+    let outputs = task.root.join("outputs");
     fs::create_dir_all(outputs.join("a")).unwrap();
     fs::write(outputs.join("a/mine"), "x").unwrap();
     fs::write(outputs.join("b"), "y").unwrap();
@@ -75,7 +75,7 @@ fn a_publication_that_was_cut_short_leaves_only_files_of_ours() {
     let too_long = "z".repeat(300);
     task.publish(&results(&[("a.py", "2"), (&too_long, "")]))
         .unwrap_err();
-    assert_eq!(fs::read(task.root().join("a.py")).unwrap(), b"2");
+    assert_eq!(fs::read(task.root.join("a.py")).unwrap(), b"2");
     let aside = task.publish(&results(&[("a.py", "3"), ("b.py", "3")])).unwrap();
     assert!(aside.is_empty(), "{aside:?}");
 }
@@ -109,7 +109,7 @@ fn a_link_in_the_folder_leads_nothing_elsewhere() {
     }
 
     let (_folder, task) = open();
-    let outputs = task.root().join("outputs");
+    let outputs = task.root.join("outputs");
     std::os::unix::fs::symlink(elsewhere.path(), &outputs).unwrap();
     let aside = task.publish(&results(&[("outputs/theirs", "ours")])).unwrap();
     assert_eq!(aside.len(), 1);
@@ -137,7 +137,7 @@ fn a_link_that_is_followed_leads_to_files_of_somebody_else() {
     // A folder of results is one of somebody else's.
     fs::remove_file(&state).unwrap();
     let task = TaskFolder::open(folder.path(), "test").unwrap();
-    let outputs = task.root().join("outputs");
+    let outputs = task.root.join("outputs");
     std::os::unix::fs::symlink(elsewhere.path(), &outputs).unwrap();
     write_whole(&outputs.join("lock"), b"ours").unwrap();
     assert_eq!(fs::read(&theirs).unwrap(), b"ours");

@@ -7,9 +7,10 @@ use serde::de::DeserializeOwned;
 
 use super::error::LocalRunError;
 use crate::data::profile::SampleProfile;
+use crate::engine::results::SOLUTION;
 use crate::engine::run_data::{Columns, columns};
 use crate::ledger::{FolderStore, Store as _};
-use crate::local::folder::{RunFolder, SOLUTION, TASK};
+use crate::local::folder::{RunFolder, TASK};
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::lock::Lock;

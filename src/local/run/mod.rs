@@ -2,7 +2,7 @@
 
 mod error;
 mod finished;
-pub mod given;
+pub(crate) mod given;
 pub mod write;
 
 use std::collections::BTreeMap;

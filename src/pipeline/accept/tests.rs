@@ -2,9 +2,10 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::api::status::ErrorType;
 use crate::api::values::{Input, Output, ValueType};
 use crate::pipeline::call::{FinishReason, Usage};
-use crate::pipeline::cases::{Blamed, CaseRun, Origin};
+use crate::pipeline::cases::{Blamed, CaseRun, NO_CASE, Origin};
 use crate::pipeline::progress::{BuildFault, BuiltImage};
 use crate::pipeline::test_support::{failed, pip, start, task, verdict};
 use crate::pipeline::verdict::CheckSource;

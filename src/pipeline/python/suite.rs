@@ -157,41 +157,15 @@ fn choose<'a>(
                 given.insert(target);
             }
         }
-        Stmt::ClassDef(class) => {
-            let is_known = suite
-                .body()
-                .iter()
-                .any(|old| merge::definition(old) == Some(class.name.as_str()));
-            if !is_known {
-                if !class.name.starts_with("Test") {
-                    parts.push(Part {
-                        class: None,
-                        stmt,
-                        keeps_decorators: false,
-                    });
-                }
-                return;
-            }
-            for member in class
-                .body
-                .iter()
-                .skip(usize::from(docstring(&class.body).is_some()))
-            {
-                let name = merge::definition(member).map(|name| qualname(Some(class.name.as_str()), name));
-                let is_test = member
-                    .as_function_def_stmt()
-                    .is_some_and(|function| function.name.starts_with("test"));
-                let is_wanted = name.as_ref().is_some_and(|name| wanted.contains(name));
-                if is_wanted || name.is_some() && !is_test {
-                    parts.push(Part {
-                        class: Some(class.name.to_string()),
-                        stmt: member,
-                        keeps_decorators: true,
-                    });
-                    given.extend(name.filter(|_| is_wanted));
-                }
-            }
+        Stmt::ClassDef(class) if has_definition(suite, &class.name) => {
+            choose_members(class, wanted, parts, given);
         }
+        Stmt::ClassDef(class) if class.name.starts_with("Test") => {}
+        Stmt::ClassDef(_) => parts.push(Part {
+            class: None,
+            stmt,
+            keeps_decorators: false,
+        }),
         _ if is_import(stmt) || !stmt.is_expr_stmt() => {
             parts.push(Part {
                 class: None,
@@ -200,6 +174,41 @@ fn choose<'a>(
             });
         }
         _ => {}
+    }
+}
+
+fn has_definition(suite: &Module, name: &str) -> bool {
+    let mut definitions = suite.body().iter().map(merge::definition);
+    definitions.any(|definition| definition == Some(name))
+}
+
+/// Takes from a class that the suite has the tests that are wanted, and what is no test.
+fn choose_members<'a>(
+    class: &'a ast::StmtClassDef,
+    wanted: &BTreeSet<String>,
+    parts: &mut Vec<Part<'a>>,
+    given: &mut BTreeSet<String>,
+) {
+    let skip = usize::from(docstring(&class.body).is_some());
+    for member in class.body.iter().skip(skip) {
+        let Some(name) = merge::definition(member) else {
+            continue;
+        };
+        let name = qualname(Some(class.name.as_str()), name);
+        let is_test = member
+            .as_function_def_stmt()
+            .is_some_and(|function| function.name.starts_with("test"));
+        let is_wanted = wanted.contains(&name);
+        if is_wanted || !is_test {
+            parts.push(Part {
+                class: Some(class.name.to_string()),
+                stmt: member,
+                keeps_decorators: true,
+            });
+        }
+        if is_wanted {
+            given.insert(name);
+        }
     }
 }
 

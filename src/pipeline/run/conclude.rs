@@ -41,6 +41,17 @@ pub struct RunFailure {
 }
 
 impl RunFailure {
+    /// That of a run of whose program nothing is to be said.
+    const fn without_program(reason: FailureReason, message: String) -> Self {
+        Self {
+            reason,
+            message,
+            exit_code: None,
+            limit: None,
+            last_lines: String::new(),
+        }
+    }
+
     /// Whether another execution may end otherwise: what a program wrote is what it wrote.
     #[must_use]
     pub const fn may_be_repeated(&self) -> bool {
@@ -100,48 +111,45 @@ impl FailureReason {
 #[must_use]
 pub fn refused(findings: &[Finding]) -> Option<RunFailure> {
     let message = violations(findings)?;
-    Some(RunFailure {
-        reason: FailureReason::CheckFailed,
-        message: format!("the program was not run: {message}"),
-        exit_code: None,
-        limit: None,
-        last_lines: String::new(),
-    })
+    Some(RunFailure::without_program(
+        FailureReason::CheckFailed,
+        format!("the program was not run: {message}"),
+    ))
 }
 
 /// The report of a program that ended well, so that its outputs can be looked at; else why not.
 pub fn program_end(report: &Report) -> Result<&PhaseReport, RunFailure> {
     let Some(phase) = report.phases.first() else {
         return Err(RunFailure {
-            reason: FailureReason::LimitExceeded,
-            message: "nothing came back of the program: it took more memory than its sandbox has, or ended the sandbox; give it more with sandbox.resources.limits.memory".into(),
-            exit_code: None,
             limit: Some("Memory"),
-            last_lines: String::new(),
+            ..RunFailure::without_program(
+                FailureReason::LimitExceeded,
+                "nothing came back of the program: it took more memory than its sandbox has, or ended the sandbox; give it more with sandbox.resources.limits.memory".into(),
+            )
         });
     };
     if let Some(words) = &phase.not_writable {
-        return Err(RunFailure {
-            reason: FailureReason::ClaimNotWritable,
-            message: format!(
+        return Err(RunFailure::without_program(
+            FailureReason::ClaimNotWritable,
+            format!(
                 "the program was not run, for its outputs cannot be written to the claim ({words}): let every user write to the \
                  folder on it, or set outputs.persistentVolumeClaim.fsGroup, and make another run"
             ),
-            exit_code: None,
-            limit: None,
-            last_lines: String::new(),
-        });
+        ));
     }
+    match phase.end {
+        PhaseEnd::Exited(0) => Ok(phase),
+        _ => Err(failure_of(phase)),
+    }
+}
+
+/// Why a program that ran has failed.
+fn failure_of(phase: &PhaseReport) -> RunFailure {
     let (reason, message, exit_code, limit) = match &phase.end {
-        PhaseEnd::Exited(0) => return Ok(phase),
         PhaseEnd::Exited(code) => {
             let message = format!("the program ended with exit code {code}");
-            (
-                FailureReason::ProgramFailed,
-                with_exception(message, phase),
-                Some(*code),
-                None,
-            )
+            let message = with_exception(message, phase);
+            (FailureReason::ProgramFailed, message, Some(*code), None)
         }
         PhaseEnd::Signaled(signal) => {
             let message = format!("signal {signal} ended the program");
@@ -163,21 +171,17 @@ pub fn program_end(report: &Report) -> Result<&PhaseReport, RunFailure> {
                 "the program used more {} than the sandbox allows{advice}",
                 limit_name(*kind)
             );
-            (
-                FailureReason::LimitExceeded,
-                message,
-                None,
-                Some(limit_word(*kind)),
-            )
+            let limit = limit_word(*kind);
+            (FailureReason::LimitExceeded, message, None, Some(limit))
         }
     };
-    Err(RunFailure {
+    RunFailure {
         reason,
         message,
         exit_code,
         limit,
         last_lines: last_lines(phase),
-    })
+    }
 }
 
 /// What a run came to, without the values of Secrets. `read` is what was found in the outputs; it is of no matter where the

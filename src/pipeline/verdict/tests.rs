@@ -2,7 +2,7 @@ use rstest::rstest;
 
 use super::*;
 use crate::pipeline::cases::CasesJudged;
-use crate::pipeline::sandbox::LimitKind;
+use crate::pipeline::sandbox::{LimitKind, TestOutcome, TestReport};
 use crate::pipeline::test_support::{job, phase, program, report, session, test_job};
 
 const TEST: &str = "test_solution.py::test_mean";

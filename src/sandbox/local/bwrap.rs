@@ -123,28 +123,7 @@ pub(super) struct Layout<'a> {
 /// Arguments of bubblewrap, the harness's command last.
 pub(super) fn arguments(layout: &Layout) -> Vec<OsString> {
     let mut line = Line::default();
-    line.add([
-        "--unshare-ipc",
-        "--unshare-pid",
-        "--unshare-uts",
-        "--unshare-cgroup-try",
-    ]);
-    if !layout.network {
-        line.add(["--unshare-net"]);
-    }
-    match layout.starter {
-        Starter::User => line.add(["--unshare-user", "--uid", "1000", "--gid", "1000"]),
-        Starter::Root { .. } => {
-            line.add([
-                "--cap-drop",
-                "ALL",
-                "--cap-add",
-                "CAP_SETUID",
-                "--cap-add",
-                "CAP_SETGID",
-            ]);
-        }
-    }
+    namespaces(layout, &mut line);
     line.add([
         "--hostname",
         "sandbox",
@@ -155,37 +134,10 @@ pub(super) fn arguments(layout: &Layout) -> Vec<OsString> {
     ]);
     line.add([FILTER.to_string()]);
     system(layout, &mut line);
-    line.bind(layout.environment, Path::new(venv::FOLDER));
-    line.bind(layout.harness, Path::new(harness::FOLDER));
-    // Made first: bubblewrap would close the folders above a target like those above its source.
-    line.add([
-        "--dir",
-        "/var",
-        "--dir",
-        "/var/inputs",
-        "--dir",
-        "/run",
-        "--dir",
-        "/run/limits",
-    ]);
-    for mount in layout.mounts {
-        line.bind(&mount.source, &mount.target);
-    }
-    for scratch in ["/tmp", "/sandbox", "/var/outputs", "/dev/shm"] {
-        line.add(["--perms", "1777", "--tmpfs", scratch]);
-    }
-    line.add([
-        "--dir",
-        "/var/inputs",
-        // A user who starts a sandbox owns both.
-        "--remount-ro",
-        "/dev",
-        "--remount-ro",
-        "/",
-        "--chdir",
-        "/sandbox",
-        "--",
-    ]);
+    files_of_the_job(layout, &mut line);
+    // A user who starts a sandbox owns both.
+    line.add(["--remount-ro", "/dev", "--remount-ro", "/"]);
+    line.add(["--chdir", "/sandbox", "--"]);
     // Nothing that a package brought runs in this process: neither the environment's interpreter nor what that would load.
     line.add([layout.executable]);
     line.add(["-I", "-S", "-c"]);
@@ -198,6 +150,43 @@ pub(super) fn arguments(layout: &Layout) -> Vec<OsString> {
         user,
     )]);
     line.0
+}
+
+/// What is separate from the machine, and the rights inside.
+fn namespaces(layout: &Layout, line: &mut Line) {
+    line.add([
+        "--unshare-ipc",
+        "--unshare-pid",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+    ]);
+    if !layout.network {
+        line.add(["--unshare-net"]);
+    }
+    match layout.starter {
+        Starter::User => line.add(["--unshare-user", "--uid", "1000", "--gid", "1000"]),
+        Starter::Root { .. } => {
+            line.add(["--cap-drop", "ALL"]);
+            line.add(["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]);
+        }
+    }
+}
+
+/// Environment, harness and inputs, and the folders that the program may write.
+fn files_of_the_job(layout: &Layout, line: &mut Line) {
+    line.bind(layout.environment, Path::new(venv::FOLDER));
+    line.bind(layout.harness, Path::new(harness::FOLDER));
+    // Made first: bubblewrap would close the folders above a target like those above its source.
+    for folder in ["/var", "/var/inputs", "/run", "/run/limits"] {
+        line.add(["--dir", folder]);
+    }
+    for mount in layout.mounts {
+        line.bind(&mount.source, &mount.target);
+    }
+    for scratch in ["/tmp", "/sandbox", "/var/outputs", "/dev/shm"] {
+        line.add(["--perms", "1777", "--tmpfs", scratch]);
+    }
+    line.add(["--dir", "/var/inputs"]);
 }
 
 /// The read-only system: programs, libraries, a minimal `/etc`, devices and processes.

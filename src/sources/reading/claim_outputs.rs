@@ -57,34 +57,10 @@ async fn output(
     declared: &Output,
     data: &RunData<'_>,
 ) -> Result<WrittenOutput, Failed> {
-    let source = ClaimSource {
-        name: declared.name.clone(),
-        claim: asked.written_to.claim.clone(),
-        folder: asked.folder.clone(),
-        path: declared.name.clone(),
-        is_dir: declared.type_ == ValueType::Dir,
-        sha256: None,
-    };
-    // No link is followed: a name of an output has no slash, so its place is the folder that is mounted.
-    let found = match (ClaimReader { source: &source }).read_at(Path::new(&declared.name)) {
+    let Found { what, files, file } = match find(asked, declared) {
         Ok(found) => found,
-        Err(ReadError::TooLarge { .. }) => return Ok(WrittenOutput::TooLarge(None)),
-        Err(ReadError::Read { source, .. }) if is_link_or_socket(&source) => {
-            return Ok(WrittenOutput::Wrong("it is a link or a socket".to_owned()));
-        }
-        Err(ReadError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-            return Ok(WrittenOutput::Wrong("it is not on the claim any more".to_owned()));
-        }
-        Err(error) if error.is_passing() => return Err(Failed::Read(error)),
-        Err(error) => {
-            let words = error.to_string();
-            let words = words
-                .strip_prefix(&format!("{}: ", declared.name))
-                .unwrap_or(&words);
-            return Ok(WrittenOutput::Wrong(words.to_owned()));
-        }
+        Err(error) => return not_found(error, declared),
     };
-    let Found { what, files, file } = found;
     let ReadSource { sha256, bytes } = what;
     let mut value = None;
     let mut findings = Vec::new();
@@ -113,6 +89,39 @@ async fn output(
         files,
         value,
         findings,
+    })
+}
+
+/// Reads an output where the program was to write it. No link is followed: a name of an output has no slash, so its place is the
+/// folder that is mounted.
+fn find(asked: &WrittenOutputs, declared: &Output) -> Result<Found, ReadError> {
+    let source = ClaimSource {
+        name: declared.name.clone(),
+        claim: asked.written_to.claim.clone(),
+        folder: asked.folder.clone(),
+        path: declared.name.clone(),
+        is_dir: declared.type_ == ValueType::Dir,
+        sha256: None,
+    };
+    (ClaimReader { source: &source }).read_at(Path::new(&declared.name))
+}
+
+/// What is said of an output that cannot be read; the error is that it may be at another time.
+fn not_found(error: ReadError, declared: &Output) -> Result<WrittenOutput, Failed> {
+    Ok(match error {
+        ReadError::TooLarge { .. } => WrittenOutput::TooLarge(None),
+        ReadError::Read { source, .. } if is_link_or_socket(&source) => {
+            WrittenOutput::Wrong("it is a link or a socket".to_owned())
+        }
+        ReadError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            WrittenOutput::Wrong("it is not on the claim any more".to_owned())
+        }
+        error if error.is_passing() => return Err(Failed::Read(error)),
+        error => {
+            let words = error.to_string();
+            let name = format!("{}: ", declared.name);
+            WrittenOutput::Wrong(words.strip_prefix(&name).unwrap_or(&words).to_owned())
+        }
     })
 }
 

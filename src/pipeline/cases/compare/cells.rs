@@ -62,18 +62,7 @@ fn part(text: &str, used: u8, separator: Separator, asked: &Asked<'_>) -> Result
         expected,
         tolerance,
     } = *asked;
-    let table = Table::read(text, used)
-        .map_err(|error| Mismatch::new("a table", format!("text that is none ({error})")))?;
-    if let Some(row) = table.overlong_row() {
-        return Err(Mismatch::new(
-            format!("{} cells in row {row}", table.columns.len()),
-            format!(
-                "{} cells: {}",
-                table.rows[row - 1].len(),
-                table.rows[row - 1].join(",")
-            ),
-        ));
-    }
+    let table = read(text, used)?;
     match check {
         Check::Equals | Check::SameRows if at.is_empty() => {
             let expected = Table::read(expected, delimiter_of_expected(expected, separator))
@@ -118,6 +107,20 @@ fn part(text: &str, used: u8, separator: Separator, asked: &Asked<'_>) -> Result
             super::total(expected, numbers.sum::<Option<BigDecimal>>(), tolerance)
         }
     }
+}
+
+/// The table of an output, in which no row has more cells than there are columns.
+fn read(text: &str, delimiter: u8) -> Result<Table, Mismatch> {
+    let table = Table::read(text, delimiter)
+        .map_err(|error| Mismatch::new("a table", format!("text that is none ({error})")))?;
+    let Some(row) = table.overlong_row() else {
+        return Ok(table);
+    };
+    let cells = &table.rows[row - 1];
+    Err(Mismatch::new(
+        format!("{} cells in row {row}", table.columns.len()),
+        format!("{} cells: {}", cells.len(), cells.join(",")),
+    ))
 }
 
 /// Whether a column has the listed values in any order; an empty list is no value, or one empty cell.

@@ -1,5 +1,6 @@
 //! Model, image, sandbox and limits, with the agent's settings and the defaults applied.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::api::common::LocalRef;
@@ -10,7 +11,7 @@ use crate::api::limits::{
 };
 use crate::api::packages::PackageRules;
 use crate::api::sandbox::{
-    DEFAULT_CPU, DEFAULT_MEMORY, DEFAULT_RETRIES, DEFAULT_TIMEOUT, Egress, Network, Sandbox,
+    DEFAULT_CPU, DEFAULT_MEMORY, DEFAULT_RETRIES, DEFAULT_TIMEOUT, Egress, Network, Sandbox, SecretVariable,
 };
 use crate::api::{duration, quantity};
 use crate::pipeline::package_policy::rules::{PackagePolicy, Rules};
@@ -149,6 +150,21 @@ pub(super) fn sandbox(layers: &Layers, faults: &mut Faults) -> SandboxSettings {
     let network = network.map_or(NetworkAccess::Denied, |(layer, network)| {
         access(layer, network, faults)
     });
+    let (env, secrets) = variables(layers, faults);
+    SandboxSettings {
+        cpus,
+        memory_bytes,
+        timeout_seconds,
+        retries: retries.unwrap_or(DEFAULT_RETRIES),
+        network,
+        env,
+        secrets,
+        placement: placement(layers),
+    }
+}
+
+/// Variables of programs: those with their values, and those whose values are in Secrets.
+fn variables(layers: &Layers, faults: &mut Faults) -> (BTreeMap<String, String>, Vec<SecretVariable>) {
     let env = layers.find(|layer| {
         layer
             .sandbox
@@ -176,16 +192,10 @@ pub(super) fn sandbox(layers: &Layers, faults: &mut Faults) -> SandboxSettings {
             );
         }
     }
-    SandboxSettings {
-        cpus,
-        memory_bytes,
-        timeout_seconds,
-        retries: retries.unwrap_or(DEFAULT_RETRIES),
-        network,
-        env: env.map(|(_, env)| env.clone()).unwrap_or_default(),
-        secrets: secrets.map(|(_, secrets)| secrets.clone()).unwrap_or_default(),
-        placement: placement(layers),
-    }
+    (
+        env.map(|(_, env)| env.clone()).unwrap_or_default(),
+        secrets.map(|(_, secrets)| secrets.clone()).unwrap_or_default(),
+    )
 }
 
 /// The settings of a run's sandbox: its own where it gives a field, else those of the task. `retries` counts the repeats
@@ -204,6 +214,27 @@ pub fn sandbox_over(
     };
     let mut faults = Faults::default();
     let own = sandbox(&Layers::of_sandbox(run), &mut faults);
+    overlay(&mut merged, run, own);
+    // Also where one of the two is the task's.
+    for twice in merged
+        .secrets
+        .iter()
+        .filter(|secret| merged.env.contains_key(&secret.name))
+    {
+        let problem = Problem::VariableTwice(twice.name.clone());
+        if faults.0.iter().all(|fault| fault.problem != problem) {
+            faults.add("spec.sandbox.secrets", problem);
+        }
+    }
+    if faults.0.is_empty() {
+        Ok(merged)
+    } else {
+        Err(faults.0)
+    }
+}
+
+/// Puts the settings that a run gives in the place of the task's.
+fn overlay(merged: &mut SandboxSettings, run: &Sandbox, own: SandboxSettings) {
     let limits = run
         .resources
         .as_ref()
@@ -237,22 +268,6 @@ pub fn sandbox_over(
     }
     if !own.tolerations.is_empty() {
         placement.tolerations = own.tolerations;
-    }
-    // Also where one of the two is the task's.
-    for twice in merged
-        .secrets
-        .iter()
-        .filter(|secret| merged.env.contains_key(&secret.name))
-    {
-        let problem = Problem::VariableTwice(twice.name.clone());
-        if faults.0.iter().all(|fault| fault.problem != problem) {
-            faults.add("spec.sandbox.secrets", problem);
-        }
-    }
-    if faults.0.is_empty() {
-        Ok(merged)
-    } else {
-        Err(faults.0)
     }
 }
 

@@ -1,0 +1,165 @@
+//! The command lines for a task in a cluster: watch, code, export, approve and reject.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum, ValueHint};
+
+use super::values::{Color, duration};
+use crate::api::approval::Gate;
+
+/// Exit codes of `watch`.
+pub(super) const WATCH_EXIT_CODES: &str = "\
+Exit codes:
+  0    the task succeeded
+  1    it failed, was deleted, or has not ended within --timeout
+  2    there is no such task, the cluster cannot be reached, or the command line is wrong
+  130  interrupted; the task goes on";
+
+/// Examples of `watch`.
+pub(super) const WATCH_EXAMPLES: &str = "\
+Examples:
+  # What the task does, until it has ended
+  kubectl-codegen watch penguin-masses
+
+  # In a script: wait for at most ten minutes
+  kubectl-codegen watch penguin-masses --namespace data --timeout 10m";
+
+/// Exit codes of `code`.
+pub(super) const CODE_EXIT_CODES: &str = "\
+Exit codes:
+  0    the program was printed, and it passed
+  1    there is no program yet, or the last one was printed and did not pass
+  2    there is no such task, the cluster cannot be reached, or the command line is wrong";
+
+/// Examples of `code`.
+pub(super) const CODE_EXAMPLES: &str = "\
+Examples:
+  # The program of a task that has ended
+  kubectl-codegen code penguin-masses > solution.py";
+
+/// Exit codes of `export`.
+pub(super) const EXPORT_EXIT_CODES: &str = "\
+Exit codes:
+  0    everything was written, and the program passed
+  1    the task has not ended, or what it left was written and did not pass
+  2    there is no such task, its results may not be read, the folder cannot be written, or the command line is wrong";
+
+/// Examples of `export`.
+pub(super) const EXPORT_EXAMPLES: &str = "\
+Examples:
+  # Everything that a task left, and its program run with plain Python
+  kubectl-codegen export penguin-masses --output penguin-masses
+  sh penguin-masses/run.sh out --measurements penguins.csv";
+
+/// Exit codes of `approve` and `reject`.
+pub(super) const DECIDE_EXIT_CODES: &str = "\
+Exit codes:
+  0    the decision is recorded
+  1    the task waits for no approval, at another gate, or somebody has decided already
+  2    there is no such task, the cluster refuses or cannot be reached, or the command line is wrong";
+
+/// Examples of `approve` and `reject`.
+pub(super) const DECIDE_EXAMPLES: &str = "\
+Examples:
+  # Look at the plan of a task, and say yes or no
+  kubectl-codegen approve penguin-masses --gate Plan
+
+  # No, and why
+  kubectl-codegen reject penguin-masses --gate Packages --reason 'scipy is not for this'
+
+  # In a script, which has looked at status.approval itself
+  kubectl-codegen approve penguin-masses --gate Image --yes";
+
+/// Which cluster and namespace, as kubectl takes them.
+#[derive(Args, Debug, Default, Clone)]
+#[command(next_help_heading = "Cluster")]
+pub struct ClusterArgs {
+    /// Namespace of the task. Default: the context's.
+    #[arg(short = 'n', long, value_name = "NAME")]
+    pub namespace: Option<String>,
+    /// Context of the kubeconfig. Default: the current one.
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+    /// The kubeconfig. Default: the files of `KUBECONFIG`, else ~/.kube/config, else the Pod's service account.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub kubeconfig: Option<PathBuf>,
+}
+
+/// A task in a cluster.
+#[derive(Args, Debug)]
+pub struct TaskArgs {
+    /// Name of the task.
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Where it is.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+}
+
+/// Options of `watch`.
+#[derive(Args, Debug)]
+pub struct WatchArgs {
+    /// The task.
+    #[command(flatten)]
+    pub task: TaskArgs,
+    /// Stop watching after this time (30s, 5m). Default: when the task has ended.
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub timeout: Option<Duration>,
+    /// Colours. `auto`: on a terminal, unless `NO_COLOR` is set.
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+}
+
+/// Options of `export`.
+#[derive(Args, Debug)]
+pub struct ExportArgs {
+    /// The task.
+    #[command(flatten)]
+    pub task: TaskArgs,
+    /// The folder. What an earlier export left there is replaced; files that you changed are moved aside. Default: the task's name.
+    #[arg(short = 'o', long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub output: Option<PathBuf>,
+}
+
+/// Options of `approve` and `reject`.
+#[derive(Args, Debug)]
+pub struct DecideArgs {
+    /// The gate that is meant. Default: the one that the task waits at.
+    #[arg(long, value_name = "GATE", ignore_case = true)]
+    pub gate: Option<GateArg>,
+    /// Why, in a sentence; it stands in the status of the task.
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    /// Decide without being asked.
+    #[arg(short, long)]
+    pub yes: bool,
+    /// The task.
+    #[command(flatten)]
+    pub task: TaskArgs,
+}
+
+/// Gates, in the words of a manifest.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+#[value(rename_all = "PascalCase")]
+pub enum GateArg {
+    /// Before any code.
+    Plan,
+    /// Before an image is built.
+    Packages,
+    /// Before anything runs.
+    Image,
+    /// Before the task succeeds.
+    Result,
+}
+
+impl From<GateArg> for Gate {
+    fn from(gate: GateArg) -> Self {
+        match gate {
+            GateArg::Plan => Self::Plan,
+            GateArg::Packages => Self::Packages,
+            GateArg::Image => Self::Image,
+            GateArg::Result => Self::Result,
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The command line of tasks on this machine: manifests, model and results.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum, ValueHint};
+
+use super::values::{Color, duration, http_address, name_and_path};
+use super::{GateArg, LocalCommand};
+use crate::api::model::Provider;
+
+/// Exit codes of `local`.
+pub(super) const EXIT_CODES: &str = "\
+Exit codes:
+  0    every task succeeded
+  1    a task failed, or waits until something is mended: the same command goes on then
+  2    a manifest, a file or the command line is wrong
+  3    this machine cannot isolate programs
+  130  interrupted; the same command goes on from there";
+
+/// Examples of `local`.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  # A task with its ConfigMaps and Secrets in one file; the key from OPENAI_API_KEY
+  kubectl-codegen local -f task.yaml
+
+  # A folder with a kustomization, as it is applied to a cluster
+  kubectl-codegen local -k examples/penguins
+
+  # Another file in the place of a sample
+  kubectl-codegen local -f task.yaml --sample measurements=./today.csv
+
+  # A server on this machine instead of the manifest's model
+  kubectl-codegen local -f task.yaml --model-url http://127.0.0.1:11434/v1 --model qwen3-coder
+
+  # Recorded replies: no key, no model
+  kubectl-codegen local -k examples/penguins --replay examples/penguins/replies.jsonl
+
+  # For a script: one JSON document on stdout, everything else on stderr
+  kubectl-codegen local -f task.yaml -o json | jq .status.stage";
+
+/// Manifests and what stands in the place of their data.
+#[derive(Args, Debug, Default, Clone)]
+#[command(next_help_heading = "Manifests")]
+pub struct ManifestArgs {
+    /// Manifests: a file, a folder (its .yaml, .yml and .json files), or - for standard input. May be repeated.
+    #[arg(short = 'f', long = "filename", value_name = "FILE|FOLDER|-", value_hint = ValueHint::AnyPath)]
+    pub files: Vec<String>,
+    /// A folder with a kustomization.yaml. May be repeated.
+    #[arg(short = 'k', long = "kustomize", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub kustomize: Vec<PathBuf>,
+    /// The one task that is meant. Default: every task of the manifests, one after another.
+    #[arg(long, value_name = "NAME")]
+    pub task: Option<String>,
+    /// A file in the place of a sample. May be repeated.
+    #[arg(long = "sample", value_name = "NAME=PATH", value_parser = name_and_path)]
+    pub samples: Vec<(String, PathBuf)>,
+    /// The content of a File or Dir input. May be repeated.
+    #[arg(long = "input", value_name = "NAME=PATH", value_parser = name_and_path)]
+    pub inputs: Vec<(String, PathBuf)>,
+    /// A folder in the place of a PersistentVolumeClaim. May be repeated.
+    #[arg(long = "claim", value_name = "NAME=FOLDER", value_parser = name_and_path)]
+    pub claims: Vec<(String, PathBuf)>,
+}
+
+/// Options of `local`.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[group(id = "manifests", required = true, multiple = true, args = ["files", "kustomize"])]
+pub struct LocalArgs {
+    /// What else to do.
+    #[command(subcommand)]
+    pub command: Option<LocalCommand>,
+    /// The tasks.
+    #[command(flatten)]
+    pub manifests: ManifestArgs,
+    /// The model, what is sent to it and what is replayed instead.
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// Folder of the results; with several tasks, one folder each in it. Default: codegen-out/<task name>.
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, help_heading = "Results")]
+    pub output: Option<PathBuf>,
+    /// Start over: what an earlier run left is moved aside, and its recorded replies are not used.
+    #[arg(long, help_heading = "Results")]
+    pub fresh: bool,
+    /// Gates of the task's approvals that are passed whatever they show (Plan,Packages). At the others somebody at the terminal is asked.
+    #[arg(
+        long,
+        value_name = "GATES",
+        value_delimiter = ',',
+        ignore_case = true,
+        help_heading = "Results"
+    )]
+    pub approve: Vec<GateArg>,
+    /// What goes to stdout: a summary for people, or the task with its status.
+    #[arg(
+        short = 'o',
+        long = "format",
+        value_name = "FORMAT",
+        default_value = "text",
+        help_heading = "Results"
+    )]
+    pub format: Format,
+    /// Show more: -v what is decided, -vv everything.
+    #[arg(short, long, action = clap::ArgAction::Count, help_heading = "Results")]
+    pub verbose: u8,
+    /// Colours on stderr. `auto`: on a terminal, unless `NO_COLOR` is set.
+    #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Results")]
+    pub color: Color,
+}
+
+/// The model, what is sent to it and what is replayed instead.
+#[derive(Args, Debug, Default, Clone)]
+#[command(next_help_heading = "Model")]
+pub struct ModelArgs {
+    /// Base address of the model's API, in the place of the manifest's (`http://127.0.0.1:8080/v1`).
+    #[arg(long, value_name = "URL", value_parser = http_address)]
+    pub model_url: Option<String>,
+    /// Name of the model, in the place of the manifest's.
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Protocol of the endpoint, in the place of the manifest's. Drops the manifest's address and key.
+    #[arg(long, value_name = "PROTOCOL")]
+    pub provider: Option<ProviderArg>,
+    /// Environment variable that holds the API key. Default: the manifest's Secret, then `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`.
+    #[arg(long, value_name = "NAME")]
+    pub model_key_env: Option<String>,
+    /// Longest time of one model call, its repeats included (30s, 5m). Default: 2m.
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub model_timeout: Option<Duration>,
+    /// Take the model's replies from a file of recorded ones (JSON Lines); nothing is sent.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "model_url")]
+    pub replay: Option<PathBuf>,
+    /// With --replay: a request that differs from the recorded one is an error, not a warning.
+    #[arg(long, requires = "replay")]
+    pub replay_strict: bool,
+    /// Write the model's replies to a file that --replay reads; what it held is replaced.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub record: Option<PathBuf>,
+}
+
+/// Protocols.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProviderArg {
+    /// Chat completions.
+    Openai,
+    /// Messages.
+    Anthropic,
+}
+
+impl From<ProviderArg> for Provider {
+    fn from(provider: ProviderArg) -> Self {
+        match provider {
+            ProviderArg::Openai => Self::OpenAI,
+            ProviderArg::Anthropic => Self::Anthropic,
+        }
+    }
+}
+
+/// What goes to stdout.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A summary for people.
+    Text,
+    /// The task with its status as one JSON document.
+    Json,
+    /// The task with its status as one YAML document.
+    Yaml,
+}

@@ -1,0 +1,71 @@
+//! How the values of options are read.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ValueEnum;
+
+use crate::api::duration;
+
+/// When colours are used.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Color {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+pub(super) fn name_and_path(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.to_owned(), path.into())),
+        _ => Err("write name=path, for example measurements=./today.csv".to_owned()),
+    }
+}
+
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    match duration::parse(text) {
+        Ok(Duration::ZERO) => Err("no call is answered in no time: write 30s or 5m".to_owned()),
+        Ok(duration) => Ok(duration),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+pub(super) fn http_address(text: &str) -> Result<String, String> {
+    match reqwest::Url::parse(text) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => {
+            Ok(text.trim_end_matches('/').to_owned())
+        }
+        _ => Err(
+            "write an address that begins with http:// or https://, for example http://127.0.0.1:8080/v1"
+                .to_owned(),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_a_name_and_a_path_that_may_hold_an_equals_sign() {
+        assert_eq!(
+            name_and_path("a=b=c").unwrap(),
+            ("a".to_owned(), PathBuf::from("b=c"))
+        );
+        assert!(name_and_path("a=").is_err());
+        assert!(name_and_path("a").is_err());
+    }
+
+    #[test]
+    fn an_address_loses_its_last_slash() {
+        assert_eq!(
+            http_address("http://127.0.0.1:1/v1/").unwrap(),
+            "http://127.0.0.1:1/v1"
+        );
+        assert!(http_address("127.0.0.1:1").is_err());
+        assert!(http_address("file:///etc").is_err());
+    }
+}

@@ -1,0 +1,224 @@
+//! Follows a run to its end, and its outputs to their registry.
+
+use std::pin::pin;
+
+use futures::StreamExt as _;
+use kube::runtime::{WatchStreamExt as _, watcher};
+
+use super::Stopped;
+use crate::api::conditions::{OUTPUTS_PUSHED, run_reason};
+use crate::api::{CodeGenRun, CodeGenRunStatus};
+use crate::cli::cluster::Cluster;
+use crate::cli::command::warning;
+use crate::cli::progress::Progress;
+use crate::pipeline::stage::Stage;
+
+/// Shows what the run waits for until it has ended.
+pub(super) async fn follow(
+    cluster: &Cluster,
+    name: &str,
+    progress: &Progress,
+) -> Result<CodeGenRun, Stopped> {
+    let one = watcher::Config::default().fields(&format!("metadata.name={name}"));
+    let mut events = pin!(watcher(cluster.runs(), one).default_backoff());
+    let mut told = String::new();
+    progress.run(&format!("run {name}"));
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(watcher::Event::Apply(run) | watcher::Event::InitApply(run)) => match news(name, &run) {
+                News::Ended => return Ok(run),
+                News::Never(message) => return Err(Stopped::usage(message)),
+                News::Waits(message) if message != told => {
+                    progress.lines(&warning(&message));
+                    told = message;
+                }
+                News::Waits(_) => {}
+                News::Works(label) => progress.run(&format!("run {name}: {label}")),
+            },
+            Ok(watcher::Event::Delete(_)) => break,
+            Ok(watcher::Event::Init | watcher::Event::InitDone) => {}
+            Err(error) => {
+                let message = format!("the cluster does not answer, trying again: {error}");
+                if message != told {
+                    progress.lines(&warning(&message));
+                    told = message;
+                }
+            }
+        }
+    }
+    Err(Stopped::failed(format!(
+        "the run {name} was deleted before it had ended"
+    )))
+}
+
+/// What a status says to whoever waits for the end.
+#[derive(Debug, PartialEq, Eq)]
+enum News {
+    Ended,
+    /// It never starts, as it stands.
+    Never(String),
+    /// It goes on once another object is there, or somebody has done something.
+    Waits(String),
+    Works(String),
+}
+
+fn news(name: &str, run: &CodeGenRun) -> News {
+    let none = CodeGenRunStatus::default();
+    let status = run.status.as_ref().unwrap_or(&none);
+    let stage = status.stage.as_deref().unwrap_or_default();
+    if stage == Stage::Failed.as_str() {
+        return News::Ended;
+    }
+    if stage == Stage::Succeeded.as_str() {
+        return match pushing(run) {
+            Pushing::Goes(None) => News::Works("the outputs are being pushed".to_owned()),
+            Pushing::Goes(Some(message)) => News::Waits(message.to_owned()),
+            Pushing::No | Pushing::Done(_) | Pushing::Refused(_) => News::Ended,
+        };
+    }
+    let message = status.message.clone().unwrap_or_default();
+    let is_stalled = status
+        .conditions
+        .iter()
+        .any(|condition| condition.type_ == "Stalled" && condition.status == "True");
+    match status.reason.as_deref() {
+        Some(
+            run_reason::INVALID_INPUTS
+            | run_reason::TASK_NOT_SUCCEEDED
+            | run_reason::NO_PROGRAM
+            | run_reason::IMAGE_GONE,
+        ) => News::Never(format!(
+            "{message} (the run {name} stays: kubectl delete codegenrun {name})"
+        )),
+        Some(run_reason::AWAITING_TASK | run_reason::AWAITING_RUN) => News::Waits(message),
+        _ if is_stalled => News::Waits(message),
+        _ if message.is_empty() => News::Works("waiting for the operator".to_owned()),
+        _ => News::Works(message),
+    }
+}
+
+/// What becomes of the outputs in a registry.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Pushing<'a> {
+    /// Nobody asked for that, or the program has failed.
+    No,
+    /// They are not there yet; why, where something keeps them.
+    Goes(Option<&'a str>),
+    /// They are there: the artifact by digest.
+    Done(&'a str),
+    /// Not before somebody has changed something.
+    Refused(&'a str),
+}
+
+pub(super) fn pushing(run: &CodeGenRun) -> Pushing<'_> {
+    let outputs = run.spec.outputs.as_ref();
+    let is_asked_for = outputs.is_some_and(|outputs| outputs.artifact.is_some());
+    let Some(status) = run.status.as_ref().filter(|_| is_asked_for) else {
+        return Pushing::No;
+    };
+    if status.stage.as_deref() != Some(Stage::Succeeded.as_str()) {
+        return Pushing::No;
+    }
+    if let Some(artifact) = &status.artifact {
+        return Pushing::Done(artifact);
+    }
+    let said = status.conditions.iter().find(|said| said.type_ == OUTPUTS_PUSHED);
+    match said.map(|said| (said.reason.as_str(), said.message.as_str())) {
+        None => Pushing::Goes(None),
+        Some((run_reason::PUSH_REFUSED | run_reason::OUTPUTS_GONE, message)) => Pushing::Refused(message),
+        Some((_, message)) => Pushing::Goes(Some(message)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+
+    use super::*;
+    use crate::api::run::{CodeGenRunSpec, OutputArtifact, RunOutputs};
+
+    fn condition(type_: &str, status: &str, reason: &str) -> Condition {
+        Condition {
+            type_: type_.to_owned(),
+            status: status.to_owned(),
+            reason: reason.to_owned(),
+            message: "what happened".to_owned(),
+            observed_generation: None,
+            last_transition_time: Time(jiff::Timestamp::UNIX_EPOCH),
+        }
+    }
+
+    fn run(stage: &str, reason: &str, stalled: &str) -> CodeGenRun {
+        let mut run = CodeGenRun::new("a", CodeGenRunSpec::default());
+        run.status = Some(CodeGenRunStatus {
+            stage: Some(stage.to_owned()),
+            reason: Some(reason.to_owned()),
+            message: Some("what happened".to_owned()),
+            conditions: vec![condition("Stalled", stalled, reason)],
+            ..CodeGenRunStatus::default()
+        });
+        run
+    }
+
+    #[test]
+    fn a_run_is_followed_until_it_has_ended_or_never_will() {
+        let message = || "what happened".to_owned();
+        assert_eq!(
+            news("a", &CodeGenRun::new("a", CodeGenRunSpec::default())),
+            News::Works("waiting for the operator".to_owned())
+        );
+        assert_eq!(
+            news("a", &run("Running", "Running", "False")),
+            News::Works(message())
+        );
+        assert_eq!(
+            news("a", &run("Pending", "TaskNotFound", "True")),
+            News::Waits(message())
+        );
+        assert_eq!(
+            news("a", &run("Pending", "AwaitingTask", "False")),
+            News::Waits(message())
+        );
+        assert_eq!(news("a", &run("Failed", "ProgramFailed", "True")), News::Ended);
+        assert_eq!(
+            news("a", &run("Succeeded", "ProgramSucceeded", "False")),
+            News::Ended
+        );
+        for reason in ["InvalidInputs", "NoProgram", "ImageGone"] {
+            assert_eq!(
+                news("a", &run("Pending", reason, "True")),
+                News::Never("what happened (the run a stays: kubectl delete codegenrun a)".to_owned())
+            );
+        }
+    }
+
+    #[test]
+    fn outputs_that_are_to_be_pushed_are_waited_for_until_they_are_or_somebody_must_help() {
+        let mut pushed = run("Succeeded", "ProgramSucceeded", "False");
+        pushed.spec.outputs = Some(RunOutputs {
+            artifact: Some(OutputArtifact::default()),
+            ..RunOutputs::default()
+        });
+        assert!(matches!(news("a", &pushed), News::Works(_)));
+        let said = |reason: &str| {
+            let mut run = pushed.clone();
+            let status = run.status.as_mut().unwrap();
+            status
+                .conditions
+                .push(condition("OutputsPushed", "False", reason));
+            run
+        };
+        let unreachable = said("RegistryUnreachable");
+        assert_eq!(news("a", &unreachable), News::Waits("what happened".to_owned()));
+        for reason in ["PushRefused", "OutputsGone"] {
+            assert_eq!(news("a", &said(reason)), News::Ended);
+            assert_eq!(pushing(&said(reason)), Pushing::Refused("what happened"));
+        }
+        pushed.status.as_mut().unwrap().artifact = Some("registry.example/o@sha256:1".to_owned());
+        assert_eq!(news("a", &pushed), News::Ended);
+        assert_eq!(pushing(&pushed), Pushing::Done("registry.example/o@sha256:1"));
+        let failed = run("Failed", "ProgramFailed", "True");
+        pushed.status = failed.status;
+        assert_eq!((news("a", &pushed), pushing(&pushed)), (News::Ended, Pushing::No));
+    }
+}

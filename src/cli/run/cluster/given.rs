@@ -1,0 +1,153 @@
+//! What the command line gives a run: its program, its inputs with their files read, and where its outputs go.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use kube::ResourceExt as _;
+
+use super::Stopped;
+use crate::api::CodeGenTask;
+use crate::api::common::LocalRef;
+use crate::api::run::{OutputArtifact, OutputClaim, RunOutputs};
+use crate::cli::args::RunArgs;
+use crate::cli::run::request::{Asked, Content, Program};
+use crate::controller::sources::downloads::LARGEST_FILE;
+use crate::local::run::given::{GivenFile, GivenInputs, file_name, sort, stdin};
+use crate::local::run::write;
+use crate::pipeline::run::Options;
+use crate::pipeline::stage::Stage;
+
+/// Which program is meant; the command line has one of both.
+pub(super) fn program(args: &RunArgs) -> Program {
+    match (&args.image, &args.name) {
+        (Some(reference), _) => Program::Image {
+            reference: reference.clone(),
+            pull_secret: args.pull_secret.clone(),
+        },
+        (None, name) => Program::Task(name.clone().unwrap_or_default()),
+    }
+}
+
+/// What the program of a task is given, where that is what it takes.
+pub(super) fn given_to_task(args: &RunArgs, task: &CodeGenTask) -> Result<GivenInputs, Stopped> {
+    if let Some(status) = task
+        .status
+        .as_ref()
+        .filter(|status| status.stage.as_deref() == Some(Stage::Failed.as_str()))
+    {
+        let why = status.message.as_deref().unwrap_or_default();
+        return Err(Stopped::usage(format!(
+            "the task {} has failed, so it has no program to run: {why}",
+            task.name_any()
+        )));
+    }
+    if let Some(folder) = &args.program.output_dir {
+        write::check(folder, &task.spec.outputs).map_err(Stopped::usage)?;
+    }
+    Ok(sort(&Options::from(&task.spec), &args.program.inputs)?)
+}
+
+/// The command line with its files read.
+pub(super) fn asked(args: &RunArgs, program: Program, given: GivenInputs) -> Result<Asked, Stopped> {
+    let GivenInputs { values, files } = given;
+    let mut contents = Vec::new();
+    for (name, file) in files {
+        let content = match file {
+            GivenFile::Stdin => Content::File(name.clone(), stdin(&name).map_err(Stopped::usage)?),
+            GivenFile::Path(path) => content(&name, &path).map_err(Stopped::usage)?,
+        };
+        contents.push((name, content));
+    }
+    Ok(Asked {
+        program,
+        values,
+        contents,
+        validation: args.program.validation.map(Into::into),
+        timeout: args.program.timeout.clone(),
+        keep: args.keep,
+        outputs: places(args),
+    })
+}
+
+/// Where outputs go besides.
+fn places(args: &RunArgs) -> Option<RunOutputs> {
+    let claim = args.output_claim.clone().map(|(claim_name, path)| OutputClaim {
+        claim_name,
+        path,
+        fs_group: None,
+    });
+    let artifact = args.push.clone().map(|(repository, tag)| OutputArtifact {
+        repository,
+        tag,
+        push_secret_ref: args.push_secret.clone().map(|name| LocalRef { name }),
+    });
+    (claim.is_some() || artifact.is_some()).then_some(RunOutputs {
+        persistent_volume_claim: claim,
+        artifact,
+    })
+}
+
+/// What lies at a path. A file that is too large is not read.
+fn content(name: &str, path: &Path) -> Result<Content, String> {
+    let unreadable = |path: &Path, error: std::io::Error| {
+        format!(
+            "{name}: cannot read {}: {error}; correct the path",
+            path.display()
+        )
+    };
+    let too_large = |bytes: u64| {
+        format!(
+            "{name}: {} has {bytes} bytes, and at most {LARGEST_FILE} go to a cluster from here: put it on a PersistentVolumeClaim, and \
+             name that in a CodeGenRun of your own (inputs[].source.persistentVolumeClaim)",
+            path.display()
+        )
+    };
+    let file = |path: &Path| {
+        let size = std::fs::metadata(path)
+            .map_err(|error| unreadable(path, error))?
+            .len();
+        if size > LARGEST_FILE as u64 {
+            return Err(too_large(size));
+        }
+        std::fs::read(path).map_err(|error| unreadable(path, error))
+    };
+    let metadata = std::fs::metadata(path).map_err(|error| unreadable(path, error))?;
+    if !metadata.is_dir() {
+        return Ok(Content::File(file_name(path, name), file(path)?));
+    }
+    let mut files = BTreeMap::new();
+    for entry in std::fs::read_dir(path).map_err(|error| unreadable(path, error))? {
+        let entry = entry.map_err(|error| unreadable(path, error))?;
+        // A link may lead to a file that the user never meant to give.
+        if !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            return Err(format!(
+                "{name}: {} is no plain file, and a folder goes to a cluster as a ConfigMap, which holds files alone: put it on a \
+                 PersistentVolumeClaim",
+                entry.path().display()
+            ));
+        }
+        files.insert(
+            entry.file_name().to_string_lossy().into_owned(),
+            file(&entry.path())?,
+        );
+    }
+    Ok(Content::Folder(files))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_read_without_what_is_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.txt"), "x").unwrap();
+        let files = BTreeMap::from([("a.txt".to_owned(), b"x".to_vec())]);
+        assert_eq!(content("notes", folder.path()).unwrap(), Content::Folder(files));
+        std::fs::create_dir(folder.path().join("inner")).unwrap();
+        let refusal = content("notes", folder.path()).unwrap_err();
+        assert!(refusal.contains("inner is no plain file"), "{refusal}");
+        let absent = content("notes", &folder.path().join("absent")).unwrap_err();
+        assert!(absent.starts_with("notes: cannot read"), "{absent}");
+    }
+}

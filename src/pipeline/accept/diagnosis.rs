@@ -1,0 +1,114 @@
+//! What a diagnosis must keep: every failure has a cause, of functions and packages that there can be.
+
+use std::collections::BTreeSet;
+
+use super::packages::same_package;
+use super::{Accepted, Facts, Refusal};
+use crate::api::status::ErrorType;
+use crate::pipeline::diagnosis::{Diagnosis, diagnose};
+use crate::pipeline::prompts::listed;
+use crate::pipeline::python::functions::functions;
+use crate::pipeline::python::{Module, suite};
+use crate::pipeline::reply::DiagnosisReply;
+
+impl Facts<'_> {
+    pub(super) fn diagnosis(&self, reply: &DiagnosisReply) -> Result<Accepted, Refusal> {
+        let Some(verdict) = &self.material.verdict else {
+            return Err(Refusal::Reply("There is no failure to diagnose.".into()));
+        };
+        let checks = listed(verdict);
+        let mut failures = Vec::with_capacity(checks.len());
+        let mut declared = self.progress.build.declared.clone();
+        for (index, check) in checks.iter().enumerate() {
+            let number = index + 1;
+            let Some(row) = reply.failures.iter().find(|row| row.failure == number) else {
+                return Err(Refusal::Reply(format!(
+                    "Failure {number} has no diagnosis; diagnose each of the {}.",
+                    checks.len()
+                )));
+            };
+            let after = self.task.limits.reclassify_after;
+            let mut failure = diagnose(check, row.clone(), &self.progress.memory.tried, after);
+            if failure.diagnosis.error_type == ErrorType::Environment {
+                self.check_environment(number, &failure.packages, &failure.system_packages)?;
+                declared.pip.extend(failure.packages.iter().cloned());
+                declared.apt.extend(failure.system_packages.iter().cloned());
+            }
+            failure.functions = self.known_functions(
+                failure.diagnosis.error_type,
+                &failure.functions,
+                &failure.diagnosis.test,
+            );
+            failures.push(failure);
+        }
+        for names in [&mut declared.pip, &mut declared.apt] {
+            let mut known = BTreeSet::new();
+            names.retain(|name| known.insert(name.clone()));
+        }
+        let wanted = self.wanted_now(&declared).map_err(Refusal::Reply)?;
+        Ok(Accepted::Diagnosis {
+            diagnosis: Diagnosis { failures },
+            declared,
+            wanted,
+        })
+    }
+
+    fn check_environment(&self, number: usize, pip: &[String], apt: &[String]) -> Result<(), Refusal> {
+        if pip.is_empty() && apt.is_empty() {
+            return Err(Refusal::Reply(format!(
+                "Failure {number} is of type environment but names no package; name it, or choose another type."
+            )));
+        }
+        let built = self.progress.build.built.as_ref().map(|built| &built.packages);
+        let there = |have: &[String], names: &[String]| {
+            names
+                .iter()
+                .all(|name| have.iter().any(|there| same_package(there, name)))
+        };
+        if built.is_some_and(|built| there(&built.pip, pip) && there(&built.apt, apt)) {
+            let names = [pip, apt].concat().join(", ");
+            return Err(Refusal::Reply(format!(
+                "Failure {number}: {names} is installed already; the cause is another package, or another type."
+            )));
+        }
+        Ok(())
+    }
+
+    /// The named functions that exist; for a test error at least the failing test itself.
+    fn known_functions(&self, error_type: ErrorType, named: &[String], test: &str) -> Vec<String> {
+        let source = match error_type {
+            ErrorType::Logic => &self.material.solution,
+            ErrorType::TestError => &self.material.tests,
+            ErrorType::Environment => return Vec::new(),
+        };
+        let Ok(module) = Module::parse(source) else {
+            return Vec::new();
+        };
+        let mut known: Vec<String> = Vec::new();
+        for name in named {
+            if let Some(name) = resolve(error_type, &module, name)
+                && !known.contains(&name)
+            {
+                known.push(name);
+            }
+        }
+        if known.is_empty() && error_type == ErrorType::TestError {
+            known.extend(suite::resolve(&module, test));
+        }
+        known
+    }
+}
+
+/// Qualified name of a function that a diagnosis names, when it is there.
+fn resolve(error_type: ErrorType, module: &Module, named: &str) -> Option<String> {
+    match error_type {
+        ErrorType::TestError => suite::resolve(module, named),
+        ErrorType::Logic | ErrorType::Environment => {
+            let name = named.trim_end_matches("()").trim_start_matches("solution.");
+            functions(module)
+                .into_iter()
+                .find(|function| function.qualname == name || function.name() == name)
+                .map(|function| function.qualname)
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Which packages follow from a reply, and what the replacement of some must keep.
+
+use std::collections::BTreeSet;
+
+use super::source::stored;
+use super::{Accepted, Facts, Refusal};
+use crate::pipeline::bounds::too_many;
+use crate::pipeline::progress::Build;
+use crate::pipeline::python::Module;
+use crate::pipeline::python::packages::{Sources, detect};
+use crate::pipeline::python::requirement::{Requirement, normalized};
+use crate::pipeline::reply::{EnvironmentReply, PackageManager};
+use crate::pipeline::sandbox::Packages;
+
+/// How names of pip packages begin among the replaced ones; apt may know the same name.
+const PIP: &str = "pip:";
+/// How names of apt packages begin among the replaced ones.
+const APT: &str = "apt:";
+
+impl Facts<'_> {
+    pub(super) fn fix_environment(&self, reply: EnvironmentReply) -> Result<Accepted, Refusal> {
+        let build = &self.progress.build;
+        let mut replaced = Vec::new();
+        for row in reply.replacements {
+            let (manager, known) = match row.manager {
+                PackageManager::Pip => (
+                    PIP,
+                    build.wanted.pip.iter().find(|have| same_package(have, &row.name)),
+                ),
+                PackageManager::Apt => (APT, build.wanted.apt.iter().find(|have| **have == row.name)),
+            };
+            let Some(known) = known else {
+                return Err(Refusal::Reply(format!(
+                    "{} is none of the packages that were wanted.",
+                    row.name
+                )));
+            };
+            replaced.push((format!("{manager}{known}"), row.replacement));
+        }
+        let mut next = build.clone();
+        next.replaced.extend(replaced.iter().cloned());
+        let wanted = next.replace(&build.wanted);
+        if wanted == build.wanted {
+            return Err(Refusal::Reply(
+                "The answer leaves the packages as they were.".into(),
+            ));
+        }
+        for name in &wanted.pip {
+            Requirement::parse(name).map_err(|fault| Refusal::Reply(format!("Package {name}: {fault}.")))?;
+        }
+        Ok(Accepted::Environment { replaced, wanted })
+    }
+
+    pub(super) fn wanted_now(&self, declared: &Packages) -> Result<Packages, String> {
+        let solution = stored(&self.material.solution)?;
+        let tests = self.stored_tests()?;
+        let modules: Vec<&Module> = std::iter::once(&solution).chain(&tests).collect();
+        self.wanted(&modules, declared)
+    }
+
+    pub(super) fn wanted(&self, modules: &[&Module], declared: &Packages) -> Result<Packages, String> {
+        // What the acceptance tests import must be there too; of them no more than the names of packages is used.
+        let hidden = Module::parse(&self.material.acceptance_tests).ok();
+        let modules: Vec<&Module> = modules.iter().copied().chain(&hidden).collect();
+        let detected = detect(&Sources {
+            modules: &modules,
+            version: &self.task.image.python_version,
+            declared,
+            base: &Packages::default(),
+        });
+        if let Some(rejected) = detected.rejected.first() {
+            return Err(format!("Package {}: {}.", rejected.given, rejected.reason));
+        }
+        let wanted = self.progress.build.replace(&detected.packages);
+        match too_many(declared).or_else(|| too_many(&wanted)) {
+            Some(why) => Err(why),
+            None => Ok(wanted),
+        }
+    }
+}
+
+impl Build {
+    /// `packages` with the names that cannot be installed replaced.
+    #[must_use]
+    pub fn replace(&self, packages: &Packages) -> Packages {
+        let replace = |manager: &str, names: &[String]| {
+            let names: BTreeSet<String> = names
+                .iter()
+                .map(|name| self.replacement(manager, name))
+                .filter(|name| !name.is_empty())
+                .collect();
+            names.into_iter().collect()
+        };
+        Packages {
+            pip: replace(PIP, &packages.pip),
+            apt: replace(APT, &packages.apt),
+        }
+    }
+
+    /// What a name became, over as many replacements as there are.
+    fn replacement(&self, manager: &str, name: &str) -> String {
+        let mut now = name.to_owned();
+        for _ in &self.replaced {
+            match self.replaced.get(&format!("{manager}{now}")) {
+                Some(next) if *next != now => now.clone_from(next),
+                Some(_) | None => break,
+            }
+        }
+        now
+    }
+}
+
+/// Whether a requirement is of that package.
+pub(super) fn same_package(requirement: &str, name: &str) -> bool {
+    let name_of =
+        |text: &str| Requirement::parse(text).map_or_else(|_| normalized(text), |parsed| parsed.name);
+    name_of(requirement) == name_of(name)
+}

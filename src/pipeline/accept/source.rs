@@ -1,0 +1,174 @@
+//! What program and suite must keep, as a first version and as a fix.
+
+use std::collections::BTreeSet;
+
+use super::{Accepted, AcceptedSource, Facts, Refusal};
+use crate::api::status::ErrorType;
+use crate::pipeline::python::contract::violations;
+use crate::pipeline::python::functions::functions;
+use crate::pipeline::python::merge::{changed_names, merge, tree_hash};
+use crate::pipeline::python::tampering::{solution_findings, suite_findings};
+use crate::pipeline::python::{Module, suite};
+use crate::pipeline::reply::{CodeReply, ReplyFault, SourceReply};
+use crate::pipeline::sandbox::Packages;
+
+/// Functions of a file: what they call is looked up again and again.
+const MOST_FUNCTIONS: usize = 1_000;
+
+impl Facts<'_> {
+    pub(super) fn code(&self, reply: CodeReply) -> Result<Accepted, Refusal> {
+        let module = parse_source("solution.py", &reply.code)?;
+        self.check_solution(&module)?;
+        let declared = Packages {
+            pip: reply.packages,
+            apt: reply.system_packages,
+        };
+        let wanted = self.wanted(&[&module], &declared).map_err(Refusal::Reply)?;
+        Ok(Accepted::Source(AcceptedSource {
+            tree: tree_hash(&module),
+            source: reply.code,
+            changed: Vec::new(),
+            declared,
+            wanted,
+        }))
+    }
+
+    pub(super) fn tests(&self, reply: &SourceReply) -> Result<Accepted, Refusal> {
+        let suite = parse_source("test_solution.py", &reply.code).map_err(Refusal::Reply)?;
+        Self::check_suite(&suite)?;
+        self.accepted_suite(&suite, Vec::new()).map_err(Refusal::Reply)
+    }
+
+    pub(super) fn fix_code(&self, reply: Result<SourceReply, ReplyFault>) -> Result<Accepted, Refusal> {
+        let patch = reply.map_err(|fault| Refusal::NotApplied(fault.0))?.code;
+        self.merged_code(&patch).map_err(Refusal::of_fix)
+    }
+
+    fn merged_code(&self, patch: &str) -> Result<Accepted, Refusal> {
+        let before = stored(&self.material.solution)?;
+        parse_source("the answer", patch)?;
+        let merged = merge(&before, patch).map_err(|fault| fault.to_string())?;
+        let after = parse_source("solution.py", &merged.source)?;
+        self.check_solution(&after)?;
+        let changed = changed_names(&before, &after);
+        let named = self.material.diagnosis.functions(ErrorType::Logic);
+        check_applied(&named, &changed)?;
+        let tests = self.stored_tests()?;
+        let modules: Vec<&Module> = std::iter::once(&after).chain(&tests).collect();
+        let declared = self.progress.build.declared.clone();
+        let wanted = self.wanted(&modules, &declared)?;
+        let tree = tree_hash(&after);
+        let changed = changed.into_iter().collect();
+        Ok(Accepted::Source(AcceptedSource {
+            source: merged.source,
+            tree,
+            changed,
+            declared,
+            wanted,
+        }))
+    }
+
+    pub(super) fn fix_tests(&self, reply: Result<SourceReply, ReplyFault>) -> Result<Accepted, Refusal> {
+        let patch = reply.map_err(|fault| Refusal::NotApplied(fault.0))?.code;
+        self.patched_tests(&patch).map_err(Refusal::of_fix)
+    }
+
+    fn patched_tests(&self, patch: &str) -> Result<Accepted, Refusal> {
+        let before = stored(&self.material.tests)?;
+        parse_source("the answer", patch)?;
+        let named = self.material.diagnosis.functions(ErrorType::TestError);
+        let source = suite::patch(&before, patch, &named).map_err(|fault| fault.to_string())?;
+        let after = parse_source("test_solution.py", &source)?;
+        Self::check_suite(&after)?;
+        let changed = changed_names(&before, &after);
+        if changed.is_empty() {
+            return Err(Refusal::Reply("The answer leaves the suite as it was.".into()));
+        }
+        Ok(self.accepted_suite(&after, changed.into_iter().collect())?)
+    }
+
+    fn check_solution(&self, module: &Module) -> Result<(), Refusal> {
+        let mut found = violations(module, &self.task.inputs, &self.task.outputs);
+        found.extend(solution_findings(module));
+        if found.is_empty() {
+            Ok(())
+        } else {
+            Err(Refusal::of("solution.py breaks the contract", &found))
+        }
+    }
+
+    fn check_suite(suite: &Module) -> Result<(), Refusal> {
+        if !suite::may_have_tests(suite) {
+            return Err(Refusal::Reply(
+                "The suite has no test: write functions whose names start with test_.".into(),
+            ));
+        }
+        let found = suite_findings(suite);
+        if found.is_empty() {
+            Ok(())
+        } else {
+            Err(Refusal::of("test_solution.py is not accepted", &found))
+        }
+    }
+
+    fn accepted_suite(&self, suite: &Module, changed: Vec<String>) -> Result<Accepted, String> {
+        let solution = stored(&self.material.solution)?;
+        let declared = self.progress.build.declared.clone();
+        let wanted = self.wanted(&[&solution, suite], &declared)?;
+        let tree = tree_hash(suite);
+        Ok(Accepted::Source(AcceptedSource {
+            source: suite.source().to_owned(),
+            tree,
+            changed,
+            declared,
+            wanted,
+        }))
+    }
+
+    pub(super) fn stored_tests(&self) -> Result<Option<Module>, String> {
+        if self.material.tests.is_empty() {
+            Ok(None)
+        } else {
+            stored(&self.material.tests).map(Some)
+        }
+    }
+}
+
+fn parse_source(what: &str, source: &str) -> Result<Module, String> {
+    if source.trim_start().starts_with("```") {
+        return Err("The code stands inside a fence of backticks; give the bare source.".into());
+    }
+    if source.trim().is_empty() {
+        return Err("The code is empty.".into());
+    }
+    let module = Module::parse(source).map_err(|fault| format!("{what} does not parse: {fault}."))?;
+    let functions = functions(&module).len();
+    if functions > MOST_FUNCTIONS {
+        return Err(format!(
+            "{what} has {functions} functions, and at most {MOST_FUNCTIONS} are read: write fewer."
+        ));
+    }
+    Ok(module)
+}
+
+pub(super) fn stored(source: &str) -> Result<Module, String> {
+    Module::parse(source).map_err(|fault| format!("The stored program does not parse: {fault}."))
+}
+
+fn check_applied(named: &[String], changed: &BTreeSet<String>) -> Result<(), String> {
+    if changed.is_empty() {
+        return Err("The answer leaves the program as it was.".into());
+    }
+    let untouched: Vec<&str> = named
+        .iter()
+        .filter(|name| !changed.contains(*name))
+        .map(String::as_str)
+        .collect();
+    if untouched.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "These functions must change and are as they were: {}.",
+        untouched.join(", ")
+    ))
+}

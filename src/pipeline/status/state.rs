@@ -1,0 +1,118 @@
+//! What a task is in, why, and in which words.
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+
+use super::conditions::{Kind, conditions};
+use super::hold::Hold;
+use crate::api::common::TestingMode;
+use crate::api::conditions::reason;
+use crate::api::status::EvidenceStrength;
+use crate::pipeline::approval;
+use crate::pipeline::evidence::{doubt, evidence};
+use crate::pipeline::progress::{Progress, WaitReason, Waiting};
+use crate::pipeline::stage::{Category, Stage, StopReason};
+use crate::pipeline::task::Task;
+
+/// What a task is in, before it is written as conditions.
+pub(super) struct State {
+    pub reason: &'static str,
+    pub message: String,
+    kind: Kind,
+}
+
+impl State {
+    pub(super) fn held(hold: &Hold) -> Self {
+        Self {
+            reason: hold.reason,
+            message: hold.message.clone(),
+            kind: hold.until.into(),
+        }
+    }
+
+    pub(super) fn of(task: &Task, progress: &Progress) -> Self {
+        if let Some(asked) = approval::awaited(task, progress) {
+            return Self {
+                reason: reason::AWAITING_APPROVAL,
+                message: approval::message(task, &asked),
+                kind: Kind::WaitingForPerson,
+            };
+        }
+        match (progress.stage, &progress.stop, &progress.waiting) {
+            (Stage::Succeeded, _, _) => Self::succeeded(task, progress),
+            (Stage::Failed, Some(stop), _) => Self {
+                reason: stop_reason(stop.reason),
+                message: stop.message.clone(),
+                kind: Kind::Failed,
+            },
+            (_, _, Some(waiting)) => Self::waiting(waiting),
+            (stage, _, None) => Self {
+                reason: reason::PROGRESSING,
+                message: format!("stage {stage}, attempt {}", progress.attempt.max(1)),
+                kind: Kind::Working,
+            },
+        }
+    }
+
+    fn succeeded(task: &Task, progress: &Progress) -> Self {
+        let attempt = progress.attempts.last();
+        let summary = attempt
+            .and_then(|attempt| attempt.summary.clone())
+            .unwrap_or_default();
+        let strength = evidence(task, progress).map(|evidence| evidence.strength);
+        let is_proved = strength == Some(EvidenceStrength::Independent);
+        Self {
+            reason: match task.testing {
+                _ if !is_proved => reason::UNVERIFIED,
+                TestingMode::Generate => reason::TESTS_PASSED,
+                TestingMode::Skip => reason::TESTS_SKIPPED,
+            },
+            message: if is_proved {
+                summary
+            } else {
+                format!("{summary}; {}", doubt(progress))
+            },
+            kind: Kind::Succeeded,
+        }
+    }
+
+    pub(super) fn waiting(waiting: &Waiting) -> Self {
+        let message = waiting.message.clone();
+        match waiting.category {
+            Category::Configuration => Self {
+                reason: match waiting.reason {
+                    Some(WaitReason::OutputTooLarge) => reason::OUTPUT_TOO_LARGE,
+                    None => reason::CONFIGURATION,
+                },
+                message,
+                kind: Kind::WaitingForPerson,
+            },
+            Category::Infrastructure => Self {
+                reason: reason::INFRASTRUCTURE,
+                message,
+                kind: Kind::Working,
+            },
+        }
+    }
+
+    pub(super) fn conditions(
+        &self,
+        generation: Option<i64>,
+        before: &[Condition],
+        now: Timestamp,
+    ) -> Vec<Condition> {
+        let said = (self.reason, self.message.as_str());
+        conditions(self.kind, said, generation, before, now)
+    }
+}
+
+const fn stop_reason(stop: StopReason) -> &'static str {
+    match stop {
+        StopReason::IterationsExhausted => reason::ITERATIONS_EXHAUSTED,
+        StopReason::BudgetExceeded => reason::BUDGET_EXCEEDED,
+        StopReason::NoProgress => reason::NO_PROGRESS,
+        StopReason::InvalidReply => reason::INVALID_REPLY,
+        StopReason::Rejected => reason::REJECTED,
+        StopReason::PolicyDenied => reason::POLICY_DENIED,
+    }
+}

@@ -1,0 +1,93 @@
+//! The program on the samples: why it has not passed there.
+
+use crate::api::status::{RehearsalResult, RehearsalStatus};
+use crate::pipeline::failed_check::{last_exception, limit_name, tail};
+use crate::pipeline::sandbox::{PhaseEnd, PhaseReport, TestFailure};
+
+use super::{CheckSource, FailedCheck, RehearsalFindings, TooLarge, explain};
+
+pub(super) fn judge_program(phase: Option<&PhaseReport>, findings: &RehearsalFindings) -> Vec<FailedCheck> {
+    let failure = |exception: &str, message: String, text: &str| FailedCheck {
+        source: CheckSource::Rehearsal,
+        detail: TestFailure {
+            id: "rehearsal".into(),
+            exception: exception.into(),
+            message,
+            text: tail(text, 2_000),
+            ..TestFailure::default()
+        },
+    };
+    let Some(phase) = phase else {
+        return vec![failure(
+            "",
+            "the program never started: an earlier phase used up its limits".into(),
+            "",
+        )];
+    };
+    match &phase.end {
+        PhaseEnd::Exited(0) => findings
+            .faults
+            .iter()
+            .map(|fault| {
+                failure(
+                    "",
+                    format!("output {}: {}", fault.output, fault.problem),
+                    &phase.stderr,
+                )
+            })
+            .collect(),
+        PhaseEnd::Exited(code) => {
+            let (exception, message) = last_exception(&phase.stderr);
+            let message = if message.is_empty() {
+                format!("the program ended with exit code {code}")
+            } else {
+                message
+            };
+            vec![failure(&exception, message, &phase.stderr)]
+        }
+        PhaseEnd::Signaled(signal) => vec![failure(
+            "",
+            format!("signal {signal} ended the program"),
+            &phase.stderr,
+        )],
+        PhaseEnd::TimedOut => {
+            vec![failure(
+                "",
+                format!("the program did not end within {:.0} s", phase.seconds),
+                &phase.stderr,
+            )]
+        }
+        PhaseEnd::LimitHit(kind) => {
+            let message = format!(
+                "the program used more {} than the sandbox allows",
+                limit_name(*kind)
+            );
+            vec![failure("", message, &phase.stderr)]
+        }
+    }
+}
+
+pub(super) fn rehearsal_status(
+    failed: &[FailedCheck],
+    too_large: &[TooLarge],
+    skipped: Option<&str>,
+) -> RehearsalStatus {
+    if let Some(why) = skipped {
+        return RehearsalStatus {
+            result: RehearsalResult::Skipped,
+            message: Some(why.to_owned()),
+        };
+    }
+    let fault = failed.iter().find(|check| check.source == CheckSource::Rehearsal);
+    let message = fault
+        .map(|check| check.detail.message.clone())
+        .or_else(|| explain(too_large));
+    RehearsalStatus {
+        result: if message.is_some() {
+            RehearsalResult::Failed
+        } else {
+            RehearsalResult::Passed
+        },
+        message,
+    }
+}

@@ -1,0 +1,168 @@
+//! A pytest session: what it counts for, and why it has not passed.
+
+use std::collections::BTreeSet;
+
+use crate::api::status::TestCounts;
+use crate::pipeline::failed_check::limit_name;
+use crate::pipeline::sandbox::{PhaseEnd, PhaseReport, Sentinels, TestOutcome, TestReport, TestResult};
+
+use super::{CheckSource, FailedCheck, int, unusual};
+
+/// Counts of a pytest session, and why it did not pass. Passed means: the session ended, both sentinels told the truth, at
+/// least one other test was collected, and every collected test passed.
+pub(super) fn judge_session(
+    sentinels: &Sentinels,
+    phase: Option<&PhaseReport>,
+) -> (TestCounts, Vec<FailedCheck>) {
+    let Some(phase) = phase else {
+        return (
+            TestCounts::default(),
+            vec![session(
+                "the test run never started: an earlier phase used up its limits",
+            )],
+        );
+    };
+    let empty = TestReport::default();
+    let report = phase.tests.as_ref().unwrap_or(&empty);
+    let counts = count(report, sentinels);
+    let mut failed: Vec<FailedCheck> = report
+        .collection_errors
+        .iter()
+        .map(|detail| FailedCheck {
+            source: CheckSource::Collection,
+            detail: detail.clone(),
+        })
+        .collect();
+    for result in report.results.iter().filter(|r| !is_sentinel(&r.id, sentinels)) {
+        failed.extend(judge_result(result));
+    }
+    if failed.is_empty() {
+        failed.extend(judge_honesty(sentinels, phase, report, counts));
+    }
+    (counts, failed)
+}
+
+fn judge_result(result: &TestResult) -> Option<FailedCheck> {
+    let detail = match result.outcome {
+        TestOutcome::Passed => return None,
+        TestOutcome::Failed | TestOutcome::Error => {
+            let mut detail = result.failure.clone().unwrap_or_default();
+            detail.id.clone_from(&result.id);
+            detail
+        }
+        TestOutcome::Skipped => unusual(&result.id, "the test was skipped; a skipped test has not passed"),
+        TestOutcome::XFailed | TestOutcome::XPassed => unusual(
+            &result.id,
+            "the test is marked as expected to fail; such a test proves nothing",
+        ),
+    };
+    Some(FailedCheck {
+        source: CheckSource::Test,
+        detail,
+    })
+}
+
+fn judge_honesty(
+    sentinels: &Sentinels,
+    phase: &PhaseReport,
+    report: &TestReport,
+    counts: TestCounts,
+) -> Option<FailedCheck> {
+    let ended = match &phase.end {
+        PhaseEnd::TimedOut => Some(format!("the tests did not end within {:.0} s", phase.seconds)),
+        PhaseEnd::LimitHit(kind) => Some(format!(
+            "the tests used more {} than the sandbox allows",
+            limit_name(*kind)
+        )),
+        PhaseEnd::Signaled(signal) => Some(format!("signal {signal} ended the test session")),
+        PhaseEnd::Exited(_) => None,
+    };
+    if let Some(message) = ended {
+        return Some(session(&message));
+    }
+    if counts.total == 0 && report.session_exit.is_some() {
+        return Some(session(
+            "no test was collected: a suite needs functions whose names start with test_",
+        ));
+    }
+    let outcome = |name: &str| {
+        report
+            .results
+            .iter()
+            .find(|result| result.id == name)
+            .map(|result| result.outcome)
+    };
+    let honest = outcome(&sentinels.must_pass) == Some(TestOutcome::Passed)
+        && outcome(&sentinels.must_fail) == Some(TestOutcome::Failed)
+        && report.session_exit == Some(1);
+    if !honest || counts.passed != counts.total || !each_once(report) {
+        return Some(session(&format!(
+            "the test session ended before it was over or did not tell the truth: {} of {} tests were reported as passed. \
+             Nothing may end the process or reach into the test runner",
+            counts.passed, counts.total
+        )));
+    }
+    None
+}
+
+/// Whether every collected test has one result and nothing else has any.
+fn each_once(report: &TestReport) -> bool {
+    let results: BTreeSet<&str> = report.results.iter().map(|result| result.id.as_str()).collect();
+    let collected: BTreeSet<&str> = report.collected.iter().map(String::as_str).collect();
+    results.len() == report.results.len() && results == collected
+}
+
+fn count(report: &TestReport, sentinels: &Sentinels) -> TestCounts {
+    let mut counts = TestCounts {
+        total: int(report
+            .collected
+            .iter()
+            .filter(|id| !is_sentinel(id, sentinels))
+            .count()),
+        ..TestCounts::default()
+    };
+    for result in report.results.iter().filter(|r| !is_sentinel(&r.id, sentinels)) {
+        match result.outcome {
+            TestOutcome::Passed => counts.passed += 1,
+            TestOutcome::Failed | TestOutcome::Error => counts.failed += 1,
+            TestOutcome::Skipped | TestOutcome::XFailed | TestOutcome::XPassed => counts.skipped += 1,
+        }
+    }
+    let broken = int(report.collection_errors.len());
+    counts.total += broken;
+    counts.failed += broken;
+    counts
+}
+
+fn is_sentinel(id: &str, sentinels: &Sentinels) -> bool {
+    id == sentinels.must_pass || id == sentinels.must_fail
+}
+
+fn session(message: &str) -> FailedCheck {
+    FailedCheck {
+        source: CheckSource::Session,
+        detail: unusual("test session", message),
+    }
+}
+
+/// Why the run against the program without bodies does not show that the suite can fail; `None` when it does.
+pub(super) fn doubt(sentinels: &Sentinels, phase: Option<&PhaseReport>) -> Option<FailedCheck> {
+    let (_, failed) = judge_session(sentinels, phase);
+    let fails = failed.iter().any(|check| check.source != CheckSource::Session);
+    let forced =
+        phase.is_some_and(|phase| matches!(phase.end, PhaseEnd::Signaled(_) | PhaseEnd::LimitHit(_)));
+    if fails || forced {
+        return None;
+    }
+    let message = if failed.is_empty() {
+        "every test also passes when the bodies of all functions are removed, so the suite proves nothing: \
+         assert on results that only a working program gives"
+    } else {
+        "the tests did not come to an end when the bodies of all functions are removed, so it is not shown that they can fail: \
+         keep them short and give every loop an end"
+    };
+    Some(FailedCheck {
+        source: CheckSource::Vacuity,
+        detail: unusual("test suite", message),
+    })
+}
