@@ -5,7 +5,7 @@ mod dates;
 mod decimal;
 mod hash;
 pub(crate) mod distinct;
-pub(crate) mod numeric;
+pub mod numeric;
 mod patterns;
 pub(crate) mod quantiles;
 pub(crate) mod style;
@@ -23,11 +23,11 @@ pub(crate) use hash::{hash, mix};
 
 use super::profile::{ColumnProfile, ColumnType, LengthStats};
 use super::remark::Remark;
-use crate::data::column::cell::{Cell, Kind, has_leading_zero};
-use crate::data::column::distinct::{Distinct, DistinctCount};
-use crate::data::column::numeric::{Extreme, Numbers};
-use crate::data::column::temporal::Times;
-use crate::data::column::texts::{Counts, Texts};
+use crate::column::cell::{Cell, Kind, has_leading_zero};
+use crate::column::distinct::{Distinct, DistinctCount};
+use crate::column::numeric::{Extreme, Numbers};
+use crate::column::temporal::Times;
+use crate::column::texts::{Counts, Texts};
 
 /// Distinct values up to which a repeating column counts as a category.
 pub const CATEGORY_LIMIT: usize = 12;

@@ -11,8 +11,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::api::values::FileFormat;
-use crate::data::remark::Remark;
+use crate::format::FileFormat;
+use crate::remark::Remark;
 
 use super::DataError;
 use super::detect::detect;

@@ -5,12 +5,12 @@ use std::io::{self, BufRead as _, Read as _};
 use serde_json::Value;
 use serde_json::error::Category;
 
-use crate::api::values::FileFormat;
+use crate::format::FileFormat;
 
 use super::source::{Encoding, Fault, HEAD_BYTES, LARGEST_UNPACKED, Scan, Source};
-use crate::data::format::dialect::{self, Dialect};
-use crate::data::format::excel::{self, WorkbookError};
-use crate::data::format::format_name;
+use crate::format::dialect::{self, Dialect};
+use crate::format::excel::{self, WorkbookError};
+use crate::format::format_name;
 
 /// Share of control characters from which bytes are no text.
 const BINARY_SHARE: usize = 10;

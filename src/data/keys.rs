@@ -1,6 +1,6 @@
 //! Candidate keys and records equal to an earlier one: hashes of all values and records, kept while memory allows.
 
-use crate::data::column::{KeyCandidate, Uniqueness, mix};
+use crate::column::{KeyCandidate, Uniqueness, mix};
 
 /// Hashes kept at most, over all columns and records: 24 MiB.
 const MOST_HASHES: usize = 3 * 1024 * 1024;

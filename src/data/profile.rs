@@ -2,15 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::api::values::FileFormat;
+use crate::format::FileFormat;
 
 use super::remark::Remark;
 use super::source::{Compression, Encoding};
-use crate::data::column::cell::Kind;
-use crate::data::column::distinct::{DistinctCount, ValueHashes};
-use crate::data::column::numeric::NumberStats;
-use crate::data::column::style::NumberStyle;
-use crate::data::column::temporal::TimeStats;
+use crate::column::cell::Kind;
+use crate::column::distinct::{DistinctCount, ValueHashes};
+use crate::column::numeric::NumberStats;
+use crate::column::style::NumberStyle;
+use crate::column::temporal::TimeStats;
 
 /// What is known of one sample.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]

@@ -7,9 +7,9 @@ use super::column::{Column, KeyCandidate, Seen};
 use super::keys::{Keys, RecordHash};
 use super::profile::{ColumnProfile, ColumnType, SampleRow};
 use super::remark::Remark;
-use crate::data::column::cell::Cell;
-use crate::data::column::distinct::{EXACT_LIMIT, cut_at};
-use crate::data::format::shape::LISTED_PLACES;
+use crate::column::cell::Cell;
+use crate::column::distinct::{EXACT_LIMIT, cut_at};
+use crate::format::shape::LISTED_PLACES;
 
 /// Columns that are described; further ones are counted.
 pub const DESCRIBED_COLUMNS: usize = 200;

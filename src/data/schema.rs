@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use super::profile::{ColumnProfile, ColumnType, Layout, SampleProfile, TableProfile};
 use super::source::{Compression, Encoding};
-use crate::data::column::temporal::TimeStats;
-use crate::data::format::json::ROOT_PATH;
-use crate::data::format::json::keys::ANY_KEY;
-use crate::pipeline::checks::{ColumnCheck, Rule};
+use crate::checks::rule::{ColumnCheck, Rule};
+use crate::column::temporal::TimeStats;
+use crate::format::json::ROOT_PATH;
+use crate::format::json::keys::ANY_KEY;
 
 use pandera::literal;
 

@@ -4,14 +4,14 @@ use std::cmp::Ordering;
 
 use regex::Regex;
 
-use crate::api::values::ValueType;
-use crate::pipeline::checks::{Bound, ColumnCheck, Rule};
+use crate::checks::rule::{Bound, ColumnCheck, Rule};
+use crate::value_type::ValueType;
 
-use crate::data::DataError;
-use crate::data::checks::value::{Limit, Number, Value, with_point};
-use crate::data::checks::{CheckOutcome, CheckResult, Violation};
-use crate::data::column::cell::{Cell, Kind, null_spelling};
-use crate::data::rows::cut_with_marker;
+use crate::DataError;
+use crate::checks::value::{Limit, Number, Value, with_point};
+use crate::checks::{CheckOutcome, CheckResult, Violation};
+use crate::column::cell::{Cell, Kind, null_spelling};
+use crate::rows::cut_with_marker;
 
 const LISTED_VIOLATIONS: usize = 5;
 const LONGEST_VALUE: usize = 80;

@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use crate::data::column::MICROS_PER_DAY;
-use crate::data::column::cell::Cell;
-use crate::pipeline::checks::Bound;
+use crate::checks::rule::Bound;
+use crate::column::MICROS_PER_DAY;
+use crate::column::cell::Cell;
 
 /// Longest whole number that is compared exactly, characters.
 const LONGEST_WHOLE: usize = 38;

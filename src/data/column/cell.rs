@@ -3,7 +3,7 @@
 use jiff::civil;
 use serde::{Deserialize, Serialize};
 
-use crate::data::column::MICROS_PER_DAY;
+use crate::column::MICROS_PER_DAY;
 
 /// Spellings of a missing value; the ones that `pandas.read_csv` takes as missing by default.
 const NULLS: [&str; 19] = [

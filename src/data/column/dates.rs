@@ -4,8 +4,8 @@
 use jiff::civil;
 use jiff::fmt::strtime;
 
-use crate::data::column::MICROS_PER_DAY;
-use crate::data::column::temporal::{TimeStats, Times, date_of};
+use crate::column::MICROS_PER_DAY;
+use crate::column::temporal::{TimeStats, Times, date_of};
 
 const DATES: [&str; 16] = [
     "%d.%m.%Y",

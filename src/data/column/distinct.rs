@@ -6,7 +6,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::data::column::patterns::Patterns;
+use crate::column::patterns::Patterns;
 
 /// Distinct values counted exactly in one column, where memory allows.
 pub const EXACT_LIMIT: usize = 10_000;

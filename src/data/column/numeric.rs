@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::column::decimal;
-use crate::data::column::quantiles::{Quartiles, Reservoir};
+use crate::column::decimal;
+use crate::column::quantiles::{Quartiles, Reservoir};
 
 /// Statistics of the numbers of a column.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]

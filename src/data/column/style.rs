@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::column::numeric::{NumberStats, Numbers};
+use crate::column::numeric::{NumberStats, Numbers};
 
 const SIGNS: [&str; 14] = [
     "US$", "$", "€", "£", "¥", "₹", "₽", "₩", "₺", "₪", "฿", "₫", "₴", "zł",

@@ -3,9 +3,9 @@
 use jiff::civil;
 use serde::{Deserialize, Serialize};
 
-use crate::data::column::MICROS_PER_DAY;
-use crate::data::column::numeric::Extreme;
-use crate::data::column::quantiles::Reservoir;
+use crate::column::MICROS_PER_DAY;
+use crate::column::numeric::Extreme;
+use crate::column::quantiles::Reservoir;
 
 /// Name of the format where several spellings of ISO 8601 stand.
 pub const ISO: &str = "ISO 8601";
@@ -324,7 +324,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::data::column::cell::Cell;
+    use crate::column::cell::Cell;
 
     fn stats(values: &[&str]) -> TimeStats {
         let mut times = Times::new(100, 0);

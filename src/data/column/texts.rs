@@ -1,10 +1,10 @@
 //! What stands in the texts and whole numbers of a column beside their type: numbers in a style, dates in other spellings.
 
-use crate::data::column::dates::{IntDates, Look, TextDates};
-use crate::data::column::numeric::{NumberStats, Numbers};
-use crate::data::column::style::{NumberStyle, Styled, Verdict, as_thousands};
-use crate::data::column::temporal::TimeStats;
-use crate::data::remark::Remark;
+use crate::column::dates::{IntDates, Look, TextDates};
+use crate::column::numeric::{NumberStats, Numbers};
+use crate::column::style::{NumberStyle, Styled, Verdict, as_thousands};
+use crate::column::temporal::TimeStats;
+use crate::remark::Remark;
 
 /// Numbers with decimals from which thousands are thought of.
 const FEWEST_THOUSANDS: u64 = 2;

@@ -1,6 +1,6 @@
 //! Lines of a file, shown so that none of them can be taken for a line of the prompt.
 
-use crate::pipeline::quoted::{has_line_ends, is_markup, one_line};
+use crate::escape::{has_line_ends, is_markup, one_line};
 
 /// Some records or lines, each in one line that is neither a heading nor a fence.
 pub(super) struct Quoted {

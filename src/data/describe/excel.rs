@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use crate::data::DataError;
-use crate::data::column::cell::{Cell, has_leading_zero, parse_decimal};
-use crate::data::format::excel::{
+use crate::DataError;
+use crate::column::cell::{Cell, has_leading_zero, parse_decimal};
+use crate::format::excel::{
     Header, Package, SheetCell, SheetNotes, SheetRow, Tabular, Visit, Workbook, WorkbookError,
 };
-use crate::data::format::shape::{LISTED_PLACES, Places};
-use crate::data::profile::{Content, Layout, TableProfile};
-use crate::data::remark::Remark;
-use crate::data::rows::{Built, DESCRIBED_COLUMNS, TableBuilder};
-use crate::data::source::Source;
+use crate::format::shape::{LISTED_PLACES, Places};
+use crate::profile::{Content, Layout, TableProfile};
+use crate::remark::Remark;
+use crate::rows::{Built, DESCRIBED_COLUMNS, TableBuilder};
+use crate::source::Source;
 
 use super::Options;
 use super::line::{self, push_field};

@@ -10,13 +10,13 @@ use std::ops::Range;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use serde_json::Value;
 
-use crate::data::DataError;
-use crate::data::column::cell::Cell;
-use crate::data::format::parquet::{Found, GroupReader, Logical, ParquetFile};
-use crate::data::profile::{Content, Layout, TableProfile};
-use crate::data::remark::Remark;
-use crate::data::rows::{DESCRIBED_COLUMNS, TableBuilder};
-use crate::data::source::Source;
+use crate::DataError;
+use crate::column::cell::Cell;
+use crate::format::parquet::{Found, GroupReader, Logical, ParquetFile};
+use crate::profile::{Content, Layout, TableProfile};
+use crate::remark::Remark;
+use crate::rows::{DESCRIBED_COLUMNS, TableBuilder};
+use crate::source::Source;
 
 use super::Options;
 use remarks::{empty_remark, fault_remarks, share_remark};

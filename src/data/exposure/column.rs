@@ -1,13 +1,13 @@
 //! What of a column may be told.
 
-use crate::api::common::Exposure;
-use crate::data::column::cell::null_spelling;
-use crate::data::column::distinct::{DistinctCount, ValueHashes};
-use crate::data::column::numeric::NumberStats;
-use crate::data::column::quantiles::Quartiles;
-use crate::data::column::style::NumberStyle;
-use crate::data::column::temporal::{TimeStats, TimeStep};
-use crate::data::profile::{ColumnProfile, LengthStats};
+use crate::column::cell::null_spelling;
+use crate::column::distinct::{DistinctCount, ValueHashes};
+use crate::column::numeric::NumberStats;
+use crate::column::quantiles::Quartiles;
+use crate::column::style::NumberStyle;
+use crate::column::temporal::{TimeStats, TimeStep};
+use crate::exposure::Exposure;
+use crate::profile::{ColumnProfile, LengthStats};
 
 use super::FEWEST_ROWS;
 use super::mask::mask_pattern;

@@ -1,8 +1,8 @@
 //! Delimiter and header of a delimited text, judged by its first records.
 
-use crate::data::column::cell::{Cell, Kind};
-use crate::data::column::style::as_thousands;
-use crate::data::format::delimited::RecordReader;
+use crate::column::cell::{Cell, Kind};
+use crate::column::style::as_thousands;
+use crate::format::delimited::RecordReader;
 
 const DELIMITERS: [u8; 4] = [b',', b'\t', b';', b'|'];
 const JUDGED_RECORDS: usize = 200;

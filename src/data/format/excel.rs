@@ -8,8 +8,8 @@ use std::io::{self, BufReader};
 
 use calamine::{Data, DataRef, Ods, Reader, SheetType, SheetVisible, Xls, Xlsb, Xlsx};
 
-use crate::data::format::catching;
-use crate::data::source::{Seekable, Source};
+use crate::format::catching;
+use crate::source::{Seekable, Source};
 
 pub use package::{Package, package};
 pub use table::{Header, Tabular, Visit};

@@ -12,12 +12,12 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::data::column::cell::{Cell, Kind};
-use crate::data::column::{hash, mix};
-use crate::data::format::shape::LISTED_PLACES;
-use crate::data::keys::RecordHash;
-use crate::data::remark::Remark;
-use crate::data::rows::{Built, DESCRIBED_COLUMNS, TableBuilder};
+use crate::column::cell::{Cell, Kind};
+use crate::column::{hash, mix};
+use crate::format::shape::LISTED_PLACES;
+use crate::keys::RecordHash;
+use crate::remark::Remark;
+use crate::rows::{Built, DESCRIBED_COLUMNS, TableBuilder};
 
 use keys::{ANY_KEY, DataKeys};
 use tree::{Tree, parse};

@@ -15,9 +15,9 @@ use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
 
-use crate::data::column::cell::Cell;
-use crate::data::format::catching;
-use crate::data::source::{Seekable, Source};
+use crate::column::cell::Cell;
+use crate::format::catching;
+use crate::source::{Seekable, Source};
 
 pub use leaf::Leaf;
 pub use value::Logical;

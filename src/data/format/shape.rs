@@ -1,7 +1,7 @@
 //! How the records of a file stray from its first: where, how often, in words.
 
-use crate::data::format::delimited::{LONGEST_RECORD, Record};
-use crate::data::remark::Remark;
+use crate::format::delimited::{LONGEST_RECORD, Record};
+use crate::remark::Remark;
 
 /// Places listed in a remark.
 pub const LISTED_PLACES: usize = 5;

@@ -5,13 +5,12 @@ use std::fs::OpenOptions;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::api::values::ValueType;
+use crate::value_type::ValueType;
 
 use super::*;
 
 /// The harness prints to standard output, so replies go through descriptor 3.
-const SHELL: &str =
-    r#"exec "$0" data::worker::tests::child_entry --exact --ignored --nocapture 3>&1 >/dev/null"#;
+const SHELL: &str = r#"exec "$0" worker::tests::child_entry --exact --ignored --nocapture 3>&1 >/dev/null"#;
 
 #[test]
 #[ignore = "what the children of the other tests run"]
@@ -20,7 +19,7 @@ fn child_entry() {
     serve(io::stdin().lock(), output).unwrap();
 }
 
-pub(crate) fn client() -> Client {
+fn client() -> Client {
     let program = std::env::current_exe().unwrap();
     // The test harness starts threads of its own, each with an arena of 64 MiB of address space.
     shell(SHELL, program).with_limits(Limits {
@@ -63,11 +62,10 @@ async fn a_request_is_camel_case_on_the_wire() {
 
 #[tokio::test]
 async fn one_child_answers_several_requests_in_order() {
-    let output: Output = Output {
+    let output = Declared {
         name: "n".into(),
         type_: ValueType::Int,
         format: None,
-        description: None,
     };
     let content = OutputContent::File(STANDARD.encode("42\n"));
     let requests = [

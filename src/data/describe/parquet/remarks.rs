@@ -1,8 +1,8 @@
 //! What is to be said of a Parquet file that is not as its footer says, or not read whole.
 
-use crate::data::format::parquet::ParquetFile;
-use crate::data::format::shape::LISTED_PLACES;
-use crate::data::remark::Remark;
+use crate::format::parquet::ParquetFile;
+use crate::format::shape::LISTED_PLACES;
+use crate::remark::Remark;
 
 use super::{Part, Reading};
 

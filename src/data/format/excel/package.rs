@@ -5,8 +5,8 @@ use std::io::{self, BufReader, Read as _};
 use zip::ZipArchive;
 
 use super::WorkbookError;
-use crate::data::format::catching;
-use crate::data::source::{Seekable, Source};
+use crate::format::catching;
+use crate::source::{Seekable, Source};
 
 /// Largest workbook that is read as a stream, bytes of its parts unpacked.
 const LARGEST_STREAMED: u64 = 1024 * MIB;

@@ -1,7 +1,7 @@
 //! The table of a sheet: its header row, found among the first rows, the records below, and notes at the end.
 
 use super::{SheetCell, SheetRow};
-use crate::data::column::cell::{Cell, Kind, has_leading_zero};
+use crate::column::cell::{Cell, Kind, has_leading_zero};
 
 /// Rows that are looked at to find the header.
 const HEAD_ROWS: usize = 20;

@@ -2,7 +2,7 @@
 
 use calamine::{CellErrorType, DataRef, ExcelDateTime};
 
-use crate::data::column::cell::{Cell, Kind, null_spelling};
+use crate::column::cell::{Cell, Kind, null_spelling};
 
 /// Whole numbers beyond this are not exact in a sheet, which stores all numbers in 64 bits with a point.
 const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;

@@ -1,6 +1,6 @@
 //! Objects whose keys are data (`{"u17": {...}, "u18": {...}}`): found by a census, told as one path `users.{key}`.
 
-use crate::data::remark::Remark;
+use crate::remark::Remark;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Value;

@@ -10,7 +10,7 @@ use parquet::schema::types::ColumnDescriptor;
 use super::text::{push_bytes, push_clock, push_date};
 use super::unit::Unit;
 use super::{Found, Values};
-use crate::data::column::cell::Cell;
+use crate::column::cell::Cell;
 use convert::{big_endian, decimal, float, half, int, int96, timestamp, truth, typed};
 
 const MICROS_PER_SECOND: i64 = 1_000_000;

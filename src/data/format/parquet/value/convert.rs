@@ -6,7 +6,7 @@ use parquet::data_type::Int96;
 
 use super::super::text::{push_clock, push_date, push_int};
 use super::{Found, MICROS_PER_SECOND, Unit};
-use crate::data::column::cell::{Cell, Kind};
+use crate::column::cell::{Cell, Kind};
 
 const SECONDS_PER_DAY: i64 = 86_400;
 const NANOS_PER_DAY: i64 = SECONDS_PER_DAY * 1_000_000_000;

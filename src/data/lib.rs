@@ -9,6 +9,7 @@ pub mod column;
 pub mod context;
 pub mod describe;
 pub mod detect;
+pub mod escape;
 pub mod exposure;
 pub mod format;
 pub mod joins;
@@ -21,6 +22,7 @@ mod rows;
 mod scalar;
 pub mod schema;
 pub mod source;
+pub mod value_type;
 pub mod worker;
 
 #[cfg(test)]
