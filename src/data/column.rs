@@ -21,6 +21,7 @@ use std::collections::{BTreeMap, HashSet};
 use hash::shape;
 pub(crate) use hash::{hash, mix};
 
+use super::calendar::MICROS_PER_DAY;
 use super::profile::{ColumnProfile, ColumnType, LengthStats};
 use super::remark::Remark;
 use crate::column::cell::{Cell, Kind, has_leading_zero};
@@ -34,7 +35,6 @@ pub const CATEGORY_LIMIT: usize = 12;
 /// Beyond the limit of exact counts a value is told when at least one of so many is that value.
 const FREQUENT_SHARE: u64 = 100;
 const PATTERN_LIMIT: usize = 8;
-pub(crate) const MICROS_PER_DAY: i64 = 86_400_000_000;
 
 /// What one value told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -311,37 +311,16 @@ impl Column {
         } else {
             self.distinct.count()
         };
-        let is_exact = self.distinct.exact().is_some();
-        let repeated = |(_, count): &(String, u64)| {
-            // Beyond the limit there may be values that are as frequent as the rarer ones of those that are counted.
-            is_exact || *count * FREQUENT_SHARE >= self.values
-        };
-        let top: Vec<_> = if matches!(distinct, DistinctCount::Exact(count) if count == self.values) {
-            Vec::new()
-        } else {
-            self.distinct
-                .ranked()
-                .into_iter()
-                .filter(repeated)
-                .take(CATEGORY_LIMIT)
-                .collect()
-        };
+        let top = self.frequent_values(distinct);
         let value_hashes = self.distinct.hashes();
         let (patterns, has_more_patterns) = self.distinct.patterns();
-        let mut type_ = self.type_();
-        let [int, float, bool, date, datetime, text] = self.kinds;
-        let counts = Counts {
-            int,
-            float,
-            text,
-            other: bool + date + datetime,
+        let found_type = self.type_();
+        let counts = self.counts();
+        let found = self.texts.finish(&self.name, counts, decimal);
+        let (type_, style, numbers) = match found.numbers {
+            Some((style, numbers)) => (ColumnType::Text, Some(style), Some(*numbers)),
+            None => (found_type, None, self.numbers.finish()),
         };
-        let numbers = self.numbers.finish();
-        let mut found = self.texts.finish(&self.name, counts, decimal);
-        if found.numbers.is_some() {
-            type_ = ColumnType::Text;
-        }
-        let style = found.numbers.as_ref().map(|(style, _)| style.clone());
         let profile = ColumnProfile {
             value_hashes,
             type_,
@@ -363,7 +342,7 @@ impl Column {
             leading_zeros: self.leading_zeros,
             padded: self.padded,
             distinct,
-            numbers: found.numbers.take().map(|(_, numbers)| *numbers).or(numbers),
+            numbers,
             style,
             times: self.times.finish_iso().or(found.times),
             patterns,
@@ -372,6 +351,30 @@ impl Column {
             top,
         };
         (profile, found.remarks)
+    }
+
+    /// The most frequent values, unless no value repeats.
+    fn frequent_values(&self, distinct: DistinctCount) -> Vec<(String, u64)> {
+        if matches!(distinct, DistinctCount::Exact(count) if count == self.values) {
+            return Vec::new();
+        }
+        let is_exact = self.distinct.exact().is_some();
+        let is_frequent = |(_, count): &(String, u64)| {
+            // Beyond the limit there may be values that are as frequent as the rarer ones of those that are counted.
+            is_exact || *count * FREQUENT_SHARE >= self.values
+        };
+        let ranked = self.distinct.ranked().into_iter();
+        ranked.filter(is_frequent).take(CATEGORY_LIMIT).collect()
+    }
+
+    const fn counts(&self) -> Counts {
+        let [int, float, bool, date, datetime, text] = self.kinds;
+        Counts {
+            int,
+            float,
+            text,
+            other: bool + date + datetime,
+        }
     }
 
     fn type_(&self) -> ColumnType {

@@ -274,23 +274,44 @@ fn text_format(
         }
         return (FileFormat::Text, None);
     }
-    let is_named_json = matches!(ending, "json" | "jsonl" | "ndjson");
-    if let Some(format) = json_format(head, is_cut, ending) {
-        if format == FileFormat::JSONLines && ending == "json" {
-            remarks.push("named .json, but it is JSON Lines: one JSON value a line".into());
-        } else if format == FileFormat::JSON && matches!(ending, "jsonl" | "ndjson") {
-            remarks.push(format!(
-                "named .{ending}, but it is one JSON document on several lines"
-            ));
-        }
+    let json = json_format(head, is_cut, ending);
+    remarks.extend(json_remark(json, ending));
+    if let Some(format) = json {
         return (format, None);
     }
-    if is_named_json {
-        remarks.push(format!(
-            "named .{ending}, but its content is not JSON; described as text"
-        ));
+    if is_json_ending(ending) {
         return (FileFormat::Text, None);
     }
+    table_format(head, is_cut, ending, remarks)
+}
+
+fn is_json_ending(ending: &str) -> bool {
+    matches!(ending, "json" | "jsonl" | "ndjson")
+}
+
+/// Where the name of a file says of JSON what its content does not.
+fn json_remark(found: Option<FileFormat>, ending: &str) -> Option<String> {
+    match found {
+        Some(FileFormat::JSONLines) if ending == "json" => {
+            Some("named .json, but it is JSON Lines: one JSON value a line".to_owned())
+        }
+        Some(FileFormat::JSON) if matches!(ending, "jsonl" | "ndjson") => Some(format!(
+            "named .{ending}, but it is one JSON document on several lines"
+        )),
+        None if is_json_ending(ending) => Some(format!(
+            "named .{ending}, but its content is not JSON; described as text"
+        )),
+        _ => None,
+    }
+}
+
+/// A delimited text and how its fields are written, or any other text.
+fn table_format(
+    head: &str,
+    is_cut: bool,
+    ending: &str,
+    remarks: &mut Vec<String>,
+) -> (FileFormat, Option<Dialect>) {
     let is_table = matches!(ending, "csv" | "tsv" | "tab");
     if is_cut && !head.contains(['\n', '\r']) {
         if is_table {

@@ -4,6 +4,7 @@
 //! Every reader streams with bounded memory and answers each oddity with a remark. `worker` runs all of it in a child
 //! process under limits; the other modules are synchronous and know nothing of processes.
 
+mod calendar;
 pub mod checks;
 pub mod column;
 pub mod context;

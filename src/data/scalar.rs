@@ -4,7 +4,7 @@ use jiff::fmt::temporal::{DateTimeParser, Pieces};
 use jiff::tz::Offset;
 use jiff::{SignedDuration, Span, SpanRelativeTo};
 
-const SECONDS_PER_DAY: i64 = 86_400;
+use crate::calendar::{SECONDS_PER_DAY, seconds_of_day};
 
 /// What Python prints of a finite float. Rust would also take `inf`, `nan` and `infinity`.
 pub fn float(text: &str) -> Option<f64> {
@@ -65,6 +65,6 @@ fn clock_time(text: &str) -> Option<SignedDuration> {
     if hours > 23 || minutes > 59 {
         return None;
     }
-    SignedDuration::from_secs(hours * 3600 + minutes * 60)
+    SignedDuration::from_secs(seconds_of_day(hours, minutes, 0))
         .checked_add(SignedDuration::try_from_secs_f64(seconds).ok()?)
 }

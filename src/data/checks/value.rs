@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use crate::calendar::MICROS_PER_DAY;
 use crate::checks::rule::Bound;
-use crate::column::MICROS_PER_DAY;
 use crate::column::cell::Cell;
 
 /// Longest whole number that is compared exactly, characters.

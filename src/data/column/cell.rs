@@ -3,7 +3,7 @@
 use jiff::civil;
 use serde::{Deserialize, Serialize};
 
-use crate::column::MICROS_PER_DAY;
+use crate::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, days_of, micros_of_fraction, seconds_of_day};
 
 /// Spellings of a missing value; the ones that `pandas.read_csv` takes as missing by default.
 const NULLS: [&str; 19] = [
@@ -225,8 +225,7 @@ fn moment(text: &str) -> Option<Cell<'static>> {
         i8::try_from(field(8, 10)?).ok()?,
     )
     .ok()?;
-    let epoch = civil::date(1970, 1, 1);
-    let days = i64::from((date - epoch).get_days());
+    let days = days_of(date);
     if bytes.len() == 10 {
         return Some(Cell::Date(days));
     }
@@ -235,7 +234,7 @@ fn moment(text: &str) -> Option<Cell<'static>> {
     }
     let (micros, rest) = clock(&text[11..])?;
     let offset = zone(rest)?;
-    let micros = days * MICROS_PER_DAY + micros - offset.unwrap_or(0) * 1_000_000;
+    let micros = days * MICROS_PER_DAY + micros - offset.unwrap_or(0) * MICROS_PER_SECOND;
     Some(Cell::Datetime {
         micros,
         zoned: offset.is_some(),
@@ -256,17 +255,17 @@ fn clock(text: &str) -> Option<(i64, &str)> {
     if text.as_bytes()[2] != b':' {
         return None;
     }
-    let mut micros = (hours * 3600 + minutes * 60) * 1_000_000;
+    let mut micros = seconds_of_day(hours, minutes, 0) * MICROS_PER_SECOND;
     let mut rest = &text[5..];
     if rest.starts_with(':') {
-        micros += pair(6, 59)? * 1_000_000;
+        micros += pair(6, 59)? * MICROS_PER_SECOND;
         rest = &text[8..];
         if let Some(fraction) = rest.strip_prefix('.') {
             let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
             if digits == 0 || digits > 9 {
                 return None;
             }
-            micros += format!("{:0<6.6}", &fraction[..digits]).parse::<i64>().ok()?;
+            micros += micros_of_fraction(&fraction.as_bytes()[..digits]);
             rest = &fraction[digits..];
         }
     }
@@ -293,7 +292,7 @@ fn zone(text: &str) -> Option<Option<i64>> {
         .filter(|rest| !rest.is_empty())
         .map_or(Ok(0), str::parse)
         .ok()?;
-    (hours <= 23 && minutes <= 59).then_some(Some(sign * (hours * 3600 + minutes * 60)))
+    (hours <= 23 && minutes <= 59).then_some(Some(sign * seconds_of_day(hours, minutes, 0)))
 }
 
 fn all_digits(text: &str) -> bool {

@@ -4,8 +4,8 @@
 use jiff::civil;
 use jiff::fmt::strtime;
 
-use crate::column::MICROS_PER_DAY;
-use crate::column::temporal::{TimeStats, Times, date_of};
+use crate::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, date_of, days_of, seconds_of_day};
+use crate::column::temporal::{TimeStats, Times};
 
 const DATES: [&str; 16] = [
     "%d.%m.%Y",
@@ -128,14 +128,13 @@ fn parse(format: &str, text: &str) -> Option<i64> {
     let parsed = strtime::parse(format, text).ok()?;
     let clock = |parsed: &strtime::BrokenDownTime| {
         let time = parsed.to_time().ok()?;
-        let seconds =
-            i64::from(time.hour()) * 3600 + i64::from(time.minute()) * 60 + i64::from(time.second());
-        Some(seconds * 1_000_000)
+        let seconds = seconds_of_day(time.hour().into(), time.minute().into(), time.second().into());
+        Some(seconds * MICROS_PER_SECOND)
     };
     if !format.contains("%d") {
         return clock(&parsed);
     }
-    let day = days(parsed.to_date().ok()?) * MICROS_PER_DAY;
+    let day = days_of(parsed.to_date().ok()?) * MICROS_PER_DAY;
     if format.contains(':') {
         return Some(day + clock(&parsed)?);
     }
@@ -150,10 +149,6 @@ fn is_padded(text: &str, format: &str) -> bool {
         _ if format.contains("%y") => first(text) == if format.contains("%b") { 9 } else { 8 },
         _ => true,
     }
-}
-
-fn days(date: civil::Date) -> i64 {
-    i64::from((date - civil::date(1970, 1, 1)).get_days())
 }
 
 /// What the whole numbers of a column may mean, as long as every one of them may.
@@ -229,11 +224,11 @@ fn compact_date(value: i64) -> Option<i64> {
     }
     let part = |value: i64| i8::try_from(value % 100).ok();
     let date = civil::Date::new(i16::try_from(year).ok()?, part(value / 100)?, part(value)?).ok()?;
-    Some(days(date) * MICROS_PER_DAY)
+    Some(days_of(date) * MICROS_PER_DAY)
 }
 
 fn moment(seconds: i64) -> Option<i64> {
-    SECONDS.contains(&seconds).then(|| seconds * 1_000_000)
+    SECONDS.contains(&seconds).then(|| seconds * MICROS_PER_SECOND)
 }
 
 #[cfg(test)]

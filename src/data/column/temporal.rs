@@ -3,7 +3,7 @@
 use jiff::civil;
 use serde::{Deserialize, Serialize};
 
-use crate::column::MICROS_PER_DAY;
+use crate::calendar::{MICROS_PER_DAY, date_of};
 use crate::column::numeric::Extreme;
 use crate::column::quantiles::Reservoir;
 
@@ -269,14 +269,6 @@ fn months_between(from: i64, to: i64) -> Option<i64> {
     let is_alike = from.day() == to.day() || (is_end(from) && is_end(to));
     let month = |date: civil::Date| i64::from(date.year()) * 12 + i64::from(date.month());
     (has_same_clock && is_alike).then(|| month(to) - month(from))
-}
-
-/// The day of a moment.
-pub fn date_of(micros: i64) -> Option<civil::Date> {
-    let days = i32::try_from(micros.div_euclid(MICROS_PER_DAY)).ok()?;
-    civil::date(1970, 1, 1)
-        .checked_add(jiff::Span::new().try_days(days).ok()?)
-        .ok()
 }
 
 fn month_text(months: i64) -> String {

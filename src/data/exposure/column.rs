@@ -42,13 +42,8 @@ pub(super) fn reduced_column(column: ColumnProfile, level: Exposure) -> ColumnPr
     let is_list = name.contains("[]");
     let is_of_rows = present.is_none_or(|present| present >= FEWEST_ROWS);
     let is_shared = |(_, count): &(String, u64)| *count >= FEWEST_ROWS && !is_list;
-    let told = patterns.iter().filter(|pattern| is_shared(pattern)).count();
-    let has_more_patterns = has_more_patterns || told < patterns.len();
-    let patterns = patterns
-        .into_iter()
-        .filter(is_shared)
-        .map(|(pattern, count)| (mask_pattern(pattern), count))
-        .collect();
+    let (shared, rare): (Vec<_>, Vec<_>) = patterns.into_iter().partition(is_shared);
+    let masked = |(pattern, count)| (mask_pattern(pattern), count);
     let reduced = ColumnProfile {
         name,
         type_,
@@ -66,8 +61,8 @@ pub(super) fn reduced_column(column: ColumnProfile, level: Exposure) -> ColumnPr
             .filter(|_| values >= FEWEST_ROWS && is_of_rows)
             .map(reduced_style),
         times: times.filter(|_| is_of_rows).and_then(reduced_times),
-        patterns,
-        has_more_patterns,
+        patterns: shared.into_iter().map(masked).collect(),
+        has_more_patterns: has_more_patterns || !rare.is_empty(),
         lengths: lengths
             .filter(|_| values >= FEWEST_ROWS && is_of_rows)
             .map(reduced_lengths),

@@ -13,7 +13,6 @@ use super::{Found, Values};
 use crate::column::cell::Cell;
 use convert::{big_endian, decimal, float, half, int, int96, timestamp, truth, typed};
 
-const MICROS_PER_SECOND: i64 = 1_000_000;
 /// Digits of the widest decimal that is read as a number.
 const WIDEST_DECIMAL: usize = 16;
 const LARGEST_SCALE: i32 = 76;
