@@ -3,7 +3,7 @@
 
 use arbitrary::{Arbitrary, Unstructured};
 use codegen_data::context::{estimate_tokens, render};
-use codegen_data::exposure::{Exposed, ExposedJoins, Exposure};
+use codegen_data::exposure::{Exposure, Exposed, ExposedJoins};
 use codegen_data::joins::joins;
 use codegen_operator_fuzz::described;
 

@@ -7,7 +7,7 @@ use std::sync::Once;
 
 use codegen_data::context::{estimate_tokens, render};
 use codegen_data::describe::{Options, describe_source};
-use codegen_data::exposure::{Exposed, ExposedJoins, Exposure};
+use codegen_data::exposure::{Exposure, Exposed, ExposedJoins};
 use codegen_data::profile::SampleProfile;
 use codegen_data::schema::infer;
 use codegen_data::schema::pandera::to_pandera;

@@ -1,11 +1,11 @@
 //! One column as its values are met: kinds, missing values, distinct values, numbers, dates, lengths.
 
-pub mod cell;
+pub(crate) mod cell;
 mod dates;
 mod decimal;
 mod hash;
 pub(crate) mod distinct;
-pub mod numeric;
+pub(crate) mod numeric;
 mod patterns;
 pub(crate) mod quantiles;
 pub(crate) mod style;
@@ -31,14 +31,14 @@ use crate::column::temporal::Times;
 use crate::column::texts::{Counts, Texts};
 
 /// Distinct values up to which a repeating column counts as a category.
-pub const CATEGORY_LIMIT: usize = 12;
+pub(crate) const CATEGORY_LIMIT: usize = 12;
 /// Beyond the limit of exact counts a value is told when at least one of so many is that value.
 const FREQUENT_SHARE: u64 = 100;
 const PATTERN_LIMIT: usize = 8;
 
 /// What one value told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub(crate) struct Seen {
     /// Hash of the value; 0 for a missing one.
     pub hash: u64,
     /// Hash of the shape of a text; 0 for everything else.
@@ -53,7 +53,7 @@ pub struct Seen {
 
 /// What a column knows of itself.
 #[derive(Clone, Copy, Debug)]
-pub struct Uniqueness {
+pub(crate) struct Uniqueness {
     /// Whether no value was seen twice and none is missing, as far as the column can tell.
     pub may_be_unique: bool,
     /// Whether it can tell for sure.
@@ -64,7 +64,7 @@ pub struct Uniqueness {
 
 /// What is known of a column when everything is read.
 #[derive(Clone, Copy, Debug)]
-pub struct KeyCandidate {
+pub(crate) struct KeyCandidate {
     /// Whether the column itself knows that every record has a value and no two are equal.
     pub is_unique: bool,
     /// Whether every record has exactly one value.
@@ -77,7 +77,7 @@ pub struct KeyCandidate {
 
 /// A column as its values are met.
 #[derive(Clone, Debug)]
-pub struct Column {
+pub(crate) struct Column {
     name: String,
     values: u64,
     nulls: BTreeMap<&'static str, u64>,
@@ -119,7 +119,7 @@ enum Rise {
 impl Column {
     /// A column that counts distinct values exactly up to `limit`, and keeps as many numbers for its quartiles.
     #[must_use]
-    pub fn new(name: String, limit: usize, seed: u64) -> Self {
+    pub(crate) fn new(name: String, limit: usize, seed: u64) -> Self {
         Self {
             name,
             values: 0,
@@ -142,7 +142,7 @@ impl Column {
     }
 
     /// Takes in the value of a record.
-    pub fn push(&mut self, record: u64, cell: Cell<'_>, text: &str) -> Seen {
+    pub(crate) fn push(&mut self, record: u64, cell: Cell<'_>, text: &str) -> Seen {
         let Some(kind) = cell.kind() else {
             return self.push_null(cell);
         };
@@ -242,13 +242,13 @@ impl Column {
 
     /// Whether its numbers or dates have risen strictly so far.
     #[must_use]
-    pub const fn is_rising(&self) -> bool {
+    pub(crate) const fn is_rising(&self) -> bool {
         matches!(self.rise, Rise::From(_))
     }
 
     /// Whether its values are few and repeat.
     #[must_use]
-    pub fn is_category(&self) -> bool {
+    pub(crate) fn is_category(&self) -> bool {
         self.distinct
             .exact()
             .is_some_and(|count| count <= CATEGORY_LIMIT && count as u64 * 2 <= self.values)
@@ -256,19 +256,13 @@ impl Column {
 
     /// Whether the shapes of its texts are few enough to tell rows apart.
     #[must_use]
-    pub fn has_patterns(&self) -> bool {
+    pub(crate) fn has_patterns(&self) -> bool {
         (2..=PATTERN_LIMIT).contains(&self.shapes.len())
-    }
-
-    /// Name of the column.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
     }
 
     /// What it knows of its own uniqueness.
     #[must_use]
-    pub fn uniqueness(&self) -> Uniqueness {
+    pub(crate) fn uniqueness(&self) -> Uniqueness {
         Uniqueness {
             may_be_unique: self.nulls.is_empty() && !self.distinct.has_repetition(),
             is_proven: self.is_rising(),
@@ -278,7 +272,7 @@ impl Column {
 
     /// Whether it is a key, or part of one, after `records` records.
     #[must_use]
-    pub fn candidate(&self, records: u64, present: Option<u64>) -> KeyCandidate {
+    pub(crate) fn candidate(&self, records: u64, present: Option<u64>) -> KeyCandidate {
         let is_whole = self.values == records
             && self.nulls.is_empty()
             && present.is_none_or(|present| present == records);
@@ -294,13 +288,13 @@ impl Column {
 
     /// The only decimal sign with which its numbers can be read: a separator of thousands stands before three digits.
     #[must_use]
-    pub const fn proves_decimal(&self) -> Option<char> {
+    pub(crate) const fn proves_decimal(&self) -> Option<char> {
         self.texts.proves_decimal()
     }
 
     /// What became of it. `decimal` is the decimal sign of the table, where that is known.
     #[must_use]
-    pub fn finish(
+    pub(crate) fn finish(
         mut self,
         present: Option<u64>,
         is_unique: bool,

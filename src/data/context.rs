@@ -15,7 +15,7 @@ use crate::escape::one_line;
 use crate::exposure::Exposure;
 use crate::format::FileFormat;
 
-pub use super::describe::{Options, describe};
+pub use super::describe::Options;
 use super::exposure::{Exposed, ExposedJoins};
 use super::format::format_name;
 use super::joins::JoinProfile;

@@ -30,7 +30,7 @@ const OLD_WORKBOOK: [&[u8]; 2] = [
 
 /// What a file was found to be.
 #[derive(Clone, Debug)]
-pub struct Detection {
+pub(crate) struct Detection {
     /// Its format.
     pub format: FileFormat,
     /// How its text is encoded; `None` where it is no text.
@@ -57,7 +57,7 @@ fn ending(file_name: &str) -> String {
 }
 
 /// Finds out what a file is.
-pub fn detect(source: &Source, file_name: &str) -> io::Result<Detection> {
+pub(crate) fn detect(source: &Source, file_name: &str) -> io::Result<Detection> {
     let (scan, encoding) = Scan::of(source)?;
     let packed = source.compression()?.is_some();
     let ending = ending(file_name);

@@ -97,7 +97,7 @@ impl Exposed {
 
     /// The level to which it was reduced.
     #[must_use]
-    pub const fn level(&self) -> Exposure {
+    pub(crate) const fn level(&self) -> Exposure {
         self.level
     }
 

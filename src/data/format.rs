@@ -1,10 +1,10 @@
 //! Readers of the formats: each streams the records of a file and knows nothing of statistics.
 
-pub mod delimited;
+pub(crate) mod delimited;
 pub(crate) mod dialect;
-pub mod excel;
-pub mod json;
-pub mod parquet;
+pub(crate) mod excel;
+pub(crate) mod json;
+pub(crate) mod parquet;
 pub(crate) mod shape;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -238,7 +238,7 @@ fn check_format(format: Option<FileFormat>, bytes: &[u8]) -> Result<(), OutputPr
 
 /// Why a file is not of its declared format; `None` where it is.
 #[must_use]
-pub fn format_fault(format: FileFormat, source: &Source) -> Option<String> {
+pub(crate) fn format_fault(format: FileFormat, source: &Source) -> Option<String> {
     match format {
         FileFormat::CSV => delimited_fault(source, "output.csv"),
         FileFormat::TSV => delimited_fault(source, "output.tsv"),

@@ -108,7 +108,7 @@ impl Request {
     }
 
     /// Answers in this process, which has answered others before.
-    pub fn answer(&self, session: &mut Session) -> Result<Response, DataError> {
+    fn answer(&self, session: &mut Session) -> Result<Response, DataError> {
         match self {
             Self::Describe {
                 source,
@@ -139,7 +139,7 @@ impl Request {
 
 /// What a child knows of the samples that it described.
 #[derive(Debug, Default)]
-pub struct Session {
+struct Session {
     profiles: Vec<SampleProfile>,
     hashes: usize,
 }

@@ -34,7 +34,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in the order of its counters.
-    pub const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Int,
         Self::Float,
         Self::Bool,
@@ -45,7 +45,7 @@ impl Kind {
 
     /// The word for it (`datetime`).
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Int => "int",
             Self::Float => "float",
@@ -59,7 +59,7 @@ impl Kind {
 
 /// A classified cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Cell<'a> {
+pub(crate) enum Cell<'a> {
     /// No value, in this spelling.
     Null(&'static str),
     /// A whole number.
@@ -87,13 +87,13 @@ impl<'a> Cell<'a> {
     /// Classifies a cell of a delimited file whose numbers have decimal points. Blanks around numbers and dates do
     /// not count.
     #[must_use]
-    pub fn of(text: &'a str) -> Self {
+    pub(crate) fn of(text: &'a str) -> Self {
         Self::with_decimal(text, b'.')
     }
 
     /// Classifies a cell of a delimited file with `decimal` (`.` or `,`) before the decimals of its numbers.
     #[must_use]
-    pub fn with_decimal(text: &'a str, decimal: u8) -> Self {
+    pub(crate) fn with_decimal(text: &'a str, decimal: u8) -> Self {
         if let Some(spelling) = null_spelling(text) {
             return Self::Null(spelling);
         }
@@ -111,7 +111,7 @@ impl<'a> Cell<'a> {
 
     /// What it is; `None` for a missing value.
     #[must_use]
-    pub const fn kind(&self) -> Option<Kind> {
+    pub(crate) const fn kind(&self) -> Option<Kind> {
         match self {
             Self::Null(_) => None,
             Self::Int(_) | Self::Uint(_) => Some(Kind::Int),
@@ -126,7 +126,7 @@ impl<'a> Cell<'a> {
 
 /// The spelling of a missing value that `text` is, if it is one.
 #[must_use]
-pub fn null_spelling(text: &str) -> Option<&'static str> {
+pub(crate) fn null_spelling(text: &str) -> Option<&'static str> {
     if text.len() > 9 {
         return None;
     }
@@ -135,7 +135,7 @@ pub fn null_spelling(text: &str) -> Option<&'static str> {
 
 /// Whether a text is digits with a leading zero (`007`, `-01.5`), as codes are.
 #[must_use]
-pub fn has_leading_zero(text: &str) -> bool {
+pub(crate) fn has_leading_zero(text: &str) -> bool {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text).as_bytes();
     digits.len() > 1
         && digits[0] == b'0'
@@ -146,15 +146,10 @@ pub fn has_leading_zero(text: &str) -> bool {
         && digits.iter().filter(|byte| !byte.is_ascii_digit()).count() <= 1
 }
 
-/// A finite number written as one (`-3`, `2.50`, `.5`, `1e-3`); `NaN`, `inf`, `0x1` and codes with leading zeros are none.
+/// A finite number written as one (`-3`, `2.50`, `.5`, `1e-3`), with `decimal` (`.` or `,`) before its decimals; `NaN`, `inf`, `0x1`
+/// and codes with leading zeros are none.
 #[must_use]
-pub fn parse_number(text: &str) -> Option<f64> {
-    parse_decimal(text, b'.')
-}
-
-/// A number as in `parse_number`, with `decimal` (`.` or `,`) before its decimals.
-#[must_use]
-pub fn parse_decimal(text: &str, decimal: u8) -> Option<f64> {
+pub(crate) fn parse_decimal(text: &str, decimal: u8) -> Option<f64> {
     match number(text.trim_matches([' ', '\t']), decimal)? {
         Cell::Int(value) => Some(value as f64),
         Cell::Uint(value) => Some(value as f64),

@@ -38,7 +38,7 @@ const FEWEST_MOMENTS: u64 = 10;
 
 /// What a column looks like.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Look {
+pub(super) enum Look {
     /// No dates.
     Nothing,
     /// Dates or times.
@@ -49,13 +49,13 @@ pub enum Look {
 
 /// The formats that all texts of a column have had so far.
 #[derive(Clone, Debug)]
-pub struct TextDates {
+pub(super) struct TextDates {
     formats: Vec<(String, Times)>,
 }
 
 impl TextDates {
     /// The formats of a first text; `None` where it is neither date nor time.
-    pub fn of(text: &str, limit: usize, seed: u64) -> Option<Self> {
+    pub(super) fn of(text: &str, limit: usize, seed: u64) -> Option<Self> {
         let text = text.trim();
         let is_plausible = text.len() <= LONGEST
             && text.len() >= 4
@@ -77,7 +77,7 @@ impl TextDates {
     }
 
     /// Takes in a text; false where no format fits any more.
-    pub fn push(&mut self, text: &str) -> bool {
+    pub(super) fn push(&mut self, text: &str) -> bool {
         let text = text.trim();
         self.formats
             .retain_mut(|(format, times)| match parse(format, text) {
@@ -91,7 +91,7 @@ impl TextDates {
     }
 
     /// What the column looks like.
-    pub fn finish(self) -> Look {
+    pub(super) fn finish(self) -> Look {
         let mut formats = self.formats.into_iter();
         let Some((format, times)) = formats.next() else {
             return Look::Nothing;
@@ -153,7 +153,7 @@ fn is_padded(text: &str, format: &str) -> bool {
 
 /// What the whole numbers of a column may mean, as long as every one of them may.
 #[derive(Clone, Debug)]
-pub struct IntDates {
+pub(super) struct IntDates {
     compact: Option<Times>,
     seconds: Option<Times>,
     millis: Option<Times>,
@@ -161,7 +161,7 @@ pub struct IntDates {
 
 impl IntDates {
     /// What a first number may mean; `None` where it is no moment.
-    pub fn of(value: i64, text: &str, limit: usize, seed: u64) -> Option<Self> {
+    pub(super) fn of(value: i64, text: &str, limit: usize, seed: u64) -> Option<Self> {
         let times = || Some(Times::new(limit, seed));
         let mut found = Self {
             compact: compact_date(value).and_then(|_| times()),
@@ -172,7 +172,7 @@ impl IntDates {
     }
 
     /// Takes in a number; false where it is none of them.
-    pub fn push(&mut self, value: i64, text: &str) -> bool {
+    pub(super) fn push(&mut self, value: i64, text: &str) -> bool {
         push_or_end(&mut self.compact, compact_date(value), text.trim());
         push_or_end(&mut self.seconds, moment(value), "");
         push_or_end(
@@ -184,7 +184,7 @@ impl IntDates {
     }
 
     /// What a column of `values` numbers looks like.
-    pub fn finish(self, values: u64) -> Option<TimeStats> {
+    pub(super) fn finish(self, values: u64) -> Option<TimeStats> {
         if let Some(times) = self.compact.filter(|_| values >= FEWEST_DATES) {
             return times.finish("%Y%m%d".to_owned());
         }

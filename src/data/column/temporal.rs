@@ -8,7 +8,7 @@ use crate::column::numeric::Extreme;
 use crate::column::quantiles::Reservoir;
 
 /// Name of the format where several spellings of ISO 8601 stand.
-pub const ISO: &str = "ISO 8601";
+pub(crate) const ISO: &str = "ISO 8601";
 /// Differences that are counted; further ones are not told.
 const COUNTED_STEPS: usize = 32;
 
@@ -52,7 +52,7 @@ pub struct TimeStep {
 
 /// Dates and times as they are met.
 #[derive(Clone, Debug)]
-pub struct Times {
+pub(crate) struct Times {
     count: u64,
     zoned: u64,
     min: Option<(i64, String)>,
@@ -77,7 +77,7 @@ enum Spelling {
 
 impl Times {
     /// Keeps at most `limit` moments for the histogram.
-    pub fn new(limit: usize, seed: u64) -> Self {
+    pub(crate) fn new(limit: usize, seed: u64) -> Self {
         Self {
             count: 0,
             zoned: 0,
@@ -90,7 +90,7 @@ impl Times {
     }
 
     /// Takes in a moment in ISO 8601 by its microseconds since 1970.
-    pub fn push_iso(&mut self, micros: i64, zoned: bool, text: &str) -> Extreme {
+    pub(crate) fn push_iso(&mut self, micros: i64, zoned: bool, text: &str) -> Extreme {
         self.zoned += u64::from(zoned);
         let text = text.trim();
         let spelling = Spelling::of(text, zoned);
@@ -103,7 +103,7 @@ impl Times {
     }
 
     /// Takes in a moment by its microseconds since 1970.
-    pub fn push(&mut self, micros: i64, text: &str) -> Extreme {
+    pub(crate) fn push(&mut self, micros: i64, text: &str) -> Extreme {
         self.count += 1;
         self.steps.push(micros);
         self.reservoir.push(micros as f64);
@@ -123,18 +123,18 @@ impl Times {
     }
 
     /// Earliest and latest so far, microseconds.
-    pub fn range(&self) -> Option<(i64, i64)> {
+    pub(crate) fn range(&self) -> Option<(i64, i64)> {
         Some((self.min.as_ref()?.0, self.max.as_ref()?.0))
     }
 
     /// What is known of moments in ISO 8601; `None` when there was none.
-    pub fn finish_iso(self) -> Option<TimeStats> {
+    pub(crate) fn finish_iso(self) -> Option<TimeStats> {
         let format = self.spelling.format();
         self.finish(format)
     }
 
     /// What is known of moments in `format`; `None` when there was none.
-    pub fn finish(self, format: String) -> Option<TimeStats> {
+    pub(crate) fn finish(self, format: String) -> Option<TimeStats> {
         let (min, max) = (self.min?, self.max?);
         Some(TimeStats {
             count: self.count,

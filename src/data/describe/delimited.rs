@@ -16,7 +16,7 @@ use super::Options;
 
 /// Column names of a delimited file: its header, or `column_1`, `column_2`, ...
 #[must_use]
-pub fn column_names(first: &Record<'_>, has_header: bool) -> Vec<String> {
+pub(crate) fn column_names(first: &Record<'_>, has_header: bool) -> Vec<String> {
     let name = |(position, field): (usize, &str)| {
         if has_header {
             field.to_owned()

@@ -44,7 +44,7 @@ enum Zone {
 
 /// How a timestamp is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Format {
+pub(crate) struct Format {
     date: Date,
     between: &'static str,
     has_clock: bool,
@@ -65,7 +65,7 @@ enum Epoch {
 
 /// A timestamp at the start of some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp {
+pub(crate) struct Stamp {
     /// Its length, bytes.
     pub length: usize,
     /// How it is written.
@@ -76,7 +76,7 @@ pub struct Stamp {
 
 impl Format {
     /// The format in the words of `strptime` (`%Y-%m-%dT%H:%M:%S`).
-    pub fn in_words(self) -> String {
+    pub(crate) fn in_words(self) -> String {
         if let Some(epoch) = self.epoch {
             let unit = if epoch == Epoch::Seconds {
                 "seconds"
@@ -124,7 +124,7 @@ impl Format {
 }
 
 /// The timestamp with which `bytes` start, if it is certain to be one.
-pub fn stamp(bytes: &[u8]) -> Option<Stamp> {
+pub(crate) fn stamp(bytes: &[u8]) -> Option<Stamp> {
     let mut cursor = Cursor { bytes, at: 0 };
     let (mut date, mut year, month, day) = cursor.date()?;
     let (between, clock) = if date == Date::None {
@@ -198,7 +198,7 @@ fn year_after_clock(cursor: &mut Cursor<'_>) -> Option<i64> {
 }
 
 /// A number of 10 or 13 digits that is a moment between 2001 and 2033, in seconds or milliseconds.
-pub fn epoch(bytes: &[u8]) -> Option<Stamp> {
+pub(crate) fn epoch(bytes: &[u8]) -> Option<Stamp> {
     let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (epoch, unit) = match digits {
         10 => (Epoch::Seconds, MICROS_PER_SECOND),

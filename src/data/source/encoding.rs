@@ -55,7 +55,7 @@ impl Encoding {
 
     /// The name for Python's `open` and `pandas.read_csv`.
     #[must_use]
-    pub const fn python_name(self) -> &'static str {
+    pub(crate) const fn python_name(self) -> &'static str {
         match self {
             Self::Utf8 => "utf-8",
             // Invalid bytes may stand behind a byte order mark; without one it is the same as utf-8.
@@ -71,7 +71,7 @@ impl Encoding {
 
     /// Whether a character takes two or four bytes at least: such a text is looked at only when decoded.
     #[must_use]
-    pub const fn is_wide(self) -> bool {
+    pub(crate) const fn is_wide(self) -> bool {
         matches!(
             self,
             Self::Utf16Le

@@ -19,7 +19,7 @@ const LARGEST_SCALE: i32 = 76;
 
 /// What the values of a column are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Logical {
+pub(crate) enum Logical {
     /// Truth values.
     Bool,
     /// Whole numbers of this many bits.
@@ -160,7 +160,7 @@ impl Logical {
 
     /// Whether its times may differ by less than a microsecond.
     #[must_use]
-    pub const fn has_nanos(self) -> bool {
+    pub(crate) const fn has_nanos(self) -> bool {
         matches!(
             self,
             Self::Int96
@@ -173,7 +173,7 @@ impl Logical {
 
     /// The type in words (`decimal(10, 2)`, `timestamp[us, UTC]`).
     #[must_use]
-    pub fn describe(self) -> String {
+    pub(crate) fn describe(self) -> String {
         match self {
             Self::Bool => "bool".to_owned(),
             Self::Int(bits) => format!("int{bits}"),
@@ -226,13 +226,13 @@ impl Logical {
 
     /// A value of 32 bits outside of a page: its place among the others, and its text.
     #[must_use]
-    pub fn int32(self, value: i32) -> (f64, String) {
+    pub(crate) fn int32(self, value: i32) -> (f64, String) {
         self.alone(&Values::Int32(vec![value]))
     }
 
     /// A value of 64 bits outside of a page: its place among the others, and its text.
     #[must_use]
-    pub fn int64(self, value: i64) -> (f64, String) {
+    pub(crate) fn int64(self, value: i64) -> (f64, String) {
         self.alone(&Values::Int64(vec![value]))
     }
 
