@@ -9,16 +9,16 @@ prerequisites: ## Install bubblewrap and python3-venv where that is allowed, els
 	@scripts/install-prerequisites
 
 check: ## Type-check everything
-	cargo check --locked --all-targets
+	cargo check --locked --workspace --all-targets
 
 lint: ## rustfmt and clippy, as the continuous integration runs them
-	cargo fmt --check
-	cargo clippy --locked --all-targets -- -D warnings
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
 
 test: ## Run every test
 	@scripts/install-prerequisites --tests
 	@tests/cluster/tool registry >/dev/null
-	cargo test --locked --no-fail-fast
+	cargo test --locked --workspace --no-fail-fast
 
 demo: prerequisites ## Build, then run a real task on real data with recorded replies
 	@rm -rf codegen-out/demo

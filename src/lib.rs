@@ -2,9 +2,11 @@
 //!
 //! Modules in order of dependency: each may use those before it, never one after it.
 
+#[doc(inline)]
+pub use codegen_data as data;
+
 pub mod api;
 pub mod pipeline;
-pub mod data;
 pub mod egress;
 pub mod model;
 pub mod ledger;

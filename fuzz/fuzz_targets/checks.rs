@@ -2,10 +2,10 @@
 #![no_main]
 
 use arbitrary::{Arbitrary, Unstructured};
-use codegen_operator::api::values::FileFormat;
-use codegen_operator::data::checks::{CheckOutcome, evaluate};
-use codegen_operator::data::source::Source;
-use codegen_operator::pipeline::checks::{Bound, ColumnCheck, Rule};
+use codegen_data::checks::rule::{Bound, ColumnCheck, Rule};
+use codegen_data::checks::{CheckOutcome, evaluate};
+use codegen_data::format::FileFormat;
+use codegen_data::source::Source;
 
 #[derive(Arbitrary, Debug)]
 struct Case<'a> {

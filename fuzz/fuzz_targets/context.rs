@@ -2,11 +2,9 @@
 #![no_main]
 
 use arbitrary::{Arbitrary, Unstructured};
-use codegen_operator::api::common::Exposure;
-use codegen_operator::data::context::render;
-use codegen_operator::data::exposure::{Exposed, ExposedJoins};
-use codegen_operator::data::joins::joins;
-use codegen_operator::pipeline::call::estimate_tokens;
+use codegen_data::context::{estimate_tokens, render};
+use codegen_data::exposure::{Exposure, Exposed, ExposedJoins};
+use codegen_data::joins::joins;
 use codegen_operator_fuzz::described;
 
 #[derive(Arbitrary, Debug)]

@@ -3,9 +3,7 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use codegen_operator::api::values::Output;
-use codegen_operator::data::outputs::parse;
-use codegen_operator::pipeline::sandbox::OutputContent;
+use codegen_data::outputs::{Declared, OutputContent, parse};
 
 const DECLARED: [&str; 16] = [
     r#"{"name":"o","type":"String"}"#,
@@ -31,7 +29,7 @@ codegen_operator_fuzz::target!(|bytes| {
         return;
     };
     let declared = DECLARED[usize::from(*kind) % DECLARED.len()];
-    let output: Output = serde_json::from_str(declared).expect("a declared output");
+    let output: Declared = serde_json::from_str(declared).expect("a declared output");
     let content = OutputContent::File(BASE64_STANDARD.encode(bytes));
     let value = parse(&output, &content);
     let text = serde_json::to_string(&value).expect("plain data");

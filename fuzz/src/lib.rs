@@ -5,15 +5,13 @@ use std::panic::{self, AssertUnwindSafe};
 use std::process;
 use std::sync::Once;
 
-use codegen_operator::api::common::Exposure;
-use codegen_operator::data::context::render;
-use codegen_operator::data::describe::{Options, describe_source};
-use codegen_operator::data::exposure::{Exposed, ExposedJoins};
-use codegen_operator::data::profile::SampleProfile;
-use codegen_operator::data::schema::infer;
-use codegen_operator::data::schema::pandera::to_pandera;
-use codegen_operator::data::source::Source;
-use codegen_operator::pipeline::call::estimate_tokens;
+use codegen_data::context::{estimate_tokens, render};
+use codegen_data::describe::{Options, describe_source};
+use codegen_data::exposure::{Exposure, Exposed, ExposedJoins};
+use codegen_data::profile::SampleProfile;
+use codegen_data::schema::infer;
+use codegen_data::schema::pandera::to_pandera;
+use codegen_data::source::Source;
 
 /// A target whose parsers may catch panics of the crates below them: only one that nobody catches is a fault.
 #[macro_export]

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::case::CaseMode;
 
+pub use crate::data::exposure::Exposure;
+
 /// CEL: no two entries of a list have the same name. Bounded by the list's `maxItems`, at most 64.
 pub(super) const UNIQUE_NAMES: &str = "self.all(a, self.exists_one(b, b.name == a.name))";
 
@@ -76,39 +78,6 @@ pub struct Reuse {
     /// Whether the tests of an adopted program are run again. Default `true`; with `false` the task succeeds at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rerun_tests: Option<bool>,
-}
-
-/// What of the samples may reach the model; each value lets through what the one before it does, and more.
-#[derive(
-    Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema,
-)]
-#[schemars(description = "")]
-pub enum Exposure {
-    /// Format, names and types of columns, which of them have missing values, counts of rows and columns.
-    SchemaOnly,
-    /// Also counts, ranges, averages and values that at least five rows share.
-    Statistics,
-    /// Also some rows with every letter shown as `x` or `X` and every digit as `9`.
-    RedactedRows,
-    /// Also some rows as they stand in the file, and what the program says when it runs on the samples.
-    #[default]
-    Rows,
-}
-
-impl Exposure {
-    /// Every value, the one that shows the least first.
-    pub const ALL: [Self; 4] = [Self::SchemaOnly, Self::Statistics, Self::RedactedRows, Self::Rows];
-
-    /// The value as the spec writes it (`SchemaOnly`).
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::SchemaOnly => "SchemaOnly",
-            Self::Statistics => "Statistics",
-            Self::RedactedRows => "RedactedRows",
-            Self::Rows => "Rows",
-        }
-    }
 }
 
 /// Who writes the program.

@@ -1,12 +1,13 @@
 //! Typed inputs, outputs and samples of a program.
 
-use std::fmt;
-
 use kube::KubeSchema;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::common::{ClaimPath, ConfigMapKeyRef, LocalRef};
+use crate::data::outputs::Declared;
+
+pub use crate::data::format::FileFormat;
+pub use crate::data::value_type::ValueType;
 
 /// CEL: the name of an option can be read as `args.<name>` and does not take argparse's own `--help`.
 const USABLE_AS_OPTION: &str = "!(self in ['False', 'None', 'True', 'and', 'as', 'assert', 'async', 'await', 'break', \
@@ -28,96 +29,6 @@ macro_rules! texts_match {
             "')))"
         )
     };
-}
-
-/// Type of an input or output.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, JsonSchema)]
-#[schemars(description = "")]
-pub enum ValueType {
-    /// Text.
-    String,
-    /// A whole number.
-    Int,
-    /// A decimal number.
-    Float,
-    /// `true` or `false`.
-    Bool,
-    /// One file.
-    File,
-    /// A folder of files.
-    Dir,
-    /// A moment, RFC 3339 with or without a zone (outputs only).
-    Datetime,
-    /// A length of time, ISO 8601 or seconds (outputs only).
-    Timedelta,
-}
-
-impl ValueType {
-    /// Whether a `default` or `example` of an input of this type may read `text`: the same texts that the CEL rules
-    /// of [`Input`] allow.
-    #[must_use]
-    pub fn accepts(self, text: &str) -> bool {
-        match self {
-            Self::String => true,
-            Self::Int => {
-                let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
-                !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
-            }
-            // The character check keeps out `inf`, `nan` and their kin, which Rust and Python spell differently.
-            Self::Float => {
-                text.bytes()
-                    .all(|byte| byte.is_ascii_digit() || b".eE+-".contains(&byte))
-                    && text.parse::<f64>().is_ok()
-            }
-            Self::Bool => matches!(text, "true" | "false"),
-            Self::File | Self::Dir | Self::Datetime | Self::Timedelta => false,
-        }
-    }
-}
-
-impl fmt::Display for ValueType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self, f)
-    }
-}
-
-/// Format of a file.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, JsonSchema)]
-#[schemars(description = "")]
-pub enum FileFormat {
-    /// Comma-separated values.
-    CSV,
-    /// Tab-separated values.
-    TSV,
-    /// One JSON document.
-    JSON,
-    /// One JSON value per line.
-    JSONLines,
-    /// Apache Parquet.
-    Parquet,
-    /// An Excel workbook.
-    Excel,
-    /// Text of no further structure.
-    Text,
-    /// Bytes of no known structure.
-    Binary,
-}
-
-impl FileFormat {
-    /// The ending of its files (`.csv`).
-    #[must_use]
-    pub const fn ending(self) -> &'static str {
-        match self {
-            Self::CSV => ".csv",
-            Self::TSV => ".tsv",
-            Self::JSON => ".json",
-            Self::JSONLines => ".jsonl",
-            Self::Parquet => ".parquet",
-            Self::Excel => ".xlsx",
-            Self::Text => ".txt",
-            Self::Binary => ".bin",
-        }
-    }
 }
 
 /// One file of sample data: shown to the model as a data context, and the default of the File input of the same name.
@@ -256,6 +167,16 @@ pub struct Output {
     pub description: Option<String>,
 }
 
+impl From<&Output> for Declared {
+    fn from(output: &Output) -> Self {
+        Self {
+            name: output.name.clone(),
+            type_: output.type_,
+            format: output.format,
+        }
+    }
+}
+
 /// A pytest file of the user that the program must pass and that no model ever sees: exactly one source.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, KubeSchema)]
 #[x_kube(validation = Rule::new("has(self.inline) != has(self.configMapKeyRef)")
@@ -269,36 +190,4 @@ pub struct AcceptanceTests {
     /// A key of a ConfigMap with the test file (`{name: penguin-acceptance, key: test_acceptance.py}`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_map_key_ref: Option<ConfigMapKeyRef>,
-}
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::ValueType;
-
-    #[rstest]
-    #[case(ValueType::String, "", true)]
-    #[case(ValueType::Int, "0", true)]
-    #[case(ValueType::Int, "-12", true)]
-    #[case(ValueType::Int, "1.0", false)]
-    #[case(ValueType::Int, "", false)]
-    #[case(ValueType::Int, "+", false)]
-    #[case(ValueType::Int, " 1", false)]
-    #[case(ValueType::Float, "1", true)]
-    #[case(ValueType::Float, "-.5e+3", true)]
-    #[case(ValueType::Float, "5.", true)]
-    #[case(ValueType::Float, "nan", false)]
-    #[case(ValueType::Float, "1,5", false)]
-    #[case(ValueType::Float, ".", false)]
-    #[case(ValueType::Bool, "true", true)]
-    #[case(ValueType::Bool, "True", false)]
-    #[case(ValueType::File, "a.csv", false)]
-    fn a_text_is_accepted_only_when_it_reads_as_its_type(
-        #[case] type_: ValueType,
-        #[case] text: &str,
-        #[case] accepted: bool,
-    ) {
-        assert_eq!(type_.accepts(text), accepted, "{type_} {text:?}");
-    }
 }

@@ -5,10 +5,9 @@ use owo_colors::OwoColorize as _;
 
 use super::text::{MAX_COLUMNS, cut, thousands};
 use crate::api::common::Exposure;
-use crate::data::column::numeric::NumberStats;
 use crate::data::context::column_label;
 use crate::data::exposure::shown_names;
-use crate::data::profile::{ColumnProfile, ColumnType, SampleProfile, TableProfile};
+use crate::data::profile::{ColumnProfile, ColumnType, NumberStats, SampleProfile, TableProfile};
 
 /// Blanks before a plot, so that it belongs to the line above.
 const INDENT: usize = 4;

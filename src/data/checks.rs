@@ -1,27 +1,28 @@
 //! Constraints checked on the values of a file, streaming.
 
 mod columnar;
-pub mod constraints;
+pub mod rule;
 mod run;
-pub(in crate::data) mod value;
+pub mod text;
+pub(crate) mod value;
 
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::api::values::FileFormat;
-use crate::pipeline::checks::ColumnCheck;
+use crate::checks::rule::ColumnCheck;
+use crate::format::FileFormat;
 
 use super::DataError;
 use super::describe::column_names;
 use super::detect::{Detection, detect};
 use super::format::format_name;
 use super::source::{Encoding, Source};
-use crate::data::checks::run::{Place, Run};
-use crate::data::format::delimited::RecordReader;
-use crate::data::format::json::keys::{ANY_KEY, DataKeys};
-use crate::data::format::json::{self, JsonRecord};
+use crate::checks::run::{Place, Run};
+use crate::format::delimited::RecordReader;
+use crate::format::json::keys::{ANY_KEY, DataKeys};
+use crate::format::json::{self, JsonRecord};
 
 /// What checks found in one file.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -192,7 +193,7 @@ fn reader_again<'r>(
     reader: &'r mut Records,
     source: &Source,
     encoding: Encoding,
-) -> std::io::Result<Option<crate::data::format::delimited::Record<'r>>> {
+) -> std::io::Result<Option<crate::format::delimited::Record<'r>>> {
     reader.restart(source.open_decoded(encoding)?);
     reader.read()
 }

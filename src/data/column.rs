@@ -1,6 +1,6 @@
 //! One column as its values are met: kinds, missing values, distinct values, numbers, dates, lengths.
 
-pub mod cell;
+pub(crate) mod cell;
 mod dates;
 mod decimal;
 mod hash;
@@ -21,24 +21,24 @@ use std::collections::{BTreeMap, HashSet};
 use hash::shape;
 pub(crate) use hash::{hash, mix};
 
+use super::calendar::MICROS_PER_DAY;
 use super::profile::{ColumnProfile, ColumnType, LengthStats};
 use super::remark::Remark;
-use crate::data::column::cell::{Cell, Kind, has_leading_zero};
-use crate::data::column::distinct::{Distinct, DistinctCount};
-use crate::data::column::numeric::{Extreme, Numbers};
-use crate::data::column::temporal::Times;
-use crate::data::column::texts::{Counts, Texts};
+use crate::column::cell::{Cell, Kind, has_leading_zero};
+use crate::column::distinct::{Distinct, DistinctCount};
+use crate::column::numeric::{Extreme, Numbers};
+use crate::column::temporal::Times;
+use crate::column::texts::{Counts, Texts};
 
 /// Distinct values up to which a repeating column counts as a category.
-pub const CATEGORY_LIMIT: usize = 12;
+pub(crate) const CATEGORY_LIMIT: usize = 12;
 /// Beyond the limit of exact counts a value is told when at least one of so many is that value.
 const FREQUENT_SHARE: u64 = 100;
 const PATTERN_LIMIT: usize = 8;
-pub(crate) const MICROS_PER_DAY: i64 = 86_400_000_000;
 
 /// What one value told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub(crate) struct Seen {
     /// Hash of the value; 0 for a missing one.
     pub hash: u64,
     /// Hash of the shape of a text; 0 for everything else.
@@ -53,7 +53,7 @@ pub struct Seen {
 
 /// What a column knows of itself.
 #[derive(Clone, Copy, Debug)]
-pub struct Uniqueness {
+pub(crate) struct Uniqueness {
     /// Whether no value was seen twice and none is missing, as far as the column can tell.
     pub may_be_unique: bool,
     /// Whether it can tell for sure.
@@ -64,7 +64,7 @@ pub struct Uniqueness {
 
 /// What is known of a column when everything is read.
 #[derive(Clone, Copy, Debug)]
-pub struct KeyCandidate {
+pub(crate) struct KeyCandidate {
     /// Whether the column itself knows that every record has a value and no two are equal.
     pub is_unique: bool,
     /// Whether every record has exactly one value.
@@ -77,7 +77,7 @@ pub struct KeyCandidate {
 
 /// A column as its values are met.
 #[derive(Clone, Debug)]
-pub struct Column {
+pub(crate) struct Column {
     name: String,
     values: u64,
     nulls: BTreeMap<&'static str, u64>,
@@ -119,7 +119,7 @@ enum Rise {
 impl Column {
     /// A column that counts distinct values exactly up to `limit`, and keeps as many numbers for its quartiles.
     #[must_use]
-    pub fn new(name: String, limit: usize, seed: u64) -> Self {
+    pub(crate) fn new(name: String, limit: usize, seed: u64) -> Self {
         Self {
             name,
             values: 0,
@@ -142,7 +142,7 @@ impl Column {
     }
 
     /// Takes in the value of a record.
-    pub fn push(&mut self, record: u64, cell: Cell<'_>, text: &str) -> Seen {
+    pub(crate) fn push(&mut self, record: u64, cell: Cell<'_>, text: &str) -> Seen {
         let Some(kind) = cell.kind() else {
             return self.push_null(cell);
         };
@@ -242,13 +242,13 @@ impl Column {
 
     /// Whether its numbers or dates have risen strictly so far.
     #[must_use]
-    pub const fn is_rising(&self) -> bool {
+    pub(crate) const fn is_rising(&self) -> bool {
         matches!(self.rise, Rise::From(_))
     }
 
     /// Whether its values are few and repeat.
     #[must_use]
-    pub fn is_category(&self) -> bool {
+    pub(crate) fn is_category(&self) -> bool {
         self.distinct
             .exact()
             .is_some_and(|count| count <= CATEGORY_LIMIT && count as u64 * 2 <= self.values)
@@ -256,19 +256,13 @@ impl Column {
 
     /// Whether the shapes of its texts are few enough to tell rows apart.
     #[must_use]
-    pub fn has_patterns(&self) -> bool {
+    pub(crate) fn has_patterns(&self) -> bool {
         (2..=PATTERN_LIMIT).contains(&self.shapes.len())
-    }
-
-    /// Name of the column.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
     }
 
     /// What it knows of its own uniqueness.
     #[must_use]
-    pub fn uniqueness(&self) -> Uniqueness {
+    pub(crate) fn uniqueness(&self) -> Uniqueness {
         Uniqueness {
             may_be_unique: self.nulls.is_empty() && !self.distinct.has_repetition(),
             is_proven: self.is_rising(),
@@ -278,7 +272,7 @@ impl Column {
 
     /// Whether it is a key, or part of one, after `records` records.
     #[must_use]
-    pub fn candidate(&self, records: u64, present: Option<u64>) -> KeyCandidate {
+    pub(crate) fn candidate(&self, records: u64, present: Option<u64>) -> KeyCandidate {
         let is_whole = self.values == records
             && self.nulls.is_empty()
             && present.is_none_or(|present| present == records);
@@ -294,13 +288,13 @@ impl Column {
 
     /// The only decimal sign with which its numbers can be read: a separator of thousands stands before three digits.
     #[must_use]
-    pub const fn proves_decimal(&self) -> Option<char> {
+    pub(crate) const fn proves_decimal(&self) -> Option<char> {
         self.texts.proves_decimal()
     }
 
     /// What became of it. `decimal` is the decimal sign of the table, where that is known.
     #[must_use]
-    pub fn finish(
+    pub(crate) fn finish(
         mut self,
         present: Option<u64>,
         is_unique: bool,
@@ -311,37 +305,16 @@ impl Column {
         } else {
             self.distinct.count()
         };
-        let is_exact = self.distinct.exact().is_some();
-        let repeated = |(_, count): &(String, u64)| {
-            // Beyond the limit there may be values that are as frequent as the rarer ones of those that are counted.
-            is_exact || *count * FREQUENT_SHARE >= self.values
-        };
-        let top: Vec<_> = if matches!(distinct, DistinctCount::Exact(count) if count == self.values) {
-            Vec::new()
-        } else {
-            self.distinct
-                .ranked()
-                .into_iter()
-                .filter(repeated)
-                .take(CATEGORY_LIMIT)
-                .collect()
-        };
+        let top = self.frequent_values(distinct);
         let value_hashes = self.distinct.hashes();
         let (patterns, has_more_patterns) = self.distinct.patterns();
-        let mut type_ = self.type_();
-        let [int, float, bool, date, datetime, text] = self.kinds;
-        let counts = Counts {
-            int,
-            float,
-            text,
-            other: bool + date + datetime,
+        let found_type = self.type_();
+        let counts = self.counts();
+        let found = self.texts.finish(&self.name, counts, decimal);
+        let (type_, style, numbers) = match found.numbers {
+            Some((style, numbers)) => (ColumnType::Text, Some(style), Some(*numbers)),
+            None => (found_type, None, self.numbers.finish()),
         };
-        let numbers = self.numbers.finish();
-        let mut found = self.texts.finish(&self.name, counts, decimal);
-        if found.numbers.is_some() {
-            type_ = ColumnType::Text;
-        }
-        let style = found.numbers.as_ref().map(|(style, _)| style.clone());
         let profile = ColumnProfile {
             value_hashes,
             type_,
@@ -363,7 +336,7 @@ impl Column {
             leading_zeros: self.leading_zeros,
             padded: self.padded,
             distinct,
-            numbers: found.numbers.take().map(|(_, numbers)| *numbers).or(numbers),
+            numbers,
             style,
             times: self.times.finish_iso().or(found.times),
             patterns,
@@ -372,6 +345,30 @@ impl Column {
             top,
         };
         (profile, found.remarks)
+    }
+
+    /// The most frequent values, unless no value repeats.
+    fn frequent_values(&self, distinct: DistinctCount) -> Vec<(String, u64)> {
+        if matches!(distinct, DistinctCount::Exact(count) if count == self.values) {
+            return Vec::new();
+        }
+        let is_exact = self.distinct.exact().is_some();
+        let is_frequent = |(_, count): &(String, u64)| {
+            // Beyond the limit there may be values that are as frequent as the rarer ones of those that are counted.
+            is_exact || *count * FREQUENT_SHARE >= self.values
+        };
+        let ranked = self.distinct.ranked().into_iter();
+        ranked.filter(is_frequent).take(CATEGORY_LIMIT).collect()
+    }
+
+    const fn counts(&self) -> Counts {
+        let [int, float, bool, date, datetime, text] = self.kinds;
+        Counts {
+            int,
+            float,
+            text,
+            other: bool + date + datetime,
+        }
     }
 
     fn type_(&self) -> ColumnType {

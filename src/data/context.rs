@@ -10,13 +10,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::api::common::Exposure;
-use crate::api::values::FileFormat;
-use crate::data::column::distinct::cut_at;
-use crate::pipeline::call::estimate_tokens;
-use crate::pipeline::quoted::one_line;
+use crate::column::distinct::cut_at;
+use crate::escape::one_line;
+use crate::exposure::Exposure;
+use crate::format::FileFormat;
 
-pub use super::describe::{Options, describe};
+pub use super::describe::Options;
 use super::exposure::{Exposed, ExposedJoins};
 use super::format::format_name;
 use super::joins::JoinProfile;
@@ -107,6 +106,12 @@ pub fn render(samples: &[Exposed], joins: &ExposedJoins, max_tokens: u64, max_ro
         text,
         cut,
     }
+}
+
+/// Estimate of a text's tokens where no tokenizer is at hand: three bytes a token, rounded up.
+#[must_use]
+pub const fn estimate_tokens(text: &str) -> u64 {
+    (text.len() as u64).div_ceil(3)
 }
 
 fn shown_rows(profile: &SampleProfile) -> usize {

@@ -7,12 +7,10 @@ mod line;
 mod parquet;
 mod text;
 
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
 
-use crate::api::values::FileFormat;
-use crate::data::remark::Remark;
+use crate::format::FileFormat;
+use crate::remark::Remark;
 
 use super::DataError;
 use super::detect::detect;
@@ -21,7 +19,7 @@ use super::format::format_name;
 use super::profile::{Content, SampleProfile};
 use super::source::Source;
 
-pub use delimited::column_names;
+pub(crate) use delimited::column_names;
 use delimited::delimited;
 use excel::excel;
 use json::json_content;
@@ -42,17 +40,7 @@ impl Default for Options {
     }
 }
 
-/// Describes a file; equal bytes give equal profiles.
-pub fn describe(
-    path: &Path,
-    name: &str,
-    file_name: &str,
-    options: &Options,
-) -> Result<SampleProfile, DataError> {
-    describe_source(&Source::path(path), name, file_name, options)
-}
-
-/// Describes bytes from anywhere.
+/// Describes bytes from anywhere; equal bytes give equal profiles.
 pub fn describe_source(
     source: &Source,
     name: &str,

@@ -5,12 +5,12 @@ use std::io::{self, BufRead as _, Read as _};
 use serde_json::Value;
 use serde_json::error::Category;
 
-use crate::api::values::FileFormat;
+use crate::format::FileFormat;
 
 use super::source::{Encoding, Fault, HEAD_BYTES, LARGEST_UNPACKED, Scan, Source};
-use crate::data::format::dialect::{self, Dialect};
-use crate::data::format::excel::{self, WorkbookError};
-use crate::data::format::format_name;
+use crate::format::dialect::{self, Dialect};
+use crate::format::excel::{self, WorkbookError};
+use crate::format::format_name;
 
 /// Share of control characters from which bytes are no text.
 const BINARY_SHARE: usize = 10;
@@ -30,7 +30,7 @@ const OLD_WORKBOOK: [&[u8]; 2] = [
 
 /// What a file was found to be.
 #[derive(Clone, Debug)]
-pub struct Detection {
+pub(crate) struct Detection {
     /// Its format.
     pub format: FileFormat,
     /// How its text is encoded; `None` where it is no text.
@@ -57,7 +57,7 @@ fn ending(file_name: &str) -> String {
 }
 
 /// Finds out what a file is.
-pub fn detect(source: &Source, file_name: &str) -> io::Result<Detection> {
+pub(crate) fn detect(source: &Source, file_name: &str) -> io::Result<Detection> {
     let (scan, encoding) = Scan::of(source)?;
     let packed = source.compression()?.is_some();
     let ending = ending(file_name);
@@ -274,23 +274,44 @@ fn text_format(
         }
         return (FileFormat::Text, None);
     }
-    let is_named_json = matches!(ending, "json" | "jsonl" | "ndjson");
-    if let Some(format) = json_format(head, is_cut, ending) {
-        if format == FileFormat::JSONLines && ending == "json" {
-            remarks.push("named .json, but it is JSON Lines: one JSON value a line".into());
-        } else if format == FileFormat::JSON && matches!(ending, "jsonl" | "ndjson") {
-            remarks.push(format!(
-                "named .{ending}, but it is one JSON document on several lines"
-            ));
-        }
+    let json = json_format(head, is_cut, ending);
+    remarks.extend(json_remark(json, ending));
+    if let Some(format) = json {
         return (format, None);
     }
-    if is_named_json {
-        remarks.push(format!(
-            "named .{ending}, but its content is not JSON; described as text"
-        ));
+    if is_json_ending(ending) {
         return (FileFormat::Text, None);
     }
+    table_format(head, is_cut, ending, remarks)
+}
+
+fn is_json_ending(ending: &str) -> bool {
+    matches!(ending, "json" | "jsonl" | "ndjson")
+}
+
+/// Where the name of a file says of JSON what its content does not.
+fn json_remark(found: Option<FileFormat>, ending: &str) -> Option<String> {
+    match found {
+        Some(FileFormat::JSONLines) if ending == "json" => {
+            Some("named .json, but it is JSON Lines: one JSON value a line".to_owned())
+        }
+        Some(FileFormat::JSON) if matches!(ending, "jsonl" | "ndjson") => Some(format!(
+            "named .{ending}, but it is one JSON document on several lines"
+        )),
+        None if is_json_ending(ending) => Some(format!(
+            "named .{ending}, but its content is not JSON; described as text"
+        )),
+        _ => None,
+    }
+}
+
+/// A delimited text and how its fields are written, or any other text.
+fn table_format(
+    head: &str,
+    is_cut: bool,
+    ending: &str,
+    remarks: &mut Vec<String>,
+) -> (FileFormat, Option<Dialect>) {
     let is_table = matches!(ending, "csv" | "tsv" | "tab");
     if is_cut && !head.contains(['\n', '\r']) {
         if is_table {

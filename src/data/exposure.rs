@@ -9,7 +9,8 @@ mod lines;
 mod mask;
 mod names;
 
-use crate::api::common::Exposure;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::profile::{ColumnProfile, Content, Layout, SampleProfile, SampleRow, TableProfile};
 use super::remark::Remark;
@@ -19,6 +20,39 @@ pub use joins::ExposedJoins;
 use lines::reduced_text;
 use mask::{mask, mask_json};
 use names::Names;
+
+/// What of the samples may reach the model; each value lets through what the one before it does, and more.
+#[derive(
+    Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema,
+)]
+#[schemars(description = "")]
+pub enum Exposure {
+    /// Format, names and types of columns, which of them have missing values, counts of rows and columns.
+    SchemaOnly,
+    /// Also counts, ranges, averages and values that at least five rows share.
+    Statistics,
+    /// Also some rows with every letter shown as `x` or `X` and every digit as `9`.
+    RedactedRows,
+    /// Also some rows as they stand in the file, and what the program says when it runs on the samples.
+    #[default]
+    Rows,
+}
+
+impl Exposure {
+    /// Every value, the one that shows the least first.
+    pub const ALL: [Self; 4] = [Self::SchemaOnly, Self::Statistics, Self::RedactedRows, Self::Rows];
+
+    /// The value as the spec writes it (`SchemaOnly`).
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SchemaOnly => "SchemaOnly",
+            Self::Statistics => "Statistics",
+            Self::RedactedRows => "RedactedRows",
+            Self::Rows => "Rows",
+        }
+    }
+}
 
 /// So many rows share a value before it is told without its row, and so many values stand behind a statistic.
 pub const FEWEST_ROWS: u64 = 5;
@@ -63,7 +97,7 @@ impl Exposed {
 
     /// The level to which it was reduced.
     #[must_use]
-    pub const fn level(&self) -> Exposure {
+    pub(crate) const fn level(&self) -> Exposure {
         self.level
     }
 

@@ -1,15 +1,55 @@
 //! Readers of the formats: each streams the records of a file and knows nothing of statistics.
 
-pub mod delimited;
+pub(crate) mod delimited;
 pub(crate) mod dialect;
-pub mod excel;
-pub mod json;
-pub mod parquet;
+pub(crate) mod excel;
+pub(crate) mod json;
+pub(crate) mod parquet;
 pub(crate) mod shape;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::api::values::FileFormat;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Format of a file.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, JsonSchema)]
+#[schemars(description = "")]
+pub enum FileFormat {
+    /// Comma-separated values.
+    CSV,
+    /// Tab-separated values.
+    TSV,
+    /// One JSON document.
+    JSON,
+    /// One JSON value per line.
+    JSONLines,
+    /// Apache Parquet.
+    Parquet,
+    /// An Excel workbook.
+    Excel,
+    /// Text of no further structure.
+    Text,
+    /// Bytes of no known structure.
+    Binary,
+}
+
+impl FileFormat {
+    /// The ending of its files (`.csv`).
+    #[must_use]
+    pub const fn ending(self) -> &'static str {
+        match self {
+            Self::CSV => ".csv",
+            Self::TSV => ".tsv",
+            Self::JSON => ".json",
+            Self::JSONLines => ".jsonl",
+            Self::Parquet => ".parquet",
+            Self::Excel => ".xlsx",
+            Self::Text => ".txt",
+            Self::Binary => ".bin",
+        }
+    }
+}
 
 /// The name of a format as the spec writes it (`JSONLines`).
 #[must_use]

@@ -1,6 +1,6 @@
 //! Candidate keys and records equal to an earlier one: hashes of all values and records, kept while memory allows.
 
-use crate::data::column::{KeyCandidate, Uniqueness, mix};
+use crate::column::{KeyCandidate, Uniqueness, mix};
 
 /// Hashes kept at most, over all columns and records: 24 MiB.
 const MOST_HASHES: usize = 3 * 1024 * 1024;
@@ -14,7 +14,7 @@ const EXPECTED_REPETITIONS: f64 = 4.0;
 const TOLD_PAIRS: usize = 3;
 
 /// Hashes of everything that may be unique.
-pub struct Keys {
+pub(crate) struct Keys {
     most: usize,
     columns: Vec<Log>,
     records: Log,
@@ -39,7 +39,7 @@ struct Pair {
 }
 
 /// What the hashes tell.
-pub struct Found {
+pub(crate) struct Found {
     /// By column, whether every record has a value and no two are equal.
     pub unique: Vec<bool>,
     /// Pairs of columns that are unique together.
@@ -87,7 +87,7 @@ impl Keys {
     }
 
     /// Takes in a value of the current record by its hash, 0 where it is missing.
-    pub fn push(&mut self, column: usize, hash: u64, state: Uniqueness) {
+    pub(crate) fn push(&mut self, column: usize, hash: u64, state: Uniqueness) {
         if self.columns.len() <= column {
             self.columns.resize_with(column + 1, Log::default);
             self.current.resize(column + 1, 0);
@@ -115,7 +115,7 @@ impl Keys {
 
     /// Ends the current record. Equal records have equal hashes; without one it is that of its values, and of no use
     /// where `None` is told.
-    pub fn end_record(&mut self, hash: RecordHash) {
+    pub(crate) fn end_record(&mut self, hash: RecordHash) {
         self.ended += 1;
         let hash = match hash {
             RecordHash::OfValues => Some(
@@ -213,7 +213,7 @@ impl Keys {
     }
 
     /// What the hashes of all records tell.
-    pub fn finish(self, candidates: &[KeyCandidate]) -> Found {
+    pub(crate) fn finish(self, candidates: &[KeyCandidate]) -> Found {
         let records = self.ended;
         let is_unique = |log: Log| log.hashes.len() as u64 == records && log.repetitions() == Some(0);
         let mut logs: Vec<_> = self.columns.into_iter().map(Some).collect();
@@ -259,7 +259,7 @@ impl Keys {
 
 /// What tells a record from others.
 #[derive(Clone, Copy, Debug)]
-pub enum RecordHash {
+pub(crate) enum RecordHash {
     /// Its values.
     OfValues,
     /// This, because its values are not all taken in.

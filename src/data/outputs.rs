@@ -6,20 +6,48 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-use crate::api::values::{FileFormat, Output, ValueType};
-use crate::pipeline::sandbox::OutputContent;
-
 use super::detect::detect;
-use super::format::format_name;
+use super::format::{FileFormat, format_name};
 use super::rows::cut_with_marker;
 use super::scalar::{datetime, float, timedelta};
 use super::source::Source;
-use crate::data::format::delimited::RecordReader;
-use crate::data::format::excel::Workbook;
-use crate::data::format::json;
-use crate::data::format::parquet::ParquetFile;
+use super::value_type::ValueType;
+use crate::format::delimited::RecordReader;
+use crate::format::excel::Workbook;
+use crate::format::json;
+use crate::format::parquet::ParquetFile;
 
 const LONGEST_VALUE: usize = 80;
+
+/// What a task declares an output to be.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Declared {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub type_: ValueType,
+    /// Format of a file, where one is declared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<FileFormat>,
+}
+
+/// What lies at a declared output.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum OutputContent {
+    /// Nothing.
+    Missing,
+    /// A file, its bytes in base64.
+    File(String),
+    /// A folder: relative path and bytes in base64 of each file, sorted by path.
+    Dir(Vec<(String, String)>),
+    /// Larger than the job allows: its bytes.
+    TooLarge(u64),
+    /// Neither file nor folder (a link, a socket): what it is.
+    NotAFile(String),
+}
 
 /// The value of an output.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -118,14 +146,14 @@ impl OutputProblem {
 }
 
 /// Reads what lies at a declared output as its type. One line break at the end of a scalar is tolerated.
-pub fn parse(output: &Output, content: &OutputContent) -> Result<OutputValue, OutputFault> {
+pub fn parse(output: &Declared, content: &OutputContent) -> Result<OutputValue, OutputFault> {
     value(output, content).map_err(|problem| OutputFault {
         output: output.name.clone(),
         problem,
     })
 }
 
-fn value(output: &Output, content: &OutputContent) -> Result<OutputValue, OutputProblem> {
+fn value(output: &Declared, content: &OutputContent) -> Result<OutputValue, OutputProblem> {
     let wrong_kind = |found: &str| OutputProblem::WrongKind {
         declared: if output.type_ == ValueType::Dir {
             "a folder"
@@ -210,7 +238,7 @@ fn check_format(format: Option<FileFormat>, bytes: &[u8]) -> Result<(), OutputPr
 
 /// Why a file is not of its declared format; `None` where it is.
 #[must_use]
-pub fn format_fault(format: FileFormat, source: &Source) -> Option<String> {
+pub(crate) fn format_fault(format: FileFormat, source: &Source) -> Option<String> {
     match format {
         FileFormat::CSV => delimited_fault(source, "output.csv"),
         FileFormat::TSV => delimited_fault(source, "output.tsv"),

@@ -2,15 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::api::values::FileFormat;
+use crate::column::distinct::ValueHashes;
+use crate::format::FileFormat;
+use crate::source::{Compression, Encoding};
 
-use super::remark::Remark;
-use super::source::{Compression, Encoding};
-use crate::data::column::cell::Kind;
-use crate::data::column::distinct::{DistinctCount, ValueHashes};
-use crate::data::column::numeric::NumberStats;
-use crate::data::column::style::NumberStyle;
-use crate::data::column::temporal::TimeStats;
+pub use crate::column::cell::Kind;
+pub use crate::column::distinct::DistinctCount;
+pub use crate::column::numeric::NumberStats;
+pub use crate::column::quantiles::Quartiles;
+pub use crate::column::style::NumberStyle;
+pub use crate::column::temporal::{TimeStats, TimeStep};
+pub use crate::remark::Remark;
 
 /// What is known of one sample.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -233,7 +235,7 @@ pub struct ColumnProfile {
     pub top: Vec<(String, u64)>,
     /// Hashes of its values, to compare it with columns of other samples; they never leave the process that read them.
     #[serde(skip)]
-    pub value_hashes: ValueHashes,
+    pub(crate) value_hashes: ValueHashes,
 }
 
 impl ColumnProfile {

@@ -19,7 +19,7 @@ pub struct Remark {
 impl Remark {
     /// A remark that names columns.
     #[must_use]
-    pub fn naming(text: String, columns: impl IntoIterator<Item = impl Into<String>>) -> Self {
+    pub(crate) fn naming(text: String, columns: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             text: one_line(text),
             columns: columns.into_iter().map(Into::into).collect(),
@@ -28,7 +28,7 @@ impl Remark {
 
     /// The same columns in another sentence.
     #[must_use]
-    pub fn reworded(self, words: impl FnOnce(&str) -> String) -> Self {
+    pub(crate) fn reworded(self, words: impl FnOnce(&str) -> String) -> Self {
         Self {
             text: one_line(words(&self.text)),
             columns: self.columns,

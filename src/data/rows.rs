@@ -7,12 +7,12 @@ use super::column::{Column, KeyCandidate, Seen};
 use super::keys::{Keys, RecordHash};
 use super::profile::{ColumnProfile, ColumnType, SampleRow};
 use super::remark::Remark;
-use crate::data::column::cell::Cell;
-use crate::data::column::distinct::{EXACT_LIMIT, cut_at};
-use crate::data::format::shape::LISTED_PLACES;
+use crate::column::cell::Cell;
+use crate::column::distinct::{EXACT_LIMIT, cut_at};
+use crate::format::shape::LISTED_PLACES;
 
 /// Columns that are described; further ones are counted.
-pub const DESCRIBED_COLUMNS: usize = 200;
+pub(crate) const DESCRIBED_COLUMNS: usize = 200;
 /// Columns whose values decide which records are shown.
 const TELLING_COLUMNS: usize = 64;
 /// Columns that count distinct values up to the full limit.
@@ -25,7 +25,7 @@ const LONGEST_ROW: usize = 2_000;
 const LONGEST_KEPT: usize = 64 * 1024;
 
 /// Columns and candidate records, as records are met.
-pub struct TableBuilder {
+pub(crate) struct TableBuilder {
     columns: Vec<Column>,
     records: u64,
     traces: Vec<(usize, Seen)>,
@@ -39,7 +39,7 @@ pub struct TableBuilder {
 }
 
 /// What became of the records.
-pub struct Built {
+pub(crate) struct Built {
     /// The columns.
     pub columns: Vec<ColumnProfile>,
     /// Representative records, the most telling first.
@@ -68,7 +68,7 @@ impl Candidate {
 
 impl TableBuilder {
     /// A table without columns; `delimiter` tells where cells end that may have to be cut.
-    pub fn new(delimiter: Option<char>, keeps_rows: bool) -> Self {
+    pub(crate) fn new(delimiter: Option<char>, keeps_rows: bool) -> Self {
         Self {
             columns: Vec::new(),
             records: 0,
@@ -84,13 +84,13 @@ impl TableBuilder {
     }
 
     /// The same with a decimal sign that is known; otherwise its columns tell.
-    pub const fn with_decimal(mut self, decimal: char) -> Self {
+    pub(crate) const fn with_decimal(mut self, decimal: char) -> Self {
         self.decimal = Some(decimal);
         self
     }
 
     /// Adds a column; its position counts from 0.
-    pub fn add_column(&mut self, name: String) -> usize {
+    pub(crate) fn add_column(&mut self, name: String) -> usize {
         let position = self.columns.len();
         let limit = if position < EXACT_COLUMNS {
             EXACT_LIMIT
@@ -102,7 +102,7 @@ impl TableBuilder {
     }
 
     /// Takes in a value of the current record.
-    pub fn cell(&mut self, column: usize, cell: Cell<'_>, text: &str) {
+    pub(crate) fn cell(&mut self, column: usize, cell: Cell<'_>, text: &str) {
         let seen = self.columns[column].push(self.records + 1, cell, text);
         self.keys
             .push(column, seen.hash, self.columns[column].uniqueness());
@@ -112,12 +112,12 @@ impl TableBuilder {
     }
 
     /// Ends the current record, which stands in the file as `raw`.
-    pub fn end_record(&mut self, raw: &str) {
+    pub(crate) fn end_record(&mut self, raw: &str) {
         self.end_record_as(raw, RecordHash::OfValues);
     }
 
     /// Ends the current record; `hash` tells it from others.
-    pub fn end_record_as(&mut self, raw: &str, hash: RecordHash) {
+    pub(crate) fn end_record_as(&mut self, raw: &str, hash: RecordHash) {
         self.records += 1;
         self.keys.end_record(hash);
         if !self.keeps_rows {
@@ -191,12 +191,12 @@ impl TableBuilder {
     }
 
     /// Records so far.
-    pub const fn records(&self) -> u64 {
+    pub(crate) const fn records(&self) -> u64 {
         self.records
     }
 
     /// The columns, and at most `most` records, the most telling first. `present` counts the records that have a column.
-    pub fn finish(mut self, most: usize, present: Option<&[u64]>) -> Built {
+    pub(crate) fn finish(mut self, most: usize, present: Option<&[u64]>) -> Built {
         let rows = self.choose(most);
         let decimal = self.decimal();
         let records = self.records;
@@ -359,7 +359,7 @@ enum Feature {
 }
 
 /// Cuts long cells, and then the whole record, with markers that say how much is missing.
-pub fn shorten(raw: &str, delimiter: Option<char>) -> String {
+pub(crate) fn shorten(raw: &str, delimiter: Option<char>) -> String {
     if raw.len() <= LONGEST_CELL {
         return raw.to_owned();
     }
@@ -384,7 +384,7 @@ fn shorten_cells(raw: &str, delimiter: char) -> String {
 }
 
 /// Cuts a text to about `bytes` bytes; the marker says how many characters are missing.
-pub fn cut_with_marker(text: &str, bytes: usize) -> String {
+pub(crate) fn cut_with_marker(text: &str, bytes: usize) -> String {
     let kept = cut_at(text, bytes);
     if kept.len() == text.len() {
         return text.to_owned();

@@ -4,15 +4,15 @@ use jiff::fmt::temporal::{DateTimeParser, Pieces};
 use jiff::tz::Offset;
 use jiff::{SignedDuration, Span, SpanRelativeTo};
 
-const SECONDS_PER_DAY: i64 = 86_400;
+use crate::calendar::{SECONDS_PER_DAY, seconds_of_day};
 
 /// What Python prints of a finite float. Rust would also take `inf`, `nan` and `infinity`.
-pub fn float(text: &str) -> Option<f64> {
+pub(crate) fn float(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value: &f64| value.is_finite())
 }
 
 /// RFC 3339 with or without zone, as Python's `isoformat` and `str` print it; a date alone is its midnight.
-pub fn datetime(text: &str) -> Option<String> {
+pub(crate) fn datetime(text: &str) -> Option<String> {
     let pieces: Pieces<'_> = DateTimeParser::new().parse_pieces(text).ok()?;
     let is_extended = text.as_bytes().get(4) == Some(&b'-') && pieces.time_zone_annotation().is_none();
     let has_bare_offset = pieces.time().is_none() && pieces.offset().is_some();
@@ -34,7 +34,7 @@ fn zone(offset: Offset) -> String {
 }
 
 /// ISO 8601 without months and years, seconds, or what Python prints of a `timedelta` (`1 day, 2:03:04`).
-pub fn timedelta(text: &str) -> Option<SignedDuration> {
+pub(crate) fn timedelta(text: &str) -> Option<SignedDuration> {
     if let Some(seconds) = float(text) {
         return SignedDuration::try_from_secs_f64(seconds).ok();
     }
@@ -65,6 +65,6 @@ fn clock_time(text: &str) -> Option<SignedDuration> {
     if hours > 23 || minutes > 59 {
         return None;
     }
-    SignedDuration::from_secs(hours * 3600 + minutes * 60)
+    SignedDuration::from_secs(seconds_of_day(hours, minutes, 0))
         .checked_add(SignedDuration::try_from_secs_f64(seconds).ok()?)
 }

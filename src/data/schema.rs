@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use super::profile::{ColumnProfile, ColumnType, Layout, SampleProfile, TableProfile};
 use super::source::{Compression, Encoding};
-use crate::data::column::temporal::TimeStats;
-use crate::data::format::json::ROOT_PATH;
-use crate::data::format::json::keys::ANY_KEY;
-use crate::pipeline::checks::{ColumnCheck, Rule};
+use crate::checks::rule::{ColumnCheck, Rule};
+use crate::column::temporal::TimeStats;
+use crate::format::json::ROOT_PATH;
+use crate::format::json::keys::ANY_KEY;
 
 use pandera::literal;
 
@@ -300,7 +300,6 @@ fn read_csv(
     table: &TableProfile,
     columns: &[SchemaColumn],
 ) -> String {
-    let is_time = |column: &&SchemaColumn| column.dtype.as_deref() == Some("datetime64[ns]");
     let mut arguments = vec!["path".to_owned(), "index_col=False".to_owned()];
     if delimiter != ',' {
         arguments.push(format!("sep={}", literal(&delimiter.to_string())));
@@ -318,14 +317,7 @@ fn read_csv(
         arguments.push("encoding_errors=\"replace\"".to_owned());
     }
     if !has_header {
-        // Fewer names than fields would shift the columns: those that are not described are named too.
-        let names = if table.column_count > columns.len() as u64 {
-            format!("f\"column_{{n}}\" for n in range(1, {})", table.column_count + 1)
-        } else {
-            let names: Vec<_> = columns.iter().map(|column| literal(&column.name)).collect();
-            names.join(", ")
-        };
-        arguments.push(format!("header=None, names=[{names}]"));
+        arguments.push(format!("header=None, names=[{}]", given_names(table, columns)));
     }
     if table.longer_records > 0 {
         // What is more than the header has is cut off; pandas itself could only leave such a record out.
@@ -334,6 +326,23 @@ fn read_csv(
             "on_bad_lines=lambda fields: fields[:{width}], engine=\"python\""
         ));
     }
+    arguments.extend(type_arguments(columns, has_commas));
+    format!("return pandas.read_csv({})", arguments.join(", "))
+}
+
+/// The names of columns without a header. Fewer names than fields would shift the columns: those that are not described are
+/// named too.
+fn given_names(table: &TableProfile, columns: &[SchemaColumn]) -> String {
+    if table.column_count > columns.len() as u64 {
+        return format!("f\"column_{{n}}\" for n in range(1, {})", table.column_count + 1);
+    }
+    let names: Vec<_> = columns.iter().map(|column| literal(&column.name)).collect();
+    names.join(", ")
+}
+
+/// What `read_csv` is given of the types of columns: times are parsed, everything else is cast.
+fn type_arguments(columns: &[SchemaColumn], has_commas: bool) -> Vec<String> {
+    let is_time = |column: &&SchemaColumn| column.dtype.as_deref() == Some("datetime64[ns]");
     let dtypes: Vec<_> = columns
         .iter()
         .filter(|column| !is_time(column))
@@ -346,7 +355,7 @@ fn read_csv(
             Some(format!("{}: \"{dtype}\"", literal(&column.name)))
         })
         .collect();
-    arguments.push(format!("dtype={{{}}}", dtypes.join(", ")));
+    let mut arguments = vec![format!("dtype={{{}}}", dtypes.join(", "))];
     let times: Vec<_> = columns
         .iter()
         .filter(is_time)
@@ -358,7 +367,7 @@ fn read_csv(
             times.join(", ")
         ));
     }
-    format!("return pandas.read_csv({})", arguments.join(", "))
+    arguments
 }
 
 #[cfg(test)]

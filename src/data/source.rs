@@ -19,16 +19,17 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 pub use encoding::Encoding;
-pub use packed::{Compression, Fault, LARGEST_UNPACKED};
-pub use scan::{Scan, Spots};
+pub use packed::Compression;
+pub(crate) use packed::{Fault, LARGEST_UNPACKED};
+pub(crate) use scan::Scan;
 
 use line_ends::LineEnds;
 use packed::{NotedFault, Unpacked};
 
 /// Bytes kept from the start of the decoded text, for detection.
-pub const HEAD_BYTES: usize = 64 * 1024;
+pub(crate) const HEAD_BYTES: usize = 64 * 1024;
 /// Largest file that is read, bytes.
-pub const LARGEST_FILE: u64 = 2 * 1024 * 1024 * 1024;
+pub(crate) const LARGEST_FILE: u64 = 2 * 1024 * 1024 * 1024;
 
 /// Where the bytes of a file are, as plain data.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
@@ -72,7 +73,7 @@ impl Clone for Source {
 
 /// Why bytes are not read although the system would give them.
 #[derive(thiserror::Error, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SourceError {
+pub(crate) enum SourceError {
     /// Two passes read different bytes.
     #[error("it changed while it was read")]
     Changed,
@@ -87,7 +88,7 @@ pub enum SourceError {
 impl SourceError {
     /// The error that lies in what a reader returned, if it is one of these.
     #[must_use]
-    pub fn within(error: &io::Error) -> Option<Self> {
+    pub(crate) fn within(error: &io::Error) -> Option<Self> {
         error.get_ref()?.downcast_ref::<Self>().copied()
     }
 }
@@ -122,23 +123,23 @@ impl Source {
     }
 
     /// Size of the file as it stands there, bytes.
-    pub fn file_bytes(&self) -> io::Result<u64> {
+    pub(crate) fn file_bytes(&self) -> io::Result<u64> {
         self.opened()?.bytes.size()
     }
 
     /// How its bytes are packed.
-    pub fn compression(&self) -> io::Result<Option<Compression>> {
+    pub(crate) fn compression(&self) -> io::Result<Option<Compression>> {
         Ok(self.opened()?.compression)
     }
 
     /// Why unpacking stopped early, once a pass has met it.
     #[must_use]
-    pub fn fault(&self) -> Option<Fault> {
+    pub(crate) fn fault(&self) -> Option<Fault> {
         self.opened.get()?.fault.get().copied()
     }
 
     /// Opens the content from the start, unpacked.
-    pub fn open(&self) -> io::Result<Box<dyn Read>> {
+    pub(crate) fn open(&self) -> io::Result<Box<dyn Read>> {
         let opened = self.opened()?;
         let pass = Pass::new(opened);
         Ok(match opened.compression {
@@ -148,7 +149,7 @@ impl Source {
     }
 
     /// Opens the bytes as they stand there, to be read at any place.
-    pub fn open_seekable(&self) -> io::Result<Seekable> {
+    pub(crate) fn open_seekable(&self) -> io::Result<Seekable> {
         let opened = self.opened()?;
         opened.is_settled.store(false, Ordering::Relaxed);
         Ok(Seekable {
@@ -158,13 +159,13 @@ impl Source {
     }
 
     /// Opens the content decoded to UTF-8, without byte order mark and with a line feed in every line end.
-    pub fn open_decoded(&self, encoding: Encoding) -> io::Result<Box<dyn BufRead>> {
+    pub(crate) fn open_decoded(&self, encoding: Encoding) -> io::Result<Box<dyn BufRead>> {
         Ok(Box::new(LineEnds::new(encoding.decode(self.open()?))))
     }
 
     /// Fails where the file is not what the first whole pass read. Call it when all is read: a pass that stopped
     /// early cannot tell.
-    pub fn settle(&self) -> io::Result<()> {
+    pub(crate) fn settle(&self) -> io::Result<()> {
         let opened = self.opened()?;
         if opened.is_settled.load(Ordering::Relaxed) {
             return Ok(());
@@ -278,20 +279,20 @@ impl Bytes {
 
 /// The bytes of an open source, read at any place. It notices no change: call `Source::settle` when all is read.
 #[derive(Clone, Debug)]
-pub struct Seekable {
+pub(crate) struct Seekable {
     opened: Arc<Opened>,
     position: u64,
 }
 
 impl Seekable {
     /// How many bytes there are.
-    pub fn size(&self) -> io::Result<u64> {
+    pub(crate) fn size(&self) -> io::Result<u64> {
         self.opened.bytes.size()
     }
 
     /// The same bytes from another place on.
     #[must_use]
-    pub fn at(&self, position: u64) -> Self {
+    pub(crate) fn at(&self, position: u64) -> Self {
         Self {
             opened: Arc::clone(&self.opened),
             position,

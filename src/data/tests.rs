@@ -6,8 +6,8 @@ mod laws;
 use proptest::prelude::*;
 use rstest::rstest;
 
-use crate::api::values::FileFormat;
-use crate::pipeline::checks::{ColumnCheck, Rule};
+use crate::checks::rule::{ColumnCheck, Rule};
+use crate::format::FileFormat;
 
 use super::checks;
 use super::context::{self, Context};
@@ -16,9 +16,8 @@ use super::joins::{JoinProfile, joins};
 use super::profile::{ColumnType, Content, SampleProfile, TableProfile};
 use super::schema;
 use super::source::Source;
-use crate::api::common::Exposure;
-use crate::data::column::distinct::DistinctCount;
-use crate::data::exposure::{Exposed, ExposedJoins};
+use crate::column::distinct::DistinctCount;
+use crate::exposure::{Exposed, ExposedJoins, Exposure};
 
 const SALES: &[u8] = include_bytes!("testdata/sales.csv");
 const SENSOR: &[u8] = include_bytes!("testdata/sensor.csv");
@@ -246,7 +245,7 @@ fn an_odd_file_gets_a_true_remark(
     #[case] remark: &str,
 ) {
     let profile = profile(bytes, file_name);
-    let remarks = crate::data::remark::joined(&profile.remarks, "\n");
+    let remarks = crate::remark::joined(&profile.remarks, "\n");
     assert_eq!(
         (profile.format, profile.tables().next().map(|table| table.records)),
         (format, records),
@@ -325,7 +324,7 @@ fn records_of_nested_json_are_columns_by_path() {
 fn json_nested_beyond_the_bound_is_a_remark() {
     for depth in [100, 200, 100_000] {
         let text = format!("[{{\"a\":1}},{}1{}]", "[".repeat(depth), "]".repeat(depth));
-        let remarks = crate::data::remark::joined(&profile(text.as_bytes(), "x.json").remarks, "; ");
+        let remarks = crate::remark::joined(&profile(text.as_bytes(), "x.json").remarks, "; ");
         assert!(
             remarks.contains("levels") || remarks.contains("recursion limit"),
             "{depth}: {remarks}"

@@ -16,16 +16,15 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 use tokio::sync::Semaphore;
 
-use crate::api::values::{FileFormat, Output};
-use crate::pipeline::checks::ColumnCheck;
-use crate::pipeline::sandbox::OutputContent;
+use crate::checks::rule::ColumnCheck;
+use crate::format::FileFormat;
 
 use super::DataError;
 use super::checks::{self, CheckReport};
 use super::column::distinct::ValueHashes;
 use super::describe::{Options, describe_source};
 use super::joins::{JoinProfile, joins};
-use super::outputs::{self, OutputFault, OutputValue};
+use super::outputs::{self, Declared, OutputContent, OutputFault, OutputValue};
 use super::profile::{Content, SampleProfile, TextProfile};
 use super::source::Source;
 
@@ -74,7 +73,7 @@ pub enum Request {
     /// Read outputs as their types.
     ParseOutputs {
         /// Declared outputs with what lies there.
-        outputs: Vec<(Output, OutputContent)>,
+        outputs: Vec<(Declared, OutputContent)>,
     },
 }
 
@@ -109,7 +108,7 @@ impl Request {
     }
 
     /// Answers in this process, which has answered others before.
-    pub fn answer(&self, session: &mut Session) -> Result<Response, DataError> {
+    fn answer(&self, session: &mut Session) -> Result<Response, DataError> {
         match self {
             Self::Describe {
                 source,
@@ -140,7 +139,7 @@ impl Request {
 
 /// What a child knows of the samples that it described.
 #[derive(Debug, Default)]
-pub struct Session {
+struct Session {
     profiles: Vec<SampleProfile>,
     hashes: usize,
 }
@@ -413,4 +412,4 @@ fn replies(stdout: &[u8]) -> Result<Vec<Result<Response, DataError>>, DataError>
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

@@ -7,17 +7,17 @@ use jiff::Timestamp;
 
 use crate::api::case::Case;
 use crate::api::status::CaseEvidence;
+use crate::data::context::estimate_tokens;
 use crate::ledger::{Entry, Ledger, Store};
 use crate::model::{Model, ModelError};
 use crate::pipeline::accept::{Accepted, AcceptedSource, Refusal, accept};
-use crate::pipeline::approval;
-use crate::pipeline::budget;
-use crate::pipeline::call::{CallKind, Reply, Request, estimate_tokens, request_hash};
+use crate::pipeline::call::{CallKind, Reply, Request, request_hash};
 use crate::pipeline::cases::{CaseSet, Revised, revise};
 use crate::pipeline::diagnosis::{Diagnosis, of_acceptance};
 use crate::pipeline::machine::{Decision, Outcome, Written, decide};
 use crate::pipeline::progress::{Document, Intent, Progress};
 use crate::pipeline::prompts::{self, Material};
+use crate::pipeline::{approval, budget};
 use crate::sandbox::Sandbox;
 
 use super::data::DataReader;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::api::status::{ConstraintStatus, SampleStatus};
 use crate::api::values::ValueType;
 use crate::data::DataError;
-use crate::data::checks::constraints::{Interpretation, bound_samples, checks_from_reply, in_words};
+use crate::data::checks::text::in_words;
 use crate::data::checks::{CheckOutcome, CheckReport, CheckResult};
 use crate::data::context::{Context, Options, render};
 use crate::data::exposure::{Exposed, ExposedJoins};
@@ -15,7 +15,7 @@ use crate::data::profile::{ColumnType, Content, Layout, Profiles, SampleProfile}
 use crate::data::source::{Compression, Source};
 use crate::data::worker::{Client, Request, Response};
 use crate::pipeline::cases::{Form, Forms, TableForm};
-use crate::pipeline::checks::ColumnCheck;
+use crate::pipeline::checks::{ColumnCheck, Interpretation, bound_samples, checks_from_reply};
 use crate::pipeline::reply::ConstraintsReply;
 use crate::pipeline::sandbox::{OutputContent, OutputReport};
 use crate::pipeline::task::Task;
@@ -114,11 +114,14 @@ impl DataReader for WorkerReader {
             .map(|output| {
                 let content =
                     declared(&output.name).map_or(OutputContent::Missing, |found| found.content.clone());
-                (output.clone(), content)
+                (output, content)
             })
             .collect();
+        let typed = pairs
+            .iter()
+            .map(|(output, content)| ((*output).into(), content.clone()));
         let mut requests = vec![Request::ParseOutputs {
-            outputs: pairs.clone(),
+            outputs: typed.collect(),
         }];
         let mut checked = Vec::new();
         for (output, content) in pairs {
@@ -128,7 +131,7 @@ impl DataReader for WorkerReader {
                 checked.push((output.name.clone(), output.format.is_some()));
                 requests.push(Request::Check {
                     source: Source::base64(bytes),
-                    file_name: output.name,
+                    file_name: output.name.clone(),
                     format: output.format,
                     checks: checks.to_vec(),
                 });

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::api::run_status::{DataSide, Finding, InputOrigin, Severity};
 use crate::api::values::{Output, ValueType};
 use crate::data::DataError;
-use crate::data::checks::constraints::in_words;
+use crate::data::checks::text::in_words;
 use crate::data::checks::{CheckOutcome, CheckReport, CheckResult, Violation};
 use crate::data::format::format_name;
 use crate::data::outputs::{OutputFault, OutputProblem};
@@ -125,8 +125,11 @@ impl RunData<'_> {
             })
             .filter(|_| severity.is_some() && !self.checks.is_empty())
             .collect();
+        let typed = pairs
+            .iter()
+            .map(|(output, content)| (output.into(), content.clone()));
         let mut requests = vec![Request::ParseOutputs {
-            outputs: pairs.clone(),
+            outputs: typed.collect(),
         }];
         requests.extend(checked.iter().map(|(declared, bytes)| Request::Check {
             source: Source::base64((*bytes).clone()),
@@ -206,7 +209,7 @@ impl RunData<'_> {
         bytes: &[u8],
     ) -> Result<Result<Option<String>, String>, DataError> {
         let asked = Request::ParseOutputs {
-            outputs: vec![(declared.clone(), OutputContent::File(STANDARD.encode(bytes)))],
+            outputs: vec![(declared.into(), OutputContent::File(STANDARD.encode(bytes)))],
         };
         Ok(match self.ask(asked).await? {
             Ok(Response::Outputs(values)) => match values.into_iter().next() {

@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 use super::endpoint::Endpoint;
 use super::http::{Answer, Http};
 use super::{Model, ModelError, ModelOptions, Secret};
-use crate::pipeline::call::{FinishReason, Reply, Request, Usage, estimate_tokens};
+use crate::data::context::estimate_tokens;
+use crate::pipeline::call::{FinishReason, Reply, Request, Usage};
 
 const VERSION: &str = "2023-06-01";
 

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Model, ModelError};
-use crate::pipeline::call::{CallKind, FinishReason, Reply, Request, Usage, estimate_tokens, request_hash};
+use crate::data::context::estimate_tokens;
+use crate::pipeline::call::{CallKind, FinishReason, Reply, Request, Usage, request_hash};
 
 /// One line of a recording.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]

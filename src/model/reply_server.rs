@@ -12,7 +12,8 @@ use thiserror::Error;
 
 use super::ModelError;
 use super::recorded::{RecordedReply, parse_lines};
-use crate::pipeline::call::{CallKind, FinishReason, Reply, estimate_tokens};
+use crate::data::context::estimate_tokens;
+use crate::pipeline::call::{CallKind, FinishReason, Reply};
 use crate::pipeline::digest::sha256_hex_of_parts;
 
 /// Recordings, each under a base address of its own.

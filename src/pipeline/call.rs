@@ -142,12 +142,6 @@ pub struct Usage {
     pub output: u64,
 }
 
-/// Estimate of a text's tokens where no tokenizer is at hand: three bytes a token, rounded up.
-#[must_use]
-pub const fn estimate_tokens(text: &str) -> u64 {
-    (text.len() as u64).div_ceil(3)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,7 +13,6 @@ pub mod causes;
 pub mod checks;
 mod repetition;
 pub mod diagnosis;
-pub mod encoding;
 pub mod evidence;
 pub mod failed_check;
 pub mod digest;

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::mutants::{MutantPhase, MutantReport};
 
+pub use crate::data::outputs::OutputContent;
+
 /// Largest output that is brought back from a sandbox, bytes: a folder with all its files.
 pub const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 /// Most bytes of all outputs of a run together. The harness knows it as four times the above.
@@ -388,20 +390,4 @@ pub struct OutputReport {
     pub name: String,
     /// What is there.
     pub content: OutputContent,
-}
-
-/// What lies at a declared output.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
-pub enum OutputContent {
-    /// Nothing.
-    Missing,
-    /// A file, its bytes in base64.
-    File(String),
-    /// A folder: relative path and bytes in base64 of each file, sorted by path.
-    Dir(Vec<(String, String)>),
-    /// Larger than the job allows: its bytes.
-    TooLarge(u64),
-    /// Neither file nor folder (a link, a socket): what it is.
-    NotAFile(String),
 }

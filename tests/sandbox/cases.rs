@@ -2,8 +2,8 @@
 
 use codegen_operator::api::CodeGenTask;
 use codegen_operator::api::case::Case;
+use codegen_operator::data::source::Encoding;
 use codegen_operator::pipeline::cases::{CaseSet, CasesJudged, Form, Forms, PlannedCase, judge, runs};
-use codegen_operator::pipeline::encoding::Encoding;
 use codegen_operator::pipeline::sandbox::{Job, Phase, PhaseEnd, PhaseFile, PhaseName, ProgramPhase, Report};
 use codegen_operator::pipeline::task::{FrozenFiles, Task, resolve};
 use futures::StreamExt as _;

@@ -3,6 +3,7 @@
 
 mod api_server;
 mod calls;
+mod data_reader;
 mod node;
 mod provider;
 mod registry;

@@ -25,10 +25,10 @@ use crate::controller::runs;
 use crate::controller::telemetry::events::Events;
 use crate::controller::telemetry::metrics::Metrics;
 use crate::controller::tests::api_server::{ApiServer, NAMESPACE};
+use crate::controller::tests::data_reader::data_reader;
 use crate::controller::tests::node::Node;
 use crate::controller::tests::provider::Provider;
 use crate::controller::tests::registry::Registry;
-use crate::data::worker::tests::client as worker;
 use crate::engine::tests::world::{code, plan, tests};
 use crate::pipeline::call::CallKind;
 use crate::sandbox::kubernetes::RegistryCache;
@@ -380,7 +380,7 @@ fn start(server: &ApiServer, config: &OperatorConfig) -> (Arc<Context>, JoinHand
     let (client, metrics) = (server.client(), Metrics::new());
     let (events, sending) = Events::new(client.clone(), "operator-0".to_owned(), metrics.clone());
     let sending = tokio::spawn(sending);
-    let read = (worker(), RegistryCache::default());
+    let read = (data_reader(), RegistryCache::default());
     let gates = config.gates(Vec::new());
     let mut context = Context::new(
         client,

@@ -1,13 +1,13 @@
 //! Checks on Parquet and on the sheets of a workbook, streaming.
 
-use crate::data::DataError;
-use crate::data::checks::run::{Place, Run};
-use crate::data::format::excel::{Header, SheetRow, Tabular, Visit, Workbook};
-use crate::data::format::format_name;
-use crate::data::format::parquet::{Found, ParquetFile};
-use crate::data::source::Source;
+use crate::DataError;
+use crate::checks::run::{Place, Run};
+use crate::format::excel::{Header, SheetRow, Tabular, Visit, Workbook};
+use crate::format::format_name;
+use crate::format::parquet::{Found, ParquetFile};
+use crate::source::Source;
 
-use crate::api::values::FileFormat;
+use crate::format::FileFormat;
 
 fn malformed(file_name: &str, format: FileFormat) -> impl Fn(String) -> DataError {
     move |reason| DataError::Malformed {

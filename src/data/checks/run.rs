@@ -4,14 +4,14 @@ use std::cmp::Ordering;
 
 use regex::Regex;
 
-use crate::api::values::ValueType;
-use crate::pipeline::checks::{Bound, ColumnCheck, Rule};
+use crate::checks::rule::{Bound, ColumnCheck, Rule};
+use crate::value_type::ValueType;
 
-use crate::data::DataError;
-use crate::data::checks::value::{Limit, Number, Value, with_point};
-use crate::data::checks::{CheckOutcome, CheckResult, Violation};
-use crate::data::column::cell::{Cell, Kind, null_spelling};
-use crate::data::rows::cut_with_marker;
+use crate::DataError;
+use crate::checks::value::{Limit, Number, Value, with_point};
+use crate::checks::{CheckOutcome, CheckResult, Violation};
+use crate::column::cell::{Cell, Kind, null_spelling};
+use crate::rows::cut_with_marker;
 
 const LISTED_VIOLATIONS: usize = 5;
 const LONGEST_VALUE: usize = 80;
@@ -21,7 +21,7 @@ const AT_MOST: &[Ordering] = &[Ordering::Less, Ordering::Equal];
 
 /// Where a value stands.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub(super) struct Place {
     /// Number of its record, counted from 1.
     pub record: u64,
     /// Line of its record (of a JSON document: its number), counted from 1.
@@ -29,7 +29,7 @@ pub struct Place {
 }
 
 /// A check while it looks at values.
-pub struct Run<'c> {
+pub(super) struct Run<'c> {
     /// The check.
     pub check: &'c ColumnCheck,
     test: Test<'c>,
@@ -52,7 +52,7 @@ enum Test<'c> {
 
 impl<'c> Run<'c> {
     /// A check that has seen nothing yet.
-    pub fn new(check: &'c ColumnCheck) -> Result<Self, DataError> {
+    pub(super) fn new(check: &'c ColumnCheck) -> Result<Self, DataError> {
         let fault = |reason| DataError::Check {
             column: check.column.clone(),
             reason,
@@ -94,7 +94,7 @@ impl<'c> Run<'c> {
     }
 
     /// Says what stands before the decimals of a number, `.` or `,`. Allowed values may be written either way.
-    pub fn set_decimal(&mut self, decimal: u8) {
+    pub(super) fn set_decimal(&mut self, decimal: u8) {
         self.decimal = decimal;
         if let Test::IsIn(allowed, typed) = &mut self.test {
             let numbers = allowed
@@ -105,7 +105,7 @@ impl<'c> Run<'c> {
     }
 
     /// Looks at a cell of a delimited file, where some spellings mean that there is no value.
-    pub fn look_at_cell(&mut self, place: Place, text: &str) {
+    pub(super) fn look_at_cell(&mut self, place: Place, text: &str) {
         if null_spelling(text).is_some() {
             self.judge(place, text, matches!(self.test, Test::NotNull));
         } else {
@@ -114,13 +114,13 @@ impl<'c> Run<'c> {
     }
 
     /// Looks at the value of a record; `None` where it is missing.
-    pub fn look(&mut self, place: Place, value: Option<&str>) {
+    pub(super) fn look(&mut self, place: Place, value: Option<&str>) {
         let is_broken = value.map_or(matches!(self.test, Test::NotNull), |text| !self.holds(text));
         self.judge(place, value.unwrap_or(""), is_broken);
     }
 
     /// Looks at the value of a row of a sheet, which is named beside the value where it is not the only one.
-    pub fn look_in(&mut self, sheet: Option<&str>, place: Place, value: Option<&str>) {
+    pub(super) fn look_in(&mut self, sheet: Option<&str>, place: Place, value: Option<&str>) {
         let before = self.first.len();
         self.look(place, value);
         if let (Some(sheet), Some(violation)) = (sheet, self.first.get_mut(before)) {
@@ -167,7 +167,7 @@ impl<'c> Run<'c> {
     }
 
     /// What it found.
-    pub fn finish(self) -> CheckResult {
+    pub(super) fn finish(self) -> CheckResult {
         let Self {
             check,
             values,
@@ -208,7 +208,7 @@ fn is_of_type(text: &str, decimal: u8, type_: ValueType) -> bool {
 const MOST_PATTERN_BYTES: usize = 1_024;
 
 /// Compiles a pattern that the whole value must match; the error says what is wrong with it.
-pub fn compile(pattern: &str) -> Result<Regex, String> {
+pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
     if pattern.len() > MOST_PATTERN_BYTES {
         return Err(format!(
             "the pattern has {} bytes, and at most {MOST_PATTERN_BYTES} are used: shorten it",

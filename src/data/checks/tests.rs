@@ -2,8 +2,8 @@
 
 use rstest::rstest;
 
-use crate::api::values::ValueType;
-use crate::pipeline::checks::{Bound, Rule};
+use crate::checks::rule::{Bound, Rule};
+use crate::value_type::ValueType;
 
 use super::*;
 

@@ -4,16 +4,16 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use crate::data::column::MICROS_PER_DAY;
-use crate::data::column::cell::Cell;
-use crate::pipeline::checks::Bound;
+use crate::calendar::MICROS_PER_DAY;
+use crate::checks::rule::Bound;
+use crate::column::cell::Cell;
 
 /// Longest whole number that is compared exactly, characters.
 const LONGEST_WHOLE: usize = 38;
 
 /// What a value says. Blanks around it do not count, unless it is text.
 #[derive(Clone, Copy, Debug)]
-pub enum Value<'a> {
+pub(crate) enum Value<'a> {
     /// A number.
     Number(Number),
     /// A truth value.
@@ -26,7 +26,7 @@ pub enum Value<'a> {
 
 /// A finite number.
 #[derive(Clone, Copy, Debug)]
-pub enum Number {
+pub(crate) enum Number {
     /// A whole number of at most 38 characters.
     Int(i128),
     /// Any other.
@@ -35,7 +35,7 @@ pub enum Number {
 
 impl<'a> Value<'a> {
     /// Reads a text.
-    pub fn of(text: &'a str) -> Self {
+    pub(crate) fn of(text: &'a str) -> Self {
         if let Some(number) = Number::of(text) {
             return Self::Number(number);
         }
@@ -46,7 +46,7 @@ impl<'a> Value<'a> {
     }
 
     /// Whether both say the same (`1` and `1.0`, `true` and `True`).
-    pub fn is_same(self, other: Self) -> bool {
+    pub(crate) fn is_same(self, other: Self) -> bool {
         match (self, other) {
             (Self::Number(one), Self::Number(other)) => one.compare(other).is_eq(),
             (Self::Bool(one), Self::Bool(other)) => one == other,
@@ -59,7 +59,7 @@ impl<'a> Value<'a> {
 
 impl Number {
     /// Reads a number as people write it (`-3`, `007`, `2.50`, `.5`, `1e-3`); infinities and `NaN` are none.
-    pub fn of(text: &str) -> Option<Self> {
+    pub(crate) fn of(text: &str) -> Option<Self> {
         let text = text.trim_matches([' ', '\t']);
         let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
         let is_whole = !unsigned.is_empty() && unsigned.bytes().all(|byte| byte.is_ascii_digit());
@@ -76,7 +76,7 @@ impl Number {
     }
 
     /// Compares exactly, whole numbers beyond 2^53 too.
-    pub fn compare(self, other: Self) -> Ordering {
+    pub(crate) fn compare(self, other: Self) -> Ordering {
         match (self, other) {
             (Self::Int(one), Self::Int(other)) => one.cmp(&other),
             (Self::Float(one), Self::Float(other)) => one.partial_cmp(&other).unwrap_or(Ordering::Equal),
@@ -99,7 +99,7 @@ fn compare_mixed(whole: i128, float: f64) -> Ordering {
 }
 
 /// Microseconds since 1970 of an ISO date or date and time; Python knows no year 0, and so it is none here.
-pub fn moment(text: &str) -> Option<i64> {
+pub(crate) fn moment(text: &str) -> Option<i64> {
     match Cell::of(text) {
         _ if text.trim_start().starts_with("0000") => None,
         Cell::Date(days) => Some(days * MICROS_PER_DAY),
@@ -109,7 +109,7 @@ pub fn moment(text: &str) -> Option<i64> {
 }
 
 /// A text of a file with decimal commas as one with decimal points; a number with a point is none there.
-pub fn with_point(text: &str, decimal: u8) -> Cow<'_, str> {
+pub(crate) fn with_point(text: &str, decimal: u8) -> Cow<'_, str> {
     if decimal == b'.' {
         return Cow::Borrowed(text);
     }
@@ -130,7 +130,7 @@ pub fn with_point(text: &str, decimal: u8) -> Cow<'_, str> {
 
 /// A bound that values can be compared with.
 #[derive(Clone, Copy, Debug)]
-pub enum Limit {
+pub(crate) enum Limit {
     /// A number.
     Number(Number),
     /// Microseconds since 1970.
@@ -141,7 +141,7 @@ pub enum Limit {
 
 impl Limit {
     /// Reads a bound; `None` for a text that is no ISO date.
-    pub fn of(bound: &Bound) -> Option<Self> {
+    pub(crate) fn of(bound: &Bound) -> Option<Self> {
         match bound {
             Bound::Int(value) => Some(Self::Number(Number::Int(i128::from(*value)))),
             Bound::Float(value) => Some(Self::Number(Number::Float(*value))),
@@ -156,7 +156,7 @@ impl Limit {
     }
 
     /// How a value compares with it; `None` for a value of another kind.
-    pub fn compare(self, text: &str) -> Option<Ordering> {
+    pub(crate) fn compare(self, text: &str) -> Option<Ordering> {
         match self {
             Self::Number(limit) => Some(Number::of(text)?.compare(limit)),
             Self::Moment(limit) => Some(moment(text)?.cmp(&limit)),

@@ -3,7 +3,7 @@
 use jiff::civil;
 use serde::{Deserialize, Serialize};
 
-use crate::data::column::MICROS_PER_DAY;
+use crate::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, days_of, micros_of_fraction, seconds_of_day};
 
 /// Spellings of a missing value; the ones that `pandas.read_csv` takes as missing by default.
 const NULLS: [&str; 19] = [
@@ -34,7 +34,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in the order of its counters.
-    pub const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Int,
         Self::Float,
         Self::Bool,
@@ -45,7 +45,7 @@ impl Kind {
 
     /// The word for it (`datetime`).
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Int => "int",
             Self::Float => "float",
@@ -59,7 +59,7 @@ impl Kind {
 
 /// A classified cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Cell<'a> {
+pub(crate) enum Cell<'a> {
     /// No value, in this spelling.
     Null(&'static str),
     /// A whole number.
@@ -87,13 +87,13 @@ impl<'a> Cell<'a> {
     /// Classifies a cell of a delimited file whose numbers have decimal points. Blanks around numbers and dates do
     /// not count.
     #[must_use]
-    pub fn of(text: &'a str) -> Self {
+    pub(crate) fn of(text: &'a str) -> Self {
         Self::with_decimal(text, b'.')
     }
 
     /// Classifies a cell of a delimited file with `decimal` (`.` or `,`) before the decimals of its numbers.
     #[must_use]
-    pub fn with_decimal(text: &'a str, decimal: u8) -> Self {
+    pub(crate) fn with_decimal(text: &'a str, decimal: u8) -> Self {
         if let Some(spelling) = null_spelling(text) {
             return Self::Null(spelling);
         }
@@ -111,7 +111,7 @@ impl<'a> Cell<'a> {
 
     /// What it is; `None` for a missing value.
     #[must_use]
-    pub const fn kind(&self) -> Option<Kind> {
+    pub(crate) const fn kind(&self) -> Option<Kind> {
         match self {
             Self::Null(_) => None,
             Self::Int(_) | Self::Uint(_) => Some(Kind::Int),
@@ -126,7 +126,7 @@ impl<'a> Cell<'a> {
 
 /// The spelling of a missing value that `text` is, if it is one.
 #[must_use]
-pub fn null_spelling(text: &str) -> Option<&'static str> {
+pub(crate) fn null_spelling(text: &str) -> Option<&'static str> {
     if text.len() > 9 {
         return None;
     }
@@ -135,7 +135,7 @@ pub fn null_spelling(text: &str) -> Option<&'static str> {
 
 /// Whether a text is digits with a leading zero (`007`, `-01.5`), as codes are.
 #[must_use]
-pub fn has_leading_zero(text: &str) -> bool {
+pub(crate) fn has_leading_zero(text: &str) -> bool {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text).as_bytes();
     digits.len() > 1
         && digits[0] == b'0'
@@ -146,15 +146,10 @@ pub fn has_leading_zero(text: &str) -> bool {
         && digits.iter().filter(|byte| !byte.is_ascii_digit()).count() <= 1
 }
 
-/// A finite number written as one (`-3`, `2.50`, `.5`, `1e-3`); `NaN`, `inf`, `0x1` and codes with leading zeros are none.
+/// A finite number written as one (`-3`, `2.50`, `.5`, `1e-3`), with `decimal` (`.` or `,`) before its decimals; `NaN`, `inf`, `0x1`
+/// and codes with leading zeros are none.
 #[must_use]
-pub fn parse_number(text: &str) -> Option<f64> {
-    parse_decimal(text, b'.')
-}
-
-/// A number as in `parse_number`, with `decimal` (`.` or `,`) before its decimals.
-#[must_use]
-pub fn parse_decimal(text: &str, decimal: u8) -> Option<f64> {
+pub(crate) fn parse_decimal(text: &str, decimal: u8) -> Option<f64> {
     match number(text.trim_matches([' ', '\t']), decimal)? {
         Cell::Int(value) => Some(value as f64),
         Cell::Uint(value) => Some(value as f64),
@@ -225,8 +220,7 @@ fn moment(text: &str) -> Option<Cell<'static>> {
         i8::try_from(field(8, 10)?).ok()?,
     )
     .ok()?;
-    let epoch = civil::date(1970, 1, 1);
-    let days = i64::from((date - epoch).get_days());
+    let days = days_of(date);
     if bytes.len() == 10 {
         return Some(Cell::Date(days));
     }
@@ -235,7 +229,7 @@ fn moment(text: &str) -> Option<Cell<'static>> {
     }
     let (micros, rest) = clock(&text[11..])?;
     let offset = zone(rest)?;
-    let micros = days * MICROS_PER_DAY + micros - offset.unwrap_or(0) * 1_000_000;
+    let micros = days * MICROS_PER_DAY + micros - offset.unwrap_or(0) * MICROS_PER_SECOND;
     Some(Cell::Datetime {
         micros,
         zoned: offset.is_some(),
@@ -256,17 +250,17 @@ fn clock(text: &str) -> Option<(i64, &str)> {
     if text.as_bytes()[2] != b':' {
         return None;
     }
-    let mut micros = (hours * 3600 + minutes * 60) * 1_000_000;
+    let mut micros = seconds_of_day(hours, minutes, 0) * MICROS_PER_SECOND;
     let mut rest = &text[5..];
     if rest.starts_with(':') {
-        micros += pair(6, 59)? * 1_000_000;
+        micros += pair(6, 59)? * MICROS_PER_SECOND;
         rest = &text[8..];
         if let Some(fraction) = rest.strip_prefix('.') {
             let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
             if digits == 0 || digits > 9 {
                 return None;
             }
-            micros += format!("{:0<6.6}", &fraction[..digits]).parse::<i64>().ok()?;
+            micros += micros_of_fraction(&fraction.as_bytes()[..digits]);
             rest = &fraction[digits..];
         }
     }
@@ -293,7 +287,7 @@ fn zone(text: &str) -> Option<Option<i64>> {
         .filter(|rest| !rest.is_empty())
         .map_or(Ok(0), str::parse)
         .ok()?;
-    (hours <= 23 && minutes <= 59).then_some(Some(sign * (hours * 3600 + minutes * 60)))
+    (hours <= 23 && minutes <= 59).then_some(Some(sign * seconds_of_day(hours, minutes, 0)))
 }
 
 fn all_digits(text: &str) -> bool {

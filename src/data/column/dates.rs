@@ -4,8 +4,8 @@
 use jiff::civil;
 use jiff::fmt::strtime;
 
-use crate::data::column::MICROS_PER_DAY;
-use crate::data::column::temporal::{TimeStats, Times, date_of};
+use crate::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, date_of, days_of, seconds_of_day};
+use crate::column::temporal::{TimeStats, Times};
 
 const DATES: [&str; 16] = [
     "%d.%m.%Y",
@@ -38,7 +38,7 @@ const FEWEST_MOMENTS: u64 = 10;
 
 /// What a column looks like.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Look {
+pub(super) enum Look {
     /// No dates.
     Nothing,
     /// Dates or times.
@@ -49,13 +49,13 @@ pub enum Look {
 
 /// The formats that all texts of a column have had so far.
 #[derive(Clone, Debug)]
-pub struct TextDates {
+pub(super) struct TextDates {
     formats: Vec<(String, Times)>,
 }
 
 impl TextDates {
     /// The formats of a first text; `None` where it is neither date nor time.
-    pub fn of(text: &str, limit: usize, seed: u64) -> Option<Self> {
+    pub(super) fn of(text: &str, limit: usize, seed: u64) -> Option<Self> {
         let text = text.trim();
         let is_plausible = text.len() <= LONGEST
             && text.len() >= 4
@@ -77,7 +77,7 @@ impl TextDates {
     }
 
     /// Takes in a text; false where no format fits any more.
-    pub fn push(&mut self, text: &str) -> bool {
+    pub(super) fn push(&mut self, text: &str) -> bool {
         let text = text.trim();
         self.formats
             .retain_mut(|(format, times)| match parse(format, text) {
@@ -91,7 +91,7 @@ impl TextDates {
     }
 
     /// What the column looks like.
-    pub fn finish(self) -> Look {
+    pub(super) fn finish(self) -> Look {
         let mut formats = self.formats.into_iter();
         let Some((format, times)) = formats.next() else {
             return Look::Nothing;
@@ -128,14 +128,13 @@ fn parse(format: &str, text: &str) -> Option<i64> {
     let parsed = strtime::parse(format, text).ok()?;
     let clock = |parsed: &strtime::BrokenDownTime| {
         let time = parsed.to_time().ok()?;
-        let seconds =
-            i64::from(time.hour()) * 3600 + i64::from(time.minute()) * 60 + i64::from(time.second());
-        Some(seconds * 1_000_000)
+        let seconds = seconds_of_day(time.hour().into(), time.minute().into(), time.second().into());
+        Some(seconds * MICROS_PER_SECOND)
     };
     if !format.contains("%d") {
         return clock(&parsed);
     }
-    let day = days(parsed.to_date().ok()?) * MICROS_PER_DAY;
+    let day = days_of(parsed.to_date().ok()?) * MICROS_PER_DAY;
     if format.contains(':') {
         return Some(day + clock(&parsed)?);
     }
@@ -152,13 +151,9 @@ fn is_padded(text: &str, format: &str) -> bool {
     }
 }
 
-fn days(date: civil::Date) -> i64 {
-    i64::from((date - civil::date(1970, 1, 1)).get_days())
-}
-
 /// What the whole numbers of a column may mean, as long as every one of them may.
 #[derive(Clone, Debug)]
-pub struct IntDates {
+pub(super) struct IntDates {
     compact: Option<Times>,
     seconds: Option<Times>,
     millis: Option<Times>,
@@ -166,7 +161,7 @@ pub struct IntDates {
 
 impl IntDates {
     /// What a first number may mean; `None` where it is no moment.
-    pub fn of(value: i64, text: &str, limit: usize, seed: u64) -> Option<Self> {
+    pub(super) fn of(value: i64, text: &str, limit: usize, seed: u64) -> Option<Self> {
         let times = || Some(Times::new(limit, seed));
         let mut found = Self {
             compact: compact_date(value).and_then(|_| times()),
@@ -177,7 +172,7 @@ impl IntDates {
     }
 
     /// Takes in a number; false where it is none of them.
-    pub fn push(&mut self, value: i64, text: &str) -> bool {
+    pub(super) fn push(&mut self, value: i64, text: &str) -> bool {
         push_or_end(&mut self.compact, compact_date(value), text.trim());
         push_or_end(&mut self.seconds, moment(value), "");
         push_or_end(
@@ -189,7 +184,7 @@ impl IntDates {
     }
 
     /// What a column of `values` numbers looks like.
-    pub fn finish(self, values: u64) -> Option<TimeStats> {
+    pub(super) fn finish(self, values: u64) -> Option<TimeStats> {
         if let Some(times) = self.compact.filter(|_| values >= FEWEST_DATES) {
             return times.finish("%Y%m%d".to_owned());
         }
@@ -229,11 +224,11 @@ fn compact_date(value: i64) -> Option<i64> {
     }
     let part = |value: i64| i8::try_from(value % 100).ok();
     let date = civil::Date::new(i16::try_from(year).ok()?, part(value / 100)?, part(value)?).ok()?;
-    Some(days(date) * MICROS_PER_DAY)
+    Some(days_of(date) * MICROS_PER_DAY)
 }
 
 fn moment(seconds: i64) -> Option<i64> {
-    SECONDS.contains(&seconds).then(|| seconds * 1_000_000)
+    SECONDS.contains(&seconds).then(|| seconds * MICROS_PER_SECOND)
 }
 
 #[cfg(test)]

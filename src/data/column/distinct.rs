@@ -6,16 +6,16 @@ use std::hash::{BuildHasherDefault, Hasher};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::data::column::patterns::Patterns;
+use crate::column::patterns::Patterns;
 
 /// Distinct values counted exactly in one column, where memory allows.
-pub const EXACT_LIMIT: usize = 10_000;
+pub(crate) const EXACT_LIMIT: usize = 10_000;
 /// Smallest hashes kept for the estimate; its standard error is about `1 / sqrt(1024)`, three per cent.
 const KEPT_HASHES: usize = 1_024;
 /// Values whose counts go on beyond the limit.
 const KEPT_VALUES: usize = 1_000;
 /// Longest value kept as text, bytes.
-pub const KEPT_TEXT: usize = 64;
+pub(crate) const KEPT_TEXT: usize = 64;
 
 /// How many distinct values there are.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum DistinctCount {
 
 /// Distinct values as they are met, and the shapes of those that are texts.
 #[derive(Clone, Debug)]
-pub struct Distinct {
+pub(crate) struct Distinct {
     limit: usize,
     counted: HashMap<u64, Counted, BuildHasherDefault<HashOfHash>>,
     overflowed: bool,
@@ -67,7 +67,7 @@ impl Hasher for HashOfHash {
 
 impl Distinct {
     /// Counts exactly up to `limit` values.
-    pub fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit: limit.min(EXACT_LIMIT),
             counted: HashMap::default(),
@@ -80,7 +80,7 @@ impl Distinct {
     }
 
     /// Takes in a value by its hash; says whether it is new (never true beyond the limit). Shapes are those of texts.
-    pub fn push(&mut self, hash: u64, text: &str, is_text: bool) -> bool {
+    pub(crate) fn push(&mut self, hash: u64, text: &str, is_text: bool) -> bool {
         let kept = cut_at(text, KEPT_TEXT);
         let is_cut = kept.len() < text.len();
         if let Some(counted) = self.counted.get_mut(&hash) {
@@ -156,12 +156,12 @@ impl Distinct {
     }
 
     /// Whether a value was met twice; not known for all of them beyond the limit.
-    pub const fn has_repetition(&self) -> bool {
+    pub(crate) const fn has_repetition(&self) -> bool {
         self.has_repetition
     }
 
     /// The shapes of the texts, and whether there are more.
-    pub fn patterns(&mut self) -> (Vec<(String, u64)>, bool) {
+    pub(crate) fn patterns(&mut self) -> (Vec<(String, u64)>, bool) {
         if !self.overflowed {
             self.shape_counted();
         }
@@ -169,7 +169,7 @@ impl Distinct {
     }
 
     /// How many distinct values were met.
-    pub fn count(&self) -> DistinctCount {
+    pub(crate) fn count(&self) -> DistinctCount {
         if !self.overflowed {
             return DistinctCount::Exact(self.counted.len() as u64);
         }
@@ -187,7 +187,7 @@ impl Distinct {
     }
 
     /// Hashes of the values, for the comparison with another column.
-    pub fn hashes(&self) -> ValueHashes {
+    pub(crate) fn hashes(&self) -> ValueHashes {
         if self.overflowed {
             return ValueHashes {
                 sorted: self.smallest.iter().copied().collect(),
@@ -203,13 +203,13 @@ impl Distinct {
     }
 
     /// The exact number of distinct values; `None` beyond the limit.
-    pub fn exact(&self) -> Option<usize> {
+    pub(crate) fn exact(&self) -> Option<usize> {
         (!self.overflowed).then_some(self.counted.len())
     }
 
     /// Values with their counts, most frequent first, then by text; beyond the limit only values whose counts are those of
     /// the whole file.
-    pub fn ranked(&self) -> Vec<(String, u64)> {
+    pub(crate) fn ranked(&self) -> Vec<(String, u64)> {
         let mut values: Vec<_> = self
             .counted
             .values()
@@ -227,19 +227,19 @@ impl Distinct {
 
 /// Hashes of the distinct values of a column: all of them, or the smallest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ValueHashes {
+pub(crate) struct ValueHashes {
     sorted: Vec<u64>,
     is_cut: bool,
 }
 
 impl ValueHashes {
     /// Whether every value is there.
-    pub const fn is_whole(&self) -> bool {
+    pub(crate) const fn is_whole(&self) -> bool {
         !self.is_cut
     }
 
     /// Up to which hash every value is there.
-    pub fn reach(&self) -> u64 {
+    pub(crate) fn reach(&self) -> u64 {
         self.sorted
             .last()
             .filter(|_| self.is_cut)
@@ -248,12 +248,12 @@ impl ValueHashes {
     }
 
     /// The hashes up to one, sorted.
-    pub fn up_to(&self, reach: u64) -> &[u64] {
+    pub(crate) fn up_to(&self, reach: u64) -> &[u64] {
         &self.sorted[..self.sorted.partition_point(|hash| *hash <= reach)]
     }
 
     /// Keeps the smallest hashes only, as many as an estimate takes.
-    pub fn shrink(&mut self) {
+    pub(crate) fn shrink(&mut self) {
         if self.sorted.len() > KEPT_HASHES {
             self.sorted.truncate(KEPT_HASHES);
             self.sorted.shrink_to_fit();
@@ -262,13 +262,13 @@ impl ValueHashes {
     }
 
     /// How many there are.
-    pub const fn len(&self) -> usize {
+    pub(crate) const fn len(&self) -> usize {
         self.sorted.len()
     }
 }
 
 /// The longest prefix of at most `bytes` bytes.
-pub fn cut_at(text: &str, bytes: usize) -> &str {
+pub(crate) fn cut_at(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }
 

@@ -2,8 +2,8 @@
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::MICROS_PER_DAY;
 use super::cell::Cell;
+use crate::calendar::MICROS_PER_DAY;
 
 /// Characters of a text that make its shape.
 const PATTERN_CHARACTERS: usize = 64;

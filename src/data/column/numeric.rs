@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::column::decimal;
-use crate::data::column::quantiles::{Quartiles, Reservoir};
+use crate::column::decimal;
+use crate::column::quantiles::{Quartiles, Reservoir};
 
 /// Statistics of the numbers of a column.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -33,7 +33,7 @@ const SUM_SCALE: f64 = 1.0 / 18_446_744_073_709_551_616.0;
 
 /// Numbers as they are met.
 #[derive(Clone, Debug)]
-pub struct Numbers {
+pub(crate) struct Numbers {
     count: u64,
     min: Option<Bounding>,
     max: Option<Bounding>,
@@ -81,7 +81,7 @@ impl Bounding {
 
 /// Whether a value is a new extreme.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Extreme {
+pub(crate) struct Extreme {
     /// Below all before it.
     pub is_min: bool,
     /// Above all before it.
@@ -90,7 +90,7 @@ pub struct Extreme {
 
 impl Numbers {
     /// Keeps at most `limit` numbers for the quartiles.
-    pub fn new(limit: usize, seed: u64) -> Self {
+    pub(crate) fn new(limit: usize, seed: u64) -> Self {
         Self {
             count: 0,
             min: None,
@@ -105,20 +105,20 @@ impl Numbers {
     }
 
     /// Takes in a whole number.
-    pub fn push_int(&mut self, value: i128, text: &str) -> Extreme {
+    pub(crate) fn push_int(&mut self, value: i128, text: &str) -> Extreme {
         self.int_sum += value;
         self.push(value as f64, Exact::Whole(value), text)
     }
 
     /// Takes in a decimal number.
-    pub fn push_float(&mut self, value: f64, text: &str) -> Extreme {
+    pub(crate) fn push_float(&mut self, value: f64, text: &str) -> Extreme {
         self.add(value);
         self.decimals = self.decimals.max(decimals_of(text));
         self.push(value, Exact::Written, text)
     }
 
     /// Takes in a number that has so many decimals, however it is written: numbers equal as floats are not told apart.
-    pub fn push_written(&mut self, value: f64, decimals: usize, text: &str) -> Extreme {
+    pub(crate) fn push_written(&mut self, value: f64, decimals: usize, text: &str) -> Extreme {
         self.add(value);
         self.decimals = self.decimals.max(decimals);
         self.push(value, Exact::No, text)
@@ -153,7 +153,7 @@ impl Numbers {
     }
 
     /// The statistics; `None` when there was no number.
-    pub fn finish(self) -> Option<NumberStats> {
+    pub(crate) fn finish(self) -> Option<NumberStats> {
         let sum = self.int_sum as f64 + (self.float_sum + self.float_error);
         let mean = if sum.is_finite() {
             sum / self.count as f64
@@ -202,7 +202,7 @@ fn decimals_of(text: &str) -> usize {
 
 /// Rounds an estimated quartile to about a hundredth of the distance between the quartiles: more digits would not be true.
 #[must_use]
-pub fn round_estimate(value: f64, quartiles: &Quartiles) -> f64 {
+pub(crate) fn round_estimate(value: f64, quartiles: &Quartiles) -> f64 {
     let distance = quartiles.upper - quartiles.lower;
     if quartiles.is_exact || !(distance > 0.0 && distance.is_finite()) {
         return value;
@@ -222,7 +222,7 @@ pub fn round_estimate(value: f64, quartiles: &Quartiles) -> f64 {
 /// Writes a statistic with one decimal more than the values have (at least two) and at least three significant digits,
 /// without trailing zeros; never `1e+03` for 1001.
 #[must_use]
-pub fn format_number(value: f64, decimals: usize) -> String {
+pub(crate) fn format_number(value: f64, decimals: usize) -> String {
     let magnitude = value.abs();
     if magnitude >= 1e15 || (magnitude > 0.0 && magnitude < 1e-6) {
         return format!("{value:.3e}");

@@ -11,7 +11,7 @@ const SHOWN_SHAPES: usize = 5;
 
 /// Shapes with their counts. Each is counted from its first appearance or not at all.
 #[derive(Clone, Debug, Default)]
-pub struct Patterns {
+pub(super) struct Patterns {
     counts: HashMap<Box<str>, u64>,
     /// Whether runs of letters and of digits are told without their lengths (`a+-9+`).
     is_collapsed: bool,
@@ -21,7 +21,7 @@ pub struct Patterns {
 
 impl Patterns {
     /// Takes in the start of a text that stands `count` times, and whether more follows.
-    pub fn push(&mut self, start: &str, is_cut: bool, count: u64) {
+    pub(super) fn push(&mut self, start: &str, is_cut: bool, count: u64) {
         write_shape(start, is_cut, &mut self.buffer);
         if self.is_collapsed {
             self.buffer = collapse(&self.buffer);
@@ -45,7 +45,7 @@ impl Patterns {
     }
 
     /// The most frequent shapes, and whether there are more.
-    pub fn finish(self) -> (Vec<(String, u64)>, bool) {
+    pub(super) fn finish(self) -> (Vec<(String, u64)>, bool) {
         let mut shapes: Vec<_> = self
             .counts
             .into_iter()

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::cell::Cell;
 use super::distinct::DistinctCount;
-use crate::data::rows::{Built, TableBuilder};
+use crate::rows::{Built, TableBuilder};
 
 fn build(rows: &[Vec<String>]) -> Built {
     let mut builder = TableBuilder::new(Some(','), true);

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 /// Numbers kept of one column, at most.
-pub const KEPT_NUMBERS: usize = 10_000;
+pub(crate) const KEPT_NUMBERS: usize = 10_000;
 
 /// Bins of a histogram.
-pub const BINS: usize = 16;
+pub(crate) const BINS: usize = 16;
 
 /// The three quartiles; the middle one is the median.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub struct Quartiles {
 
 /// A uniform sample of numbers (algorithm R), the same on every machine.
 #[derive(Clone, Debug)]
-pub struct Reservoir {
+pub(crate) struct Reservoir {
     limit: usize,
     seen: u64,
     kept: Vec<f64>,
@@ -33,7 +33,7 @@ pub struct Reservoir {
 
 impl Reservoir {
     /// Keeps at most `limit` numbers.
-    pub fn new(limit: usize, seed: u64) -> Self {
+    pub(crate) fn new(limit: usize, seed: u64) -> Self {
         Self {
             limit: limit.min(KEPT_NUMBERS),
             seen: 0,
@@ -43,7 +43,7 @@ impl Reservoir {
     }
 
     /// Takes in a number.
-    pub fn push(&mut self, value: f64) {
+    pub(crate) fn push(&mut self, value: f64) {
         self.seen += 1;
         if self.kept.len() < self.limit {
             self.kept.push(value);
@@ -59,12 +59,12 @@ impl Reservoir {
     }
 
     /// Whether every number that was met is kept.
-    pub const fn is_exact(&self) -> bool {
+    pub(crate) const fn is_exact(&self) -> bool {
         self.seen == self.kept.len() as u64
     }
 
     /// How many numbers lie in each of 16 equal bins from `min` to `max`; scaled up where not every number is kept.
-    pub fn histogram(&self, min: f64, max: f64) -> Vec<u64> {
+    pub(crate) fn histogram(&self, min: f64, max: f64) -> Vec<u64> {
         let mut bins = vec![0u64; BINS];
         // Halves, because the difference of two large numbers may be infinite.
         let span = max / 2.0 - min / 2.0;
@@ -91,7 +91,7 @@ impl Reservoir {
     }
 
     /// Quartiles of what was met, linearly interpolated; `None` when there was nothing.
-    pub fn quartiles(mut self) -> Option<Quartiles> {
+    pub(crate) fn quartiles(mut self) -> Option<Quartiles> {
         if self.kept.is_empty() {
             return None;
         }

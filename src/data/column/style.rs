@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::column::numeric::{NumberStats, Numbers};
+use crate::column::numeric::{NumberStats, Numbers};
 
 const SIGNS: [&str; 14] = [
     "US$", "$", "€", "£", "¥", "₹", "₽", "₩", "₺", "₪", "฿", "₫", "₴", "zł",
@@ -32,7 +32,7 @@ pub struct NumberStyle {
 
 /// What the column of a `Styled` is about.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// Its texts are no numbers.
     NoNumbers,
     /// They are numbers written so.
@@ -47,7 +47,7 @@ pub enum Verdict {
 
 /// A column of numbers, of which some are written in a style, as it is met.
 #[derive(Clone, Debug)]
-pub struct Styled {
+pub(crate) struct Styled {
     point: Option<Reading>,
     comma: Option<Reading>,
     /// Whether the readings give different values.
@@ -107,7 +107,12 @@ impl Reading {
 impl Styled {
     /// A column with plain `numbers` so far, some of them with decimals; `as_thousands` are the same ones with their
     /// decimal signs read as separators of thousands, where that is possible.
-    pub fn new(numbers: Numbers, as_thousands: Option<Numbers>, has_decimals: bool, sign: char) -> Self {
+    pub(crate) fn new(
+        numbers: Numbers,
+        as_thousands: Option<Numbers>,
+        has_decimals: bool,
+        sign: char,
+    ) -> Self {
         let own = Reading {
             has_decimals,
             ..Reading::new(numbers)
@@ -133,7 +138,7 @@ impl Styled {
     }
 
     /// Takes in a text; false where it is no number.
-    pub fn push_text(&mut self, text: &str) -> bool {
+    pub(crate) fn push_text(&mut self, text: &str) -> bool {
         let Some(shell) = Shell::of(text) else {
             return false;
         };
@@ -158,14 +163,14 @@ impl Styled {
     }
 
     /// Takes in a plain whole number.
-    pub fn push_int(&mut self, value: i128, text: &str) {
+    pub(crate) fn push_int(&mut self, value: i128, text: &str) {
         for reading in [&mut self.point, &mut self.comma].into_iter().flatten() {
             reading.numbers.push_int(value, text);
         }
     }
 
     /// Takes in a plain number with the decimals of the file; the other reading may take it for one with thousands.
-    pub fn push_float(&mut self, value: f64, text: &str) {
+    pub(crate) fn push_float(&mut self, value: f64, text: &str) {
         let own = if text.contains(',') { ',' } else { '.' };
         let (reading, other) = if own == '.' {
             (&mut self.point, &mut self.comma)
@@ -183,7 +188,7 @@ impl Styled {
     }
 
     /// The only decimal sign with which all numbers so far can be read.
-    pub const fn proves(&self) -> Option<char> {
+    pub(crate) const fn proves(&self) -> Option<char> {
         match (&self.point, &self.comma) {
             (Some(_), None) => Some('.'),
             (None, Some(_)) => Some(','),
@@ -192,7 +197,7 @@ impl Styled {
     }
 
     /// What the whole column is; `decimal` is the sign that the rest of the file uses, where that is known.
-    pub fn verdict(self, plain: u64, decimal: Option<char>) -> Verdict {
+    pub(crate) fn verdict(self, plain: u64, decimal: Option<char>) -> Verdict {
         if self.texts == 0 || (self.percents > 0 && (self.percents < self.texts || plain > 0)) {
             return Verdict::NoNumbers;
         }
@@ -347,7 +352,7 @@ const fn separates(character: char, decimal: char) -> bool {
 }
 
 /// The value of a plain decimal number whose decimal sign separates thousands instead (`1.234` as 1234).
-pub fn as_thousands(text: &str) -> Option<f64> {
+pub(crate) fn as_thousands(text: &str) -> Option<f64> {
     let (sign, body_text) = sign(text.trim());
     let decimal = if body_text.contains(',') { '.' } else { ',' };
     let value = body(body_text, decimal)

@@ -3,12 +3,12 @@
 use jiff::civil;
 use serde::{Deserialize, Serialize};
 
-use crate::data::column::MICROS_PER_DAY;
-use crate::data::column::numeric::Extreme;
-use crate::data::column::quantiles::Reservoir;
+use crate::calendar::{MICROS_PER_DAY, date_of};
+use crate::column::numeric::Extreme;
+use crate::column::quantiles::Reservoir;
 
 /// Name of the format where several spellings of ISO 8601 stand.
-pub const ISO: &str = "ISO 8601";
+pub(crate) const ISO: &str = "ISO 8601";
 /// Differences that are counted; further ones are not told.
 const COUNTED_STEPS: usize = 32;
 
@@ -52,7 +52,7 @@ pub struct TimeStep {
 
 /// Dates and times as they are met.
 #[derive(Clone, Debug)]
-pub struct Times {
+pub(crate) struct Times {
     count: u64,
     zoned: u64,
     min: Option<(i64, String)>,
@@ -77,7 +77,7 @@ enum Spelling {
 
 impl Times {
     /// Keeps at most `limit` moments for the histogram.
-    pub fn new(limit: usize, seed: u64) -> Self {
+    pub(crate) fn new(limit: usize, seed: u64) -> Self {
         Self {
             count: 0,
             zoned: 0,
@@ -90,7 +90,7 @@ impl Times {
     }
 
     /// Takes in a moment in ISO 8601 by its microseconds since 1970.
-    pub fn push_iso(&mut self, micros: i64, zoned: bool, text: &str) -> Extreme {
+    pub(crate) fn push_iso(&mut self, micros: i64, zoned: bool, text: &str) -> Extreme {
         self.zoned += u64::from(zoned);
         let text = text.trim();
         let spelling = Spelling::of(text, zoned);
@@ -103,7 +103,7 @@ impl Times {
     }
 
     /// Takes in a moment by its microseconds since 1970.
-    pub fn push(&mut self, micros: i64, text: &str) -> Extreme {
+    pub(crate) fn push(&mut self, micros: i64, text: &str) -> Extreme {
         self.count += 1;
         self.steps.push(micros);
         self.reservoir.push(micros as f64);
@@ -123,18 +123,18 @@ impl Times {
     }
 
     /// Earliest and latest so far, microseconds.
-    pub fn range(&self) -> Option<(i64, i64)> {
+    pub(crate) fn range(&self) -> Option<(i64, i64)> {
         Some((self.min.as_ref()?.0, self.max.as_ref()?.0))
     }
 
     /// What is known of moments in ISO 8601; `None` when there was none.
-    pub fn finish_iso(self) -> Option<TimeStats> {
+    pub(crate) fn finish_iso(self) -> Option<TimeStats> {
         let format = self.spelling.format();
         self.finish(format)
     }
 
     /// What is known of moments in `format`; `None` when there was none.
-    pub fn finish(self, format: String) -> Option<TimeStats> {
+    pub(crate) fn finish(self, format: String) -> Option<TimeStats> {
         let (min, max) = (self.min?, self.max?);
         Some(TimeStats {
             count: self.count,
@@ -271,14 +271,6 @@ fn months_between(from: i64, to: i64) -> Option<i64> {
     (has_same_clock && is_alike).then(|| month(to) - month(from))
 }
 
-/// The day of a moment.
-pub fn date_of(micros: i64) -> Option<civil::Date> {
-    let days = i32::try_from(micros.div_euclid(MICROS_PER_DAY)).ok()?;
-    civil::date(1970, 1, 1)
-        .checked_add(jiff::Span::new().try_days(days).ok()?)
-        .ok()
-}
-
 fn month_text(months: i64) -> String {
     if months % 12 == 0 {
         plural(months / 12, "year")
@@ -324,7 +316,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::data::column::cell::Cell;
+    use crate::column::cell::Cell;
 
     fn stats(values: &[&str]) -> TimeStats {
         let mut times = Times::new(100, 0);

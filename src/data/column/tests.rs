@@ -1,8 +1,8 @@
 use rstest::rstest;
 
 use super::*;
-use crate::data::profile::{ColumnProfile, ColumnType};
-use crate::data::rows::{Built, TableBuilder};
+use crate::profile::{ColumnProfile, ColumnType};
+use crate::rows::{Built, TableBuilder};
 
 fn table(values: &[&str]) -> Built {
     let mut builder = TableBuilder::new(Some(';'), false);
@@ -43,10 +43,7 @@ fn missing_values_are_listed_by_spelling() {
 #[test]
 fn one_number_in_two_spellings_is_one_distinct_value() {
     let found = profile(&["1", "1.0", "1.00"]);
-    assert_eq!(
-        found.distinct,
-        crate::data::column::distinct::DistinctCount::Exact(1)
-    );
+    assert_eq!(found.distinct, crate::column::distinct::DistinctCount::Exact(1));
     assert!(!found.is_unique);
 }
 
@@ -94,7 +91,7 @@ fn a_doubt_about_a_column_is_a_remark(#[case] values: &[&str], #[case] remark: &
 #[case(&["1,234", "many"])]
 #[case(&["31/12/2025", "someday"])]
 fn what_is_plain_has_no_remark(#[case] values: &[&str]) {
-    assert_eq!(table(values).remarks, Vec::<crate::data::remark::Remark>::new());
+    assert_eq!(table(values).remarks, Vec::<crate::remark::Remark>::new());
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! What stands in the texts and whole numbers of a column beside their type: numbers in a style, dates in other spellings.
 
-use crate::data::column::dates::{IntDates, Look, TextDates};
-use crate::data::column::numeric::{NumberStats, Numbers};
-use crate::data::column::style::{NumberStyle, Styled, Verdict, as_thousands};
-use crate::data::column::temporal::TimeStats;
-use crate::data::remark::Remark;
+use crate::column::dates::{IntDates, Look, TextDates};
+use crate::column::numeric::{NumberStats, Numbers};
+use crate::column::style::{NumberStyle, Styled, Verdict, as_thousands};
+use crate::column::temporal::TimeStats;
+use crate::remark::Remark;
 
 /// Numbers with decimals from which thousands are thought of.
 const FEWEST_THOUSANDS: u64 = 2;
@@ -34,7 +34,7 @@ impl<T> Guess<T> {
 
 /// Guesses about a column, each given up at the first value that it does not fit.
 #[derive(Clone, Debug)]
-pub struct Texts {
+pub(super) struct Texts {
     limit: usize,
     seed: u64,
     styled: Guess<Styled>,
@@ -50,7 +50,7 @@ pub struct Texts {
 
 /// How many values of a column are of each kind.
 #[derive(Clone, Copy, Debug)]
-pub struct Counts {
+pub(super) struct Counts {
     pub int: u64,
     pub float: u64,
     pub text: u64,
@@ -59,14 +59,14 @@ pub struct Counts {
 
 /// What a column was found to be.
 #[derive(Debug, Default)]
-pub struct Found {
+pub(super) struct Found {
     pub numbers: Option<(NumberStyle, Box<NumberStats>)>,
     pub times: Option<TimeStats>,
     pub remarks: Vec<Remark>,
 }
 
 impl Texts {
-    pub fn new(limit: usize, seed: u64) -> Self {
+    pub(super) fn new(limit: usize, seed: u64) -> Self {
         Self {
             limit,
             seed,
@@ -80,7 +80,7 @@ impl Texts {
     }
 
     /// Takes in a whole number.
-    pub fn push_int(&mut self, value: i128, text: &str) {
+    pub(super) fn push_int(&mut self, value: i128, text: &str) {
         self.has_plain_thousands |= value.unsigned_abs() >= 1000;
         if let Guess::Holds(styled) = &mut self.styled {
             styled.push_int(value, text);
@@ -103,7 +103,7 @@ impl Texts {
     }
 
     /// Takes in a number with decimals, which `numbers` does not hold yet.
-    pub fn push_float(&mut self, value: f64, text: &str, numbers: &Numbers) {
+    pub(super) fn push_float(&mut self, value: f64, text: &str, numbers: &Numbers) {
         self.int_dates = Guess::Failed;
         if text.contains(',') {
             self.sign = ',';
@@ -131,7 +131,7 @@ impl Texts {
     }
 
     /// Takes in a text of a column with `numbers`, of which some `has_decimals`.
-    pub fn push_text(&mut self, text: &str, numbers: &Numbers, has_decimals: bool) {
+    pub(super) fn push_text(&mut self, text: &str, numbers: &Numbers, has_decimals: bool) {
         self.int_dates = Guess::Failed;
         let sign = self.sign;
         let as_thousands = match &self.as_thousands {
@@ -152,7 +152,7 @@ impl Texts {
     }
 
     /// The only decimal sign with which its numbers can be read.
-    pub const fn proves_decimal(&self) -> Option<char> {
+    pub(super) const fn proves_decimal(&self) -> Option<char> {
         match (&self.styled, &self.as_thousands) {
             (Guess::Holds(styled), _) => styled.proves(),
             (_, Guess::Failed) => Some(self.sign),
@@ -161,7 +161,7 @@ impl Texts {
     }
 
     /// What the whole column is. `decimal` is the decimal sign of the table, where that is known.
-    pub fn finish(self, name: &str, counts: Counts, decimal: Option<char>) -> Found {
+    pub(super) fn finish(self, name: &str, counts: Counts, decimal: Option<char>) -> Found {
         let mut found = Found::default();
         let Counts {
             int,

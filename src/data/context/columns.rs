@@ -2,15 +2,15 @@
 
 use std::fmt::Write as _;
 
-use crate::api::common::Exposure;
-use crate::data::column::distinct::DistinctCount;
-use crate::data::column::numeric::{NumberStats, format_number, round_estimate};
-use crate::data::column::style::NumberStyle;
-use crate::data::column::temporal::{ISO, TimeStats};
-use crate::data::joins::names_identifier;
-use crate::data::profile::{ColumnProfile, ColumnType, TableProfile};
-use crate::data::rows::cut_with_marker;
-use crate::pipeline::quoted::{is_markup, one_line};
+use crate::column::distinct::DistinctCount;
+use crate::column::numeric::{NumberStats, format_number, round_estimate};
+use crate::column::style::NumberStyle;
+use crate::column::temporal::{ISO, TimeStats};
+use crate::escape::{is_markup, one_line};
+use crate::exposure::Exposure;
+use crate::joins::names_identifier;
+use crate::profile::{ColumnProfile, ColumnType, TableProfile};
+use crate::rows::cut_with_marker;
 
 use super::{Detail, counted, put};
 

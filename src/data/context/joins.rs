@@ -1,7 +1,7 @@
 //! Columns on which samples may be joined, one line each.
 
-use crate::data::joins::{JoinProfile, JoinSide};
-use crate::data::rows::cut_with_marker;
+use crate::joins::{JoinProfile, JoinSide};
+use crate::rows::cut_with_marker;
 
 use super::put;
 

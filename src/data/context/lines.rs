@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::api::common::Exposure;
-use crate::data::profile::{LineTimes, RecordStart, TextProfile};
+use crate::exposure::Exposure;
+use crate::profile::{LineTimes, RecordStart, TextProfile};
 
 use super::quote::Quoted;
 use super::rows::masking;

@@ -1,6 +1,6 @@
 //! Lines of a file, shown so that none of them can be taken for a line of the prompt.
 
-use crate::pipeline::quoted::{has_line_ends, is_markup, one_line};
+use crate::escape::{has_line_ends, is_markup, one_line};
 
 /// Some records or lines, each in one line that is neither a heading nor a fence.
 pub(super) struct Quoted {
@@ -11,7 +11,7 @@ pub(super) struct Quoted {
 
 impl Quoted {
     /// Escapes what needs it; the rest stays as in the file.
-    pub fn new<'a>(lines: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(super) fn new<'a>(lines: impl IntoIterator<Item = &'a str>) -> Self {
         let mut quoted = Self {
             lines: Vec::new(),
             has_line_ends: false,
@@ -26,12 +26,12 @@ impl Quoted {
     }
 
     /// The lines.
-    pub fn lines(&self) -> &[String] {
+    pub(super) fn lines(&self) -> &[String] {
         &self.lines
     }
 
     /// What the line above them says of the escapes, where there are any.
-    pub const fn escapes(&self) -> &'static str {
+    pub(super) const fn escapes(&self) -> &'static str {
         match (self.has_line_ends, self.has_marks) {
             (false, false) => "",
             (true, false) => ", line ends inside written \\n",
@@ -41,7 +41,7 @@ impl Quoted {
     }
 
     /// Adds the lines.
-    pub fn print(&self, text: &mut String) {
+    pub(super) fn print(&self, text: &mut String) {
         for line in &self.lines {
             text.push_str(line);
             text.push('\n');

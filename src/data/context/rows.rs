@@ -1,8 +1,8 @@
 //! Representative rows, in the order of the file.
 
-use crate::api::common::Exposure;
-use crate::data::profile::{Layout, SampleRow, TableProfile};
-use crate::data::rows::shorten;
+use crate::exposure::Exposure;
+use crate::profile::{Layout, SampleRow, TableProfile};
+use crate::rows::shorten;
 
 use super::quote::Quoted;
 use super::{Detail, put};

@@ -2,21 +2,21 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::data::column::cell::{Cell, null_spelling};
-use crate::data::format::delimited::{MOST_FIELDS, Record, RecordReader};
-use crate::data::format::dialect::Dialect;
-use crate::data::format::shape::{LISTED_PLACES, Shape};
-use crate::data::keys::RecordHash;
-use crate::data::profile::{ColumnProfile, Layout, TableProfile};
-use crate::data::remark::Remark;
-use crate::data::rows::{DESCRIBED_COLUMNS, TableBuilder};
-use crate::data::source::{Encoding, Source};
+use crate::column::cell::{Cell, null_spelling};
+use crate::format::delimited::{MOST_FIELDS, Record, RecordReader};
+use crate::format::dialect::Dialect;
+use crate::format::shape::{LISTED_PLACES, Shape};
+use crate::keys::RecordHash;
+use crate::profile::{ColumnProfile, Layout, TableProfile};
+use crate::remark::Remark;
+use crate::rows::{DESCRIBED_COLUMNS, TableBuilder};
+use crate::source::{Encoding, Source};
 
 use super::Options;
 
 /// Column names of a delimited file: its header, or `column_1`, `column_2`, ...
 #[must_use]
-pub fn column_names(first: &Record<'_>, has_header: bool) -> Vec<String> {
+pub(crate) fn column_names(first: &Record<'_>, has_header: bool) -> Vec<String> {
     let name = |(position, field): (usize, &str)| {
         if has_header {
             field.to_owned()

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use crate::data::DataError;
-use crate::data::column::cell::{Cell, has_leading_zero, parse_decimal};
-use crate::data::format::excel::{
-    Header, Package, SheetCell, SheetNotes, SheetRow, Tabular, Visit, Workbook, WorkbookError,
+use crate::DataError;
+use crate::column::cell::{Cell, has_leading_zero, parse_decimal};
+use crate::format::excel::{
+    Header, Package, Sheet, SheetCell, SheetNotes, SheetRow, Tabular, Visit, Workbook, WorkbookError,
 };
-use crate::data::format::shape::{LISTED_PLACES, Places};
-use crate::data::profile::{Content, Layout, TableProfile};
-use crate::data::remark::Remark;
-use crate::data::rows::{Built, DESCRIBED_COLUMNS, TableBuilder};
-use crate::data::source::Source;
+use crate::format::shape::{LISTED_PLACES, Places};
+use crate::profile::{Content, Layout, TableProfile};
+use crate::remark::Remark;
+use crate::rows::{Built, DESCRIBED_COLUMNS, TableBuilder};
+use crate::source::Source;
 
 use super::Options;
 use super::line::{self, push_field};
@@ -40,53 +40,15 @@ pub(super) fn excel(
             return Ok(Content::Opaque("Excel".to_owned()));
         }
     };
-    let engine = match workbook.package {
-        Package::Xlsx => None,
-        Package::Xlsb => Some(("a binary workbook (.xlsb)", "pyxlsb")),
-        Package::Xls => Some(("a workbook of Excel before 2007 (.xls)", "xlrd")),
-        Package::Ods => Some(("an OpenDocument workbook (.ods)", "odfpy")),
-    };
-    remarks.extend(
-        engine.map(|(kind, package)| format!("{kind}, for which pandas needs the package {package}").into()),
-    );
+    remarks.extend(package_remark(workbook.package));
     let sheets = workbook.sheets().to_vec();
     let mut tables = Vec::new();
     for sheet in &sheets {
-        let name = format!("sheet {:?}", sheet.name);
         if !sheet.has_cells {
-            remarks.push(format!("{name} is no sheet of cells").into());
-            continue;
+            remarks.push(format!("sheet {:?} is no sheet of cells", sheet.name).into());
+        } else if tables.len() < DESCRIBED_SHEETS {
+            tables.extend(sheet_table(&mut workbook, sheet, options, remarks));
         }
-        if tables.len() == DESCRIBED_SHEETS {
-            continue;
-        }
-        let mut reader = Tabular::new(SheetTable::new(options.max_rows > 0));
-        let read = workbook.each_row(&sheet.name, |row| reader.row(row));
-        let table = reader.finish();
-        if sheet.is_hidden {
-            remarks.push(format!("{name} is hidden").into());
-        }
-        let mut doubts = Vec::new();
-        match read {
-            Ok(notes) => note_remarks(notes, &mut doubts),
-            Err(reason) => doubts.push(
-                format!(
-                    "is not readable beyond row {} ({reason}); only what stands before is described",
-                    table.last_row
-                )
-                .into(),
-            ),
-        }
-        match table.finish(&sheet.name, options, &mut doubts) {
-            Some(table) => tables.push(table),
-            None if doubts.is_empty() => doubts.push("is empty".into()),
-            None => {}
-        }
-        remarks.extend(
-            doubts
-                .into_iter()
-                .map(|doubt| doubt.reworded(|text| format!("{name} {text}"))),
-        );
     }
     let cells = sheets.iter().filter(|sheet| sheet.has_cells).count();
     if cells > DESCRIBED_SHEETS && tables.len() == DESCRIBED_SHEETS {
@@ -95,6 +57,54 @@ pub(super) fn excel(
         );
     }
     Ok(Content::Sheets(tables))
+}
+
+/// What pandas needs for a workbook that is none of today's.
+fn package_remark(package: Package) -> Option<Remark> {
+    let (kind, needed) = match package {
+        Package::Xlsx => return None,
+        Package::Xlsb => ("a binary workbook (.xlsb)", "pyxlsb"),
+        Package::Xls => ("a workbook of Excel before 2007 (.xls)", "xlrd"),
+        Package::Ods => ("an OpenDocument workbook (.ods)", "odfpy"),
+    };
+    Some(format!("{kind}, for which pandas needs the package {needed}").into())
+}
+
+/// The table of one sheet, as far as it can be read; `None` where it has no value. Its doubts become remarks that name it.
+fn sheet_table(
+    workbook: &mut Workbook,
+    sheet: &Sheet,
+    options: Options,
+    remarks: &mut Vec<Remark>,
+) -> Option<TableProfile> {
+    let name = format!("sheet {:?}", sheet.name);
+    let mut reader = Tabular::new(SheetTable::new(options.max_rows > 0));
+    let read = workbook.each_row(&sheet.name, |row| reader.row(row));
+    let table = reader.finish();
+    if sheet.is_hidden {
+        remarks.push(format!("{name} is hidden").into());
+    }
+    let mut doubts = Vec::new();
+    match read {
+        Ok(notes) => note_remarks(notes, &mut doubts),
+        Err(reason) => doubts.push(
+            format!(
+                "is not readable beyond row {} ({reason}); only what stands before is described",
+                table.last_row
+            )
+            .into(),
+        ),
+    }
+    let table = table.finish(&sheet.name, options, &mut doubts);
+    if table.is_none() && doubts.is_empty() {
+        doubts.push("is empty".into());
+    }
+    remarks.extend(
+        doubts
+            .into_iter()
+            .map(|doubt| doubt.reworded(|text| format!("{name} {text}"))),
+    );
+    table
 }
 
 fn note_remarks(notes: SheetNotes, remarks: &mut Vec<Remark>) {

@@ -2,14 +2,14 @@
 
 use std::io;
 
-use crate::api::values::FileFormat;
-use crate::data::detect::Detection;
-use crate::data::format::json::keys::{Census, DataKeys, FEW_PATHS};
-use crate::data::format::json::{self, JsonRecord, JsonTable};
-use crate::data::format::shape::Places;
-use crate::data::profile::{Content, Layout, TableProfile};
-use crate::data::remark::Remark;
-use crate::data::source::{Encoding, Source};
+use crate::detect::Detection;
+use crate::format::FileFormat;
+use crate::format::json::keys::{Census, DataKeys, FEW_PATHS};
+use crate::format::json::{self, JsonRecord, JsonTable};
+use crate::format::shape::Places;
+use crate::profile::{Content, Layout, TableProfile};
+use crate::remark::Remark;
+use crate::source::{Encoding, Source};
 
 use super::Options;
 use super::text::text;

@@ -10,16 +10,16 @@ use std::ops::Range;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use serde_json::Value;
 
-use crate::data::DataError;
-use crate::data::column::cell::Cell;
-use crate::data::format::parquet::{Found, GroupReader, Logical, ParquetFile};
-use crate::data::profile::{Content, Layout, TableProfile};
-use crate::data::remark::Remark;
-use crate::data::rows::{DESCRIBED_COLUMNS, TableBuilder};
-use crate::data::source::Source;
+use crate::DataError;
+use crate::column::cell::Cell;
+use crate::format::parquet::{Found, GroupReader, Logical, ParquetFile};
+use crate::profile::{ColumnProfile, Content, Layout, TableProfile};
+use crate::remark::Remark;
+use crate::rows::{DESCRIBED_COLUMNS, TableBuilder};
+use crate::source::Source;
 
 use super::Options;
-use remarks::{empty_remark, fault_remarks, share_remark};
+use remarks::{empty_remark, fault_remarks, index_remark, share_remark};
 
 /// Largest footer entry of pandas that is looked at, bytes.
 const LARGEST_METADATA: usize = 4 * 1024 * 1024;
@@ -163,7 +163,6 @@ fn table(file: &ParquetFile, options: Options, bounds: Bounds, remarks: &mut Vec
     let mut spans = spans(file, described, bounds.open_bytes).into_iter();
     let first = spans.next().unwrap_or_default();
     let reading = read(file, first, &parts, options.max_rows > 0);
-    let index = index_columns(file);
     let is_flat = leaves.iter().all(|leaf| leaf.is_flat);
     fault_remarks(file, &reading, remarks);
     let mut is_whole = reading.faults.is_empty()
@@ -188,12 +187,7 @@ fn table(file: &ParquetFile, options: Options, bounds: Bounds, remarks: &mut Vec
         // Equal in the first columns is not equal in all.
         built.duplicate_records = None;
     }
-    for (column, leaf) in columns.iter_mut().zip(leaves) {
-        column.declared = Some(leaf.logical.describe());
-        if leaf.logical == Logical::Binary {
-            column.lengths = None;
-        }
-    }
+    declare_types(file, &mut columns);
     shown::fill(file, described, &reading.parts, &mut rows, remarks);
     if is_whole {
         empty_remark(read_records, remarks);
@@ -201,23 +195,10 @@ fn table(file: &ParquetFile, options: Options, bounds: Bounds, remarks: &mut Vec
         footer::lay_over(file, total, &mut columns);
         remarks.push(share_remark(file, read_records, total, &reading.parts).into());
     }
-    if !index.is_empty() {
-        remarks.push(
-            format!(
-                "pandas reads as the index of the data frame and not as a column: {}",
-                index.join(", ")
-            )
-            .into(),
-        );
-    }
+    let index = index_columns(file);
+    remarks.extend(index_remark(&index));
     TableProfile {
-        layout: Layout::Parquet {
-            row_groups: file.metadata().num_row_groups() as u64,
-            compression: compression(file),
-            header: is_flat
-                .then(|| super::line::header(leaves.iter().take(described).map(|leaf| leaf.path.as_str()))),
-            index,
-        },
+        layout: layout(file, is_flat.then_some(described), index),
         records: if is_whole { read_records } else { total },
         longer_records: 0,
         columns,
@@ -225,6 +206,27 @@ fn table(file: &ParquetFile, options: Options, bounds: Bounds, remarks: &mut Vec
         keys: if is_whole { built.keys } else { Vec::new() },
         duplicate_records: built.duplicate_records.filter(|_| is_whole),
         rows,
+    }
+}
+
+/// Lays the types of the schema over what was found; bytes have no length in characters.
+fn declare_types(file: &ParquetFile, columns: &mut [ColumnProfile]) {
+    for (column, leaf) in columns.iter_mut().zip(file.leaves()) {
+        column.declared = Some(leaf.logical.describe());
+        if leaf.logical == Logical::Binary {
+            column.lengths = None;
+        }
+    }
+}
+
+/// The layout; its header has the names of the first `named` columns, where rows are flat.
+fn layout(file: &ParquetFile, named: Option<usize>, index: Vec<String>) -> Layout {
+    let paths = |most| file.leaves().iter().take(most).map(|leaf| leaf.path.as_str());
+    Layout::Parquet {
+        row_groups: file.metadata().num_row_groups() as u64,
+        compression: compression(file),
+        header: named.map(|most| super::line::header(paths(most))),
+        index,
     }
 }
 

@@ -3,17 +3,15 @@
 use std::collections::BTreeMap;
 use std::io::Read as _;
 
-use crate::data::column::distinct::cut_at;
-use crate::data::lines::kind::{self, Share};
-use crate::data::lines::mask::Masked;
-use crate::data::lines::reader::{Line, LineReader};
-use crate::data::lines::stamp::{Format, Stamp};
-use crate::data::lines::templates::{Template, Templates};
-use crate::data::profile::{
-    Content, Continuations, LinePattern, LineTimes, RecordStart, SampleRow, TextProfile,
-};
-use crate::data::rows::cut_with_marker;
-use crate::data::source::{Encoding, HEAD_BYTES, Source};
+use crate::column::distinct::cut_at;
+use crate::lines::kind::{self, Share};
+use crate::lines::mask::Masked;
+use crate::lines::reader::{Line, LineReader};
+use crate::lines::stamp::{Format, Stamp};
+use crate::lines::templates::{Template, Templates};
+use crate::profile::{Content, Continuations, LinePattern, LineTimes, RecordStart, SampleRow, TextProfile};
+use crate::rows::cut_with_marker;
+use crate::source::{Encoding, HEAD_BYTES, Source};
 
 const FIRST_LINES: usize = 10;
 const LONGEST_SHOWN_LINE: usize = 360;

@@ -1,13 +1,13 @@
 //! What of a column may be told.
 
-use crate::api::common::Exposure;
-use crate::data::column::cell::null_spelling;
-use crate::data::column::distinct::{DistinctCount, ValueHashes};
-use crate::data::column::numeric::NumberStats;
-use crate::data::column::quantiles::Quartiles;
-use crate::data::column::style::NumberStyle;
-use crate::data::column::temporal::{TimeStats, TimeStep};
-use crate::data::profile::{ColumnProfile, LengthStats};
+use crate::column::cell::null_spelling;
+use crate::column::distinct::{DistinctCount, ValueHashes};
+use crate::column::numeric::NumberStats;
+use crate::column::quantiles::Quartiles;
+use crate::column::style::NumberStyle;
+use crate::column::temporal::{TimeStats, TimeStep};
+use crate::exposure::Exposure;
+use crate::profile::{ColumnProfile, LengthStats};
 
 use super::FEWEST_ROWS;
 use super::mask::mask_pattern;
@@ -42,13 +42,8 @@ pub(super) fn reduced_column(column: ColumnProfile, level: Exposure) -> ColumnPr
     let is_list = name.contains("[]");
     let is_of_rows = present.is_none_or(|present| present >= FEWEST_ROWS);
     let is_shared = |(_, count): &(String, u64)| *count >= FEWEST_ROWS && !is_list;
-    let told = patterns.iter().filter(|pattern| is_shared(pattern)).count();
-    let has_more_patterns = has_more_patterns || told < patterns.len();
-    let patterns = patterns
-        .into_iter()
-        .filter(is_shared)
-        .map(|(pattern, count)| (mask_pattern(pattern), count))
-        .collect();
+    let (shared, rare): (Vec<_>, Vec<_>) = patterns.into_iter().partition(is_shared);
+    let masked = |(pattern, count)| (mask_pattern(pattern), count);
     let reduced = ColumnProfile {
         name,
         type_,
@@ -66,8 +61,8 @@ pub(super) fn reduced_column(column: ColumnProfile, level: Exposure) -> ColumnPr
             .filter(|_| values >= FEWEST_ROWS && is_of_rows)
             .map(reduced_style),
         times: times.filter(|_| is_of_rows).and_then(reduced_times),
-        patterns,
-        has_more_patterns,
+        patterns: shared.into_iter().map(masked).collect(),
+        has_more_patterns: has_more_patterns || !rare.is_empty(),
         lengths: lengths
             .filter(|_| values >= FEWEST_ROWS && is_of_rows)
             .map(reduced_lengths),

@@ -1,8 +1,8 @@
 //! Columns on which samples may be joined.
 
-use crate::api::common::Exposure;
-use crate::data::joins::{JoinProfile, JoinSide};
-use crate::data::profile::{SampleProfile, TableProfile};
+use crate::exposure::Exposure;
+use crate::joins::{JoinProfile, JoinSide};
+use crate::profile::{SampleProfile, TableProfile};
 
 use super::FEWEST_ROWS;
 use super::names::Names;

@@ -1,7 +1,7 @@
 //! Texts by their lines.
 
-use crate::api::common::Exposure;
-use crate::data::profile::{Continuations, LinePattern, LineTimes, SampleRow, TextProfile};
+use crate::exposure::Exposure;
+use crate::profile::{Continuations, LinePattern, LineTimes, SampleRow, TextProfile};
 
 use super::FEWEST_ROWS;
 use super::mask::mask;

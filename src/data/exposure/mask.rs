@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::data::format::json::keys::ANY_KEY;
+use crate::format::json::keys::ANY_KEY;
 
 use super::names::Names;
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::data::column::cell::{Cell, Kind};
-use crate::data::column::distinct::DistinctCount;
-use crate::data::format::json::keys::ANY_KEY;
-use crate::data::profile::{ColumnProfile, ColumnType, Layout, TableProfile};
+use crate::column::cell::{Cell, Kind};
+use crate::column::distinct::DistinctCount;
+use crate::format::json::keys::ANY_KEY;
+use crate::profile::{ColumnProfile, ColumnType, Layout, TableProfile};
 
 use super::FEWEST_ROWS;
 

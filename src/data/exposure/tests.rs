@@ -3,10 +3,10 @@
 use rstest::rstest;
 
 use super::*;
-use crate::data::context::{Options, render};
-use crate::data::describe::describe_source;
-use crate::data::joins::joins;
-use crate::data::source::Source;
+use crate::context::{Options, render};
+use crate::describe::describe_source;
+use crate::joins::joins;
+use crate::source::Source;
 
 fn text(bytes: &str, file_name: &str, level: Exposure) -> String {
     let source = Source::bytes(bytes.as_bytes());

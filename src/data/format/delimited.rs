@@ -5,13 +5,13 @@ use std::io::{self, BufRead};
 use csv_core::ReadRecordResult;
 
 /// Longest record that is read whole, bytes; of a longer one the start is read and the rest skipped.
-pub const LONGEST_RECORD: usize = 4 * 1024 * 1024;
+pub(crate) const LONGEST_RECORD: usize = 4 * 1024 * 1024;
 /// Most fields of a record that are read; further ones are only counted.
-pub const MOST_FIELDS: usize = 131_072;
+pub(crate) const MOST_FIELDS: usize = 131_072;
 
 /// One record.
 #[derive(Clone, Copy, Debug)]
-pub struct Record<'a> {
+pub(crate) struct Record<'a> {
     text: &'a str,
     ends: &'a [usize],
     /// The record as it stands in the file, without its line break.
@@ -27,14 +27,14 @@ pub struct Record<'a> {
 impl<'a> Record<'a> {
     /// A field with its quotes removed; `None` beyond the last one read.
     #[must_use]
-    pub fn field(&self, index: usize) -> Option<&'a str> {
+    pub(crate) fn field(&self, index: usize) -> Option<&'a str> {
         let end = *self.ends.get(index)?;
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         Some(self.text.get(start..end).unwrap_or(""))
     }
 
     /// All fields that were read.
-    pub fn fields(&self) -> impl Iterator<Item = &'a str> {
+    pub(crate) fn fields(&self) -> impl Iterator<Item = &'a str> {
         let record = *self;
         (0..self.ends.len()).map_while(move |index| record.field(index))
     }
@@ -49,7 +49,7 @@ struct Extent {
 }
 
 /// Reads records of UTF-8 text.
-pub struct RecordReader<R> {
+pub(crate) struct RecordReader<R> {
     input: R,
     core: csv_core::Reader,
     text: Vec<u8>,
@@ -60,7 +60,7 @@ pub struct RecordReader<R> {
 
 impl<R: BufRead> RecordReader<R> {
     /// Reads `input`, its fields separated by `delimiter`.
-    pub fn new(input: R, delimiter: u8) -> Self {
+    pub(crate) fn new(input: R, delimiter: u8) -> Self {
         Self {
             input,
             core: csv_core::ReaderBuilder::new().delimiter(delimiter).build(),
@@ -72,14 +72,14 @@ impl<R: BufRead> RecordReader<R> {
     }
 
     /// Starts again at the first record, read from `input`.
-    pub fn restart(&mut self, input: R) {
+    pub(crate) fn restart(&mut self, input: R) {
         self.input = input;
         self.core.reset();
         self.next_line = 1;
     }
 
     /// The next record; `None` at the end. Lines of nothing but spaces and tabs are skipped, as pandas does.
-    pub fn read(&mut self) -> io::Result<Option<Record<'_>>> {
+    pub(crate) fn read(&mut self) -> io::Result<Option<Record<'_>>> {
         loop {
             let Some(extent) = self.advance()? else {
                 return Ok(None);

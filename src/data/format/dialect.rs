@@ -1,8 +1,8 @@
 //! Delimiter and header of a delimited text, judged by its first records.
 
-use crate::data::column::cell::{Cell, Kind};
-use crate::data::column::style::as_thousands;
-use crate::data::format::delimited::RecordReader;
+use crate::column::cell::{Cell, Kind};
+use crate::column::style::as_thousands;
+use crate::format::delimited::RecordReader;
 
 const DELIMITERS: [u8; 4] = [b',', b'\t', b';', b'|'];
 const JUDGED_RECORDS: usize = 200;
@@ -12,7 +12,7 @@ const LONGEST_NAME: usize = 64;
 
 /// How the fields of a delimited text are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dialect {
+pub(crate) struct Dialect {
     /// What separates fields.
     pub delimiter: u8,
     /// What stands before the decimals of a number, `.` or `,`.
@@ -31,7 +31,7 @@ struct Fit {
 }
 
 /// The dialect of a text that is known to be delimited; a single column where no delimiter fits.
-pub fn of_table(head: &str, is_tsv: bool) -> Dialect {
+pub(crate) fn of_table(head: &str, is_tsv: bool) -> Dialect {
     let best = best_fit(head);
     let fallback = if is_tsv { b'\t' } else { b',' };
     let fit = best.unwrap_or_else(|| fit(head, fallback));
@@ -43,7 +43,7 @@ pub fn of_table(head: &str, is_tsv: bool) -> Dialect {
 }
 
 /// The dialect of a text of unknown structure, where it is plainly a table with a header.
-pub fn of_text(head: &str) -> Option<Dialect> {
+pub(crate) fn of_text(head: &str) -> Option<Dialect> {
     let fit = best_fit(head)?;
     let is_table = fit.records.len() > 1 && fit.share >= TABLE_SHARE && names_columns(&fit.records[0]);
     is_table.then_some(Dialect {

@@ -8,17 +8,17 @@ use std::io::{self, BufReader};
 
 use calamine::{Data, DataRef, Ods, Reader, SheetType, SheetVisible, Xls, Xlsb, Xlsx};
 
-use crate::data::format::catching;
-use crate::data::source::{Seekable, Source};
+use crate::format::catching;
+use crate::source::{Seekable, Source};
 
-pub use package::{Package, package};
-pub use table::{Header, Tabular, Visit};
-pub use value::SheetCell;
+pub(crate) use package::{Package, package};
+pub(crate) use table::{Header, Tabular, Visit};
+pub(crate) use value::SheetCell;
 
 type Input = BufReader<Seekable>;
 
 /// A workbook whose parts are known.
-pub struct Workbook {
+pub(crate) struct Workbook {
     /// Its kind.
     pub package: Package,
     kind: Kind,
@@ -34,7 +34,7 @@ enum Kind {
 
 /// A sheet of a workbook.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sheet {
+pub(crate) struct Sheet {
     /// Its name.
     pub name: String,
     /// Whether it is not shown.
@@ -45,7 +45,7 @@ pub struct Sheet {
 
 /// A row with its cells that are not empty, from left to right.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct SheetRow {
+pub(crate) struct SheetRow {
     /// Its number as the sheet counts, from 1.
     pub number: u64,
     /// Its cells.
@@ -54,7 +54,7 @@ pub struct SheetRow {
 
 /// What was met in a sheet beside its values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SheetNotes {
+pub(crate) struct SheetNotes {
     /// Formulas without a computed value.
     pub uncomputed: u64,
     /// Regions of merged cells.
@@ -63,7 +63,7 @@ pub struct SheetNotes {
 
 /// Why a workbook is not read.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
-pub enum WorkbookError {
+pub(crate) enum WorkbookError {
     /// It is larger than what is read.
     #[error("{0}")]
     TooLarge(String),
@@ -74,7 +74,7 @@ pub enum WorkbookError {
 
 impl Workbook {
     /// Reads the list of sheets, and what all of them share; the inner error says why there is none.
-    pub fn open(source: &Source) -> io::Result<Result<Self, WorkbookError>> {
+    pub(crate) fn open(source: &Source) -> io::Result<Result<Self, WorkbookError>> {
         let package = match package(source)? {
             Ok(package) => package,
             Err(error) => return Ok(Err(error)),
@@ -115,12 +115,16 @@ impl Workbook {
 
     /// Its sheets, in its order.
     #[must_use]
-    pub fn sheets(&self) -> &[Sheet] {
+    pub(crate) fn sheets(&self) -> &[Sheet] {
         &self.sheets
     }
 
     /// Hands every row of a sheet that has a value to `take`. The error says what is wrong; rows before it were handed over.
-    pub fn each_row(&mut self, sheet: &str, mut take: impl FnMut(&SheetRow)) -> Result<SheetNotes, String> {
+    pub(crate) fn each_row(
+        &mut self,
+        sheet: &str,
+        mut take: impl FnMut(&SheetRow),
+    ) -> Result<SheetNotes, String> {
         let mut rows = Rows::new(&mut take);
         let notes = match &mut self.kind {
             Kind::Xlsx(book) => xlsx_rows(book, sheet, &mut rows),

@@ -1,6 +1,6 @@
 //! Records of JSON and JSON Lines, one at a time, and their values by path (`user.city`, `items[].price`).
 
-pub mod keys;
+pub(crate) mod keys;
 mod tree;
 
 use std::collections::{HashMap, HashSet};
@@ -12,28 +12,28 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::data::column::cell::{Cell, Kind};
-use crate::data::column::{hash, mix};
-use crate::data::format::shape::LISTED_PLACES;
-use crate::data::keys::RecordHash;
-use crate::data::remark::Remark;
-use crate::data::rows::{Built, DESCRIBED_COLUMNS, TableBuilder};
+use crate::column::cell::{Cell, Kind};
+use crate::column::{hash, mix};
+use crate::format::shape::LISTED_PLACES;
+use crate::keys::RecordHash;
+use crate::remark::Remark;
+use crate::rows::{Built, DESCRIBED_COLUMNS, TableBuilder};
 
 use keys::{ANY_KEY, DataKeys};
 use tree::{Tree, parse};
 
 /// Longest line of JSON Lines that is read, bytes.
-pub const LONGEST_LINE: usize = 4 * 1024 * 1024;
+pub(crate) const LONGEST_LINE: usize = 4 * 1024 * 1024;
 /// Largest document that is read when it is no array, bytes.
-pub const LARGEST_DOCUMENT: u64 = 32 * 1024 * 1024;
+pub(crate) const LARGEST_DOCUMENT: u64 = 32 * 1024 * 1024;
 /// Deepest nesting that is followed.
-pub const DEEPEST: usize = 64;
+pub(crate) const DEEPEST: usize = 64;
 /// Path of values that have none: scalars at the top.
-pub const ROOT_PATH: &str = "$";
+pub(crate) const ROOT_PATH: &str = "$";
 const COUNTED_PATHS: usize = 10_000;
 
 /// One record, or why there is none.
-pub struct JsonRecord<'a> {
+pub(crate) struct JsonRecord<'a> {
     /// Line (JSON Lines) or number (JSON) of the record, counted from 1.
     pub place: u64,
     /// Its text without line break.
@@ -64,7 +64,7 @@ fn fault(error: &serde_json::Error) -> String {
 }
 
 /// Hands every line of JSON Lines to `take`; blank lines are skipped.
-pub fn each_line(mut input: impl BufRead, mut take: impl FnMut(JsonRecord<'_>)) -> io::Result<()> {
+pub(crate) fn each_line(mut input: impl BufRead, mut take: impl FnMut(JsonRecord<'_>)) -> io::Result<()> {
     let mut line = Vec::new();
     for place in 1.. {
         line.clear();
@@ -96,7 +96,7 @@ pub fn each_line(mut input: impl BufRead, mut take: impl FnMut(JsonRecord<'_>)) 
 
 /// Hands every element of a top-level array (or the whole document, where it is none) to `take`.
 /// Returns what is wrong with the document, if anything; records before the fault were handed over.
-pub fn each_element(
+pub(crate) fn each_element(
     input: impl BufRead,
     is_array: bool,
     mut take: impl FnMut(JsonRecord<'_>),
@@ -147,7 +147,7 @@ impl<'de, F: FnMut(JsonRecord<'_>)> Visitor<'de> for Elements<'_, F> {
 
 /// What a walk through a value met besides its scalars.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Walked {
+pub(crate) struct Walked {
     /// Something lies deeper than `DEEPEST`.
     pub is_deeper: bool,
     /// A key holds a dot, so that its path reads like that of a nested value.
@@ -155,7 +155,7 @@ pub struct Walked {
 }
 
 /// Hands every scalar of a value to `take` with its path; keys that are data are one path.
-pub fn each_value(value: &Value, keys: &DataKeys, take: &mut impl FnMut(&str, &Value)) -> Walked {
+pub(crate) fn each_value(value: &Value, keys: &DataKeys, take: &mut impl FnMut(&str, &Value)) -> Walked {
     let mut walked = Walked::default();
     walk(value, keys, &mut String::new(), 0, take, &mut walked);
     walked
@@ -204,7 +204,7 @@ fn walk(
 
 /// The list at a path without lists on its way (`user.tags`).
 #[must_use]
-pub fn list_at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+pub(crate) fn list_at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     let Value::Object(fields) = value else { return None };
     fields
         .iter()
@@ -216,7 +216,7 @@ pub fn list_at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
 
 /// The text of a scalar: strings without quotes.
 #[must_use]
-pub fn scalar_text(value: &Value) -> String {
+pub(crate) fn scalar_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -258,7 +258,7 @@ fn value_hash(value: &Value) -> u64 {
 }
 
 /// Paths of JSON records as columns.
-pub struct JsonTable {
+pub(crate) struct JsonTable {
     builder: TableBuilder,
     paths: HashMap<String, usize>,
     present: Vec<u64>,
@@ -277,7 +277,7 @@ pub struct JsonTable {
 impl JsonTable {
     /// A table without columns; keys that are data are one path.
     #[must_use]
-    pub fn new(keeps_rows: bool, keys: DataKeys) -> Self {
+    pub(crate) fn new(keeps_rows: bool, keys: DataKeys) -> Self {
         Self {
             builder: TableBuilder::new(None, keeps_rows),
             paths: HashMap::new(),
@@ -293,7 +293,7 @@ impl JsonTable {
     }
 
     /// Takes in a record.
-    pub fn push(&mut self, value: &Value, raw: &str) {
+    pub(crate) fn push(&mut self, value: &Value, raw: &str) {
         let record = self.builder.records() + 1;
         let keys = std::mem::take(&mut self.keys);
         let walked = each_value(value, &keys, &mut |path, scalar| {
@@ -333,19 +333,19 @@ impl JsonTable {
 
     /// Records so far.
     #[must_use]
-    pub const fn records(&self) -> u64 {
+    pub(crate) const fn records(&self) -> u64 {
         self.builder.records()
     }
 
     /// All paths, counted up to 10,200.
     #[must_use]
-    pub fn path_count(&self) -> u64 {
+    pub(crate) fn path_count(&self) -> u64 {
         (self.paths.len() + self.further_paths.len()) as u64
     }
 
     /// The columns and at most `most` records; a remark names the columns whose values are all numbers in quotes.
     #[must_use]
-    pub fn finish(self, most: usize) -> Built {
+    pub(crate) fn finish(self, most: usize) -> Built {
         let mut built = self.builder.finish(most, Some(&self.present));
         let mut quoted = built.columns.iter().zip(self.numeric_texts);
         let quoted: Vec<_> = quoted
@@ -375,7 +375,7 @@ fn is_beyond_64_bits(value: &Value) -> bool {
 
 /// A JSON text without the blanks between its tokens; numbers and strings keep their spelling.
 #[must_use]
-pub fn compact(raw: &str) -> String {
+pub(crate) fn compact(raw: &str) -> String {
     let mut short = String::with_capacity(raw.len());
     let (mut is_string, mut is_escaped) = (false, false);
     for character in raw.chars() {

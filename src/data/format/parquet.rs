@@ -15,25 +15,25 @@ use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
 
-use crate::data::column::cell::Cell;
-use crate::data::format::catching;
-use crate::data::source::{Seekable, Source};
+use crate::column::cell::Cell;
+use crate::format::catching;
+use crate::source::{Seekable, Source};
 
-pub use leaf::Leaf;
-pub use value::Logical;
+pub(crate) use leaf::Leaf;
+pub(crate) use value::Logical;
 
 /// Records that are decoded at once.
 const BATCH: usize = 1_024;
 const LONGEST_REASON: usize = 200;
 
 /// A Parquet file whose footer was read.
-pub struct ParquetFile {
+pub(crate) struct ParquetFile {
     reader: SerializedFileReader<Input>,
     leaves: Vec<Leaf>,
 }
 
 /// One entry of a column in a record.
-pub enum Found<'a> {
+pub(crate) enum Found<'a> {
     /// A value and its text.
     Value(Cell<'a>, &'a str),
     /// A text that is not valid UTF-8, with replacement characters.
@@ -76,7 +76,7 @@ impl ChunkReader for Input {
 
 impl ParquetFile {
     /// Reads the footer; the error says why there is none.
-    pub fn open(source: &Source) -> io::Result<Result<Self, String>> {
+    pub(crate) fn open(source: &Source) -> io::Result<Result<Self, String>> {
         let bytes = source.open_seekable()?;
         let length = bytes.size()?;
         let input = Input { bytes, length };
@@ -88,24 +88,24 @@ impl ParquetFile {
 
     /// Its columns: one for each path to values.
     #[must_use]
-    pub fn leaves(&self) -> &[Leaf] {
+    pub(crate) fn leaves(&self) -> &[Leaf] {
         &self.leaves
     }
 
     /// What the footer says.
     #[must_use]
-    pub fn metadata(&self) -> &ParquetMetaData {
+    pub(crate) fn metadata(&self) -> &ParquetMetaData {
         self.reader.metadata()
     }
 
     /// What the footer says of a row group.
     #[must_use]
-    pub fn group(&self, group: usize) -> &RowGroupMetaData {
+    pub(crate) fn group(&self, group: usize) -> &RowGroupMetaData {
         self.reader.metadata().row_group(group)
     }
 
     /// Opens some columns of a row group, by their positions.
-    pub fn read_group(&self, group: usize, columns: &[usize]) -> Result<GroupReader<'_>, String> {
+    pub(crate) fn read_group(&self, group: usize, columns: &[usize]) -> Result<GroupReader<'_>, String> {
         guarded(|| {
             let group = self.reader.get_row_group(group)?;
             let schema = self.reader.metadata().file_metadata().schema_descr();
@@ -140,13 +140,13 @@ fn reason(error: &ParquetError) -> String {
 }
 
 /// Some columns of a row group.
-pub struct GroupReader<'f> {
+pub(crate) struct GroupReader<'f> {
     columns: Vec<LeafReader<'f>>,
 }
 
 impl GroupReader<'_> {
     /// Decodes the next batch; returns its records, 0 at the end.
-    pub fn next_batch(&mut self) -> Result<usize, String> {
+    pub(crate) fn next_batch(&mut self) -> Result<usize, String> {
         let mut records = 0;
         for column in &mut self.columns {
             let read = guarded(|| column.read(BATCH)).map_err(|error| column.named(&error))?;
@@ -156,7 +156,7 @@ impl GroupReader<'_> {
     }
 
     /// Skips records of every column.
-    pub fn skip(&mut self, records: usize) -> Result<(), String> {
+    pub(crate) fn skip(&mut self, records: usize) -> Result<(), String> {
         for column in &mut self.columns {
             guarded(|| column.skip(records)).map_err(|error| column.named(&error))?;
         }
@@ -164,7 +164,7 @@ impl GroupReader<'_> {
     }
 
     /// Decodes one record.
-    pub fn next_one(&mut self) -> Result<(), String> {
+    pub(crate) fn next_one(&mut self) -> Result<(), String> {
         for column in &mut self.columns {
             guarded(|| column.read(1)).map_err(|error| column.named(&error))?;
         }
@@ -172,7 +172,7 @@ impl GroupReader<'_> {
     }
 
     /// Hands the entries of the next record of a column to `take`; returns whether the column still had a record.
-    pub fn record(&mut self, column: usize, take: impl FnMut(Found<'_>)) -> bool {
+    pub(crate) fn record(&mut self, column: usize, take: impl FnMut(Found<'_>)) -> bool {
         self.columns[column].record(take)
     }
 }

@@ -1,13 +1,13 @@
 //! How the records of a file stray from its first: where, how often, in words.
 
-use crate::data::format::delimited::{LONGEST_RECORD, Record};
-use crate::data::remark::Remark;
+use crate::format::delimited::{LONGEST_RECORD, Record};
+use crate::remark::Remark;
 
 /// Places listed in a remark.
-pub const LISTED_PLACES: usize = 5;
+pub(crate) const LISTED_PLACES: usize = 5;
 
 /// How records differ from the width of the first.
-pub struct Shape {
+pub(crate) struct Shape {
     /// Fields of the first record.
     pub width: usize,
     /// Records with more fields.
@@ -20,7 +20,7 @@ pub struct Shape {
 
 /// Where something was seen.
 #[derive(Default)]
-pub struct Places {
+pub(crate) struct Places {
     /// How often.
     pub count: u64,
     first: Vec<u64>,
@@ -28,7 +28,7 @@ pub struct Places {
 
 impl Places {
     /// Notes a line.
-    pub fn push(&mut self, line: u64) {
+    pub(crate) fn push(&mut self, line: u64) {
         self.count += 1;
         if self.first.len() < LISTED_PLACES {
             self.first.push(line);
@@ -36,7 +36,7 @@ impl Places {
     }
 
     /// The first of them, in words.
-    pub fn list(&self) -> String {
+    pub(crate) fn list(&self) -> String {
         let list = self
             .first
             .iter()
@@ -53,14 +53,14 @@ impl Places {
     }
 
     /// The first of them, in words, where each is the row of a sheet.
-    pub fn list_rows(&self) -> String {
+    pub(crate) fn list_rows(&self) -> String {
         self.list().replacen("line", "row", 1)
     }
 }
 
 impl Shape {
     /// Nothing read yet but a first record of `width` fields.
-    pub fn new(width: usize) -> Self {
+    pub(crate) fn new(width: usize) -> Self {
         Self {
             width,
             longer: Places::default(),
@@ -72,7 +72,7 @@ impl Shape {
     }
 
     /// Looks at a record.
-    pub fn push(&mut self, record: &Record<'_>) {
+    pub(crate) fn push(&mut self, record: &Record<'_>) {
         if record.width > self.width {
             self.longer.push(record.line);
             let is_one_more = record.width == self.width + 1;
@@ -92,7 +92,7 @@ impl Shape {
     }
 
     /// Adds a remark for each oddity.
-    pub fn remarks(&self, records: u64, remarks: &mut Vec<Remark>) {
+    pub(crate) fn remarks(&self, records: u64, remarks: &mut Vec<Remark>) {
         if self.ended_by_delimiter > 0 && self.ended_by_delimiter == records {
             remarks.push("every record ends with a delimiter that the header does not have".into());
         } else if self.longer.count > 0 {

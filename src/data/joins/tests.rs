@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use rstest::rstest;
 
 use super::*;
-use crate::data::describe::{Options, describe_source};
-use crate::data::source::Source;
+use crate::describe::{Options, describe_source};
+use crate::source::Source;
 
 fn found(samples: &[(&str, String)]) -> Vec<JoinProfile> {
     let profiles: Vec<_> = samples

@@ -1,8 +1,8 @@
 //! Keys and equal records of small and large tables.
 
 use super::*;
-use crate::data::column::cell::Cell;
-use crate::data::rows::{Built, TableBuilder};
+use crate::column::cell::Cell;
+use crate::rows::{Built, TableBuilder};
 
 fn table(columns: usize, rows: impl Iterator<Item = Vec<String>>) -> Built {
     let mut builder = TableBuilder::new(Some(','), false);

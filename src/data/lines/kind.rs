@@ -2,7 +2,7 @@
 
 /// A share of some lines.
 #[derive(Clone, Copy, Debug)]
-pub struct Share {
+pub(crate) struct Share {
     /// Of so many,
     pub of: u64,
     /// so many at least.
@@ -11,7 +11,7 @@ pub struct Share {
 
 impl Share {
     /// Whether `count` of `all` are enough; of none never.
-    pub const fn has(self, count: u64, all: u64) -> bool {
+    pub(crate) const fn has(self, count: u64, all: u64) -> bool {
         all > 0 && count * self.of >= all * self.at_least
     }
 }
@@ -22,7 +22,7 @@ const MOST: Share = Share { of: 20, at_least: 19 };
 const FEWEST_TELLING: usize = 3;
 
 /// The kind of a text by its first part.
-pub fn of(head: &str) -> Option<&'static str> {
+pub(crate) fn of(head: &str) -> Option<&'static str> {
     let start = head.trim_start();
     let opening = cut(start, 64).to_ascii_lowercase();
     if opening.starts_with("<!doctype html") || opening.starts_with("<html") {

@@ -7,11 +7,11 @@ use std::ops::Range;
 
 use super::stamp::{self, Stamp};
 
-pub use kind::Kind;
+pub(crate) use kind::Kind;
 use kind::{is_email, is_request, number, special};
 
 /// Parts of a line that are looked at; what follows is one part more.
-pub const MOST_PARTS: usize = 64;
+pub(crate) const MOST_PARTS: usize = 64;
 /// Longest text that can be a fixed part, bytes.
 const LONGEST_FIXED: usize = 48;
 /// Longest quoted text that can be a fixed part, bytes.
@@ -21,7 +21,7 @@ const LEVEL_PARTS: usize = 16;
 
 /// One part of a masked line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub(crate) enum Part {
     /// A sign between values; blanks are one sign.
     Mark,
     /// A word that may be fixed; numbers inside it are masked.
@@ -32,7 +32,7 @@ pub enum Part {
 
 /// A line as parts. One is used for all lines, so that its memory is.
 #[derive(Debug, Default)]
-pub struct Masked {
+pub(crate) struct Masked {
     /// The line with its variable parts masked.
     pub text: String,
     /// Parts with their place in `text`.
@@ -45,7 +45,7 @@ pub struct Masked {
 
 impl Masked {
     /// Takes in another line.
-    pub fn mask(&mut self, line: &str) {
+    pub(crate) fn mask(&mut self, line: &str) {
         self.text.clear();
         self.parts.clear();
         self.time = None;

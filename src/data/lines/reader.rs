@@ -3,11 +3,11 @@
 use std::io::{self, BufRead};
 
 /// Bytes of a line that are looked at; the rest is counted.
-pub const LONGEST_KEPT: usize = 4 * 1024;
+pub(crate) const LONGEST_KEPT: usize = 4 * 1024;
 
 /// One line without its line break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line<'a> {
+pub(crate) struct Line<'a> {
     /// Its start, at most `LONGEST_KEPT` bytes.
     pub start: &'a [u8],
     /// Its length, bytes.
@@ -17,7 +17,7 @@ pub struct Line<'a> {
 }
 
 /// Reads lines that end with `\n` or `\r\n`.
-pub struct LineReader<R> {
+pub(crate) struct LineReader<R> {
     input: R,
     start: Vec<u8>,
     number: u64,
@@ -25,7 +25,7 @@ pub struct LineReader<R> {
 
 impl<R: BufRead> LineReader<R> {
     /// Reads the lines of `input`.
-    pub fn new(input: R) -> Self {
+    pub(crate) fn new(input: R) -> Self {
         Self {
             input,
             start: Vec::with_capacity(LONGEST_KEPT),
@@ -34,7 +34,7 @@ impl<R: BufRead> LineReader<R> {
     }
 
     /// The next line; `None` at the end of the text.
-    pub fn read(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub(crate) fn read(&mut self) -> io::Result<Option<Line<'_>>> {
         self.start.clear();
         let (mut length, mut last, mut is_ended) = (0_u64, 0_u8, false);
         while !is_ended {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use cursor::Cursor;
 
-const MICROS: i64 = 1_000_000;
+use crate::calendar::{MICROS_PER_SECOND, SECONDS_PER_DAY, days};
 
 /// How a date is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,7 +44,7 @@ enum Zone {
 
 /// How a timestamp is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Format {
+pub(crate) struct Format {
     date: Date,
     between: &'static str,
     has_clock: bool,
@@ -65,7 +65,7 @@ enum Epoch {
 
 /// A timestamp at the start of some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp {
+pub(crate) struct Stamp {
     /// Its length, bytes.
     pub length: usize,
     /// How it is written.
@@ -76,7 +76,7 @@ pub struct Stamp {
 
 impl Format {
     /// The format in the words of `strptime` (`%Y-%m-%dT%H:%M:%S`).
-    pub fn in_words(self) -> String {
+    pub(crate) fn in_words(self) -> String {
         if let Some(epoch) = self.epoch {
             let unit = if epoch == Epoch::Seconds {
                 "seconds"
@@ -124,55 +124,39 @@ impl Format {
 }
 
 /// The timestamp with which `bytes` start, if it is certain to be one.
-pub fn stamp(bytes: &[u8]) -> Option<Stamp> {
+pub(crate) fn stamp(bytes: &[u8]) -> Option<Stamp> {
     let mut cursor = Cursor { bytes, at: 0 };
-    let (mut date, year, month, day) = cursor.date()?;
-    let mut between = "";
-    let mut clock = None;
-    if date == Date::None {
-        clock = Some(cursor.clock()?);
+    let (mut date, mut year, month, day) = cursor.date()?;
+    let (between, clock) = if date == Date::None {
+        ("", Some(cursor.clock()?))
     } else {
-        let before = cursor.at;
-        for (text, shown) in [(", ", ", "), ("T", "T"), (" ", " "), (":", ":")] {
-            if cursor.take_text(text.as_bytes()) {
-                clock = cursor.clock();
-                if clock.is_some() {
-                    between = shown;
-                    break;
-                }
-                cursor.at = before;
-            }
-        }
-    }
-    if clock.is_none()
-        && matches!(
-            date,
-            Date::NameDay { .. } | Date::WeekdayDayName | Date::ShortYearFirst
-        )
-    {
+        clock_after_date(&mut cursor)
+    };
+    let is_whole_with_clock_only = matches!(
+        date,
+        Date::NameDay { .. } | Date::WeekdayDayName | Date::ShortYearFirst
+    );
+    if clock.is_none() && is_whole_with_clock_only {
         return None;
     }
     let (fraction, micros, is_finer) = clock.map_or((0, 0, false), |_| cursor.fraction());
     let (zone, offset) = clock.map_or((Zone::None, 0), |_| cursor.zone());
-    let mut year = year;
-    if let Date::NameDay { has_weekday, .. } = date {
-        let before = cursor.at;
-        let found = if cursor.take(b' ') { cursor.number(4) } else { None };
-        match found.filter(|found| (1900..2200).contains(found) && !cursor.in_word()) {
-            Some(found) => {
-                year = found;
-                date = Date::NameDay {
-                    has_weekday,
-                    has_year: true,
-                };
-            }
-            None => cursor.at = before,
-        }
+    if let Date::NameDay { has_weekday, .. } = date
+        && let Some(found) = year_after_clock(&mut cursor)
+    {
+        let has_year = true;
+        (year, date) = (
+            found,
+            Date::NameDay {
+                has_weekday,
+                has_year,
+            },
+        );
     }
     if cursor.in_word() {
         return None;
     }
-    let seconds = days(year, month, day) * 86_400 + clock.unwrap_or(0) - offset;
+    let seconds = days(year, month, day) * SECONDS_PER_DAY + clock.unwrap_or(0) - offset;
     Some(Stamp {
         length: cursor.at,
         format: Format {
@@ -184,16 +168,41 @@ pub fn stamp(bytes: &[u8]) -> Option<Stamp> {
             zone,
             epoch: None,
         },
-        micros: (date != Date::DayOrMonthFirst).then_some(seconds * MICROS + micros),
+        micros: (date != Date::DayOrMonthFirst).then_some(seconds * MICROS_PER_SECOND + micros),
     })
 }
 
+/// What stands between a date and its clock, and the clock in seconds; where none follows, nothing is read.
+fn clock_after_date(cursor: &mut Cursor<'_>) -> (&'static str, Option<i64>) {
+    let before = cursor.at;
+    for between in [", ", "T", " ", ":"] {
+        if cursor.take_text(between.as_bytes()) {
+            if let Some(clock) = cursor.clock() {
+                return (between, Some(clock));
+            }
+            cursor.at = before;
+        }
+    }
+    ("", None)
+}
+
+/// The year behind a clock (`Jun 09 06:07:04 2005`); where none follows, nothing is read.
+fn year_after_clock(cursor: &mut Cursor<'_>) -> Option<i64> {
+    let before = cursor.at;
+    let found = if cursor.take(b' ') { cursor.number(4) } else { None };
+    let year = found.filter(|found| (1900..2200).contains(found) && !cursor.in_word());
+    if year.is_none() {
+        cursor.at = before;
+    }
+    year
+}
+
 /// A number of 10 or 13 digits that is a moment between 2001 and 2033, in seconds or milliseconds.
-pub fn epoch(bytes: &[u8]) -> Option<Stamp> {
+pub(crate) fn epoch(bytes: &[u8]) -> Option<Stamp> {
     let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (epoch, unit) = match digits {
-        10 => (Epoch::Seconds, MICROS),
-        13 => (Epoch::Millis, MICROS / 1_000),
+        10 => (Epoch::Seconds, MICROS_PER_SECOND),
+        13 => (Epoch::Millis, MICROS_PER_SECOND / 1_000),
         _ => return None,
     };
     let mut cursor = Cursor { bytes, at: 0 };
@@ -203,7 +212,10 @@ pub fn epoch(bytes: &[u8]) -> Option<Stamp> {
     } else {
         (0, 0, false)
     };
-    if cursor.in_word() || fraction == b',' || !(1_000_000_000..2_000_000_000).contains(&(value / MICROS)) {
+    if cursor.in_word()
+        || fraction == b','
+        || !(1_000_000_000..2_000_000_000).contains(&(value / MICROS_PER_SECOND))
+    {
         return None;
     }
     Some(Stamp {
@@ -219,15 +231,6 @@ pub fn epoch(bytes: &[u8]) -> Option<Stamp> {
         },
         micros: Some(value + micros),
     })
-}
-
-/// Days since 1970 of a date of the Gregorian calendar.
-const fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 use super::mask::{Kind, Masked, Part};
 
 /// Patterns that are kept.
-pub const MOST_TEMPLATES: usize = 1_000;
+pub(crate) const MOST_TEMPLATES: usize = 1_000;
 /// Patterns of one skeleton; further ones become a single one.
 const MOST_ALIKE: usize = 32;
 /// Masked texts whose pattern is remembered.
@@ -93,7 +93,7 @@ impl Token {
 
 /// Lines of one pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Template {
+pub(crate) struct Template {
     tokens: Vec<Token>,
     /// How many lines have it.
     pub lines: u64,
@@ -125,7 +125,7 @@ impl Template {
     }
 
     /// The pattern as it is shown (`<time> INFO api[<int>]`).
-    pub fn pattern(&self) -> String {
+    pub(crate) fn pattern(&self) -> String {
         let mut text = String::new();
         for token in &self.tokens {
             token.print(&mut text);
@@ -177,7 +177,7 @@ impl Template {
 
 /// Lines by pattern.
 #[derive(Debug, Default)]
-pub struct Templates {
+pub(crate) struct Templates {
     by_text: HashMap<u64, usize>,
     kept: Vec<Template>,
     /// Templates by skeleton, once similar ones were merged.
@@ -188,7 +188,7 @@ pub struct Templates {
 
 impl Templates {
     /// Takes in a masked line; `example` gives it as it stands in the file.
-    pub fn push(&mut self, masked: &Masked, line: u64, example: impl Fn() -> String) {
+    pub(crate) fn push(&mut self, masked: &Masked, line: u64, example: impl Fn() -> String) {
         let hash = xxh3_64(masked.text.as_bytes());
         if let Some(place) = self.by_text.get(&hash) {
             self.kept[*place].lines += 1;
@@ -254,7 +254,7 @@ impl Templates {
     }
 
     /// The patterns, the most frequent first.
-    pub fn finish(mut self) -> Vec<Template> {
+    pub(crate) fn finish(mut self) -> Vec<Template> {
         self.merge();
         let mut templates = self.kept;
         templates.sort_by_cached_key(|template| (std::cmp::Reverse(template.lines), template.first_line));

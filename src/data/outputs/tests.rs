@@ -4,12 +4,11 @@ use rstest::rstest;
 
 use super::*;
 
-fn output(type_: ValueType, format: Option<FileFormat>) -> Output {
-    Output {
+fn output(type_: ValueType, format: Option<FileFormat>) -> Declared {
+    Declared {
         name: "result".into(),
         type_,
         format,
-        description: None,
     }
 }
 

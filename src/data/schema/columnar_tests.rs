@@ -2,8 +2,8 @@
 
 use super::pandera::to_pandera;
 use super::*;
-use crate::data::describe::{Options, describe_source};
-use crate::data::source::Source;
+use crate::describe::{Options, describe_source};
+use crate::source::Source;
 
 fn code(bytes: &[u8], file_name: &str) -> String {
     let options = Options::default();

@@ -1,6 +1,6 @@
 //! The schema of a sheet: the types that `pandas.read_excel` gives, or can be coerced to.
 
-use crate::data::profile::{ColumnType, TableProfile};
+use crate::profile::{ColumnType, TableProfile};
 
 use super::pandera::literal;
 use super::{SchemaColumn, fits_nanoseconds, pandas_names};

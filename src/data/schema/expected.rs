@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::api::values::ValueType;
-use crate::data::format::json::ROOT_PATH;
-use crate::data::format::json::keys::ANY_KEY;
-use crate::data::profile::{ColumnProfile, ColumnType, SampleProfile, TableProfile};
+use crate::format::json::ROOT_PATH;
+use crate::format::json::keys::ANY_KEY;
+use crate::profile::{ColumnProfile, ColumnType, SampleProfile, TableProfile};
+use crate::value_type::ValueType;
 
 /// What is expected of one column.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
@@ -62,8 +62,8 @@ fn of_column(table: &TableProfile, column: &ColumnProfile) -> Expected {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::describe::{Options, describe_source};
-    use crate::data::source::Source;
+    use crate::describe::{Options, describe_source};
+    use crate::source::Source;
 
     fn of(text: &str, file_name: &str) -> Vec<String> {
         let source = Source::bytes(text.as_bytes());

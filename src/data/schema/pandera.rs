@@ -6,7 +6,7 @@ mod pattern;
 use std::fmt::Write as _;
 
 use super::{Schema, SchemaColumn};
-use crate::pipeline::checks::ColumnCheck;
+use crate::checks::rule::ColumnCheck;
 
 const HEAD: &str = "\
 \"\"\"How the samples are read, their inferred types, and the constraints on their columns.
@@ -85,10 +85,10 @@ fn print_schema(schema: &Schema, code: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::describe::{Options, describe_source};
-    use crate::data::schema::infer;
-    use crate::data::source::Source;
-    use crate::pipeline::checks::Rule;
+    use crate::checks::rule::Rule;
+    use crate::describe::{Options, describe_source};
+    use crate::schema::infer;
+    use crate::source::Source;
 
     #[test]
     fn types_and_nullability_are_printed_and_no_values() {

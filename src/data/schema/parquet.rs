@@ -1,6 +1,6 @@
 //! The schema of Parquet: the types that `pandas.read_parquet` gives.
 
-use crate::data::profile::{ColumnProfile, TableProfile};
+use crate::profile::{ColumnProfile, TableProfile};
 
 use super::{SchemaColumn, fits_nanoseconds};
 

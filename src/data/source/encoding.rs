@@ -1,18 +1,61 @@
-//! How bytes become characters.
+//! How bytes become characters; `encode` goes the other way.
+
+mod encode;
 
 use std::io::{self, Read};
 
 use encoding_rs_io::DecodeReaderBytesBuilder;
-
-pub use crate::pipeline::encoding::Encoding;
+use serde::{Deserialize, Serialize};
 
 /// Share of control and replacement characters from which decoded bytes are no text.
 const NO_TEXT_SHARE: usize = 20;
 
+/// How the bytes of a text become characters.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum Encoding {
+    /// UTF-8 (ASCII too).
+    Utf8,
+    /// UTF-8 with a byte order mark.
+    Utf8Bom,
+    /// UTF-8 with some invalid bytes, read as replacement characters.
+    Utf8Lossy,
+    /// UTF-16 with a little-endian byte order mark.
+    Utf16Le,
+    /// UTF-16 with a big-endian byte order mark.
+    Utf16Be,
+    /// Little-endian UTF-16 without byte order mark.
+    Utf16LeUnmarked,
+    /// Big-endian UTF-16 without byte order mark.
+    Utf16BeUnmarked,
+    /// UTF-32 with a little-endian byte order mark.
+    Utf32Le,
+    /// UTF-32 with a big-endian byte order mark.
+    Utf32Be,
+    /// Latin-1, by fall-back.
+    Latin1,
+    /// Windows-1252, by fall-back.
+    Windows1252,
+}
+
 impl Encoding {
+    /// The name for people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Utf8 | Self::Utf8Bom | Self::Utf8Lossy => "UTF-8",
+            Self::Utf16Le | Self::Utf16Be => "UTF-16",
+            Self::Utf16LeUnmarked => "little-endian UTF-16 without byte order mark",
+            Self::Utf16BeUnmarked => "big-endian UTF-16 without byte order mark",
+            Self::Utf32Le | Self::Utf32Be => "UTF-32",
+            Self::Latin1 => "Latin-1",
+            Self::Windows1252 => "Windows-1252",
+        }
+    }
+
     /// The name for Python's `open` and `pandas.read_csv`.
     #[must_use]
-    pub const fn python_name(self) -> &'static str {
+    pub(crate) const fn python_name(self) -> &'static str {
         match self {
             Self::Utf8 => "utf-8",
             // Invalid bytes may stand behind a byte order mark; without one it is the same as utf-8.
@@ -28,7 +71,7 @@ impl Encoding {
 
     /// Whether a character takes two or four bytes at least: such a text is looked at only when decoded.
     #[must_use]
-    pub const fn is_wide(self) -> bool {
+    pub(crate) const fn is_wide(self) -> bool {
         matches!(
             self,
             Self::Utf16Le

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Pass;
 
 /// Most bytes that are unpacked.
-pub const LARGEST_UNPACKED: u64 = 1024 * 1024 * 1024;
+pub(crate) const LARGEST_UNPACKED: u64 = 1024 * 1024 * 1024;
 const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
 const BUFFER_BYTES: usize = 64 * 1024;
 
@@ -31,7 +31,7 @@ impl Compression {
 
 /// Why unpacking stopped before the end of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub(crate) enum Fault {
     /// The file ends inside the packed data, after this many unpacked bytes.
     Truncated(u64),
     /// The packed data is damaged after this many unpacked bytes.
@@ -45,7 +45,7 @@ pub enum Fault {
 impl Fault {
     /// The remark on it.
     #[must_use]
-    pub fn remark(self) -> String {
+    pub(crate) fn remark(self) -> String {
         let stops = |how: &str, at: u64| {
             format!(
                 "its gzip data {how}: only the {at} bytes unpacked before are described, and a program that unpacks all fails"

@@ -12,7 +12,7 @@ const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
 
 /// How often something is met, and the first lines of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Spots {
+pub(crate) struct Spots {
     /// How often.
     pub count: u64,
     /// The first five lines, counted from 1.
@@ -40,7 +40,7 @@ impl Spots {
 
     /// The lines in words: `lines 2, 3, ...`.
     #[must_use]
-    pub fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         let list: Vec<_> = self.lines.iter().map(u64::to_string).collect();
         let noun = if list.len() == 1 && !self.has_more {
             "line"
@@ -54,7 +54,7 @@ impl Spots {
 
 /// What one scan over a whole file found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Scan {
+pub(crate) struct Scan {
     /// Size of the content, bytes: of a packed file unpacked, of wide characters decoded.
     pub bytes: u64,
     /// The first raw bytes of the content.
@@ -63,10 +63,6 @@ pub struct Scan {
     pub line_breaks: u64,
     /// Line breaks that are a lone `\r`.
     pub lone_returns: u64,
-    /// Whether bytes follow the last line break.
-    pub open_last_line: bool,
-    /// Longest line, bytes.
-    pub longest_line: u64,
     /// NUL bytes.
     pub nuls: Spots,
     /// Sequences that are not UTF-8; of a wide encoding replacement characters, which decoding leaves.
@@ -77,12 +73,11 @@ pub struct Scan {
     pub unassigned_bytes: u64,
     /// Bytes that start a valid character of several bytes.
     pub multibyte: u64,
-    current_line: u64,
 }
 
 impl Scan {
     /// Scans all bytes of `source`; a file in a wide encoding is scanned as decoded.
-    pub fn of(source: &Source) -> io::Result<(Self, Encoding)> {
+    pub(crate) fn of(source: &Source) -> io::Result<(Self, Encoding)> {
         let mut content = source.open()?;
         let mut start = Vec::new();
         content.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut start)?;
@@ -113,12 +108,6 @@ impl Scan {
         }
     }
 
-    /// Lines of the file; a last line without line break counts.
-    #[must_use]
-    pub fn lines(&self) -> u64 {
-        self.line_breaks + u64::from(self.open_last_line)
-    }
-
     fn read(&mut self, input: Box<dyn Read>, is_decoded: bool) -> io::Result<()> {
         let mut input = LineEnds::new(input);
         let mut buffer = vec![0; BUFFER_BYTES];
@@ -131,8 +120,6 @@ impl Scan {
                 if kept > 0 {
                     self.note_invalid(&buffer[..kept], &[]);
                 }
-                self.longest_line = self.longest_line.max(self.current_line);
-                self.open_last_line = self.current_line > 0;
                 self.lone_returns = input.replaced;
                 return Ok(());
             }
@@ -196,14 +183,7 @@ impl Scan {
         } else if memchr::memchr(0, bytes).is_some() {
             self.note_nuls(bytes);
         }
-        let mut start = 0;
-        for end in memchr::memchr_iter(b'\n', bytes) {
-            self.line_breaks += 1;
-            self.longest_line = self.longest_line.max(self.current_line + (end - start) as u64);
-            self.current_line = 0;
-            start = end + 1;
-        }
-        self.current_line += (bytes.len() - start) as u64;
+        self.line_breaks += breaks(bytes);
     }
 
     fn note_nuls(&mut self, bytes: &[u8]) {
@@ -231,17 +211,16 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_counted_with_an_open_last_one() {
-        assert_eq!(scan(b"a\nbb\nccc").0.lines(), 3);
-        assert_eq!(scan(b"a\nbb\n").0.lines(), 2);
-        assert_eq!(scan(b"").0.lines(), 0);
-        assert_eq!(scan(b"a\nbb\nccc").0.longest_line, 3);
+    fn line_breaks_are_counted() {
+        assert_eq!(scan(b"a\nbb\nccc").0.line_breaks, 2);
+        assert_eq!(scan(b"a\nbb\n").0.line_breaks, 2);
+        assert_eq!(scan(b"").0.line_breaks, 0);
     }
 
     #[test]
     fn a_lone_carriage_return_ends_a_line() {
         let (found, _) = scan(b"a\rb\r\nc\rd");
-        assert_eq!((found.lines(), found.lone_returns), (4, 2));
+        assert_eq!((found.line_breaks, found.lone_returns), (3, 2));
     }
 
     #[test]
@@ -251,7 +230,7 @@ mod tests {
         assert_eq!(scan(b"\xfe\xff\0a\0\n").1, Encoding::Utf16Be);
         assert_eq!(scan(b"\xff\xfe\0\0a\0\0\0\n\0\0\0").1, Encoding::Utf32Le);
         assert_eq!(scan(b"\0\0\xfe\xff\0\0\0a\0\0\0\n").1, Encoding::Utf32Be);
-        assert_eq!(scan(b"\xff\xfea\0\n\0").0.lines(), 1);
+        assert_eq!(scan(b"\xff\xfea\0\n\0").0.line_breaks, 1);
         assert_eq!(scan(b"\xff\xfea\0\n\0").0.nuls.count, 0);
     }
 
@@ -264,7 +243,7 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         let (found, encoding) = scan(&wide(u16::to_le_bytes));
-        assert_eq!((found.lines(), encoding), (2, Encoding::Utf16LeUnmarked));
+        assert_eq!((found.line_breaks, encoding), (2, Encoding::Utf16LeUnmarked));
         assert_eq!(scan(&wide(u16::to_be_bytes)).1, Encoding::Utf16BeUnmarked);
         let small_numbers: Vec<_> = (0_u16..100).flat_map(u16::to_le_bytes).collect();
         assert_eq!(scan(&small_numbers).1, Encoding::Utf8);
@@ -301,7 +280,7 @@ mod tests {
         let text = "a".repeat(BUFFER_BYTES - 1) + "ö" + &"b".repeat(10);
         let (found, encoding) = scan(text.as_bytes());
         assert_eq!((found.invalid.count, encoding), (0, Encoding::Utf8));
-        assert_eq!(found.longest_line, text.len() as u64);
+        assert_eq!(found.bytes, text.len() as u64);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use rstest::rstest;
 
 use super::{context, lines, profile, render};
-use crate::data::joins::joins;
+use crate::joins::joins;
 
 /// Lines that would be taken for ours: headings but those of the samples, outputs, fences.
 fn forged(text: &str) -> Vec<&str> {

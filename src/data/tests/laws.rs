@@ -7,7 +7,7 @@ use flate2::write::GzEncoder;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-use crate::data::profile::{Layout, SampleProfile};
+use crate::profile::{Layout, SampleProfile};
 
 use super::{SALES, SENSOR, Source, describe_everything, profile};
 
@@ -172,6 +172,15 @@ proptest! {
         let (narrow, wide) = (profile(text.as_bytes(), "x.csv"), profile(&wide, "x.csv"));
         prop_assert_eq!(narrow.content, wide.content);
     }
+}
+
+#[test]
+fn a_lone_carriage_return_before_a_blank_adds_up() {
+    let bytes = b"name\t2019\t2020\nx\t1\t\ny\t2\t3\r ";
+    describe_everything(bytes, "tabs.tsv");
+    let found = profile(bytes, "tabs.tsv");
+    holds(&found, &String::from_utf8_lossy(bytes));
+    assert_eq!(found.content, profile(&gzip(bytes), "tabs.tsv.gz").content);
 }
 
 #[test]

@@ -89,7 +89,7 @@ async fn a_sample_that_cannot_be_read_is_an_error() {
 
 #[test]
 fn cases_learn_from_the_profiles_how_each_sample_is_written() {
-    use crate::pipeline::encoding::Encoding;
+    use crate::data::source::Encoding;
     let profile = |name: &str, bytes: &[u8]| {
         let file_name = format!("{name}.csv");
         describe_source(&Source::bytes(bytes), name, &file_name, &Options::default()).unwrap()

@@ -7,7 +7,7 @@ use flate2::write::GzEncoder;
 
 use crate::api::case::CaseInput;
 use crate::api::values::{Input, ValueType};
-use crate::pipeline::encoding::Encoding;
+use crate::data::source::Encoding;
 use crate::pipeline::mounts::{ending_of_text, is_text_file, plain_ending};
 use crate::pipeline::task::Task;
 

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::api::case::CaseMode;
 use crate::api::status::{ErrorType, PlanStatus};
 use crate::api::values::ValueType;
+use crate::data::escape::one_line;
 
 use super::call::{CallKind, Request};
 use super::cases::{Blamed, Forms, OutputNames};
@@ -356,7 +357,7 @@ fn render(name: &str, values: impl Serialize) -> Result<String, PromptError> {
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
-    environment.add_filter("one_line", |text: &str| quoted::one_line(text).into_owned());
+    environment.add_filter("one_line", |text: &str| one_line(text).into_owned());
     environment.add_filter("quoted", quoted::quoted);
     environment.add_filter("fenced", quoted::fenced);
     let sources = [

@@ -1,7 +1,7 @@
 use rstest::rstest;
 
 use super::*;
-use crate::data::column::numeric::Numbers;
+use crate::column::numeric::Numbers;
 
 fn verdict(values: &[&str], decimal: Option<char>) -> Verdict {
     let numbers = Numbers::new(100, 0);

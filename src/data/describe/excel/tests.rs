@@ -3,11 +3,10 @@
 use rust_xlsxwriter::{ExcelDateTime, Format, Formula, Workbook as Writer};
 
 use super::*;
-use crate::api::common::Exposure;
-use crate::data::context::render;
-use crate::data::describe::describe_source;
-use crate::data::exposure::{Exposed, ExposedJoins};
-use crate::data::profile::{ColumnType, SampleProfile};
+use crate::context::render;
+use crate::describe::describe_source;
+use crate::exposure::{Exposed, ExposedJoins, Exposure};
+use crate::profile::{ColumnType, SampleProfile};
 
 fn profile(bytes: &[u8], file_name: &str) -> SampleProfile {
     describe_source(&Source::bytes(bytes), "sample", file_name, &Options::default()).unwrap()
@@ -104,7 +103,7 @@ fn found(rows: &[&[&str]]) -> (String, u64, String) {
     (
         names.join(","),
         table.records,
-        crate::data::remark::joined(&profile.remarks, "; "),
+        crate::remark::joined(&profile.remarks, "; "),
     )
 }
 
@@ -197,7 +196,7 @@ fn sheets_that_join_are_called_by_their_names() {
     }
     let bytes = book.save_to_buffer().unwrap();
     let profile = profile(&bytes, "x.xlsx");
-    let joins = crate::data::joins::joins(std::slice::from_ref(&profile));
+    let joins = crate::joins::joins(std::slice::from_ref(&profile));
     for exposure in [Exposure::Rows, Exposure::Statistics] {
         let joins = ExposedJoins::new(joins.clone(), std::slice::from_ref(&profile), exposure);
         let text = render(&[Exposed::new(profile.clone(), exposure)], &joins, 4_000, 0).text;
@@ -295,7 +294,7 @@ fn content_decides_what_is_a_workbook() {
         ),
     ];
     for (profile, format, remark) in kinds {
-        let remarks = crate::data::remark::joined(&profile.remarks, "\n");
+        let remarks = crate::remark::joined(&profile.remarks, "\n");
         assert_eq!(super::super::format_name(profile.format), format, "{remarks}");
         assert!(remarks.contains(remark), "{remarks}");
     }

@@ -2,9 +2,9 @@
 
 use parquet::file::statistics::Statistics;
 
-use crate::data::column::distinct::{DistinctCount, ValueHashes};
-use crate::data::format::parquet::{Leaf, Logical, ParquetFile};
-use crate::data::profile::ColumnProfile;
+use crate::column::distinct::{DistinctCount, ValueHashes};
+use crate::format::parquet::{Leaf, Logical, ParquetFile};
+use crate::profile::ColumnProfile;
 
 /// Puts what the footer says of the whole file in place of what a share of its `records` showed.
 pub(super) fn lay_over(file: &ParquetFile, records: u64, columns: &mut [ColumnProfile]) {

@@ -1,62 +1,62 @@
 //! What is to be said of a Parquet file that is not as its footer says, or not read whole.
 
-use crate::data::format::parquet::ParquetFile;
-use crate::data::format::shape::LISTED_PLACES;
-use crate::data::remark::Remark;
+use crate::format::parquet::ParquetFile;
+use crate::format::shape::LISTED_PLACES;
+use crate::remark::Remark;
 
 use super::{Part, Reading};
 
 /// What was wrong with the records that were read.
 pub(super) fn fault_remarks(file: &ParquetFile, reading: &Reading, remarks: &mut Vec<Remark>) {
-    let leaves = &file.leaves()[reading.columns.clone()];
-    let names = |positions: &mut dyn Iterator<Item = usize>| -> Vec<&str> {
-        let listed = positions.take(LISTED_PLACES);
-        listed.map(|position| leaves[position].path.as_str()).collect()
-    };
     for fault in reading.faults.iter().take(LISTED_PLACES) {
         remarks.push(format!("not readable: {fault}").into());
     }
     if reading.faults.len() > LISTED_PLACES {
         remarks.push(format!("row groups that are not readable: {}", reading.faults.len()).into());
     }
+    remarks.extend(count_remark(file, reading));
+    column_remarks(file, reading, remarks);
+}
+
+/// Says that the footer counts other rows than there are.
+fn count_remark(file: &ParquetFile, reading: &Reading) -> Option<Remark> {
     let footer_total = u64::try_from(file.metadata().file_metadata().num_rows()).unwrap_or(0);
-    if reading.total != footer_total || !reading.miscounted.is_empty() {
-        let groups: Vec<_> = reading
-            .miscounted
-            .iter()
-            .take(LISTED_PLACES)
-            .map(usize::to_string)
-            .collect();
-        let place = if groups.is_empty() {
-            String::new()
-        } else {
-            format!(" (row groups with another count: {})", groups.join(", "))
-        };
-        remarks.push(
-            format!(
-                "its footer says {footer_total} rows, but it holds {}{place}",
-                reading.total
-            )
-            .into(),
-        );
+    if reading.total == footer_total && reading.miscounted.is_empty() {
+        return None;
     }
-    let nonzero = |counts: &[u64]| -> Vec<usize> {
-        (0..counts.len())
-            .filter(|position| counts[*position] > 0)
-            .collect()
+    let groups: Vec<_> = reading
+        .miscounted
+        .iter()
+        .take(LISTED_PLACES)
+        .map(usize::to_string)
+        .collect();
+    let place = if groups.is_empty() {
+        String::new()
+    } else {
+        format!(" (row groups with another count: {})", groups.join(", "))
     };
-    let short = nonzero(&reading.missing_records);
+    let total = reading.total;
+    Some(format!("its footer says {footer_total} rows, but it holds {total}{place}").into())
+}
+
+/// What was odd about the values of single columns.
+fn column_remarks(file: &ParquetFile, reading: &Reading, remarks: &mut Vec<Remark>) {
+    let leaves = &file.leaves()[reading.columns.clone()];
+    let names = |positions: &mut dyn Iterator<Item = usize>| -> Vec<&str> {
+        let listed = positions.take(LISTED_PLACES);
+        listed.map(|position| leaves[position].path.as_str()).collect()
+    };
+    let counted = |counts: &[u64]| names(&mut (0..counts.len()).filter(|position| counts[*position] > 0));
+    let short = counted(&reading.missing_records);
     if !short.is_empty() {
-        let short = names(&mut short.into_iter());
         let text = format!(
             "columns with fewer values than the file has rows: {}",
             short.join(", ")
         );
         remarks.push(Remark::naming(text, short));
     }
-    let lossy = nonzero(&reading.lossy);
+    let lossy = counted(&reading.lossy);
     if !lossy.is_empty() {
-        let lossy = names(&mut lossy.into_iter());
         let text = format!(
             "{} values are not valid UTF-8, in: {}; read with replacement characters",
             reading.lossy.iter().sum::<u64>(),
@@ -64,14 +64,21 @@ pub(super) fn fault_remarks(file: &ParquetFile, reading: &Reading, remarks: &mut
         );
         remarks.push(Remark::naming(text, lossy));
     }
-    if !reading.finer.is_empty() {
-        let finer = names(&mut reading.finer.iter().copied());
+    let finer = names(&mut reading.finer.iter().copied());
+    if !finer.is_empty() {
         let text = format!(
             "times with nanoseconds, which the statistics cut to microseconds, in: {}",
             finer.join(", ")
         );
         remarks.push(Remark::naming(text, finer));
     }
+}
+
+/// Says which columns pandas takes away from the data frame.
+pub(super) fn index_remark(index: &[String]) -> Option<Remark> {
+    let names = index.join(", ");
+    let text = format!("pandas reads as the index of the data frame and not as a column: {names}");
+    (!index.is_empty()).then(|| text.into())
 }
 
 /// Says that there is no record.

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use crate::data::column::cell::Kind;
-use crate::data::format::parquet::{Found, Leaf, ParquetFile};
-use crate::data::profile::SampleRow;
-use crate::data::remark::Remark;
-use crate::data::rows::shorten;
+use crate::column::cell::Kind;
+use crate::format::parquet::{Found, Leaf, ParquetFile};
+use crate::profile::SampleRow;
+use crate::remark::Remark;
+use crate::rows::shorten;
 
 use super::Part;
-use crate::data::describe::line::push_field;
+use crate::describe::line::push_field;
 
 /// Longest text of a value that is kept, bytes.
 const LONGEST_VALUE: usize = 16 * 1024;

@@ -9,12 +9,11 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
 use super::*;
-use crate::api::common::Exposure;
-use crate::data::column::distinct::DistinctCount;
-use crate::data::context::render;
-use crate::data::describe::describe_source;
-use crate::data::exposure::{Exposed, ExposedJoins};
-use crate::data::profile::{ColumnType, SampleProfile};
+use crate::column::distinct::DistinctCount;
+use crate::context::render;
+use crate::describe::describe_source;
+use crate::exposure::{Exposed, ExposedJoins, Exposure};
+use crate::profile::{ColumnType, SampleProfile};
 
 /// Row groups of `rows` rows each: a number that rises over all of them, and a text of three values.
 fn file(row_groups: u64, rows: u64, compression: Compression) -> Vec<u8> {
@@ -51,7 +50,7 @@ fn profile(bytes: &[u8]) -> SampleProfile {
     describe_source(&Source::bytes(bytes), "sample", "x.parquet", &Options::default()).unwrap()
 }
 
-fn bounded(bytes: &[u8], values: u64) -> (TableProfile, Vec<crate::data::remark::Remark>) {
+fn bounded(bytes: &[u8], values: u64) -> (TableProfile, Vec<crate::remark::Remark>) {
     let file = ParquetFile::open(&Source::bytes(bytes)).unwrap().unwrap();
     let mut remarks = Vec::new();
     let bounds = Bounds { values, ..WHOLE };
@@ -65,7 +64,7 @@ fn only_table(profile: &SampleProfile) -> &TableProfile {
 #[test]
 fn every_row_group_counts_and_rows_stand_as_csv() {
     let profile = profile(&file(3, 100, Compression::SNAPPY));
-    assert_eq!(profile.remarks, Vec::<crate::data::remark::Remark>::new());
+    assert_eq!(profile.remarks, Vec::<crate::remark::Remark>::new());
     let table = only_table(&profile);
     assert_eq!((table.records, table.column_count), (300, 2));
     let [id, city] = table.columns.as_slice() else {
@@ -125,7 +124,7 @@ fn columns_that_are_read_one_after_another_say_the_same() {
     assert_eq!(spans(&file, 2, narrow.open_bytes), [0..1, 1..2]);
     let apart = table(&file, Options::default(), narrow, &mut remarks);
     let at_once = table(&file, Options::default(), WHOLE, &mut remarks);
-    assert_eq!(remarks, Vec::<crate::data::remark::Remark>::new());
+    assert_eq!(remarks, Vec::<crate::remark::Remark>::new());
     assert_eq!(apart.duplicate_records, None);
     for (apart, at_once) in apart.columns.iter().zip(&at_once.columns) {
         assert_eq!(
@@ -161,7 +160,7 @@ fn a_page_that_cannot_be_read_is_a_remark_with_its_row_group() {
     let data = bytes.len() - 8 - usize::try_from(footer).unwrap();
     bytes[data / 2..data].fill(0xff);
     let profile = profile(&bytes);
-    let remarks = crate::data::remark::joined(&profile.remarks, "\n");
+    let remarks = crate::remark::joined(&profile.remarks, "\n");
     assert!(
         remarks.contains("not readable: row group 2 after 0 records: column "),
         "{remarks}"

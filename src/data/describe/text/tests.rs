@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::*;
-use crate::data::source::Scan;
+use crate::source::Scan;
 
 fn profile(text: impl AsRef<[u8]>) -> TextProfile {
     let source = Source::bytes(text.as_ref());

@@ -5,8 +5,8 @@ use std::io::{self, BufReader, Read as _};
 use zip::ZipArchive;
 
 use super::WorkbookError;
-use crate::data::format::catching;
-use crate::data::source::{Seekable, Source};
+use crate::format::catching;
+use crate::source::{Seekable, Source};
 
 /// Largest workbook that is read as a stream, bytes of its parts unpacked.
 const LARGEST_STREAMED: u64 = 1024 * MIB;
@@ -20,7 +20,7 @@ const OPEN_DOCUMENT: &[u8] = b"application/vnd.oasis.opendocument.spreadsheet";
 
 /// Kind of a workbook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Package {
+pub(crate) enum Package {
     /// Office Open XML (`.xlsx`, `.xlsm`).
     Xlsx,
     /// Its binary form (`.xlsb`).
@@ -32,7 +32,7 @@ pub enum Package {
 }
 
 /// Tells the kind of a workbook by its parts.
-pub fn package(source: &Source) -> io::Result<Result<Package, WorkbookError>> {
+pub(crate) fn package(source: &Source) -> io::Result<Result<Package, WorkbookError>> {
     let mut input = source.open_seekable()?;
     let mut start = [0; 4];
     let read = input.read(&mut start)?;

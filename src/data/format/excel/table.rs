@@ -1,7 +1,7 @@
 //! The table of a sheet: its header row, found among the first rows, the records below, and notes at the end.
 
 use super::{SheetCell, SheetRow};
-use crate::data::column::cell::{Cell, Kind, has_leading_zero};
+use crate::column::cell::{Cell, Kind, has_leading_zero};
 
 /// Rows that are looked at to find the header.
 const HEAD_ROWS: usize = 20;
@@ -14,7 +14,7 @@ const TELLING_COLUMNS: usize = 3;
 
 /// The header of a sheet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Header {
+pub(crate) struct Header {
     /// Its row, counted from 1; `None` where the first row is data.
     pub row: Option<u64>,
     /// The row of the first record where there is no header.
@@ -30,7 +30,7 @@ pub struct Header {
 }
 
 /// Who wants the records of a sheet.
-pub trait Visit {
+pub(crate) trait Visit {
     /// The header; comes before all records.
     fn header(&mut self, header: &Header);
     /// A record.
@@ -40,7 +40,7 @@ pub trait Visit {
 }
 
 /// Turns rows into a header and records.
-pub struct Tabular<V> {
+pub(crate) struct Tabular<V> {
     visitor: V,
     head: Vec<SheetRow>,
     is_started: bool,
@@ -50,7 +50,7 @@ pub struct Tabular<V> {
 
 impl<V: Visit> Tabular<V> {
     /// Nothing read yet.
-    pub const fn new(visitor: V) -> Self {
+    pub(crate) const fn new(visitor: V) -> Self {
         Self {
             visitor,
             head: Vec::new(),
@@ -61,7 +61,7 @@ impl<V: Visit> Tabular<V> {
     }
 
     /// Takes in a row.
-    pub fn row(&mut self, row: &SheetRow) {
+    pub(crate) fn row(&mut self, row: &SheetRow) {
         if self.is_started {
             self.record(row);
             return;
@@ -73,7 +73,7 @@ impl<V: Visit> Tabular<V> {
     }
 
     /// Ends the sheet.
-    pub fn finish(mut self) -> V {
+    pub(crate) fn finish(mut self) -> V {
         if !self.is_started {
             self.start();
         }

@@ -2,7 +2,7 @@
 
 use calamine::{CellErrorType, DataRef, ExcelDateTime};
 
-use crate::data::column::cell::{Cell, Kind, null_spelling};
+use crate::column::cell::{Cell, Kind, null_spelling};
 
 /// Whole numbers beyond this are not exact in a sheet, which stores all numbers in 64 bits with a point.
 const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
@@ -10,7 +10,7 @@ const SECONDS_PER_DAY: f64 = 86_400.0;
 
 /// A cell that is not empty.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SheetCell {
+pub(crate) struct SheetCell {
     /// Its column, counted from 0.
     pub column: u32,
     /// Its text.
@@ -53,7 +53,7 @@ impl SheetCell {
 
     /// What it holds; formula errors and the spellings that pandas takes as missing are missing values.
     #[must_use]
-    pub fn cell(&self) -> Cell<'_> {
+    pub(crate) fn cell(&self) -> Cell<'_> {
         let text = self.text.as_str();
         match self.held {
             Held::Int(value) => Cell::Int(value),
@@ -70,13 +70,13 @@ impl SheetCell {
 
     /// Whether it is a text.
     #[must_use]
-    pub fn is_text(&self) -> bool {
+    pub(crate) fn is_text(&self) -> bool {
         self.held == Held::Text
     }
 
     /// Whether it is what a formula gave instead of a value.
     #[must_use]
-    pub const fn is_error(&self) -> bool {
+    pub(crate) const fn is_error(&self) -> bool {
         matches!(self.held, Held::Error(_))
     }
 }

@@ -1,6 +1,6 @@
 //! Objects whose keys are data (`{"u17": {...}, "u18": {...}}`): found by a census, told as one path `users.{key}`.
 
-use crate::data::remark::Remark;
+use crate::remark::Remark;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Value;
@@ -9,9 +9,9 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::DEEPEST;
 
 /// What stands in a path for any key of such an object.
-pub const ANY_KEY: &str = "{key}";
+pub(crate) const ANY_KEY: &str = "{key}";
 /// Paths up to which no census is worth its pass.
-pub const FEW_PATHS: u64 = 50;
+pub(crate) const FEW_PATHS: u64 = 50;
 /// Keys from which the few objects of a path may hold data in them.
 const MANY_KEYS: usize = 100;
 const COUNTED_KEYS: usize = 1_000;
@@ -19,11 +19,11 @@ const COUNTED_OBJECTS: usize = 1_000;
 
 /// The paths of objects whose keys are data, with their keys in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DataKeys(BTreeMap<String, String>);
+pub(crate) struct DataKeys(BTreeMap<String, String>);
 
 impl DataKeys {
     /// Those that paths with `{key}` speak of.
-    pub fn of_paths<'a>(paths: impl Iterator<Item = &'a str>) -> Self {
+    pub(crate) fn of_paths<'a>(paths: impl Iterator<Item = &'a str>) -> Self {
         let mut keys = BTreeMap::new();
         for path in paths {
             for (position, _) in path.match_indices(ANY_KEY) {
@@ -36,12 +36,12 @@ impl DataKeys {
 
     /// Whether the keys of the object at `path` are data.
     #[must_use]
-    pub fn has(&self, path: &str) -> bool {
+    pub(crate) fn has(&self, path: &str) -> bool {
         !self.0.is_empty() && self.0.contains_key(path)
     }
 
     /// Adds what a census found; returns whether it found anything.
-    pub fn add(&mut self, census: Census) -> bool {
+    pub(crate) fn add(&mut self, census: Census) -> bool {
         let before = self.0.len();
         let found = census.objects.into_iter().filter(|(_, keys)| keys.are_data());
         self.0.extend(found.map(|(path, keys)| (path, keys.in_words())));
@@ -49,7 +49,7 @@ impl DataKeys {
     }
 
     /// One remark for each.
-    pub fn remarks(&self) -> impl Iterator<Item = Remark> {
+    pub(crate) fn remarks(&self) -> impl Iterator<Item = Remark> {
         self.0.iter().map(|(path, keys)| {
             let (whose, shown) = if path.is_empty() {
                 ("the records".to_owned(), ANY_KEY.to_owned())
@@ -64,7 +64,7 @@ impl DataKeys {
 
 /// The keys of the objects at each path.
 #[derive(Debug, Default)]
-pub struct Census {
+pub(crate) struct Census {
     objects: HashMap<String, Keys>,
 }
 
@@ -98,7 +98,7 @@ impl Keys {
 
 impl Census {
     /// Takes in a record; the keys of `known` objects are one.
-    pub fn count(&mut self, value: &Value, known: &DataKeys) {
+    pub(crate) fn count(&mut self, value: &Value, known: &DataKeys) {
         self.walk(value, &mut String::new(), 0, known);
     }
 

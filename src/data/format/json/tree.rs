@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 
 /// A value with what is odd about it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tree {
+pub(super) struct Tree {
     /// The value; of a repeated key the last one stands, as in Python.
     pub value: Value,
     /// Whether some object has a key more than once.
@@ -16,7 +16,7 @@ pub struct Tree {
 }
 
 /// Reads one value that fills `text`.
-pub fn parse(text: &str) -> Result<Tree, serde_json::Error> {
+pub(super) fn parse(text: &str) -> Result<Tree, serde_json::Error> {
     let repeated = Cell::new(false);
     let mut json = serde_json::Deserializer::from_str(text);
     let value = Builder(&repeated).deserialize(&mut json)?;

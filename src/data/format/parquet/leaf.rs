@@ -7,7 +7,7 @@ use super::value::Logical;
 
 /// One path to values.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Leaf {
+pub(crate) struct Leaf {
     /// Its path, as JSON records have it: `[]` for the elements of a list or of a map.
     pub path: String,
     /// What its values are.

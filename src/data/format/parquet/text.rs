@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::unit::Unit;
+use crate::calendar::civil_day;
 
 /// Writes a whole number.
 pub(super) fn push_int(value: i64, text: &mut String) {
@@ -33,19 +34,7 @@ fn push_padded(value: i64, width: usize, text: &mut String) {
 
 /// Writes a day counted from 1970 (`2026-01-31`), by the civil calendar before 1582 too.
 pub(super) fn push_date(days: i64, text: &mut String) {
-    let shifted = days.saturating_add(719_468);
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (year, month, day) = civil_day(days);
     if year < 0 {
         text.push('-');
     }

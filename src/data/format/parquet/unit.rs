@@ -4,7 +4,7 @@ use parquet::basic::TimeUnit;
 
 /// Resolution of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub(crate) enum Unit {
     /// Thousandths of a second.
     Millis,
     /// Millionths.

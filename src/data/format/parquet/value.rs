@@ -10,17 +10,16 @@ use parquet::schema::types::ColumnDescriptor;
 use super::text::{push_bytes, push_clock, push_date};
 use super::unit::Unit;
 use super::{Found, Values};
-use crate::data::column::cell::Cell;
+use crate::column::cell::Cell;
 use convert::{big_endian, decimal, float, half, int, int96, timestamp, truth, typed};
 
-const MICROS_PER_SECOND: i64 = 1_000_000;
 /// Digits of the widest decimal that is read as a number.
 const WIDEST_DECIMAL: usize = 16;
 const LARGEST_SCALE: i32 = 76;
 
 /// What the values of a column are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Logical {
+pub(crate) enum Logical {
     /// Truth values.
     Bool,
     /// Whole numbers of this many bits.
@@ -161,7 +160,7 @@ impl Logical {
 
     /// Whether its times may differ by less than a microsecond.
     #[must_use]
-    pub const fn has_nanos(self) -> bool {
+    pub(crate) const fn has_nanos(self) -> bool {
         matches!(
             self,
             Self::Int96
@@ -174,7 +173,7 @@ impl Logical {
 
     /// The type in words (`decimal(10, 2)`, `timestamp[us, UTC]`).
     #[must_use]
-    pub fn describe(self) -> String {
+    pub(crate) fn describe(self) -> String {
         match self {
             Self::Bool => "bool".to_owned(),
             Self::Int(bits) => format!("int{bits}"),
@@ -227,13 +226,13 @@ impl Logical {
 
     /// A value of 32 bits outside of a page: its place among the others, and its text.
     #[must_use]
-    pub fn int32(self, value: i32) -> (f64, String) {
+    pub(crate) fn int32(self, value: i32) -> (f64, String) {
         self.alone(&Values::Int32(vec![value]))
     }
 
     /// A value of 64 bits outside of a page: its place among the others, and its text.
     #[must_use]
-    pub fn int64(self, value: i64) -> (f64, String) {
+    pub(crate) fn int64(self, value: i64) -> (f64, String) {
         self.alone(&Values::Int64(vec![value]))
     }
 

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 /// Kinds of variable parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// A timestamp.
     Time,
     /// A whole number.
@@ -35,7 +35,7 @@ pub enum Kind {
 
 impl Kind {
     /// How it is shown in a pattern.
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Time => "<time>",
             Self::Int => "<int>",

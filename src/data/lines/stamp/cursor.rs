@@ -1,6 +1,7 @@
 //! Reads the parts of a timestamp one after another.
 
 use super::{Date, Zone};
+use crate::calendar::{micros_of_fraction, seconds_of_day};
 
 const MONTHS: [&[u8]; 12] = [
     b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec",
@@ -171,7 +172,7 @@ impl Cursor<'_> {
         let minutes = self.number(2).filter(|_| is_apart)?;
         let is_apart = self.take(b':');
         let seconds = self.number(2).filter(|_| is_apart)?;
-        (hours < 24 && minutes < 60 && seconds <= 60).then_some(hours * 3_600 + minutes * 60 + seconds)
+        (hours < 24 && minutes < 60 && seconds <= 60).then(|| seconds_of_day(hours, minutes, seconds))
     }
 
     /// The sign before a fraction of a second, its microseconds, and whether it has more digits than those.
@@ -187,10 +188,8 @@ impl Cursor<'_> {
             return (0, 0, false);
         }
         let text = &self.bytes[self.at + 1..=self.at + digits];
-        let padded = text.iter().copied().chain(std::iter::repeat(b'0')).take(6);
-        let micros = padded.fold(0, |value, byte| value * 10 + i64::from(byte - b'0'));
         self.at += 1 + digits;
-        (sign, micros, digits > 6)
+        (sign, micros_of_fraction(text), digits > 6)
     }
 
     /// The zone and its offset in seconds.
@@ -215,7 +214,7 @@ impl Cursor<'_> {
             if let (Some(hours), Some(minutes), false) =
                 (hours, minutes, self.in_word() || (after_blank && has_colon))
             {
-                let offset = hours * 3_600 + minutes * 60;
+                let offset = seconds_of_day(hours, minutes, 0);
                 return (
                     Zone::Offset { after_blank },
                     if sign == b'-' { -offset } else { offset },

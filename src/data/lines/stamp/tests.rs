@@ -57,7 +57,7 @@ fn zones_count_when_moments_are_compared() {
         micros("2026-01-01T01:00:00+01:00"),
         micros("2025-12-31T23:00:00-01:00")
     );
-    assert_eq!(micros("1970-01-02T00:00:00Z"), 86_400 * MICROS);
+    assert_eq!(micros("1970-01-02T00:00:00Z"), 86_400 * MICROS_PER_SECOND);
 }
 
 #[test]

@@ -6,11 +6,11 @@
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
-use crate::data::checks::constraints::in_words;
-use crate::data::checks::value::{Limit, Number, Value, with_point};
-use crate::data::profile::ColumnType;
-use crate::data::schema::{Schema, SchemaColumn};
-use crate::pipeline::checks::{Bound, ColumnCheck, Rule};
+use crate::checks::rule::{Bound, ColumnCheck, Rule};
+use crate::checks::text::in_words;
+use crate::checks::value::{Limit, Number, Value, with_point};
+use crate::profile::ColumnType;
+use crate::schema::{Schema, SchemaColumn};
 
 use super::pattern::to_python;
 use super::{literal, truth};

@@ -6,7 +6,7 @@ use rstest::rstest;
 use serde_json::json;
 
 use super::*;
-use crate::pipeline::encoding::Encoding;
+use crate::data::source::Encoding;
 use crate::pipeline::sandbox::PhaseFile;
 
 const CITIES: &str = "city,orders\nZürich,1\nGenève,2\n";

@@ -1,9 +1,9 @@
 //! Constraints of a model's reply, as checks and in words.
 
-use regex_syntax::hir::{Class, Hir, HirKind};
 use rstest::rstest;
 
 use super::*;
+use crate::data::checks::text::in_words;
 use crate::data::describe::{Options, describe_source};
 use crate::data::source::Source;
 
@@ -144,30 +144,6 @@ fn a_pattern_as_long_as_a_book_is_not_even_parsed() {
         reason,
         "the pattern has 1025 bytes, and at most 1024 are used: shorten it"
     );
-}
-
-/// What the classes of a pattern take once it is parsed, bytes.
-fn bytes_of_classes(pattern: &Hir) -> usize {
-    match pattern.kind() {
-        HirKind::Class(Class::Unicode(class)) => size_of_val(class.ranges()),
-        HirKind::Concat(parts) => parts.iter().map(bytes_of_classes).sum(),
-        _ => 0,
-    }
-}
-
-#[test]
-fn a_pattern_takes_a_thousand_times_its_length_before_anything_else_refuses_it() {
-    let pattern = r"\w".repeat(2_048);
-    let parsed = regex_syntax::parse(&pattern).unwrap();
-    assert!(bytes_of_classes(&parsed) > 1_000 * pattern.len());
-    // The limit of what is compiled is looked at afterwards.
-    let compiled = regex::RegexBuilder::new(&pattern).size_limit(1 << 20).build();
-    assert!(matches!(compiled, Err(regex::Error::CompiledTooBig(_))));
-    assert_eq!(
-        compile(&pattern).unwrap_err(),
-        "the pattern has 4096 bytes, and at most 1024 are used: shorten it"
-    );
-    assert!(compile(r"\w{1,8}-\d+").is_ok());
 }
 
 #[test]

@@ -4,11 +4,15 @@
 //! Every reader streams with bounded memory and answers each oddity with a remark. `worker` runs all of it in a child
 //! process under limits; the other modules are synchronous and know nothing of processes.
 
+#![warn(unreachable_pub)]
+
+mod calendar;
 pub mod checks;
-pub mod column;
+mod column;
 pub mod context;
 pub mod describe;
-pub mod detect;
+mod detect;
+pub mod escape;
 pub mod exposure;
 pub mod format;
 pub mod joins;
@@ -16,11 +20,12 @@ mod keys;
 mod lines;
 pub mod outputs;
 pub mod profile;
-pub mod remark;
+mod remark;
 mod rows;
 mod scalar;
 pub mod schema;
 pub mod source;
+pub mod value_type;
 pub mod worker;
 
 #[cfg(test)]

@@ -1,50 +1,8 @@
-//! Encodings of text: how the characters of a file are written as bytes.
+//! How characters become bytes.
 
-use serde::{Deserialize, Serialize};
-
-/// How the bytes of a text become characters.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
-pub enum Encoding {
-    /// UTF-8 (ASCII too).
-    Utf8,
-    /// UTF-8 with a byte order mark.
-    Utf8Bom,
-    /// UTF-8 with some invalid bytes, read as replacement characters.
-    Utf8Lossy,
-    /// UTF-16 with a little-endian byte order mark.
-    Utf16Le,
-    /// UTF-16 with a big-endian byte order mark.
-    Utf16Be,
-    /// Little-endian UTF-16 without byte order mark.
-    Utf16LeUnmarked,
-    /// Big-endian UTF-16 without byte order mark.
-    Utf16BeUnmarked,
-    /// UTF-32 with a little-endian byte order mark.
-    Utf32Le,
-    /// UTF-32 with a big-endian byte order mark.
-    Utf32Be,
-    /// Latin-1, by fall-back.
-    Latin1,
-    /// Windows-1252, by fall-back.
-    Windows1252,
-}
+use super::Encoding;
 
 impl Encoding {
-    /// The name for people.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Utf8 | Self::Utf8Bom | Self::Utf8Lossy => "UTF-8",
-            Self::Utf16Le | Self::Utf16Be => "UTF-16",
-            Self::Utf16LeUnmarked => "little-endian UTF-16 without byte order mark",
-            Self::Utf16BeUnmarked => "big-endian UTF-16 without byte order mark",
-            Self::Utf32Le | Self::Utf32Be => "UTF-32",
-            Self::Latin1 => "Latin-1",
-            Self::Windows1252 => "Windows-1252",
-        }
-    }
-
     /// The bytes of a text, with the byte order mark that files of this encoding begin with; the first character that the
     /// encoding does not have is the error.
     pub fn encode(self, text: &str) -> Result<Vec<u8>, char> {
