@@ -57,11 +57,9 @@ pub async fn gather(
         samples: Vec::new(),
         ..program.task.clone()
     };
-    match Box::pin(claims::read(context, owner, &reading, &mut sources)).await? {
-        Progressing::Done(()) => {}
-        Progressing::Pending => return Ok(Progressing::Pending),
-        Progressing::Unseen => return Ok(Progressing::Unseen),
-        Progressing::Queued(why) => return Ok(Progressing::Queued(why)),
+    let read = Box::pin(claims::read(context, owner, &reading, &mut sources)).await?;
+    if let Err(progress) = read.done() {
+        return Ok(progress);
     }
     let read = sources.files.input_files;
     if let Some(task) = task {
