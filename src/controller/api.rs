@@ -4,7 +4,8 @@ use std::fmt::Debug;
 
 use k8s_openapi::NamespaceResourceScope;
 use kube::api::{DeleteParams, PostParams};
-use kube::{Api, Client, Resource, ResourceExt as _};
+use kube::runtime::reflector::ObjectRef;
+use kube::{Api, Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -68,6 +69,16 @@ where
             source: Box::new(error),
         }),
     }
+}
+
+/// The objects of a kind that own a child.
+pub fn owners<K: Resource<DynamicType = ()>>(child: &impl ResourceExt) -> Vec<ObjectRef<K>> {
+    let namespace = child.namespace().unwrap_or_default();
+    let owners = child.owner_references().iter();
+    owners
+        .filter(|owner| owner.kind == K::kind(&()))
+        .map(|owner| ObjectRef::new(&owner.name).within(&namespace))
+        .collect()
 }
 
 /// The objects of the kind and the namespace of this one.

@@ -5,6 +5,7 @@ use crate::controller::error::ReconcileError;
 use crate::controller::hold::{Blocked, misconfigured, unavailable};
 use crate::controller::record::parts::{Content, Contents, Parts};
 use crate::controller::record::snapshot::Sources;
+use crate::ledger::StoreError;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::digest::sha256_hex_of_parts;
 use crate::pipeline::stage::Category;
@@ -41,35 +42,46 @@ pub async fn read(
     let inputs = parts.add_all(contents);
     let sandbox = context.sandbox(task, owner, &inputs);
     let reader = SourceReader::new(&sandbox, &request).map_err(|error| blocked(&error))?;
-    let mut looked = reader.look().await;
-    if matches!(looked, Ok(None)) {
-        if !inputs.is_empty() {
-            parts.create(&context.client, owner, Component::Reader).await?;
+    let write_samples = async {
+        if inputs.is_empty() {
+            return Ok(());
         }
-        looked = Box::pin(reader.start()).await.map(Some);
+        parts.create(&context.client, owner, Component::Reader).await
+    };
+    let report = match Box::pin(report_of(&reader, write_samples)).await?.done() {
+        Ok(report) => report,
+        Err(progress) => return Ok(progress),
+    };
+    let ReadReport::Read {
+        sources: found,
+        profiles,
+    } = report
+    else {
+        return Err(unavailable("the claims were not read as they were asked for").into());
+    };
+    for (source, found) in request.sources.iter().zip(found) {
+        complete(sources, &source.name, found);
     }
-    match looked
-        .map_err(|error| blocked(&error))?
-        .unwrap_or(Progressing::Pending)
-    {
-        Progressing::Pending => Ok(Progressing::Pending),
-        Progressing::Unseen => Ok(Progressing::Unseen),
-        Progressing::Queued(why) => Ok(Progressing::Queued(why)),
+    sources.profiles = profiles;
+    Ok(Progressing::Done(()))
+}
+
+/// What a reader reports, once its Pod has ended; one that refuses or fails is an error. `mount` writes what the Pod mounts besides
+/// claims, before it starts.
+pub async fn report_of(
+    reader: &SourceReader<'_>,
+    mount: impl Future<Output = Result<(), StoreError>>,
+) -> Result<Progressing<ReadReport>, ReconcileError> {
+    let mut found = reader.look().await;
+    if matches!(found, Ok(None)) {
+        mount.await?;
+        found = Box::pin(reader.start()).await.map(Some);
+    }
+    let found = found.map_err(|error| blocked(&error))?;
+    match found.unwrap_or(Progressing::Pending) {
         Progressing::Done(ReadReport::Refused(why)) => Err(misconfigured(why).into()),
         Progressing::Done(ReadReport::Failed(why)) => Err(unavailable(&why).into()),
-        Progressing::Done(ReadReport::Outputs(_)) => {
-            Err(unavailable("the claims were not read as they were asked for").into())
-        }
-        Progressing::Done(ReadReport::Read {
-            sources: found,
-            profiles,
-        }) => {
-            for (source, found) in request.sources.iter().zip(found) {
-                complete(sources, &source.name, found);
-            }
-            sources.profiles = profiles;
-            Ok(Progressing::Done(()))
-        }
+        found => Ok(found),
     }
 }
 

@@ -149,10 +149,4 @@ impl Context {
         let there = tasks.iter().filter_map(|task| task.metadata.uid.as_deref());
         self.held.keep_only(&there.collect());
     }
-
-    /// Whether no further call may start.
-    #[must_use]
-    pub fn is_stopping(&self) -> bool {
-        self.stopping.is_cancelled()
-    }
 }

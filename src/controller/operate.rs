@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use futures::future::{join, join_all, join3};
+use ipnet::IpNet;
 use kube::Client;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::{CodeGenApproval, CodeGenRun, CodeGenTask};
@@ -90,18 +92,7 @@ async fn work(
     {
         return Ok(true);
     }
-    let mut leadership = if config.leader_election.enabled {
-        // Whoever waits for the lease can work as soon as it has it.
-        ready.send_replace(Readiness::Ready);
-        Leadership::campaign(
-            client.clone(),
-            &identity.namespace,
-            &identity.name,
-            &config.leader_election,
-        )
-    } else {
-        Leadership::always()
-    };
+    let mut leadership = campaign(config, identity, &client, ready);
     if stopping.run_until_cancelled(leadership.won()).await.is_none() {
         leadership.release().await;
         return Ok(true);
@@ -109,38 +100,20 @@ async fn work(
     tracing::info!(name = identity.name, "this operator leads");
     metrics.set_leader(true);
     let lost = leadership.lost();
-    let halt = stopping.clone();
     tokio::spawn({
-        let lost = lost.clone();
+        let (lost, stopping) = (lost.clone(), stopping.clone());
         async move {
             lost.cancelled().await;
-            halt.cancel();
+            stopping.cancel();
         }
     });
     let Some(servers) = stopping.run_until_cancelled(api_servers(&client)).await else {
         leadership.release().await;
         return Ok(!lost.is_cancelled());
     };
-    let worker = Worker::new(&identity.program, ["worker"]).with_at_most(config.limits.max_readers);
-    let (events, sending) = Events::new(client.clone(), identity.name.clone(), metrics.clone());
-    let sending = tokio::spawn(sending);
-    let gates = config.gates(servers);
-    let signing = Signing::in_secret(client.clone(), &identity.namespace, &identity.signing_secret);
-    let registries = RegistryCache::new(signing, gates.closed.clone());
-    let read = (worker, registries);
-    let context = Arc::new(Context::new(
-        client, config, gates, read, events, metrics, stopping,
-    ));
-    let counting = tokio::spawn(count_tasks(Arc::clone(&context)));
-    let waits = tokio::spawn(keep_looking(Arc::clone(&context)));
-    let looking = tokio::spawn(isolation::look_after(
-        Arc::clone(&context),
-        identity.namespace.clone(),
-    ));
-    look_after(&context, config, ready).await;
-    counting.abort();
-    looking.abort();
-    waits.abort();
+    let (context, sending) = share(config, identity, client, servers, stopping, metrics);
+    let context = Arc::new(context);
+    run_controllers(&context, config, identity, ready).await;
     if !lost.is_cancelled() {
         reconcile::withdraw_calls(&context).await;
     }
@@ -151,6 +124,66 @@ async fn work(
     let has_lost = lost.is_cancelled();
     leadership.release().await;
     Ok(!has_lost)
+}
+
+/// Asks to lead, where more than one replica may do so.
+fn campaign(
+    config: &OperatorConfig,
+    identity: &Identity,
+    client: &Client,
+    ready: &watch::Sender<Readiness>,
+) -> Leadership {
+    if !config.leader_election.enabled {
+        return Leadership::always();
+    }
+    // Whoever waits for the lease can work as soon as it has it.
+    ready.send_replace(Readiness::Ready);
+    Leadership::campaign(
+        client.clone(),
+        &identity.namespace,
+        &identity.name,
+        &config.leader_election,
+    )
+}
+
+/// What all passes share, and the task that sends Events until nobody has it any more.
+fn share(
+    config: &OperatorConfig,
+    identity: &Identity,
+    client: Client,
+    servers: Vec<IpNet>,
+    stopping: CancellationToken,
+    metrics: Metrics,
+) -> (Context, JoinHandle<()>) {
+    let worker = Worker::new(&identity.program, ["worker"]).with_at_most(config.limits.max_readers);
+    let (events, sending) = Events::new(client.clone(), identity.name.clone(), metrics.clone());
+    let gates = config.gates(servers);
+    let signing = Signing::in_secret(client.clone(), &identity.namespace, &identity.signing_secret);
+    let registries = RegistryCache::new(signing, gates.closed.clone());
+    let read = (worker, registries);
+    let context = Context::new(client, config, gates, read, events, metrics, stopping);
+    (context, tokio::spawn(sending))
+}
+
+/// Reconciles, and does beside that what no object asks for, until the operator is told to stop.
+async fn run_controllers(
+    context: &Arc<Context>,
+    config: &OperatorConfig,
+    identity: &Identity,
+    ready: &watch::Sender<Readiness>,
+) {
+    let beside = [
+        tokio::spawn(count_tasks(Arc::clone(context))),
+        tokio::spawn(keep_looking(Arc::clone(context))),
+        tokio::spawn(isolation::look_after(
+            Arc::clone(context),
+            identity.namespace.clone(),
+        )),
+    ];
+    look_after(context, config, ready).await;
+    for task in beside {
+        task.abort();
+    }
 }
 
 /// Looks after the tasks and the runs of every namespace that is watched, until the operator is told to stop.

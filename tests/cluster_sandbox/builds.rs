@@ -16,8 +16,9 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use codegen_operator::pipeline::sandbox::Packages;
-use codegen_operator::sandbox::kubernetes::build_namespace;
+use codegen_operator::sandbox::kubernetes::{Owner, build_namespace};
 use codegen_operator::sandbox::{ImageSpec, PackageProblemKind, Progressing, Sandbox as _, SandboxError};
+use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt as _;
 use kube::api::ListParams;
@@ -297,12 +298,7 @@ async fn tasks_of_a_restricted_namespace_have_their_builds_made_in_another() {
         build_namespace::namespace_of_tasks(&jobs[0]),
         Some(tenant.namespace.clone())
     );
-    let copies = async || {
-        let its =
-            ListParams::default().labels(&format!("codegen-operator.dev/part-of={}", jobs[0].name_any()));
-        builds.api::<Secret>().list(&its).await.unwrap().items
-    };
-    let there = copies().await;
+    let there = secrets_of(&builds, &jobs[0]).await;
     assert_eq!(there.len(), 1);
     assert_eq!(there[0].owner_references()[0].name, jobs[0].name_any());
 
@@ -317,14 +313,27 @@ async fn tasks_of_a_restricted_namespace_have_their_builds_made_in_another() {
     eprintln!("built elsewhere: {built:?}");
     assert!(built.fresh);
     assert_eq!(
-        copies().await.len(),
+        secrets_of(&builds, &jobs[0]).await.len(),
         0,
         "credentials are gone with the end of the build"
     );
     assert!(tenant.jobs().await.is_empty());
 
+    a_build_goes_when_nobody_waits_for_it(&builds, &tenant, &second).await;
+    tenant.close().await;
+    builds.close().await;
+}
+
+/// The Secrets that belong to a build.
+async fn secrets_of(space: &Space, job: &Job) -> Vec<Secret> {
+    let its = ListParams::default().labels(&format!("codegen-operator.dev/part-of={}", job.name_any()));
+    space.api::<Secret>().list(&its).await.unwrap().items
+}
+
+/// `waits` is the one who waits for the only build.
+async fn a_build_goes_when_nobody_waits_for_it(builds: &Space, tenant: &Space, waits: &Owner) {
     let of = Some(tenant.namespace.as_str());
-    let is_there = |uid: &str| uid == second.uid;
+    let is_there = |uid: &str| uid == waits.uid;
     build_namespace::sweep(&tenant.client, &builds.namespace, of, is_there)
         .await
         .unwrap();
@@ -345,8 +354,6 @@ async fn tasks_of_a_restricted_namespace_have_their_builds_made_in_another() {
         left.iter().all(|job| job.metadata.deletion_timestamp.is_some()),
         "{left:?}"
     );
-    tenant.close().await;
-    builds.close().await;
 }
 
 #[tokio::test]

@@ -156,11 +156,8 @@ fn sample(name: &str) -> SampleSource {
     }
 }
 
-#[tokio::test]
-#[ignore = "wants a cluster"]
-async fn what_the_reader_hashes_and_describes_is_what_a_sandbox_sees() {
-    let mut world = world("claims").await;
-    Box::pin(world.claim()).await;
+/// Inputs of a Secret and of a claim, each as a file and as a folder.
+async fn give_secrets_and_claims(world: &mut World) {
     let secret: Secret = serde_json::from_value(json!({
         "metadata": {"name": "rates"}, "stringData": {"file.1": "currency,rate\nEUR,1\n", "file.2": "inner"},
     }))
@@ -187,6 +184,14 @@ async fn what_the_reader_hashes_and_describes_is_what_a_sandbox_sees() {
         .inputs
         .insert("orders".to_owned(), on_claim("latest/orders.csv"));
     world.inputs.insert("notes".to_owned(), on_claim("notes"));
+}
+
+#[tokio::test]
+#[ignore = "wants a cluster"]
+async fn what_the_reader_hashes_and_describes_is_what_a_sandbox_sees() {
+    let mut world = world("claims").await;
+    Box::pin(world.claim()).await;
+    give_secrets_and_claims(&mut world).await;
     let mut request = ReadRequest::of(vec![
         source("orders", "latest/orders.csv", false),
         source("notes", "notes", true),

@@ -78,6 +78,43 @@ fn bind(space: &Space, role: &str, user: &str) {
     space.kubectl(&["create", "rolebinding", &name, &role, &user]);
 }
 
+/// In another's name, by whoever may not, of something else, or changed later.
+async fn decisions_that_do_not_count(space: &Space, task: &CodeGenTask, plan: &AwaitedApproval) {
+    let forged = refused(space, APPROVER, &decision(task, &plan.hash, "forged", "bob"));
+    assert!(
+        forged.contains("spec.decidedBy is the name of whoever"),
+        "{forged}"
+    );
+    let editors = refused(space, EDITOR, &decision(task, &plan.hash, "editors", EDITOR));
+    assert!(
+        editors.contains("cannot create resource \"codegenapprovals\""),
+        "{editors}"
+    );
+    let old = decision(task, &"0".repeat(64), "old", APPROVER).to_string();
+    kubectl(
+        &["--namespace", &space.name, "--as", APPROVER, "create", "-f", "-"],
+        &old,
+    );
+    let other = r#"{"spec": {"reason": "changed my mind"}}"#;
+    let change = [
+        "--namespace",
+        &space.name,
+        "patch",
+        "codegenapproval",
+        "old",
+        "--type=merge",
+        "--patch",
+        other,
+    ];
+    assert!(kubectl_refused(&change, "").contains("a decision stays as it was made"));
+    let still = at_gate(space, TASK, Gate::Plan).await;
+    assert_eq!(
+        still.status.unwrap().model_calls,
+        1,
+        "an old yes counts for nothing"
+    );
+}
+
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
 async fn a_task_goes_on_when_whoever_may_has_approved_of_exactly_what_it_shows() {
@@ -103,39 +140,7 @@ async fn a_task_goes_on_when_whoever_may_has_approved_of_exactly_what_it_shows()
             plan.what
         );
 
-        let forged = refused(space, APPROVER, &decision(&task, &plan.hash, "forged", "bob"));
-        assert!(
-            forged.contains("spec.decidedBy is the name of whoever"),
-            "{forged}"
-        );
-        let editors = refused(space, EDITOR, &decision(&task, &plan.hash, "editors", EDITOR));
-        assert!(
-            editors.contains("cannot create resource \"codegenapprovals\""),
-            "{editors}"
-        );
-        let old = decision(&task, &"0".repeat(64), "old", APPROVER).to_string();
-        kubectl(
-            &["--namespace", &space.name, "--as", APPROVER, "create", "-f", "-"],
-            &old,
-        );
-        let other = r#"{"spec": {"reason": "changed my mind"}}"#;
-        let change = [
-            "--namespace",
-            &space.name,
-            "patch",
-            "codegenapproval",
-            "old",
-            "--type=merge",
-            "--patch",
-            other,
-        ];
-        assert!(kubectl_refused(&change, "").contains("a decision stays as it was made"));
-        let still = at_gate(space, TASK, Gate::Plan).await;
-        assert_eq!(
-            still.status.unwrap().model_calls,
-            1,
-            "an old yes counts for nothing"
-        );
+        decisions_that_do_not_count(space, &task, &plan).await;
 
         let folder = tempfile::tempdir().unwrap();
         let ada = kubeconfig(folder.path());

@@ -134,6 +134,20 @@ fn cases() -> Vec<Case> {
         );
         cases.push(case(Some(new), *health));
     }
+    cases.extend(ended_cases(&task));
+    let gated = Task {
+        approvals: Gate::ALL.into(),
+        ..task.clone()
+    };
+    for stage in Stage::GATED {
+        cases.push(case(Some(shown(&gated, &at(stage), None)), DEGRADED));
+    }
+    cases
+}
+
+/// Every end, and what may follow it.
+fn ended_cases(task: &Task) -> Vec<Case> {
+    let mut cases = Vec::new();
     for stop in [
         StopReason::IterationsExhausted,
         StopReason::BudgetExceeded,
@@ -147,21 +161,21 @@ fn cases() -> Vec<Case> {
             reason: stop,
             message: "why".into(),
         });
-        cases.push(case(Some(shown(&task, &failed, None)), DEGRADED));
+        cases.push(case(Some(shown(task, &failed, None)), DEGRADED));
     }
     for testing in [TestingMode::Generate, TestingMode::Skip] {
-        let task = Task {
+        let task = &Task {
             testing,
             ..task.clone()
         };
-        cases.push(case(Some(shown(&task, &at(Stage::Succeeded), None)), HEALTHY));
+        cases.push(case(Some(shown(task, &at(Stage::Succeeded), None)), HEALTHY));
         let mut proved = at(Stage::Succeeded);
         proved.cases = Some(CaseEvidence::default());
         proved.attempts = vec![AttemptStatus {
             cases: Some(CaseCounts { total: 1, passed: 1 }),
             ..AttemptStatus::default()
         }];
-        cases.push(case(Some(shown(&task, &proved, None)), HEALTHY));
+        cases.push(case(Some(shown(task, &proved, None)), HEALTHY));
     }
     // Whatever becomes of an image that is asked for later, there is a program.
     let publishing = Task {
@@ -172,15 +186,8 @@ fn cases() -> Vec<Case> {
         let waits = waiting(Stage::Succeeded, category, None);
         cases.push(case(Some(shown(&publishing, &waits, None)), HEALTHY));
     }
-    let gated = Task {
-        approvals: Gate::ALL.into(),
-        ..task.clone()
-    };
-    for stage in Stage::GATED {
-        cases.push(case(Some(shown(&gated, &at(stage), None)), DEGRADED));
-    }
     // An end that is not that of the spec as it stands now.
-    let mut old = case(Some(shown(&task, &at(Stage::Succeeded), None)), PROGRESSING);
+    let mut old = case(Some(shown(task, &at(Stage::Succeeded), None)), PROGRESSING);
     old.object["status"]["observedGeneration"] = json!(GENERATION - 1);
     cases.push(old);
     cases

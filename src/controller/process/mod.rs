@@ -2,4 +2,4 @@
 
 pub mod health;
 pub mod leader;
-pub(crate) mod stop;
+pub(super) mod stop;

@@ -65,7 +65,12 @@ pub fn has_ended(task: &CodeGenTask) -> bool {
 /// The terminal stage that the task is in.
 #[must_use]
 pub fn ended_in(task: &CodeGenTask) -> Option<Stage> {
-    let stage = task.status.as_ref()?.stage.as_deref()?;
+    terminal(task.status.as_ref()?.stage.as_deref()?)
+}
+
+/// The terminal stage of this name.
+#[must_use]
+pub fn terminal(stage: &str) -> Option<Stage> {
     [Stage::Succeeded, Stage::Failed]
         .into_iter()
         .find(|end| end.as_str() == stage)

@@ -34,7 +34,7 @@ pub fn is_as_written(wanted: &Secret, found: &Secret) -> bool {
 }
 
 /// Whether both belong to the same task or run, and are for the same.
-pub fn has_same_owner<K: ResourceExt>(wanted: &K, found: &K) -> bool {
+fn has_same_owner<K: ResourceExt>(wanted: &K, found: &K) -> bool {
     let of = |object: &K, label: &str| object.labels().get(label).cloned();
     [names::MANAGED_BY, names::COMPONENT, names::TASK_UID]
         .iter()

@@ -45,24 +45,9 @@ pub async fn keep(
     let owner = &run.owner;
     // Plain data with string keys: writing it to memory cannot fail.
     documents.insert(TASK.to_owned(), serde_json::to_vec(&run.task).unwrap_or_default());
-    let end = [progress.sequence.to_string(), progress.attempt.to_string()];
-    let mut parts = vec![owner.uid.as_str(), &owner.run, "result", &end[0], &end[1]];
-    // After a kill it may be another origin that is adopted.
-    if let (Some(origin), Some(program)) = (&progress.adopted_from, &progress.documents.solution) {
-        parts.extend([origin.as_str(), &program.sha256]);
-    }
-    let name = names::name(&owner.name, &parts);
+    let name = name(owner, progress);
     let record = packed(&documents);
-    let store = MemoryStore::holding(documents);
-    let entries = Ledger::new(&store).entries(progress.sequence).await?;
-    let collected = results::collect(&run.task, progress, &store, &entries).await;
-    let mut results = collected.map_err(|error| match error {
-        EngineError::Store(error) => error,
-        error => StoreError::Damaged {
-            name: format!("the record of CodeGenTask {}/{}", owner.namespace, owner.name),
-            detail: error.to_string(),
-        },
-    })?;
+    let mut results = collected(run, progress, documents).await?;
     let mut labels = names::labels(&owner.name, &owner.uid, Component::Result);
     labels.insert(names::PART_OF.to_owned(), name.clone());
     let metadata = ObjectMeta {
@@ -72,41 +57,84 @@ pub async fn keep(
         owner_references: Some(vec![owner.reference.clone()]),
         ..ObjectMeta::default()
     };
-    let code = [SOLUTION, TESTS].into_iter().filter_map(|path| {
-        let text = String::from_utf8(results.files.remove(path)?).ok()?;
-        Some((path.to_owned(), text))
-    });
-    let code = ConfigMap {
-        metadata: metadata.clone(),
-        data: Some(code.collect()),
-        immutable: Some(true),
-        ..ConfigMap::default()
-    };
-    let program = create(client, owner, &code);
-    // The first part last: where it is, all are.
-    let parts: Vec<&[u8]> = record.chunks(LARGEST_PART).collect();
+    let code = readable(&metadata, &mut results);
+    let secrets = secrets(&metadata, &record);
     let record = async {
-        for (number, part) in parts.iter().enumerate().rev() {
-            let mut metadata = metadata.clone();
-            metadata.name = Some(part_name(&name, number));
-            let count = parts.len().to_string();
-            metadata.annotations = Some(BTreeMap::from([(PARTS.to_owned(), count)]));
-            let secret = Secret {
-                metadata,
-                type_: Some(RESULT_TYPE.to_owned()),
-                data: Some(BTreeMap::from([(RECORD.to_owned(), ByteString(part.to_vec()))])),
-                immutable: Some(true),
-                ..Secret::default()
-            };
-            create(client, owner, &secret).await?;
+        for secret in &secrets {
+            create(client, owner, secret).await?;
         }
         Ok(())
     };
-    tokio::try_join!(program, record)?;
+    tokio::try_join!(create(client, owner, &code), record)?;
     Ok(Kept {
         name,
         artifacts: results.artifacts,
     })
+}
+
+/// The name of the results, which another end of the run does not have.
+fn name(owner: &Owner, progress: &Progress) -> String {
+    let end = [progress.sequence.to_string(), progress.attempt.to_string()];
+    let mut parts = vec![owner.uid.as_str(), &owner.run, "result", &end[0], &end[1]];
+    // After a kill it may be another origin that is adopted.
+    if let (Some(origin), Some(program)) = (&progress.adopted_from, &progress.documents.solution) {
+        parts.extend([origin.as_str(), &program.sha256]);
+    }
+    names::name(&owner.name, &parts)
+}
+
+/// The results that the documents of a run come to.
+async fn collected(
+    run: &Revision,
+    progress: &Progress,
+    documents: BTreeMap<String, Vec<u8>>,
+) -> Result<Results, StoreError> {
+    let store = MemoryStore::holding(documents);
+    let entries = Ledger::new(&store).entries(progress.sequence).await?;
+    let collected = results::collect(&run.task, progress, &store, &entries).await;
+    collected.map_err(|error| match error {
+        EngineError::Store(error) => error,
+        error => StoreError::Damaged {
+            name: format!(
+                "the record of CodeGenTask {}/{}",
+                run.owner.namespace, run.owner.name
+            ),
+            detail: error.to_string(),
+        },
+    })
+}
+
+/// Program and suite, taken out of the results.
+fn readable(metadata: &ObjectMeta, results: &mut Results) -> ConfigMap {
+    let code = [SOLUTION, TESTS].into_iter().filter_map(|path| {
+        let text = String::from_utf8(results.files.remove(path)?).ok()?;
+        Some((path.to_owned(), text))
+    });
+    ConfigMap {
+        metadata: metadata.clone(),
+        data: Some(code.collect()),
+        immutable: Some(true),
+        ..ConfigMap::default()
+    }
+}
+
+/// The record in as many Secrets as it needs. The first part last: where it is, all are.
+fn secrets(metadata: &ObjectMeta, record: &[u8]) -> Vec<Secret> {
+    let parts: Vec<&[u8]> = record.chunks(LARGEST_PART).collect();
+    let count = parts.len().to_string();
+    let name = metadata.name.as_deref().unwrap_or_default();
+    let secret = |(number, part): (usize, &&[u8])| Secret {
+        metadata: ObjectMeta {
+            name: Some(part_name(name, number)),
+            annotations: Some(BTreeMap::from([(PARTS.to_owned(), count.clone())])),
+            ..metadata.clone()
+        },
+        type_: Some(RESULT_TYPE.to_owned()),
+        data: Some(BTreeMap::from([(RECORD.to_owned(), ByteString(part.to_vec()))])),
+        immutable: Some(true),
+        ..Secret::default()
+    };
+    parts.iter().enumerate().rev().map(secret).collect()
 }
 
 /// The results of a task that has ended, from the record `name`, and the task as it was resolved.

@@ -174,7 +174,9 @@ mod tests {
     use crate::controller::record::progress::{index, record, recorded};
     use crate::pipeline::bounds::MOST_PACKAGE_BYTES;
     use crate::pipeline::digest::sha256_hex;
-    use crate::pipeline::progress::{BuildFault, Progress, Recurrence, Tried, Waiting};
+    use crate::pipeline::progress::{
+        Build, BuildFault, BuiltImage, Memory, Progress, Recurrence, Tried, Waiting,
+    };
     use crate::pipeline::sandbox::Packages;
     use crate::pipeline::stage::Category;
     use crate::pipeline::status::{Around, status};
@@ -245,25 +247,40 @@ mod tests {
         progress.constraints = vec![constraint; 64];
         progress.attempts = (1..=100).map(|number| attempt(number, &long)).collect();
         progress.present_diagnosis(vec![diagnosis(&long); 5]);
-        progress.build.wanted = packages("wanted");
-        progress.build.declared = packages("declared");
-        progress.build.built = Some(image(&[]));
-        if let Some(built) = &mut progress.build.built {
-            built.image = noise("image", 400);
-            built.packages = packages("built");
-            built.resolved = names("resolved", 50_000);
+        progress.build = largest_build(progress.build, &long);
+        remember_all(&mut progress.memory);
+        progress.documents.run = Some(document("documents/run-0100.json"));
+        progress.approvals = vec![approval(); 20];
+        progress.bound();
+        progress
+    }
+
+    fn largest_build(before: Build, long: &str) -> Build {
+        let built = BuiltImage {
+            image: noise("image", 400),
+            packages: packages("built"),
+            resolved: names("resolved", 50_000),
+            ..image(&[])
+        };
+        let replaced = (0..30).map(|n| (format!("pip:{}", noise(&n.to_string(), 16)), String::new()));
+        Build {
+            wanted: packages("wanted"),
+            declared: packages("declared"),
+            built: Some(built),
+            fault: Some(BuildFault {
+                packages: packages("wanted"),
+                message: long.to_owned(),
+            }),
+            replaced: replaced.collect(),
+            ..before
         }
-        progress.build.fault = Some(BuildFault {
-            packages: packages("wanted"),
-            message: long,
-        });
-        progress.build.replaced = (0..30)
-            .map(|n| (format!("pip:{}", noise(&n.to_string(), 16)), String::new()))
-            .collect();
-        progress.memory.failing = signatures("failing", 24);
-        progress.memory.seen = signatures("seen", 100);
-        progress.memory.after_reclassification = Some(Recurrence {
-            failing: progress.memory.failing.clone(),
+    }
+
+    fn remember_all(memory: &mut Memory) {
+        memory.failing = signatures("failing", 24);
+        memory.seen = signatures("seen", 100);
+        memory.after_reclassification = Some(Recurrence {
+            failing: memory.failing.clone(),
             times: 2,
         });
         let tried = Tried {
@@ -271,14 +288,10 @@ mod tests {
             fixes: 9,
             failed: 99,
         };
-        progress.memory.tried = signatures("failing", 24)
+        memory.tried = signatures("failing", 24)
             .into_iter()
             .map(|one| (one, tried.clone()))
             .collect();
-        progress.documents.run = Some(document("documents/run-0100.json"));
-        progress.approvals = vec![approval(); 20];
-        progress.bound();
-        progress
     }
 
     fn attempt(number: i32, long: &str) -> AttemptStatus {

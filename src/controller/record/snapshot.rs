@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 
 use crate::api::CodeGenTaskSpec;
 use crate::api::agent::CodeGenAgentSpec;
+use crate::api::image::Image;
+use crate::api::model::Model;
 use crate::controller::record::own;
 use crate::controller::record::pack::{LARGEST_DOCUMENT, pack, unpacked};
 use crate::controller::record::parts::{Contents, LARGEST_PART, Parts, SNAPSHOT_TYPE, remote};
@@ -86,22 +88,10 @@ pub fn decides(spec: &CodeGenTaskSpec) -> String {
         suspend: _,
         ttl_seconds_after_finished: _,
     } = spec;
-    let model = model
-        .as_ref()
-        .map(|model| json!({"provider": model.provider, "name": model.name, "parameters": model.parameters}));
-    let image = image.as_ref().map(|image| {
-        json!({
-            "reference": image.reference,
-            "base": image.base,
-            "basePackages": image.base_packages,
-            "baseSystemPackages": image.base_system_packages,
-            "pythonVersion": image.python_version,
-        })
-    });
     let mut what = json!({
         "prompt": prompt,
         "agentRef": agent_ref,
-        "model": model,
+        "model": model.as_ref().map(model_that_decides),
         "systemPrompt": system_prompt,
         "schema": schema,
         "samples": samples,
@@ -113,7 +103,7 @@ pub fn decides(spec: &CodeGenTaskSpec) -> String {
         "examples": examples,
         "acceptanceTests": acceptance_tests,
         "testing": testing,
-        "image": image,
+        "image": image.as_ref().map(image_that_decides),
         "env": sandbox.as_ref().map(|sandbox| &sandbox.env),
         "backend": backend,
         "language": language,
@@ -121,6 +111,22 @@ pub fn decides(spec: &CodeGenTaskSpec) -> String {
     drop_unset(&mut what);
     what.sort_all_objects();
     sha256_hex(what.to_string().as_bytes())
+}
+
+/// Not where the model is asked, nor who pays.
+fn model_that_decides(model: &Model) -> Value {
+    json!({"provider": model.provider, "name": model.name, "parameters": model.parameters})
+}
+
+/// Not where the image is pushed to.
+fn image_that_decides(image: &Image) -> Value {
+    json!({
+        "reference": image.reference,
+        "base": image.base,
+        "basePackages": image.base_packages,
+        "baseSystemPackages": image.base_system_packages,
+        "pythonVersion": image.python_version,
+    })
 }
 
 /// Leaves out what is not set, so that a field that a later version adds changes no hash of those who do not use it.

@@ -33,7 +33,7 @@ use crate::pipeline::status::{Around, IsolationShown, status};
 use crate::sandbox::kubernetes::names::{self, Component};
 
 /// Type of the Secrets that hold replies and documents.
-pub const RECORD_TYPE: &str = "codegen-operator.dev/record";
+const RECORD_TYPE: &str = "codegen-operator.dev/record";
 /// Annotation with the name that the engine knows a document by.
 const DOCUMENT: &str = "codegen-operator.dev/document";
 /// Annotation with the names of the further Secrets of a document, in order.

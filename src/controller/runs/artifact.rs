@@ -81,38 +81,59 @@ impl RunPass<'_> {
             let message = format!("the outputs are not pushed: {why}; change spec.outputs.artifact.tag");
             return self.not_pushed(run_reason::PUSH_REFUSED, &message, None).await;
         }
-        let status = self.status();
-        let secrets: Api<Secret> = Api::namespaced(self.context.client.clone(), &namespace);
+        match self.output_files(&namespace, &name).await? {
+            Ok(files) => self.push(&wanted, (&namespace, &name), files).await,
+            Err(gone) => {
+                let message = format!(
+                    "the output {gone} is not there any more, so nothing is pushed: make another run"
+                );
+                self.not_pushed(run_reason::OUTPUTS_GONE, &message, None).await
+            }
+        }
+    }
+
+    /// Every file that the run wrote, from its Secrets; the name of an output that is not there any more.
+    async fn output_files(
+        &self,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Result<Vec<ArtifactFile>, String>, StoreError> {
+        let secrets: Api<Secret> = Api::namespaced(self.context.client.clone(), namespace);
         let mut files = Vec::new();
-        for output in &status.outputs {
-            let read = outputs::read(&secrets, output).await;
+        for output in self.status().outputs {
+            let read = outputs::read(&secrets, &output).await;
             let read = read.map_err(|error| unread(&format!("the outputs of {namespace}/{name}"), error))?;
             let Some(read) = read else {
-                let message = format!(
-                    "the output {} is not there any more, so nothing is pushed: make another run",
-                    output.name
-                );
-                return self.not_pushed(run_reason::OUTPUTS_GONE, &message, None).await;
+                return Ok(Err(output.name));
             };
-            files.extend(read.into_iter().map(|file| artifact_file(output, file)));
+            files.extend(read.into_iter().map(|file| artifact_file(&output, file)));
         }
-        let reference = format!("{}:{}", wanted.repository, tag(&wanted, &namespace, &name));
+        Ok(Ok(files))
+    }
+
+    async fn push(
+        &mut self,
+        wanted: &OutputArtifact,
+        (namespace, name): (&str, &str),
+        files: Vec<ArtifactFile>,
+    ) -> Result<Option<Duration>, ReconcileError> {
+        let reference = format!("{}:{}", wanted.repository, tag(wanted, namespace, name));
         let artifact = Artifact {
             kind: KIND,
             files,
-            annotations: about(&status, &namespace),
+            annotations: about(&self.status(), namespace),
             owner: (RUN, format!("{namespace}/{name}")),
         };
         let secret = wanted.push_secret_ref.as_ref().map(|secret| secret.name.as_str());
         let destination = Destination {
-            namespace: &namespace,
+            namespace,
             reference: &reference,
             secret,
             field: FIELD,
         };
         let registries = (&self.context.settings.registries, &self.context.registries);
         match push_artifact(self.context.client.clone(), registries, destination, artifact).await {
-            Ok(digest) => self.pushed(&wanted, &reference, &digest).await,
+            Ok(digest) => self.pushed(wanted, &reference, &digest).await,
             Err(error) => {
                 let (reason, pause) = match error.category() {
                     Category::Configuration => (run_reason::PUSH_REFUSED, AGAIN_FOR_A_PERSON),
@@ -120,7 +141,7 @@ impl RunPass<'_> {
                 };
                 let message = format!("the outputs are not pushed yet: {}", with_causes(&error));
                 if let Some(secret) = secret {
-                    self.wake_at(&namespace, secret);
+                    self.wake_at(namespace, secret);
                 }
                 self.not_pushed(reason, &message, Some(pause)).await
             }

@@ -9,10 +9,10 @@ use crate::api::conditions::run_reason;
 use crate::api::run::OutputClaim;
 use crate::api::run_status::OutputOnClaim;
 use crate::api::values::Output;
-use crate::controller::claims::blocked;
+use crate::controller::claims::{blocked, report_of};
 use crate::controller::context::Context;
 use crate::controller::error::ReconcileError;
-use crate::controller::hold::{misconfigured, unavailable};
+use crate::controller::hold::unavailable;
 use crate::pipeline::run::checks::Severities;
 use crate::pipeline::run::{OnClaim, OutputsRead, Room, TypedOutput};
 use crate::pipeline::sandbox::{OutputContent, PhaseReport};
@@ -83,25 +83,14 @@ pub async fn read(
     let none = BTreeMap::new();
     let sandbox = context.sandbox(&frozen.task, owner, &none);
     let reader = SourceReader::new(&sandbox, &request).map_err(|error| blocked(&error))?;
-    let mut looked = reader.look().await;
-    if matches!(looked, Ok(None)) {
-        looked = Box::pin(reader.start()).await.map(Some);
-    }
-    match looked
-        .map_err(|error| blocked(&error))?
-        .unwrap_or(Progressing::Pending)
-    {
-        Progressing::Pending => Ok(Progressing::Pending),
-        Progressing::Unseen => Ok(Progressing::Unseen),
-        Progressing::Queued(why) => Ok(Progressing::Queued(why)),
-        Progressing::Done(ReadReport::Outputs(found)) if found.len() == outputs.len() => {
-            Ok(Progressing::Done(found))
-        }
-        Progressing::Done(ReadReport::Refused(why)) => Err(misconfigured(why).into()),
-        Progressing::Done(ReadReport::Failed(why)) => Err(unavailable(&why).into()),
-        Progressing::Done(ReadReport::Outputs(_) | ReadReport::Read { .. }) => {
-            Err(unavailable("the outputs on the claim were not read as they were asked for").into())
-        }
+    let nothing = std::future::ready(Ok(()));
+    let report = match Box::pin(report_of(&reader, nothing)).await?.done() {
+        Ok(report) => report,
+        Err(progress) => return Ok(progress),
+    };
+    match report {
+        ReadReport::Outputs(found) if found.len() == outputs.len() => Ok(Progressing::Done(found)),
+        _ => Err(unavailable("the outputs on the claim were not read as they were asked for").into()),
     }
 }
 

@@ -6,13 +6,13 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
 use kube::core::PartialObjectMeta;
 use kube::runtime::Controller;
-use kube::runtime::reflector::{ObjectRef, Store};
+use kube::runtime::reflector::Store;
 use kube::runtime::watcher;
 
 use super::memory;
 use super::reconcile::RunPass;
 use crate::api::CodeGenRun;
-use crate::controller::api::namespaced;
+use crate::controller::api::{namespaced, owners};
 use crate::controller::context::Context;
 use crate::controller::control::Controlled;
 use crate::controller::schedule::shared::Shared;
@@ -74,13 +74,4 @@ impl Controlled for CodeGenRun {
             "a step could not be taken and is tried again"
         );
     }
-}
-
-fn owners(pod: &PartialObjectMeta<Pod>) -> Vec<ObjectRef<CodeGenRun>> {
-    let namespace = pod.namespace().unwrap_or_default();
-    let owners = pod.owner_references().iter();
-    owners
-        .filter(|owner| owner.kind == "CodeGenRun")
-        .map(|owner| ObjectRef::new(&owner.name).within(&namespace))
-        .collect()
 }

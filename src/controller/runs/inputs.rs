@@ -51,37 +51,16 @@ pub async fn gather(
         .collect();
     resolve(&program.task, &values, &supposed, settings).map_err(|faults| refused(&faults))?;
 
-    let mut sources = Sources::default();
-    for (index, input) in inputs.iter().enumerate() {
-        let Some(source) = &input.source else { continue };
-        let is_dir = takes_folder(&program.task, &input.name);
-        let given = Given {
-            object,
-            index,
-            input,
-            source,
-            is_dir,
-        };
-        add(&mut sources, Box::pin(given.read(context)).await?);
-    }
     let given: BTreeSet<String> = inputs.iter().map(|input| input.name.clone()).collect();
-    // An image has no samples.
-    if let Some(task) = task {
-        for default in Box::pin(defaults(context, object, task, program, &given)).await? {
-            add(&mut sources, default);
-        }
-    }
-    check_total(&sources)?;
+    let mut sources = Box::pin(read_here(context, object, task, program, &given)).await?;
     // A reader describes samples, and a run has none.
     let reading = Task {
         samples: Vec::new(),
         ..program.task.clone()
     };
-    match Box::pin(claims::read(context, owner, &reading, &mut sources)).await? {
-        Progressing::Done(()) => {}
-        Progressing::Pending => return Ok(Progressing::Pending),
-        Progressing::Unseen => return Ok(Progressing::Unseen),
-        Progressing::Queued(why) => return Ok(Progressing::Queued(why)),
+    let read = Box::pin(claims::read(context, owner, &reading, &mut sources)).await?;
+    if let Err(progress) = read.done() {
+        return Ok(progress);
     }
     let read = sources.files.input_files;
     if let Some(task) = task {
@@ -96,6 +75,36 @@ pub async fn gather(
         run,
         contents: sources.contents,
     }))
+}
+
+/// What the run gives itself, and the task's own where it gives nothing; all but the contents of claims.
+async fn read_here(
+    context: &Context,
+    object: &CodeGenRun,
+    task: Option<&CodeGenTask>,
+    program: &Program,
+    given: &BTreeSet<String>,
+) -> Result<Sources, ReconcileError> {
+    let mut sources = Sources::default();
+    for (index, input) in object.spec.inputs.iter().enumerate() {
+        let Some(source) = &input.source else { continue };
+        let given = Given {
+            object,
+            index,
+            input,
+            source,
+            is_dir: takes_folder(&program.task, &input.name),
+        };
+        add(&mut sources, Box::pin(given.read(context)).await?);
+    }
+    // An image has no samples.
+    if let Some(task) = task {
+        for default in Box::pin(defaults(context, object, task, program, given)).await? {
+            add(&mut sources, default);
+        }
+    }
+    check_total(&sources)?;
+    Ok(sources)
 }
 
 fn add(sources: &mut Sources, (file, contents): (FrozenFile, Contents)) {

@@ -8,17 +8,17 @@
 //! From its frozen copy on a run depends on nothing but its own objects: task and sources may change or go.
 
 mod artifact;
-pub(super) mod control;
+mod control;
 mod inputs;
 mod image;
-pub mod memory;
+pub(super) mod memory;
 pub(crate) mod outputs;
 mod finish;
 mod frozen;
 mod origin;
 mod program;
-pub(super) mod reconcile;
-pub mod reuse;
+mod reconcile;
+mod reuse;
 mod source;
 pub mod status;
 mod step;

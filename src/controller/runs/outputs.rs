@@ -14,7 +14,7 @@ use crate::sandbox::kubernetes::Owner;
 use crate::sandbox::kubernetes::names::{self, Component};
 
 /// Type of the Secrets that hold what a run wrote.
-pub const OUTPUTS_TYPE: &str = "codegen-operator.dev/outputs";
+const OUTPUTS_TYPE: &str = "codegen-operator.dev/outputs";
 /// Longest value that a status repeats, bytes.
 const LONGEST_VALUE: usize = 1024;
 /// Most bytes that the API server takes in one Secret.

@@ -7,6 +7,7 @@ use crate::api::conditions::run_reason;
 use crate::api::run_status::{Finding, RunOutputStatus};
 use crate::api::values::ValueType;
 use crate::api::{CodeGenRun, CodeGenRunStatus};
+use crate::controller::record::cache::terminal;
 use crate::pipeline::bounds::{LONGEST_MESSAGE, cut};
 use crate::pipeline::run::{RunFailure, TypedOutput, duration};
 use crate::pipeline::stage::Stage;
@@ -37,10 +38,7 @@ const STEPS: [(usize, usize, usize); 3] = [(1024, 32, 400), (256, 16, 200), (64,
 /// The terminal stage that the run is in.
 #[must_use]
 pub fn ended_in(run: &CodeGenRun) -> Option<Stage> {
-    let stage = run.status.as_ref()?.stage.as_deref()?;
-    [Stage::Succeeded, Stage::Failed]
-        .into_iter()
-        .find(|end| end.as_str() == stage)
+    terminal(run.status.as_ref()?.stage.as_deref()?)
 }
 
 /// Writes the status of one object at one moment.
@@ -90,14 +88,7 @@ impl Writer {
             completed_at: Some(Time(self.now)),
             ..before
         };
-        let stage = Stage::Succeeded.as_str();
-        self.said(
-            status,
-            stage,
-            Kind::Succeeded,
-            run_reason::PROGRAM_SUCCEEDED,
-            &message,
-        )
+        self.success(status, run_reason::PROGRAM_SUCCEEDED, &message)
     }
 
     /// Another run has written the same already.
@@ -118,14 +109,7 @@ impl Writer {
             completed_at: Some(Time(self.now)),
             ..before
         };
-        let stage = Stage::Succeeded.as_str();
-        self.said(
-            status,
-            stage,
-            Kind::Succeeded,
-            run_reason::OUTPUTS_ADOPTED,
-            &message,
-        )
+        self.success(status, run_reason::OUTPUTS_ADOPTED, &message)
     }
 
     /// The run failed.
@@ -145,6 +129,11 @@ impl Writer {
         };
         let (stage, reason) = (Stage::Failed.as_str(), failure.reason.as_str());
         self.said(status, stage, Kind::Failed, reason, &failure.message)
+    }
+
+    fn success(self, status: CodeGenRunStatus, reason: &str, message: &str) -> CodeGenRunStatus {
+        let stage = Stage::Succeeded.as_str();
+        self.said(status, stage, Kind::Succeeded, reason, message)
     }
 
     fn said(

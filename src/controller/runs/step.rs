@@ -182,11 +182,9 @@ impl RunPass<'_> {
         }
         let owner = owner(&self.object, self.status().key.as_deref().unwrap_or_default());
         let found = claim_outputs::read(self.context, &owner, frozen, &folder, &there).await?;
-        Ok(match found {
-            Progressing::Done(found) => Progressing::Done(there.into_iter().zip(found).collect()),
-            Progressing::Pending => Progressing::Pending,
-            Progressing::Unseen => Progressing::Unseen,
-            Progressing::Queued(why) => Progressing::Queued(why),
+        Ok(match found.done() {
+            Ok(found) => Progressing::Done(there.into_iter().zip(found).collect()),
+            Err(progress) => progress,
         })
     }
 

@@ -1,8 +1,8 @@
 //! Who may work now: places for tasks, runs and calls, and what is waited for.
 
-pub(crate) mod waits;
-pub(crate) mod calls;
-pub(crate) mod decisions;
-pub(crate) mod gate;
-pub(crate) mod held;
-pub(crate) mod shared;
+pub(super) mod waits;
+pub(super) mod calls;
+pub(super) mod decisions;
+pub(super) mod gate;
+pub(super) mod held;
+pub(super) mod shared;

@@ -1,5 +1,5 @@
 //! What tasks and runs refer to, read once: `ConfigMap`s, URLs, claims, Secrets.
 
-pub(crate) mod credentials;
+pub(super) mod credentials;
 pub(crate) mod downloads;
-pub(crate) mod read;
+pub(super) mod read;

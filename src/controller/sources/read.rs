@@ -129,19 +129,16 @@ pub async fn take(
         sha256: expected,
     } = wanted;
     let is_dir = matches!(source, Source::Files(_) | Source::Claim { is_dir: true, .. });
-    let file = |bytes| Content {
-        path: String::new(),
-        bytes,
-    };
+    let file = |path, bytes| Content { path, bytes };
     let contents: Vec<Content> = match source {
-        Source::Bytes(bytes) => vec![file(bytes)],
-        Source::Files(files) => files
-            .into_iter()
-            .map(|(path, bytes)| Content { path, bytes })
-            .collect(),
+        Source::Bytes(bytes) => vec![file(String::new(), bytes)],
+        Source::Files(files) => files.into_iter().map(|(path, bytes)| file(path, bytes)).collect(),
         Source::Download(url) => {
             let sha256 = expected.as_deref().unwrap_or_default();
-            vec![file(downloads.get(uid, &name, &url, sha256).await?)]
+            vec![file(
+                String::new(),
+                downloads.get(uid, &name, &url, sha256).await?,
+            )]
         }
         Source::Claim { claim, path, .. } => {
             let file = FrozenFile {
@@ -160,19 +157,7 @@ pub async fn take(
         }
     };
     let bytes: usize = contents.iter().map(|content| content.bytes.len()).sum();
-    if let Some(large) = contents.iter().find(|content| content.bytes.len() > LARGEST_FILE) {
-        return Err(misconfigured(format!(
-            "{name} has {} bytes, and at most {LARGEST_FILE} are taken from a ConfigMap: put it on a PersistentVolumeClaim, \
-                 or give a smaller sample",
-            large.bytes.len()
-        )));
-    }
-    let sha256 = digest_of(&contents, is_dir);
-    if let Some(expected) = expected.filter(|expected| *expected != sha256) {
-        return Err(misconfigured(format!(
-            "{name}: the content has sha256 {sha256}, the spec says {expected}: correct sha256 if the new content is right"
-        )));
-    }
+    let sha256 = checked_digest(&name, &contents, is_dir, expected)?;
     let file = FrozenFile {
         name,
         file_name,
@@ -181,6 +166,29 @@ pub async fn take(
         is_dir,
     };
     Ok((file, Contents::Here(contents)))
+}
+
+/// The digest of contents that are no larger than they may be, and those that are expected.
+fn checked_digest(
+    name: &str,
+    contents: &[Content],
+    is_dir: bool,
+    expected: Option<String>,
+) -> Result<String, Blocked> {
+    if let Some(large) = contents.iter().find(|content| content.bytes.len() > LARGEST_FILE) {
+        return Err(misconfigured(format!(
+            "{name} has {} bytes, and at most {LARGEST_FILE} are taken from a ConfigMap: put it on a PersistentVolumeClaim, \
+                 or give a smaller sample",
+            large.bytes.len()
+        )));
+    }
+    let sha256 = digest_of(contents, is_dir);
+    match expected.filter(|expected| *expected != sha256) {
+        None => Ok(sha256),
+        Some(expected) => Err(misconfigured(format!(
+            "{name}: the content has sha256 {sha256}, the spec says {expected}: correct sha256 if the new content is right"
+        ))),
+    }
 }
 
 /// As a local run computes it, so that the same task is the same run everywhere.

@@ -7,6 +7,7 @@ use kube::core::PartialObjectMeta;
 use kube::runtime::reflector::{ObjectRef, Store};
 
 use crate::api::CodeGenTask;
+use crate::controller::api::owners;
 use crate::pipeline::stage::Stage;
 use crate::sandbox::kubernetes::build_namespace;
 use crate::sandbox::kubernetes::names::{self, Component};
@@ -16,16 +17,6 @@ pub fn tasks_of_job(job: &PartialObjectMeta<Job>) -> Vec<ObjectRef<CodeGenTask>>
     let waiting = build_namespace::waiting(&job.metadata).into_iter();
     let waiting = waiting.map(|task| ObjectRef::new(&task.name).within(&task.namespace));
     waiting.chain(owners(job)).collect()
-}
-
-/// The tasks that own a child.
-fn owners<K: ResourceExt>(child: &K) -> Vec<ObjectRef<CodeGenTask>> {
-    let namespace = child.namespace().unwrap_or_default();
-    let owners = child.owner_references().iter();
-    owners
-        .filter(|owner| owner.kind == "CodeGenTask")
-        .map(|owner| ObjectRef::new(&owner.name).within(&namespace))
-        .collect()
 }
 
 /// The tasks that a Pod may bring on. That of a build belongs to its Job, and to every task of

@@ -153,6 +153,11 @@ impl Pass for TaskPass<'_> {
         Ok(())
     }
 
+    /// In memory there is not all of a task at rest, so that a hold would take the place of its end.
+    fn may_hold(&self) -> bool {
+        !is_at_rest(&self.object)
+    }
+
     fn leaves_place(&self, hold: &Hold) -> bool {
         hold.until != Until::Room || self.has_succeeded() && hold.reason != reason::QUEUED
     }

@@ -43,11 +43,7 @@ async fn a_snapshot_of_an_earlier_try_is_taken() {
         .until::<CodeGenTask>("words", "ReadingSamples Progressing")
         .await;
     assert_eq!(world.server.of_component("secrets", "snapshot"), before);
-    world.settle::<CodeGenTask>("words").await;
-    assert_eq!(
-        world.stage_and_reason::<CodeGenTask>("words"),
-        "Succeeded Unverified"
-    );
+    world.ends_well("words").await;
     assert_eq!(world.provider.calls().await, ALL);
 }
 
@@ -63,13 +59,7 @@ async fn a_snapshot_of_an_earlier_try_with_another_agent_stands_in_nobodys_way()
     world.server.edit("codegenagents", "shared", |agent| {
         agent["spec"]["limits"]["maxTokens"] = 600_000.into();
     });
-    world.settle::<CodeGenTask>("words").await;
-    let message = world.message::<CodeGenTask>("words");
-    assert_eq!(
-        world.stage_and_reason::<CodeGenTask>("words"),
-        "Succeeded Unverified",
-        "{message}"
-    );
+    world.ends_well("words").await;
     assert_eq!(world.server.of_component("secrets", "snapshot"), [""; 0]);
 }
 
@@ -93,11 +83,7 @@ async fn a_snapshot_that_somebody_has_planted_is_named_and_no_model_is_asked() {
         assert!(message.contains(&format!("Secret data/{name}")), "{message}");
         assert_eq!(world.provider.calls().await, [""; 0]);
         world.server.remove("secrets", &name);
-        world.settle::<CodeGenTask>("words").await;
-        assert_eq!(
-            world.stage_and_reason::<CodeGenTask>("words"),
-            "Succeeded Unverified"
-        );
+        world.ends_well("words").await;
     }
 }
 
@@ -185,11 +171,7 @@ async fn the_result_of_a_task_that_asked_the_same_is_adopted_and_its_tests_are_r
     world.settle::<CodeGenTask>("words").await;
     world.apply_task("again", &json!({}));
     world.server.calls();
-    world.settle::<CodeGenTask>("again").await;
-    assert_eq!(
-        world.stage_and_reason::<CodeGenTask>("again"),
-        "Succeeded Unverified"
-    );
+    world.ends_well("again").await;
     let calls = world.server.calls();
     assert_eq!(
         calls.iter().filter(|call| *call == "create Pod sandbox").count(),
@@ -240,11 +222,7 @@ async fn a_result_that_is_not_what_its_task_says_is_not_adopted() {
         let name = only(&world, "secrets", "result");
         world.server.edit("secrets", &name, change);
         world.apply_task("again", &json!({"reuse": {"rerunTests": false}}));
-        world.settle::<CodeGenTask>("again").await;
-        assert_eq!(
-            world.stage_and_reason::<CodeGenTask>("again"),
-            "Succeeded Unverified"
-        );
+        world.ends_well("again").await;
         assert_eq!(world.provider.calls().await, [ALL, ALL].concat());
         assert_eq!(world.status_of("again").adopted_from, None);
     }

@@ -32,11 +32,7 @@ async fn a_conflict_after_a_model_call_costs_no_second_call() {
          create Secret record calls/0001-plan.json
          status CodeGenTask words: GeneratingCode Progressing -> 409 Conflict",
     );
-    world.settle::<CodeGenTask>("words").await;
-    assert_eq!(
-        world.stage_and_reason::<CodeGenTask>("words"),
-        "Succeeded Unverified"
-    );
+    world.ends_well("words").await;
     assert_eq!(world.provider.calls().await, ALL);
     assert_eq!(
         world.object::<CodeGenTask>("words")["metadata"]["labels"]["team"],
@@ -50,11 +46,7 @@ async fn an_operator_that_begins_after_a_conflict_finds_the_reply_on_record() {
     let seen = labelled_at(&mut world, "Planning Progressing").await;
     world.reconcile_seen(seen).await;
     world.restart().await;
-    world.settle::<CodeGenTask>("words").await;
-    assert_eq!(
-        world.stage_and_reason::<CodeGenTask>("words"),
-        "Succeeded Unverified"
-    );
+    world.ends_well("words").await;
     assert_eq!(world.provider.calls().await, ALL);
 }
 
@@ -63,13 +55,7 @@ async fn a_conflict_at_the_first_write_leaves_a_snapshot_that_is_taken() {
     let mut world = World::new().await;
     let seen = labelled_at(&mut world, "").await;
     assert_eq!(world.reconcile_seen(seen).await, Action::await_change());
-    world.settle::<CodeGenTask>("words").await;
-    assert_eq!(
-        world.stage_and_reason::<CodeGenTask>("words"),
-        "Succeeded Unverified",
-        "{}",
-        world.message::<CodeGenTask>("words")
-    );
+    world.ends_well("words").await;
     assert_eq!(world.provider.calls().await, ALL);
 }
 
@@ -86,11 +72,7 @@ async fn a_conflict_at_the_last_write_runs_nothing_again_and_keeps_one_result() 
         .await;
     world.settle::<CodeGenTask>("words").await;
     world.reconcile::<CodeGenTask>("words").await;
-    world.settle::<CodeGenTask>("words").await;
-    assert_eq!(
-        world.stage_and_reason::<CodeGenTask>("words"),
-        "Succeeded Unverified"
-    );
+    world.ends_well("words").await;
     let calls = world.server.calls();
     let times = |line: &str| calls.iter().filter(|call| *call == line).count();
     assert_eq!(

@@ -5,6 +5,7 @@ use rstest::rstest;
 use serde_json::json;
 
 use crate::api::CodeGenTask;
+use crate::controller::tests::api_server::Fault;
 use crate::controller::tests::world::{World, soon};
 
 #[rstest]
@@ -78,10 +79,26 @@ async fn a_task_of_the_same_name_takes_nothing_of_the_one_before_it() {
         .await;
     world.server.remove("codegentasks", "words");
     world.apply_task("words", &json!({}));
-    world.settle::<CodeGenTask>("words").await;
-    assert_eq!(
-        world.stage_and_reason::<CodeGenTask>("words"),
-        "Succeeded Unverified"
-    );
+    world.ends_well("words").await;
     assert_eq!(world.provider.calls().await, ["plan", "plan", "code", "tests"]);
+}
+
+#[tokio::test]
+async fn a_failed_task_that_may_not_be_deleted_stays_as_it_ended() {
+    let mut world = World::new().await;
+    let spec = json!({"limits": {"maxModelCalls": 1}, "ttlSecondsAfterFinished": 0});
+    world.apply_task("words", &spec);
+    world.until::<CodeGenTask>("words", "Failed BudgetExceeded").await;
+    let ended = world.object::<CodeGenTask>("words");
+    world.server.calls();
+    world
+        .server
+        .fail("delete CodeGenTask words", Fault::Refused(403, "Forbidden"));
+    world.reconcile::<CodeGenTask>("words").await;
+    world
+        .server
+        .assert_calls("delete CodeGenTask words -> 403 Forbidden");
+    assert_eq!(world.object::<CodeGenTask>("words"), ended);
+    world.reconcile::<CodeGenTask>("words").await;
+    assert_eq!(world.server.all("codegentasks").len(), 0);
 }

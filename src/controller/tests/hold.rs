@@ -65,11 +65,7 @@ async fn a_task_whose_key_is_missing_says_so_once_calls_nobody_and_goes_on_when_
         },
     }));
     assert_eq!(woken(&world).await, ObjectRef::new("words").within(NAMESPACE));
-    world.settle::<CodeGenTask>("words").await;
-    assert_eq!(
-        world.stage_and_reason::<CodeGenTask>("words"),
-        "Succeeded Unverified"
-    );
+    world.ends_well("words").await;
     assert_eq!(world.provider.calls().await, ALL);
 }
 
@@ -125,11 +121,7 @@ async fn a_suspended_task_pauses_before_its_next_step_and_goes_on_where_it_was()
     world.server.edit("codegentasks", "words", |task| {
         task["spec"]["suspend"] = false.into();
     });
-    world.settle::<CodeGenTask>("words").await;
-    assert_eq!(
-        world.stage_and_reason::<CodeGenTask>("words"),
-        "Succeeded Unverified"
-    );
+    world.ends_well("words").await;
     assert_eq!(world.provider.calls().await, ALL);
 }
 
@@ -162,11 +154,7 @@ async fn a_task_at_a_gate_waits_for_exactly_its_approval_and_goes_on_with_it() {
         () = approvals::keep_watching(&world.context, decisions) => unreachable!("it does not end"),
         task = soon(woken.recv()) => assert_eq!(task.unwrap().name, "words"),
     }
-    world.settle::<CodeGenTask>("words").await;
-    assert_eq!(
-        world.stage_and_reason::<CodeGenTask>("words"),
-        "Succeeded Unverified"
-    );
+    world.ends_well("words").await;
     assert_eq!(world.provider.calls().await, ALL);
 }
 
@@ -187,11 +175,7 @@ async fn a_task_beyond_the_limit_waits_in_the_queue_until_a_place_is_free() {
     let mut woken = world.context.tasks.woken();
     world.settle::<CodeGenTask>("words").await;
     assert_eq!(soon(woken.recv()).await.unwrap().name, "next");
-    world.settle::<CodeGenTask>("next").await;
-    assert_eq!(
-        world.stage_and_reason::<CodeGenTask>("next"),
-        "Succeeded Unverified"
-    );
+    world.ends_well("next").await;
 }
 
 #[tokio::test]
@@ -216,10 +200,6 @@ async fn a_task_is_held_before_its_first_code_runs_until_it_is_shown_that_the_cl
             unproved: Vec::new(),
         },
     );
-    world.settle::<CodeGenTask>("words").await;
-    assert_eq!(
-        world.stage_and_reason::<CodeGenTask>("words"),
-        "Succeeded Unverified"
-    );
+    world.ends_well("words").await;
     assert_eq!(world.provider.calls().await, ALL);
 }

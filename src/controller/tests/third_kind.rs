@@ -18,7 +18,7 @@ use crate::controller::schedule::gate::Places;
 use crate::controller::schedule::shared::{Kind, Shared};
 use crate::controller::telemetry::metrics::{Metrics, Reconciled};
 use crate::controller::tests::api_server::{Fault, NAMESPACE};
-use crate::controller::tests::world::World;
+use crate::controller::tests::world::{World, pass};
 use crate::ledger::StoreError;
 use crate::pipeline::status::Hold;
 
@@ -122,11 +122,7 @@ impl Pass for MapPass<'_> {
 
 async fn reconciled(world: &World, name: &str) -> Action {
     let map = Arc::new(world.server.get::<ConfigMap>(name).unwrap());
-    let context = Arc::clone(&world.context);
-    match control::reconcile(Arc::clone(&map), Arc::clone(&context)).await {
-        Ok(action) => action,
-        Err(error) => control::retry_later(map, &error, context),
-    }
+    pass(map, &world.context).await
 }
 
 fn value(world: &World, name: &str, key: &str) -> Option<String> {

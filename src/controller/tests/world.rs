@@ -6,12 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt as _;
 use kube::runtime::controller::Action;
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::reflector::{self, ObjectRef};
 use kube::runtime::watcher::Event;
-use kube::{Resource, ResourceExt as _};
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -19,9 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::api::{CodeGenRun, CodeGenTask, CodeGenTaskStatus};
 use crate::controller::config::OperatorConfig;
 use crate::controller::context::Context;
-use crate::controller::control;
-use crate::controller::record::cache;
-use crate::controller::runs;
+use crate::controller::control::{self, Controlled};
 use crate::controller::telemetry::events::Events;
 use crate::controller::telemetry::metrics::Metrics;
 use crate::controller::tests::api_server::{ApiServer, NAMESPACE};
@@ -53,28 +50,18 @@ pub struct World {
 }
 
 /// A kind that a controller reconciles.
-pub trait Kind:
-    Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug + Send + Sync + 'static
-{
+pub trait Kind: Controlled {
     const PLURAL: &'static str;
-
-    fn trim(&mut self);
 
     fn cache(world: &mut World) -> &mut Writer<Self>;
 
     fn is_there(&self, context: &Context);
 
     fn is_gone(&self, context: &Context);
-
-    async fn reconcile(object: Arc<Self>, context: &Arc<Context>) -> Action;
 }
 
 impl Kind for CodeGenTask {
     const PLURAL: &'static str = "codegentasks";
-
-    fn trim(&mut self) {
-        cache::trim(self);
-    }
 
     fn cache(world: &mut World) -> &mut Writer<Self> {
         &mut world.tasks
@@ -88,21 +75,10 @@ impl Kind for CodeGenTask {
         context.runs.task_has_changed(self);
         context.forget_task(&self.uid().unwrap());
     }
-
-    async fn reconcile(object: Arc<Self>, context: &Arc<Context>) -> Action {
-        match control::reconcile(Arc::clone(&object), Arc::clone(context)).await {
-            Ok(action) => action,
-            Err(error) => control::retry_later(object, &error, Arc::clone(context)),
-        }
-    }
 }
 
 impl Kind for CodeGenRun {
     const PLURAL: &'static str = "codegenruns";
-
-    fn trim(&mut self) {
-        runs::memory::trim(self);
-    }
 
     fn cache(world: &mut World) -> &mut Writer<Self> {
         &mut world.runs
@@ -114,13 +90,6 @@ impl Kind for CodeGenRun {
 
     fn is_gone(&self, context: &Context) {
         context.runs.is_gone(self);
-    }
-
-    async fn reconcile(object: Arc<Self>, context: &Arc<Context>) -> Action {
-        match control::reconcile(Arc::clone(&object), Arc::clone(context)).await {
-            Ok(action) => action,
-            Err(error) => control::retry_later(object, &error, Arc::clone(context)),
-        }
     }
 }
 
@@ -275,7 +244,7 @@ impl World {
 
     /// Reconciles the object as it was seen at some time.
     pub async fn reconcile_seen<K: Kind>(&self, object: Arc<K>) -> Action {
-        Box::pin(K::reconcile(object, &self.context)).await
+        Box::pin(pass(object, &self.context)).await
     }
 
     /// Reconciles the object after each change of it and each end of a Pod, until nothing changes any more.
@@ -294,6 +263,16 @@ impl World {
             }
         }
         panic!("{name} never settles: {:#?}", self.server.calls());
+    }
+
+    /// The same with a task, which then has succeeded without a test that says much.
+    pub async fn ends_well(&mut self, name: &str) {
+        self.settle::<CodeGenTask>(name).await;
+        let (found, message) = (
+            self.stage_and_reason::<CodeGenTask>(name),
+            self.message::<CodeGenTask>(name),
+        );
+        assert_eq!(found, "Succeeded Unverified", "{message}");
     }
 
     /// Reconciles the object until its status has this stage and reason.
@@ -366,6 +345,14 @@ impl World {
         );
         // Its end is looked at once.
         self.reconcile::<CodeGenTask>(name).await;
+    }
+}
+
+/// A reconcile pass over an object, and when there is to be another one.
+pub async fn pass<K: Controlled>(object: Arc<K>, context: &Arc<Context>) -> Action {
+    match control::reconcile(Arc::clone(&object), Arc::clone(context)).await {
+        Ok(action) => action,
+        Err(error) => control::retry_later(object, &error, Arc::clone(context)),
     }
 }
 

@@ -61,6 +61,10 @@ fn ties() -> Case {
     }))
 }
 
+fn plan_of(task: &Task, cases: Vec<Case>) -> CaseSet {
+    planned(task, cases, Vec::new(), Vec::new(), &Forms::new())
+}
+
 fn wrote(outputs: &[(&str, &str)]) -> PhaseReport {
     let outputs = outputs.iter().map(|(name, text)| OutputReport {
         name: (*name).into(),
@@ -300,117 +304,6 @@ fn cases_decide_where_they_are_required(#[case] cases: CaseMode, #[case] failure
     assert_eq!(judged.cases.unwrap().passed, 0);
 }
 
-#[rstest]
-#[case::unknown_input(json!({"inputs": [{"name": "sale", "value": ""}]}), "no option --sale")]
-#[case::wrong_type(json!({"inputs": [{"name": "decimals", "value": "two"}]}), "no value of --decimals")]
-#[case::folder(json!({"inputs": [{"name": "months", "value": ""}]}), "months/FILE")]
-#[case::way_out(json!({"inputs": [{"name": "months/..", "value": ""}]}), "months/FILE")]
-#[case::no_folder(json!({"inputs": [{"name": "sales/a", "value": ""}]}), "is no folder")]
-#[case::nothing(json!({"expect": []}), "expects nothing")]
-#[case::unknown_output(json!({"expect": [{"output": "sum", "value": "1"}]}), "no output sum")]
-#[case::unknown_reference(json!({"expect": [{"output": "summary", "check": "Total", "at": "units", "value": "$sum"}]}), "no value of check Total")]
-#[case::itself(json!({"expect": [{"output": "summary", "value": "$summary"}]}), "compared with itself")]
-#[case::exact_chance(json!({"expect": [{"output": "parts/a.csv", "value": "1"}]}), "time, chance or the network")]
-fn a_case_that_cannot_be_run_or_compared_is_not_used(#[case] change: Value, #[case] says: &str) {
-    let mut value = json!(ties());
-    value
-        .as_object_mut()
-        .unwrap()
-        .extend(change.as_object().unwrap().clone());
-    let why = usable(&sales(), &case(value), &["parts".into()], Access::Exposed).unwrap();
-    assert!(why.contains(says), "{why}");
-}
-
-#[test]
-fn cases_of_private_data_bring_their_own_and_examples_need_not() {
-    let private = Task {
-        exposure: Exposure::Statistics,
-        ..sales()
-    };
-    let on_the_sample = case(json!({"about": "all", "expect": [{"output": "total", "value": "2"}]}));
-    let why = usable(&private, &on_the_sample, &[], Access::Exposed).unwrap();
-    assert!(why.contains("private"), "{why}");
-    assert_eq!(usable(&private, &on_the_sample, &[], Access::Everything), None);
-}
-
-fn plan_of(task: &Task, cases: Vec<Case>) -> CaseSet {
-    planned(task, cases, Vec::new(), Vec::new(), &Forms::new())
-}
-
-#[test]
-fn a_plan_without_a_usable_case_is_asked_again_where_cases_are_required() {
-    let bad = case(json!({"about": "sum", "expect": [{"output": "sum", "value": "1"}]}));
-    let why = plan_of(&sales(), vec![bad]).lack(&sales()).unwrap();
-    assert!(
-        why.starts_with(NO_CASE) && why.contains("case 1: there is no output sum"),
-        "{why}"
-    );
-    assert!(
-        plan_of(&sales(), Vec::new())
-            .lack(&sales())
-            .unwrap()
-            .starts_with(NO_CASE)
-    );
-    assert_eq!(plan_of(&sales(), vec![ties()]).lack(&sales()), None);
-    let off = Task {
-        cases: CaseMode::Off,
-        ..sales()
-    };
-    assert_eq!(plan_of(&off, vec![ties()]), CaseSet::default());
-    assert_eq!(plan_of(&off, Vec::new()).lack(&off), None);
-}
-
-#[test]
-fn of_private_data_that_is_no_text_no_case_is_asked_for_and_one_reason_is_said() {
-    let mut private = Task {
-        exposure: Exposure::Statistics,
-        ..sales()
-    };
-    private.samples[0].file_name = "sales.parquet".into();
-    let on_the_sample = case(json!({"about": "all", "expect": [{"output": "total", "value": "2"}]}));
-    let set = plan_of(&private, vec![on_the_sample, ties()]);
-    let why = "the data of --sales is private, and a file that is no text cannot be given in its place";
-    assert_eq!(set.unusable, [format!("case 1: {why}"), format!("case 2: {why}")]);
-    assert_eq!(set.lack(&private), None);
-    private.samples[0].file_name = "sales.csv".into();
-    let mut with_months = ties();
-    with_months.inputs.push(CaseInput {
-        name: "months/may.csv".into(),
-        value: "item,units\n".into(),
-    });
-    assert_eq!(plan_of(&private, vec![with_months]).cases.len(), 1);
-}
-
-#[test]
-fn a_case_counts_once_under_however_many_names() {
-    let again = Case {
-        about: "ties once more".into(),
-        ..ties()
-    };
-    let mut other = again.clone();
-    other.inputs[1].value = "1".into();
-    let set = plan_of(&sales(), vec![ties(), again, other]);
-    let names: Vec<&str> = set
-        .cases
-        .iter()
-        .map(|planned| planned.case.about.as_str())
-        .collect();
-    assert_eq!(names, ["ties", "ties once more"]);
-    assert_eq!(set.unusable, [""; 0]);
-}
-
-#[rstest]
-#[case::itself(json!({"output": "summary", "value": "$summary"}), 1)]
-#[case::its_rows(json!({"output": "summary", "check": "SameRows", "value": "$summary"}), 1)]
-#[case::another(json!({"output": "summary", "check": "Total", "at": "units", "value": "$total"}), 0)]
-#[case::a_price(json!({"output": "stdout", "check": "Contains", "value": "$5"}), 0)]
-fn an_output_is_not_held_against_itself(#[case] expectation: Value, #[case] unusable: usize) {
-    let mut with_it = ties();
-    with_it.expect.push(serde_json::from_value(expectation).unwrap());
-    let set = plan_of(&sales(), vec![with_it]);
-    assert_eq!(set.unusable.len(), unusable, "{:?}", set.unusable);
-}
-
 /// The code is the one with which the harness ends a process that it could not replace by the program.
 #[rstest]
 #[case::no_such_start(
@@ -446,54 +339,6 @@ fn a_program_that_never_started_has_refused_nothing(
 }
 
 #[test]
-fn after_a_fix_the_same_is_expected_of_inputs_that_are_written_otherwise() {
-    let set = CaseSet {
-        cases: vec![PlannedCase {
-            case: ties(),
-            revision: None,
-        }],
-        invariants: vec![
-            Invariant::RowOrder,
-            Invariant::ColumnOrder,
-            Invariant::ExtraColumn,
-        ],
-        ..CaseSet::default()
-    };
-    assert_eq!(runs(&sales(), &set, false).len(), 1);
-    let runs = runs(&sales(), &set, true);
-    let inputs: Vec<&str> = runs[1..]
-        .iter()
-        .map(|run| run.case.inputs[0].value.as_str())
-        .collect();
-    assert_eq!(
-        inputs,
-        [
-            "item,units\na,1\nb,1\n",
-            "units,item\n1,b\n1,a\n",
-            "item,units,remark\nb,1,r0\na,1,r1\n"
-        ]
-    );
-    assert_eq!(runs[1].case.expect[1].check, Check::SameRows);
-    assert_eq!(runs[2].case.expect[1].check, Check::Equals);
-}
-
-#[test]
-fn a_dropped_case_decides_nothing_and_its_output_is_silent() {
-    let set = CaseSet {
-        cases: vec![PlannedCase {
-            case: ties(),
-            revision: Some(Revision::Dropped),
-        }],
-        ..CaseSet::default()
-    };
-    assert_eq!(runs(&sales(), &set, true), []);
-    let task = sales();
-    let outputs = task.outputs.iter().map(|output| output.name.as_str());
-    let silent: Vec<&str> = set.silent(outputs).collect();
-    assert_eq!(silent, ["total", "summary", "parts"]);
-}
-
-#[test]
 fn a_case_reads_well_in_one_line() {
     assert_eq!(
         line(2, &ties()),
@@ -501,81 +346,6 @@ fn a_case_reads_well_in_one_line() {
     );
 }
 
-fn blamed(origin: Origin, report: &PhaseReport) -> Blamed {
-    Blamed {
-        run: CaseRun {
-            origin,
-            case: ties(),
-            is_settled: false,
-        },
-        phase: Some(report.clone()),
-    }
-}
-
-fn second_answer(total: &str, summary: &str) -> Case {
-    let mut answer = ties();
-    answer.expect[0].value = total.into();
-    answer.expect[1].value = summary.into();
-    answer
-}
-
-#[rstest]
-#[case::the_same(("2.0", "units,item\n1,a\n1,b\n"), Revision::Confirmed)]
-#[case::what_the_program_does(("3", "item,units\na,1\nb,2\n"), Revision::Corrected)]
-#[case::another(("4", "item,units\na,1\nb,3\n"), Revision::Dropped)]
-fn a_second_answer_settles_a_case(#[case] (total, summary): (&str, &str), #[case] expected: Revision) {
-    let set = CaseSet {
-        cases: vec![PlannedCase {
-            case: ties(),
-            revision: None,
-        }],
-        ..CaseSet::default()
-    };
-    let program = wrote(&[("total", "3"), ("summary", "item,units\na,1\nb,2\n")]);
-    let blamed = [blamed(Origin::Plan(1), &program)];
-    let revised = revise(&sales(), &set, &blamed, &[second_answer(total, summary)], false);
-    assert_eq!(revised.set.cases[0].revision, Some(expected));
-    assert_eq!(
-        revised.confirmed.len(),
-        usize::from(expected == Revision::Confirmed)
-    );
-    let value = &revised.set.cases[0].case.expect[0].value;
-    assert_eq!(value == "3", expected == Revision::Corrected);
-}
-
-#[test]
-fn what_does_not_follow_after_all_is_no_longer_expected() {
-    let set = CaseSet {
-        cases: vec![PlannedCase {
-            case: ties(),
-            revision: None,
-        }],
-        invariants: vec![Invariant::RowOrder, Invariant::ExtraColumn],
-        ..CaseSet::default()
-    };
-    let program = wrote(&[("total", "3"), ("summary", "item,units\na,1\nb,2\n")]);
-    let blamed = [blamed(Origin::Derived(1, Invariant::RowOrder), &program)];
-    let answer = second_answer("3", "item,units\na,1\nb,2\n");
-    let revised = revise(&sales(), &set, &blamed, &[answer], false);
-    assert_eq!(revised.set.invariants, [Invariant::ExtraColumn]);
-    assert_eq!(revised.set.cases[0].revision, None);
-}
-
-#[rstest]
-#[case::nobody(false, Revision::Corrected)]
-#[case::a_person(true, Revision::Dropped)]
-fn a_case_that_a_person_approved_of_is_never_replaced(
-    #[case] are_approved: bool,
-    #[case] expected: Revision,
-) {
-    let set = plan_of(&sales(), vec![ties()]);
-    let program = wrote(&[("total", "3"), ("summary", "item,units\na,1\nb,2\n")]);
-    let blamed = [blamed(Origin::Plan(1), &program)];
-    let answer = second_answer("3", "item,units\na,1\nb,2\n");
-    let revised = revise(&sales(), &set, &blamed, &[answer], are_approved);
-    assert_eq!(revised.set.cases[0].revision, Some(expected));
-    let value = &revised.set.cases[0].case.expect[0].value;
-    assert_eq!(value == "2", are_approved);
-}
-
 mod inputs;
+mod plans;
+mod revisions;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write as _;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -68,24 +68,7 @@ impl Own {
         let path = |name: &str| folder.path().join(name);
         let (server, authority) = api_server(&path("ca.crt"));
         let proxy = Proxy::start(&server, &authority, seed).await;
-        let token = kubectl(
-            &[
-                "--namespace",
-                OPERATOR_NAMESPACE,
-                "create",
-                "token",
-                "codegen-operator",
-                "--duration=2h",
-            ],
-            "",
-        );
-        let way = json!({
-            "apiVersion": "v1", "kind": "Config", "current-context": "own",
-            "clusters": [{"name": "own", "cluster": {"server": format!("http://{}", proxy.address)}}],
-            "users": [{"name": "own", "user": {"token": token.trim()}}],
-            "contexts": [{"name": "own", "context": {"cluster": "own", "user": "own"}}],
-        });
-        fs::write(path("kubeconfig"), way.to_string()).unwrap();
+        write_kubeconfig(&path("kubeconfig"), proxy.address);
         let listen = free_address();
         let mut config = Operator::new(space.client.clone()).configuration().await;
         config["listen"] = json!(listen);
@@ -278,4 +261,26 @@ pub fn apply_changed(space: &Space, model: &Model, task: &str, change: impl Fn(&
         change(object);
     }
     space.apply_objects(&objects);
+}
+
+/// The way to the API server that an operator outside of the cluster takes, with the rights of the one inside.
+fn write_kubeconfig(file: &Path, address: SocketAddr) {
+    let token = kubectl(
+        &[
+            "--namespace",
+            OPERATOR_NAMESPACE,
+            "create",
+            "token",
+            "codegen-operator",
+            "--duration=2h",
+        ],
+        "",
+    );
+    let way = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "own",
+        "clusters": [{"name": "own", "cluster": {"server": format!("http://{address}")}}],
+        "users": [{"name": "own", "user": {"token": token.trim()}}],
+        "contexts": [{"name": "own", "context": {"cluster": "own", "user": "own"}}],
+    });
+    fs::write(file, way.to_string()).unwrap();
 }

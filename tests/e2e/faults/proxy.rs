@@ -129,6 +129,17 @@ fn lists_tasks(request: &Request) -> bool {
     request.method() == Method::GET && request.uri().path().ends_with("/codegentasks")
 }
 
+impl Which {
+    fn is(self, request: &Request) -> bool {
+        match self {
+            Self::All => true,
+            Self::Writes => request.method() != Method::GET,
+            Self::Deletions => request.method() == Method::DELETE,
+            Self::Watches => is_watch(request),
+        }
+    }
+}
+
 async fn pass(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let (is_watch, is_list) = (is_watch(&request), lists_tasks(&request));
     match shared.fault() {
@@ -137,21 +148,11 @@ async fn pass(State(shared): State<Arc<Shared>>, request: Request) -> Response {
             shared.through().await;
             return broken();
         }
-        Fault::Refuse { status, share, which } => {
+        Fault::Refuse { status, share, which } if which.is(&request) && shared.draws(share) => {
             let is_write = request.method() != Method::GET;
-            let is_it = match which {
-                Which::All => true,
-                Which::Writes => is_write,
-                Which::Deletions => request.method() == Method::DELETE,
-                Which::Watches => is_watch,
-            };
-            if is_it && shared.draws(share) {
-                shared.count(&format!(
-                    "{status} to {}",
-                    if is_write { "writes" } else { "reads" }
-                ));
-                return refused(status);
-            }
+            let what = if is_write { "writes" } else { "reads" };
+            shared.count(&format!("{status} to {what}"));
+            return refused(status);
         }
         Fault::Stale { .. } if is_watch && is_list && shared.draws(0.5) => {
             shared.count("watches that are too old");

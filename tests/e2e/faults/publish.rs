@@ -52,6 +52,24 @@ async fn killed(mut own: Own) {
     own.ended().await;
 }
 
+/// The status names the image of this digest, and besides what belongs to it only the environment is there.
+async fn expect_one_publication(space: &Space, tag: &str, published: &str) {
+    let status = space
+        .api::<CodeGenTask>()
+        .get(TASK)
+        .await
+        .unwrap()
+        .status
+        .unwrap();
+    let image = status.program_image.unwrap();
+    assert!(image.ends_with(published), "{image} is not {published}");
+
+    let bill = published.replace(':', "-");
+    let mut left = expect_tags_left(space, &[TASK], 1).await;
+    left.retain(|known| ![tag, &bill, &format!("{bill}.sbom")].contains(&known.as_str()));
+    assert_eq!(left.len(), 1, "only the environment besides: {left:?}");
+}
+
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
 async fn a_program_is_published_once_whatever_becomes_of_the_registry_and_the_operator() {
@@ -113,20 +131,7 @@ async fn a_program_is_published_once_whatever_becomes_of_the_registry_and_the_op
         let again: Vec<String> = registry.requests().split_off(since);
         let is_again = |request: &&String| request.starts_with("PUT") && request.ends_with(&manifest);
         assert_eq!(again.iter().find(is_again), None, "{again:#?}");
-        let status = space
-            .api::<CodeGenTask>()
-            .get(TASK)
-            .await
-            .unwrap()
-            .status
-            .unwrap();
-        let image = status.program_image.unwrap();
-        assert!(image.ends_with(&published), "{image} is not {published}");
-
-        let bill = published.replace(':', "-");
-        let mut left = expect_tags_left(space, &[TASK], 1).await;
-        left.retain(|known| ![&tag, &bill, &format!("{bill}.sbom")].contains(&known));
-        assert_eq!(left.len(), 1, "only the environment besides: {left:?}");
+        expect_one_publication(space, &tag, &published).await;
     })
     .await;
 }

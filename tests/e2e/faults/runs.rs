@@ -232,31 +232,7 @@ async fn outputs_that_are_too_large_stay_on_the_claim_that_the_run_names() {
                     "outputs": {"persistentVolumeClaim": {"claimName": "datasets", "path": "2027/tables"}},
                 })
             };
-            // Nowhere to go, no such claim, and one that root alone may write.
-            let mut nowhere = large("well");
-            nowhere.as_object_mut().unwrap().remove("outputs");
-            apply(space, "nowhere", &nowhere);
-            apply(space, "early", &large("well"));
-            let (_, reason, message) = failed(space, "nowhere").await;
-            assert_eq!(reason, "OutputTooLarge");
-            assert!(
-                message.contains("spec.outputs.persistentVolumeClaim"),
-                "{message}"
-            );
-            let message = stalled(space, "early", "Configuration").await;
-            for part in ["/datasets with outputs", "create the claim, or correct claimName"] {
-                assert!(message.contains(part), "{message}");
-            }
-            space.claim("datasets").await;
-            let (_, reason, message) = failed(space, "early").await;
-            assert_eq!(reason, "ClaimNotWritable", "{message}");
-            assert!(message.contains("fsGroup"), "{message}");
-            space
-                .write(
-                    "open",
-                    "import os\nos.system('rm -r /claim/2027')\nos.chmod('/claim', 0o777)",
-                )
-                .await;
+            outputs_that_have_no_place_to_go_fail_their_run(space, &large).await;
 
             for name in ["slowly", "well", "privately", "linked", "badly"] {
                 apply(space, name, &large(name));
@@ -289,17 +265,49 @@ async fn outputs_that_are_too_large_stay_on_the_claim_that_the_run_names() {
 
             it_is_an_input_as_long_as_it_is_what_it_was(space, &large).await;
             one_command_says_where_it_lies(space);
-            // What a failed program wrote is not there; what others wrote is theirs.
-            let script = format!(
-                "import os, pathlib\ntop = pathlib.Path('/claim/2027/tables')\n\
-             own = {{name.split('-')[0]: sorted(os.listdir(top / name)) for name in os.listdir(top)}}\n\
-             assert own['badly'] == [], own\nassert own['well'] == ['pages', 'rows_before', 'table'], own\n\
-             assert (top / 'well-{uid}' / 'table').stat().st_mode & 0o444 == 0o444"
-            );
-            space.write("look", &script).await;
+            each_run_wrote_into_its_own_folder(space, uid).await;
         },
     ))
     .await;
+}
+
+/// Nowhere to go, no such claim, and one that root alone may write; then everybody may.
+async fn outputs_that_have_no_place_to_go_fail_their_run(space: &Space, large: &impl Fn(&str) -> Value) {
+    let mut nowhere = large("well");
+    nowhere.as_object_mut().unwrap().remove("outputs");
+    apply(space, "nowhere", &nowhere);
+    apply(space, "early", &large("well"));
+    let (_, reason, message) = failed(space, "nowhere").await;
+    assert_eq!(reason, "OutputTooLarge");
+    assert!(
+        message.contains("spec.outputs.persistentVolumeClaim"),
+        "{message}"
+    );
+    let message = stalled(space, "early", "Configuration").await;
+    for part in ["/datasets with outputs", "create the claim, or correct claimName"] {
+        assert!(message.contains(part), "{message}");
+    }
+    space.claim("datasets").await;
+    let (_, reason, message) = failed(space, "early").await;
+    assert_eq!(reason, "ClaimNotWritable", "{message}");
+    assert!(message.contains("fsGroup"), "{message}");
+    space
+        .write(
+            "open",
+            "import os\nos.system('rm -r /claim/2027')\nos.chmod('/claim', 0o777)",
+        )
+        .await;
+}
+
+/// What a failed program wrote is not there; what others wrote is theirs. `uid` is that of the run `well`.
+async fn each_run_wrote_into_its_own_folder(space: &Space, uid: &str) {
+    let script = format!(
+        "import os, pathlib\ntop = pathlib.Path('/claim/2027/tables')\n\
+     own = {{name.split('-')[0]: sorted(os.listdir(top / name)) for name in os.listdir(top)}}\n\
+     assert own['badly'] == [], own\nassert own['well'] == ['pages', 'rows_before', 'table'], own\n\
+     assert (top / 'well-{uid}' / 'table').stat().st_mode & 0o444 == 0o444"
+    );
+    space.write("look", &script).await;
 }
 
 /// `slowly` is the run whose Pod was removed at once.

@@ -182,6 +182,15 @@ async fn fifty_tasks_at_once_all_succeed() {
     .await;
 }
 
+/// Seconds from `since` to the ends of these tasks.
+fn spread_of_ends(changes: &Changes, tasks: &[String], since: Instant) -> String {
+    let end = |task: &String| changes.first(task, |change| change.has_ended).1;
+    let seconds = tasks
+        .iter()
+        .map(|task| end(task).duration_since(since).as_secs_f64());
+    spread(seconds.collect())
+}
+
 #[tokio::test]
 #[ignore = "needs an operator with limits.maxConcurrentTasks of 8: make e2e-full"]
 async fn tasks_that_are_alone_in_their_namespace_pass_a_crowd_in_another() {
@@ -227,24 +236,15 @@ async fn tasks_that_are_alone_in_their_namespace_pass_a_crowd_in_another() {
             .iter()
             .filter(|task| (known..last).contains(&place(task, begun)))
             .count();
-        let seconds = |tasks: &[String], since: Instant| {
-            let end = |task: &String| changes.first(task, |change| change.has_ended).1;
-            spread(
-                tasks
-                    .iter()
-                    .map(|task| end(task).duration_since(since).as_secs_f64())
-                    .collect(),
-            )
-        };
         eprintln!("{places} places, min / median / max from creation to success:");
         eprintln!(
             "  {} tasks of one namespace {}",
             crowd.len(),
-            seconds(&crowd, started)
+            spread_of_ends(&changes, &crowd, started)
         );
         eprintln!(
             "  {ALONE} tasks of {ALONE} others, created after those {}",
-            seconds(&alone, late)
+            spread_of_ends(&changes, &alone, late)
         );
         eprintln!("  tasks of the crowd that began while one of the others waited: {between}");
         // A place may have been given in the moment in which they came.

@@ -1,9 +1,12 @@
+use jiff::Timestamp;
 use proptest::prelude::*;
 
+use super::send::{LONGEST_NOTE, cut, written};
 use super::*;
 use crate::api::CodeGenTaskSpec;
 use crate::api::status::CodeGenTaskStatus;
 use crate::pipeline::call::{CallKind, Usage};
+use crate::pipeline::stage::{Category, Stage};
 
 fn task() -> CodeGenTask {
     let mut task = CodeGenTask::new("penguins", CodeGenTaskSpec::default());

@@ -42,10 +42,9 @@ fn samples(metrics: &Metrics) -> String {
     lines.join("\n").replace(env!("CARGO_PKG_VERSION"), "[version]")
 }
 
-/// Metrics each of which has something to tell.
-fn busy() -> Metrics {
-    let metrics = Metrics::new();
-    let happened = [
+/// One event at least of each kind that is counted.
+fn happened() -> Vec<Event> {
+    vec![
         Event::CallStarted {
             kind: CallKind::Plan,
             sequence: 1,
@@ -94,8 +93,13 @@ fn busy() -> Metrics {
             stage: Stage::Planning,
             attempt: 0,
         },
-    ];
-    for event in &happened {
+    ]
+}
+
+/// Metrics each of which has something to tell.
+fn busy() -> Metrics {
+    let metrics = Metrics::new();
+    for event in &happened() {
         metrics.observe(event);
     }
     metrics.set_tasks([

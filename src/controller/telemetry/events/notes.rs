@@ -1,0 +1,165 @@
+//! What the cluster is told of a task or a run.
+
+use super::log::particulars;
+use crate::api::approval::{ApprovalDecision, ApprovalStatus};
+use crate::api::conditions::reason;
+use crate::engine::event::Event;
+use crate::pipeline::stage::{Category, Stage};
+use crate::pipeline::status::Hold;
+
+/// What is told of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Note {
+    pub(super) is_warning: bool,
+    pub(super) reason: &'static str,
+    /// What was done or could not be done, one word.
+    pub(super) action: &'static str,
+    pub(super) text: String,
+    /// Whether the same again is counted, or was said already.
+    pub(super) repeats: bool,
+}
+
+impl Note {
+    pub(super) fn normal(reason: &'static str, action: &'static str, text: String) -> Self {
+        Self {
+            is_warning: false,
+            reason,
+            action,
+            text,
+            repeats: false,
+        }
+    }
+
+    fn warning(reason: &'static str, action: &'static str, text: String) -> Self {
+        Self {
+            is_warning: true,
+            ..Self::normal(reason, action, text)
+        }
+    }
+}
+
+/// What the cluster is told of an event; `None` where the status or the log says enough.
+pub(super) fn note(event: &Event) -> Option<Note> {
+    Some(match event {
+        Event::BuildFinished {
+            python,
+            packages,
+            seconds,
+            cached,
+        } => image_is_there(python, *packages, (!cached).then_some(*seconds)),
+        Event::PackageDoubtful { message } => Note::warning("PackageDoubtful", "Build", message.clone()),
+        Event::ImageReplaced { message } => Note::warning("ImageReplaced", "Build", message.clone()),
+        Event::BuildFailed { message } => Note::warning("ImageFailed", "Build", message.clone()),
+        Event::IterationFinished {
+            attempt,
+            passed,
+            error_types,
+            packages_added,
+        } => attempt_ended(*attempt, *passed, &particulars(error_types, packages_added)),
+        Event::ApprovalAwaited(asked) => Note::normal(
+            reason::AWAITING_APPROVAL,
+            "Wait",
+            format!("Gate {} asks for an approval of {}", asked.gate, asked.hash),
+        ),
+        Event::Decided(decision) => decided(decision),
+        Event::Published { image, tag, .. } => Note::normal(
+            "Published",
+            "Publish",
+            format!("The program is the image {image} ({tag})"),
+        ),
+        Event::Waiting {
+            category, message, ..
+        } => waiting_for(*category, message),
+        Event::Resumed { .. }
+        | Event::StageEntered { .. }
+        | Event::CallStarted { .. }
+        | Event::CallFinished { .. }
+        | Event::RequestChanged { .. }
+        | Event::ReplyRejected { .. }
+        | Event::BuildStarted { .. }
+        | Event::TestsFinished { .. }
+        | Event::Diagnosed { .. }
+        | Event::FixApplied { .. } => return None,
+    })
+}
+
+/// `seconds` is how long it was built for, where it was.
+fn image_is_there(python: &str, packages: usize, seconds: Option<f64>) -> Note {
+    match seconds {
+        None => Note::normal(
+            "ImageFound",
+            "Build",
+            format!("The image was there: Python {python}, {packages} packages"),
+        ),
+        Some(seconds) => Note::normal(
+            "ImageBuilt",
+            "Build",
+            format!("Built the image in {seconds:.0} s: Python {python}, {packages} packages"),
+        ),
+    }
+}
+
+fn waiting_for(category: Category, message: &str) -> Note {
+    let reason = match category {
+        Category::Configuration => reason::CONFIGURATION,
+        Category::Infrastructure => reason::INFRASTRUCTURE,
+    };
+    Note {
+        repeats: true,
+        ..Note::warning(reason, "Wait", message.to_owned())
+    }
+}
+
+fn attempt_ended(attempt: u32, passed: bool, particulars: &str) -> Note {
+    let (reason, verb) = if passed {
+        ("AttemptPassed", "passed")
+    } else {
+        ("AttemptFailed", "failed")
+    };
+    let text = format!("Attempt {attempt} {verb}; {particulars}");
+    Note {
+        is_warning: !passed,
+        ..Note::normal(reason, "Test", text.trim_end_matches("; ").to_owned())
+    }
+}
+
+/// The end of a task or a run.
+pub(super) fn end(stage: Option<&str>, text: String) -> Note {
+    if stage == Some(Stage::Succeeded.as_str()) {
+        Note::normal("Succeeded", "End", text)
+    } else {
+        Note::warning("Failed", "End", text)
+    }
+}
+
+/// What holds a task or a run.
+pub(super) fn waiting(hold: &Hold, is_warning: bool) -> Note {
+    Note {
+        is_warning,
+        repeats: true,
+        ..Note::normal(hold.reason, "Wait", hold.message.clone())
+    }
+}
+
+fn decided(decision: &ApprovalStatus) -> Note {
+    let ApprovalStatus {
+        gate,
+        decided_by,
+        hash,
+        verified,
+        ..
+    } = decision;
+    let sure = if *verified { "" } else { " (name not verified)" };
+    match decision.decision {
+        ApprovalDecision::Approve => Note::normal(
+            "Approved",
+            "Decide",
+            format!("Gate {gate}: approved by {decided_by}{sure}: {hash}"),
+        ),
+        ApprovalDecision::Reject => Note::warning(
+            reason::REJECTED,
+            "Decide",
+            format!("Gate {gate}: rejected by {decided_by}{sure}: {hash}"),
+        ),
+    }
+}

@@ -1,0 +1,205 @@
+//! What is lost, down or refused costs no attempt; the task waits and goes on.
+
+use super::*;
+
+#[tokio::test]
+async fn an_output_that_cannot_be_checked_waits_for_a_person_and_runs_once() {
+    let script = Script::new()
+        .with(CallKind::Plan, &plan())
+        .with(CallKind::Code, &code("return len(text.split())"))
+        .with(CallKind::Tests, &tests(2));
+    let mut world = World::new(task(), script, splits);
+    world.data.findings.too_large = vec![TooLarge {
+        output: "summary".into(),
+        bytes: Some(2_000_000),
+    }];
+    let store = MemoryStore::new();
+    for _ in 0..2 {
+        let progress = world.live(&store).await.unwrap();
+        let waiting = progress.waiting.unwrap();
+        assert_eq!(waiting.reason, Some(WaitReason::OutputTooLarge));
+        assert_eq!(
+            (progress.stage, progress.attempts.len()),
+            (Stage::RunningTests, 0)
+        );
+    }
+    assert_eq!(world.sandbox.runs.load(Ordering::SeqCst), 1);
+    assert_eq!(kinds(&world).len(), 3);
+    let told = world.watcher.0.lock().unwrap();
+    let told = told
+        .iter()
+        .filter(|event| matches!(event, Event::Waiting { message, .. } if message.contains("2000000")));
+    assert_eq!(told.count(), 1);
+}
+
+#[tokio::test]
+async fn an_image_that_is_gone_is_built_again_and_costs_no_call() {
+    let world = World::new(task(), one_logic_bug(), splits);
+    world.sandbox.loses_image.store(true, Ordering::SeqCst);
+    let progress = end(&world).await;
+    assert_eq!(
+        (progress.stage, progress.attempt, world.script.calls()),
+        (Stage::Succeeded, 2, 5)
+    );
+    assert_eq!(world.sandbox.builds.load(Ordering::SeqCst), 2);
+    let locks = world.sandbox.locks.lock().unwrap();
+    assert_eq!(
+        locks.first(),
+        Some(&None),
+        "nothing is known before the first build"
+    );
+    let again = locks.last().unwrap().as_ref();
+    assert_eq!(
+        again.map(Lock::names),
+        Some(vec!["pytest==1.0".to_owned()]),
+        "it is made of the archives of the first build"
+    );
+}
+
+#[tokio::test]
+async fn who_overrides_takes_what_the_index_has_now_also_for_an_image_that_is_gone() {
+    let task = Task {
+        cache: CacheMode::Override,
+        ..task()
+    };
+    let world = World::new(task, one_logic_bug(), splits);
+    world.sandbox.loses_image.store(true, Ordering::SeqCst);
+    end(&world).await;
+    let locks = world.sandbox.locks.lock().unwrap();
+    assert!(locks.len() >= 2 && locks.iter().all(Option::is_none), "{locks:?}");
+}
+
+#[tokio::test]
+async fn a_build_that_is_lost_again_and_again_becomes_a_matter_for_a_person_and_is_tried_on() {
+    let script = Script::new()
+        .with(CallKind::Plan, &plan())
+        .with(CallKind::Code, &code("return len(text.split())"))
+        .with(CallKind::Tests, &tests(2));
+    let world = World::new(task(), script, splits);
+    world.sandbox.loses_builds.store(true, Ordering::SeqCst);
+    let store = MemoryStore::new();
+    let mut seen = Vec::new();
+    for _ in 0..5 {
+        let mut progress = world.live(&store).await.unwrap();
+        let waiting = progress.waiting.as_mut().unwrap();
+        seen.push((waiting.category, waiting.retry_at.as_second() - 1_000));
+        if seen.len() == 4 {
+            assert!(waiting.message.contains("build-3") && waiting.message.contains("4 times in a row"));
+        }
+        waiting.retry_at = jiff::Timestamp::UNIX_EPOCH;
+        store.save(&serde_json::to_vec(&progress).unwrap()).await.unwrap();
+    }
+    let (tried, told) = (Category::Infrastructure, Category::Configuration);
+    assert_eq!(
+        seen,
+        [(tried, 1), (tried, 2), (tried, 4), (told, 300), (told, 300)]
+    );
+    world.sandbox.loses_builds.store(false, Ordering::SeqCst);
+    let progress = world.live(&store).await.unwrap();
+    assert_eq!((progress.stage, progress.lost_children), (Stage::Succeeded, 0));
+}
+
+#[tokio::test]
+async fn a_registry_that_takes_no_program_is_waited_for_and_costs_nothing() {
+    let script = Script::new()
+        .with(CallKind::Plan, &plan())
+        .with(CallKind::Code, &code("return len(text.split())"))
+        .with(CallKind::Tests, &tests(2));
+    let publishing = Task {
+        publish: Some(Publish::default()),
+        ..task()
+    };
+    let world = World::new(publishing, script, splits);
+    world.sandbox.refuses_programs.store(true, Ordering::SeqCst);
+    let store = MemoryStore::new();
+    let mut progress = world.live(&store).await.unwrap();
+    let waiting = progress.waiting.as_mut().unwrap();
+    assert_eq!(
+        (progress.stage, waiting.category, progress.attempt),
+        (Stage::Publishing, Category::Configuration, 1)
+    );
+    assert!(
+        waiting.message.contains("image.pushSecretRef"),
+        "{}",
+        waiting.message
+    );
+    waiting.retry_at = jiff::Timestamp::UNIX_EPOCH;
+    store.save(&serde_json::to_vec(&progress).unwrap()).await.unwrap();
+    world.sandbox.refuses_programs.store(false, Ordering::SeqCst);
+    let end = world.live(&store).await.unwrap();
+    assert_eq!(
+        (end.stage, end.attempt, end.spent.model_calls),
+        (Stage::Succeeded, 1, 3)
+    );
+
+    let published = world.sandbox.published.lock().unwrap();
+    let [publication] = published.as_slice() else {
+        panic!("one program, not {}", published.len())
+    };
+    assert!(publication.program.contains("return len(text.split())"));
+    assert_eq!(publication.labels["dev.codegen-operator.tests"], "1/1");
+    assert_eq!(
+        publication.labels["dev.codegen-operator.prompt-sha256"],
+        crate::pipeline::digest::sha256_hex(world.task.prompt.as_bytes())
+    );
+    assert!(end.published.unwrap().image.starts_with("registry.example/lab@"));
+}
+
+#[tokio::test]
+async fn a_program_is_published_after_its_end_when_that_is_asked_for_and_once() {
+    let script = Script::new()
+        .with(CallKind::Plan, &plan())
+        .with(CallKind::Code, &code("return len(text.split())"))
+        .with(CallKind::Tests, &tests(2));
+    let mut world = World::new(task(), script, splits);
+    let store = MemoryStore::new();
+    let end = world.live(&store).await.unwrap();
+    assert_eq!((end.stage, end.published.clone()), (Stage::Succeeded, None));
+    let builds = world.sandbox.builds.load(Ordering::SeqCst);
+    let runs = world.sandbox.runs.load(Ordering::SeqCst);
+
+    world.task.publish = Some(Publish::default());
+    world.sandbox.refuses_programs.store(true, Ordering::SeqCst);
+    let mut waits = world.live(&store).await.unwrap();
+    assert_eq!(
+        (waits.stage, waits.completed_at),
+        (Stage::Succeeded, end.completed_at)
+    );
+    waits.waiting.as_mut().unwrap().retry_at = jiff::Timestamp::UNIX_EPOCH;
+    store.save(&serde_json::to_vec(&waits).unwrap()).await.unwrap();
+    world.sandbox.refuses_programs.store(false, Ordering::SeqCst);
+    for _ in 0..2 {
+        let done = world.live(&store).await.unwrap();
+        assert_eq!((done.stage, done.waiting.clone()), (Stage::Succeeded, None));
+        assert!(done.published.unwrap().image.starts_with("registry.example/lab@"));
+        assert_eq!(
+            (done.attempt, done.completed_at, done.spent.model_calls),
+            (end.attempt, end.completed_at, end.spent.model_calls)
+        );
+    }
+    assert_eq!(world.sandbox.published.lock().unwrap().len(), 1);
+    assert_eq!(world.sandbox.builds.load(Ordering::SeqCst), builds);
+    assert_eq!(world.sandbox.runs.load(Ordering::SeqCst), runs);
+}
+
+#[tokio::test]
+async fn an_endpoint_that_is_down_is_waited_for_and_spends_no_iteration() {
+    let error = ModelError::Unreachable {
+        endpoint: "http://127.0.0.1:1".into(),
+        tries: 5,
+        detail: "refused".into(),
+    };
+    let script = Script::new().with_error(CallKind::Plan, error);
+    let world = World::new(task(), script, splits);
+    let progress = end(&world).await;
+    let waiting = progress.waiting.clone().unwrap();
+    assert_eq!(
+        (waiting.category, progress.attempt),
+        (Category::Infrastructure, 0)
+    );
+    assert!(waiting.message.contains("http://127.0.0.1:1"));
+    assert_eq!(
+        progress.spent.tokens.input, 0,
+        "nobody was reached, so nothing is charged"
+    );
+}

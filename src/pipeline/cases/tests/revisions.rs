@@ -1,0 +1,128 @@
+//! Cases that are worked out again, replaced or dropped.
+
+use super::*;
+
+#[test]
+fn after_a_fix_the_same_is_expected_of_inputs_that_are_written_otherwise() {
+    let set = CaseSet {
+        cases: vec![PlannedCase {
+            case: ties(),
+            revision: None,
+        }],
+        invariants: vec![
+            Invariant::RowOrder,
+            Invariant::ColumnOrder,
+            Invariant::ExtraColumn,
+        ],
+        ..CaseSet::default()
+    };
+    assert_eq!(runs(&sales(), &set, false).len(), 1);
+    let runs = runs(&sales(), &set, true);
+    let inputs: Vec<&str> = runs[1..]
+        .iter()
+        .map(|run| run.case.inputs[0].value.as_str())
+        .collect();
+    assert_eq!(
+        inputs,
+        [
+            "item,units\na,1\nb,1\n",
+            "units,item\n1,b\n1,a\n",
+            "item,units,remark\nb,1,r0\na,1,r1\n"
+        ]
+    );
+    assert_eq!(runs[1].case.expect[1].check, Check::SameRows);
+    assert_eq!(runs[2].case.expect[1].check, Check::Equals);
+}
+
+#[test]
+fn a_dropped_case_decides_nothing_and_its_output_is_silent() {
+    let set = CaseSet {
+        cases: vec![PlannedCase {
+            case: ties(),
+            revision: Some(Revision::Dropped),
+        }],
+        ..CaseSet::default()
+    };
+    assert_eq!(runs(&sales(), &set, true), []);
+    let task = sales();
+    let outputs = task.outputs.iter().map(|output| output.name.as_str());
+    let silent: Vec<&str> = set.silent(outputs).collect();
+    assert_eq!(silent, ["total", "summary", "parts"]);
+}
+
+fn blamed(origin: Origin, report: &PhaseReport) -> Blamed {
+    Blamed {
+        run: CaseRun {
+            origin,
+            case: ties(),
+            is_settled: false,
+        },
+        phase: Some(report.clone()),
+    }
+}
+
+fn second_answer(total: &str, summary: &str) -> Case {
+    let mut answer = ties();
+    answer.expect[0].value = total.into();
+    answer.expect[1].value = summary.into();
+    answer
+}
+
+#[rstest]
+#[case::the_same(("2.0", "units,item\n1,a\n1,b\n"), Revision::Confirmed)]
+#[case::what_the_program_does(("3", "item,units\na,1\nb,2\n"), Revision::Corrected)]
+#[case::another(("4", "item,units\na,1\nb,3\n"), Revision::Dropped)]
+fn a_second_answer_settles_a_case(#[case] (total, summary): (&str, &str), #[case] expected: Revision) {
+    let set = CaseSet {
+        cases: vec![PlannedCase {
+            case: ties(),
+            revision: None,
+        }],
+        ..CaseSet::default()
+    };
+    let program = wrote(&[("total", "3"), ("summary", "item,units\na,1\nb,2\n")]);
+    let blamed = [blamed(Origin::Plan(1), &program)];
+    let revised = revise(&sales(), &set, &blamed, &[second_answer(total, summary)], false);
+    assert_eq!(revised.set.cases[0].revision, Some(expected));
+    assert_eq!(
+        revised.confirmed.len(),
+        usize::from(expected == Revision::Confirmed)
+    );
+    let value = &revised.set.cases[0].case.expect[0].value;
+    assert_eq!(value == "3", expected == Revision::Corrected);
+}
+
+#[test]
+fn what_does_not_follow_after_all_is_no_longer_expected() {
+    let set = CaseSet {
+        cases: vec![PlannedCase {
+            case: ties(),
+            revision: None,
+        }],
+        invariants: vec![Invariant::RowOrder, Invariant::ExtraColumn],
+        ..CaseSet::default()
+    };
+    let program = wrote(&[("total", "3"), ("summary", "item,units\na,1\nb,2\n")]);
+    let blamed = [blamed(Origin::Derived(1, Invariant::RowOrder), &program)];
+    let answer = second_answer("3", "item,units\na,1\nb,2\n");
+    let revised = revise(&sales(), &set, &blamed, &[answer], false);
+    assert_eq!(revised.set.invariants, [Invariant::ExtraColumn]);
+    assert_eq!(revised.set.cases[0].revision, None);
+}
+
+#[rstest]
+#[case::nobody(false, Revision::Corrected)]
+#[case::a_person(true, Revision::Dropped)]
+fn a_case_that_a_person_approved_of_is_never_replaced(
+    #[case] are_approved: bool,
+    #[case] expected: Revision,
+) {
+    let set = plan_of(&sales(), vec![ties()]);
+    let program = wrote(&[("total", "3"), ("summary", "item,units\na,1\nb,2\n")]);
+    let blamed = [blamed(Origin::Plan(1), &program)];
+    let answer = second_answer("3", "item,units\na,1\nb,2\n");
+    let revised = revise(&sales(), &set, &blamed, &[answer], are_approved);
+    assert_eq!(revised.set.cases[0].revision, Some(expected));
+    let value = &revised.set.cases[0].case.expect[0].value;
+    assert_eq!(value == "2", are_approved);
+}

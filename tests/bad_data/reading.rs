@@ -1,0 +1,116 @@
+//! The real program in its reading process, and what it says of a file.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use codegen_operator::api::common::Exposure;
+use codegen_operator::data::context::render;
+use codegen_operator::data::describe::Options;
+use codegen_operator::data::exposure::{Exposed, ExposedJoins};
+use codegen_operator::data::source::Source;
+use codegen_operator::data::worker::{Client, Request, Response};
+
+pub fn client() -> Client {
+    Client::new(Path::new(env!("CARGO_BIN_EXE_kubectl-codegen")), ["worker"])
+}
+
+pub fn request(source: Source, file_name: &str) -> Request {
+    Request::Describe {
+        source,
+        name: "sample".into(),
+        file_name: file_name.into(),
+        options: Options::default(),
+    }
+}
+
+/// Heading and remarks of the context, or the error.
+pub async fn told_by(client: &Client, source: Source, file_name: &str) -> String {
+    let replies = match client.run(&[request(source, file_name)]).await {
+        Ok(mut replies) => replies.remove(0),
+        Err(error) => Err(error),
+    };
+    match replies {
+        Ok(Response::Profile(profile)) => {
+            let exposed = [Exposed::new(*profile, Exposure::Rows)];
+            let context = render(&exposed, &ExposedJoins::default(), 4_000, 100);
+            assert!(context.text.len() < 20_000, "{file_name}: {}", context.text.len());
+            let is_told = |line: &&str| line.starts_with("## ") || line.starts_with("Remark: ");
+            let lines: Vec<_> = context.text.lines().filter(is_told).collect();
+            lines.join("\n")
+        }
+        Ok(other) => panic!("{other:?}"),
+        Err(error) => format!("error: {error}"),
+    }
+}
+
+pub fn told_of(path: &Path, file_name: &str) -> String {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(told_by(&client(), Source::path(path), file_name))
+}
+
+/// What is told of some bytes that stand in a file of that name.
+pub fn told(bytes: &[u8], file_name: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    fs::write(&path, bytes).unwrap();
+    told_of(&path, file_name)
+}
+
+/// All of them as one readable text.
+pub fn table(cases: &[(&str, &str, Vec<u8>)]) -> String {
+    let mut text = String::new();
+    for (what, file_name, bytes) in cases {
+        writeln!(text, "# {what}\n{}\n", told(bytes, file_name)).unwrap();
+    }
+    text
+}
+
+/// Bytes without any order, the same on every run.
+pub fn noise(count: usize) -> Vec<u8> {
+    let mut random = fastrand::Rng::with_seed(7);
+    (0..count).map(|_| random.u8(..)).collect()
+}
+
+pub fn rows(count: u32) -> String {
+    let mut text = "id,name\n".to_owned();
+    for row in 1..=count {
+        writeln!(text, "{row},n{row}").unwrap();
+    }
+    text
+}
+
+pub fn wide<const N: usize>(text: &str, unit: fn(u16) -> [u8; N]) -> Vec<u8> {
+    text.encode_utf16().flat_map(unit).collect()
+}
+
+/// A table of 2,000 rows, of two row groups.
+pub fn parquet() -> Vec<u8> {
+    use parquet::data_type::{DoubleType, Int64Type};
+    let schema = "message m { required int64 id; required double share; }";
+    let schema = parquet::schema::parser::parse_message_type(schema).unwrap();
+    let mut bytes = Vec::new();
+    let mut writer =
+        parquet::file::writer::SerializedFileWriter::new(&mut bytes, schema.into(), Arc::default()).unwrap();
+    for _ in 0..2 {
+        let mut group = writer.next_row_group().unwrap();
+        let mut ids = group.next_column().unwrap().unwrap();
+        let values: Vec<i64> = (0..1_000).collect();
+        ids.typed::<Int64Type>().write_batch(&values, None, None).unwrap();
+        ids.close().unwrap();
+        let mut shares = group.next_column().unwrap().unwrap();
+        let values: Vec<f64> = (0..1_000).map(|row| f64::from(row) / 1_000.0).collect();
+        shares
+            .typed::<DoubleType>()
+            .write_batch(&values, None, None)
+            .unwrap();
+        shares.close().unwrap();
+        group.close().unwrap();
+    }
+    writer.close().unwrap();
+    bytes
+}

@@ -1,0 +1,13 @@
+//! `kubectl-codegen local run`: the program of a finished task on values and files of the user's, in the real sandbox.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests say what they expect"
+)]
+
+mod inputs;
+mod outputs;
+#[path = "../support/mod.rs"]
+mod support;
+mod tasks;
