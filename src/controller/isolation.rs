@@ -201,7 +201,7 @@ pub fn hold(context: &Context, object: &CodeGenTask, task: &Task, decision: &Dec
 
 /// What holds a run of a program whose sandbox is that of `task`. It looks again after a pause.
 pub fn hold_of_run(context: &Context, task: &Task) -> Option<Hold> {
-    what_holds(context, task, &Decision::Run)
+    what_holds(context, task, &Decision::Test)
 }
 
 fn what_holds(context: &Context, task: &Task, decision: &Decision) -> Option<Hold> {
@@ -240,7 +240,7 @@ fn standing(context: &Context, task: &Task) -> Standing {
 
 const fn runs_code(decision: &Decision) -> bool {
     match decision {
-        Decision::CallBesideBuild(_) | Decision::Build | Decision::Run => true,
+        Decision::CallBesideBuild(_) | Decision::Build | Decision::Test => true,
         Decision::ReadSamples
         | Decision::Call(_)
         | Decision::DiagnoseAcceptance

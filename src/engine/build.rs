@@ -8,7 +8,7 @@ use crate::model::Model;
 use crate::pipeline::call::CallKind;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::lock::Lock;
-use crate::pipeline::machine::{Outcome, advance};
+use crate::pipeline::machine::{BuildFailed, ImageReady, Outcome, advance};
 use crate::pipeline::package_policy::{doubts, unlisted};
 use crate::pipeline::progress::{BuildFault, BuiltImage, Progress, RecordedLock};
 use crate::pipeline::sandbox::Packages;
@@ -68,11 +68,11 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             python: built.python,
             min_release_age_days: spec.min_release_age_days,
         };
-        Ok(Performed::Done(Outcome::ImageReady {
+        Ok(Performed::Done(Outcome::ImageReady(ImageReady {
             built: image,
             lock,
             fresh: built.fresh,
-        }))
+        })))
     }
 
     /// Says what is doubtful of an image, and what follows where the rules on packages do not allow it: what packages bring along
@@ -124,13 +124,13 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         self.tell(&Event::BuildFailed {
             message: message.clone(),
         });
-        Outcome::BuildFailed {
+        Outcome::BuildFailed(BuildFailed {
             fault: BuildFault {
                 packages: wanted,
                 message,
             },
             is_tried: !problem.is_foreseen,
-        }
+        })
     }
 
     /// Asks for the suite while the image builds. Both come to one write: a crash before it finds the reply in the ledger and
@@ -149,7 +149,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let (called, built) = join(call, self.build(&progress)).await;
         let (progress, outcome) = called?;
         let progress = match built? {
-            Performed::Done(built @ (Outcome::ImageReady { .. } | Outcome::BuildFailed { .. })) => {
+            Performed::Done(built @ (Outcome::ImageReady(_) | Outcome::BuildFailed(_))) => {
                 advance(self.task, &progress, built, (self.clock)())?
             }
             _ => progress,

@@ -14,7 +14,7 @@ use crate::pipeline::accept::{Accepted, AcceptedSource, Refusal, accept};
 use crate::pipeline::call::{CallKind, Reply, Request, request_hash};
 use crate::pipeline::cases::{CaseSet, Revised, revise};
 use crate::pipeline::diagnosis::{Diagnosis, of_acceptance};
-use crate::pipeline::machine::{Decision, Outcome, Written, decide};
+use crate::pipeline::machine::{CasesRevised, Decision, Diagnosed, Outcome, Written, decide};
 use crate::pipeline::progress::{Document, Intent, Progress};
 use crate::pipeline::prompts::{self, Material};
 use crate::pipeline::{approval, budget};
@@ -223,12 +223,12 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                         .map(|failure| failure.diagnosis.clone())
                         .collect(),
                 });
-                Outcome::Diagnosed {
+                Outcome::Diagnosed(Diagnosed {
                     document,
                     diagnosis,
                     declared,
                     wanted,
-                }
+                })
             }
             Accepted::Environment { replaced, wanted } => {
                 let names = replaced
@@ -264,13 +264,13 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let name = format!("documents/cases-{number:04}.json");
         let bytes = serde_json::to_vec_pretty(&set).map_err(|error| damaged(&name, &error.to_string()))?;
         let cases = self.put(name, &bytes).await?;
-        Ok(Outcome::CasesRevised {
+        Ok(Outcome::CasesRevised(CasesRevised {
             cases: (cases, set.evidence(self.task)),
             lines: set.lines(),
             document,
             diagnosis,
             program_is_at_fault: !confirmed.is_empty(),
-        })
+        }))
     }
 
     /// Stores cases; nothing where there are none.
@@ -345,12 +345,12 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             failures,
         });
         let (declared, wanted) = (progress.build.declared.clone(), progress.build.wanted.clone());
-        Ok(Outcome::Diagnosed {
+        Ok(Outcome::Diagnosed(Diagnosed {
             document,
             diagnosis,
             declared,
             wanted,
-        })
+        }))
     }
 
     async fn put_diagnosis(

@@ -32,7 +32,7 @@ use crate::pipeline::approval;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::diagnosis::name;
 use crate::pipeline::digest::{sha256_hex, sha256_hex_of_parts};
-use crate::pipeline::machine::{Decision, IllegalTransition, Outcome, advance, decide};
+use crate::pipeline::machine::{Blocked, Decision, IllegalTransition, Outcome, advance, decide};
 use crate::pipeline::progress::{Document, LONGEST_PAUSE, PROGRESS_VERSION, Progress};
 use crate::pipeline::prompts::PromptError;
 use crate::pipeline::redact::Redactor;
@@ -227,7 +227,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 let outcome = self.build(&progress).await?;
                 (progress, outcome)
             }
-            Decision::Run => {
+            Decision::Test => {
                 let outcome = self.run(&progress).await?;
                 (progress, outcome)
             }
@@ -255,7 +255,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     ) -> Result<Progress, EngineError> {
         let now = (self.clock)();
         let (stage, attempt) = (progress.stage, progress.attempt);
-        let ends_iteration = matches!(outcome, Outcome::Ran { .. } | Outcome::Diagnosed { .. });
+        let ends_iteration = matches!(outcome, Outcome::Tested(_) | Outcome::Diagnosed(_));
         if let Outcome::Decided(decision) = &outcome {
             self.tell(&Event::Decided(decision.clone()));
         }
@@ -366,12 +366,12 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         } else {
             (category, message.to_owned())
         };
-        Outcome::Blocked {
+        Outcome::Blocked(Blocked {
             category,
             message: self.surroundings.redactor.redact(&message),
             retry_at,
             lost_child,
-        }
+        })
     }
 
     /// Stores a document under a name that is written once; what is there already stays.

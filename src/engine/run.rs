@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::ledger::Store;
 use crate::model::Model;
 use crate::pipeline::digest::sha256_hex;
-use crate::pipeline::machine::Outcome;
+use crate::pipeline::machine::{Outcome, Tested};
 use crate::pipeline::private_run::told;
 use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::python::sentinels;
@@ -127,11 +127,11 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 .collect(),
             rehearsal: verdict.rehearsal.clone(),
         });
-        Outcome::Ran {
-            run: document,
+        Outcome::Tested(Tested {
+            record: document,
             verdict: Box::new(record.verdict),
             started_at: record.started_at,
-        }
+        })
     }
 
     /// Runs the jobs. A program can leave words for one that runs at the same time on the same machine, whatever is between them

@@ -4,7 +4,7 @@ use crate::ledger::Store;
 use crate::model::Model;
 use crate::pipeline::cases::unwritable_example;
 use crate::pipeline::checks::ColumnCheck;
-use crate::pipeline::machine::Outcome;
+use crate::pipeline::machine::{Outcome, SamplesRead};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::reply::ConstraintsReply;
 use crate::pipeline::stage::Category;
@@ -40,11 +40,11 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let profiles = self
             .put("documents/profiles.json".into(), &described.profiles)
             .await?;
-        Ok(Outcome::SamplesRead {
+        Ok(Outcome::SamplesRead(SamplesRead {
             context,
             profiles,
             samples: described.samples,
-        })
+        }))
     }
 
     pub(super) async fn bind_constraints(

@@ -9,40 +9,31 @@ use jiff::Timestamp;
 use strum::{EnumDiscriminants, IntoStaticStr};
 
 use crate::api::approval::{ApprovalStatus, AwaitedApproval};
-use crate::api::common::TestingMode;
-use crate::api::status::{CaseEvidence, ConstraintStatus, ErrorType, PlanStatus, SampleStatus};
+use crate::api::status::{CaseEvidence, ConstraintStatus, PlanStatus};
 
 use super::approval;
 use super::budget;
 use super::call::CallKind;
-use super::diagnosis::Diagnosis;
 use super::package_policy::denial;
-use super::progress::{BuildFault, BuiltImage, Document, Progress, PublishedImage, RecordedLock, Waiting};
+use super::progress::{Document, Progress, PublishedImage};
 use super::publication;
 use super::python::rule::Rule;
 use super::sandbox::Packages;
-use super::stage::{Category, Stage, Stop};
+use super::stage::{Stage, Stop};
 use super::task::Task;
-use super::verdict::Verdict;
 
 mod effects;
+mod outcome;
 
-use effects::shown;
 pub use effects::{MAX_FIX_TRIES, MAX_REJECTIONS};
+pub use outcome::{Blocked, BuildFailed, CasesRevised, Diagnosed, ImageReady, SamplesRead, Tested, Written};
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, EnumDiscriminants)]
 #[strum_discriminants(name(OutcomeKind), vis(pub), derive(Hash, PartialOrd, Ord, IntoStaticStr))]
 pub enum Outcome {
     /// The samples were read.
-    SamplesRead {
-        /// The data context.
-        context: Document,
-        /// Profiles and inferred schemas.
-        profiles: Document,
-        /// What was read.
-        samples: Vec<SampleStatus>,
-    },
+    SamplesRead(SamplesRead),
     /// The constraints are checks now.
     ConstraintsRead {
         /// The checks.
@@ -62,21 +53,9 @@ pub enum Outcome {
     /// There is a suite.
     TestsWritten(Written),
     /// There is an image.
-    ImageReady {
-        /// The image.
-        built: BuiltImage,
-        /// What it holds, archive by archive, where that is known.
-        lock: Option<RecordedLock>,
-        /// Whether it was built for this (and not found).
-        fresh: bool,
-    },
+    ImageReady(ImageReady),
     /// The image cannot be built for want of a package.
-    BuildFailed {
-        /// Why.
-        fault: BuildFault,
-        /// Whether a build was started, and not only the index asked.
-        is_tried: bool,
-    },
+    BuildFailed(BuildFailed),
     /// The image that the tests should run in is gone; it is built again.
     ImageLost,
     /// Other packages took the place of those that cannot be installed.
@@ -86,39 +65,12 @@ pub enum Outcome {
         /// What is wanted now.
         wanted: Packages,
     },
-    /// Tests and rehearsal ran.
-    Ran {
-        /// The record of the run.
-        run: Document,
-        /// What it showed.
-        verdict: Box<Verdict>,
-        /// When it started.
-        started_at: Timestamp,
-    },
+    /// Tests and rehearsal were executed.
+    Tested(Tested),
     /// The failures have a diagnosis.
-    Diagnosed {
-        /// The record of the diagnosis.
-        document: Document,
-        /// What it says.
-        diagnosis: Diagnosis,
-        /// Packages that it declares.
-        declared: Packages,
-        /// What is wanted now.
-        wanted: Packages,
-    },
+    Diagnosed(Diagnosed),
     /// Cases that were blamed were worked out again.
-    CasesRevised {
-        /// The cases from now on.
-        cases: (Document, CaseEvidence),
-        /// Each in one line, those that decide.
-        lines: Vec<String>,
-        /// The record of the diagnosis.
-        document: Document,
-        /// The diagnosis, in which what fails confirmed cases is a fault of the program.
-        diagnosis: Diagnosis,
-        /// Whether any was confirmed.
-        program_is_at_fault: bool,
-    },
+    CasesRevised(CasesRevised),
     /// The program was changed, and every named function with it.
     CodeFixed(Written),
     /// The suite was changed, and every named test with it.
@@ -136,16 +88,7 @@ pub enum Outcome {
         rules: BTreeSet<Rule>,
     },
     /// Something must change before the task can go on.
-    Blocked {
-        /// Infrastructure or configuration.
-        category: Category,
-        /// What happened, to which object, and what to do.
-        message: String,
-        /// When it is tried again.
-        retry_at: Timestamp,
-        /// Whether a child (a build, a sandbox) is gone, so that only another one can answer.
-        lost_child: bool,
-    },
+    Blocked(Blocked),
     /// A person says that the cause is gone.
     Resumed,
     /// A person decided at the gate that the task waits at.
@@ -158,19 +101,6 @@ pub enum Outcome {
     Stopped(Stop),
     /// The limit that stopped the task was raised.
     LimitRaised,
-}
-
-/// Source that was written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
-    /// Where it lies.
-    pub document: Document,
-    /// Hash of its syntax tree.
-    pub tree: String,
-    /// Packages that replies declared so far.
-    pub declared: Packages,
-    /// What program and suite need now.
-    pub wanted: Packages,
 }
 
 /// Where an outcome can happen, and where it leads.
@@ -223,10 +153,10 @@ pub const TRANSITIONS: &[Transition] = {
             &[At::AwaitingImage],
         ),
         Transition::new(&[At::RunningTests], On::ImageLost, &[At::AwaitingImage]),
-        Transition::new(&[At::RunningTests], On::Ran, PASSED),
+        Transition::new(&[At::RunningTests], On::Tested, PASSED),
         Transition::new(
             &[At::RunningTests],
-            On::Ran,
+            On::Tested,
             &[At::Diagnosing, At::GeneratingTests, At::Failed],
         )
         .or_stays(),
@@ -320,8 +250,8 @@ pub enum Decision {
     DiagnoseAcceptance,
     /// Build the image, or see how far it is.
     Build,
-    /// Run tests, vacuity check, rehearsal and acceptance tests.
-    Run,
+    /// Execute tests, vacuity check, rehearsal and acceptance tests.
+    Test,
     /// Wait until a person has decided.
     AwaitApproval(AwaitedApproval),
     /// Push the program as an image.
@@ -381,7 +311,7 @@ pub fn decide(task: &Task, progress: &Progress, now: Timestamp) -> Decision {
             Ok(()) => Decision::Build,
             Err(stop) => Decision::Stop(stop),
         },
-        Stage::RunningTests => Decision::Run,
+        Stage::RunningTests => Decision::Test,
         Stage::Diagnosing if progress.memory.only_acceptance_fails => Decision::DiagnoseAcceptance,
         Stage::Diagnosing => call(task, progress, CallKind::Diagnosis),
         Stage::RecheckingCases => call(task, progress, CallKind::Cases),
@@ -404,10 +334,6 @@ fn call(task: &Task, progress: &Progress, kind: CallKind) -> Decision {
 }
 
 /// What follows from `outcome`. Pure and total.
-#[expect(
-    clippy::too_many_lines,
-    reason = "one arm an outcome: split up, the machine could not be read at a glance"
-)]
 pub fn advance(
     task: &Task,
     progress: &Progress,
@@ -426,128 +352,27 @@ pub fn advance(
     next.waiting = None;
     next.lost_children = 0;
     match outcome {
-        Outcome::SamplesRead {
-            context,
-            profiles,
-            samples,
-        } => {
-            next.documents.context = Some(context);
-            next.documents.profiles = Some(profiles);
-            next.samples = samples;
-            next.enter(if task.constraints.is_empty() {
-                Stage::Planning
-            } else {
-                Stage::ReadingConstraints
-            });
-        }
-        Outcome::ConstraintsRead { checks, constraints } => {
-            next.documents.checks = Some(checks);
-            next.constraints = constraints;
-            next.enter(Stage::Planning);
-        }
-        Outcome::Planned { plan, cases } => {
-            next.plan = Some(plan);
-            (next.documents.cases, next.cases) = cases.unzip();
-            next.enter(Stage::GeneratingCode);
-        }
-        Outcome::CodeWritten(written) => {
-            next.take_solution(written);
-            match task.testing {
-                TestingMode::Generate => next.enter(Stage::GeneratingTests),
-                TestingMode::Skip => next.enter_image(now),
-            }
-        }
-        Outcome::TestsWritten(written) => {
-            next.take_tests(written);
-            next.enter_image(now);
-        }
-        Outcome::ImageReady { built, lock, fresh } => {
-            next.build.lock = lock;
-            next.take_image(built, fresh, now);
-        }
-        Outcome::BuildFailed { fault, is_tried } => next.take_fault(fault, is_tried, now),
-        Outcome::ImageLost => {
-            next.build.lost = next.build.built.take().map(|built| built.image);
-            // The attempt has not run: it is entered again when the image is there.
-            next.attempt -= 1;
-            next.enter_image(now);
-        }
-        Outcome::EnvironmentFixed { replaced, wanted } => {
-            next.build.replaced.extend(replaced);
-            next.build.wanted = wanted;
-            next.fix_tries += 1;
-            next.enter_image(now);
-        }
-        Outcome::Ran {
-            run,
-            verdict,
-            started_at,
-        } => {
-            next.documents.run = Some(run);
-            next.take_verdict(task, &verdict, started_at, now);
-        }
-        Outcome::Diagnosed {
-            document,
-            diagnosis,
-            declared,
-            wanted,
-        } => {
-            next.documents.diagnosis = Some(document);
-            next.build.declared = declared;
-            next.build.wanted = wanted;
-            next.take_diagnosis(&diagnosis, now);
-        }
-        Outcome::CasesRevised {
-            cases,
-            lines,
-            document,
-            diagnosis,
-            program_is_at_fault,
-        } => {
-            next.documents.cases = Some(cases.0);
-            next.cases = Some(cases.1);
-            next.documents.diagnosis = Some(document);
-            next.present_diagnosis(shown(&diagnosis));
-            if let Some(plan) = &mut next.plan {
-                plan.cases = lines;
-            }
-            next.take_revision(program_is_at_fault, now);
-        }
-        Outcome::CodeFixed(written) => {
-            next.take_solution(written);
-            next.fix_done(ErrorType::Logic, now);
-        }
-        Outcome::TestsFixed(written) => {
-            next.take_tests(written);
-            next.fix_done(ErrorType::TestError, now);
-        }
+        Outcome::SamplesRead(read) => next.take_samples(task, read),
+        Outcome::ConstraintsRead { checks, constraints } => next.take_constraints(checks, constraints),
+        Outcome::Planned { plan, cases } => next.take_plan(plan, cases),
+        Outcome::CodeWritten(source) => next.take_first_solution(task, source, now),
+        Outcome::TestsWritten(source) => next.take_suite(source, now),
+        Outcome::ImageReady(ready) => next.take_image(ready, now),
+        Outcome::BuildFailed(failed) => next.take_fault(failed, now),
+        Outcome::ImageLost => next.take_lost_image(now),
+        Outcome::EnvironmentFixed { replaced, wanted } => next.take_environment(replaced, wanted, now),
+        Outcome::Tested(tested) => next.take_verdict(task, tested, now),
+        Outcome::Diagnosed(diagnosed) => next.take_diagnosis(diagnosed, now),
+        Outcome::CasesRevised(revised) => next.take_revision(revised, now),
+        Outcome::CodeFixed(source) => next.take_fixed_solution(source, now),
+        Outcome::TestsFixed(source) => next.take_fixed_suite(source, now),
         Outcome::FixNotApplied { reason } => next.take_missed_fix(reason, now),
         Outcome::ReplyRejected { reason, rules } => next.take_rejection(reason, &rules, now),
-        Outcome::Blocked {
-            category,
-            message,
-            retry_at,
-            lost_child,
-        } => {
-            next.lost_children = progress.lost_children + u32::from(lost_child);
-            let times = progress.waiting.as_ref().map_or(1, |waiting| waiting.times + 1);
-            next.waiting = Some(Waiting {
-                category,
-                message,
-                times,
-                retry_at,
-                reason: None,
-            });
-        }
+        Outcome::Blocked(blocked) => next.wait_after(progress, blocked),
         Outcome::Resumed => next.lost_children = progress.lost_children,
         Outcome::Decided(decision) => next.take_decision(task, decision, now),
         Outcome::Accepted => next.accept(task, now),
-        Outcome::Published(image) => {
-            next.published = Some(image);
-            if stage == Stage::Publishing {
-                next.succeed(now);
-            }
-        }
+        Outcome::Published(image) => next.take_published(image, now),
         Outcome::Stopped(stop) => next.end(stop, stage, now),
         Outcome::LimitRaised => next.go_on(),
     }

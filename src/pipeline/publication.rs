@@ -33,7 +33,7 @@ pub fn unapproved(task: &Task, progress: &Progress) -> Option<String> {
 mod tests {
     use super::*;
     use crate::api::approval::{ApprovalDecision, ApprovalStatus, Gate};
-    use crate::pipeline::machine::{Decision, Outcome, advance, decide};
+    use crate::pipeline::machine::{Blocked, Decision, Outcome, advance, decide};
     use crate::pipeline::progress::PublishedImage;
     use crate::pipeline::stage::Category;
     use crate::pipeline::status::{Around, status};
@@ -120,12 +120,12 @@ mod tests {
             (Category::Infrastructure, "Infrastructure"),
             (Category::Configuration, "Configuration"),
         ] {
-            let blocked = Outcome::Blocked {
+            let blocked = Outcome::Blocked(Blocked {
                 category,
                 message: "503".into(),
                 retry_at: at(40),
                 lost_child: false,
-            };
+            });
             let waits = advance(&task, &succeeded(), blocked, at(20)).unwrap();
             assert_eq!(decide(&task, &waits, at(21)), Decision::Wait(at(40)));
             assert_eq!(

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use crate::api::approval::Gate;
     use crate::api::publish::Publish;
-    use crate::pipeline::machine::{Decision, Outcome, advance, decide};
+    use crate::pipeline::machine::{Decision, Outcome, Tested, advance, decide};
     use crate::pipeline::progress::PublishedImage;
     use crate::pipeline::test_support::{at, document, image, start, task, verdict};
 
@@ -130,14 +130,14 @@ mod tests {
     #[test]
     fn an_adopted_program_costs_nothing_and_is_tested_again() {
         let taken = adopted(&task(), &origin(), "first", "run", at(7));
-        assert_eq!(decide(&task(), &taken, at(8)), Decision::Run);
+        assert_eq!(decide(&task(), &taken, at(8)), Decision::Test);
         assert_eq!((taken.spent.model_calls, taken.spent.builds), (0, 0));
         assert_eq!((taken.attempt, taken.documents.run.clone()), (1, None));
-        let ran = Outcome::Ran {
-            run: document("documents/run-0001.json"),
+        let ran = Outcome::Tested(Tested {
+            record: document("documents/run-0001.json"),
             verdict: Box::new(verdict(Vec::new())),
             started_at: at(8),
-        };
+        });
         let end = advance(&task(), &taken, ran, at(9)).unwrap();
         assert_eq!(
             (end.stage, end.adopted_from.as_deref()),

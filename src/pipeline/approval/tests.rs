@@ -3,7 +3,7 @@ use rstest::rstest;
 
 use super::*;
 use crate::api::status::{AttemptStatus, PlanStatus};
-use crate::pipeline::machine::{Decision, Outcome, advance, decide};
+use crate::pipeline::machine::{Decision, Outcome, Tested, advance, decide};
 use crate::pipeline::test_support::{at, document, image, pip, start, task, verdict};
 
 fn gated(gates: &[Gate]) -> Task {
@@ -157,11 +157,11 @@ fn an_image_is_not_built_beside_a_call_while_its_packages_are_not_approved() {
 #[test]
 fn a_program_that_passed_succeeds_when_its_result_is_approved_and_without_that_gate_at_once() {
     let run = |task: &Task| {
-        let outcome = Outcome::Ran {
-            run: document("r"),
+        let outcome = Outcome::Tested(Tested {
+            record: document("r"),
             verdict: Box::new(verdict(Vec::new())),
             started_at: at(0),
-        };
+        });
         advance(task, &in_stage(Stage::RunningTests), outcome, at(2)).unwrap()
     };
     assert_eq!(run(&task()).stage, Stage::Succeeded);

@@ -6,19 +6,23 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval, Gate};
-use crate::api::status::{AttemptStatus, ErrorType, FailureDiagnosis};
+use crate::api::common::TestingMode;
+use crate::api::status::{
+    AttemptStatus, CaseEvidence, ConstraintStatus, ErrorType, FailureDiagnosis, PlanStatus,
+};
 use crate::pipeline::approval::{awaited, rejected};
 use crate::pipeline::bounds;
 use crate::pipeline::diagnosis::{Diagnosis, only_acceptance};
 use crate::pipeline::progress::{
-    BuildFault, BuiltImage, LONGEST_PAUSE_FOR_A_PERSON, Progress, WaitReason, Waiting,
+    Document, LONGEST_PAUSE_FOR_A_PERSON, Progress, PublishedImage, WaitReason, Waiting,
 };
 use crate::pipeline::python::rule::Rule;
+use crate::pipeline::sandbox::Packages;
 use crate::pipeline::stage::{Category, Stage, Stop, StopReason};
 use crate::pipeline::task::Task;
 use crate::pipeline::verdict::{CheckSource, Verdict};
 
-use super::Written;
+use super::{Blocked, BuildFailed, CasesRevised, Diagnosed, ImageReady, SamplesRead, Tested, Written};
 
 /// Replies to one call that may be refused before the task stops (two of them are asked again).
 pub const MAX_REJECTIONS: usize = 3;
@@ -54,50 +58,116 @@ impl Progress {
         }
     }
 
-    pub(super) fn take_solution(&mut self, written: Written) {
-        self.documents.solution = Some(written.document);
-        self.memory.solution_tree = written.tree;
-        self.build.declared = written.declared;
-        self.build.wanted = written.wanted;
+    pub(super) fn take_samples(&mut self, task: &Task, read: SamplesRead) {
+        self.documents.context = Some(read.context);
+        self.documents.profiles = Some(read.profiles);
+        self.samples = read.samples;
+        self.enter(if task.constraints.is_empty() {
+            Stage::Planning
+        } else {
+            Stage::ReadingConstraints
+        });
     }
 
-    pub(super) fn take_tests(&mut self, written: Written) {
-        self.documents.tests = Some(written.document);
-        self.memory.tests_tree = written.tree;
-        self.build.declared = written.declared;
-        self.build.wanted = written.wanted;
+    pub(super) fn take_constraints(&mut self, checks: Document, constraints: Vec<ConstraintStatus>) {
+        self.documents.checks = Some(checks);
+        self.constraints = constraints;
+        self.enter(Stage::Planning);
+    }
+
+    pub(super) fn take_plan(&mut self, plan: PlanStatus, cases: Option<(Document, CaseEvidence)>) {
+        self.plan = Some(plan);
+        (self.documents.cases, self.cases) = cases.unzip();
+        self.enter(Stage::GeneratingCode);
+    }
+
+    pub(super) fn take_first_solution(&mut self, task: &Task, source: Written, now: Timestamp) {
+        self.take_solution(source);
+        match task.testing {
+            TestingMode::Generate => self.enter(Stage::GeneratingTests),
+            TestingMode::Skip => self.enter_image(now),
+        }
+    }
+
+    pub(super) fn take_fixed_solution(&mut self, source: Written, now: Timestamp) {
+        self.take_solution(source);
+        self.fix_done(ErrorType::Logic, now);
+    }
+
+    fn take_solution(&mut self, source: Written) {
+        self.documents.solution = Some(source.document);
+        self.memory.solution_tree = source.tree;
+        self.build.declared = source.declared;
+        self.build.wanted = source.wanted;
+    }
+
+    pub(super) fn take_suite(&mut self, source: Written, now: Timestamp) {
+        self.take_tests(source);
+        self.enter_image(now);
+    }
+
+    pub(super) fn take_fixed_suite(&mut self, source: Written, now: Timestamp) {
+        self.take_tests(source);
+        self.fix_done(ErrorType::TestError, now);
+    }
+
+    fn take_tests(&mut self, source: Written) {
+        self.documents.tests = Some(source.document);
+        self.memory.tests_tree = source.tree;
+        self.build.declared = source.declared;
+        self.build.wanted = source.wanted;
     }
 
     /// While the suite is on its way, the image only has to be there when it arrives.
-    pub(super) fn take_image(&mut self, built: BuiltImage, fresh: bool, now: Timestamp) {
-        self.spent.builds += u32::from(fresh);
-        self.build.built = Some(built);
+    pub(super) fn take_image(&mut self, ready: ImageReady, now: Timestamp) {
+        self.spent.builds += u32::from(ready.fresh);
+        self.build.lock = ready.lock;
+        self.build.built = Some(ready.built);
         self.build.fault = None;
         if self.stage == Stage::AwaitingImage {
             self.enter_image(now);
         }
     }
 
-    pub(super) fn take_fault(&mut self, fault: BuildFault, is_tried: bool, now: Timestamp) {
-        self.spent.builds += u32::from(is_tried);
-        self.last_error = Some(bounds::cut(&fault.message, SHOWN_BYTES));
-        self.build.fault = Some(fault);
+    pub(super) fn take_fault(&mut self, failed: BuildFailed, now: Timestamp) {
+        self.spent.builds += u32::from(failed.is_tried);
+        self.last_error = Some(bounds::cut(&failed.fault.message, SHOWN_BYTES));
+        self.build.fault = Some(failed.fault);
         if self.stage == Stage::AwaitingImage {
             self.enter_image(now);
         }
     }
 
-    pub(super) fn take_verdict(
+    /// The attempt was not executed: it is entered again when there is an image.
+    pub(super) fn take_lost_image(&mut self, now: Timestamp) {
+        self.build.lost = self.build.built.take().map(|built| built.image);
+        self.attempt -= 1;
+        self.enter_image(now);
+    }
+
+    pub(super) fn take_environment(
         &mut self,
-        task: &Task,
-        verdict: &Verdict,
-        started_at: Timestamp,
+        replaced: Vec<(String, String)>,
+        wanted: Packages,
         now: Timestamp,
     ) {
+        self.build.replaced.extend(replaced);
+        self.build.wanted = wanted;
+        self.fix_tries += 1;
+        self.enter_image(now);
+    }
+
+    pub(super) fn take_verdict(&mut self, task: &Task, tested: Tested, now: Timestamp) {
+        let Tested {
+            record,
+            verdict,
+            started_at,
+        } = tested;
+        self.documents.run = Some(record);
         if let Some(message) = verdict.unchecked() {
-            return self.wait_for_smaller_outputs(verdict, message, now);
+            return self.wait_for_smaller_outputs(&verdict, message, now);
         }
-        self.record_attempt(verdict, started_at, now);
+        self.record_attempt(&verdict, started_at, now);
         if verdict.passed() {
             self.last_error = None;
             self.memory.failing.clear();
@@ -176,7 +246,11 @@ impl Progress {
         self.rehearsal = Some(verdict.rehearsal.clone());
     }
 
-    pub(super) fn take_diagnosis(&mut self, diagnosis: &Diagnosis, now: Timestamp) {
+    pub(super) fn take_diagnosis(&mut self, diagnosed: Diagnosed, now: Timestamp) {
+        self.documents.diagnosis = Some(diagnosed.document);
+        self.build.declared = diagnosed.declared;
+        self.build.wanted = diagnosed.wanted;
+        let diagnosis = &diagnosed.diagnosis;
         self.pending_fixes = diagnosis.fixes();
         self.present_diagnosis(shown(diagnosis));
         self.remember_diagnosis(diagnosis);
@@ -193,9 +267,16 @@ impl Progress {
     }
 
     /// What only failed a case that was wrong is mended; what failed a right one is a fault of the program.
-    pub(super) fn take_revision(&mut self, program_is_at_fault: bool, now: Timestamp) {
+    pub(super) fn take_revision(&mut self, revised: CasesRevised, now: Timestamp) {
+        self.documents.cases = Some(revised.cases.0);
+        self.cases = Some(revised.cases.1);
+        self.documents.diagnosis = Some(revised.document);
+        self.present_diagnosis(shown(&revised.diagnosis));
+        if let Some(plan) = &mut self.plan {
+            plan.cases = revised.lines;
+        }
         self.blamed_cases.clear();
-        if !program_is_at_fault {
+        if !revised.program_is_at_fault {
             self.fix_applied = true;
         } else if !self.pending_fixes.contains(&ErrorType::Logic) {
             self.pending_fixes.insert(0, ErrorType::Logic);
@@ -203,7 +284,7 @@ impl Progress {
         self.enter_next_fix(now);
     }
 
-    pub(super) fn fix_done(&mut self, error_type: ErrorType, now: Timestamp) {
+    fn fix_done(&mut self, error_type: ErrorType, now: Timestamp) {
         self.count_fix(error_type);
         self.fix_applied = true;
         self.leave_fix(now);
@@ -266,6 +347,25 @@ impl Progress {
             stage,
             now,
         );
+    }
+
+    /// Nothing goes on before something has changed; `before` is the progress until then.
+    pub(super) fn wait_after(&mut self, before: &Self, blocked: Blocked) {
+        self.lost_children = before.lost_children + u32::from(blocked.lost_child);
+        self.waiting = Some(Waiting {
+            category: blocked.category,
+            message: blocked.message,
+            times: before.waiting.as_ref().map_or(1, |waiting| waiting.times + 1),
+            retry_at: blocked.retry_at,
+            reason: None,
+        });
+    }
+
+    pub(super) fn take_published(&mut self, image: PublishedImage, now: Timestamp) {
+        self.published = Some(image);
+        if self.stage == Stage::Publishing {
+            self.succeed(now);
+        }
     }
 
     /// A decision about what is shown now. An approval opens the gate, a rejection ends the task.
@@ -360,7 +460,7 @@ fn instead(rules: &BTreeSet<Rule>) -> String {
     )
 }
 
-pub(super) fn shown(diagnosis: &Diagnosis) -> Vec<FailureDiagnosis> {
+fn shown(diagnosis: &Diagnosis) -> Vec<FailureDiagnosis> {
     let cut_field = |text: &String| bounds::cut(text, SHOWN_BYTES);
     diagnosis
         .failures

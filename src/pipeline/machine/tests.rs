@@ -65,11 +65,11 @@ impl Walk {
     }
 
     fn ran(&mut self, failures: Vec<FailedCheck>) -> &mut Self {
-        self.take(Outcome::Ran {
-            run: document("r"),
+        self.take(Outcome::Tested(Tested {
+            record: document("r"),
             verdict: Box::new(verdict(failures)),
             started_at: at(0),
-        })
+        }))
     }
 
     /// Diagnoses as the engine does, reclassification included.
@@ -89,12 +89,12 @@ impl Walk {
     }
 
     fn take_diagnosis(&mut self, failures: Vec<DiagnosedFailure>, wanted: Packages) -> &mut Self {
-        self.take(Outcome::Diagnosed {
+        self.take(Outcome::Diagnosed(Diagnosed {
             document: document("g"),
             diagnosis: Diagnosis { failures },
             declared: Packages::default(),
             wanted,
-        })
+        }))
     }
 
     fn code_fixed(&mut self) -> &mut Self {
@@ -124,39 +124,39 @@ fn planned() -> Outcome {
 }
 
 fn samples() -> Outcome {
-    Outcome::SamplesRead {
+    Outcome::SamplesRead(SamplesRead {
         context: document("x"),
         profiles: document("p"),
         samples: Vec::new(),
-    }
+    })
 }
 
 fn ready(packages: &[&str]) -> Outcome {
-    Outcome::ImageReady {
+    Outcome::ImageReady(ImageReady {
         built: image(packages),
         lock: None,
         fresh: true,
-    }
+    })
 }
 
 fn fault(packages: &[&str]) -> Outcome {
-    Outcome::BuildFailed {
+    Outcome::BuildFailed(BuildFailed {
         fault: BuildFault {
             packages: pip(packages),
             message: "no such package".into(),
         },
         is_tried: true,
-    }
+    })
 }
 
 fn revised(program_is_at_fault: bool) -> Outcome {
-    Outcome::CasesRevised {
+    Outcome::CasesRevised(CasesRevised {
         cases: (document("cases"), CaseEvidence::default()),
         lines: Vec::new(),
         document: document("g2"),
         diagnosis: Diagnosis::default(),
         program_is_at_fault,
-    }
+    })
 }
 
 fn row(error_type: ErrorType) -> DiagnosisRow {

@@ -116,11 +116,13 @@ fn calling_stages() -> Vec<(Stage, Walk)> {
 fn what_is_blocked_waits_and_goes_on_where_it_was() {
     let mut walk = Walk::new(task());
     walk.take(samples());
-    let blocked = |at_| Outcome::Blocked {
-        category: Category::Infrastructure,
-        message: "down".into(),
-        retry_at: at(at_),
-        lost_child: false,
+    let blocked = |at_| {
+        Outcome::Blocked(Blocked {
+            category: Category::Infrastructure,
+            message: "down".into(),
+            retry_at: at(at_),
+            lost_child: false,
+        })
     };
     walk.take(blocked(10)).take(blocked(20));
     let waiting = walk.progress.waiting.clone().unwrap();
@@ -149,11 +151,11 @@ fn outputs_that_nobody_could_look_at_are_a_matter_for_a_person_and_no_attempt() 
         output: "summary".into(),
         bytes: Some(2_000_000),
     });
-    walk.take(Outcome::Ran {
-        run: document("r"),
+    walk.take(Outcome::Tested(Tested {
+        record: document("r"),
         verdict: Box::new(unchecked),
         started_at: at(0),
-    });
+    }));
     let waiting = walk.progress.waiting.clone().unwrap();
     assert_eq!(
         (waiting.category, waiting.reason),

@@ -131,12 +131,12 @@ impl Random {
                 )
             })
             .collect();
-        Outcome::Diagnosed {
+        Outcome::Diagnosed(Diagnosed {
             document: document("g"),
             diagnosis: Diagnosis { failures },
             declared: Packages::default(),
             wanted: self.written().wanted,
-        }
+        })
     }
 
     fn decided(&mut self) -> Outcome {
@@ -160,31 +160,31 @@ impl Random {
             OutcomeKind::Planned => planned(),
             OutcomeKind::CodeWritten => Outcome::CodeWritten(self.written()),
             OutcomeKind::TestsWritten => Outcome::TestsWritten(self.written()),
-            OutcomeKind::ImageReady => Outcome::ImageReady {
+            OutcomeKind::ImageReady => Outcome::ImageReady(ImageReady {
                 built: BuiltImage {
                     packages: self.progress.build.wanted.clone(),
                     ..image(&[])
                 },
                 lock: None,
                 fresh: true,
-            },
-            OutcomeKind::BuildFailed => Outcome::BuildFailed {
+            }),
+            OutcomeKind::BuildFailed => Outcome::BuildFailed(BuildFailed {
                 fault: BuildFault {
                     packages: self.progress.build.wanted.clone(),
                     message: "no such package".into(),
                 },
                 is_tried: true,
-            },
+            }),
             OutcomeKind::ImageLost => Outcome::ImageLost,
             OutcomeKind::EnvironmentFixed => Outcome::EnvironmentFixed {
                 replaced: Vec::new(),
                 wanted: pip(&[&self.numbers.u32(..).to_string()]),
             },
-            OutcomeKind::Ran => Outcome::Ran {
-                run: document("r"),
+            OutcomeKind::Tested => Outcome::Tested(Tested {
+                record: document("r"),
                 verdict: Box::new(self.verdict()),
                 started_at: at(0),
-            },
+            }),
             OutcomeKind::Diagnosed => self.diagnosed(),
             OutcomeKind::CasesRevised => revised(self.numbers.bool()),
             OutcomeKind::CodeFixed => Outcome::CodeFixed(self.written()),
@@ -196,12 +196,12 @@ impl Random {
                 reason: "no code".into(),
                 rules: BTreeSet::new(),
             },
-            OutcomeKind::Blocked => Outcome::Blocked {
+            OutcomeKind::Blocked => Outcome::Blocked(Blocked {
                 category: Category::Infrastructure,
                 message: String::new(),
                 retry_at: at(1),
                 lost_child: false,
-            },
+            }),
             OutcomeKind::Resumed => Outcome::Resumed,
             OutcomeKind::Decided => self.decided(),
             OutcomeKind::Accepted => {

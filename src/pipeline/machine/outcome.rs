@@ -1,0 +1,106 @@
+//! What outcomes carry.
+
+use jiff::Timestamp;
+
+use crate::api::status::{CaseEvidence, SampleStatus};
+use crate::pipeline::diagnosis::Diagnosis;
+use crate::pipeline::progress::{BuildFault, BuiltImage, Document, RecordedLock};
+use crate::pipeline::sandbox::Packages;
+use crate::pipeline::stage::Category;
+use crate::pipeline::verdict::Verdict;
+
+/// The samples were read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SamplesRead {
+    /// The data context.
+    pub context: Document,
+    /// Profiles and inferred schemas.
+    pub profiles: Document,
+    /// What was read.
+    pub samples: Vec<SampleStatus>,
+}
+
+/// Source that a reply brought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Where it is stored.
+    pub document: Document,
+    /// Hash of its syntax tree.
+    pub tree: String,
+    /// Packages that replies declared so far.
+    pub declared: Packages,
+    /// What program and suite need now.
+    pub wanted: Packages,
+}
+
+/// There is an image.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImageReady {
+    /// The image.
+    pub built: BuiltImage,
+    /// What it holds, archive by archive; `None` where that was not recorded.
+    pub lock: Option<RecordedLock>,
+    /// Whether it was built for this (and not found).
+    pub fresh: bool,
+}
+
+/// The image cannot be built for want of a package.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BuildFailed {
+    /// Why.
+    pub fault: BuildFault,
+    /// Whether a build was started, and not only the index asked.
+    pub is_tried: bool,
+}
+
+/// Tests and rehearsal were executed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tested {
+    /// The record of the attempt.
+    pub record: Document,
+    /// What it showed.
+    pub verdict: Box<Verdict>,
+    /// When it started.
+    pub started_at: Timestamp,
+}
+
+/// The failures have a diagnosis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diagnosed {
+    /// The record of the diagnosis.
+    pub document: Document,
+    /// What it says.
+    pub diagnosis: Diagnosis,
+    /// Packages that it declares.
+    pub declared: Packages,
+    /// What is wanted now.
+    pub wanted: Packages,
+}
+
+/// Cases that were blamed were worked out again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CasesRevised {
+    /// The cases from now on.
+    pub cases: (Document, CaseEvidence),
+    /// Each in one line, those that decide.
+    pub lines: Vec<String>,
+    /// The record of the diagnosis.
+    pub document: Document,
+    /// The diagnosis, in which what fails confirmed cases is a fault of the program.
+    pub diagnosis: Diagnosis,
+    /// Whether any was confirmed.
+    pub program_is_at_fault: bool,
+}
+
+/// Something must change before the task can go on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Blocked {
+    /// Infrastructure or configuration.
+    pub category: Category,
+    /// What happened, to which object, and what to do.
+    pub message: String,
+    /// When it is tried again.
+    pub retry_at: Timestamp,
+    /// Whether a child (a build, a sandbox) is gone, so that only another one can answer.
+    pub lost_child: bool,
+}
