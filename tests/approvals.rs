@@ -36,7 +36,7 @@ fn run(folder: &Path, more: &[&str]) -> Output {
 }
 
 #[test]
-fn a_run_stops_at_each_gate_that_nobody_approves_of_and_goes_on_from_there() {
+fn a_task_stops_at_each_gate_that_nobody_approves_of_and_goes_on_from_there() {
     let folder = tempfile::tempdir().unwrap();
     task(folder.path(), &["Result", "Plan"]);
     let first = run(folder.path(), &[]);

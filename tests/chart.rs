@@ -92,7 +92,7 @@ fn the_limit_of_memory_holds_the_operator_and_all_readers() {
 }
 
 #[test]
-fn alerts_look_at_metrics_that_there_are() {
+fn alerts_use_metrics_that_exist() {
     let page = read("../../docs/operator.md");
     let rules = read("files/alerts.yaml");
     let named = rules.split("codegen_operator_").skip(1).map(|rest| {

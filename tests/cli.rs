@@ -218,7 +218,7 @@ fn a_manifest_may_come_from_standard_input() {
 }
 
 #[test]
-fn the_second_run_of_a_task_is_told_who_holds_it() {
+fn the_second_process_on_a_task_learns_who_holds_it() {
     let folder = folder(&[("task.yaml", &format!("{NUMBERS}---\n{TASK}"))]);
     let state = folder.path().join("out/.runs");
     fs::create_dir_all(&state).unwrap();
@@ -237,7 +237,7 @@ fn the_second_run_of_a_task_is_told_who_holds_it() {
 }
 
 #[test]
-fn documents_that_no_local_run_uses_are_told_and_ignored() {
+fn documents_that_the_local_command_does_not_use_are_reported_and_ignored() {
     let service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n";
     let folder = folder(&[("task.yaml", &format!("{service}---\n{TASK}"))]);
     program(folder.path())

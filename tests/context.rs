@@ -53,7 +53,7 @@ spec:
 ";
 
 #[test]
-fn the_text_is_byte_for_byte_what_a_run_puts_into_its_prompts() {
+fn the_text_is_byte_for_byte_what_a_task_puts_into_its_prompts() {
     let example = examples().join("penguins");
     let run = tempfile::tempdir().unwrap();
     let done = program(run.path())
@@ -187,7 +187,7 @@ fn one_bad_file_does_not_hide_the_others() {
 }
 
 #[test]
-fn several_tasks_are_told_apart() {
+fn contexts_of_several_tasks_are_separated() {
     let folder = folder(&[]);
     context(folder.path())
         .arg("-k")
@@ -279,7 +279,7 @@ fn a_wrong_command_line_says_what_to_write() {
 }
 
 #[test]
-fn joins_are_told_as_data() {
+fn joins_are_printed_as_data() {
     let folder = folder(&[]);
     let samples = examples().join("multi-input");
     let output = context(folder.path())
@@ -362,7 +362,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 }
 
 #[test]
-fn a_terminal_is_told_the_price_and_gets_plots_that_fit_it() {
+fn a_terminal_shows_the_price_and_plots_of_its_width() {
     let folder = folder(&[]);
     let penguins = examples().join("penguins/penguins.csv");
     let penguins = penguins.to_str().unwrap();

@@ -93,7 +93,7 @@ fn every_example_with_replies_is_run_by_this_file() {
 }
 
 #[test]
-fn what_a_task_leaves_runs_with_plain_python_and_tells_every_attempt() {
+fn the_results_of_a_task_run_with_plain_python_and_list_every_attempt() {
     let folder = examples().join("penguins");
     let output = tempfile::tempdir().unwrap();
     let run = |replies: &Path, output: &Path| {

@@ -11,7 +11,7 @@ mod support;
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use support::task::{Done, Written};
+use support::task::{Done, ScriptedTask};
 
 /// A text that stands in the samples, and the first level that may tell it.
 const CANARIES: &[(&str, &str)] = &[
@@ -165,7 +165,7 @@ fn work(body: &str) -> String {
 
 const SUITE: &str = "import solution\n\n\ndef test_double():\n    assert solution.double(2) == 4\n\n\n\
                      def test_reads():\n    assert solution.read_people() == []\n";
-const MENDED: &str = "def test_reads():\n    assert solution.double(3) == 6\n";
+const CORRECTED_TESTS: &str = "def test_reads():\n    assert solution.double(3) == 6\n";
 
 fn diagnosis(types: &[(&str, &str)]) -> Value {
     let row = |(index, (error_type, function)): (usize, &(&str, &str))| {
@@ -178,7 +178,7 @@ fn diagnosis(types: &[(&str, &str)]) -> Value {
     json!({"failures": types.iter().enumerate().map(row).collect::<Vec<_>>()})
 }
 
-fn task(exposure: &str) -> Written {
+fn task(exposure: &str) -> ScriptedTask {
     let sample =
         |name: &str, key: &str| json!({"name": name, "configMapKeyRef": {"name": "data", "key": key}});
     let spec = json!({
@@ -196,7 +196,7 @@ fn task(exposure: &str) -> Written {
         "people.csv": people(), "plain.csv": PLAIN, "events.log": events(), "tree.jsonl": tree(),
     });
     let check = json!({"constraint": 0, "column": "mass", "kind": "less_than", "arguments": ["5"]});
-    let mut written = Written::new(spec)
+    let mut written = ScriptedTask::new(spec)
         .config_map("data", &data)
         .reply("constraints", &json!({"checks": [check]}))
         .code(&PROGRAM.replace("WORK", &work(ATTEMPTS[0])))
@@ -205,7 +205,7 @@ fn task(exposure: &str) -> Written {
             "diagnosis",
             &diagnosis(&[("test_error", "test_reads"), ("logic", "work")]),
         )
-        .reply("fix_tests", &json!({"code": MENDED}));
+        .reply("fix_tests", &json!({"code": CORRECTED_TESTS}));
     for body in &ATTEMPTS[1..] {
         written = written
             .reply("fix_code", &json!({"code": work(body)}))
@@ -222,7 +222,7 @@ async fn run(exposure: &str) -> (Done, Vec<String>) {
 
 #[rstest]
 #[tokio::test(flavor = "multi_thread")]
-async fn no_request_tells_what_the_level_keeps_back(
+async fn no_request_contains_what_the_exposure_level_hides(
     #[values("SchemaOnly", "Statistics", "RedactedRows", "Rows")] exposure: &str,
 ) {
     let (done, requests) = run(exposure).await;
@@ -251,7 +251,7 @@ async fn no_request_tells_what_the_level_keeps_back(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_learns_where_a_run_on_private_samples_failed() {
+async fn a_model_learns_where_an_execution_on_private_samples_failed() {
     let (done, requests) = run("SchemaOnly").await;
     let attempts = done.status()["attempts"].clone();
     let summary = |attempt: usize| {

@@ -10,7 +10,7 @@ mod support;
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use support::task::{Done, Written, indented};
+use support::task::{Done, ScriptedTask, indented};
 
 const SUITE: &str = "import solution\n\n\ndef test_double():\n    assert solution.double(2) == 4\n";
 
@@ -28,7 +28,7 @@ fn program(top: &str, body: &str, result: &str) -> String {
 }
 
 fn run(code: &str, suite: &str) -> Done {
-    Written::new(json!({"sandbox": {"timeout": "20s"}}))
+    ScriptedTask::new(json!({"sandbox": {"timeout": "20s"}}))
         .code(code)
         .tests(suite)
         .run()
@@ -47,7 +47,7 @@ fn refused(done: Done, why: &str) {
 }
 
 /// Ran, and the verdict says why it did not pass.
-fn told(done: Done, why: &str) {
+fn expect_reason(done: Done, why: &str) {
     let done = done.did_not_succeed();
     assert_eq!(attempts(&done), 1, "{}", done.said());
     let output = done.test_output();
@@ -58,7 +58,7 @@ fn told(done: Done, why: &str) {
 #[test]
 fn the_program_of_these_tests_passes_once_it_is_right() {
     run(&program("", "", "x * 2"), SUITE).succeeded();
-    told(run(&wrong("", ""), SUITE), "assert 6 == 4");
+    expect_reason(run(&wrong("", ""), SUITE), "assert 6 == 4");
 }
 
 #[rstest]
@@ -169,12 +169,12 @@ fn a_program_that_reaches_for_the_session_is_sent_back(
     "signal 15"
 )]
 #[case::skips_itself("import unittest", "raise unittest.SkipTest('later')", "skipped")]
-fn a_program_that_gets_past_the_syntax_tree_is_told_by_the_run(
+fn a_program_that_gets_past_the_syntax_check_is_caught_by_its_tests(
     #[case] top: &str,
     #[case] body: &str,
     #[case] why: &str,
 ) {
-    told(run(&wrong(top, body), SUITE), why);
+    expect_reason(run(&wrong(top, body), SUITE), why);
 }
 
 #[rstest]
@@ -243,8 +243,8 @@ fn a_suite_that_cannot_fail_is_sent_back(#[case] suite: &str, #[case] why: &str)
     "import solution\n\n__test__ = False\n\n\ndef test_a():\n    assert solution.double(2) == 4\n",
     "no test was collected"
 )]
-fn a_suite_that_takes_its_tests_away_is_told_by_the_run(#[case] suite: &str, #[case] why: &str) {
-    told(run(&wrong("", ""), suite), why);
+fn a_suite_that_removes_its_tests_is_caught_when_it_is_executed(#[case] suite: &str, #[case] why: &str) {
+    expect_reason(run(&wrong("", ""), suite), why);
 }
 
 #[rstest]
@@ -262,7 +262,7 @@ fn a_suite_that_takes_its_tests_away_is_told_by_the_run(#[case] suite: &str, #[c
 )]
 #[case::of_a_name("import solution\n\n\ndef test_a():\n    assert callable(solution.double)\n")]
 fn a_suite_that_passes_without_the_program_is_refused_with_evidence(#[case] suite: &str) {
-    told(
+    expect_reason(
         run(&wrong("", ""), suite),
         "every test also passes when the bodies of all functions are removed",
     );
@@ -288,7 +288,7 @@ const TESTS_A_COPY: &str = "import solution\n\n\ndef double(x):\n    return x * 
      assert right(2) == 4\n"
 )]
 fn a_suite_that_notices_no_wrong_program_is_refused_with_evidence(#[case] suite: &str) {
-    told(
+    expect_reason(
         run(&wrong("", ""), suite),
         "no test notices when `double` is wrong",
     );
@@ -298,7 +298,7 @@ fn a_suite_that_notices_no_wrong_program_is_refused_with_evidence(#[case] suite:
 #[case::that_asks_for_anything(ASKS_FOR_ANYTHING)]
 #[case::of_a_copy(TESTS_A_COPY)]
 fn such_a_suite_is_asked_for_again_once_and_a_better_one_passes(#[case] suite: &str) {
-    let done = Written::new(json!({}))
+    let done = ScriptedTask::new(json!({}))
         .code(&program("", "", "x * 2"))
         .tests(suite)
         .tests(SUITE)
@@ -317,7 +317,7 @@ fn such_a_suite_is_asked_for_again_once_and_a_better_one_passes(#[case] suite: &
 
 #[test]
 fn a_suite_that_notices_nothing_again_is_said_and_passes() {
-    let done = Written::new(json!({}))
+    let done = ScriptedTask::new(json!({}))
         .code(&program("", "", "x * 2"))
         .tests(ASKS_FOR_ANYTHING)
         .tests(TESTS_A_COPY)
@@ -362,7 +362,7 @@ fn rehearsed(body: &str, output: &Value, sandbox: &Value) -> Done {
         "from pathlib import Path\n\n\ndef double(x):\n    return x * 2\n\n\ndef main():\n    out = Path(\"/var/outputs/o\")\n{body}\n\n\
          if __name__ == \"__main__\":\n    main()\n"
     );
-    Written::new(json!({"outputs": [output], "sandbox": sandbox}))
+    ScriptedTask::new(json!({"outputs": [output], "sandbox": sandbox}))
         .code(&code)
         .tests(SUITE)
         .run()
@@ -391,7 +391,7 @@ fn a_rehearsal_that_goes_wrong_fails_the_attempt_although_its_tests_pass(
     let done = rehearsed(body, &json!({"name": "o", "type": type_}), &sandbox);
     let tests = done.status()["attempts"][0]["tests"]["passed"].clone();
     assert_eq!(tests, 1, "{}", done.said());
-    told(done, why);
+    expect_reason(done, why);
 }
 
 #[test]
@@ -399,7 +399,7 @@ fn an_output_that_breaks_a_constraint_on_its_column_fails_the_attempt() {
     let code = "from pathlib import Path\n\n\ndef double(x):\n    return x * 2\n\n\ndef main():\n    \
                 Path(\"/var/outputs/o\").write_text(\"mass\\n3\\n-1\\n\")\n\n\nif __name__ == \"__main__\":\n    main()\n";
     let check = json!({"constraint": 0, "column": "mass", "kind": "greater_than", "arguments": ["0"]});
-    let done = Written::new(json!({
+    let done = ScriptedTask::new(json!({
         "outputs": [{"name": "o", "type": "File", "format": "CSV"}],
         "constraints": ["mass is greater than 0"],
     }))
@@ -407,7 +407,7 @@ fn an_output_that_breaks_a_constraint_on_its_column_fails_the_attempt() {
     .code(code)
     .tests(SUITE)
     .run();
-    told(done, "mass");
+    expect_reason(done, "mass");
 }
 
 #[test]
@@ -428,8 +428,8 @@ const BY_RUNNING: &str = "def test_of_the_user_xyzzy(program):\n    print('frobn
 #[case::by_import(BY_IMPORT)]
 #[case::by_running(BY_RUNNING)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failing_acceptance_test_fails_the_task_and_no_request_tells_of_it(#[case] acceptance: &str) {
-    let written = Written::new(json!({
+async fn a_failing_acceptance_test_fails_the_task_and_no_request_mentions_it(#[case] acceptance: &str) {
+    let written = ScriptedTask::new(json!({
         "acceptanceTests": {"configMapKeyRef": {"name": "acceptance", "key": "test_acceptance.py"}},
         "limits": {"maxIterations": 2},
     }))
@@ -479,7 +479,7 @@ async fn a_failing_acceptance_test_fails_the_task_and_no_request_tells_of_it(#[c
     "1 acceptance tests passed with the program run apart from them"
 )]
 fn the_status_says_how_acceptance_tests_saw_the_program(#[case] acceptance: &str, #[case] says: &str) {
-    let done = Written::new(json!({"acceptanceTests": {"inline": acceptance}}))
+    let done = ScriptedTask::new(json!({"acceptanceTests": {"inline": acceptance}}))
         .code(&program("", "", "x * 2"))
         .tests(SUITE)
         .run()

@@ -154,7 +154,7 @@ fn a_call_in_flight_is_waited_for_recorded_and_never_made_again(#[case] signal: 
         let ended = run.end();
         expect_code(&ended, 130);
         assert!(said(&ended).contains("error: interrupted; the same command goes on from here"));
-        let calls = fs::read_dir(run_folder(output.path()).join("record/calls")).unwrap();
+        let calls = fs::read_dir(revision_folder(output.path()).join("record/calls")).unwrap();
         let recorded = calls
             .filter(|entry| {
                 entry
@@ -203,7 +203,7 @@ fn a_task_that_ends_with_the_call_in_flight_has_its_own_exit_code() {
     assert_eq!(status(&ended)["reason"], "InvalidReply");
 }
 
-fn run_folder(output: &Path) -> PathBuf {
+fn revision_folder(output: &Path) -> PathBuf {
     let runs = fs::read_dir(output.join(".runs")).unwrap().flatten();
     runs.map(|entry| entry.path())
         .find(|path| path.join("record").is_dir())
@@ -257,7 +257,7 @@ fn a_second_ctrl_c_leaves_at_once() {
 }
 
 #[test]
-fn two_runs_of_one_task_at_once_are_one_and_a_message_until_the_first_is_gone() {
+fn a_second_process_on_a_task_gets_a_message_until_the_first_is_gone() {
     let (gate, output) = (gate(), tempfile::tempdir().unwrap());
     let first = against(&gate, output.path());
     let arrival = gate.arrival();

@@ -237,7 +237,7 @@ fn passed(files: &BTreeMap<Module, Vec<Import>>, mut path: Vec<String>) -> Vec<M
 }
 
 /// Each circle of files by the imports that tie it. A file and those of its submodules are one thing.
-fn circles(sources: &BTreeMap<Module, String>) -> Vec<Vec<String>> {
+fn cycles(sources: &BTreeMap<Module, String>) -> Vec<Vec<String>> {
     let mut files: BTreeMap<Module, Vec<Import>> = BTreeMap::new();
     let mut of_tests: BTreeSet<Module> = BTreeSet::new();
     for (module, source) in sources {
@@ -277,7 +277,7 @@ fn circles(sources: &BTreeMap<Module, String>) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn no_files_import_each_other_in_a_circle() {
+fn no_files_import_each_other_in_a_cycle() {
     let mut files = Vec::new();
     sources(&root(), &mut files);
     let sources = files.iter().filter_map(|file| {
@@ -290,12 +290,12 @@ fn no_files_import_each_other_in_a_circle() {
         let is_program = module.first().is_some_and(|first| first == "bin");
         (!is_program).then(|| (module, fs::read_to_string(file).unwrap()))
     });
-    let circles = circles(&sources.collect());
+    let circles = cycles(&sources.collect());
     assert!(circles.is_empty(), "{circles:#?}");
 }
 
 #[test]
-fn a_circle_is_seen_through_nested_imports_and_names_that_are_passed_on() {
+fn a_cycle_is_found_through_nested_imports_and_reexported_names() {
     let files = [
         ("", "mod one;\nmod other;\nmod third;\n"),
         (
@@ -333,11 +333,11 @@ fn a_circle_is_seen_through_nested_imports_and_names_that_are_passed_on() {
         "passed uses {\"one\"} of one",
         "third uses {\"Third\"} of passed",
     ];
-    assert_eq!(circles(&files.into()), [expected]);
+    assert_eq!(cycles(&files.into()), [expected]);
 }
 
 #[test]
-fn a_circle_is_seen_in_the_crate_of_data() {
+fn a_cycle_is_found_in_the_crate_of_data() {
     let files = [
         ("", "pub use codegen_data as data;\n"),
         ("data", "mod rows;\nmod keys;\n"),
@@ -355,7 +355,7 @@ fn a_circle_is_seen_in_the_crate_of_data() {
         "data/keys uses {\"Rows\"} of data/rows",
         "data/rows uses {\"Keys\"} of data/keys",
     ];
-    assert_eq!(circles(&files.into()), [expected]);
+    assert_eq!(cycles(&files.into()), [expected]);
 }
 
 /// The rooms of the controller from the ground up, as `src/controller/mod.rs` draws them; what stands beside them uses no room.

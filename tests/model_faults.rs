@@ -198,7 +198,7 @@ async fn three_useless_replies_in_a_row_end_the_task(
 #[case::no_such_model(Fault::Status(404), "check spec.model.name")]
 #[case::bad_request(Fault::Status(422), "check spec.model.parameters")]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refusal_waits_for_a_person_and_goes_on_when_it_is_mended(
+async fn a_refusal_waits_for_a_person_and_goes_on_when_the_cause_is_fixed(
     #[case] fault: Fault,
     #[case] advice: &str,
 ) {
@@ -220,7 +220,7 @@ async fn a_refusal_waits_for_a_person_and_goes_on_when_it_is_mended(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_that_hangs_is_given_up_and_asked_again_by_the_next_run() {
+async fn a_model_that_hangs_is_given_up_and_asked_again_by_the_next_process() {
     let (server, output) = (
         server("code", Fault::Hangs, 3).await,
         tempfile::tempdir().unwrap(),

@@ -15,7 +15,7 @@ use serde_json::Value;
 use support::{examples, expect_code};
 
 /// The context of one file, alone under the default budget.
-fn look(file: &str) -> Value {
+fn context_of(file: &str) -> Value {
     let output = Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"))
         .args(["context", "-o", "json"])
         .arg(examples().join(file))
@@ -255,7 +255,7 @@ const ACCESS: &[Answer] = &[
 #[case::workbook("data/deaths.xlsx", DEATHS)]
 #[case::log("data/access.log", ACCESS)]
 fn a_reader_of_the_context_alone_finds_the_answers(#[case] file: &str, #[case] answers: &[Answer]) {
-    let document = look(file);
+    let document = context_of(file);
     let text = document["text"].as_str().unwrap();
     let missing: Vec<_> = answers
         .iter()

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use support::task::{Done, Written, indented};
+use support::task::{Done, ScriptedTask, indented};
 
 const SUITE: &str = "import solution\n\n\ndef test_double():\n    assert solution.double(2) == 4\n";
 
@@ -26,8 +26,8 @@ fn program(imports: &str, body: &str) -> String {
     )
 }
 
-fn text_output(sandbox: &Value) -> Written {
-    Written::new(json!({"outputs": [{"name": "o", "type": "String"}], "sandbox": sandbox}))
+fn text_output(sandbox: &Value) -> ScriptedTask {
+    ScriptedTask::new(json!({"outputs": [{"name": "o", "type": "String"}], "sandbox": sandbox}))
 }
 
 fn first_line(done: &Done) -> String {
@@ -39,7 +39,7 @@ const KEY: &str = "-----BEGIN KEY-----\nMIIEv'QIB\"ADAN\\Bg\n-----END KEY-----\n
 /// Parts of the two values in every spelling that a report may hold.
 const PARTS: [&str; 2] = ["hunter-22", "MIIEv"];
 
-fn with_secrets() -> Written {
+fn with_secrets() -> ScriptedTask {
     let variable =
         |name: &str, key: &str| json!({"name": name, "secretKeyRef": {"name": "secrets", "key": key}});
     text_output(&json!({
@@ -50,7 +50,7 @@ fn with_secrets() -> Written {
 }
 
 /// A suite that reads both secrets and prints them; its last line is the assertion.
-fn telling_suite(assertion: &str) -> String {
+fn suite_that_prints_secrets(assertion: &str) -> String {
     format!(
         "import os\n\nimport solution\n\n\ndef test_double():\n    key = os.environ['KEY']\n    \
          assert os.environ['PLAIN'] == 'in sight' and key.startswith('-----BEGIN')\n    \
@@ -90,7 +90,7 @@ fn variables_and_secrets_reach_tests_and_rehearsal_and_no_record() {
                 out.write_text(os.environ['PLAIN'] + os.environ['PASSWORD'])";
     let done = with_secrets()
         .code(&program("", body))
-        .tests(&telling_suite("assert solution.double(3) == 6"))
+        .tests(&suite_that_prints_secrets("assert solution.double(3) == 6"))
         .run()
         .succeeded();
     assert_eq!(done.file("outputs/o"), format!("in sight{PASSWORD}"));
@@ -124,14 +124,16 @@ fn variables_and_secrets_reach_tests_and_rehearsal_and_no_record() {
     "Int"
 )]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failure_that_shows_a_secret_is_told_without_it(
+async fn a_failure_message_is_shown_without_the_secret_in_it(
     #[case] assertion: &str,
     #[case] body: &str,
     #[case] type_: &str,
 ) {
     let mut written = with_secrets();
     written.set("outputs", json!([{"name": "o", "type": type_}]));
-    let written = written.code(&program("", body)).tests(&telling_suite(assertion));
+    let written = written
+        .code(&program("", body))
+        .tests(&suite_that_prints_secrets(assertion));
     let (done, requests) = written.run_served().await;
     let done = done.did_not_succeed();
     assert!(first_line(&done).contains("redacted:"), "{}", done.test_output());

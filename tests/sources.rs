@@ -87,7 +87,7 @@ fn request(claim: &Path) -> ReadRequest {
 }
 
 #[tokio::test]
-async fn a_claim_is_read_as_a_local_run_reads_its_folder() {
+async fn a_claim_is_read_as_the_local_command_reads_its_folder() {
     let claim = claim();
     let local = read_locally(claim.path()).await;
     let worker = Client::new(Path::new(env!("CARGO_BIN_EXE_codegen-operator")), ["worker"]);

@@ -17,7 +17,7 @@ use codegen_operator::engine::results;
 use codegen_operator::ledger::{FolderStore, Ledger, Store as _};
 use codegen_operator::pipeline::digest::sha256_hex;
 use codegen_operator::pipeline::progress::Progress;
-use codegen_operator::pipeline::status::{Around, IsolationShown, status};
+use codegen_operator::pipeline::status::{IsolationShown, StatusContext, status};
 use codegen_operator::pipeline::task::Task;
 use serde_json::Value;
 use support::{examples, expect_code, manifest, program};
@@ -90,14 +90,14 @@ impl Finished {
             .await
             .unwrap();
         let results = results::collect(&self.task, &self.progress, &self.store, &entries);
-        let around = Around {
+        let around = StatusContext {
             artifacts: results.await.unwrap().artifacts,
             generation: Some(1),
             isolation: Some(IsolationShown::Verified(
                 "a Pod under the same policy was kept from: API server, metadata service, name server, registry, sibling Pod"
                     .to_owned(),
             )),
-            ..Around::default()
+            ..StatusContext::default()
         };
         let ended = self.progress.completed_at.unwrap();
         let mut shown = status(&self.task, &self.progress, around, ended);

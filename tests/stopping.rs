@@ -1,4 +1,4 @@
-//! The operator as a process, told to stop while the API server leaves it without an answer.
+//! The operator as a process, stopped while the API server leaves it without an answer.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -69,7 +69,7 @@ async fn respond(uri: &Uri, silent: &str, asked: &CancellationToken) -> Response
 #[case::before_it_has_read_the_runs("/apis/codegen-operator.dev/v1alpha1/codegenruns")]
 #[case::before_it_has_read_the_approvals("/apis/codegen-operator.dev/v1alpha1/codegenapprovals")]
 #[tokio::test]
-async fn an_operator_that_is_told_to_stop_ends_whatever_it_has_not_read(#[case] silent: &'static str) {
+async fn an_operator_that_receives_sigterm_ends_even_if_it_has_read_nothing(#[case] silent: &'static str) {
     let (server, asked) = api_server(silent).await;
     let folder = tempfile::tempdir().unwrap();
     let way = json!({

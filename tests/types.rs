@@ -10,7 +10,7 @@ mod support;
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use support::task::{Done, Written, indented};
+use support::task::{Done, ScriptedTask, indented};
 
 const SUITE: &str = "import solution\n\n\ndef test_double():\n    assert solution.double(2) == 4\n";
 
@@ -31,7 +31,7 @@ fn program(options: &[&str], body: &str) -> String {
 
 /// Runs a program with one input, whose `body` writes the text output `/var/outputs/o`.
 fn with_input(input: &Value, option: &str, body: &str) -> Done {
-    Written::new(json!({"inputs": [input], "outputs": [{"name": "o", "type": "String"}]}))
+    ScriptedTask::new(json!({"inputs": [input], "outputs": [{"name": "o", "type": "String"}]}))
         .config_map(
             "rates",
             &json!({"rates.json": "{\"x\": 1}", "b.txt": "B", "a.txt": "A"}),
@@ -149,7 +149,7 @@ fn an_output_of_every_type_is_published(
         output["format"] = json!(format);
     }
     let body = format!("Path('/var/outputs/o').write_text({})", Value::from(text));
-    let done = Written::new(json!({"outputs": [output]}))
+    let done = ScriptedTask::new(json!({"outputs": [output]}))
         .code(&program(&[], &body))
         .tests(SUITE)
         .run()
@@ -161,7 +161,7 @@ fn an_output_of_every_type_is_published(
 #[test]
 fn a_folder_of_outputs_is_published_with_its_folders() {
     let body = "Path('/var/outputs/o/inner').mkdir(parents=True)\nPath('/var/outputs/o/inner/x.txt').write_text('x')";
-    let done = Written::new(json!({"outputs": [{"name": "o", "type": "Dir"}]}))
+    let done = ScriptedTask::new(json!({"outputs": [{"name": "o", "type": "Dir"}]}))
         .code(&program(&[], body))
         .tests(SUITE)
         .run()
@@ -187,7 +187,7 @@ fn an_input_without_a_value_means_no_rehearsal_and_the_status_names_it() {
 
 #[test]
 fn a_task_of_a_prompt_alone_succeeds() {
-    let done = Written::new(json!({}))
+    let done = ScriptedTask::new(json!({}))
         .code(&program(&[], "print(double(2))"))
         .tests(SUITE)
         .run()
@@ -203,7 +203,7 @@ fn a_task_of_a_prompt_alone_succeeds() {
 #[case("a.txt", "some words\nin lines\n")]
 #[case("a.log", "2026-01-01 INFO start\n")]
 fn a_sample_of_every_text_format_is_a_file_of_the_program(#[case] file: &str, #[case] text: &str) {
-    let done = Written::new(json!({
+    let done = ScriptedTask::new(json!({
         "samples": [{"name": "data", "inline": text, "fileName": file}],
         "outputs": [{"name": "o", "type": "String"}],
     }))

@@ -1,4 +1,4 @@
-//! Cases: runs of the program alone, with inputs that are given and results that are known beforehand.
+//! Cases: executions of the program alone, with given inputs and results that are stated beforehand.
 
 use kube::KubeSchema;
 use schemars::JsonSchema;

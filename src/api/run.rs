@@ -196,7 +196,7 @@ pub enum Validation {
     Enforce,
     /// The status says so.
     Warn,
-    /// Nobody looks.
+    /// Nothing is checked.
     Off,
 }
 

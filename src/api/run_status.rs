@@ -30,7 +30,7 @@ pub struct CodeGenRunStatus {
     pub conditions: Vec<Condition>,
     /// The task as it was when the run started; a later change of it is of no matter to the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<PinnedTask>,
+    pub task: Option<RunTaskStatus>,
     /// The image that the program runs in, by digest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
@@ -81,10 +81,10 @@ pub struct CodeGenRunStatus {
     pub completed_at: Option<Time>,
 }
 
-/// The task that a run holds on to.
+/// The task that a run uses, as it was when the run started.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct PinnedTask {
+pub struct RunTaskStatus {
     /// Its name.
     pub name: String,
     /// Its uid.

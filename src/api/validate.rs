@@ -175,7 +175,7 @@ fn is_subdomain(name: &str) -> bool {
         })
 }
 
-/// The CEL rules that do not hold, beside what is `known` to be wrong. A rule over a value whose fault is told already
+/// The CEL rules that do not hold, beside what is `known` to be wrong. A rule over a value whose fault is reported already
 /// says nothing new, and one that cannot be evaluated trips over such a value.
 fn broken_rules(schema: &Value, object: &Value, known: &[Fault]) -> Vec<Fault> {
     let Err(errors) = Validator::new().validate(schema, object, None) else {

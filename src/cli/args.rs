@@ -30,7 +30,7 @@ pub enum Command {
     /// Run tasks on this machine, without a cluster.
     #[command(after_help = local::EXAMPLES, after_long_help = with_exit_codes(local::EXAMPLES, local::EXIT_CODES))]
     Local(Box<LocalArgs>),
-    /// Print what the model would be told of sample data; nothing is sent.
+    /// Print what the model would see of sample data; nothing is sent.
     #[command(after_help = context::EXAMPLES, after_long_help = with_exit_codes(context::EXAMPLES, context::EXIT_CODES))]
     Context(Box<ContextArgs>),
     /// Run the program of a task that has succeeded in a cluster, on values and files of your own.

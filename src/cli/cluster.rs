@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_is_not_there_and_a_cluster_without_the_operator_are_told_apart() {
+    fn a_missing_task_and_a_cluster_without_the_operator_have_different_messages() {
         let absent = answer(404, "codegentasks.codegen-operator.dev \"a\" not found");
         assert!(refusal(&absent, "a", "data").contains("no CodeGenTask a in namespace data"));
         let unknown = answer(404, "404 page not found");
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_in_the_words_of_the_cluster() {
+    fn a_refusal_is_shown_in_the_words_of_the_cluster() {
         let told = refusal(&answer(401, "Unauthorized"), "a", "data");
         assert_eq!(told, "the cluster refuses: Unauthorized");
     }

@@ -22,7 +22,7 @@ pub(super) const USAGE: i32 = 2;
 /// Most messages that one command ends with.
 const MOST_MESSAGES: usize = 100;
 
-/// The objects of the manifests, or everything that is wrong with them. Documents that no local run uses are told.
+/// The objects of the manifests, or everything that is wrong with them. Documents that the local command does not use are reported.
 pub(super) fn read(args: &ManifestArgs, progress: &Progress) -> Result<Objects, Vec<String>> {
     let mut documents = files::load(&args.files).map_err(one)?;
     for folder in &args.kustomize {
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use crate::cli::paint::paint;
 
-    fn written(messages: &[&str]) -> Vec<String> {
+    fn printed(messages: &[&str]) -> Vec<String> {
         let messages: Vec<String> = messages.iter().map(ToString::to_string).collect();
         let lines = complaints(&messages);
         lines.iter().map(|line| paint(line, false)).collect()
@@ -133,7 +133,7 @@ mod tests {
                 .lines()
                 .any(|line| line == "error: all is lost")
         );
-        let lines = written(&[hostile, "b"]);
+        let lines = printed(&[hostile, "b"]);
         let expected = [
             "error: the cluster refuses: no",
             "       error: all is lost",
@@ -145,9 +145,9 @@ mod tests {
 
     #[test]
     fn errors_without_an_end_are_cut() {
-        let lines = written(&[&"x".repeat(2_000_000)]);
+        let lines = printed(&[&"x".repeat(2_000_000)]);
         assert!(lines.len() == 1 && lines[0].len() < 2_200, "{}", lines[0].len());
-        let lines = written(&vec!["x"; 100_000]);
+        let lines = printed(&vec!["x"; 100_000]);
         assert_eq!(lines.len(), 101);
         assert_eq!(lines[100], "error: and 99,900 more of the kind");
         assert!(warning(&"word ".repeat(200_000)).len() < 30);

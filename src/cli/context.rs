@@ -1,4 +1,4 @@
-//! `kubectl-codegen context`: what the model would be told of sample data, before anything is paid for.
+//! `kubectl-codegen context`: what the model would see of sample data, before anything is paid for.
 
 use std::io::IsTerminal as _;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ pub(super) fn run(args: &ContextArgs) -> i32 {
         Ok(runtime) => runtime,
         Err(error) => return fail(&progress, &format!("cannot start: {error}"), TASK_FAILED),
     };
-    let looker = Looker {
+    let looker = ContextPrinter {
         args,
         objects: &objects,
         given: &given,
@@ -66,7 +66,7 @@ pub(super) fn run(args: &ContextArgs) -> i32 {
     runtime.block_on(async {
         // A file is read by a child that Ctrl-C does not reach.
         match interrupt::listen(|| {}) {
-            Ok(stop) => Box::pin(looker.look_at_all(&tasks, stop)).await,
+            Ok(stop) => Box::pin(looker.print_all(&tasks, stop)).await,
             Err(error) => fail(
                 &progress,
                 &format!("cannot listen for Ctrl-C: {error}"),
@@ -76,20 +76,20 @@ pub(super) fn run(args: &ContextArgs) -> i32 {
     })
 }
 
-struct Looker<'a> {
+struct ContextPrinter<'a> {
     args: &'a ContextArgs,
     objects: &'a Objects,
     given: &'a Given,
     progress: &'a Progress,
 }
 
-impl Looker<'_> {
-    async fn look_at_all(&self, tasks: &[&CodeGenTask], mut stop: Stop) -> i32 {
+impl ContextPrinter<'_> {
+    async fn print_all(&self, tasks: &[&CodeGenTask], mut stop: Stop) -> i32 {
         let mut code = 0;
         let mut found = Vec::new();
         for task in tasks {
             let looked = tokio::select! {
-                looked = self.look_at(task) => looked,
+                looked = self.describe(task) => looked,
                 () = stop.requested() => {
                     self.progress.stop();
                     return INTERRUPTED;
@@ -120,7 +120,7 @@ impl Looker<'_> {
         }
     }
 
-    async fn look_at(&self, task: &CodeGenTask) -> Result<TaskContext, crate::local::error::RunError> {
+    async fn describe(&self, task: &CodeGenTask) -> Result<TaskContext, crate::local::error::TaskError> {
         let overrides = ContextOverrides {
             max_sample_rows: self.args.max_sample_rows,
             max_context_tokens: self.args.max_context_tokens,
@@ -188,7 +188,7 @@ impl Looker<'_> {
             cut: &found.context.cut,
             text: &found.context.text,
             exposure: found.task.exposure.as_str(),
-            samples: told(found),
+            samples: shown_profiles(found),
             joins: &found.joins,
             failed: found
                 .failed
@@ -242,7 +242,7 @@ fn summary(found: &TaskContext, name: Option<&str>) -> Vec<Line> {
 }
 
 /// What the text says of the samples, as data: no more than may reach the model.
-fn told(found: &TaskContext) -> Vec<SampleProfile> {
+fn shown_profiles(found: &TaskContext) -> Vec<SampleProfile> {
     let exposed = Exposed::all(&found.profiles, found.task.exposure);
     exposed.into_iter().map(Exposed::into_profile).collect()
 }

@@ -14,7 +14,7 @@ use crate::api::CodeGenTask;
 use crate::local::approval::Approvals;
 use crate::local::interrupt::{self, INTERRUPTED, Stop};
 use crate::local::objects::Objects;
-use crate::local::prepare::{ModelOverrides, RunOptions};
+use crate::local::prepare::{ModelOverrides, TaskOptions};
 use crate::local::runner::{Ended, output_folder, run_task};
 
 /// Runs the command; the exit code is the worst of its tasks.
@@ -126,8 +126,8 @@ fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-fn options(args: &LocalArgs) -> RunOptions {
-    RunOptions {
+fn options(args: &LocalArgs) -> TaskOptions {
+    TaskOptions {
         given: given(&args.manifests),
         model: ModelOverrides {
             base_url: args.model.model_url.clone(),

@@ -21,7 +21,7 @@ const MAX_FAILING_LINES: usize = 2;
 /// Most lines of a root cause.
 const MAX_CAUSE_LINES: usize = 3;
 
-/// What an event looks like.
+/// How an event is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendered {
     /// Finished lines.

@@ -40,7 +40,7 @@ pub fn summary(ended: &Ended) -> Vec<Line> {
     field(&mut lines, "details", &format!("{folder}/status.yaml"));
     if !ended.succeeded() && !ended.failed() {
         let first = if ended.stopped.is_none() {
-            "mend it and "
+            "fix it and "
         } else {
             ""
         };

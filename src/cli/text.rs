@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_moves_the_cursor_is_written() {
+    fn nothing_that_moves_the_cursor_is_printed() {
         assert_eq!(single_line("a\u{1b}[2Jb\rc"), "a [2Jb c");
     }
 

@@ -59,7 +59,7 @@ async fn follow(args: &WatchArgs, progress: &Progress) -> i32 {
     let one = watcher::Config::default().fields(&format!("metadata.name={}", args.task.name));
     let events = watcher(cluster.tasks(), one).default_backoff();
     if let Some(ended) = shown(events, progress).await {
-        return tell_end(&ended, progress);
+        return print_end(&ended, progress);
     }
     let message = format!("{} was deleted before it had ended", args.task.name);
     fail(progress, &message, TASK_FAILED)
@@ -102,7 +102,7 @@ where
     None
 }
 
-fn tell_end(task: &CodeGenTask, progress: &Progress) -> i32 {
+fn print_end(task: &CodeGenTask, progress: &Progress) -> i32 {
     let text: String = summary(task)
         .iter()
         .map(|line| super::paint::paint(line, progress.colours_stdout()) + "\n")

@@ -16,8 +16,8 @@ use crate::sandbox::kubernetes::{
 };
 use crate::sandbox::{Progressing, SandboxError};
 
-/// Completes what is known of `sources` by what lies on claims, once the Pod that reads it has ended. `task` is the task with
-/// the sources as far as they are known.
+/// Adds to `sources` what lies on claims, once the Pod that reads it has ended. `task` is the task with
+/// the sources that were read so far.
 pub async fn read(
     context: &Context,
     owner: &Owner,
@@ -72,7 +72,7 @@ pub async fn report_of(
     reader: &SourceReader<'_>,
     mount: impl Future<Output = Result<(), StoreError>>,
 ) -> Result<Progressing<ReadReport>, ReconcileError> {
-    let mut found = reader.look().await;
+    let mut found = reader.progress().await;
     if matches!(found, Ok(None)) {
         mount.await?;
         found = Box::pin(reader.start()).await.map(Some);

@@ -264,7 +264,7 @@ impl OperatorConfig {
         settings.into_generator().into_root_schema_for::<Self>()
     }
 
-    /// What sandboxes and builds are told.
+    /// Settings of sandboxes and builds.
     #[must_use]
     pub fn sandbox_settings(&self) -> Settings {
         Settings {

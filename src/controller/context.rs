@@ -33,7 +33,7 @@ const CLEARED_AT_ONCE: usize = 4;
 pub struct Context {
     /// Speaks to the API server.
     pub client: Client,
-    /// What the operator was told of builds and sandboxes.
+    /// The operator's settings of builds and sandboxes.
     pub settings: Settings,
     /// Reads data in a child process.
     pub worker: Worker,
@@ -43,7 +43,7 @@ pub struct Context {
     pub index: PackageIndex,
     /// Which packages may be installed, whatever a task says.
     pub packages: Rules,
-    /// What is known of how the cluster isolates.
+    /// Results of the isolation checks.
     pub isolation: Isolation,
     /// Who waits to know more of that.
     pub held: Held,
@@ -63,7 +63,7 @@ pub struct Context {
     pub calls: CallPool,
     /// How long finished tasks are kept.
     pub history: History,
-    /// What users are told.
+    /// Events for users.
     pub events: Events,
     /// Where every task waits for a person, and who vouches for names.
     pub approvals: ApprovalSettings,
@@ -147,6 +147,6 @@ impl Context {
         self.tasks.forget_deleted();
         let tasks = self.tasks.all();
         let there = tasks.iter().filter_map(|task| task.metadata.uid.as_deref());
-        self.held.keep_only(&there.collect());
+        self.held.retain(&there.collect());
     }
 }

@@ -227,7 +227,7 @@ pub fn retry_later<K: Controlled>(object: Arc<K>, error: &ReconcileError, contex
     Action::requeue(pause)
 }
 
-/// Looks after the selected objects of one namespace, or of all, until it is told to stop and what is in flight has ended.
+/// Reconciles the selected objects of one namespace, or of all, until shutdown is asked for and what is in flight has ended.
 pub async fn control<K: Controlled>(
     context: Arc<Context>,
     namespace: Option<&str>,

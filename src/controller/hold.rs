@@ -3,7 +3,7 @@
 use crate::api::conditions::reason;
 use crate::pipeline::status::{Hold, Until};
 
-/// Something outside of the task's own steps keeps it from going on.
+/// Something outside of the task's own steps prevents it from going on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.message)]
 pub struct Blocked(pub Hold);

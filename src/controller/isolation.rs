@@ -1,4 +1,4 @@
-//! Looks again and again whether the cluster isolates sandboxes and builds, and holds tasks while it does not.
+//! Checks periodically whether the cluster isolates sandboxes and builds, and holds tasks while it does not.
 
 use std::collections::BTreeMap;
 use std::net::ToSocketAddrs as _;
@@ -21,14 +21,14 @@ use crate::sandbox::kubernetes::settings::{NodePool, Settings};
 
 /// Where clouds serve credentials to their machines.
 const METADATA: &str = "169.254.169.254:80";
-/// Pause after a look that did not show isolation.
+/// Pause after a check that did not show isolation.
 const SOON: Duration = Duration::from_secs(30);
-/// Intervals for which what was shown still holds when a look comes to nothing.
+/// Intervals for which the last result stays valid when a check fails.
 const LASTS: u32 = 3;
 const RESOLVER: &str = "/etc/resolv.conf";
 
-/// Looks at every pool of nodes until it is dropped.
-pub async fn look_after(context: Arc<Context>, namespace: String) {
+/// Checks every pool of nodes until it is dropped.
+pub async fn check_periodically(context: Arc<Context>, namespace: String) {
     let settings = &context.settings;
     let interval = Duration::from_secs(settings.sandbox.isolation.interval_seconds.max(1).into());
     let mut records = recorded(&context.client, &namespace, settings).await;
@@ -53,7 +53,7 @@ pub async fn look_after(context: Arc<Context>, namespace: String) {
                 pause = pause.min(left);
                 continue;
             }
-            let verdict = prover.look(pool).await;
+            let verdict = prover.check(pool).await;
             if !matches!(verdict, Verdict::Enforced { .. }) {
                 pause = pause.min(SOON);
             }
@@ -137,7 +137,7 @@ fn default_targets(settings: &Settings) -> Vec<Target> {
         open_to_builds,
     };
     let mut targets = vec![
-        // The kubelet puts in what the Pod is told of the Service, where the operator itself does not know.
+        // The kubelet fills in the Service's variables where the operator itself does not have them.
         target(API_SERVER, api_server(), false),
         target("metadata service", METADATA.to_owned(), false),
     ];
@@ -176,7 +176,7 @@ fn name_server(resolver: &str) -> Option<String> {
     })
 }
 
-/// Where a repository's registry listens, as an address: canaries cannot look up names.
+/// Where a repository's registry listens, as an address: canaries cannot resolve names.
 fn address_of_registry(repository: &str) -> Option<String> {
     let (host, _) = repository.split_once('/')?;
     let host = if host
@@ -191,15 +191,15 @@ fn address_of_registry(repository: &str) -> Option<String> {
     Some(address.to_string())
 }
 
-/// What holds a task whose next step is this one. It is woken when a look has found something.
+/// What holds a task whose next step is this one. It is woken when a check has a result.
 pub fn hold(context: &Context, object: &CodeGenTask, task: &Task, decision: &Decision) -> Option<Hold> {
     what_holds(context, task, decision)?;
     context.held.add(object);
-    // A look may have ended before the task was among those that it wakes.
+    // A check may have ended before the task was among those that it wakes.
     what_holds(context, task, decision)
 }
 
-/// What holds a run of a program whose sandbox is that of `task`. It looks again after a pause.
+/// What holds a run of a program whose sandbox is that of `task`. It is requeued after a pause.
 pub fn hold_of_run(context: &Context, task: &Task) -> Option<Hold> {
     what_holds(context, task, &Decision::Test)
 }

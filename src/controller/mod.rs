@@ -8,7 +8,7 @@
 //!       context                 what all passes share, and nothing that must survive
 //!         schedule              who may work now, and what is waited for
 //!           sources             what tasks and runs refer to, read once
-//!             record            what the API server keeps
+//!             record            what is stored at the API server
 //!               process         replicas, health, the end of the process
 //!                 telemetry     Events, metrics, log
 //! ```

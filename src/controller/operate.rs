@@ -32,8 +32,8 @@ use crate::controller::telemetry::metrics::Metrics;
 use crate::data::worker::Client as Worker;
 use crate::sandbox::kubernetes::{RegistryCache, Signing, api_servers};
 
-/// Pause before the served definitions are looked at again.
-const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// Pause before the served definitions are checked again.
+const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Pause between two counts of the tasks.
 const COUNT_AGAIN: Duration = Duration::from_secs(10);
@@ -53,7 +53,7 @@ pub struct Identity {
     pub program: PathBuf,
 }
 
-/// Runs the operator until it is told to stop or loses its leadership. `Ok(false)` means that it lost it.
+/// Runs the operator until it is asked to stop or loses its leadership. `Ok(false)` means that it lost it.
 pub async fn operate(config: OperatorConfig, identity: Identity) -> anyhow::Result<bool> {
     let client = Client::try_default()
         .await
@@ -174,20 +174,20 @@ async fn run_controllers(
 ) {
     let beside = [
         tokio::spawn(count_tasks(Arc::clone(context))),
-        tokio::spawn(keep_looking(Arc::clone(context))),
-        tokio::spawn(isolation::look_after(
+        tokio::spawn(poll_waits(Arc::clone(context))),
+        tokio::spawn(isolation::check_periodically(
             Arc::clone(context),
             identity.namespace.clone(),
         )),
     ];
-    look_after(context, config, ready).await;
+    watch_all_kinds(context, config, ready).await;
     for task in beside {
         task.abort();
     }
 }
 
-/// Looks after the tasks and the runs of every namespace that is watched, until the operator is told to stop.
-async fn look_after(context: &Arc<Context>, config: &OperatorConfig, ready: &watch::Sender<Readiness>) {
+/// Runs the controllers of tasks and runs for every watched namespace, until the operator is asked to stop.
+async fn watch_all_kinds(context: &Arc<Context>, config: &OperatorConfig, ready: &watch::Sender<Readiness>) {
     let namespaces = if config.watch_namespaces.is_empty() {
         vec![None]
     } else {
@@ -203,20 +203,20 @@ async fn look_after(context: &Arc<Context>, config: &OperatorConfig, ready: &wat
         let selector = &config.task_selector;
         join3(
             control::<CodeGenTask>(Arc::clone(context), namespace, selector, &unread),
-            approvals::keep_watching(context, namespaced::<CodeGenApproval>(&context.client, namespace)),
+            approvals::watch_decisions(context, namespaced::<CodeGenApproval>(&context.client, namespace)),
             control::<CodeGenRun>(Arc::clone(context), namespace, selector, &unread),
         )
     }))
     .await;
 }
 
-/// Looks at what tasks and runs wait for.
-async fn keep_looking(context: Arc<Context>) {
+/// Polls what tasks and runs wait for.
+async fn poll_waits(context: Arc<Context>) {
     let (client, runs) = (&context.client, &context.runs);
-    let tasks = waits::keep_looking(client, &context.tasks.waits, |task| context.tasks.wake(task));
+    let tasks = waits::poll_dependencies(client, &context.tasks.waits, |task| context.tasks.wake(task));
     join(
         tasks,
-        waits::keep_looking(client, &runs.waits, |run| runs.wake(run)),
+        waits::poll_dependencies(client, &runs.waits, |run| runs.wake(run)),
     )
     .await;
 }
@@ -248,7 +248,7 @@ async fn definitions(client: &Client, ready: &watch::Sender<Readiness>) {
             told.clone_from(&why);
             ready.send_replace(Readiness::NotReady(why));
         }
-        tokio::time::sleep(LOOK_AGAIN).await;
+        tokio::time::sleep(CHECK_INTERVAL).await;
     }
 }
 
@@ -264,10 +264,10 @@ fn stop_signal(stopping: CancellationToken) -> anyhow::Result<CancellationToken>
                 _ = interrupt.recv() => {}
             }
             if told.is_cancelled() {
-                tracing::warn!("told to stop a second time: this process ends at once");
+                tracing::warn!("asked to stop a second time: this process ends at once");
                 std::process::exit(130);
             }
-            tracing::info!("told to stop: what is in flight is finished and recorded");
+            tracing::info!("asked to stop: what is in flight is finished and recorded");
             told.cancel();
         }
     });

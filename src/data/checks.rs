@@ -2,7 +2,7 @@
 
 mod columnar;
 pub mod rule;
-mod run;
+mod running;
 pub mod text;
 pub(crate) mod value;
 
@@ -19,7 +19,7 @@ use super::describe::column_names;
 use super::detect::{Detection, detect};
 use super::format::format_name;
 use super::source::{Encoding, Source};
-use crate::checks::run::{Place, Run};
+use crate::checks::running::{Place, RunningCheck};
 use crate::format::delimited::RecordReader;
 use crate::format::json::keys::{ANY_KEY, DataKeys};
 use crate::format::json::{self, JsonRecord};
@@ -50,7 +50,7 @@ pub struct CheckResult {
 pub enum CheckOutcome {
     /// The file has no such column.
     ColumnMissing,
-    /// Its values were looked at.
+    /// Its values were checked.
     Checked {
         /// Values that were checked, missing ones counted.
         values: u64,
@@ -83,7 +83,10 @@ pub fn evaluate(
     format: Option<FileFormat>,
     checks: &[ColumnCheck],
 ) -> Result<CheckReport, DataError> {
-    let mut runs = checks.iter().map(Run::new).collect::<Result<Vec<_>, _>>()?;
+    let mut runs = checks
+        .iter()
+        .map(RunningCheck::new)
+        .collect::<Result<Vec<_>, _>>()?;
     let records = match open(source, file_name, format)? {
         Table::Delimited(encoding, found) => {
             delimited(source, encoding, &found, &mut runs).map_err(DataError::read(file_name))?
@@ -93,7 +96,7 @@ pub fn evaluate(
         Table::Excel => columnar::excel(source, &mut runs, file_name)?,
     };
     source.settle().map_err(DataError::read(file_name))?;
-    let results = runs.into_iter().map(Run::finish).collect();
+    let results = runs.into_iter().map(RunningCheck::finish).collect();
     Ok(CheckReport { records, results })
 }
 
@@ -154,7 +157,7 @@ fn delimited(
     source: &Source,
     encoding: Encoding,
     found: &Detection,
-    runs: &mut [Run<'_>],
+    runs: &mut [RunningCheck<'_>],
 ) -> std::io::Result<u64> {
     let (mut reader, has_header) = reader(source, encoding, found)?;
     let mut records = 0;
@@ -181,7 +184,7 @@ fn delimited(
                 record: records,
                 line: record.line,
             };
-            run.look_at_cell(place, record.field(*position).unwrap_or(""));
+            run.check_cell(place, record.field(*position).unwrap_or(""));
         }
         next = reader.read()?;
     }
@@ -202,7 +205,7 @@ fn from_json(
     source: &Source,
     encoding: Encoding,
     found: &Detection,
-    runs: &mut [Run<'_>],
+    runs: &mut [RunningCheck<'_>],
     file_name: &str,
 ) -> Result<u64, DataError> {
     let mut by_path: HashMap<&str, Vec<usize>> = HashMap::new();
@@ -226,7 +229,7 @@ fn from_json(
                 seen[*position] = records;
                 runs[*position].is_bound = true;
                 let text = json::scalar_text(scalar);
-                runs[*position].look(place, (!scalar.is_null()).then_some(text.as_str()));
+                runs[*position].check_value(place, (!scalar.is_null()).then_some(text.as_str()));
             }
         });
         // A record without the path misses its value, unless a list stands there; inside a list or under any key
@@ -235,7 +238,7 @@ fn from_json(
             let path = &run.check.column;
             if *last != records && !path.contains("[]") && !path.contains(ANY_KEY) {
                 let list = json::list_at(value, path).map(ToString::to_string);
-                run.look(place, list.as_deref());
+                run.check_value(place, list.as_deref());
             }
         }
     })?;

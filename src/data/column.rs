@@ -32,11 +32,11 @@ use crate::column::texts::{Counts, Texts};
 
 /// Distinct values up to which a repeating column counts as a category.
 pub(crate) const CATEGORY_LIMIT: usize = 12;
-/// Beyond the limit of exact counts a value is told when at least one of so many is that value.
+/// Beyond the limit of exact counts a value is listed when at least one of so many is that value.
 const FREQUENT_SHARE: u64 = 100;
 const PATTERN_LIMIT: usize = 8;
 
-/// What one value told.
+/// What one value showed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     /// Hash of the value; 0 for a missing one.
@@ -54,15 +54,15 @@ pub(crate) struct Seen {
 /// What a column knows of itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Uniqueness {
-    /// Whether no value was seen twice and none is missing, as far as the column can tell.
+    /// Whether no value was seen twice and none is missing, as far as the hashes show.
     pub may_be_unique: bool,
-    /// Whether it can tell for sure.
+    /// Whether that is certain.
     pub is_proven: bool,
     /// Whether it has decimal numbers: measurements, which are no keys.
     pub is_decimal: bool,
 }
 
-/// What is known of a column when everything is read.
+/// The profile of a column when everything is read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyCandidate {
     /// Whether the column itself knows that every record has a value and no two are equal.
@@ -117,7 +117,7 @@ enum Rise {
 }
 
 impl Column {
-    /// A column that counts distinct values exactly up to `limit`, and keeps as many numbers for its quartiles.
+    /// A column that counts distinct values exactly up to `limit`, and retains as many numbers for its quartiles.
     #[must_use]
     pub(crate) fn new(name: String, limit: usize, seed: u64) -> Self {
         Self {
@@ -254,7 +254,7 @@ impl Column {
             .is_some_and(|count| count <= CATEGORY_LIMIT && count as u64 * 2 <= self.values)
     }
 
-    /// Whether the shapes of its texts are few enough to tell rows apart.
+    /// Whether the shapes of its texts are few enough to distinguish rows.
     #[must_use]
     pub(crate) fn has_patterns(&self) -> bool {
         (2..=PATTERN_LIMIT).contains(&self.shapes.len())
@@ -292,7 +292,7 @@ impl Column {
         self.texts.proves_decimal()
     }
 
-    /// What became of it. `decimal` is the decimal sign of the table, where that is known.
+    /// The result. `decimal` is the decimal sign of the table, where it was detected.
     #[must_use]
     pub(crate) fn finish(
         mut self,

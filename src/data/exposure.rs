@@ -1,4 +1,4 @@
-//! What of a sample may be told: a profile reduced to an exposure level.
+//! What of a sample may be shown to the model: a profile reduced to an exposure level.
 //!
 //! Only what was reduced here is printed for a model. Every profile struct is taken apart field by field, so that a field
 //! that is added later does not compile before somebody has decided about it; `docs/exposure.md` lists the decisions.
@@ -54,7 +54,7 @@ impl Exposure {
     }
 }
 
-/// So many rows share a value before it is told without its row, and so many values stand behind a statistic.
+/// So many rows must share a value before it is shown without its row, and so many values stand behind a statistic.
 pub const FEWEST_ROWS: u64 = 5;
 
 /// A sample's profile with no more in it than a level lets through.
@@ -83,13 +83,13 @@ impl Exposed {
         profiles.iter().map(reduce).collect()
     }
 
-    /// What may be told.
+    /// What may be shown.
     #[must_use]
     pub const fn profile(&self) -> &SampleProfile {
         &self.profile
     }
 
-    /// What may be told.
+    /// What may be shown.
     #[must_use]
     pub fn into_profile(self) -> SampleProfile {
         self.profile
@@ -108,7 +108,7 @@ impl Exposed {
     }
 }
 
-/// What a level calls the columns of a table; `None` for one that it does not tell.
+/// What a level calls the columns of a table; `None` for one that it does not show.
 #[must_use]
 pub fn shown_names(table: &TableProfile, level: Exposure) -> Vec<Option<String>> {
     let names = if level == Exposure::Rows {

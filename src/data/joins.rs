@@ -7,12 +7,12 @@ use super::column::distinct::{DistinctCount, ValueHashes};
 use super::profile::{ColumnProfile, ColumnType, SampleProfile, TableProfile};
 pub use super::profile::{JoinProfile, JoinSide};
 
-/// Joins that are told.
+/// Most joins that are reported.
 const MOST_JOINS: usize = 12;
 /// Columns of a table that are compared.
 const COMPARED_COLUMNS: usize = 64;
 /// Distinct values from which an overlap is evidence by itself.
-const TELLING_VALUES: u64 = 10;
+const SUFFICIENT_VALUES: u64 = 10;
 /// Numbers from which on they are no counts or row numbers.
 const LARGE_NUMBER: f64 = 1_000.0;
 /// Hashes that must be comparable for an estimate where the names agree, and where they do not.
@@ -146,8 +146,8 @@ fn join(one: &Candidate<'_>, other: &Candidate<'_>) -> Option<JoinProfile> {
     }
     let same_name = has_same_name(one, other);
     let may_be_evident = (same_name && (one.column.is_unique || other.column.is_unique))
-        || is_telling(one.column, other.column.is_unique)
-        || is_telling(other.column, one.column.is_unique);
+        || is_distinctive(one.column, other.column.is_unique)
+        || is_distinctive(other.column, one.column.is_unique);
     if !may_be_evident {
         return None;
     }
@@ -166,7 +166,7 @@ fn join(one: &Candidate<'_>, other: &Candidate<'_>) -> Option<JoinProfile> {
     let is_evident = if same_name && is_key {
         share >= 0.5
     } else {
-        distinct >= TELLING_VALUES && share >= 0.8 && is_telling(left.column, is_key)
+        distinct >= SUFFICIENT_VALUES && share >= 0.8 && is_distinctive(left.column, is_key)
     };
     let side = |candidate: &Candidate<'_>, share: f64| {
         let distinct = candidate.column.distinct.count();
@@ -188,7 +188,7 @@ fn join(one: &Candidate<'_>, other: &Candidate<'_>) -> Option<JoinProfile> {
 
 /// Whether values are such that two columns do not share them by chance: texts, or large numbers that refer to a key and
 /// are none themselves.
-fn is_telling(column: &ColumnProfile, is_key: bool) -> bool {
+fn is_distinctive(column: &ColumnProfile, is_key: bool) -> bool {
     match column.type_ {
         ColumnType::Text => true,
         ColumnType::Int => {

@@ -4,14 +4,14 @@ use crate::column::{KeyCandidate, Uniqueness, mix};
 
 /// Hashes kept at most, over all columns and records: 24 MiB.
 const MOST_HASHES: usize = 3 * 1024 * 1024;
-/// Columns of which pairs are looked at.
+/// Columns whose pairs are tried as keys.
 const PAIRED_COLUMNS: usize = 12;
 /// Records after which most pairs can be ruled out.
 const PROBED_RECORDS: u64 = 1_000;
-/// Repetitions that chance alone would give, from which a pair without any is told.
+/// Repetitions that chance alone would give, from which on a pair without any is reported.
 const EXPECTED_REPETITIONS: f64 = 4.0;
-/// Pairs that are told.
-const TOLD_PAIRS: usize = 3;
+/// Most pairs that are reported.
+const MOST_PAIRS_SHOWN: usize = 3;
 
 /// Hashes of everything that may be unique.
 pub(crate) struct Keys {
@@ -38,7 +38,7 @@ struct Pair {
     log: Log,
 }
 
-/// What the hashes tell.
+/// What the hashes show.
 pub(crate) struct Found {
     /// By column, whether every record has a value and no two are equal.
     pub unique: Vec<bool>,
@@ -68,13 +68,13 @@ impl Log {
 
 impl Default for Keys {
     fn default() -> Self {
-        Self::keeping(MOST_HASHES)
+        Self::with_limit(MOST_HASHES)
     }
 }
 
 impl Keys {
-    /// Keeps at most `most` hashes.
-    fn keeping(most: usize) -> Self {
+    /// Retains at most `most` hashes.
+    fn with_limit(most: usize) -> Self {
         Self {
             most,
             columns: Vec::new(),
@@ -114,7 +114,7 @@ impl Keys {
     }
 
     /// Ends the current record. Equal records have equal hashes; without one it is that of its values, and of no use
-    /// where `None` is told.
+    /// where `None` is given.
     pub(crate) fn end_record(&mut self, hash: RecordHash) {
         self.ended += 1;
         let hash = match hash {
@@ -181,7 +181,7 @@ impl Keys {
             }
         }
         self.pairs.retain(|pair| !pair.log.is_lost);
-        for pair in self.pairs.drain(self.pairs.len().min(TOLD_PAIRS)..) {
+        for pair in self.pairs.drain(self.pairs.len().min(MOST_PAIRS_SHOWN)..) {
             self.kept -= pair.log.hashes.len();
         }
     }
@@ -212,7 +212,7 @@ impl Keys {
         }
     }
 
-    /// What the hashes of all records tell.
+    /// What the hashes of all records show.
     pub(crate) fn finish(self, candidates: &[KeyCandidate]) -> Found {
         let records = self.ended;
         let is_unique = |log: Log| log.hashes.len() as u64 == records && log.repetitions() == Some(0);
@@ -240,12 +240,12 @@ impl Keys {
             // Where chance would hardly repeat a pair, that none is repeated says nothing.
             let chances = first.distinct as f64 * second.distinct as f64;
             let expected = (records as f64).powi(2) / (2.0 * chances.max(1.0));
-            let is_telling = first.is_discrete
+            let is_distinctive = first.is_discrete
                 && second.is_discrete
                 && first.is_whole
                 && second.is_whole
                 && expected >= EXPECTED_REPETITIONS;
-            if !has_key && is_telling && pairs.len() < TOLD_PAIRS && is_unique(log) {
+            if !has_key && is_distinctive && pairs.len() < MOST_PAIRS_SHOWN && is_unique(log) {
                 pairs.push(columns);
             }
         }
@@ -257,7 +257,7 @@ impl Keys {
     }
 }
 
-/// What tells a record from others.
+/// What distinguishes a record from others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RecordHash {
     /// Its values.

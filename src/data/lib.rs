@@ -1,4 +1,4 @@
-//! What a file looks like: its format, columns, statistics, representative rows, schema, checks on its values, and the
+//! The profile of a file: its format, columns, statistics, representative rows, schema, checks on its values, and the
 //! typed outputs of a program.
 //!
 //! Every reader streams with bounded memory and answers each oddity with a remark. `worker` runs all of it in a child
@@ -63,7 +63,7 @@ pub enum DataError {
         /// File name as the user knows it.
         file: String,
     },
-    /// The file is of a format whose values cannot be looked at.
+    /// The file is of a format whose values cannot be checked.
     #[error(
         "cannot check columns of {file}: it is {format}, not a table; use CSV, TSV, JSON, JSONLines, Parquet or Excel"
     )]

@@ -36,7 +36,7 @@ pub struct SampleProfile {
     pub content: Content,
 }
 
-/// What the samples of a task look like, and how they go together.
+/// The profiles of a task's samples, and the columns on which they may be joined.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Profiles {
@@ -106,7 +106,7 @@ pub enum Content {
     Sheets(Vec<TableProfile>),
     /// Lines.
     Text(TextProfile),
-    /// Bytes of this kind (`PNG image`), not looked into.
+    /// Bytes of this kind (`PNG image`), not parsed.
     Opaque(String),
 }
 
@@ -128,7 +128,7 @@ pub struct TableProfile {
     pub keys: Vec<Vec<String>>,
     /// Records equal to an earlier one; `None` where that is not known within the memory that it may take.
     pub duplicate_records: Option<u64>,
-    /// Representative records, the most telling first.
+    /// Representative records, the most informative first.
     pub rows: Vec<SampleRow>,
 }
 
@@ -219,7 +219,7 @@ pub struct ColumnProfile {
     pub distinct: DistinctCount,
     /// Whether every record has a value and no two are equal.
     pub is_unique: bool,
-    /// Statistics of its numbers; also of those that stand in a text, told by `style`.
+    /// Statistics of its numbers; also of those that stand in a text, as `style` describes.
     pub numbers: Option<NumberStats>,
     /// How its numbers are written, where that makes them text.
     pub style: Option<NumberStyle>,
@@ -321,7 +321,7 @@ pub struct TextProfile {
     pub longest_line: u64,
     /// The first lines; long ones are cut with a marker.
     pub first_lines: Vec<String>,
-    /// How most lines are written, the most frequent pattern first; empty where patterns tell little.
+    /// Patterns of most lines, the most frequent first; empty where patterns say little.
     pub patterns: Vec<LinePattern>,
     /// Patterns that are not listed, and the lines that have them.
     pub further_patterns: (u64, u64),

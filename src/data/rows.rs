@@ -14,7 +14,7 @@ use crate::format::shape::LISTED_PLACES;
 /// Columns that are described; further ones are counted.
 pub(crate) const DESCRIBED_COLUMNS: usize = 200;
 /// Columns whose values decide which records are shown.
-const TELLING_COLUMNS: usize = 64;
+const SUFFICIENT_COLUMNS: usize = 64;
 /// Columns that count distinct values up to the full limit.
 const EXACT_COLUMNS: usize = 40;
 const NARROW_LIMIT: usize = 1_000;
@@ -22,7 +22,7 @@ const MOST_CANDIDATES: usize = 512;
 const LONGEST_CELL: usize = 120;
 const LONGEST_ROW: usize = 2_000;
 /// Longest record that is copied before it is known whether it will be shown.
-const LONGEST_KEPT: usize = 64 * 1024;
+const LONGEST_RETAINED: usize = 64 * 1024;
 
 /// Columns and candidate records, as records are met.
 pub(crate) struct TableBuilder {
@@ -42,7 +42,7 @@ pub(crate) struct TableBuilder {
 pub(crate) struct Built {
     /// The columns.
     pub columns: Vec<ColumnProfile>,
-    /// Representative records, the most telling first.
+    /// Representative records, the most informative first.
     pub rows: Vec<SampleRow>,
     /// Candidate keys.
     pub keys: Vec<Vec<String>>,
@@ -67,7 +67,7 @@ impl Candidate {
 }
 
 impl TableBuilder {
-    /// A table without columns; `delimiter` tells where cells end that may have to be cut.
+    /// A table without columns; `delimiter` ends cells that may have to be truncated.
     pub(crate) fn new(delimiter: Option<char>, keeps_rows: bool) -> Self {
         Self {
             columns: Vec::new(),
@@ -83,7 +83,7 @@ impl TableBuilder {
         }
     }
 
-    /// The same with a decimal sign that is known; otherwise its columns tell.
+    /// The same with a given decimal sign; otherwise it is inferred from the columns.
     pub(crate) const fn with_decimal(mut self, decimal: char) -> Self {
         self.decimal = Some(decimal);
         self
@@ -106,7 +106,7 @@ impl TableBuilder {
         let seen = self.columns[column].push(self.records + 1, cell, text);
         self.keys
             .push(column, seen.hash, self.columns[column].uniqueness());
-        if column < TELLING_COLUMNS && self.keeps_rows {
+        if column < SUFFICIENT_COLUMNS && self.keeps_rows {
             self.traces.push((column, seen));
         }
     }
@@ -116,7 +116,7 @@ impl TableBuilder {
         self.end_record_as(raw, RecordHash::OfValues);
     }
 
-    /// Ends the current record; `hash` tells it from others.
+    /// Ends the current record; `hash` identifies it.
     pub(crate) fn end_record_as(&mut self, raw: &str, hash: RecordHash) {
         self.records += 1;
         self.keys.end_record(hash);
@@ -143,7 +143,7 @@ impl TableBuilder {
         }
         self.last.number = self.records;
         self.last.text.clear();
-        if raw.len() > LONGEST_KEPT {
+        if raw.len() > LONGEST_RETAINED {
             self.last.text.push_str(&shorten(raw, self.delimiter));
         } else {
             self.last.text.push_str(raw);
@@ -195,7 +195,7 @@ impl TableBuilder {
         self.records
     }
 
-    /// The columns, and at most `most` records, the most telling first. `present` counts the records that have a column.
+    /// The columns, and at most `most` records, the most informative first. `present` counts the records that have a column.
     pub(crate) fn finish(mut self, most: usize, present: Option<&[u64]>) -> Built {
         let rows = self.choose(most);
         let decimal = self.decimal();
@@ -262,7 +262,7 @@ impl TableBuilder {
         while chosen.len() < most {
             let gain = |position: &usize| features[*position].difference(&known).count();
             let has_value = |position: &usize| self.candidates[*position].has_value();
-            // A record without any value misses one in every column, and tells less than all others.
+            // A record without any value misses one in every column, and shows less than all others.
             let rank = |position: &usize| {
                 let gain = gain(position);
                 (gain > 0 && has_value(position), gain)
@@ -344,7 +344,7 @@ fn mixed_decimals(columns: &[ColumnProfile], plain: Option<char>) -> Option<Rema
 /// Something that a record shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Feature {
-    /// How a record looks at all.
+    /// Any record, as an example.
     First,
     /// A missing value of a column.
     Null(usize),

@@ -283,7 +283,7 @@ fn read_json(profile: &SampleProfile, records: &str) -> String {
     format!("{import}with {open}({arguments}) as text:\n        return pandas.json_normalize({records})")
 }
 
-/// What pandas must be told of the packing; it judges by the name alone.
+/// The `compression` argument of pandas, which judges by the name alone.
 fn compression_argument(profile: &SampleProfile) -> Option<&'static str> {
     let file_name = profile.file_name.to_ascii_lowercase();
     match profile.compression {

@@ -92,7 +92,7 @@ fn twenty_plain_rows_need_six_to_eight(#[case] bytes: &[u8], #[case] file_name: 
 #[case(0)]
 #[case(1)]
 #[case(3)]
-fn the_upper_bound_of_rows_is_kept(#[case] most: usize) {
+fn the_row_limit_is_respected(#[case] most: usize) {
     let profile = profile_with(SALES, "sales.csv", most);
     assert_eq!(profile.tables().next().unwrap().rows.len(), most);
     assert_eq!(render(&[profile], &[], 4_000, most).cut, Vec::<String>::new());
@@ -128,7 +128,7 @@ fn a_smaller_budget_drops_rows_then_statistics_then_columns_and_says_so() {
 }
 
 #[test]
-fn numbers_of_the_whole_file_are_told_with_enough_digits() {
+fn statistics_of_the_whole_file_have_enough_digits() {
     let text = lines(0..20_000, |row| format!("{},{}", 1001 + row, row % 7));
     let table = table(format!("id,day\n{text}").as_bytes(), "x.csv");
     let id = &table.columns[0];

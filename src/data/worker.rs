@@ -29,7 +29,7 @@ use super::profile::{Content, SampleProfile, TextProfile};
 use super::source::Source;
 
 const MIB: u64 = 1024 * 1024;
-const KEPT_STDERR: u64 = 4096;
+const STDERR_LIMIT: u64 = 4096;
 /// Hashes of values kept for joins (16 MiB); of further columns those that an estimate takes.
 const MOST_HASHES: usize = 2 * 1024 * 1024;
 
@@ -115,7 +115,8 @@ impl Request {
                 name,
                 file_name,
                 options,
-            } => describe_source(source, name, file_name, options).map(|profile| session.keep(profile)),
+            } => describe_source(source, name, file_name, options)
+                .map(|profile| session.retain_join_data(profile)),
             Self::Join => Ok(Response::Joins(joins(&session.profiles))),
             Self::Check {
                 source,
@@ -145,8 +146,8 @@ struct Session {
 }
 
 impl Session {
-    /// Keeps what joins are found by, and answers with the rest.
-    fn keep(&mut self, mut profile: SampleProfile) -> Response {
+    /// Retains what joins are computed from, and answers with the rest.
+    fn retain_join_data(&mut self, mut profile: SampleProfile) -> Response {
         let mut kept = profile.clone();
         for table in kept.tables_mut() {
             table.rows.clear();
@@ -200,7 +201,7 @@ impl Limits {
         setrlimit(Resource::Core, hard(0))?;
         setrlimit(Resource::Fsize, hard(0))?;
         setrlimit(Resource::As, hard(self.memory_bytes))?;
-        // One second more for the hard limit: the soft one ends the process with a signal that tells why.
+        // One second more for the hard limit: the soft one ends the process with a signal that says why.
         setrlimit(
             Resource::Cpu,
             Rlimit {
@@ -346,7 +347,7 @@ impl Client {
             return Err(io::Error::other("the child has no pipes"));
         };
         let mut stderr = Vec::new();
-        let mut errors = errors.take(KEPT_STDERR);
+        let mut errors = errors.take(STDERR_LIMIT);
         // A child that ended early leaves a broken pipe; its status says more.
         let write = async {
             let _ = stdin.write_all(input).await;

@@ -153,7 +153,7 @@ mod tests {
     #[case("https://files.data")]
     #[case("https://*.example.com")]
     #[case("http://[fd00::1]:80")]
-    fn an_entry_is_read_as_it_is_written(#[case] text: &str) {
+    fn an_entry_displays_as_it_was_parsed(#[case] text: &str) {
         let read = entry(text).unwrap();
         assert_eq!(read.to_string().parse(), Ok(read));
     }

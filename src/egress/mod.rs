@@ -1,7 +1,7 @@
 //! Where this process may send a request when somebody else wrote the address: public hosts over https, and what whoever runs
 //! it has listed.
 //!
-//! A name is judged by the address that is connected to, so that one which leads elsewhere a moment later gains nothing, and a
+//! A name is judged by the address that is connected to, so that one which resolves to another address a moment later gains nothing, and a
 //! redirect is judged like the first address.
 
 mod address;
@@ -149,7 +149,7 @@ impl EgressGate {
         Self::behind(Matcher::builder().build(), allowed, closed.collect())
     }
 
-    /// Whether `url` may be requested, as far as its text tells; the address behind a name is looked at when it is connected to.
+    /// Whether `url` may be requested, as far as its text shows; the address behind a name is checked when it is connected to.
     pub fn check_url(&self, url: &Url) -> Result<(), Refused> {
         self.0.check_url(url)
     }
@@ -209,7 +209,7 @@ impl Rules {
         uri.map_or(true, |uri| proxies.intercept(&uri).is_some())
     }
 
-    /// Whether an entry names this host. All that is requested of such a host is listed: names are looked up without a port.
+    /// Whether an entry names this host. All that is requested of such a host is listed: names are resolved without a port.
     fn is_named(&self, host: &str) -> bool {
         self.allow.iter().any(|entry| entry.names(host))
     }

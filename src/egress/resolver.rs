@@ -7,7 +7,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::{Refused, Rules, Why, entry};
 
-/// Looks names up and withholds every address that is refused.
+/// Resolves names and withholds every address that is refused.
 pub(super) struct Resolver(pub Arc<Rules>);
 
 impl Resolve for Resolver {

@@ -30,9 +30,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }
         spec.lock = self.lock(progress, &spec).await?;
         let packages = [spec.packages.pip.clone(), spec.packages.apt.clone()].concat();
-        self.tell(&Event::BuildStarted { packages });
+        self.emit(&Event::BuildStarted { packages });
         for message in doubts(&wanted) {
-            self.tell(&Event::PackageDoubtful { message });
+            self.emit(&Event::PackageDoubtful { message });
         }
         let started = (self.clock)();
         let built = match self.sandbox.build(&spec, progress.lost_children).await {
@@ -49,7 +49,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         if let Some(refused) = self.check_installed(progress, &built) {
             return Ok(Performed::Done(refused));
         }
-        self.tell(&Event::BuildFinished {
+        self.emit(&Event::BuildFinished {
             python: built.python.clone(),
             packages: built.resolved.len(),
             seconds: built
@@ -58,7 +58,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             cached: !built.fresh,
         });
         let lock = match &built.lock {
-            Some(lock) => Some(self.keep_lock(&spec, lock).await?),
+            Some(lock) => Some(self.record_lock(&spec, lock).await?),
             None => None,
         };
         let image = BuiltImage {
@@ -80,7 +80,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     fn check_installed(&self, progress: &Progress, built: &Built) -> Option<Outcome> {
         let rules = &self.task.packages;
         if let Some(message) = built.remark.clone() {
-            self.tell(&Event::ImageReplaced { message });
+            self.emit(&Event::ImageReplaced { message });
         }
         let unlisted = unlisted(self.task, &built.image, &built.resolved);
         if let Some(why) = unlisted.as_ref().filter(|_| rules.judges_installed()) {
@@ -88,7 +88,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             return Some(self.blocked(progress, Category::Configuration, &message));
         }
         if let Some(message) = unlisted {
-            self.tell(&Event::PackageDoubtful { message });
+            self.emit(&Event::PackageDoubtful { message });
         }
         let denial = rules.denial_of_installed(&built.resolved)?;
         Some(Outcome::Stopped(denial.stop()))
@@ -107,7 +107,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }
     }
 
-    async fn keep_lock(&self, spec: &ImageSpec, lock: &Lock) -> Result<RecordedLock, EngineError> {
+    async fn record_lock(&self, spec: &ImageSpec, lock: &Lock) -> Result<RecordedLock, EngineError> {
         let text = lock.to_string();
         let name = format!("documents/packages-{}.txt", &sha256_hex(text.as_bytes())[..16]);
         Ok(RecordedLock {
@@ -121,7 +121,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             return self.sandbox_failed(progress, error);
         };
         let message = self.surroundings.redactor.redact(&error.to_string());
-        self.tell(&Event::BuildFailed {
+        self.emit(&Event::BuildFailed {
             message: message.clone(),
         });
         Outcome::BuildFailed(BuildFailed {

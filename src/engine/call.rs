@@ -14,7 +14,7 @@ use crate::pipeline::accept::{Accepted, AcceptedSource, Refusal, accept};
 use crate::pipeline::call::{CallKind, Reply, Request, request_hash};
 use crate::pipeline::cases::{CaseSet, Revised, revise};
 use crate::pipeline::diagnosis::{Diagnosis, of_acceptance};
-use crate::pipeline::machine::{CasesRevised, Decision, Diagnosed, Outcome, Written, decide};
+use crate::pipeline::machine::{CasesRevised, Decision, Diagnosed, NewSource, Outcome, decide};
 use crate::pipeline::progress::{Document, Intent, Progress};
 use crate::pipeline::prompts::{self, Material};
 use crate::pipeline::{approval, budget};
@@ -104,13 +104,13 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 
     fn take_recorded(&self, progress: Progress, request: &Request, entry: Entry) -> Answered {
         if entry.request_hash != request_hash(request) {
-            self.tell(&Event::RequestChanged {
+            self.emit(&Event::RequestChanged {
                 kind: request.kind,
                 sequence: progress.sequence,
             });
         }
         let usage = entry.reply.usage;
-        self.tell(&Event::CallFinished {
+        self.emit(&Event::CallFinished {
             kind: request.kind,
             sequence: progress.sequence,
             usage,
@@ -141,7 +141,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             self.save(&progress).await?;
             progress
         };
-        self.tell(&Event::CallStarted { kind, sequence });
+        self.emit(&Event::CallStarted { kind, sequence });
         let reply = match self.model.call(request).await {
             Ok(reply) => reply,
             Err(error) => return Ok(self.call_failed(progress, &error)),
@@ -150,7 +150,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let entry = Ledger::new(self.store)
             .record(sequence, request, reply, started_at, finished_at)
             .await?;
-        self.tell(&Event::CallFinished {
+        self.emit(&Event::CallFinished {
             kind,
             sequence,
             usage: entry.reply.usage,
@@ -188,7 +188,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                     }
                     Refusal::NotApplied(reason) => (reason.clone(), Outcome::FixNotApplied { reason }),
                 };
-                self.tell(&Event::ReplyRejected { kind, reason });
+                self.emit(&Event::ReplyRejected { kind, reason });
                 Ok(outcome)
             }
         }
@@ -215,7 +215,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 wanted,
             } => {
                 let document = self.put_diagnosis(progress.attempt, &diagnosis).await?;
-                self.tell(&Event::Diagnosed {
+                self.emit(&Event::Diagnosed {
                     attempt: progress.attempt,
                     failures: diagnosis
                         .failures
@@ -235,7 +235,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                     .iter()
                     .map(|(name, by)| format!("{name} -> {by}"))
                     .collect();
-                self.tell(&Event::FixApplied { kind, names });
+                self.emit(&Event::FixApplied { kind, names });
                 Outcome::EnvironmentFixed { replaced, wanted }
             }
         })
@@ -302,14 +302,14 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 source.source.as_bytes(),
             )
             .await?;
-        let written = Written {
+        let written = NewSource {
             document,
             tree: source.tree,
             declared: source.declared,
             wanted: source.wanted,
         };
         if matches!(kind, CallKind::FixCode | CallKind::FixTests) {
-            self.tell(&Event::FixApplied {
+            self.emit(&Event::FixApplied {
                 kind,
                 names: source.changed,
             });
@@ -340,7 +340,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             .iter()
             .map(|failure| failure.diagnosis.clone())
             .collect();
-        self.tell(&Event::Diagnosed {
+        self.emit(&Event::Diagnosed {
             attempt: progress.attempt,
             failures,
         });

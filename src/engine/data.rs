@@ -49,7 +49,7 @@ pub struct Described {
     pub context: Context,
     /// The profiles as JSON, for schemas and constraints.
     pub profiles: Vec<u8>,
-    /// Columns on which samples may be joined, as far as the task's exposure tells them.
+    /// Columns on which samples may be joined, as far as the task's exposure shows them.
     pub joins: Vec<JoinProfile>,
     /// What was read.
     pub samples: Vec<SampleStatus>,

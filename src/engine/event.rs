@@ -1,4 +1,4 @@
-//! What the engine tells those who watch: progress lines, events, metrics.
+//! What the engine reports to those who watch: progress lines, events, metrics.
 
 use jiff::Timestamp;
 
@@ -126,7 +126,7 @@ pub enum Event {
         attempt: u32,
         /// Whether it passed.
         passed: bool,
-        /// Types of its failures; empty when it passed, or was the last and nobody looked for the cause.
+        /// Types of its failures; empty when it passed, or was the last and had no diagnosis.
         error_types: Vec<String>,
         /// Packages that it added.
         packages_added: Vec<String>,
@@ -155,7 +155,7 @@ pub enum Event {
     },
 }
 
-/// Is told what happens. Must not block.
+/// Receives what happens. Must not block.
 pub trait Observer: Send + Sync {
     /// Something happened.
     fn event(&self, event: &Event);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::api::common::TestingMode;
 use crate::ledger::Store;
 use crate::model::Model;
-use crate::pipeline::cases::{self, CaseRun, CasesJudged, Origin};
+use crate::pipeline::cases::{self, CaseExecution, CasesJudged, Origin};
 use crate::pipeline::failed_check::tail;
 use crate::pipeline::mounts::Rehearsal;
 use crate::pipeline::progress::Progress;
@@ -27,9 +27,9 @@ use super::{Engine, EngineError};
 const CASE_STREAM_BYTES: usize = 4_096;
 
 pub(super) struct Jobs {
-    /// What a model is told of.
+    /// What a model may learn of.
     pub main: Job,
-    /// The user's examples, and the rehearsal where the samples are private: what runs beside them tells less.
+    /// The user's examples, and the rehearsal where the samples are private: what runs beside them shows less.
     pub hidden: Option<Job>,
     /// Whether the samples are private.
     pub is_private: bool,
@@ -39,7 +39,7 @@ pub(super) struct Jobs {
     pub acceptance_imports: bool,
     pub skipped_rehearsal: Option<String>,
     /// The user's, which are in the hidden job, before those in the main one.
-    pub cases: Vec<CaseRun>,
+    pub cases: Vec<CaseExecution>,
 }
 
 impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
@@ -125,10 +125,10 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 
     /// The cases of the present attempt.
-    pub(super) async fn cases(&self, progress: &Progress) -> Result<Vec<CaseRun>, EngineError> {
+    pub(super) async fn cases(&self, progress: &Progress) -> Result<Vec<CaseExecution>, EngineError> {
         let mut set = self.case_set(progress).await?;
         set.forms = self.forms(progress).await?;
-        Ok(cases::runs(self.task, &set, progress.attempt > 1))
+        Ok(cases::executions(self.task, &set, progress.attempt > 1))
     }
 
     /// By what acceptance tests see the program, unless they import it.

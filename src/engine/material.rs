@@ -11,8 +11,8 @@ use crate::pipeline::prompts::Material;
 use crate::pipeline::stage::Stage;
 use crate::sandbox::Sandbox;
 
+use super::attempt::AttemptRecord;
 use super::data::DataReader;
-use super::run::RunRecord;
 use super::{Engine, EngineError, damaged};
 
 impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
@@ -20,7 +20,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     pub(super) async fn material(&self, progress: &Progress) -> Result<Material, EngineError> {
         let documents = &progress.documents;
         let verdict = match &documents.run {
-            Some(document) => Some(self.get_json::<RunRecord>(document).await?.verdict),
+            Some(document) => Some(self.get_json::<AttemptRecord>(document).await?.verdict),
             None => None,
         };
         let diagnosis = match &documents.diagnosis {
@@ -81,7 +81,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         else {
             return Ok(Vec::new());
         };
-        let mut record: RunRecord = self.get_json(document).await?;
+        let mut record: AttemptRecord = self.get_json(document).await?;
         let runs = self.cases(progress).await?;
         let blamed = runs.into_iter().filter_map(|run| {
             let id = run.id();

@@ -14,7 +14,7 @@ mod publish;
 pub(crate) mod reader;
 mod redaction;
 pub mod results;
-pub(crate) mod run;
+pub(crate) mod attempt;
 pub(crate) mod run_data;
 mod samples;
 
@@ -63,9 +63,9 @@ pub(crate) struct Engine<'a, M, S, B, D> {
     pub data: &'a D,
     /// What the local machine or the cluster adds to the task.
     pub surroundings: &'a Surroundings,
-    /// Is told what happens.
+    /// Receives what happens.
     pub observer: &'a dyn Observer,
-    /// Tells the time.
+    /// The clock.
     pub clock: fn() -> Timestamp,
     /// True while a model call is in flight and what it came to is not yet recorded. Where an image builds beside the
     /// call, the reply alone counts: the build may take long, and loses nothing when it is stopped.
@@ -111,7 +111,7 @@ pub(crate) enum Step {
     Advanced,
     /// A child runs; its end will be noticed.
     Pending,
-    /// Something happens that nobody will notice: look again in a moment.
+    /// Something happens that no watch reports: ask again in a moment.
     Unseen,
     /// A child waits for room that others take: what for.
     Queued(String),
@@ -257,7 +257,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let (stage, attempt) = (progress.stage, progress.attempt);
         let ends_iteration = matches!(outcome, Outcome::Tested(_) | Outcome::Diagnosed(_));
         if let Outcome::Decided(decision) = &outcome {
-            self.tell(&Event::Decided(decision.clone()));
+            self.emit(&Event::Decided(decision.clone()));
         }
         let mut next = advance(self.task, &progress, outcome, now)?;
         next.count_step(started.at, started.instant.elapsed(), now);
@@ -268,22 +268,22 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let next = self.announce(next, now).await?;
         self.save(&next).await?;
         if let Some(waiting) = &next.waiting {
-            self.tell(&Event::Waiting {
+            self.emit(&Event::Waiting {
                 category: waiting.category,
                 message: waiting.message.clone(),
                 retry_at: waiting.retry_at,
             });
         } else if ends_iteration && next.stage != Stage::Diagnosing {
-            self.tell_iteration(&next);
+            self.report_attempt(&next);
         }
         if (next.stage, next.attempt) != (stage, attempt) {
-            self.tell(&Event::StageEntered {
+            self.emit(&Event::StageEntered {
                 stage: next.stage,
                 attempt: next.attempt,
             });
         }
         if let Some(asked) = asked {
-            self.tell(&Event::ApprovalAwaited(asked));
+            self.emit(&Event::ApprovalAwaited(asked));
         }
         Ok(next)
     }
@@ -304,7 +304,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 
     /// One line an attempt: what went wrong, what was added.
-    fn tell_iteration(&self, progress: &Progress) {
+    fn report_attempt(&self, progress: &Progress) {
         let Some(attempt) = progress.attempts.last() else {
             return;
         };
@@ -315,7 +315,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             .collect();
         error_types.sort();
         error_types.dedup();
-        self.tell(&Event::IterationFinished {
+        self.emit(&Event::IterationFinished {
             attempt: progress.attempt,
             passed: progress.stage.has_passed(),
             error_types,
@@ -323,7 +323,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         });
     }
 
-    fn tell(&self, event: &Event) {
+    fn emit(&self, event: &Event) {
         self.observer.event(event);
     }
 

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_as_a_task_without_network_and_secrets() {
+    fn the_program_file_is_read_as_a_task_without_network_and_secrets() {
         let mut task = task();
         task.sandbox.env.insert("MODE".to_owned(), "fast".to_owned());
         task.sandbox.network = NetworkAccess::Internet;
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(read.sandbox.network, NetworkAccess::Denied);
         assert!(read.sandbox.secrets.is_empty());
 
-        // The same words, were they handed on to what reads manifests.
+        // The same document, were it passed to what reads manifests.
         let mut manifest = file.manifest("lab", "penguins");
         for (name, value) in sandbox.as_object().unwrap() {
             manifest["spec"]["sandbox"][name] = value.clone();

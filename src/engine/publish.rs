@@ -24,7 +24,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Ok(published) => published,
             Err(error) => return Ok(self.sandbox_failed(progress, &error)),
         };
-        self.tell(&Event::Published {
+        self.emit(&Event::Published {
             image: published.image.clone(),
             tag: published.tag.clone(),
             uploaded_bytes: published.uploaded_bytes,

@@ -26,7 +26,7 @@ use super::data::{DataReader, Described};
 /// Violations of a constraint that a fault quotes.
 const QUOTED: usize = 3;
 
-/// Said of the first sample where the child ended while it looked for joins.
+/// Said of the first sample where the child ended while it searched for joins.
 const NO_JOINS: &str = "columns on which the samples may be joined are not known: looking for them met a limit of time or memory";
 
 /// Reads through a child process.
@@ -36,7 +36,7 @@ pub struct WorkerReader {
     pub client: Client,
     /// Where each sample lies, by name.
     pub sources: BTreeMap<String, PathBuf>,
-    /// What the samples look like, where that is known: then none of them is read.
+    /// The profiles of the samples, where they are recorded: then no sample is read.
     pub profiles: Option<Profiles>,
 }
 

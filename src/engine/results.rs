@@ -7,8 +7,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::EngineError;
+use super::attempt::AttemptRecord;
 use super::damaged;
-use super::run::RunRecord;
 use crate::api::common::Exposure;
 use crate::api::status::ArtifactRef;
 use crate::api::values::{FileFormat, Output};
@@ -69,7 +69,7 @@ pub async fn collect<S: Store>(
 ) -> Result<Results, EngineError> {
     let mut results = Results::default();
     let lock = add_documents(&mut results, progress, store).await?;
-    let record = run_record(store, progress).await?;
+    let record = attempt_record(store, progress).await?;
     if let Some(record) = &record {
         results.add(
             "test-output",
@@ -84,7 +84,7 @@ pub async fn collect<S: Store>(
     );
     results.artifacts.push(samples_artifact(task));
     let files = &mut results.files;
-    for output in record.iter().flat_map(RunRecord::outputs) {
+    for output in record.iter().flat_map(AttemptRecord::outputs) {
         publish_output(output, &task.outputs, files);
     }
     files.insert(REPLIES.to_owned(), export_replies(entries).into_bytes());
@@ -134,7 +134,7 @@ async fn add_documents<S: Store>(
     Ok(lock)
 }
 
-/// Takes out what holds data of the samples where a model was told no more than their schema. Says what is left out.
+/// Takes out what holds data of the samples where a model saw no more than their schema. Says what is left out.
 pub fn without_data(task: &Task, files: &mut Files) -> Vec<String> {
     if task.exposure > Exposure::SchemaOnly || task.frozen_inputs().next().is_none() {
         return Vec::new();
@@ -154,7 +154,10 @@ async fn read<S: Store>(store: &S, document: Option<&Document>) -> Result<Option
     }
 }
 
-async fn run_record<S: Store>(store: &S, progress: &Progress) -> Result<Option<RunRecord>, EngineError> {
+async fn attempt_record<S: Store>(
+    store: &S,
+    progress: &Progress,
+) -> Result<Option<AttemptRecord>, EngineError> {
     let document = progress.documents.run.as_ref();
     let Some(bytes) = read(store, document).await? else {
         return Ok(None);
@@ -203,7 +206,7 @@ fn samples_artifact(task: &Task) -> ArtifactRef {
 }
 
 /// What the phases printed, and the text of every failure.
-fn test_output(record: &RunRecord) -> String {
+fn test_output(record: &AttemptRecord) -> String {
     let mut text = format!("attempt {}: {}\n", record.attempt, record.verdict.summary());
     for phase in &record.report.phases {
         let _ = write!(

@@ -1,4 +1,4 @@
-//! Looks at the data of a run of a finished program: given files before it, outputs after it. In a child process with limits.
+//! Checks the data of a run of a finished program: given files before it, outputs after it. In a child process with limits.
 
 use std::collections::BTreeMap;
 
@@ -56,8 +56,8 @@ pub struct RunData<'a> {
 }
 
 impl RunData<'_> {
-    /// What is wrong with the files that a run gives, `Dir` inputs aside. `source` tells where one lies, `None` where it
-    /// cannot be looked at. The error is that no child could be had; the same may work at another time.
+    /// What is wrong with the files that a run gives, `Dir` inputs aside. `source` says where one lies, `None` where it
+    /// cannot be read. The error is that no child process could be started; the same may work at another time.
     pub async fn inputs(
         &self,
         run: &ResolvedRun,
@@ -68,7 +68,7 @@ impl RunData<'_> {
         };
         let mut findings = Vec::new();
         for (input, file) in run.files() {
-            // What is the task's own was looked at when the task was made.
+            // The task's own data was checked when the task was made.
             if input.type_ != ValueType::File || input.from == InputOrigin::Default {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! A run kept in memory, which can be told to stop at a write: for tests of what a crash loses.
+//! A record in memory, which can be made to stop at a write: for tests of what a crash loses.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

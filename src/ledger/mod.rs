@@ -69,7 +69,7 @@ impl<'a, S: Store> Ledger<'a, S> {
         // The prefix first: an entry never names one that is not there.
         let prefix_name = Prefix::name(&entry.prefix);
         if let Err(error) = self.store.create(&prefix_name, &to_json(&prefix)).await {
-            self.store.keep(&name, &bytes);
+            self.store.buffer(&name, &bytes);
             return Err(error);
         }
         match self.store.create(&name, &bytes).await? {

@@ -19,9 +19,9 @@ pub trait Store: Send + Sync {
     /// Creates the object `name` (`calls/0003-code.json`) or leaves the one that is there as it is.
     fn create(&self, name: &str, bytes: &[u8]) -> impl Future<Output = Result<Created, StoreError>> + Send;
 
-    /// Remembers an object that is to be written when it is read: what comes before it could not be. Only for stores that live on
+    /// Buffers an object whose predecessor could not be written; it is written when it is read. Only for stores that live on
     /// in memory after a failure.
-    fn keep(&self, _name: &str, _bytes: &[u8]) {}
+    fn buffer(&self, _name: &str, _bytes: &[u8]) {}
 
     /// The object `name`, if there is one.
     fn read(&self, name: &str) -> impl Future<Output = Result<Option<Vec<u8>>, StoreError>> + Send;

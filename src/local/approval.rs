@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use tokio::sync::oneshot;
 
-use super::error::{RunError, stopped};
+use super::error::{TaskError, stopped};
 use crate::api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval, Gate};
 use crate::engine::EngineError;
 use crate::ledger::{FolderStore, Store as _};
@@ -40,8 +40,8 @@ impl Approvals {
         asked: &AwaitedApproval,
         progress: &Progress,
         store: &FolderStore,
-    ) -> Result<ApprovalStatus, RunError> {
-        let waits = || RunError::Approval(asked.gate);
+    ) -> Result<ApprovalStatus, TaskError> {
+        let waits = || TaskError::Approval(asked.gate);
         let answer = match self.ask {
             _ if self.given.contains(&asked.gate) => Answer::Approve,
             None => return Err(waits()),
@@ -70,7 +70,7 @@ impl Approvals {
     }
 }
 
-async fn whole(gate: Gate, progress: &Progress, store: &FolderStore) -> Result<String, RunError> {
+async fn whole(gate: Gate, progress: &Progress, store: &FolderStore) -> Result<String, TaskError> {
     match (gate, &progress.plan, &progress.documents.solution) {
         (Gate::Plan, Some(plan), _) => Ok(format!("{}\n\n{}", plan.description, plan.approach)),
         (Gate::Result, _, Some(document)) => {

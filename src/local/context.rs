@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::error::RunError;
+use super::error::TaskError;
 use super::execute::worker;
 use super::freeze::{INPUTS, freeze};
 use super::objects::Objects;
@@ -29,10 +29,10 @@ pub struct TaskContext {
     pub context: Context,
     /// What is known of each sample.
     pub profiles: Vec<SampleProfile>,
-    /// Columns on which they may be joined, as far as may be told.
+    /// Columns on which they may be joined, as far as may be shown.
     pub joins: Vec<JoinProfile>,
     /// Samples that cannot be had or described, by name. The context is that of the others.
-    pub failed: Vec<(String, RunError)>,
+    pub failed: Vec<(String, TaskError)>,
 }
 
 /// Settings in the place of those that the task has.
@@ -42,7 +42,7 @@ pub struct ContextOverrides {
     pub max_sample_rows: Option<i32>,
     /// Tokens of the context.
     pub max_context_tokens: Option<i32>,
-    /// What may be told.
+    /// What may be shown.
     pub exposure: Option<Exposure>,
 }
 
@@ -91,12 +91,12 @@ pub async fn context_of(
     objects: &Objects,
     given: &Given,
     overrides: ContextOverrides,
-) -> Result<TaskContext, RunError> {
+) -> Result<TaskContext, TaskError> {
     let mut object = object.clone();
     overrides.apply(&mut object.spec);
     let agent = agent_of(&object, objects)?;
     let mut sources = plan(&object, &objects.config_maps, given)?;
-    let folder = tempfile::tempdir().map_err(RunError::NoTemporaryFolder)?;
+    let folder = tempfile::tempdir().map_err(TaskError::NoTemporaryFolder)?;
     let samples = std::mem::take(&mut sources.samples);
     let mut frozen = freeze(&sources, folder.path(), &download_cache()).await?;
     let mut failed = Vec::new();
@@ -114,7 +114,7 @@ pub async fn context_of(
             }
         }
     }
-    let task = resolve(&object, agent, frozen).map_err(RunError::Unresolved)?;
+    let task = resolve(&object, agent, frozen).map_err(TaskError::Unresolved)?;
     let sources = task.samples.iter().map(|sample| {
         (
             sample.name.clone(),
@@ -140,7 +140,7 @@ pub async fn context_of(
 async fn describe(
     reader: &WorkerReader,
     mut task: Task,
-    failed: &mut Vec<(String, RunError)>,
+    failed: &mut Vec<(String, TaskError)>,
 ) -> (Task, Described) {
     let error = match reader.describe(&task).await {
         Ok(described) => return (task, described),
@@ -148,7 +148,7 @@ async fn describe(
     };
     if let [only] = task.samples.as_slice() {
         let name = only.name.clone();
-        failed.push((name.clone(), RunError::Sample { name, source: error }));
+        failed.push((name.clone(), TaskError::Sample { name, source: error }));
         task.samples.clear();
         return (task, Described::default());
     }
@@ -160,7 +160,7 @@ async fn describe(
             Ok(_) => {}
             Err(source) => {
                 let name = sample.name.clone();
-                failed.push((name.clone(), RunError::Sample { name, source }));
+                failed.push((name.clone(), TaskError::Sample { name, source }));
             }
         }
     }
@@ -173,7 +173,7 @@ async fn describe(
         Ok(_) | Err(_) => {
             let names: Vec<_> = task.samples.iter().map(|sample| sample.name.as_str()).collect();
             let name = names.join(", ");
-            failed.push((name.clone(), RunError::Sample { name, source: error }));
+            failed.push((name.clone(), TaskError::Sample { name, source: error }));
             task.samples.clear();
             (task, Described::default())
         }

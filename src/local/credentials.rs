@@ -80,7 +80,7 @@ pub struct KeyOptions<'a> {
 /// Finds the key in this order: `--model-key-env`, the Secret document, `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`.
 ///
 /// The last are sent only where the user means them to go: to the provider itself over HTTPS, to this machine, or to an endpoint
-/// given on the command line. A manifest from elsewhere must not be able to send them to its own server.
+/// given on the command line. A manifest of somebody else must not be able to send them to its own server.
 pub fn model_credentials(
     model: &ModelSettings,
     options: KeyOptions<'_>,

@@ -18,7 +18,7 @@ use crate::sources::SourceError;
 
 /// A task that could not be run to its end.
 #[derive(Debug, Error)]
-pub enum RunError {
+pub enum TaskError {
     /// A source cannot be had.
     #[error(transparent)]
     Source(#[from] SourceError),
@@ -91,7 +91,7 @@ pub enum RunError {
     Stopped(String),
 }
 
-impl RunError {
+impl TaskError {
     /// What is wrong, a message for each fault.
     #[must_use]
     pub fn messages(&self) -> Vec<String> {
@@ -123,7 +123,7 @@ impl RunError {
 }
 
 /// What ends a run whose record cannot be kept.
-pub(super) fn stopped(error: impl Into<EngineError>) -> RunError {
+pub(super) fn stopped(error: impl Into<EngineError>) -> TaskError {
     let error: EngineError = error.into();
-    RunError::Stopped(with_causes(&error))
+    TaskError::Stopped(with_causes(&error))
 }

@@ -11,9 +11,9 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::approval::Approvals;
-use super::error::{RunError, stopped};
+use super::error::{TaskError, stopped};
 use super::interrupt::Stop;
-use super::prepare::{Prepared, RunOptions};
+use super::prepare::{Prepared, TaskOptions};
 use crate::api::approval::AwaitedApproval;
 use crate::data::worker::Client;
 use crate::engine::event::{Event, Observer};
@@ -40,7 +40,7 @@ pub struct Executed {
     /// The end, or where it stopped.
     pub progress: Progress,
     /// Why it stopped before its end; `None` when it ended, or waits for something.
-    pub stopped: Option<RunError>,
+    pub stopped: Option<TaskError>,
     /// Whether it had ended in an earlier run, so that nothing was left to do.
     pub had_ended: bool,
     /// The record.
@@ -52,11 +52,11 @@ pub struct Executed {
 /// Runs a prepared task. `replayed` counts the recorded replies that earlier tasks of the command have used up.
 pub async fn execute(
     prepared: &Prepared,
-    options: &RunOptions,
+    options: &TaskOptions,
     replayed: &mut usize,
     observer: &dyn Observer,
     stop: &Stop,
-) -> Result<Executed, RunError> {
+) -> Result<Executed, TaskError> {
     let store = FolderStore::open(&prepared.run.root().join("record")).map_err(stopped)?;
     let sandbox = Isolated::new()?;
     let Earlier { recorded, active } = earlier(&store).await?;
@@ -142,7 +142,7 @@ struct Drive<'a> {
 
 impl Drive<'_> {
     /// Steps until the task ends or waits for a person (`None`), or something stops it.
-    async fn until_it_stops(&self, progress: &mut Progress) -> Option<RunError> {
+    async fn until_it_stops(&self, progress: &mut Progress) -> Option<TaskError> {
         let mut is_told = false;
         loop {
             let (next, came_to) = tokio::select! {
@@ -151,11 +151,11 @@ impl Drive<'_> {
                     Ok(performed) => performed,
                     Err(error) => return Some(stopped(error)),
                 },
-                () = asked_to_stop(self.stop.clone(), self.calling.clone()) => return Some(RunError::Interrupted),
+                () = asked_to_stop(self.stop.clone(), self.calling.clone()) => return Some(TaskError::Interrupted),
             };
             *progress = next;
             if self.stop.is_requested() && !progress.stage.is_terminal() {
-                return Some(RunError::Interrupted);
+                return Some(TaskError::Interrupted);
             }
             match came_to {
                 Step::Advanced => is_told = true,
@@ -171,14 +171,14 @@ impl Drive<'_> {
                 Step::Finished => return None,
                 Step::Waiting(until) => {
                     if let Some(refusal) = self.sandbox.refusal.get() {
-                        return Some(RunError::NoIsolation(refusal.clone()));
+                        return Some(TaskError::NoIsolation(refusal.clone()));
                     }
                     if ends_here(progress) {
                         return None;
                     }
                     tokio::select! {
                         () = tokio::time::sleep(pause(until)) => {}
-                        () = asked_to_stop(self.stop.clone(), self.calling.clone()) => return Some(RunError::Interrupted),
+                        () = asked_to_stop(self.stop.clone(), self.calling.clone()) => return Some(TaskError::Interrupted),
                     }
                 }
             }
@@ -188,10 +188,10 @@ impl Drive<'_> {
 
 impl Drive<'_> {
     /// Goes by what a person decides about `asked`.
-    async fn pass(&self, progress: &mut Progress, asked: &AwaitedApproval) -> Result<(), RunError> {
+    async fn pass(&self, progress: &mut Progress, asked: &AwaitedApproval) -> Result<(), TaskError> {
         let decision = tokio::select! {
             decided = self.approvals.decide(asked, progress, self.store) => decided?,
-            () = asked_to_stop(self.stop.clone(), self.calling.clone()) => return Err(RunError::Interrupted),
+            () = asked_to_stop(self.stop.clone(), self.calling.clone()) => return Err(TaskError::Interrupted),
         };
         *progress = self
             .engine
@@ -230,10 +230,10 @@ struct Earlier {
 }
 
 /// What earlier commands did, by the progress that was saved last. A damaged one is the engine's to report.
-async fn earlier(store: &FolderStore) -> Result<Earlier, RunError> {
+async fn earlier(store: &FolderStore) -> Result<Earlier, TaskError> {
     let bytes = store.load().await.map_err(stopped)?;
     let progress: Option<Progress> = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    // Places after the saved progress are looked at too, for the progress may be older than the last call.
+    // Places after the saved progress are read too, for the progress may be older than the last call.
     let last = progress.as_ref().map_or(1, |progress| progress.sequence + 1);
     Ok(Earlier {
         recorded: Ledger::new(store).entries(last).await.map_err(stopped)?.len(),
@@ -243,17 +243,17 @@ async fn earlier(store: &FolderStore) -> Result<Earlier, RunError> {
 
 fn model(
     prepared: &Prepared,
-    options: &RunOptions,
+    options: &TaskOptions,
     skip: usize,
     active_seconds: f64,
-) -> Result<AnyModel, RunError> {
+) -> Result<AnyModel, TaskError> {
     if let Some(file) = &options.replay {
-        let text = std::fs::read_to_string(file).map_err(|error| RunError::Replay {
+        let text = std::fs::read_to_string(file).map_err(|error| TaskError::Replay {
             file: file.clone(),
             why: error.to_string(),
         })?;
         let recorded =
-            Recorded::parse(&file.display().to_string(), &text).map_err(|error| RunError::Replay {
+            Recorded::parse(&file.display().to_string(), &text).map_err(|error| TaskError::Replay {
                 file: file.clone(),
                 why: error.to_string(),
             })?;
@@ -275,12 +275,12 @@ fn model(
     if let Some(variable) = &options.model.key_variable {
         model.key_source = format!("the variable {variable}");
     }
-    AnyModel::new(&model).map_err(|error| RunError::Model(error.to_string()))
+    AnyModel::new(&model).map_err(|error| TaskError::Model(error.to_string()))
 }
 
-pub(super) fn worker() -> Result<Client, RunError> {
+pub(super) fn worker() -> Result<Client, TaskError> {
     let program = std::env::current_exe()
-        .map_err(|error| RunError::Stopped(format!("cannot find this program: {error}")))?;
+        .map_err(|error| TaskError::Stopped(format!("cannot find this program: {error}")))?;
     Ok(Client::new(&program, [WORKER]))
 }
 
@@ -293,12 +293,12 @@ fn sources(prepared: &Prepared) -> BTreeMap<String, PathBuf> {
         .collect()
 }
 
-fn surroundings(prepared: &Prepared, sources: &BTreeMap<String, PathBuf>) -> Result<Surroundings, RunError> {
+fn surroundings(prepared: &Prepared, sources: &BTreeMap<String, PathBuf>) -> Result<Surroundings, TaskError> {
     let acceptance_tests = match &prepared.task.acceptance_tests {
         Some(file) => {
             let path = prepared.run.acceptance(&file.file_name);
             let text = std::fs::read_to_string(&path)
-                .map_err(|error| RunError::Stopped(format!("cannot read {}: {error}", path.display())))?;
+                .map_err(|error| TaskError::Stopped(format!("cannot read {}: {error}", path.display())))?;
             check_acceptance_tests(&file.file_name, &text)?;
             Some(text)
         }
@@ -322,9 +322,9 @@ fn surroundings(prepared: &Prepared, sources: &BTreeMap<String, PathBuf>) -> Res
 }
 
 /// What cannot pass is refused before anything is paid for.
-fn check_acceptance_tests(file: &str, text: &str) -> Result<(), RunError> {
+fn check_acceptance_tests(file: &str, text: &str) -> Result<(), TaskError> {
     let refuse = |why: String| {
-        Err(RunError::AcceptanceTests {
+        Err(TaskError::AcceptanceTests {
             file: file.to_owned(),
             why,
         })
@@ -345,11 +345,11 @@ struct Isolated {
 }
 
 impl Isolated {
-    fn new() -> Result<Self, RunError> {
-        let sandbox = LocalSandbox::for_user().map_err(|error| RunError::NoIsolation(error.to_string()))?;
+    fn new() -> Result<Self, TaskError> {
+        let sandbox = LocalSandbox::for_user().map_err(|error| TaskError::NoIsolation(error.to_string()))?;
         sandbox
             .probe()
-            .map_err(|error| RunError::NoIsolation(error.to_string()))?;
+            .map_err(|error| TaskError::NoIsolation(error.to_string()))?;
         Ok(Self {
             sandbox,
             refusal: OnceLock::new(),

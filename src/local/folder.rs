@@ -22,14 +22,14 @@ use crate::pipeline::digest::sha256_hex;
 
 /// Where results go when `--output` says nothing, relative to the working folder.
 pub const DEFAULT_OUTPUT: &str = "codegen-out";
-/// Name of the folder with the state of runs.
-pub const RUNS: &str = ".runs";
-/// Hex digits of the decisive hash that name a run.
-const RUN_NAME_DIGITS: usize = 12;
+/// Name of the folder with the state of revisions.
+pub const REVISIONS: &str = ".runs";
+/// Hex digits of the decisive hash that name a revision.
+const REVISION_NAME_DIGITS: usize = 12;
 
-/// Says which run is the latest, by the name of its folder.
+/// Says which revision is the latest, by the name of its folder.
 const LATEST: &str = "latest";
-/// The task of a run without open questions, in the folder of the run.
+/// The resolved task of a revision, in the folder of the revision.
 pub const TASK: &str = "task.json";
 
 /// Digests of published results by name: two while a publication replaces another.
@@ -73,9 +73,9 @@ pub struct TaskFolder {
 }
 
 impl TaskFolder {
-    /// Creates the folder where it is missing and locks it; `command` is told to whoever finds it locked.
+    /// Creates the folder where it is missing and locks it; `command` is named to whoever finds it locked.
     pub fn open(root: &Path, command: &str) -> Result<Self, FolderError> {
-        let state = root.join(RUNS);
+        let state = root.join(REVISIONS);
         refuse_link(&state)?;
         create(&state)?;
         refuse_link(&state.join("lock"))?;
@@ -90,18 +90,18 @@ impl TaskFolder {
         })
     }
 
-    /// An empty folder to freeze sources in before the run's name is known.
+    /// An empty folder to freeze sources in before the revision has a name.
     pub fn staging(&self) -> Result<PathBuf, FolderError> {
-        let path = self.root.join(RUNS).join("incoming");
+        let path = self.root.join(REVISIONS).join("incoming");
         remove_folder(&path)?;
         create(&path)?;
         Ok(path)
     }
 
-    /// The run of a decisive hash, created where it is missing. What was frozen in `staging` moves into it, unless the
-    /// same run has it already: its name says that the bytes are the same.
-    pub fn run(&self, decisive_hash: &str, staging: &Path) -> Result<RunFolder, FolderError> {
-        let root = self.run_path(decisive_hash);
+    /// The revision of a decisive hash, created where it is missing. What was frozen in `staging` moves into it, unless the
+    /// same revision has it already: its name says that the bytes are the same.
+    pub fn revision(&self, decisive_hash: &str, staging: &Path) -> Result<RevisionFolder, FolderError> {
+        let root = self.revision_path(decisive_hash);
         create(&root)?;
         for part in [INPUTS, ACCEPTANCE] {
             let (from, to) = (staging.join(part), root.join(part));
@@ -111,14 +111,14 @@ impl TaskFolder {
         }
         create(&root.join(INPUTS))?;
         remove_folder(staging)?;
-        let latest = self.root.join(RUNS).join(LATEST);
-        write_whole(&latest, run_name(decisive_hash).as_bytes())?;
-        Ok(RunFolder { root })
+        let latest = self.root.join(REVISIONS).join(LATEST);
+        write_whole(&latest, revision_name(decisive_hash).as_bytes())?;
+        Ok(RevisionFolder { root })
     }
 
-    /// Moves the run of a decisive hash aside, so that it starts over. Gives its new place, `None` when there is none.
+    /// Moves the revision of a decisive hash aside, so that it starts over. Gives its new place, `None` when there is none.
     pub fn set_aside(&self, decisive_hash: &str) -> Result<Option<PathBuf>, FolderError> {
-        let path = self.run_path(decisive_hash);
+        let path = self.revision_path(decisive_hash);
         if !path.exists() {
             return Ok(None);
         }
@@ -127,8 +127,8 @@ impl TaskFolder {
         Ok(Some(aside))
     }
 
-    fn run_path(&self, decisive_hash: &str) -> PathBuf {
-        self.root.join(RUNS).join(run_name(decisive_hash))
+    fn revision_path(&self, decisive_hash: &str) -> PathBuf {
+        self.root.join(REVISIONS).join(revision_name(decisive_hash))
     }
 
     /// Writes results by relative path, each whole or not at all, and removes those of an earlier run that are not
@@ -168,7 +168,7 @@ impl TaskFolder {
     }
 
     fn record_path(&self) -> PathBuf {
-        self.root.join(RUNS).join("published.json")
+        self.root.join(REVISIONS).join("published.json")
     }
 
     fn published(&self) -> Published {
@@ -220,18 +220,18 @@ impl TaskFolder {
     }
 }
 
-/// The state of one run.
+/// The folder with the state of one revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunFolder {
+pub struct RevisionFolder {
     root: PathBuf,
 }
 
-impl RunFolder {
-    /// The run that a task began last in the folder of its results, without locking it: what a run has recorded stays as it
+impl RevisionFolder {
+    /// The revision that a task began last in the folder of its results, without locking it: what it has recorded stays as it
     /// is. `None` where there is none.
     pub fn latest(results: &Path) -> Result<Option<Self>, FolderError> {
         let state = Self {
-            root: results.join(RUNS),
+            root: results.join(REVISIONS),
         };
         let Some(name) = state.read(LATEST)? else {
             return Ok(None);
@@ -261,7 +261,7 @@ impl RunFolder {
         self.root.join(ACCEPTANCE).join(file_name)
     }
 
-    /// A file of the run's state, `None` when it was never written.
+    /// A file of the revision's state, `None` when it was never written.
     pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>, FolderError> {
         let path = self.root.join(name);
         match fs::read(&path) {
@@ -271,14 +271,14 @@ impl RunFolder {
         }
     }
 
-    /// Writes a file of the run's state, whole or not at all.
+    /// Writes a file of the revision's state, whole or not at all.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), FolderError> {
         write_whole(&self.root.join(name), bytes)
     }
 }
 
-fn run_name(decisive_hash: &str) -> String {
-    decisive_hash.chars().take(RUN_NAME_DIGITS).collect()
+fn revision_name(decisive_hash: &str) -> String {
+    decisive_hash.chars().take(REVISION_NAME_DIGITS).collect()
 }
 
 fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FolderError + use<> {
@@ -290,7 +290,7 @@ fn create(path: &Path) -> Result<(), FolderError> {
     fs::create_dir_all(path).map_err(io_error("create", path))
 }
 
-/// A folder of results may come from elsewhere: nothing is written to where a link in it leads.
+/// A folder of results may be somebody else's: no link in it is followed by a write.
 fn refuse_link(path: &Path) -> Result<(), FolderError> {
     let is_link = path
         .symlink_metadata()

@@ -43,7 +43,7 @@ impl Stopper {
     }
 }
 
-/// Listens for signals in the background. `told` is called once, when the first arrives.
+/// Listens for signals in the background. `told` is called once, at the first signal.
 pub fn listen(told: impl Fn() + Send + 'static) -> std::io::Result<Stop> {
     let (stopper, stop) = Stopper::new();
     let mut interrupt = signal(SignalKind::interrupt())?;

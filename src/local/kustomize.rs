@@ -1,5 +1,5 @@
 //! `-k FOLDER`: renders a kustomization. What people ship tasks with is done here (resources, generators, prefixes,
-//! namespace, labels); a folder that uses more is handed to `kubectl kustomize` or `kustomize`.
+//! namespace, labels); a folder that uses more is passed to `kubectl kustomize` or `kustomize`.
 
 mod generate;
 mod transform;
@@ -205,7 +205,7 @@ fn beyond(kustomization: &Kustomization) -> Option<String> {
     None
 }
 
-/// The path of a file that must lie in the kustomization's folder: a manifest from elsewhere could otherwise send any
+/// The path of a file that must lie in the kustomization's folder: a manifest of somebody else could otherwise send any
 /// file of the user to a model.
 fn inside(file: &Path, folder: &Path, path: &str) -> Result<PathBuf, KustomizeError> {
     let canonical = |path: &Path| {

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_second_run_is_told_who_holds_the_folder() {
+    fn the_second_process_learns_who_holds_the_folder() {
         let folder = tempfile::tempdir().unwrap();
         let _held =
             FolderLock::take(folder.path(), folder.path(), "kubectl-codegen local, task sum").unwrap();

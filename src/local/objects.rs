@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_of_every_document_is_told() {
+    fn every_fault_of_every_document_is_reported() {
         let error = collect(
             "apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n---\napiVersion: codegen-operator.dev/v1alpha1\nkind: CodeGenTask\nmetadata: {generateName: x-}\nspec: {prompt: p}\n",
         )
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_used_is_told_in_one_line_each() {
+    fn each_unused_document_is_reported_in_one_line() {
         let objects = collect(
             "apiVersion: v1\nkind: Service\nmetadata: {name: x}\n---\napiVersion: v2\nkind: CodeGenTask\n",
         )

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::approval::Approvals;
 use super::credentials::{KeyOptions, ModelCredentials, model_credentials, sandbox_variables};
-use super::error::RunError;
-use super::folder::{RunFolder, TASK, TaskFolder};
+use super::error::TaskError;
+use super::folder::{RevisionFolder, TASK, TaskFolder};
 use super::freeze::freeze;
 use super::objects::Objects;
 use crate::api::model::{Model, Provider};
@@ -20,7 +20,7 @@ use crate::sources::{Given, find, plan};
 
 /// What the command line says about every task of a command.
 #[derive(Clone, Debug, Default)]
-pub struct RunOptions {
+pub struct TaskOptions {
     /// Files in the place of what the manifest refers to.
     pub given: Given,
     /// Fields in the place of `spec.model`.
@@ -58,7 +58,7 @@ pub struct Prepared {
     /// Where results go.
     pub folder: TaskFolder,
     /// Where the state of this run lies.
-    pub run: RunFolder,
+    pub run: RevisionFolder,
     /// What is sent to the model beside requests; nothing when replies are replayed.
     pub credentials: ModelCredentials,
     /// Variables of the sandbox from Secrets.
@@ -71,9 +71,9 @@ pub struct Prepared {
 pub async fn prepare(
     object: &CodeGenTask,
     objects: &Objects,
-    options: &RunOptions,
+    options: &TaskOptions,
     output: &Path,
-) -> Result<Prepared, RunError> {
+) -> Result<Prepared, TaskError> {
     let mut object = object.clone();
     // A laptop may have no registry, and whoever asks for an image asks a cluster; the command says so.
     object.spec.publish = None;
@@ -84,10 +84,10 @@ pub async fn prepare(
     let folder = TaskFolder::open(output, &format!("kubectl-codegen local, task {name},"))?;
     let staging = folder.staging()?;
     let frozen = freeze(&sources, &staging, &download_cache()).await?;
-    let task = resolve(&object, agent.as_ref(), frozen).map_err(RunError::Unresolved)?;
+    let task = resolve(&object, agent.as_ref(), frozen).map_err(TaskError::Unresolved)?;
     // Said before a call is paid for.
     if matches!(task.sandbox.network, NetworkAccess::List(_)) {
-        return Err(RunError::Sandbox(SandboxError::NetworkList));
+        return Err(TaskError::Sandbox(SandboxError::NetworkList));
     }
     // A replay sends nothing, so it asks for nothing.
     let credentials = if options.replay.is_some() {
@@ -108,7 +108,7 @@ pub async fn prepare(
     } else {
         None
     };
-    let run = folder.run(&hash, &staging)?;
+    let run = folder.revision(&hash, &staging)?;
     // Plain data with string keys: writing it to memory cannot fail.
     run.write(TASK, &serde_json::to_vec(&task).unwrap_or_default())?;
     Ok(Prepared {
@@ -125,14 +125,14 @@ pub async fn prepare(
 pub(super) fn agent_of<'a>(
     task: &CodeGenTask,
     objects: &'a Objects,
-) -> Result<Option<&'a CodeGenAgent>, RunError> {
+) -> Result<Option<&'a CodeGenAgent>, TaskError> {
     let Some(wanted) = &task.spec.agent_ref else {
         return Ok(None);
     };
     let namespace = task.metadata.namespace.as_deref().unwrap_or("default");
     match find(&objects.agents, namespace, &wanted.name) {
         Some((_, agent)) => Ok(Some(agent)),
-        None => Err(RunError::NoAgent {
+        None => Err(TaskError::NoAgent {
             name: wanted.name.clone(),
         }),
     }
@@ -191,15 +191,15 @@ mod tests {
         Objects::collect(parse("t.yaml", text).unwrap()).unwrap()
     }
 
-    fn replaying() -> RunOptions {
-        RunOptions {
+    fn replaying() -> TaskOptions {
+        TaskOptions {
             replay: Some(PathBuf::from("replies.jsonl")),
-            ..RunOptions::default()
+            ..TaskOptions::default()
         }
     }
 
     #[tokio::test]
-    async fn a_task_is_frozen_into_the_run_of_its_hash() {
+    async fn a_task_is_frozen_into_the_revision_of_its_hash() {
         let folder = tempfile::tempdir().unwrap();
         let objects = objects(TASK);
         let prepared = prepare(&objects.tasks[0], &objects, &replaying(), folder.path())
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_fresh_run_moves_the_old_one_aside() {
+    async fn a_fresh_start_moves_the_old_revision_aside() {
         let folder = tempfile::tempdir().unwrap();
         let objects = objects(TASK);
         drop(
@@ -230,7 +230,7 @@ mod tests {
                 .await
                 .unwrap(),
         );
-        let fresh = RunOptions {
+        let fresh = TaskOptions {
             fresh: true,
             ..replaying()
         };
@@ -249,9 +249,9 @@ mod tests {
             base_url: Some("http://127.0.0.1:1/v1".to_owned()),
             ..Default::default()
         };
-        let options = RunOptions {
+        let options = TaskOptions {
             model,
-            ..RunOptions::default()
+            ..TaskOptions::default()
         };
         let prepared = prepare(&objects.tasks[0], &objects, &options, folder.path())
             .await

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::error::{RunError, stopped};
+use super::error::{TaskError, stopped};
 use super::execute::Executed;
 use super::prepare::Prepared;
 use crate::api::CodeGenTask;
 use crate::engine::results;
-use crate::pipeline::status::{Around, status};
+use crate::pipeline::status::{StatusContext, status};
 
 /// Everything that is published, and the task with its status.
 pub struct Results {
@@ -26,7 +26,7 @@ pub async fn collect(
     prepared: &Prepared,
     executed: &Executed,
     object: &CodeGenTask,
-) -> Result<Results, RunError> {
+) -> Result<Results, TaskError> {
     let results::Results {
         mut files,
         artifacts,
@@ -45,7 +45,7 @@ pub async fn collect(
         .take()
         .map(|status| status.conditions)
         .unwrap_or_default();
-    let around = Around {
+    let around = StatusContext {
         artifacts,
         generation: task.metadata.generation,
         before: &before,
@@ -58,7 +58,8 @@ pub async fn collect(
         around,
         Timestamp::now(),
     ));
-    let text = serde_saphyr::to_string(&task.status).map_err(|error| RunError::Stopped(error.to_string()))?;
+    let text =
+        serde_saphyr::to_string(&task.status).map_err(|error| TaskError::Stopped(error.to_string()))?;
     files.insert("status.yaml".into(), text.into_bytes());
     Ok(Results { files, task, outputs })
 }

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::error::RunError;
+use super::error::TaskError;
 use super::execute::execute;
 use super::folder::DEFAULT_OUTPUT;
 use super::interrupt::Stop;
 use super::objects::Objects;
-use super::prepare::{RunOptions, prepare};
+use super::prepare::{TaskOptions, prepare};
 use super::results::collect;
 use crate::api::CodeGenTask;
 use crate::engine::event::Observer;
@@ -27,7 +27,7 @@ pub struct Ended {
     /// Every reply so far, as `--replay` reads them.
     pub recording: String,
     /// Why it stopped before its end; `None` when it ended, or waits for something.
-    pub stopped: Option<RunError>,
+    pub stopped: Option<TaskError>,
 }
 
 impl Ended {
@@ -53,7 +53,7 @@ impl Ended {
 }
 
 /// Where the results of a task go: `--output` itself for the only task, a folder in it for one of several. A
-/// name that several of the `selected` tasks have is told apart by the namespace.
+/// name that several of the `selected` tasks have gets the namespace too.
 #[must_use]
 pub fn output_folder(output: Option<&Path>, task: &CodeGenTask, selected: &[&CodeGenTask]) -> PathBuf {
     let name = task.metadata.name.as_deref().unwrap_or_default();
@@ -79,12 +79,12 @@ pub fn output_folder(output: Option<&Path>, task: &CodeGenTask, selected: &[&Cod
 pub async fn run_task(
     object: &CodeGenTask,
     objects: &Objects,
-    options: &RunOptions,
+    options: &TaskOptions,
     output: &Path,
     replayed: &mut usize,
     observer: &dyn Observer,
     stop: &Stop,
-) -> Result<Ended, RunError> {
+) -> Result<Ended, TaskError> {
     let prepared = prepare(object, objects, options, output).await?;
     let executed = Box::pin(execute(&prepared, options, replayed, observer, stop)).await?;
     let results = collect(&prepared, &executed, object).await?;
@@ -92,7 +92,7 @@ pub async fn run_task(
         (Ok(moved), stopped) => (moved, stopped),
         // What stopped the task (a full disk) often keeps its results from being written too, and says more.
         (Err(_), Some(stopped)) => (Vec::new(), Some(stopped)),
-        (Err(error), None) => (Vec::new(), Some(RunError::Stopped(error.to_string()))),
+        (Err(error), None) => (Vec::new(), Some(TaskError::Stopped(error.to_string()))),
     };
     let earlier = prepared
         .set_aside

@@ -133,7 +133,7 @@ pub enum ModelError {
         /// Beginning of the answer.
         detail: String,
     },
-    /// A redirect that would carry the credentials elsewhere.
+    /// A redirect that would carry the credentials to another host.
     #[error(
         "the model endpoint {endpoint} redirects to {location}, where the credentials are not sent; \
          set spec.model.baseURL to the final address"

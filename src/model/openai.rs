@@ -138,8 +138,8 @@ impl OpenAi {
         *self.dialect.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a dialect that the server was seen to accept.
-    fn keep(&self, dialect: Dialect) {
+    /// Caches a dialect that the server was seen to accept.
+    fn cache_dialect(&self, dialect: Dialect) {
         *self.dialect.lock().unwrap_or_else(PoisonError::into_inner) = dialect;
     }
 }
@@ -157,7 +157,7 @@ impl Model for OpenAi {
                 continue;
             }
             let json = self.http.json(&answer)?;
-            self.keep(dialect);
+            self.cache_dialect(dialect);
             return reply(&json, request).ok_or_else(|| {
                 self.http
                     .endpoint

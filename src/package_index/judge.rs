@@ -207,7 +207,7 @@ mod tests {
     #[case("<3.12", false)]
     #[case(">=3.9, !=3.9.*", true)]
     #[case("three and up", true)]
-    fn the_python_that_a_file_requires_is_looked_at(#[case] requires: &str, #[case] fits: bool) {
+    fn the_python_version_that_a_file_requires_is_checked(#[case] requires: &str, #[case] fits: bool) {
         let file = File {
             requires_python: Some(requires.into()),
             ..wheel("1.0")
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_without_dates_cannot_tell_ages() {
+    fn an_index_without_dates_gives_no_ages() {
         let files = [of("1.0", "2025-01-01"), wheel("1.1")];
         assert_eq!(answer(&files, "tiny", 7), Answer::NoDates);
         assert_eq!(answer(&files, "tiny", 0), AVAILABLE);

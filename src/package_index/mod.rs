@@ -26,10 +26,10 @@ use crate::pipeline::python::requirement::Requirement;
 /// The index of whoever names none.
 pub(crate) const PYPI: &str = "https://pypi.org/simple";
 
-/// What one question may take, from its first look-up to its last byte.
+/// What one question may take, from resolving the host to the last byte.
 const DEADLINE: Duration = Duration::from_secs(10);
 /// How long an answer holds. What is published meanwhile is seen after that.
-const IS_KNOWN: Duration = Duration::from_mins(5);
+const ANSWER_CACHED_FOR: Duration = Duration::from_mins(5);
 /// More answers than any cluster needs within that time: beyond it everything is forgotten.
 const MOST_ANSWERS: usize = 4_096;
 /// More kinds of authorities than any cluster's indexes have: beyond it every client is made anew.
@@ -148,12 +148,12 @@ impl PackageIndex {
             question.sha256.unwrap_or_default().to_owned(),
             trusted(question),
         ];
-        if let Some(answer) = self.known(&key) {
+        if let Some(answer) = self.cached(&key) {
             return Ok(answer);
         }
         // Closed by nobody.
         let _place = self.places.acquire().await;
-        if let Some(answer) = self.known(&key) {
+        if let Some(answer) = self.cached(&key) {
             return Ok(answer);
         }
         let asked = tokio::time::timeout(self.deadline, self.fetch(question)).await;
@@ -175,7 +175,7 @@ impl PackageIndex {
         Ok(answer)
     }
 
-    /// Whether [`Self::settle`] was told of this image and this age.
+    /// Whether [`Self::settle`] has recorded this image and this age.
     #[must_use]
     pub fn is_settled(&self, image: &str, days: u32) -> bool {
         self.all_settled().contains(&format!("{days} {image}"))
@@ -198,10 +198,10 @@ impl PackageIndex {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn known(&self, key: &Key) -> Option<Answer> {
+    fn cached(&self, key: &Key) -> Option<Answer> {
         let answers = self.answers();
         let (since, answer) = answers.get(key)?;
-        (since.elapsed() < IS_KNOWN).then(|| answer.clone())
+        (since.elapsed() < ANSWER_CACHED_FOR).then(|| answer.clone())
     }
 
     /// The files of a project; `None` where the index knows no such project.
@@ -297,7 +297,7 @@ impl PackageIndex {
     }
 }
 
-/// What tells apart whom a question trusts.
+/// What a question trusts, as part of the cache's key.
 fn trusted(question: &Question<'_>) -> String {
     question
         .authorities

@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::progress::Progress;
 use super::task::Task;
 
-/// The most that counts of the time between two writings. Whoever looks at a running task writes more often than that.
+/// The most that counts of the time between two writings. A running task is recorded more often than that.
 pub const LONGEST_GAP: SignedDuration = SignedDuration::from_mins(10);
 
 impl Progress {
@@ -83,7 +83,7 @@ mod tests {
     #[case::a_clock_that_was_set_back(40, 60.0)]
     #[case::a_clock_that_was_set_an_hour_ahead(3_730, 660.0)]
     #[case::an_operator_that_was_away_for_a_day(86_500, 660.0)]
-    fn time_between_two_looks_counts_within_bounds(#[case] now: i64, #[case] expected: f64) {
+    fn time_between_two_passes_counts_within_limits(#[case] now: i64, #[case] expected: f64) {
         assert!((running().active_seconds(at(now)) - expected).abs() < 1e-9);
         let mut counted = running();
         counted.go_on_at(at(now));
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_not_written_down_is_overdue() {
+    fn time_that_is_unrecorded_for_long_is_overdue() {
         assert!(!running().is_overdue(at(200)));
         assert!(running().is_overdue(at(400)));
         assert!(running().is_overdue(at(-300)), "a clock that was set back");

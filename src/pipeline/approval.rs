@@ -63,7 +63,7 @@ pub fn has_approved_plan(task: &Task, progress: &Progress) -> bool {
     task.approvals.contains(&Gate::Plan) || progress.approvals.iter().any(is_of_plan)
 }
 
-/// What whoever waits is told.
+/// The message for whoever waits.
 #[must_use]
 pub fn message(task: &Task, asked: &AwaitedApproval) -> String {
     let Task { name, namespace, .. } = task;

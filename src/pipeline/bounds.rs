@@ -13,7 +13,7 @@ use super::sandbox::Packages;
 
 /// Most bytes of the names of all packages that a program and its suite need.
 pub const MOST_PACKAGE_BYTES: usize = 2_048;
-/// Failures that are told apart; those beyond are one.
+/// Failures that are distinguished; those beyond count as one.
 const MOST_FAILURES: usize = 24;
 /// Attempts that the status shows.
 const MOST_ATTEMPTS: usize = 20;
@@ -78,7 +78,7 @@ pub fn first(names: &[String], bytes: usize) -> Vec<String> {
 
 /// The signatures of failures, so many that each has its own and the rest one together: equal sets stay equal.
 #[must_use]
-pub(super) fn told_apart(failing: &BTreeSet<String>) -> BTreeSet<String> {
+pub(super) fn bounded_signatures(failing: &BTreeSet<String>) -> BTreeSet<String> {
     if failing.len() <= MOST_FAILURES {
         return failing.clone();
     }
@@ -209,11 +209,17 @@ mod tests {
                 .map(|n| format!("{n:04}"))
                 .collect::<BTreeSet<_>>()
         };
-        assert_eq!(told_apart(&failing(200)).len(), MOST_FAILURES);
-        assert_eq!(told_apart(&failing(200)), told_apart(&failing(200)));
-        assert_ne!(told_apart(&failing(200)), told_apart(&failing(201)));
+        assert_eq!(bounded_signatures(&failing(200)).len(), MOST_FAILURES);
+        assert_eq!(
+            bounded_signatures(&failing(200)),
+            bounded_signatures(&failing(200))
+        );
+        assert_ne!(
+            bounded_signatures(&failing(200)),
+            bounded_signatures(&failing(201))
+        );
         let few = BTreeSet::from(["a".to_owned()]);
-        assert_eq!(told_apart(&few), few);
+        assert_eq!(bounded_signatures(&few), few);
     }
 
     #[test]

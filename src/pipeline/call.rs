@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::digest::sha256_hex_of_parts;
 
-/// The kinds of call. The name in each request's JSON Schema is the kind, so that any server can tell them apart.
+/// The kinds of call. The name in each request's JSON Schema is the kind, so that any server can distinguish them.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum CallKind {
@@ -26,7 +26,7 @@ pub enum CallKind {
     FixTests,
     /// Package names that exist, for ones that do not.
     FixEnvironment,
-    /// Cases that were blamed for a failure, worked out again without a look at the program.
+    /// Cases that were blamed for a failure, worked out again without the program.
     Cases,
 }
 

@@ -43,7 +43,7 @@ mod tests {
     struct Remote(#[source] Box<kube::Error>);
 
     #[test]
-    fn an_answer_of_the_api_server_is_told_in_its_words_alone() {
+    fn an_error_of_the_api_server_is_shown_in_its_own_words_alone() {
         let status =
             kube::core::Status::failure("secrets \"b\" is forbidden: exceeded quota: full", "Forbidden");
         let error = kube::Error::Api(status.with_code(403).boxed());

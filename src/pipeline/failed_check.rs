@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::digest::sha256_hex_of_parts;
 use super::sandbox::{LimitKind, TestFailure};
 
-/// One thing that must be mended.
+/// One thing that must be fixed.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct FailedCheck {

@@ -39,7 +39,7 @@ pub fn objection(tag: &str, namespace: &str) -> Option<String> {
     ))
 }
 
-/// The default of `name` in `namespace`. What reads like a version is told apart: everybody may give those.
+/// The default of `name` in `namespace`. What reads like a version is an exception: everybody may give those.
 #[must_use]
 pub fn default_of(namespace: &str, name: &str) -> String {
     let whole = format!("{namespace}.{name}");

@@ -87,7 +87,7 @@ impl Lock {
             .collect()
     }
 
-    /// Whether the content of each is known, so that it can be installed by it.
+    /// Whether each has a digest, so that it can be installed by it.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         !self.packages.is_empty() && self.packages.iter().all(|locked| locked.sha256.is_some())
@@ -174,7 +174,7 @@ mod tests {
     const DIGEST: &str = "598043e764aa9416fb28e7e64fe7798a8751f9cb5535fdebdc1b03e6da688b11";
 
     #[test]
-    fn what_is_written_is_read_again_in_order() {
+    fn a_lock_round_trips_in_order() {
         let text = format!(
             "# Python 3.12.4 on x86_64\nsix==1.17.0 --hash=sha256:{DIGEST}  # via pandas, numpy\npandas==2.3.1 --hash=sha256:{DIGEST}\n"
         );
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_in_part_installs_nothing() {
+    fn an_incomplete_lock_installs_nothing() {
         let text = format!("# Python 3.12.4 on x86_64\na==1 --hash=sha256:{DIGEST}\nb==1\n");
         assert!(!Lock::parse(&text).unwrap().is_complete());
         assert!(!Lock::parse("# Python 3.12.4 on x86_64\n").unwrap().is_complete());

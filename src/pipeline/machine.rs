@@ -26,7 +26,9 @@ mod effects;
 mod outcome;
 
 pub use effects::{MAX_FIX_TRIES, MAX_REJECTIONS};
-pub use outcome::{Blocked, BuildFailed, CasesRevised, Diagnosed, ImageReady, SamplesRead, Tested, Written};
+pub use outcome::{
+    Blocked, BuildFailed, CasesRevised, Diagnosed, ImageReady, NewSource, SamplesRead, Tested,
+};
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, EnumDiscriminants)]
@@ -49,9 +51,9 @@ pub enum Outcome {
         cases: Option<(Document, CaseEvidence)>,
     },
     /// There is a program.
-    CodeWritten(Written),
+    CodeWritten(NewSource),
     /// There is a suite.
-    TestsWritten(Written),
+    TestsWritten(NewSource),
     /// There is an image.
     ImageReady(ImageReady),
     /// The image cannot be built for want of a package.
@@ -72,9 +74,9 @@ pub enum Outcome {
     /// Cases that were blamed were worked out again.
     CasesRevised(CasesRevised),
     /// The program was changed, and every named function with it.
-    CodeFixed(Written),
+    CodeFixed(NewSource),
     /// The suite was changed, and every named test with it.
-    TestsFixed(Written),
+    TestsFixed(NewSource),
     /// A fix came back that changes nothing, or not what it should.
     FixNotApplied {
         /// What is still as it was.

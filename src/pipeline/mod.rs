@@ -22,7 +22,7 @@ pub mod machine;
 pub mod mounts;
 pub mod mutants;
 pub mod package_policy;
-pub mod private_run;
+pub mod private_samples;
 pub mod progress;
 pub mod prompts;
 pub mod protocol;

@@ -36,7 +36,7 @@ impl Task {
             .map(mount_name)
     }
 
-    /// What the sandbox mounts; `source` tells where a frozen file lies.
+    /// What the sandbox mounts; `source` says where a frozen file lies.
     pub fn mounts(&self, source: impl Fn(&FrozenFile) -> String) -> Vec<InputMount> {
         self.frozen_inputs()
             .map(|file| InputMount {
@@ -100,7 +100,7 @@ pub(super) fn mount_name(file: &FrozenFile) -> String {
     }
 }
 
-/// Whether a file of this name holds text, compressed or not, as far as its ending tells.
+/// Whether a file of this name holds text, compressed or not, by its ending.
 pub(crate) fn is_text_file(name: &str) -> bool {
     /// Compressed, archives, images, sound and film, documents, data, programs.
     const NO_TEXT: [&[&str]; 7] = [

@@ -16,7 +16,7 @@ pub struct MutantPhase {
     pub solution: String,
     /// Test files by name.
     pub tests: BTreeMap<String, String>,
-    /// What may be run: of each function the most telling first.
+    /// What may be run: of each function the most distinctive first.
     pub mutants: Vec<Mutant>,
     /// How many of them are run at most.
     pub most: u32,

@@ -79,7 +79,7 @@ pub struct Progress {
     pub blamed_cases: Vec<String>,
     /// Whether any fix of the present attempt was applied.
     pub fix_applied: bool,
-    /// What the loop remembers to notice that it turns in circles.
+    /// What the loop remembers to notice that it repeats itself.
     #[serde(default)]
     pub memory: Memory,
     /// Every attempt so far.
@@ -130,7 +130,7 @@ pub struct Intent {
 
 /// Longest pause before infrastructure that failed is tried again.
 pub const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(30);
-/// Longest pause before it is looked again whether a person has acted.
+/// Longest pause before it is checked again whether a person has acted.
 pub const LONGEST_PAUSE_FOR_A_PERSON: SignedDuration = SignedDuration::from_hours(1);
 
 /// What a task waits for.
@@ -303,7 +303,7 @@ pub struct Documents {
     pub diagnosis: Option<Document>,
 }
 
-/// What the loop remembers to notice that it turns in circles.
+/// What the loop remembers to notice that it repeats itself.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Memory {

@@ -36,7 +36,7 @@ mod tests {
     use crate::pipeline::machine::{Blocked, Decision, Outcome, advance, decide};
     use crate::pipeline::progress::PublishedImage;
     use crate::pipeline::stage::Category;
-    use crate::pipeline::status::{Around, status};
+    use crate::pipeline::status::{StatusContext, status};
     use crate::pipeline::test_support::{at, document, start, task};
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
@@ -71,7 +71,7 @@ mod tests {
     }
 
     fn said(task: &Task, progress: &Progress) -> Vec<String> {
-        let shown = status(task, progress, Around::default(), at(21));
+        let shown = status(task, progress, StatusContext::default(), at(21));
         let conditions = shown.conditions.into_iter();
         conditions
             .filter(|condition| ["Succeeded", "Published"].contains(&condition.type_.as_str()))

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Values shorter than this are left alone: they occur by chance, and taking them out would tell more than it hides.
+/// Values shorter than this are left alone: they occur by chance, and taking them out would reveal more than it hides.
 pub const SHORTEST_SECRET_BYTES: usize = 4;
 /// Shorter lines of a value with several are left alone: `{` and `end` are no secrets.
 const SHORTEST_LINE_BYTES: usize = 8;
 
 /// Replaces secret values by `[redacted:NAME]`, the longest first.
 ///
-/// Each value is looked for as it stands, without the white space around it, as JSON and Python spell it, and line by
+/// Each value is searched for as it stands, without the white space around it, as JSON and Python spell it, and line by
 /// line (a comparison of texts is shown that way). Values shorter than four bytes are not redacted, nor are lines of
 /// fewer than eight.
 #[derive(Clone, Default)]

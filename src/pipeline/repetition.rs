@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::api::status::ErrorType;
 
-use super::bounds::told_apart;
+use super::bounds::bounded_signatures;
 use super::diagnosis::Diagnosis;
 use super::digest::sha256_hex_of_parts;
 use super::progress::{Progress, Recurrence, Tried};
@@ -15,7 +15,7 @@ pub const MAX_RECURRENCES: u32 = 3;
 impl Progress {
     /// Remembers what fails; says why going on would repeat itself, if it would.
     pub(super) fn remember_failing(&mut self, failing: &BTreeSet<String>) -> Option<String> {
-        let failing = &told_apart(failing);
+        let failing = &bounded_signatures(failing);
         for signature in failing {
             if let Some(tried) = self.memory.tried.get_mut(signature) {
                 tried.failed += 1;

@@ -19,7 +19,7 @@ pub fn may_adopt(task: &Task) -> bool {
 pub fn is_allowed(task: &Task, origin: &Progress) -> bool {
     let built = origin.build.built.as_ref();
     let installed = built.map_or(&[][..], |built| &built.resolved);
-    // Nobody has looked how old it is for a task that had no such rule.
+    // Its age was not checked for a task that had no such rule.
     let days = built.map_or(u32::MAX, |built| built.min_release_age_days);
     let is_listed = || built.is_none_or(|built| unlisted(task, &built.image, &built.resolved).is_none());
     denial(task, origin).is_none()
@@ -45,9 +45,9 @@ pub fn needed(origin: &Progress) -> Vec<&Document> {
     all.into_iter().flatten().chain(lock).collect()
 }
 
-/// Whether a document stays with a task that runs the tests again. What the runs of the origin came to does not: this task has its own.
+/// Whether a task that tests an adopted program again takes this document over; test results of the origin it does not.
 #[must_use]
-pub fn is_kept(document: &str) -> bool {
+pub fn is_carried_over(document: &str) -> bool {
     !["documents/run-", "documents/diagnosis-"]
         .iter()
         .any(|runs| document.starts_with(runs))
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn without_another_test_run_it_is_at_its_end_with_what_the_origin_showed() {
+    fn without_testing_again_it_ends_with_the_results_of_the_origin() {
         let task = Task {
             reruns_tests: false,
             ..task()

@@ -138,7 +138,7 @@ pub struct TestPhase {
     pub solution: String,
     /// Test files by name (`test_solution.py`).
     pub tests: BTreeMap<String, String>,
-    /// Which two of them are ours, to see whether the session tells the truth. The sandbox is not told.
+    /// Which two of them are ours, to see whether the session's report is true. The sandbox does not learn which.
     #[serde(skip)]
     pub sentinels: Sentinels,
     /// By what the tests see the program when it does not lie beside them; `None` where they import it.

@@ -28,10 +28,10 @@ use self::state::State;
 /// Stage of a task that has not started.
 const PENDING: &str = "Pending";
 
-/// What is known of the object besides the state of its task.
+/// What the status says of the object besides the state of its task.
 #[derive(Clone, Debug, Default)]
-pub struct Around<'a> {
-    /// What was kept.
+pub struct StatusContext<'a> {
+    /// What was archived.
     pub artifacts: Vec<ArtifactRef>,
     /// Generation of the spec that is acted on.
     pub generation: Option<i64>,
@@ -39,7 +39,7 @@ pub struct Around<'a> {
     pub before: &'a [Condition],
     /// What holds the task.
     pub hold: Option<&'a Hold>,
-    /// What is known of the isolation; nothing locally, where every run finds out itself.
+    /// What was shown of the isolation; nothing locally, where every execution checks it itself.
     pub isolation: Option<IsolationShown>,
 }
 
@@ -79,8 +79,13 @@ pub fn held(
 
 /// The status of a task.
 #[must_use]
-pub fn status(task: &Task, progress: &Progress, around: Around<'_>, now: Timestamp) -> CodeGenTaskStatus {
-    let Around {
+pub fn status(
+    task: &Task,
+    progress: &Progress,
+    around: StatusContext<'_>,
+    now: Timestamp,
+) -> CodeGenTaskStatus {
+    let StatusContext {
         artifacts,
         generation,
         before,

@@ -43,20 +43,20 @@ pub struct Verdict {
     pub rehearsal: RehearsalStatus,
     /// Exit code of the last phase that ended by itself.
     pub exit_code: Option<i32>,
-    /// Everything that must be mended.
+    /// Everything that must be fixed.
     pub failed: Vec<FailedCheck>,
-    /// Outputs that nobody could look at.
+    /// Outputs that could not be checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub too_large: Vec<TooLarge>,
 }
 
-/// An output that is too large to be brought back from its sandbox, so that nothing is known of it.
+/// An output that is too large to be brought back from its sandbox, so that it could not be checked.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct TooLarge {
     /// Its name.
     pub output: String,
-    /// Its size; not told where the samples are private, for a program may write as many bytes as a value says.
+    /// Its size; not shown where the samples are private, for a program may write as many bytes as a value says.
     pub bytes: Option<u64>,
 }
 
@@ -67,7 +67,7 @@ impl Verdict {
         self.failed.is_empty() && self.too_large.is_empty()
     }
 
-    /// Why it is not known whether everything holds, and what to do, where nothing is wrong of what could be looked at.
+    /// Why it is open whether everything holds, and what to do, where nothing is wrong of what could be checked.
     #[must_use]
     pub fn unchecked(&self) -> Option<String> {
         self.failed.is_empty().then(|| explain(&self.too_large)).flatten()
@@ -148,7 +148,7 @@ pub struct RehearsalFindings {
     /// Values of the outputs that are what they should be: output and value, of files and folders their size.
     #[serde(default)]
     pub values: Vec<(String, String)>,
-    /// Files and folders that nobody could look at.
+    /// Files and folders that could not be checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub too_large: Vec<TooLarge>,
 }
@@ -166,9 +166,9 @@ pub struct Fault {
 }
 
 impl RehearsalFindings {
-    /// What may be told where the samples are private.
+    /// What may be shown where the samples are private.
     #[must_use]
-    pub fn told(&self) -> Self {
+    pub fn without_private_values(&self) -> Self {
         let faults = self.faults.iter().map(|fault| Fault {
             problem: fault.without_values.clone(),
             ..fault.clone()

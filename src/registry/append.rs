@@ -92,16 +92,16 @@ impl Registry {
             digest: layer.digest,
             bytes: layer.bytes,
         };
-        let is_elsewhere = read.is_elsewhere(&target);
+        let is_in_another_repository = read.is_in_another_repository(&target);
         let mut uploads = Vec::new();
-        for theirs in read.layers.iter().filter(|_| is_elsewhere) {
+        for theirs in read.layers.iter().filter(|_| is_in_another_repository) {
             uploads.push(self.take_over(&target, base.registry, &read, theirs).boxed());
         }
         for ours in [&layer, &config] {
             uploads.push(self.upload_small(&target, ours).boxed());
         }
         let blobs = all_bytes(uploads).await?;
-        self.keep_present(&target, &made.digest).await?;
+        self.tag_present_image(&target, &made.digest).await?;
         let size = made.bytes.len() as u64;
         self.put_manifest(&target, OCI_MANIFEST, &made.bytes).await?;
         Ok(Appended {
@@ -201,7 +201,7 @@ struct Read {
 
 impl Read {
     /// Whether another repository than `target` holds its blobs.
-    fn is_elsewhere(&self, target: &Target) -> bool {
+    fn is_in_another_repository(&self, target: &Target) -> bool {
         let place = |target: &Target| {
             let reference = &target.reference;
             (
@@ -220,12 +220,12 @@ struct One {
     manifest: Value,
 }
 
-/// An image that was looked into.
+/// An image that was inspected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// Digest of its manifest.
     pub digest: String,
-    /// The packed layer that was looked for; `None` where the image has none of that kind.
+    /// The packed layer that was searched for; `None` where the image has none of that kind.
     pub layer: Option<Vec<u8>>,
 }
 

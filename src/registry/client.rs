@@ -39,7 +39,7 @@ pub enum Existing {
 #[derive(serde::Serialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct Pushed {
-    /// Digest of the manifest that the tag has now, as the registry tells it.
+    /// Digest of the manifest that the tag has now, as the registry gives it.
     pub digest: String,
     /// Whether it was there before.
     pub adopted: bool,
@@ -126,7 +126,7 @@ impl Registry {
         }
         self.authenticate_for_push(&target).await?;
         if existing == Existing::Replace {
-            self.keep_present(&target, &layout.manifest.digest).await?;
+            self.tag_present_image(&target, &layout.manifest.digest).await?;
         }
         let uploads = layout.blobs.iter().map(|blob| self.upload(&target, blob));
         let uploaded_bytes = all_bytes(uploads).await?;
@@ -193,8 +193,8 @@ impl Registry {
         .await
     }
 
-    /// Gives the image that the tag has now a tag of its own, so that nobody's digest goes with the registry's next tidying.
-    pub(super) async fn keep_present(&self, target: &Target, new: &str) -> Result<(), RegistryError> {
+    /// Gives the image that the tag has now a tag of its own, so that a registry's garbage collection leaves its digest.
+    pub(super) async fn tag_present_image(&self, target: &Target, new: &str) -> Result<(), RegistryError> {
         let Some((manifest, digest)) = self.manifest(target, &MANIFEST_OR_INDEX).await? else {
             return Ok(());
         };
@@ -205,7 +205,7 @@ impl Registry {
             .ok()
             .and_then(|manifest| manifest.media_type)
             .unwrap_or_else(|| MANIFEST_TYPES[0].to_owned());
-        self.put_manifest(&target.kept(&digest), &media_type, &manifest)
+        self.put_manifest(&target.tagged_by_digest(&digest), &media_type, &manifest)
             .await
     }
 

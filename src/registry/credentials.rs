@@ -82,7 +82,7 @@ impl Credentials {
         self.by_host.contains_key(host_of(host))
     }
 
-    /// What to show to the registry of this host, where anything is known.
+    /// The credentials for the registry of this host, where there are any.
     #[must_use]
     pub(super) fn for_host(&self, host: &str) -> Option<Login> {
         self.by_host.get(host_of(host)).cloned()

@@ -15,9 +15,9 @@ use super::wire::{ANSWER_TIMEOUT, Wire, body, in_time, location};
 use crate::pipeline::digest::sha256_hex;
 
 const DIGEST: &str = "docker-content-digest";
-/// The slowest upload: so many bytes a second, and a time for what is around it.
+/// The slowest upload: so many bytes a second, and a time for the requests before and after it.
 const SLOWEST: u64 = 64 * 1024;
-const AROUND: Duration = Duration::from_mins(2);
+const REQUEST_OVERHEAD: Duration = Duration::from_mins(2);
 
 impl Wire {
     /// The digest of a manifest.
@@ -95,7 +95,7 @@ impl Wire {
                 .header(CONTENT_TYPE, "application/octet-stream")
                 .body(content)
         });
-        let limit = AROUND + Duration::from_secs(size / SLOWEST);
+        let limit = REQUEST_OVERHEAD + Duration::from_secs(size / SLOWEST);
         in_time(limit, put).await.map(drop)
     }
 

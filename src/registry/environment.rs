@@ -112,9 +112,9 @@ impl Registry {
             Environment::Signed(_) | Environment::Absent => None,
         };
         self.authenticate_for_push(&tagged).await?;
-        self.keep_present(&tagged, &signed.digest).await?;
+        self.tag_present_image(&tagged, &signed.digest).await?;
         self.put_manifest(&tagged, OCI_MANIFEST, &signed.bytes).await?;
-        // By its digest: somebody may move the tag at any time, and the next look at it tells.
+        // By its digest: somebody may move the tag at any time, which the next read of it shows.
         let there = self.target(&place.at(&signed.digest))?;
         if self.find(&there).await?.is_none() {
             return Err(RegistryError::Overtaken {

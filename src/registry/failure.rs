@@ -74,7 +74,7 @@ impl Failure {
         }
     }
 
-    /// The HTTP status that stands behind it, where it tells one. A registry's own word goes before the number.
+    /// The HTTP status that stands behind it, where there is one. A registry's own word goes before the number.
     pub fn status(&self) -> Option<u16> {
         match self {
             Self::Status { code, codes, .. } => Some(match codes.first().map(String::as_str) {
@@ -153,7 +153,7 @@ fn causes(error: &reqwest::Error) -> String {
 mod tests {
     use super::*;
 
-    fn told(code: u16, body: &str) -> String {
+    fn message_of(code: u16, body: &str) -> String {
         let status = StatusCode::from_u16(code).unwrap();
         Failure::of_answer(status, body.as_bytes()).to_string()
     }
@@ -162,12 +162,12 @@ mod tests {
     fn what_a_registry_says_of_its_failure_stands_without_its_wrapping() {
         let full = r#"{"errors":[{"code":"UNKNOWN","message":"unknown error","detail":"write data: no space left on device"}]}"#;
         assert_eq!(
-            told(500, full),
+            message_of(500, full),
             "500 Internal Server Error: UNKNOWN: unknown error, write data: no space left on device"
         );
         let denied =
             r#"{"errors":[{"code":"DENIED","message":"","detail":{"a": 1}}, {"code":"UNAVAILABLE"}]}"#;
-        assert_eq!(told(403, denied), "403 Forbidden: DENIED, UNAVAILABLE");
+        assert_eq!(message_of(403, denied), "403 Forbidden: DENIED, UNAVAILABLE");
     }
 
     #[test]
@@ -179,7 +179,7 @@ mod tests {
             r#"{"errors": ["a secret"]}"#,
             "<html>",
         ] {
-            assert_eq!(told(503, body), "503 Service Unavailable", "{body}");
+            assert_eq!(message_of(503, body), "503 Service Unavailable", "{body}");
         }
     }
 

@@ -78,7 +78,7 @@ pub(super) fn of_manifest(manifest: &[u8]) -> Lock {
     if let Some(lock) = Lock::parse(text(REQUIREMENTS)) {
         return lock;
     }
-    // An image that was made when no digests were written down.
+    // An image that was made when no digests were recorded.
     let packages = text(PACKAGES).lines().map(|package| Locked {
         package: package.to_owned(),
         ..Locked::default()
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_file_a_link_and_a_list_of_another_version_are_told() {
+    fn a_large_file_a_link_and_a_list_of_another_version_are_refused_by_name() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         let large = format!(

@@ -18,7 +18,7 @@ pub(super) const EMPTY: &str = "application/vnd.oci.empty.v1+json";
 pub struct Referrer<'a> {
     /// What kind of file it is (`application/vnd.cyclonedx+json`).
     pub artifact_type: &'a str,
-    /// Ending of its own tag, which keeps it from being tidied away (`sbom`).
+    /// Ending of its own tag, which protects it from garbage collection (`sbom`).
     pub ending: &'a str,
     /// The file.
     pub content: Vec<u8>,

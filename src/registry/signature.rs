@@ -117,7 +117,7 @@ impl SigningKeys {
         let Ok(mut read) = serde_json::from_slice::<Value>(manifest) else {
             return false;
         };
-        // What reads differently elsewhere (a name twice) is not written so by us.
+        // What other parsers may read differently (a name twice) is never written by us.
         if read.to_string().as_bytes() != manifest {
             return false;
         }
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_operator_signed_is_known_again_at_that_place_alone() {
+    fn a_signature_of_the_operator_is_valid_at_its_place_alone() {
         let own = own();
         let signed = own.sign(MANIFEST, PLACE.0, PLACE.1).unwrap();
         assert!(own.verify(&signed, PLACE.0, PLACE.1));

@@ -11,7 +11,7 @@ use super::failure::Failure;
 use crate::egress::Entry;
 
 /// Digits of the digest in the tag of an image that was replaced.
-const KEPT_DIGITS: usize = 16;
+const TAG_DIGITS: usize = 16;
 
 /// How registries are reached.
 #[derive(Clone, Debug, Default)]
@@ -59,14 +59,14 @@ impl Target {
         }
     }
 
-    /// Where the image of this digest is kept once its tag is another one's.
-    pub fn kept(&self, digest: &str) -> Self {
+    /// The tag that an image of this digest gets once its own tag belongs to another one.
+    pub fn tagged_by_digest(&self, digest: &str) -> Self {
         let reference = &self.reference;
         let hex = digest.strip_prefix("sha256:").unwrap_or(digest);
         let tag = format!(
             "{}-{}",
             reference.tag().unwrap_or("image"),
-            &hex[..hex.len().min(KEPT_DIGITS)]
+            &hex[..hex.len().min(TAG_DIGITS)]
         );
         Self {
             reference: Reference::with_tag(

@@ -156,7 +156,7 @@ mod tests {
     #[case("https://registry.example", "file:///etc/passwd", false)]
     #[case("https://registry.example", "/token", false)]
     #[case("https://registry.example", "https://registry.example@10.0.0.1/token", false)]
-    fn tokens_are_asked_for_at_the_registry_and_where_it_is_known_to_send(
+    fn tokens_are_requested_at_the_registry_and_at_its_registered_token_service(
         #[case] registry: &str,
         #[case] realm: &str,
         #[case] is_asked: bool,

@@ -169,7 +169,7 @@ impl Wire {
         url: &Url,
     ) -> Result<RequestBuilder, Failure> {
         if url.origin() != self.registry(target)?.origin() {
-            return Ok(self.elsewhere(url)?.request(method, url.clone()));
+            return Ok(self.restricted_client(url)?.request(method, url.clone()));
         }
         let request = self.own.request(method, url.clone());
         Ok(match self.authorization(target, operation).await? {
@@ -178,8 +178,8 @@ impl Wire {
         })
     }
 
-    /// The client for addresses that are a registry's word alone.
-    fn elsewhere(&self, url: &Url) -> Result<&Client, Failure> {
+    /// The client for addresses that only the registry names: it may reach fewer of them.
+    fn restricted_client(&self, url: &Url) -> Result<&Client, Failure> {
         self.gate.check_url(url).map_err(|refused| sent(&refused))?;
         let made = self.elsewhere.get_or_init(|| {
             let builder = with_settings(self.gate.client_builder(), &self.certificates);
@@ -188,7 +188,7 @@ impl Wire {
         made.as_ref().map_err(|error| Failure::Sent(error.clone()))
     }
 
-    /// What the registry wants to see, asked for where nothing that serves is known.
+    /// The credentials that the registry wants, requested where no cached ones serve.
     pub async fn authorization(
         &self,
         target: &Target,
@@ -246,7 +246,7 @@ impl Wire {
         let client = if url.origin() == registry.origin() {
             &self.own
         } else {
-            self.elsewhere(&url)?
+            self.restricted_client(&url)?
         };
         let mut request = client.get(url.clone());
         if let Some(login) = login {

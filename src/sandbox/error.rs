@@ -156,7 +156,7 @@ pub struct PackageProblem {
     pub kind: PackageProblemKind,
     /// The end of what the installer said.
     pub detail: String,
-    /// Whether it was known before anything was installed.
+    /// Whether it was found before anything was installed.
     pub is_foreseen: bool,
 }
 

@@ -31,7 +31,7 @@ pub struct ImageSpec {
     pub index_url: Option<String>,
     /// Certificate authorities of the index, PEM.
     pub index_ca_bundle: Option<String>,
-    /// What else decides where packages come from, sorted: variables of pip, and the namespace whose names are looked up.
+    /// What else decides where packages come from, sorted: variables of pip, and the namespace whose names are resolved.
     pub sources: Vec<String>,
     /// Every package: the task's, those that are always installed, and pytest. Sorted, without duplicates.
     pub packages: Packages,

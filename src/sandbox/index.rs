@@ -22,7 +22,7 @@ pub(super) struct Where<'a> {
     pub python: &'a str,
 }
 
-/// Asks for every package that is to be installed. What is not there is told as an installer would; an index that gives no answer is
+/// Asks for every package that is to be installed. What is missing is reported as an installer would; an index that gives no answer is
 /// no matter unless the age of releases counts, for the installer will see for itself.
 pub(super) async fn verify(
     packages: &PackageIndex,
@@ -87,7 +87,7 @@ pub(super) async fn has_newer_pip(packages: &PackageIndex, spec: &ImageSpec, pla
     matches!(packages.ask(&question).await, Ok(Answer::Available { .. }))
 }
 
-/// Whether what packages brought along is old enough as well: an installer chose it, so it is known when it is installed.
+/// Whether what packages brought along is old enough as well: an installer chose it, so it is checked when it is installed.
 pub(super) async fn judge_installed(
     packages: &PackageIndex,
     spec: &ImageSpec,
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn the_age_of_releases_is_known_or_nothing_is_built() {
+    fn a_build_needs_the_age_of_every_release() {
         let bound = Ok(Answer::Available {
             bound: Some("<=2.0,!=1.9".into()),
         });
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_brought_along_and_too_young_is_told_with_who_brought_it() {
+    fn a_dependency_that_is_too_young_is_reported_with_the_package_that_needs_it() {
         let locked = Locked {
             package: "numpy==2.3.5".into(),
             sha256: None,

@@ -26,7 +26,7 @@ use crate::pipeline::sandbox::{Job, Report};
 pub enum Progressing<T> {
     /// It goes on; ask again when something changed.
     Pending,
-    /// It goes on, and nothing will tell when something changed: ask again in a moment.
+    /// It goes on, and no watch will report a change: ask again in a moment.
     Unseen,
     /// It waits for room that others take: which limit, and that it goes on by itself.
     Queued(String),
@@ -53,7 +53,7 @@ pub struct Built {
     pub image: String,
     /// Installed distributions, sorted (`pandas==2.3.1`).
     pub resolved: Vec<String>,
-    /// The same with the digests of the archives, where all are known.
+    /// The same with the digests of the archives, where all have one.
     pub lock: Option<Lock>,
     /// The interpreter's version; says so when it is not the one that was asked for (`3.11.2 (3.12 was asked for)`).
     pub python: String,

@@ -10,7 +10,7 @@ use super::installation::replaced_interpreter;
 /// How much of an installer's output an error carries, bytes.
 const DETAIL_BYTES: usize = 2048;
 
-/// Signs of a network or index that fails, in lower case. Looked for first: pip goes on to say that it found no version.
+/// Signs of a network or index that fails, in lower case. Searched for first: pip goes on to say that it found no version.
 const UNREACHABLE: [&str; 14] = [
     "newconnectionerror",
     "connecttimeouterror",
@@ -86,7 +86,7 @@ pub(crate) fn classify(output: &str) -> SandboxError {
     })
 }
 
-/// An archive that is not the one that was written down, or not the one that the index itself announces.
+/// An archive that is not the one of the lock, or not the one that the index itself announces.
 fn other_content(text: &str) -> Option<SandboxError> {
     let found = OTHER_CONTENT.iter().find_map(|rule| rule.captures(text))?;
     let part = |name: &str| found.name(name).map_or("", |part| part.as_str());
@@ -113,7 +113,7 @@ fn other_content(text: &str) -> Option<SandboxError> {
     })
 }
 
-/// The same, where exactly what was written down was to be installed: that an index has it no more is no model's matter.
+/// The same, where a lock was to be installed: a model cannot change that an index has it no more.
 pub(crate) fn classify_locked(error: SandboxError) -> SandboxError {
     let SandboxError::Packages(problem) = error else {
         return error;
@@ -157,7 +157,7 @@ fn problem(text: &str) -> (PackageProblemKind, Vec<String>) {
     (Other, vec![])
 }
 
-/// How pip and uv tell of an archive with another content than was asked for, their words in one line.
+/// How pip and uv report an archive with another content than was asked for, in one line.
 #[expect(
     clippy::expect_used,
     reason = "the patterns are constants; a test compiles each of them"
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told_as_such() {
+    fn a_full_disk_is_named_as_the_cause() {
         let output =
             "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device";
         assert!(matches!(classify(output), SandboxError::DiskFull(_)));

@@ -63,7 +63,7 @@ pub enum Source {
     Folder(PathBuf),
     /// Files of a folder by name.
     Files(BTreeMap<String, Vec<u8>>),
-    /// A file elsewhere.
+    /// A file at an address.
     Download(String),
     /// A file or folder on a claim of the cluster.
     Claim {

@@ -1,4 +1,4 @@
-//! File names as the program sees them: plain, with the ending that libraries look at, and each once.
+//! File names as the program sees them: plain, with the ending that libraries go by, and each once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::{Plan, SourceError, Wanted};
 use crate::pipeline::python::Module;
 
-/// Characters of a file's name that its sample's name keeps; there is room for an ending.
+/// Characters of a file's name that are taken for its sample's name; there is room for an ending.
 const LONGEST_STEM: usize = 50;
 
 pub(crate) fn last_segment(path: &str) -> String {

@@ -56,7 +56,7 @@ fn files_of_one_name_are_named_after_their_samples() {
 }
 
 #[test]
-fn two_file_names_that_were_written_alike_are_refused() {
+fn two_equal_file_names_are_refused() {
     let message = message(
         "  samples:\n  - {name: m, inline: x, fileName: a.csv}\n  - {name: n, inline: y, fileName: a.csv}\n",
     );
@@ -232,7 +232,7 @@ fn a_claim_that_a_cluster_mounts_is_read_there() {
 }
 
 #[test]
-fn in_a_cluster_nobody_is_told_of_options() {
+fn messages_in_a_cluster_name_no_command_line_options() {
     let given = Given {
         claims: Claims::Mounted,
         ..Given::default()

@@ -6,7 +6,7 @@ use std::io::{Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use crate::reading::{rows, told_of};
+use crate::reading::{context_of_path, rows};
 
 #[test]
 fn what_is_no_file() {
@@ -29,7 +29,7 @@ fn what_is_no_file() {
     std::os::unix::fs::symlink("loop", path("loop")).unwrap();
     let mut text = String::new();
     let mut tell = |what: &str, path: &Path, file_name: &str| {
-        writeln!(text, "# {what}\n{}\n", told_of(path, file_name)).unwrap();
+        writeln!(text, "# {what}\n{}\n", context_of_path(path, file_name)).unwrap();
     };
     tell("a pipe", &path("pipe"), "x.csv");
     tell("a folder", folder.path(), "x.csv");
@@ -51,7 +51,7 @@ fn a_file_that_may_not_be_read_is_an_error() {
     // Root may read everything.
     if File::open(&path).is_err() {
         assert_eq!(
-            told_of(&path, "x.csv"),
+            context_of_path(&path, "x.csv"),
             "error: cannot read x.csv: Permission denied (os error 13)"
         );
     }
@@ -78,7 +78,7 @@ fn a_file_that_changes_all_the_time_is_never_a_mixture() {
             }
         });
         for _ in 0..8 {
-            seen.push(told_of(&path, "x.csv"));
+            seen.push(context_of_path(&path, "x.csv"));
         }
         is_over.store(true, std::sync::atomic::Ordering::Relaxed);
     });
@@ -114,7 +114,7 @@ fn a_file_that_grows_or_shrinks_is_an_error_or_whole() {
             }
         });
         for _ in 0..4 {
-            seen.push(told_of(&path, "x.csv"));
+            seen.push(context_of_path(&path, "x.csv"));
         }
         is_over.store(true, std::sync::atomic::Ordering::Relaxed);
     });
@@ -132,7 +132,7 @@ fn a_limit_that_is_met_is_named_with_the_way_out() {
     // One element of an array is held whole.
     fs::write(&path, format!("[[{}1]]", "1,".repeat(20_000_000))).unwrap();
     assert_eq!(
-        told_of(&path, "huge.json"),
+        context_of_path(&path, "huge.json"),
         "error: reading huge.json met the limit of 256 MiB of memory; give a part of it as the sample"
     );
 }

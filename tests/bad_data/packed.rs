@@ -9,7 +9,7 @@ use codegen_operator::data::worker::Limits;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::reading::{client, noise, parquet, request, rows, table, told_by, wide};
+use crate::reading::{client, context_or_error, noise, parquet, request, rows, table, wide};
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
@@ -85,7 +85,7 @@ fn odd_gzip() {
 }
 
 #[test]
-fn a_gzip_bomb_is_told_and_not_unpacked() {
+fn a_gzip_bomb_is_reported_and_not_unpacked() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     let packed = bomb(10);
@@ -100,7 +100,7 @@ fn a_gzip_bomb_is_told_and_not_unpacked() {
         .build()
         .unwrap();
     assert_eq!(
-        runtime.block_on(told_by(&patient, Source::path(&path), "x.csv.gz")),
+        runtime.block_on(context_or_error(&patient, Source::path(&path), "x.csv.gz")),
         format!(
             "## sample (x.csv.gz): gzip data that unpacks to more than 1 GiB, {} bytes\n\
              Remark: it unpacks to more than 1 GiB and is not read; give a part of it as the sample.",

@@ -26,7 +26,7 @@ pub fn request(source: Source, file_name: &str) -> Request {
 }
 
 /// Heading and remarks of the context, or the error.
-pub async fn told_by(client: &Client, source: Source, file_name: &str) -> String {
+pub async fn context_or_error(client: &Client, source: Source, file_name: &str) -> String {
     let replies = match client.run(&[request(source, file_name)]).await {
         Ok(mut replies) => replies.remove(0),
         Err(error) => Err(error),
@@ -45,27 +45,27 @@ pub async fn told_by(client: &Client, source: Source, file_name: &str) -> String
     }
 }
 
-pub fn told_of(path: &Path, file_name: &str) -> String {
+pub fn context_of_path(path: &Path, file_name: &str) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
-    runtime.block_on(told_by(&client(), Source::path(path), file_name))
+    runtime.block_on(context_or_error(&client(), Source::path(path), file_name))
 }
 
 /// What is told of some bytes that stand in a file of that name.
-pub fn told(bytes: &[u8], file_name: &str) -> String {
+pub fn context_of_bytes(bytes: &[u8], file_name: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     fs::write(&path, bytes).unwrap();
-    told_of(&path, file_name)
+    context_of_path(&path, file_name)
 }
 
 /// All of them as one readable text.
 pub fn table(cases: &[(&str, &str, Vec<u8>)]) -> String {
     let mut text = String::new();
     for (what, file_name, bytes) in cases {
-        writeln!(text, "# {what}\n{}\n", told(bytes, file_name)).unwrap();
+        writeln!(text, "# {what}\n{}\n", context_of_bytes(bytes, file_name)).unwrap();
     }
     text
 }

@@ -235,7 +235,7 @@ async fn a_build_reaches_private_addresses_only_where_they_are_listed() {
 
 #[tokio::test]
 #[ignore = "needs a cluster: make e2e"]
-async fn a_namespace_that_refuses_builds_is_told_before_anything_is_made() {
+async fn a_namespace_that_refuses_builds_is_reported_before_anything_is_created() {
     let space = Space::open_at("restricted", "restricted").await;
     let owner = space.owner("words").await;
     let refused = space.build(&owner, &space.task(|_| {}), &["six"]).await;

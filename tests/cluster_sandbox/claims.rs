@@ -114,7 +114,7 @@ impl World {
         let reader = SourceReader::new(&sandbox, request)?;
         let looks = async {
             loop {
-                let looked = match reader.look().await? {
+                let looked = match reader.progress().await? {
                     Some(looked) => looked,
                     None => reader.start().await?,
                 };

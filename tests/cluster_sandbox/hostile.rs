@@ -71,7 +71,7 @@ impl Targets {
 }
 
 /// Runs each case both ways, and says of each attack what came of it.
-async fn keeps_out(test: &str, cases: &[Case]) {
+async fn expect_blocked(test: &str, cases: &[Case]) {
     let world = World::at(test, "privileged").await;
     let targets = Targets::find(&world).await;
     let mut wrong = Vec::new();
@@ -145,35 +145,35 @@ fn the_page_with_figures_says_how_many_attacks_there_are() {
 #[tokio::test]
 #[ignore = "needs our own cluster: make e2e"]
 async fn a_hostile_program_reaches_nothing_over_the_network() {
-    keeps_out("hostile-network", NETWORK).await;
+    expect_blocked("hostile-network", NETWORK).await;
 }
 
 #[tokio::test]
 #[ignore = "needs our own cluster: make e2e"]
 async fn a_hostile_program_has_no_way_to_the_node_and_no_rights() {
-    keeps_out("hostile-node", NODE).await;
+    expect_blocked("hostile-node", NODE).await;
 }
 
 #[tokio::test]
 #[ignore = "needs our own cluster: make e2e"]
-async fn a_hostile_program_neither_looks_into_the_harness_nor_speaks_for_it() {
-    keeps_out("hostile-harness", HARNESS).await;
+async fn a_hostile_program_neither_reads_the_harness_nor_reports_in_its_place() {
+    expect_blocked("hostile-harness", HARNESS).await;
 }
 
 #[tokio::test]
 #[ignore = "needs our own cluster: make e2e"]
 async fn a_hostile_program_takes_no_more_than_its_limits() {
-    keeps_out("hostile-limits", LIMITS).await;
+    expect_blocked("hostile-limits", LIMITS).await;
 }
 
 #[tokio::test]
 #[ignore = "needs our own cluster: make e2e"]
 async fn a_hostile_program_leaves_nothing_for_the_next_phase() {
-    keeps_out("hostile-phases", PHASES).await;
+    expect_blocked("hostile-phases", PHASES).await;
 }
 
 #[tokio::test]
 #[ignore = "needs our own cluster: make e2e"]
 async fn a_hostile_program_does_not_pass_tests_that_it_fails() {
-    keeps_out("hostile-tests", TESTS).await;
+    expect_blocked("hostile-tests", TESTS).await;
 }

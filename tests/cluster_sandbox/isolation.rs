@@ -177,7 +177,7 @@ async fn a_changed_policy_is_put_right_before_the_next_pod() {
 
 #[tokio::test]
 #[ignore = "needs a cluster: make e2e"]
-async fn where_nobody_looks_a_policy_of_somebody_else_lets_a_program_out() {
+async fn without_the_isolation_check_a_policy_of_somebody_else_lets_a_program_out() {
     let world = World::new("opened").await;
     let peer = world.listener().await;
     let attack = with_network(CONNECT_AT_LAST, &[&peer], NetworkAccess::Denied);

@@ -89,7 +89,7 @@ impl World {
 
     /// Looks again after every event of a Pod, as the controller does, until there is more to say than that it goes on.
     pub async fn run_image(&self, image: &str, job: &Job) -> Result<Progressing<Report>, SandboxError> {
-        self.look(image, job, 0, |ran| !matches!(ran, Progressing::Pending))
+        self.observe(image, job, 0, |ran| !matches!(ran, Progressing::Pending))
             .await
     }
 
@@ -100,7 +100,7 @@ impl World {
         job: &Job,
         repeat: u32,
     ) -> Result<Progressing<Report>, SandboxError> {
-        self.look(image, job, repeat, |ran| matches!(ran, Progressing::Done(_)))
+        self.observe(image, job, repeat, |ran| matches!(ran, Progressing::Done(_)))
             .await
     }
 
@@ -115,7 +115,7 @@ impl World {
         let mut events = std::pin::pin!(events);
         let looks = async {
             loop {
-                match self.sandbox().look_at(&self.image, pod).await {
+                match self.sandbox().pod_progress(&self.image, pod).await {
                     Ok(Progressing::Unseen) => {}
                     Ok(Progressing::Pending | Progressing::Queued(_)) => drop(events.next().await),
                     other => return other,
@@ -126,7 +126,7 @@ impl World {
         ended.expect("the run ends in time")
     }
 
-    async fn look(
+    async fn observe(
         &self,
         image: &str,
         job: &Job,

@@ -76,7 +76,7 @@ async fn a_raised_limit_goes_on_with_a_failed_task_and_pays_for_nothing_twice() 
 
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
-async fn another_prompt_starts_another_run_and_another_limit_does_not() {
+async fn another_prompt_starts_another_revision_and_another_limit_does_not() {
     in_space("another-run", async |space| {
         space.copy_secret("openai").await;
         space.apply("examples/prompt-only/task.yaml", "prompt-only");
@@ -129,7 +129,7 @@ async fn a_suspended_task_waits_without_an_error_until_it_is_resumed() {
 
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
-async fn a_task_that_no_node_takes_says_so_and_goes_on_when_its_spec_is_mended() {
+async fn a_task_that_fits_no_node_says_so_and_goes_on_when_its_spec_is_corrected() {
     in_space("no-node", async |space| {
         space.copy_secret("openai").await;
         space.apply_changed("examples/prompt-only/task.yaml", "prompt-only", |spec| {

@@ -82,7 +82,7 @@ async fn everything_that_a_task_left_can_be_taken_out_and_replayed_without_a_clu
 
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
-async fn data_of_a_task_that_tells_its_schema_only_stays_in_the_cluster() {
+async fn data_of_a_task_with_exposure_schema_only_stays_in_the_cluster() {
     in_space("export-schema", async |space| {
         space.copy_secret("openai").await;
         space.apply_changed("examples/penguins", "penguins", |spec| {

@@ -12,7 +12,7 @@ const TASK: &str = "multiplication-table";
 
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
-async fn a_task_says_what_a_pod_under_its_policy_was_kept_from() {
+async fn a_task_says_what_its_network_policy_was_shown_to_block() {
     in_space("isolated", async |space| {
         space.copy_secret("openai").await;
         space.apply("examples/prompt-only/task.yaml", "prompt-only");

@@ -122,7 +122,7 @@ async fn two_tasks_that_want_the_same_image_share_one_job_and_go_when_their_time
 
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
-async fn a_task_that_goes_its_way_is_never_looked_at_because_a_pause_is_over() {
+async fn a_task_that_progresses_is_never_requeued_by_a_timer() {
     in_space("no-pause", async |space| {
         space.copy_secret("openai").await;
         space.apply("examples/prompt-only/task.yaml", "prompt-only");

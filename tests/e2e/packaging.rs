@@ -109,7 +109,7 @@ async fn an_operator_with_rights_in_one_namespace_alone_takes_a_task_to_its_end(
         });
         release.has("charts/codegen-operator", &values);
         release.helm("test", &[], "");
-        may_do_nothing_elsewhere(&release, team);
+        may_do_nothing_in_other_namespaces(&release, team);
         let mut objects = team.objects("examples/prompt-only/task.yaml", "prompt-only");
         let tasks = objects.iter_mut().filter(|object| is_task(object));
         tasks.for_each(|task| task["metadata"]["labels"] = json!({OPERATOR_LABEL: home.name}));
@@ -125,7 +125,7 @@ fn watching(home: &Space, team: &Space) -> Value {
     json!({"watchNamespaces": [team.name], "taskSelector": selector})
 }
 
-fn may_do_nothing_elsewhere(release: &Release, team: &Space) {
+fn may_do_nothing_in_other_namespaces(release: &Release, team: &Space) {
     let home = release.0;
     let account = format!("system:serviceaccount:{}:{}", home.name, release.full_name());
     let may = |verb: &str, resource: &str, place: &[&str]| {
@@ -250,7 +250,7 @@ fn deploy_for(space: &Space) -> Vec<Value> {
 }
 
 /// What somebody wrote of these objects, and who: not what controllers say of them.
-fn written(list: &str) -> Vec<Value> {
+fn without_controller_fields(list: &str) -> Vec<Value> {
     let found = run(
         "kubectl",
         &["get", "--show-managed-fields", "-o", "json", "-f", "-"],
@@ -288,9 +288,9 @@ async fn what_kustomize_makes_runs_and_is_applied_again_without_a_change() {
         let apply = ["apply", "--server-side", "--validate=strict", "-f", "-"];
         run("kubectl", &apply, &applied.0);
         space.kubectl(&["rollout", "status", "deployment/codegen-operator", "--timeout=2m"]);
-        let before = written(&applied.0);
+        let before = without_controller_fields(&applied.0);
         run("kubectl", &apply, &applied.0);
-        let after = written(&applied.0);
+        let after = without_controller_fields(&applied.0);
         for (before, after) in before.iter().zip(&after) {
             assert_eq!(before, after);
         }

@@ -7,7 +7,7 @@ use crate::registry::{fetched, json_of};
 use crate::runs::{apply, condition, output, succeeded, until};
 use crate::space::{SOON, Space, in_space};
 
-async fn kept(space: &Space, secret: &str, key: &str) -> Vec<u8> {
+async fn stored_bytes(space: &Space, secret: &str, key: &str) -> Vec<u8> {
     let secret = space.api::<Secret>().get(secret).await.unwrap();
     secret.data.unwrap()[key].0.clone()
 }
@@ -58,7 +58,7 @@ async fn outputs_are_pushed_once_the_registry_lets_them_and_the_run_has_succeede
             let file = &output(&run, name).files[0];
             assert_eq!(
                 fetched(&format!("{repository}/blobs/{blob}")).await,
-                kept(space, &file.secret, &file.key).await
+                stored_bytes(space, &file.secret, &file.key).await
             );
         }
         let tag = format!("{repository}/manifests/{}.kept.outputs", space.name);

@@ -88,7 +88,7 @@ async fn a_table_goes_to_a_claim_of_root_and_the_next_run_takes_it_from_there_to
         place.as_object_mut().unwrap().remove("fsGroup").unwrap();
         space.apply_objects(&[claim, by_second]);
         space.succeeded(TASK).await;
-        Box::pin(it_is_written_for_the_group(space)).await;
+        Box::pin(the_output_belongs_to_the_group(space)).await;
         Box::pin(the_next_run_has_pushed_it(space, &repository)).await;
 
         space.apply_objects(&[without]);
@@ -133,7 +133,7 @@ async fn a_claim_is_given_to_a_pods_group_unless_it_is_mounted_read_only_as_a_wh
     .await;
 }
 
-async fn it_is_written_for_the_group(space: &Space) {
+async fn the_output_belongs_to_the_group(space: &Space) {
     let run = succeeded(space, "river-by-second").await;
     let levels = output(&run, "levels");
     let claim = levels.claim.as_ref().expect("it is too large for the cluster");

@@ -167,7 +167,7 @@ async fn runs_of_a_task_have_inputs_and_outputs_of_their_own_and_build_nothing()
         other_inputs_give_other_outputs(space).await;
         bad_values_are_refused_by_name(space).await;
         a_failing_program_says_why(space).await;
-        data_that_breaks_a_rule_is_told_or_refused(space).await;
+        data_that_breaks_a_rule_is_a_warning_or_an_error(space).await;
         the_same_again_is_taken_from_the_run_before(space).await;
         an_output_is_the_input_of_another_run(space).await;
         a_run_goes_when_its_time_is_over(space).await;
@@ -269,7 +269,7 @@ async fn a_failing_program_says_why(space: &Space) {
     );
 }
 
-async fn data_that_breaks_a_rule_is_told_or_refused(space: &Space) {
+async fn data_that_breaks_a_rule_is_a_warning_or_an_error(space: &Space) {
     let heavy = json!({"inputs": [measurements("Emu,Dream,1.5,1.5,1,90000,male,2027\n")]});
     apply(space, "heavy", &heavy);
     let mut enforced = heavy;

@@ -121,7 +121,7 @@ impl Space {
     }
 
     /// The task as soon as somebody must mend something whose description holds `words`.
-    async fn until_told(&self, words: &str) -> CodeGenTask {
+    async fn until_reported(&self, words: &str) -> CodeGenTask {
         let is = |task: &CodeGenTask| matches!(condition(task, "Stalled"), Some(("True", "Configuration", message)) if message.contains(words));
         let task = self.until(TASK, &format!("told: {words}"), SOON, is).await;
         let status = task.status.as_ref().unwrap();
@@ -191,13 +191,15 @@ async fn what_is_missing_of_a_claim_is_named_and_the_task_goes_on_when_it_is_the
     in_space("no-claim", async |space| {
         space.copy_secret("openai").await;
         space.apply(MANIFEST, "sources");
-        space.until_told("datasets with orders, notes").await;
+        space.until_reported("datasets with orders, notes").await;
         space.claim("datasets").await;
         space
-            .until_told("cannot read 2026/orders.csv on the claim datasets")
+            .until_reported("cannot read 2026/orders.csv on the claim datasets")
             .await;
         space.write("write-orders", ORDERS).await;
-        space.until_told("cannot read notes on the claim datasets").await;
+        space
+            .until_reported("cannot read notes on the claim datasets")
+            .await;
         space.write("write-notes", NOTES).await;
         space.succeeded_and_read_nothing_more().await;
     })
@@ -223,7 +225,7 @@ async fn a_claim_without_its_label_is_not_mounted_until_it_has_it() {
             "kubectl -n {} label --overwrite persistentvolumeclaim datasets codegen-operator.dev/use=data",
             space.name
         );
-        space.until_told(&command).await;
+        space.until_reported(&command).await;
         let pods = space.kubectl(&[
             "get",
             "pods",
@@ -289,9 +291,9 @@ async fn a_sample_at_a_url_is_fetched_from_a_server_that_is_listed() {
                 },
             }))
             .await;
-        space.until_told("none.csv answers 404").await;
+        space.until_reported("none.csv answers 404").await;
         apply("rates.csv", &"0".repeat(64));
-        space.until_told("correct sha256").await;
+        space.until_reported("correct sha256").await;
         apply("rates.csv", &sha256_hex(served.as_bytes()));
         let task = space.succeeded_and_read_nothing_more().await;
         let status = task.status.unwrap();
@@ -323,7 +325,7 @@ async fn a_url_inside_of_the_cluster_that_nobody_listed_is_not_fetched() {
         for (url, words) in refused {
             let sample = json!({"name": "rates", "url": url, "sha256": "0".repeat(64)});
             space.apply_changed(MANIFEST, "sources", |spec| without_claims(spec, &sample));
-            space.until_told(words).await;
+            space.until_reported(words).await;
         }
     })
     .await;

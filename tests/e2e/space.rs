@@ -58,7 +58,7 @@ async fn run(spaces: Vec<Space>, test: impl AsyncFnOnce(&[Space])) {
     let ended = AssertUnwindSafe(test(&spaces)).catch_unwind().await;
     for space in &spaces {
         if ended.is_err() {
-            space.tell();
+            space.print_state();
         }
         space.close().await;
     }
@@ -233,7 +233,7 @@ impl Space {
     }
 
     /// What a person would look at first.
-    fn tell(&self) {
+    fn print_state(&self) {
         let here = ["--namespace", self.name.as_str()];
         let there = ["--namespace", OPERATOR_NAMESPACE];
         let looks: [(&[&str], &[&str]); 6] = [

@@ -94,7 +94,7 @@ fn an_output_that_breaks_a_constraint_on_its_columns_fails_the_run() {
 }
 
 #[test]
-fn values_are_bare_in_declared_order_and_folders_are_written() {
+fn values_are_printed_bare_in_declared_order_and_folders_are_written() {
     let target = tempfile::tempdir().unwrap();
     let out = target.path().join("out");
     let args = [

@@ -175,7 +175,7 @@ fn a_value_that_there_is_not_is_refused_by_its_name() {
 
 #[test]
 #[ignore = "needs Helm: make packaging"]
-fn definitions_come_from_either_chart_and_stay_unless_told() {
+fn either_chart_installs_the_crds_and_keeps_them_by_default() {
     let from = |chart: &str, values: &str| -> Vec<(String, bool)> {
         let objects = template(chart, values);
         let crds = of_kind(&objects, "CustomResourceDefinition").into_iter();
@@ -216,7 +216,7 @@ fn definitions_come_from_either_chart_and_stay_unless_told() {
 
 #[test]
 #[ignore = "needs Helm: make packaging"]
-fn a_budget_for_disruptions_is_there_where_there_is_something_to_keep() {
+fn a_disruption_budget_is_rendered_from_two_replicas_on() {
     let budgets = |values: &str| {
         let objects = template("codegen-operator", values);
         of_kind(&objects, "PodDisruptionBudget").len()
@@ -259,7 +259,7 @@ fn alerts_have_a_severity_and_say_what_to_do() {
 
 #[test]
 #[ignore = "needs Helm: make packaging"]
-fn the_notes_tell_the_next_command_and_what_is_not_covered() {
+fn the_notes_name_the_next_command_and_what_is_not_covered() {
     let folder = tempfile::tempdir().unwrap();
     let chart = folder.path().join("chart");
     let chart = chart.to_str().unwrap();

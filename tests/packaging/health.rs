@@ -13,7 +13,7 @@ use codegen_operator::controller::runs::status::{Adopted, Writer};
 use codegen_operator::pipeline::progress::{Progress, WaitReason, Waiting};
 use codegen_operator::pipeline::run::{FailureReason, RunFailure};
 use codegen_operator::pipeline::stage::{Category, Stage, Stop, StopReason};
-use codegen_operator::pipeline::status::{Around, Hold, Until, held, status};
+use codegen_operator::pipeline::status::{Hold, StatusContext, Until, held, status};
 use codegen_operator::pipeline::task::{FrozenFiles, Task, resolve};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -67,10 +67,10 @@ fn at(stage: Stage) -> Progress {
 }
 
 fn shown(task: &Task, progress: &Progress, hold: Option<&Hold>) -> CodeGenTaskStatus {
-    let around = Around {
+    let around = StatusContext {
         generation: Some(GENERATION),
         hold,
-        ..Around::default()
+        ..StatusContext::default()
     };
     status(task, progress, around, Timestamp::UNIX_EPOCH)
 }

@@ -77,7 +77,7 @@ async fn whoever_may_push_moves_a_tag_of_somebody_else_and_the_operator_does_not
 }
 
 #[tokio::test]
-async fn a_name_of_somebody_elses_is_free_to_whoever_is_not_kept_from_it() {
+async fn a_reserved_tag_is_free_to_whoever_does_not_check_it() {
     let place = Place::start();
     let digest = place.image("lab", "env", false).await;
     let base = format!("{}@{digest}", place.repository("lab"));

@@ -171,7 +171,7 @@ async fn of_an_error_the_specifications_form_is_quoted_cut_and_on_one_line() {
 }
 
 #[tokio::test]
-async fn of_an_error_in_another_form_the_status_is_all_that_is_told() {
+async fn an_error_of_another_form_is_reported_by_its_status_alone() {
     let scene = Scene::open().await;
     Scene::everything(
         &scene.registry,

@@ -60,7 +60,7 @@ async fn what_lies_at_a_listed_address_is_fetched_without_the_registrys_password
 }
 
 #[tokio::test]
-async fn a_redirect_that_leads_in_a_circle_ends() {
+async fn a_redirect_loop_ends() {
     let scene = Scene::open().await;
     let place = format!("{}/v2/lab/manifests/v1", scene.registry.uri());
     Mock::given(path_regex("/manifests/"))

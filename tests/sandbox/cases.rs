@@ -3,7 +3,7 @@
 use codegen_operator::api::CodeGenTask;
 use codegen_operator::api::case::Case;
 use codegen_operator::data::source::Encoding;
-use codegen_operator::pipeline::cases::{CaseSet, CasesJudged, Form, Forms, PlannedCase, judge, runs};
+use codegen_operator::pipeline::cases::{CaseSet, CasesJudged, Form, Forms, PlannedCase, executions, judge};
 use codegen_operator::pipeline::sandbox::{Job, Phase, PhaseEnd, PhaseFile, PhaseName, ProgramPhase, Report};
 use codegen_operator::pipeline::task::{FrozenFiles, Task, resolve};
 use futures::StreamExt as _;
@@ -107,7 +107,7 @@ fn wrong_programs() -> Vec<(&'static str, String)> {
 }
 
 fn tried(task: &Task, program: &str) -> Job {
-    let phases = runs(task, &plan(), false)
+    let phases = executions(task, &plan(), false)
         .iter()
         .map(|run| run.phase(task, &Forms::new(), program))
         .collect();
@@ -115,7 +115,11 @@ fn tried(task: &Task, program: &str) -> Job {
 }
 
 fn judged(task: &Task, report: &Report) -> CasesJudged {
-    judge(task, &runs(task, &plan(), false), report.phases.iter().map(Some))
+    judge(
+        task,
+        &executions(task, &plan(), false),
+        report.phases.iter().map(Some),
+    )
 }
 
 #[tokio::test]
@@ -143,7 +147,7 @@ async fn no_wrong_program_passes_its_cases_whatever_it_does_to_a_test_runner() {
 }
 
 #[tokio::test]
-async fn a_right_program_passes_them_however_it_is_written() {
+async fn a_correct_program_passes_them_whatever_its_style() {
     let task = sales();
     let printed = RIGHT.replace(
         "    rows = read(args.sales)\n",
@@ -180,7 +184,7 @@ async fn a_right_program_that_reads_its_options_itself_gets_them_as_the_contract
 }
 
 #[tokio::test]
-async fn a_right_program_finds_the_files_of_cases_written_as_its_sample() {
+async fn a_correct_program_finds_case_files_in_the_format_of_its_sample() {
     let task = sales();
     for (opened, form) in [
         (
@@ -205,7 +209,7 @@ async fn a_right_program_finds_the_files_of_cases_written_as_its_sample() {
         };
         let forms = Forms::from([("sales".to_owned(), form)]);
         let phases = |forms: &Forms| {
-            let runs = runs(&task, &plan(), false);
+            let runs = executions(&task, &plan(), false);
             runs.iter().map(|run| run.phase(&task, forms, &program)).collect()
         };
         let report = run(&job(phases(&forms))).await;
@@ -236,7 +240,7 @@ fn with_files(paths: &[&str]) -> Phase {
 }
 
 #[tokio::test]
-async fn inputs_that_cannot_be_laid_out_fail_their_own_run_and_no_other() {
+async fn inputs_that_cannot_be_laid_out_fail_their_own_execution_and_no_other() {
     let long = "x".repeat(256);
     let report = run(&job(vec![
         with_files(&["a", "a"]),
@@ -299,7 +303,7 @@ async fn a_page_of_two_hundred_kib_is_compared_and_one_that_is_larger_is_said_to
             }],
             ..CaseSet::default()
         };
-        let runs = runs(&task, &set, false);
+        let runs = executions(&task, &set, false);
         let phases = runs.iter().map(|run| run.phase(&task, &Forms::new(), program));
         let report = run(&job(phases.collect())).await;
         let judged = judge(&task, &runs, report.phases.iter().map(Some));

@@ -58,7 +58,7 @@ async fn a_folder_comes_back_with_all_its_files() {
     OutputContent::NotAFile("a folder with more than 1000 entries".into())
 )]
 #[tokio::test]
-async fn anything_else_is_told_by_its_kind(#[case] code: &str, #[case] expected: OutputContent) {
+async fn anything_else_is_reported_by_its_file_type(#[case] code: &str, #[case] expected: OutputContent) {
     assert_eq!(output(code).await, expected);
 }
 

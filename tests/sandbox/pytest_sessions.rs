@@ -231,7 +231,11 @@ async fn async_tests_run() {
 #[case::setup("@pytest.mark.usefixtures('bad_setup')", "pass", TestOutcome::Error)]
 #[case::teardown("@pytest.mark.usefixtures('bad_teardown')", "pass", TestOutcome::Error)]
 #[tokio::test]
-async fn each_outcome_is_told_apart(#[case] mark: &str, #[case] body: &str, #[case] expected: TestOutcome) {
+async fn each_pytest_outcome_is_distinguished(
+    #[case] mark: &str,
+    #[case] body: &str,
+    #[case] expected: TestOutcome,
+) {
     let test_file = format!(
         "import pytest\n@pytest.fixture\ndef bad_setup():\n    raise KeyError('x')\n@pytest.fixture\ndef bad_teardown():\n    yield\n    raise KeyError('x')\n{mark}\ndef test_a():\n    {body}\n"
     );

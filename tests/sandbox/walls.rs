@@ -17,7 +17,7 @@ fn is_without(wall: &str) -> bool {
     std::env::var(WITHOUT).is_ok_and(|missing| missing == wall)
 }
 
-fn told(solution: &str, word: &str) -> Phase {
+fn program_with_word(solution: &str, word: &str) -> Phase {
     let mut phase = program(solution, &[]);
     if let Phase::Program(run) = &mut phase {
         run.args = vec![word.into()];
@@ -27,7 +27,11 @@ fn told(solution: &str, word: &str) -> Phase {
 
 /// What a program finds that has run before, and was told to leave something.
 async fn found(solution: &str) -> String {
-    let report = run(&job(vec![told(solution, "leave"), told(solution, "find")])).await;
+    let report = run(&job(vec![
+        program_with_word(solution, "leave"),
+        program_with_word(solution, "find"),
+    ]))
+    .await;
     for phase in &report.phases {
         assert_eq!(phase.end, PhaseEnd::Exited(0), "{phase:?}");
     }

@@ -11,14 +11,14 @@ use wiremock::{Mock, MockServer};
 use super::{document, program};
 
 /// A task and the replies of its model.
-pub struct Written {
+pub struct ScriptedTask {
     spec: Value,
     objects: Vec<Value>,
     replies: Vec<Value>,
     arguments: Vec<String>,
 }
 
-impl Written {
+impl ScriptedTask {
     /// A task with this spec; prompt and model are given where it has none. What such a task asks for settles no result, so its plan has
     /// no cases unless the spec asks for some.
     pub fn new(mut spec: Value) -> Self {

@@ -88,7 +88,7 @@ fn advice(schema: &Value, name: &str, at_root: bool) -> String {
     }
 }
 
-/// The known name that differs by a slip of the pen, by case or by underscores.
+/// The field of the schema that differs by a typing error, by case or by underscores.
 fn nearest<'a>(known: &[&'a str], name: &str) -> Option<&'a str> {
     let plain = |name: &str| name.replace(['_', '-'], "").to_lowercase();
     let name = plain(name);

@@ -90,7 +90,7 @@ fn a_prompt_and_a_model_are_all_that_a_task_needs() {
 }
 
 #[test]
-fn an_agent_may_be_empty_and_is_told_from_a_task() {
+fn an_agent_may_be_empty_and_is_no_task() {
     let agent = json!({
         "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeGenAgent",
         "metadata": {"name": "shared", "labels": {"a": "b"}}, "spec": {},
@@ -239,7 +239,7 @@ fn a_list_or_text_beyond_its_bound_is_refused() {
 }
 
 #[test]
-fn every_fault_is_told_and_not_the_first_alone() {
+fn every_fault_is_reported_and_not_only_the_first() {
     let value = task(
         "{sampels: [], cache: auto, limits: {maxIterations: 0}, outputs: [{name: a, type: Int, format: CSV}]}",
     );
@@ -271,7 +271,7 @@ fn every_fault_is_told_and_not_the_first_alone() {
 #[case(json!({"apiVersion": null}), "apiVersion: Required value: write codegen-operator.dev/v1alpha1")]
 #[case(json!({"spec": null}), "spec: Required value")]
 #[case(json!({"spec": "x"}), "spec: Invalid value: \"string\": must be of type object")]
-fn what_is_wrong_around_the_spec_is_refused(#[case] change: Value, #[case] fault: &str) {
+fn faults_outside_the_spec_are_refused(#[case] change: Value, #[case] fault: &str) {
     let mut value = task("");
     value
         .as_object_mut()

@@ -40,7 +40,7 @@ pub fn run(command: &Probe) -> anyhow::Result<()> {
         HopingFor::Silence => Hoped::Silence,
     };
     let found = prober::probe(&command.targets, hoped);
-    prober::tell(&found, &command.output)
+    prober::write_report(&found, &command.output)
         .with_context(|| format!("failed to write {}", command.output.display()))
 }
 

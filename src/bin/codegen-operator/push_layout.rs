@@ -13,9 +13,9 @@ use codegen_operator::registry::{
 use codegen_operator::sandbox::kubernetes::folder_sha256;
 use serde_json::json;
 
-/// The registry or the layout failed in a way that a second try may mend.
+/// The registry or the layout failed in a way that a second try may get over.
 const TRY_AGAIN: u8 = 1;
-/// Nothing but a change of settings mends it.
+/// Only a change of settings helps.
 const CHANGE_SETTINGS: u8 = 3;
 
 /// Push an OCI image layout, unless the tag is there, and write what the registry then holds.
@@ -89,7 +89,7 @@ pub fn run(command: &PushLayout) -> anyhow::Result<ExitCode> {
 }
 
 /// Somebody may have put another object in the place of the one with the files, which then was built.
-fn look_at_files(command: &PushLayout) -> Result<(), RegistryError> {
+fn check_layout_files(command: &PushLayout) -> Result<(), RegistryError> {
     let (Some(folder), Some(wanted)) = (&command.built_from, &command.built_from_sha256) else {
         return Ok(());
     };
@@ -125,7 +125,7 @@ fn files_sha256(folder: &Path) -> io::Result<String> {
 }
 
 async fn push(command: &PushLayout) -> Result<Pushed, RegistryError> {
-    look_at_files(command)?;
+    check_layout_files(command)?;
     let credentials = match &command.credentials {
         Some(file) => {
             let bytes = std::fs::read(file)
@@ -148,7 +148,7 @@ async fn push(command: &PushLayout) -> Result<Pushed, RegistryError> {
     let mut layout = Layout::open(&command.layout, limits)?;
     match command.installed.as_deref().map(read_installed) {
         Some(Ok(installed)) => layout.annotate(&installed)?,
-        // The manifest says nothing then, which whoever looks at the image tells.
+        // The manifest says nothing then; whoever reads the image reports that.
         Some(Err(why)) => writeln!(
             io::stderr().lock(),
             "what is installed in the image is not written down: {why}"

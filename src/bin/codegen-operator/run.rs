@@ -9,7 +9,7 @@ use codegen_operator::controller::config::OperatorConfig;
 use codegen_operator::controller::operate::{Identity, operate};
 use codegen_operator::controller::telemetry::logging::{self, LogFormat};
 
-/// Run the operator: looks after the tasks of a cluster until it is told to stop.
+/// Run the operator: reconciles the tasks of a cluster until it is asked to stop.
 ///
 /// The cluster is the one that it runs in, or that of KUBECONFIG. SIGTERM ends it in order: no further model call starts, and
 /// those in flight are finished and recorded.

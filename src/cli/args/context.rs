@@ -47,7 +47,7 @@ pub struct ContextArgs {
     /// Most tokens of the context, estimated, in the place of the task's `limits.maxContextTokens`. Default: 4000.
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(i32).range(200..=1_000_000), help_heading = "Context")]
     pub max_context_tokens: Option<i32>,
-    /// What of the samples may be told, in the place of the task's `exposure`. Default: `Rows`.
+    /// What of the samples the model may see, in the place of the task's `exposure`. Default: `Rows`.
     #[arg(long, value_name = "LEVEL", ignore_case = true, help_heading = "Context")]
     pub exposure: Option<ExposureArg>,
     /// What goes to stdout.
@@ -67,7 +67,7 @@ pub struct ContextArgs {
     pub color: Color,
 }
 
-/// What of the samples may be told, in the words of a manifest.
+/// What of the samples the model may see, in the words of a manifest.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 #[value(rename_all = "PascalCase")]
 pub enum ExposureArg {

@@ -13,7 +13,7 @@ use crate::api::model::Provider;
 pub(super) const EXIT_CODES: &str = "\
 Exit codes:
   0    every task succeeded
-  1    a task failed, or waits until something is mended: the same command goes on then
+  1    a task failed, or waits until something is fixed: the same command goes on then
   2    a manifest, a file or the command line is wrong
   3    this machine cannot isolate programs
   130  interrupted; the same command goes on from there";

@@ -176,7 +176,7 @@ pub enum ValidationArg {
     Enforce,
     /// It is said.
     Warn,
-    /// Nobody looks.
+    /// Nothing is checked.
     Off,
 }
 

@@ -104,7 +104,7 @@ fn text(events: &[Event]) -> String {
 }
 
 #[test]
-fn a_run_without_failures_reads_like_this() {
+fn a_task_without_failures_reads_like_this() {
     let mut events = start();
     events.push(ran(1, &[]));
     events.push(Event::IterationFinished {
@@ -117,7 +117,7 @@ fn a_run_without_failures_reads_like_this() {
 }
 
 #[test]
-fn a_run_with_one_fix_reads_like_this() {
+fn a_task_with_one_fix_reads_like_this() {
     let mut events = start();
     events.push(ran(1, &["test_solution.py::TestMean::test_mean"]));
     events.extend(call(CallKind::Diagnosis, 4));
@@ -186,7 +186,7 @@ fn what_runs_has_a_moving_line_and_no_finished_one() {
 }
 
 #[test]
-fn a_recorded_reply_is_told_as_such() {
+fn a_recorded_reply_is_shown_as_recorded() {
     let event = Event::CallFinished {
         kind: CallKind::Plan,
         sequence: 1,

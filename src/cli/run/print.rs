@@ -85,7 +85,7 @@ fn table(written: &[RunOutputStatus], outputs: &Outputs) -> String {
             [
                 cut(&output.name, WIDEST_NAME),
                 output.type_.to_string(),
-                outputs.told(output),
+                outputs.display_value(output),
             ]
         })
         .collect();
@@ -154,7 +154,7 @@ impl Outputs {
     }
 
     /// A value for people.
-    fn told(&self, output: &RunOutputStatus) -> String {
+    fn display_value(&self, output: &RunOutputStatus) -> String {
         if let Some(value) = &output.value {
             return cut(value, MAX_COLUMNS);
         }

@@ -16,7 +16,7 @@ const LARGEST_INLINE: usize = 64 * 1024;
 /// Most bytes that all texts in a run have together.
 const MOST_INLINE: usize = 256 * 1024;
 /// Seconds after which a run is deleted that nobody keeps.
-const KEPT_SECONDS: i32 = 3600;
+const TTL_SECONDS: i32 = 3600;
 /// Longest name before a random ending, characters.
 const LONGEST_STEM: usize = 50;
 
@@ -110,7 +110,7 @@ pub(super) fn request(asked: Asked, largest: usize) -> Result<Request, String> {
             ..Sandbox::default()
         }),
         validation: asked.validation,
-        ttl_seconds_after_finished: (!asked.keep).then_some(KEPT_SECONDS),
+        ttl_seconds_after_finished: (!asked.keep).then_some(TTL_SECONDS),
         ..asked.program.spec()
     };
     let mut run = CodeGenRun::new("", spec);
@@ -138,9 +138,9 @@ impl Placed {
             Content::File(file_name, bytes) if fits_inline(&bytes, self.inline) => {
                 self.inline += bytes.len();
                 RunSource {
-                    // It is text: that was looked at.
+                    // It is text: that was checked.
                     inline: Some(String::from_utf8_lossy(&bytes).into_owned()),
-                    // Without a name of its own, its content tells the ending.
+                    // Without a name of its own, its content decides the ending.
                     file_name: (file_name != name).then(|| usable_name(&file_name, name)),
                     ..RunSource::default()
                 }
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_told_where_to_go() {
+    fn an_input_that_is_too_large_is_refused_with_a_way_to_give_it() {
         let contents = vec![("table", file("a.csv", &vec![b'a'; LARGEST + 1]))];
         let refusal = request(asked(contents), LARGEST).unwrap_err();
         assert!(refusal.contains("has 921601 bytes"), "{refusal}");
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_are_too_many_for_one_object_go_elsewhere() {
+    fn texts_that_are_too_many_for_the_run_go_into_a_config_map() {
         let text = vec![b'a'; LARGEST_INLINE];
         let names = ["a", "b", "c", "d", "e"];
         let contents = names.map(|name| (name, file("a.txt", &text))).to_vec();

@@ -96,7 +96,7 @@ fn held(status: &CodeGenTaskStatus) -> Option<&str> {
     })
 }
 
-/// The lines of what `now` says and `before` did not. Steps that came and went between two looks are told by what they left.
+/// The lines of what `now` says and `before` did not. Stages that came and went between two updates are shown by what they left.
 pub(super) fn news(before: &CodeGenTaskStatus, now: &CodeGenTaskStatus) -> Vec<Line> {
     let is_other_run = before.run.is_some() && before.run != now.run;
     let nothing = CodeGenTaskStatus::default();

@@ -21,7 +21,7 @@ use crate::controller::telemetry::metrics::Metrics;
 
 /// Most missing fields that a message names.
 const MAX_NAMED: usize = 5;
-/// What scrapers are told `/metrics` is.
+/// Content type of `/metrics`.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Whether the operator can work: not yet, and for want of what, or yes.
@@ -59,9 +59,9 @@ impl<'a> Unread<'a> {
     }
 }
 
-/// What the server tells of.
+/// What the server's answers are made from.
 #[derive(Clone)]
-struct Told {
+struct ServerState {
     readiness: watch::Receiver<Readiness>,
     metrics: Metrics,
 }
@@ -77,20 +77,20 @@ pub async fn serve(
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(ready))
         .route("/metrics", get(scrape))
-        .with_state(Told { readiness, metrics });
+        .with_state(ServerState { readiness, metrics });
     axum::serve(listener, router)
         .with_graceful_shutdown(stop.cancelled_owned())
         .await
 }
 
-async fn ready(State(told): State<Told>) -> Response {
+async fn ready(State(told): State<ServerState>) -> Response {
     match &*told.readiness.borrow() {
         Readiness::Ready => "ok\n".into_response(),
         Readiness::NotReady(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")).into_response(),
     }
 }
 
-async fn scrape(State(told): State<Told>) -> Response {
+async fn scrape(State(told): State<ServerState>) -> Response {
     match told.metrics.text() {
         Ok(text) => ([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
@@ -165,7 +165,7 @@ fn served_schema<'a>(served: &'a Value, kind: &str) -> Option<&'a Value> {
     })
 }
 
-/// Adds the paths of what `theirs` lacks of `ours`. Below a field that keeps whatever it is sent nothing is missing.
+/// Adds the paths of what `theirs` lacks of `ours`. Below a field that preserves unknown fields nothing is missing.
 fn compare(ours: &Value, theirs: &Value, path: &str, missing: &mut Vec<String>) {
     if theirs["x-kubernetes-preserve-unknown-fields"] == true {
         return;

@@ -117,7 +117,7 @@ struct Timing {
     duration: Duration,
     /// How long a leader leads without having renewed.
     renew_deadline: Duration,
-    /// Between two looks or renewals.
+    /// Between two reads or renewals.
     pause: Duration,
 }
 
@@ -197,7 +197,7 @@ enum Standing {
     Held(Duration),
 }
 
-/// What may be done about a Lease that was last seen to change `unchanged` ago. A candidate looks every `pause`, so it saw
+/// What may be done about a Lease that was last seen to change `unchanged` ago. A candidate reads it every `pause`, so it saw
 /// the change that late at most; the leader gave up longer before.
 fn standing(spec: &LeaseSpec, identity: &str, unchanged: Duration, timing: Timing) -> Standing {
     let holder = spec.holder_identity.as_deref().unwrap_or_default();
@@ -232,14 +232,14 @@ struct Candidate<L> {
     leases: L,
     identity: String,
     timing: Timing,
-    /// The Lease as it was last seen, and since when it looks so.
+    /// The Lease as it was last seen, and since when it is unchanged.
     seen: Option<(LeaseSpec, Instant)>,
     /// The Lease as this replica wrote it last.
     held: Option<Lease>,
 }
 
-/// What one look at the Lease came to.
-enum Look {
+/// The result of one try to acquire or renew the Lease.
+enum LeaseAttempt {
     /// It is this replica's since that moment.
     Mine(Instant),
     /// It is another's, for at least that long.
@@ -258,7 +258,9 @@ impl<L: Leases> Candidate<L> {
         };
         tracing::info!(identity = self.identity, "leading");
         leads_until.send_replace(Some(won + self.timing.renew_deadline));
-        let kept = release.run_until_cancelled(self.keep(won, &leads_until)).await;
+        let kept = release
+            .run_until_cancelled(self.renew_until_lost(won, &leads_until))
+            .await;
         leads_until.send_replace(None);
         if kept.is_some() {
             tracing::error!(identity = self.identity, "leadership is lost");
@@ -271,9 +273,14 @@ impl<L: Leases> Candidate<L> {
     /// Ends when the Lease is this replica's.
     async fn wait(&mut self) -> Instant {
         loop {
-            let pause = match timeout(self.timing.renew_deadline, self.look(Instant::now)).await {
-                Ok(Ok(Look::Mine(since))) => return since,
-                Ok(Ok(Look::Theirs(rest))) => rest.min(self.timing.pause),
+            let pause = match timeout(
+                self.timing.renew_deadline,
+                self.try_acquire_or_renew(Instant::now),
+            )
+            .await
+            {
+                Ok(Ok(LeaseAttempt::Mine(since))) => return since,
+                Ok(Ok(LeaseAttempt::Theirs(rest))) => rest.min(self.timing.pause),
                 Ok(Err(LeaseError::Conflict)) => self.timing.pause / 4,
                 Ok(Err(error)) => self.unreachable(&error),
                 Err(_) => self.unreachable(&LeaseError::Timeout),
@@ -283,21 +290,21 @@ impl<L: Leases> Candidate<L> {
     }
 
     /// Ends when the Lease is lost.
-    async fn keep(&mut self, mut renewed: Instant, leads_until: &watch::Sender<Option<Instant>>) {
+    async fn renew_until_lost(&mut self, mut renewed: Instant, leads_until: &watch::Sender<Option<Instant>>) {
         let mut pause = self.timing.pause;
         loop {
             let deadline = renewed + self.timing.renew_deadline;
             let look = async {
                 sleep(pause).await;
-                self.look(Instant::now).await
+                self.try_acquire_or_renew(Instant::now).await
             };
             pause = match timeout_at(deadline, look).await {
-                Ok(Ok(Look::Mine(since))) => {
+                Ok(Ok(LeaseAttempt::Mine(since))) => {
                     renewed = since;
                     leads_until.send_replace(Some(since + self.timing.renew_deadline));
                     self.timing.pause
                 }
-                Ok(Ok(Look::Theirs(_))) | Err(_) => return,
+                Ok(Ok(LeaseAttempt::Theirs(_))) | Err(_) => return,
                 Ok(Err(LeaseError::Conflict)) => Duration::ZERO,
                 Ok(Err(error)) => self.unreachable(&error),
             };
@@ -310,9 +317,12 @@ impl<L: Leases> Candidate<L> {
     }
 
     /// Takes or renews the Lease where that is allowed.
-    async fn look(&mut self, clock: impl Fn() -> Instant) -> Result<Look, LeaseError> {
+    async fn try_acquire_or_renew(
+        &mut self,
+        clock: impl Fn() -> Instant,
+    ) -> Result<LeaseAttempt, LeaseError> {
         let begun = clock();
-        // What was written last is what is there unless somebody interfered, which the write finds out.
+        // The last write is the present version unless somebody interfered; then the next write conflicts.
         let known = match self.held.take() {
             Some(held) => Some(held),
             None => self.leases.get().await?,
@@ -320,7 +330,7 @@ impl<L: Leases> Candidate<L> {
         let Some(lease) = known else {
             let new = taken(Lease::default(), &self.identity, self.timing);
             self.held = Some(self.leases.create(new.spec.unwrap_or_default()).await?);
-            return Ok(Look::Mine(begun));
+            return Ok(LeaseAttempt::Mine(begun));
         };
         let spec = lease.spec.clone().unwrap_or_default();
         // After the answer: the change may be as late as that.
@@ -331,18 +341,18 @@ impl<L: Leases> Candidate<L> {
         };
         self.seen = Some((spec.clone(), since));
         match standing(&spec, &self.identity, now - since, self.timing) {
-            Standing::Held(rest) => Ok(Look::Theirs(rest)),
+            Standing::Held(rest) => Ok(LeaseAttempt::Theirs(rest)),
             Standing::Open => {
                 let lease = taken(lease, &self.identity, self.timing);
                 self.held = Some(self.leases.replace(&lease).await?);
-                Ok(Look::Mine(begun))
+                Ok(LeaseAttempt::Mine(begun))
             }
         }
     }
 
     async fn give_back(&mut self) {
         let given = timeout(RELEASE_DEADLINE, async {
-            // A write that was under way when the operator was told to end may have changed the version.
+            // A write that was under way at shutdown may have changed the version.
             let lease = self.leases.get().await?;
             let Some(mut lease) = lease.filter(|lease| holder(lease) == Some(self.identity.as_str())) else {
                 return Ok(());

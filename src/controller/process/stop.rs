@@ -1,4 +1,4 @@
-//! The end of a controller that is told to stop before it has begun.
+//! The shutdown of a controller that has not begun.
 
 use std::future::{Future, pending};
 use std::hash::Hash;
@@ -8,8 +8,8 @@ use futures::future::select;
 use kube::runtime::reflector::{Lookup, Store};
 use tokio_util::sync::CancellationToken;
 
-/// Ends with `looks`: those of a controller that ends when it is told to stop and what is in flight has ended. Nothing is in flight before
-/// every object was read once, but the controller waits for that, told or not, and it may never come.
+/// Ends with `looks`, the passes of a controller that shuts down when what is in flight has ended. Nothing is in flight before
+/// every object was read once, but the controller waits for that even at shutdown, and it may never come.
 pub async fn in_order<K>(looks: impl Future<Output = ()>, objects: &Store<K>, stopping: &CancellationToken)
 where
     K: Lookup + Clone + 'static,
@@ -43,15 +43,15 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(20);
 
-    /// What is shared with the looks of [`stopped`].
+    /// What is shared with the passes of [`stopped`].
     struct Shared {
         stopping: CancellationToken,
         under_way: CancellationToken,
         has_ended: AtomicBool,
     }
 
-    /// A look that ends some time after it was told to.
-    async fn look(_: Arc<CodeGenTask>, shared: Arc<Shared>) -> Result<Action, Infallible> {
+    /// A reconcile pass that ends some time after shutdown was asked for.
+    async fn slow_pass(_: Arc<CodeGenTask>, shared: Arc<Shared>) -> Result<Action, Infallible> {
         shared.under_way.cancel();
         shared.stopping.cancelled().await;
         for _ in 0..100 {
@@ -61,7 +61,7 @@ mod tests {
         Ok(Action::await_change())
     }
 
-    /// Runs a controller on these events, tells it to stop `when` that is over, and says whether a look has ended.
+    /// Runs a controller on these events, shuts it down `when` that is over, and says whether a pass has ended.
     async fn stopped(
         events: impl Stream<Item = Result<Event<CodeGenTask>, watcher::Error>> + Send + 'static,
         when: impl AsyncFnOnce(&Shared),
@@ -76,7 +76,7 @@ mod tests {
         let changes = events.chain(stream::pending()).reflect(writer).applied_objects();
         let looks = Controller::for_stream(changes, objects.clone())
             .graceful_shutdown_on(async move { told.cancelled().await })
-            .run(look, |_, _, _| Action::await_change(), Arc::clone(&shared))
+            .run(slow_pass, |_, _, _| Action::await_change(), Arc::clone(&shared))
             .for_each(|_| ready(()));
         let tell = async {
             when(&shared).await;
@@ -88,14 +88,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_controller_that_has_read_nothing_ends_when_it_is_told_to() {
+    async fn a_controller_that_has_read_nothing_ends_at_shutdown() {
         assert!(!stopped(stream::empty(), async |_| {}).await);
         let begun = stream::iter([Ok(Event::Init)]);
         assert!(!stopped(begun, async |_| tokio::task::yield_now().await).await);
     }
 
     #[tokio::test]
-    async fn a_look_that_is_under_way_is_not_cut_off() {
+    async fn a_reconcile_pass_under_way_at_shutdown_is_finished() {
         let mut task = CodeGenTask::new("penguins", crate::api::CodeGenTaskSpec::default());
         task.metadata.namespace = Some("lab".to_owned());
         let read = stream::iter([Event::Init, Event::InitApply(task), Event::InitDone].map(Ok));

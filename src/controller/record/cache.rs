@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_for_another_try_is_kept_until_it_is_acted_on() {
+    fn a_request_for_another_try_stays_until_it_is_acted_on() {
         let mut asked = task("a", Stage::Failed, 1);
         asked.annotations_mut().insert(RETRY.to_owned(), "1".to_owned());
         trim(&mut asked);

@@ -16,7 +16,7 @@ use crate::pipeline::stage::Stage;
 use crate::sandbox::kubernetes::Owner;
 use crate::sandbox::kubernetes::names::{self, Component};
 
-/// How long before it began to work an operator looks for tasks after which another one did not clear up: longer than a Lease and a start.
+/// Tasks that ended so long before this operator began are cleaned up too, if another one did not: longer than a Lease and a start.
 const BEFORE: SignedDuration = SignedDuration::from_mins(5);
 /// Further tries to remove what nobody needs any more.
 const MOST_TRIES: usize = 6;

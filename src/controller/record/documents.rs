@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 /// Most bytes that are remembered of one task; what goes beyond is read from the API server again.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Documents of one run by name. They never change, so that what is known stays true.
+/// Documents of one revision by name. They never change, so that what was read stays valid.
 #[derive(Debug, Default)]
 pub struct Documents {
     known: Mutex<BTreeMap<String, Vec<u8>>>,
@@ -25,8 +25,8 @@ impl Documents {
             .cloned()
     }
 
-    /// Remembers `bytes`, however much it is: nothing else has them.
-    pub fn keep(&self, name: &str, bytes: Vec<u8>) {
+    /// Buffers `bytes`, however many: nothing else has them.
+    pub fn buffer(&self, name: &str, bytes: Vec<u8>) {
         self.known
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -42,7 +42,7 @@ impl Documents {
         }
     }
 
-    /// Remembers what could not be written: a reply is paid for, and nothing else has it.
+    /// Buffers what could not be written: a reply is paid for, and nothing else has it.
     pub fn hold(&self, name: &str, bytes: &[u8]) {
         let mut unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
         if !unwritten.iter().any(|(held, _)| held == name) {
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_written_is_held_in_order_until_it_is() {
+    fn what_could_not_be_written_is_buffered_in_order_until_it_is() {
         let documents = Documents::default();
         documents.hold("prefix", b"1");
         documents.hold("entry", b"2");

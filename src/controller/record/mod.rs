@@ -1,4 +1,4 @@
-//! What the API server keeps of tasks and runs: statuses, snapshots, documents.
+//! What is stored of tasks and runs at the API server: statuses, snapshots, documents.
 
 pub(super) mod cache;
 pub(super) mod cleanup;

@@ -1,6 +1,6 @@
 //! Whether an object that stands under a name of the operator's is the operator's. Pure.
 //!
-//! An admission policy keeps others from the types and labels that are asked for here.
+//! An admission policy reserves the types and labels that are required here for the operator.
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
@@ -27,7 +27,7 @@ pub fn is_own(secret: &Secret, type_: &str) -> bool {
 
 /// Whether a Secret is as it would have been written.
 #[must_use]
-pub fn is_as_written(wanted: &Secret, found: &Secret) -> bool {
+pub fn is_as_wanted(wanted: &Secret, found: &Secret) -> bool {
     is_own(found, wanted.type_.as_deref().unwrap_or_default())
         && found.data == wanted.data
         && has_same_owner(wanted, found)
@@ -52,7 +52,7 @@ mod tests {
 
     use super::*;
 
-    fn written() -> Value {
+    fn secret_data() -> Value {
         json!({
             "metadata": {"name": "words-0123456789", "labels": {
                 "app.kubernetes.io/managed-by": "codegen-operator", "codegen-operator.dev/component": "record",
@@ -68,8 +68,8 @@ mod tests {
 
     #[test]
     fn what_was_written_is_taken_and_what_differs_in_anything_is_not() {
-        let ours = secret(written());
-        assert!(is_own(&ours, "codegen-operator.dev/record") && is_as_written(&ours, &ours));
+        let ours = secret(secret_data());
+        assert!(is_own(&ours, "codegen-operator.dev/record") && is_as_wanted(&ours, &ours));
         for (pointer, other) in [
             ("/type", json!("Opaque")),
             ("/immutable", json!(false)),
@@ -78,11 +78,11 @@ mod tests {
                 json!("somebody"),
             ),
         ] {
-            let mut planted = written();
+            let mut planted = secret_data();
             *planted.pointer_mut(pointer).unwrap() = other;
             let planted = secret(planted);
             assert!(!is_own(&planted, "codegen-operator.dev/record"), "{pointer}");
-            assert!(!is_as_written(&ours, &planted), "{pointer}");
+            assert!(!is_as_wanted(&ours, &planted), "{pointer}");
         }
         for (pointer, other) in [
             ("/data/content", json!("Yg==")),
@@ -92,9 +92,9 @@ mod tests {
                 json!("result"),
             ),
         ] {
-            let mut planted = written();
+            let mut planted = secret_data();
             *planted.pointer_mut(pointer).unwrap() = other;
-            assert!(!is_as_written(&ours, &secret(planted)), "{pointer}");
+            assert!(!is_as_wanted(&ours, &secret(planted)), "{pointer}");
         }
     }
 }

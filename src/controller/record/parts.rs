@@ -169,7 +169,7 @@ impl<'a> Parts<'a> {
                     let name = part_name(&self.name, number);
                     let found = secrets.get_opt(&name).await;
                     let found = found.map_err(|error| remote("read", owner, &name, error))?;
-                    if found.is_some_and(|found| !own::is_as_written(&secret, &found)) {
+                    if found.is_some_and(|found| !own::is_as_wanted(&secret, &found)) {
                         return Err(own::replaced(format!("Secret {}/{name}", owner.namespace)));
                     }
                 }

@@ -108,7 +108,7 @@ mod tests {
     use crate::api::status::{ArtifactRef, CaseEvidence};
     use crate::pipeline::digest::sha256_hex;
     use crate::pipeline::progress::{BuildFault, BuiltImage, Document, RecordedLock, Recurrence};
-    use crate::pipeline::status::{Around, status};
+    use crate::pipeline::status::{StatusContext, status};
     use crate::pipeline::test_support::{at, start, task};
 
     fn there_and_back(progress: &Progress) -> Progress {
@@ -117,9 +117,9 @@ mod tests {
 
     /// The progress as it comes back from a status with these artifacts.
     fn beside(progress: &Progress, artifacts: Vec<ArtifactRef>) -> Progress {
-        let around = Around {
+        let around = StatusContext {
             artifacts,
-            ..Around::default()
+            ..StatusContext::default()
         };
         let shown = status(&task(), progress, around, at(5));
         let bytes = serde_json::to_vec(progress).unwrap();
@@ -218,7 +218,7 @@ mod tests {
         let mut progress = start();
         progress.stage = Stage::Succeeded;
         let documents = BTreeSet::from(["documents/run-0001.json".to_owned()]);
-        let mut shown = status(&task(), &progress, Around::default(), at(5));
+        let mut shown = status(&task(), &progress, StatusContext::default(), at(5));
         let bytes = serde_json::to_vec(&progress).unwrap();
         assert_eq!(index(&record(shown.clone(), &bytes, &documents)), documents);
         shown.result = Some("penguins-0a1b2c".to_owned());
@@ -229,7 +229,7 @@ mod tests {
     fn what_version_2_wrote_is_read() {
         let mut progress = start();
         progress.documents.run = Some(document("run-0001.json"));
-        let mut shown = status(&task(), &progress, Around::default(), at(5));
+        let mut shown = status(&task(), &progress, StatusContext::default(), at(5));
         shown.progress_version = Some(2);
         let Value::Object(mut written) = serde_json::to_value(&progress).unwrap() else {
             panic!("a progress is an object");
@@ -278,11 +278,11 @@ mod tests {
     }
 
     #[test]
-    fn a_status_that_says_what_holds_the_task_stops_its_clock_and_keeps_all_else() {
+    fn a_hold_stops_the_clock_of_a_status_and_preserves_all_else() {
         let progress = start();
         let bytes = serde_json::to_vec(&progress).unwrap();
         let shown = record(
-            status(&task(), &progress, Around::default(), at(5)),
+            status(&task(), &progress, StatusContext::default(), at(5)),
             &bytes,
             &BTreeSet::from(["documents/run-0001.json".to_owned()]),
         );

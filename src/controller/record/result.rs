@@ -1,4 +1,4 @@
-//! What is kept of a task that has ended: program and suite in a `ConfigMap`, everything else packed in Secrets.
+//! The archive of a task that has ended: program and suite in a `ConfigMap`, everything else packed in Secrets.
 
 use std::collections::BTreeMap;
 
@@ -27,21 +27,21 @@ use crate::sandbox::kubernetes::names::{self, Component};
 /// Name of the document with the task as it was resolved, which a change of the object leaves alone.
 pub const TASK: &str = "documents/task.json";
 
-/// What is kept of a task that has ended.
-pub struct Kept {
+/// What is archived of a task that has ended.
+pub struct ArchivedResult {
     /// Name of the `ConfigMap` with program and suite, and of the Secret with the record.
     pub name: String,
     /// What the status says of the results.
     pub artifacts: Vec<ArtifactRef>,
 }
 
-/// Keeps the results of a run: program and suite where everybody may read them, all else in a Secret.
-pub async fn keep(
+/// Archives the results of a revision: program and suite in a `ConfigMap`, all else in a Secret.
+pub async fn archive(
     client: &Client,
     run: &Revision,
     progress: &Progress,
     mut documents: BTreeMap<String, Vec<u8>>,
-) -> Result<Kept, StoreError> {
+) -> Result<ArchivedResult, StoreError> {
     let owner = &run.owner;
     // Plain data with string keys: writing it to memory cannot fail.
     documents.insert(TASK.to_owned(), serde_json::to_vec(&run.task).unwrap_or_default());
@@ -66,7 +66,7 @@ pub async fn keep(
         Ok(())
     };
     tokio::try_join!(create(client, owner, &code), record)?;
-    Ok(Kept {
+    Ok(ArchivedResult {
         name,
         artifacts: results.artifacts,
     })

@@ -75,7 +75,10 @@ const STEPS: [Step; 4] = [
 ];
 
 /// The status with as much of it as fits. Where nothing helps, the task has to become smaller.
-pub fn fitting(status: CodeGenTaskStatus, task: &CodeGenTask) -> Result<CodeGenTaskStatus, StoreError> {
+pub fn truncated_status(
+    status: CodeGenTaskStatus,
+    task: &CodeGenTask,
+) -> Result<CodeGenTaskStatus, StoreError> {
     let mut bytes = size(&status);
     if bytes <= MOST_BYTES {
         return Ok(status);
@@ -179,7 +182,7 @@ mod tests {
     };
     use crate::pipeline::sandbox::Packages;
     use crate::pipeline::stage::Category;
-    use crate::pipeline::status::{Around, status};
+    use crate::pipeline::status::{StatusContext, status};
     use crate::pipeline::test_support::{at, document, image, start, task};
 
     /// Text that does not pack well.
@@ -349,10 +352,10 @@ mod tests {
             sha256: noise("artifact", 64),
             bytes: i64::MAX,
         };
-        let around = Around {
+        let around = StatusContext {
             artifacts: vec![artifact; 8],
             generation: Some(i64::MAX),
-            ..Around::default()
+            ..StatusContext::default()
         };
         let mut shown = status(&task(), &progress, around, at(5));
         shown.approval = Some(AwaitedApproval {
@@ -368,7 +371,7 @@ mod tests {
             size(&whole)
         );
         let object = CodeGenTask::new("large", crate::api::CodeGenTaskSpec::default());
-        let short = fitting(whole, &object).unwrap();
+        let short = truncated_status(whole, &object).unwrap();
         assert!(size(&short) <= MOST_BYTES);
         assert_eq!(index(&short), documents);
         let read: Progress = serde_json::from_slice(&recorded(&short).unwrap()).unwrap();
@@ -394,8 +397,8 @@ mod tests {
     #[test]
     fn what_fits_is_left_as_it_is() {
         let object = CodeGenTask::new("small", crate::api::CodeGenTaskSpec::default());
-        let shown = status(&task(), &start(), Around::default(), at(5));
-        assert_eq!(fitting(shown.clone(), &object).unwrap(), shown);
+        let shown = status(&task(), &start(), StatusContext::default(), at(5));
+        assert_eq!(truncated_status(shown.clone(), &object).unwrap(), shown);
     }
 
     #[test]
@@ -405,7 +408,7 @@ mod tests {
             run: Some(noise("run", 40_000)),
             ..CodeGenTaskStatus::default()
         };
-        let error = fitting(huge, &object).unwrap_err().to_string();
+        let error = truncated_status(huge, &object).unwrap_err().to_string();
         assert!(
             error.contains("at most 32768 are written; make two tasks"),
             "{error}"

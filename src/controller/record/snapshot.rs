@@ -51,7 +51,7 @@ pub struct Sources {
     pub files: FrozenFiles,
     /// The contents of samples and inputs, by name.
     pub contents: BTreeMap<String, Contents>,
-    /// What the samples look like, where that was found out when they were read.
+    /// The profiles of the samples, where they were made when the samples were read.
     pub profiles: Option<Profiles>,
     /// The acceptance tests.
     pub acceptance_tests: Option<Vec<u8>>,
@@ -190,7 +190,7 @@ pub async fn create(
 
 /// A snapshot for a run that has nothing left to read, with the name and the digest that it would have.
 #[must_use]
-pub fn unwritten(
+pub fn empty_snapshot(
     owner: &Owner,
     agent: Option<CodeGenAgentSpec>,
     sources: Sources,
@@ -233,7 +233,7 @@ pub async fn read(client: &Client, owner: &Owner, name: &str) -> Result<Option<S
         })
 }
 
-/// What the samples of a snapshot look like, where it says so.
+/// The profiles of a snapshot's samples, where it has them.
 pub async fn profiles(
     client: &Client,
     owner: &Owner,

@@ -21,7 +21,7 @@ use crate::controller::record::own;
 use crate::controller::record::pack::{LARGEST_DOCUMENT, pack, unpacked};
 use crate::controller::record::progress;
 use crate::controller::record::revision::Revision;
-use crate::controller::record::size::fitting;
+use crate::controller::record::size::truncated_status;
 use crate::controller::record::unpack::unpack;
 use crate::controller::record::{cleanup, result};
 use crate::ledger::{Created, Entry, Store, StoreError};
@@ -29,7 +29,7 @@ use crate::pipeline::call::CallKind;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::stage::Stage;
-use crate::pipeline::status::{Around, IsolationShown, status};
+use crate::pipeline::status::{IsolationShown, StatusContext, status};
 use crate::sandbox::kubernetes::names::{self, Component};
 
 /// Type of the Secrets that hold replies and documents.
@@ -98,7 +98,7 @@ impl<'a> KubernetesStore<'a> {
     pub async fn take_over(&self, documents: BTreeMap<String, Vec<u8>>) {
         let mut state = self.state.lock().await;
         for (name, bytes) in documents {
-            self.documents.keep(&name, bytes);
+            self.documents.buffer(&name, bytes);
             state.index.insert(name);
         }
     }
@@ -157,7 +157,7 @@ impl<'a> KubernetesStore<'a> {
         };
         state.is_unpacked = true;
         for (name, bytes) in unpack(&self.client, &self.run.owner.namespace, &result).await? {
-            self.documents.keep(&name, bytes);
+            self.documents.buffer(&name, bytes);
         }
         Ok(true)
     }
@@ -280,11 +280,11 @@ impl Store for KubernetesStore<'_> {
         })?;
         let mut state = self.state.lock().await;
         let before = state.object.status.clone().unwrap_or_default();
-        let mut around = Around {
+        let mut around = StatusContext {
             generation: self.run.generation,
             before: &before.conditions,
             isolation: Some(self.isolation.clone()),
-            ..Around::default()
+            ..StatusContext::default()
         };
         let mut result = None;
         let mut superseded = None;
@@ -295,7 +295,7 @@ impl Store for KubernetesStore<'_> {
         let proposes = progress.stage == Stage::Passed && before.stage.as_deref() != Some(passed);
         if ends || proposes {
             let all = self.all(&state.index, before.result.as_ref()).await?;
-            let kept = result::keep(&self.client, self.run, &progress, all).await?;
+            let kept = result::archive(&self.client, self.run, &progress, all).await?;
             around.artifacts = kept.artifacts;
             superseded = before.result.as_ref().map(|_| kept.name.clone());
             result = Some(kept.name);
@@ -318,7 +318,7 @@ impl Store for KubernetesStore<'_> {
         shown.result = result.or(before.result);
         let mut next = state.object.clone();
         let recorded = progress::record(shown, bytes, &state.index);
-        next.status = Some(fitting(recorded, &state.object)?);
+        next.status = Some(truncated_status(recorded, &state.object)?);
         state.object = replace_status(&self.client, &next).await?;
         if ends {
             cleanup::clear(&self.client, self.run, &progress, superseded.as_deref()).await;
@@ -339,7 +339,7 @@ impl Store for KubernetesStore<'_> {
         created
     }
 
-    fn keep(&self, document: &str, bytes: &[u8]) {
+    fn buffer(&self, document: &str, bytes: &[u8]) {
         self.documents.hold(document, bytes);
     }
 
@@ -360,7 +360,7 @@ impl Store for KubernetesStore<'_> {
 }
 
 impl KubernetesStore<'_> {
-    /// Writes a document that is not known to be there.
+    /// Writes a document that was not written or read before.
     async fn write(&self, document: &str, bytes: &[u8]) -> Result<Created, StoreError> {
         let created = self.write_parts(document, bytes).await?;
         self.documents.wrote(document);

@@ -11,7 +11,7 @@ use crate::controller::record::pack::{LARGEST_DOCUMENT, unpacked};
 use crate::controller::record::parts::{LARGEST_PART, part_name};
 use crate::ledger::StoreError;
 
-/// Type of the Secrets that hold what is kept of a finished task.
+/// Type of the Secrets that hold the archive of a finished task.
 pub const RESULT_TYPE: &str = "codegen-operator.dev/result";
 /// Key with every document and call of the run, packed JSON of names and base64.
 pub const RECORD: &str = "record.json.gz";

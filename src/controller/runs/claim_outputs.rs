@@ -20,7 +20,7 @@ use crate::pipeline::status::{Hold, Until};
 use crate::pipeline::verdict::{Fault, TooLarge};
 use crate::sandbox::Progressing;
 use crate::sandbox::kubernetes::{
-    OutputFolder, Owner, ReadReport, ReadRequest, SourceReader, WrittenOutput, WrittenOutputs,
+    ClaimOutput, ClaimOutputs, OutputFolder, Owner, ReadReport, ReadRequest, SourceReader,
 };
 
 /// Longest part of a run's name that a folder repeats: with a uid it is a file name still.
@@ -66,15 +66,15 @@ fn is_left(content: &OutputContent, are_many: bool) -> bool {
     }
 }
 
-/// What lies at these outputs, once the Pod has ended that looks.
+/// What lies at these outputs, once the Pod has ended that reads them.
 pub async fn read(
     context: &Context,
     owner: &Owner,
     frozen: &FrozenRun,
     folder: &OutputFolder,
     outputs: &[&Output],
-) -> Result<Progressing<Vec<WrittenOutput>>, ReconcileError> {
-    let request = ReadRequest::of_outputs(WrittenOutputs::of(
+) -> Result<Progressing<Vec<ClaimOutput>>, ReconcileError> {
+    let request = ReadRequest::of_outputs(ClaimOutputs::of(
         folder.clone(),
         outputs.iter().map(|output| (*output).clone()).collect(),
         frozen.checks.clone(),
@@ -108,13 +108,13 @@ pub fn join(
     read: &mut OutputsRead,
     declared: &[Output],
     folder: &OutputFolder,
-    found: Vec<(&Output, WrittenOutput)>,
+    found: Vec<(&Output, ClaimOutput)>,
 ) {
     for (output, found) in found {
         read.too_large.retain(|large| large.output != output.name);
         read.outputs.retain(|one| one.name != output.name);
         match found {
-            WrittenOutput::Read {
+            ClaimOutput::Read {
                 sha256,
                 bytes,
                 files,
@@ -130,12 +130,12 @@ pub fn join(
                 read.outputs.push(TypedOutput::on_claim(output, value, found));
                 read.findings.extend(findings);
             }
-            WrittenOutput::Wrong(problem) => read.faults.push(Fault {
+            ClaimOutput::Wrong(problem) => read.faults.push(Fault {
                 output: output.name.clone(),
                 problem,
                 without_values: "it is not what it is declared to be".to_owned(),
             }),
-            WrittenOutput::TooLarge(bytes) => read.too_large.push(TooLarge {
+            ClaimOutput::TooLarge(bytes) => read.too_large.push(TooLarge {
                 output: output.name.clone(),
                 bytes,
             }),
@@ -202,14 +202,14 @@ mod tests {
             path: "2027/run".to_owned(),
             fs_group: None,
         };
-        let found = WrittenOutput::Read {
+        let found = ClaimOutput::Read {
             sha256: "00".to_owned(),
             bytes: 5_000_000,
             files: 1,
             value: None,
             findings: Vec::new(),
         };
-        let wrong = WrittenOutput::Wrong("it is a link or a socket".to_owned());
+        let wrong = ClaimOutput::Wrong("it is a link or a socket".to_owned());
         join(
             &mut read,
             &declared,

@@ -36,7 +36,7 @@ pub struct FrozenRun {
     pub inputs: BTreeMap<String, MountedInput>,
 }
 
-/// A run that is not written down yet.
+/// A run whose snapshot is not stored yet.
 pub struct Packed {
     frozen: FrozenRun,
     name: String,
@@ -73,7 +73,7 @@ impl Packed {
 const FIRST: &str = "file.1";
 
 impl FrozenRun {
-    /// A run and its inputs, as they are to be written down.
+    /// A run and its inputs, as its snapshot stores them.
     #[must_use]
     pub fn pack(
         owner: &Owner,

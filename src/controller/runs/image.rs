@@ -1,4 +1,4 @@
-//! The program in an image that a task has published, here or elsewhere.
+//! The program in an image that a task has published, of this cluster or another.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ pub async fn program_in(context: &Context, object: &CodeGenRun) -> Result<Arc<Pr
         let message = format!("spec.programImage: the image {reference} cannot be run: {why}");
         stalled(run_reason::NO_PROGRAM, message)
     };
-    let found = match read.await.map_err(|error| told(&error))? {
+    let found = match read.await.map_err(|error| blocked_by(&error))? {
         InImage::Program(found) => found,
         InImage::Nothing(why) => return Err(unusable(why)),
         InImage::Gone => return Err(stalled(run_reason::IMAGE_GONE, gone(reference))),
@@ -70,7 +70,7 @@ pub async fn program_in(context: &Context, object: &CodeGenRun) -> Result<Arc<Pr
     });
     context
         .runs
-        .keep_program(IMAGE, &remembered, Arc::clone(&program));
+        .cache_program(IMAGE, &remembered, Arc::clone(&program));
     Ok(program)
 }
 
@@ -111,7 +111,7 @@ fn stalled(reason: &'static str, message: String) -> Blocked {
     })
 }
 
-fn told(error: &SandboxError) -> Blocked {
+fn blocked_by(error: &SandboxError) -> Blocked {
     let message = format!("spec.programImage: {}", with_causes(error));
     match error.category() {
         Category::Configuration => misconfigured(message),

@@ -23,7 +23,7 @@ use crate::sandbox::Progressing;
 use crate::sandbox::kubernetes::Owner;
 
 /// A run that can begin.
-pub struct Gathered {
+pub struct PreparedRun {
     /// With every question answered.
     pub run: ResolvedRun,
     /// The contents of its files and folders, by the name of the input.
@@ -31,13 +31,13 @@ pub struct Gathered {
 }
 
 /// Reads the inputs of `object`, once the Pod has ended that reads those on claims.
-pub async fn gather(
+pub async fn read_inputs(
     context: &Context,
     object: &CodeGenRun,
     task: Option<&CodeGenTask>,
     program: &Program,
     owner: &Owner,
-) -> Result<Progressing<Gathered>, ReconcileError> {
+) -> Result<Progressing<PreparedRun>, ReconcileError> {
     let inputs = &object.spec.inputs;
     let values: BTreeMap<String, String> = inputs
         .iter()
@@ -71,7 +71,7 @@ pub async fn gather(
         .filter(|file| given.contains(&file.name))
         .collect();
     let run = resolve(&program.task, &values, &own, settings).map_err(|faults| refused(&faults))?;
-    Ok(Progressing::Done(Gathered {
+    Ok(Progressing::Done(PreparedRun {
         run,
         contents: sources.contents,
     }))

@@ -19,7 +19,7 @@ use crate::controller::schedule::shared::{Kind, Shared};
 use crate::controller::telemetry::metrics::Metrics;
 use crate::pipeline::stage::Stage;
 
-/// Programs that are kept in memory: those of tasks that are run again and again.
+/// Most programs that are cached: those of tasks with run after run.
 const MOST_PROGRAMS: usize = 16;
 
 /// What is remembered of a run.
@@ -91,8 +91,8 @@ impl Shared<CodeGenRun> {
         self.with(uid, |memory| memory.frozen.clone())
     }
 
-    /// Keeps what the run goes by.
-    pub fn keep(&self, uid: &str, frozen: Arc<FrozenRun>) {
+    /// Caches the frozen inputs of the run.
+    pub fn cache_frozen(&self, uid: &str, frozen: Arc<FrozenRun>) {
         self.with(uid, |memory| memory.frozen = Some(frozen));
     }
 
@@ -121,8 +121,8 @@ impl Shared<CodeGenRun> {
         self.beside().programs.get(&key).cloned()
     }
 
-    /// Keeps the program of a task.
-    pub fn keep_program(&self, uid: &str, result: &str, program: Arc<Program>) {
+    /// Caches the program of a task.
+    pub fn cache_program(&self, uid: &str, result: &str, program: Arc<Program>) {
         let mut state = self.beside();
         if state.programs.len() >= MOST_PROGRAMS {
             state.programs.clear();

@@ -1,4 +1,4 @@
-//! The task that a run is of, and the program that its record keeps.
+//! The task that a run is of, and the program in its archive.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use kube::{Api, ResourceExt as _};
 use super::memory::Awaited;
 use super::program::Program;
 use crate::api::conditions::run_reason;
-use crate::api::run_status::PinnedTask;
+use crate::api::run_status::RunTaskStatus;
 use crate::api::{CodeGenRun, CodeGenTask, CodeGenTaskStatus};
 use crate::controller::context::Context;
 use crate::controller::hold::{Blocked, misconfigured, unreachable};
@@ -84,9 +84,9 @@ fn unfinished(task: &CodeGenTask) -> Option<Hold> {
 }
 
 /// What a run says of the task that it holds on to.
-pub fn reference_to(task: &CodeGenTask) -> PinnedTask {
+pub fn reference_to(task: &CodeGenTask) -> RunTaskStatus {
     let status = task.status.clone().unwrap_or_default();
-    PinnedTask {
+    RunTaskStatus {
         name: task.name_any(),
         uid: task.uid().unwrap_or_default(),
         generation: task.metadata.generation.unwrap_or_default(),
@@ -97,14 +97,14 @@ pub fn reference_to(task: &CodeGenTask) -> PinnedTask {
 
 /// The program of a task that has succeeded.
 pub async fn program_of(context: &Context, task: &CodeGenTask) -> Result<Arc<Program>, Blocked> {
-    let PinnedTask { uid, result, .. } = reference_to(task);
+    let RunTaskStatus { uid, result, .. } = reference_to(task);
     if let Some(program) = context.runs.program(&uid, &result) {
         return Ok(program);
     }
     let status = task.status.clone().unwrap_or_default();
     let read = read(context, &task.namespace().unwrap_or_default(), &result, &status).await;
-    let program = Arc::new(read.map_err(|error| told(task, &error))?);
-    context.runs.keep_program(&uid, &result, Arc::clone(&program));
+    let program = Arc::new(read.map_err(|error| blocked_by(task, &error))?);
+    context.runs.cache_program(&uid, &result, Arc::clone(&program));
     Ok(program)
 }
 
@@ -143,7 +143,7 @@ async fn read(
     })
 }
 
-fn told(task: &CodeGenTask, error: &StoreError) -> Blocked {
+fn blocked_by(task: &CodeGenTask, error: &StoreError) -> Blocked {
     let name = format!(
         "CodeGenTask {}/{}",
         task.namespace().unwrap_or_default(),

@@ -22,8 +22,8 @@ const LARGEST_SECRET: usize = 1024 * 1024;
 /// Most files of all outputs of a run: each has a line in its status.
 pub const MOST_FILES: usize = 128;
 
-/// Keeps what a run wrote; says what its status says of it. `execution` tells what executions left apart.
-pub async fn keep(
+/// Stores what a run wrote in Secrets, and gives its entries for the status. `execution` separates what different executions left.
+pub async fn store(
     client: &Client,
     owner: &Owner,
     execution: i32,
@@ -36,7 +36,7 @@ pub async fn keep(
     let mut parts = Parts::of_type(&name, OUTPUTS_TYPE);
     let statuses = outputs
         .into_iter()
-        .map(|output| kept(&mut parts, output))
+        .map(|output| stored(&mut parts, output))
         .collect();
     if !parts.is_empty() {
         parts.create(client, owner, Component::Outputs).await?;
@@ -44,7 +44,7 @@ pub async fn keep(
     Ok(statuses)
 }
 
-fn kept(parts: &mut Parts<'_>, output: TypedOutput) -> RunOutputStatus {
+fn stored(parts: &mut Parts<'_>, output: TypedOutput) -> RunOutputStatus {
     let (sha256, bytes) = (output.sha256(), output.bytes());
     let files = output.files.into_iter().map(|file| {
         let place = parts.add(file.path, file.bytes);
@@ -76,7 +76,7 @@ pub async fn read(
     for file in &output.files {
         if !read.contains_key(file.secret.as_str()) {
             let found = secrets.get_opt(&file.secret).await?;
-            let Some(secret) = found.filter(is_written) else {
+            let Some(secret) = found.filter(is_own_output) else {
                 return Ok(None);
             };
             read.insert(&file.secret, secret);
@@ -96,7 +96,7 @@ pub async fn read(
 }
 
 /// Whether the operator writes such a Secret.
-fn is_written(secret: &Secret) -> bool {
+fn is_own_output(secret: &Secret) -> bool {
     let size = secret.data.iter().flatten().map(|(_, bytes)| bytes.0.len());
     own::is_own(secret, OUTPUTS_TYPE) && size.sum::<usize>() <= LARGEST_SECRET
 }
@@ -123,8 +123,8 @@ mod tests {
     #[test]
     fn a_long_value_is_in_the_secret_alone() {
         let mut parts = Parts::of_type("outputs", OUTPUTS_TYPE);
-        let short = kept(&mut parts, output("short", Some("x".repeat(1024)), 1024));
-        let long = kept(&mut parts, output("long", Some("x".repeat(1025)), 1025));
+        let short = stored(&mut parts, output("short", Some("x".repeat(1024)), 1024));
+        let long = stored(&mut parts, output("long", Some("x".repeat(1025)), 1025));
         assert_eq!(short.value.map(|value| value.len()), Some(1024));
         assert_eq!((long.value, long.bytes), (None, 1025));
         assert_eq!(long.files[0].secret, "outputs");
@@ -143,15 +143,15 @@ mod tests {
             secret.data = Some(BTreeMap::from([("file.1".to_owned(), bytes)]));
             secret
         };
-        assert!(is_written(&secret(LARGEST_SECRET)));
-        assert!(!is_written(&secret(LARGEST_SECRET + 1)));
+        assert!(is_own_output(&secret(LARGEST_SECRET)));
+        assert!(!is_own_output(&secret(LARGEST_SECRET + 1)));
     }
 
     #[test]
     fn outputs_that_do_not_fit_one_secret_go_to_the_next() {
         let mut parts = Parts::of_type("outputs", OUTPUTS_TYPE);
-        let first = kept(&mut parts, output("first", None, 600 * 1024));
-        let second = kept(&mut parts, output("second", None, 1024 * 1024));
+        let first = stored(&mut parts, output("first", None, 600 * 1024));
+        let second = stored(&mut parts, output("second", None, 1024 * 1024));
         assert_eq!(first.files[0].secret, "outputs");
         assert_eq!(second.files[0].secret, "outputs-1");
     }

@@ -10,7 +10,7 @@ use kube::ResourceExt as _;
 
 use super::frozen::{FrozenRun, Packed};
 use super::image;
-use super::inputs::{Gathered, gather};
+use super::inputs::{PreparedRun, read_inputs};
 use super::origin::{self, program_of, task_of};
 use super::outputs;
 use super::owner;
@@ -139,7 +139,7 @@ impl RunPass<'_> {
         } else {
             let owner = owner(&self.object, "");
             let frozen = Arc::new(FrozenRun::read(&self.context.client, &owner, &name).await?);
-            self.context.runs.keep(self.uid(), Arc::clone(&frozen));
+            self.context.runs.cache_frozen(self.uid(), Arc::clone(&frozen));
             frozen
         };
         self.refers_to = waits::of_run(&frozen.task);
@@ -172,8 +172,8 @@ impl RunPass<'_> {
             image::program_in(context, &self.object).await?
         };
         let reading = owner(&self.object, "reading");
-        let gathered = gather(context, &self.object, task, &program, &reading);
-        let Gathered { run, contents } = match Box::pin(gathered).await? {
+        let gathered = read_inputs(context, &self.object, task, &program, &reading);
+        let PreparedRun { run, contents } = match Box::pin(gathered).await? {
             Progressing::Done(gathered) => gathered,
             Progressing::Queued(why) => return Err(queued(why).into()),
             Progressing::Pending | Progressing::Unseen => {
@@ -191,7 +191,7 @@ impl RunPass<'_> {
         let mut status = begun(self.status(), task, &program, &run, &key);
         if let Some(adopted) = self.adoptable(&key).await {
             let owner = owner(&self.object, &key);
-            let kept = outputs::keep(&context.client, &owner, 0, adopted.outputs.clone()).await?;
+            let kept = outputs::store(&context.client, &owner, 0, adopted.outputs.clone()).await?;
             return self.end(self.writer().adopted(status, &adopted, kept)).await;
         }
         status.findings = self.findings(&program, &run, &contents).await?;
@@ -223,7 +223,7 @@ impl RunPass<'_> {
         let frozen = Arc::new(frozen);
         status.snapshot = Some(name);
         self.write(self.writer().running(status)).await?;
-        context.runs.keep(self.uid(), Arc::clone(&frozen));
+        context.runs.cache_frozen(self.uid(), Arc::clone(&frozen));
         context.runs.goes_on(&self.object);
         context.downloads.forget(self.uid());
         if has_begun {
@@ -296,7 +296,7 @@ impl RunPass<'_> {
             return;
         };
         let status = self.status();
-        let reason = known_reason(status.reason.as_deref().unwrap_or_default());
+        let reason = reason_label(status.reason.as_deref().unwrap_or_default());
         let seconds = match (&status.started_at, &status.completed_at) {
             (Some(started), Some(ended)) if status.adopted_from.is_none() => {
                 Some(ended.0.duration_since(started.0).as_secs_f64())
@@ -328,7 +328,7 @@ impl RunPass<'_> {
 }
 
 /// The reason as a label of a metric has it.
-fn known_reason(reason: &str) -> &'static str {
+fn reason_label(reason: &str) -> &'static str {
     let of_failures = FailureReason::ALL.iter().map(|failure| failure.as_str());
     of_failures
         .chain([run_reason::PROGRAM_SUCCEEDED, run_reason::OUTPUTS_ADOPTED])

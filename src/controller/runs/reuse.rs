@@ -12,10 +12,10 @@ use crate::controller::context::Context;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::run::TypedOutput;
 
-/// Runs that are looked at before the program runs itself.
+/// Earlier runs that are compared before the program is executed.
 const MOST_TRIED: usize = 3;
 
-/// The outputs of the newest run with this key whose outputs are all there and as they were written.
+/// The outputs of the newest run with this key whose outputs are all there and unchanged.
 pub async fn find(context: &Context, object: &CodeGenRun, key: &str) -> Option<Adopted> {
     let namespace = object.namespace().unwrap_or_default();
     let runs: Api<CodeGenRun> = Api::namespaced(context.client.clone(), &namespace);
@@ -63,7 +63,7 @@ async fn outputs_of(
         let Some(files) = outputs::read(secrets, output).await? else {
             return Ok(None);
         };
-        let Some(output) = as_written(output, files) else {
+        let Some(output) = if_unchanged(output, files) else {
             return Ok(None);
         };
         taken.push(output);
@@ -71,8 +71,11 @@ async fn outputs_of(
     Ok(Some(taken))
 }
 
-/// The output, if its files are those that were written.
-fn as_written(status: &RunOutputStatus, files: Vec<crate::pipeline::run::OutputFile>) -> Option<TypedOutput> {
+/// The output, if its files are unchanged.
+fn if_unchanged(
+    status: &RunOutputStatus,
+    files: Vec<crate::pipeline::run::OutputFile>,
+) -> Option<TypedOutput> {
     let is_value = !matches!(
         status.type_,
         crate::api::values::ValueType::File | crate::api::values::ValueType::Dir
@@ -120,9 +123,9 @@ mod tests {
             }]
         };
         assert_eq!(
-            as_written(&status, files("3\n")).unwrap().value.as_deref(),
+            if_unchanged(&status, files("3\n")).unwrap().value.as_deref(),
             Some("3")
         );
-        assert_eq!(as_written(&status, files("4\n")), None);
+        assert_eq!(if_unchanged(&status, files("4\n")), None);
     }
 }

@@ -146,7 +146,7 @@ impl Writer {
     ) -> CodeGenRunStatus {
         let message = cut(message, LONGEST_MESSAGE);
         let said = (reason, message.as_str());
-        fitting(CodeGenRunStatus {
+        truncated_status(CodeGenRunStatus {
             conditions: conditions(kind, said, self.generation, &before.conditions, self.now),
             observed_generation: self.generation,
             stage: Some(stage.to_owned()),
@@ -158,7 +158,7 @@ impl Writer {
 }
 
 /// The status with as much of it as fits: what is long stands in Secrets as well.
-fn fitting(mut status: CodeGenRunStatus) -> CodeGenRunStatus {
+fn truncated_status(mut status: CodeGenRunStatus) -> CodeGenRunStatus {
     for (value, findings, finding) in STEPS {
         if serde_json::to_vec(&status).map_or(0, |json| json.len()) <= MOST_BYTES {
             break;

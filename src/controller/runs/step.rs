@@ -26,18 +26,18 @@ use crate::pipeline::run::{
 use crate::pipeline::sandbox::{Job, Report};
 use crate::pipeline::stage::Category;
 use crate::pipeline::status::{Hold, Until};
-use crate::sandbox::kubernetes::{KubernetesSandbox, OutputFolder, Owner, WrittenOutput};
+use crate::sandbox::kubernetes::{ClaimOutput, KubernetesSandbox, OutputFolder, Owner};
 use crate::sandbox::{Progressing, Sandbox as _, SandboxError};
 
-/// What no watch tells: the end of a log that a node still writes.
+/// How soon to ask again for what no watch reports: the end of a log that a node still writes.
 const MOMENT: Duration = Duration::from_secs(1);
 /// Sandboxes that may end without a report in a row: the program ended the harness.
 const MOST_SILENT: i32 = 3;
-/// Sandboxes that may be lost in a row before a person should look.
+/// Sandboxes that may be lost in a row before the run waits for a person.
 const MOST_LOST: i32 = 10;
 
 impl RunPass<'_> {
-    /// Starts the program of a run beside writing it down: whether that is done. What keeps it from starting is met again, and
+    /// Starts the program of a run while its snapshot is stored: whether that is done. What prevents it from starting is met again, and
     /// said, by [`Self::step`].
     pub async fn begin(
         &self,
@@ -142,7 +142,7 @@ impl RunPass<'_> {
                     .collect();
                 let key = status.key.clone().unwrap_or_default();
                 let owner = owner(&self.object, &key);
-                let kept = outputs::keep(&self.context.client, &owner, status.executions, written).await?;
+                let kept = outputs::store(&self.context.client, &owner, status.executions, written).await?;
                 let status = self.writer().succeeded(status, kept, seconds.unwrap_or_default());
                 self.end(status).await
             }
@@ -167,12 +167,12 @@ impl RunPass<'_> {
         ))
     }
 
-    /// What the program left on the claim that the run names, once the Pod has ended that looks.
+    /// What the program left on the claim that the run names, once the Pod has ended that reads it.
     async fn read_claim<'a>(
         &self,
         frozen: &'a FrozenRun,
         report: &Report,
-    ) -> Result<Progressing<Vec<(&'a Output, WrittenOutput)>>, ReconcileError> {
+    ) -> Result<Progressing<Vec<(&'a Output, ClaimOutput)>>, ReconcileError> {
         let (Some(folder), Ok(phase)) = (self.folder(frozen), program_end(report)) else {
             return Ok(Progressing::Done(Vec::new()));
         };
@@ -206,7 +206,7 @@ impl RunPass<'_> {
         failures < frozen.run.sandbox.retries
     }
 
-    /// There is none: another sandbox is tried, or somebody must mend something.
+    /// There is none: another sandbox is tried, or the run waits for a person.
     async fn without_report(
         &mut self,
         frozen: &FrozenRun,

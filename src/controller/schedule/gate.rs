@@ -65,7 +65,7 @@ pub enum Admission {
     Go,
     /// It waits.
     Queued {
-        /// Which limit keeps it, the same text for as long as it does.
+        /// Which limit holds it, the same text for as long as it does.
         limit: String,
     },
 }
@@ -159,9 +159,9 @@ impl Gate {
         self.fill()
     }
 
-    /// [`Self::done`] for every task that is not there any more, for those whose deletion nobody told of.
+    /// [`Self::done`] for every task that is not there any more: a deletion may have been missed.
     #[must_use = "whoever got a place must be looked at again"]
-    pub fn keep_only(&mut self, is_there: impl Fn(&str) -> bool) -> Vec<Woken> {
+    pub fn retain(&mut self, is_there: impl Fn(&str) -> bool) -> Vec<Woken> {
         let known = self.running.keys().chain(self.waiting.keys());
         let gone: Vec<String> = known.filter(|uid| !is_there(uid)).cloned().collect();
         gone.iter().flat_map(|uid| self.done(uid)).collect()
@@ -239,7 +239,7 @@ impl Gate {
         }
     }
 
-    /// What keeps a waiting task of the namespace.
+    /// What holds a waiting task of the namespace.
     fn limit(&self, namespace: &str) -> String {
         let is_full = self
             .namespaces

@@ -1,4 +1,4 @@
-//! The tasks that wait for a look at how the cluster isolates.
+//! The tasks that wait for an isolation check.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use kube::runtime::reflector::ObjectRef;
 
 use crate::api::CodeGenTask;
 
-/// The tasks that wait for what a look finds, by uid.
+/// The tasks that wait for the result of an isolation check, by uid.
 #[derive(Debug, Default)]
 pub struct Held(Mutex<HashMap<String, ObjectRef<CodeGenTask>>>);
 
@@ -35,7 +35,7 @@ impl Held {
     }
 
     /// Forgets every task but those with these uids.
-    pub fn keep_only(&self, there: &HashSet<&str>) {
+    pub fn retain(&self, there: &HashSet<&str>) {
         self.tasks().retain(|uid, _| there.contains(uid.as_str()));
     }
 }
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_for_a_look_is_woken_once() {
+    fn a_task_that_waits_for_the_isolation_check_is_woken_once() {
         let held = Held::default();
         for name in ["a", "b", "a", "gone"] {
             held.add(&task(name));

@@ -58,7 +58,7 @@ pub struct Shared<K: Kind> {
     beside: Mutex<K::Beside>,
     stores: Mutex<Vec<Store<K>>>,
     woken: broadcast::Sender<ObjectRef<K>>,
-    /// What they wait for that a person must mend.
+    /// What they wait for that a person must fix.
     pub waits: Waits<K>,
     gate: Mutex<Gate>,
     metrics: Metrics,
@@ -163,9 +163,9 @@ impl<K: Kind> Shared<K> {
             .filter_map(|object| object.meta().uid.as_deref())
             .collect();
         self.remembered().retain(|uid, _| there.contains(uid.as_str()));
-        self.waits.keep_only(&there);
+        self.waits.retain(&there);
         let mut gate = self.gate();
-        let next = gate.keep_only(|uid| there.contains(uid));
+        let next = gate.retain(|uid| there.contains(uid));
         self.let_in(&gate, next);
     }
 
@@ -186,7 +186,7 @@ impl<K: Kind> Shared<K> {
         }
     }
 
-    /// The next pass is after `pause`, should nothing change before; of an object that is not remembered no pause is kept.
+    /// The next pass is after `pause`, should nothing change before; for an object that is not remembered no pause is stored.
     pub fn due(&self, object: &K, pause: Option<Duration>, came_to: Reconciled) {
         if let Some(known) = self.remembered().get_mut(uid_of(object)) {
             let at = pause.and_then(|pause| Instant::now().checked_add(pause));

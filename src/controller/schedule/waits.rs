@@ -1,4 +1,4 @@
-//! What tasks and runs wait for that a person must mend: looked at by name until it changes.
+//! What tasks and runs wait for that a person must fix: polled by name until it changes.
 //!
 //! A watch needs the right to list, and so to read, every Secret of the cluster. The operator has no such right: it asks for
 //! the metadata of the few objects that waiting tasks refer to, about once a second, and never for more than so many a second.
@@ -21,15 +21,15 @@ use crate::api::{CodeGenAgent, CodeGenRun, CodeGenTask};
 use crate::controller::sources::read::config_maps;
 use crate::pipeline::task::Task;
 
-/// Pause between two looks at the same object.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// Pause between two requests: where much is waited for, each object is looked at more seldom.
+/// Pause between two reads of the same object.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// Pause between two requests: where much is waited for, each object is read less often.
 const BETWEEN_REQUESTS: Duration = Duration::from_millis(50);
-/// What was changed since then counts as changed at the first look: a task may have seen what was before. The clocks of the API
-/// server and of this process may differ, and a look too many does no harm.
+/// What was changed since then counts as changed at the first read: a task may have seen what was before. The clocks of the API
+/// server and of this process may differ, and a read too many does no harm.
 const NEW: SignedDuration = SignedDuration::from_mins(1);
 
-/// An object that a task refers to, and that a person makes or mends.
+/// An object that a task refers to, and that a person creates or corrects.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Awaited {
     kind: Kind,
@@ -104,7 +104,7 @@ pub fn of_secret(namespace: &str, name: &str) -> BTreeSet<Awaited> {
     }])
 }
 
-/// Who waits for what: tasks, or runs of programs. Objects that nobody waits for are not looked at.
+/// Who waits for what: tasks, or runs of programs. Objects that nobody waits for are not read.
 #[derive(Debug)]
 pub struct Waits<K: Resource<DynamicType = ()>> {
     state: Mutex<State<K>>,
@@ -129,27 +129,27 @@ struct State<K: Resource<DynamicType = ()>> {
     /// By the uid of who waits.
     waiting: HashMap<String, (ObjectRef<K>, BTreeSet<Awaited>)>,
     objects: BTreeMap<Awaited, Object>,
-    /// Uids of those of which something has changed since they were looked at.
+    /// Uids of those for which something has changed since their last pass.
     mended: HashSet<String>,
 }
 
 /// An object that somebody waits for.
 #[derive(Debug, Default)]
 struct Object {
-    /// What was seen last; `None` before the first look.
+    /// What was seen last; `None` before the first read.
     seen: Option<Seen>,
-    /// Uids of those who wait for it, and whether it was looked at since they do.
+    /// Uids of those who wait for it, and whether it was read since they do.
     waiting: HashMap<String, bool>,
 }
 
 /// The version of an object; `None` where there is none.
 type Seen = Option<String>;
 
-/// What a look has found of an object.
+/// What was read of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Found {
     version: Seen,
-    /// Whether it was made or changed a moment ago, so perhaps after a task had looked at it and before it was waited for.
+    /// Whether it was made or changed a moment ago, so perhaps after a task had read it and before the task waited for it.
     is_new: bool,
 }
 
@@ -181,7 +181,7 @@ impl<K: Resource<DynamicType = ()>> Waits<K> {
     }
 
     /// Forgets everyone but those with these uids.
-    pub fn keep_only(&self, there: &HashSet<&str>) {
+    pub fn retain(&self, there: &HashSet<&str>) {
         let mut state = self.state();
         let gone: Vec<String> = state
             .waiting
@@ -196,7 +196,7 @@ impl<K: Resource<DynamicType = ()>> Waits<K> {
     }
 
     /// Whether something has changed that it waited for; true once.
-    pub fn take_mended(&self, uid: &str) -> bool {
+    pub fn take_woken(&self, uid: &str) -> bool {
         self.state().mended.remove(uid)
     }
 
@@ -249,8 +249,8 @@ impl<K: Resource<DynamicType = ()>> State<K> {
     }
 }
 
-/// Looks at what is waited for, and wakes whoever waited for what has changed. Does not end.
-pub async fn keep_looking<K>(client: &Client, waits: &Waits<K>, wake: impl Fn(ObjectRef<K>))
+/// Polls what is waited for, and wakes whoever waits for what has changed. Does not end.
+pub async fn poll_dependencies<K>(client: &Client, waits: &Waits<K>, wake: impl Fn(ObjectRef<K>))
 where
     K: Resource<DynamicType = ()>,
 {
@@ -265,15 +265,15 @@ where
         }
         for object in objects {
             pace.tick().await;
-            // What cannot be read now is looked at again; the task itself says what is wrong.
+            // What cannot be read now is tried again; the task itself says what is wrong.
             if let Ok(found) = object.find(client).await {
                 for who in waits.saw(&object, found) {
                     wake(who);
                 }
             }
         }
-        // What is new is looked at at once: what was changed long before its first look is not noticed.
-        let next = sleep_until(round + LOOK_AGAIN);
+        // What is new is read at once: a change long before its first read is not noticed.
+        let next = sleep_until(round + CHECK_INTERVAL);
         tokio::select! {
             () = next => {}
             () = waits.added.notified() => {}
@@ -361,13 +361,13 @@ mod tests {
         assert_eq!(waits.saw(&openai, nothing()), [], "nothing has changed");
         for next in [version(7), version(9), nothing()] {
             assert_eq!(waits.saw(&openai, next), [task("a")]);
-            assert!(waits.take_mended("1"));
-            assert!(!waits.take_mended("1"));
+            assert!(waits.take_woken("1"));
+            assert!(!waits.take_woken("1"));
         }
     }
 
     #[test]
-    fn a_task_that_waits_on_after_a_look_misses_no_change_meanwhile() {
+    fn a_task_that_goes_on_waiting_after_a_check_misses_no_change_meanwhile() {
         let waits = Waits::<CodeGenTask>::default();
         let openai = object(Kind::Secret, "openai");
         let wait = || waits.wait("1", task("a"), BTreeSet::from([openai.clone()]));
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_between_a_tasks_look_and_the_first_one_wakes_it_once() {
+    fn what_was_created_between_a_tasks_pass_and_the_first_check_wakes_it_once() {
         let waits = Waits::<CodeGenTask>::default();
         let openai = object(Kind::Secret, "openai");
         let made = Found {
@@ -388,10 +388,10 @@ mod tests {
         let wait = || waits.wait("1", task("a"), BTreeSet::from([openai.clone()]));
         wait();
         assert_eq!(waits.saw(&openai, made.clone()), [task("a")]);
-        assert!(waits.take_mended("1"));
+        assert!(waits.take_woken("1"));
         wait();
         assert_eq!(waits.saw(&openai, made.clone()), []);
-        // Another one that had looked before, and waits since.
+        // Another one whose pass came before, and that waits since.
         waits.wait("2", task("b"), BTreeSet::from([openai.clone()]));
         assert_eq!(waits.saw(&openai, made.clone()), [task("b")]);
         assert_eq!(waits.saw(&openai, made), []);
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_waits_for_any_more_is_not_looked_at() {
+    fn what_nobody_waits_for_any_more_is_not_read() {
         let waits = Waits::<CodeGenTask>::default();
         let (openai, registry) = (object(Kind::Secret, "openai"), object(Kind::Secret, "registry"));
         waits.wait("1", task("a"), BTreeSet::from([openai.clone(), registry.clone()]));
@@ -425,7 +425,7 @@ mod tests {
         assert_eq!(waits.saw(&openai, version(1)), []);
         waits.saw(&registry, version(1));
         assert_eq!(waits.saw(&registry, version(2)), [task("b")]);
-        assert!(!waits.take_mended("1"));
+        assert!(!waits.take_woken("1"));
         waits.wait("2", task("b"), BTreeSet::new());
         assert_eq!(waits.objects(), []);
     }

@@ -1,4 +1,4 @@
-//! Values from Secrets of the task's namespace: read by name when they are needed, used as their owners allow, and never kept.
+//! Values from Secrets of the task's namespace: read by name when they are needed, used as their owners allow, and never stored.
 
 use std::collections::BTreeMap;
 
@@ -86,7 +86,7 @@ async fn secret(
             wanted.as_str()
         )));
     };
-    // Before anything of its content is told.
+    // Before anything of its content is shown.
     wanted
         .check(&secret)
         .map_err(|refusal| misconfigured(format!("{field}: {refusal}")))?;

@@ -14,7 +14,7 @@ use crate::pipeline::digest::sha256_hex;
 /// Largest file that a snapshot takes, bytes.
 pub const LARGEST_FILE: usize = 900 * 1024;
 
-/// What one download may take, from its first look-up to its last byte.
+/// What one download may take, from resolving its host to its last byte.
 const DEADLINE: Duration = Duration::from_mins(1);
 
 /// Fetches files, and remembers them while their task gets ready: what has the right digest need not be fetched again.

@@ -115,7 +115,7 @@ pub async fn config_map(client: &Client, namespace: &str, field: &str, name: &st
     ))
 }
 
-/// Takes the bytes of one source, and says what they are. What lies on a claim is read elsewhere: it is described short of
+/// Takes the bytes of one source, and says what they are. What lies on a claim is read by a Pod: it is described short of
 /// digest and size.
 pub async fn take(
     downloads: &Downloads,

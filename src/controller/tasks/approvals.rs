@@ -20,7 +20,7 @@ use crate::controller::schedule::decisions::decided_at;
 const HELD_TO: &str = "object.spec.decidedBy == request.userInfo.username";
 
 /// Has a task reconciled as soon as somebody decides about it, until the operator ends.
-pub async fn keep_watching(context: &Context, api: Api<CodeGenApproval>) {
+pub async fn watch_decisions(context: &Context, api: Api<CodeGenApproval>) {
     let (known, writer) = reflector::store();
     context.decisions.knows(known);
     let decisions = watcher(api, watcher::Config::default())

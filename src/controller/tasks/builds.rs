@@ -17,7 +17,7 @@ use crate::controller::tasks::owners::tasks_of_pod;
 use crate::sandbox::kubernetes::{build_namespace, names};
 
 /// Watches the builds of the tasks of `namespace` where they are not made in it. Who watches all namespaces sees them anyway.
-pub fn watched_elsewhere(
+pub fn watch_build_namespace(
     context: &Context,
     namespace: Option<&str>,
     looks: Controller<CodeGenTask>,

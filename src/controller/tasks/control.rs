@@ -82,7 +82,7 @@ impl Controlled for CodeGenTask {
         let controller = controller
             .watches(pods, of_tasks, move |pod| tasks_of_pod(&pod, &known))
             .watches(jobs, ours, |job| tasks_of_job(&job));
-        builds::watched_elsewhere(context, namespace, controller, all)
+        builds::watch_build_namespace(context, namespace, controller, all)
     }
 
     fn count(context: &Context, came_to: Reconciled, took: Duration) {

@@ -1,4 +1,4 @@
-//! The model of a task, made when a call is due: its Secrets are read then and not kept.
+//! The model of a task, made when a call is due: its Secrets are read then and not stored.
 
 use std::time::Duration;
 

@@ -27,7 +27,7 @@ use crate::controller::isolation;
 use crate::controller::record::cache::{ended_in, is_at_rest, retry_asked};
 use crate::controller::record::progress::paused;
 use crate::controller::record::revision::Revision;
-use crate::controller::record::size::fitting;
+use crate::controller::record::size::truncated_status;
 use crate::controller::record::store::{KubernetesStore, replace_status};
 use crate::controller::record::{cleanup, result};
 use crate::controller::schedule::waits::{self, Awaited};
@@ -145,7 +145,7 @@ impl Pass for TaskPass<'_> {
             let (mut object, now) = (self.object.clone(), Timestamp::now());
             let before = object.status.take().unwrap_or_default();
             let status = paused(held(before, object.metadata.generation, hold, now), now);
-            object.status = Some(fitting(status, &self.object)?);
+            object.status = Some(truncated_status(status, &self.object)?);
             let written = replace_status(&self.context.client, &object).await?;
             self.context.tasks.wrote(&written);
         }
@@ -190,7 +190,7 @@ impl TaskPass<'_> {
             // Whoever gives up a place wakes it.
             return Ok((Some(SAFETY_NET), how));
         }
-        let is_mended = self.context.tasks.waits.take_mended(&self.uid);
+        let is_mended = self.context.tasks.waits.take_woken(&self.uid);
         let Some(run) = Revision::present(self.context, &self.object).await? else {
             self.refers_to.get_or_init(|| waits::of_start(&self.object));
             return Box::pin(self.start()).await;
@@ -238,7 +238,7 @@ impl TaskPass<'_> {
         };
         let bytes = serde_json::to_vec(&progress).unwrap_or_default();
         crate::ledger::Store::save(&store, &bytes).await?;
-        self.written(store);
+        self.remember_version(store);
         self.context.downloads.forget(&self.uid);
         if run.has_claims() {
             cleanup::clear_readers(&self.context.client, &run).await;
@@ -260,7 +260,7 @@ impl TaskPass<'_> {
                 attempt: 0,
                 ..progress.clone()
             };
-            let kept = result::keep(&self.context.client, run, &none_has_run, documents.clone()).await?;
+            let kept = result::archive(&self.context.client, run, &none_has_run, documents.clone()).await?;
             object.status = Some(CodeGenTaskStatus {
                 result: Some(kept.name),
                 ..CodeGenTaskStatus::default()
@@ -295,7 +295,7 @@ impl TaskPass<'_> {
             announced: &announced,
         };
         let done = Box::pin(self.take_step(&engine, &run, is_mended)).await;
-        self.written(store);
+        self.remember_version(store);
         done
     }
 
@@ -407,7 +407,7 @@ impl TaskPass<'_> {
     }
 
     /// Remembers which version was written, so that no older one is acted on.
-    fn written(&self, store: KubernetesStore<'_>) {
+    fn remember_version(&self, store: KubernetesStore<'_>) {
         let object = store.into_object();
         self.context.tasks.wrote(&object);
         if ended_in(&object).is_some() && ended_in(&self.object).is_none() {

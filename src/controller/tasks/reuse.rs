@@ -1,6 +1,6 @@
 //! Takes over the result of a succeeded task of the namespace that asked the same.
 //!
-//! Which tasks those are is known from the ones in memory. What is taken over is read whole and compared with the digests in the origin's
+//! Those tasks are found among the ones in memory. What is taken over is read whole and compared with the digests in the origin's
 //! status before anything follows from it: an origin that is gone or damaged counts as if it were not there.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::controller::record::unpack::unpack;
 use crate::ledger::StoreError;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::progress::Progress;
-use crate::pipeline::reuse::{adopted, is_allowed, is_kept, may_adopt, needed};
+use crate::pipeline::reuse::{adopted, is_allowed, is_carried_over, may_adopt, needed};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::task::Task;
 use crate::sandbox::kubernetes::Owner;
@@ -104,7 +104,7 @@ async fn take(
         return Ok(None);
     };
     if task.reruns_tests {
-        documents.retain(|document, _| is_kept(document));
+        documents.retain(|document, _| is_carried_over(document));
     }
     let progress = adopted(task, &progress, &name, &owner.run, Timestamp::now());
     Ok(Some(Adopted { progress, documents }))

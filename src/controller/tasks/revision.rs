@@ -45,7 +45,7 @@ pub enum Started {
     Queued(String),
 }
 
-/// Samples as files for as long as they are read, or what is known of them already.
+/// Samples as files for as long as they are read, or their recorded profiles.
 #[derive(Default)]
 pub struct Files {
     paths: BTreeMap<String, PathBuf>,
@@ -108,7 +108,7 @@ impl Revision {
         let adopted = Box::pin(reuse::adopt(context, &task, &owner)).await?;
         let is_at_its_end = |adopted: &Adopted| adopted.progress.stage.is_terminal();
         let (snapshot, name, sha256) = if adopted.as_ref().is_some_and(is_at_its_end) {
-            snapshot::unwritten(&owner, agent, sources)
+            snapshot::empty_snapshot(&owner, agent, sources)
         } else {
             snapshot::create(&context.client, &owner, agent, sources).await?
         };
@@ -159,7 +159,7 @@ impl Revision {
             task.image.push_secret = named(&image.push_secret_ref).or(task.image.push_secret);
             task.image.pull_secret = named(&image.pull_secret_ref).or(task.image.pull_secret);
         }
-        let (snapshot, _, _) = snapshot::unwritten(&owner, None, Sources::default());
+        let (snapshot, _, _) = snapshot::empty_snapshot(&owner, None, Sources::default());
         let run = Self {
             task,
             owner,

@@ -1,7 +1,7 @@
 //! The story of a task as Events of the cluster, and as log records.
 //!
 //! Few Events: image, attempts, what it waits for, the end. Each has a name that follows from what it says, so that a step
-//! told twice, also by another process, is one Event. Sending happens beside the work and never holds it up.
+//! sent twice, also by another process, is one Event. Sending happens beside the work and never holds it up.
 
 mod log;
 mod notes;
@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 
 use self::log::{Record, record};
 use self::notes::{Note, end, note, waiting};
-use self::send::{Letter, reference, send_all};
+use self::send::{QueuedEvent, reference, send_all};
 use crate::api::conditions::{PUBLISHED, reason};
 use crate::api::status::CodeGenTaskStatus;
 use crate::api::{CodeGenRun, CodeGenTask};
@@ -28,10 +28,10 @@ use crate::pipeline::status::{Hold, Until};
 /// Events that may wait to be sent; what comes when they are that many is dropped and counted.
 const MOST_WAITING: usize = 1_024;
 
-/// Where events are handed in. Clones hand in at the same place.
+/// The queue of Events to send. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Events {
-    letters: mpsc::Sender<Letter>,
+    letters: mpsc::Sender<QueuedEvent>,
     metrics: Metrics,
 }
 
@@ -47,7 +47,7 @@ impl Events {
         (Self { letters, metrics }, send_all(client, instance, waiting))
     }
 
-    /// Is told what the engine does with `object`.
+    /// A watcher that sends what the engine does with `object`.
     #[must_use]
     pub fn observer(&self, object: &CodeGenTask) -> TaskObserver {
         let status = object.status.as_ref();
@@ -67,7 +67,7 @@ impl Events {
         }
     }
 
-    /// The task is held; told once for each cause.
+    /// The task is held; one Event for each cause.
     pub fn held(&self, object: &CodeGenTask, hold: &Hold) {
         let is_warning = match hold.until {
             Until::Mended => true,
@@ -81,7 +81,7 @@ impl Events {
             message = hold.message,
             "the task waits"
         );
-        self.hand_in(reference(object), waiting(hold, is_warning));
+        self.enqueue(reference(object), waiting(hold, is_warning));
     }
 
     /// The task takes over the result of another one.
@@ -99,7 +99,7 @@ impl Events {
             "the program of a task that asked the same is adopted"
         );
         let text = format!("{origin} asked the same and succeeded: its program is adopted, {what}");
-        self.hand_in(reference(object), Note::normal("Adopted", "Reuse", text));
+        self.enqueue(reference(object), Note::normal("Adopted", "Reuse", text));
     }
 
     /// The task has ended, as its status says.
@@ -117,10 +117,10 @@ impl Events {
             message = text,
             "the task has ended"
         );
-        self.hand_in(reference(object), note);
+        self.enqueue(reference(object), note);
     }
 
-    /// The run is held; told once for each cause.
+    /// The run is held; one Event for each cause.
     pub fn run_held(&self, run: &CodeGenRun, hold: &Hold) {
         tracing::info!(
             namespace = run.namespace().unwrap_or_default(),
@@ -129,7 +129,7 @@ impl Events {
             message = hold.message,
             "the run waits"
         );
-        self.hand_in(reference(run), waiting(hold, hold.until == Until::Mended));
+        self.enqueue(reference(run), waiting(hold, hold.until == Until::Mended));
     }
 
     /// The run has ended, as its status says.
@@ -146,11 +146,11 @@ impl Events {
             reason,
             "the run has ended"
         );
-        self.hand_in(reference(run), note);
+        self.enqueue(reference(run), note);
     }
 
-    fn hand_in(&self, about: ObjectReference, note: Note) {
-        if self.letters.try_send(Letter { about, note }).is_err() {
+    fn enqueue(&self, about: ObjectReference, note: Note) {
+        if self.letters.try_send(QueuedEvent { about, note }).is_err() {
             self.metrics.event_dropped();
         }
     }
@@ -165,7 +165,7 @@ fn waits_for(status: &CodeGenTaskStatus) -> Option<String> {
         .or_else(|| status.message.clone())
 }
 
-/// Tells the story of one task while the engine works on it.
+/// Sends the Events of one task while the engine works on it.
 #[derive(Debug)]
 pub struct TaskObserver {
     events: Events,
@@ -193,7 +193,7 @@ impl Observer for TaskObserver {
             return;
         }
         if let Some(note) = note(event) {
-            self.events.hand_in(self.about.clone(), note);
+            self.events.enqueue(self.about.clone(), note);
         }
     }
 }

@@ -1,6 +1,6 @@
-//! The operator's log: records with fields on stderr, for people on a terminal and for machines elsewhere.
+//! The operator's log: records with fields on stderr, text on a terminal and JSON otherwise.
 //!
-//! `RUST_LOG` says how much (`info` when it is not set). Nothing that a Secret holds is ever handed to the log.
+//! `RUST_LOG` says how much (`info` when it is not set). Nothing that a Secret holds is ever logged.
 
 use std::io::IsTerminal as _;
 

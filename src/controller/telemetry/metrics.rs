@@ -152,7 +152,7 @@ impl Metrics {
         );
         all.register(
             "pauses_over",
-            "Looks at a task for no cause but that a pause was over, by what the look before came to",
+            "Passes over a task for no cause but that a requeue was due, by what the pass before came to",
             self.pauses_over.clone(),
         );
         all.register(
@@ -261,7 +261,7 @@ impl Metrics {
         Ok(text)
     }
 
-    /// Counts what the engine tells.
+    /// Counts what the engine does.
     pub fn observe(&self, event: &Event) {
         match event {
             Event::CallFinished {

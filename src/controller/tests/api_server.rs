@@ -51,7 +51,7 @@ struct State {
     watches: Vec<(String, UnboundedSender<String>)>,
 }
 
-/// What watches are told.
+/// The events that watches receive.
 struct Change {
     version: u64,
     resource: String,

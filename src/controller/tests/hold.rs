@@ -24,7 +24,7 @@ fn again_after(seconds: u64) -> Action {
 async fn woken(world: &World) -> ObjectRef<CodeGenTask> {
     let context = &world.context;
     let mut woken = context.tasks.woken();
-    let looking = waits::keep_looking(&context.client, &context.tasks.waits, |task| {
+    let looking = waits::poll_dependencies(&context.client, &context.tasks.waits, |task| {
         context.tasks.wake(task);
     });
     tokio::select! {
@@ -151,7 +151,7 @@ async fn a_task_at_a_gate_waits_for_exactly_its_approval_and_goes_on_with_it() {
     let decisions: Api<CodeGenApproval> = Api::namespaced(world.context.client.clone(), NAMESPACE);
     let mut woken = world.context.tasks.woken();
     tokio::select! {
-        () = approvals::keep_watching(&world.context, decisions) => unreachable!("it does not end"),
+        () = approvals::watch_decisions(&world.context, decisions) => unreachable!("it does not end"),
         task = soon(woken.recv()) => assert_eq!(task.unwrap().name, "words"),
     }
     world.ends_well("words").await;

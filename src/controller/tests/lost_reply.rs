@@ -42,7 +42,7 @@ async fn a_lost_reply_to_the_last_write_loses_neither_the_clearing_up_nor_the_ev
     );
     assert_eq!(world.server.of_component("secrets", "record").len(), 0);
     assert_eq!(world.server.of_component("secrets", "result").len(), 1);
-    // What is told of the step itself is told after its write, and only then.
+    // Events of the step itself are sent after its write, and only then.
     assert_eq!(world.events("words").await, ["ImageFound", "Succeeded"]);
 }
 
@@ -58,7 +58,7 @@ async fn a_lost_reply_to_the_last_write_loses_neither_the_clearing_up_nor_the_ev
 #[case::of_a_result("create Secret result")]
 #[case::of_a_published_result("create ConfigMap result")]
 #[tokio::test]
-async fn a_lost_reply_on_the_way_costs_no_call_and_no_run(#[case] call: &str) {
+async fn a_lost_reply_on_the_way_costs_no_call_and_no_execution(#[case] call: &str) {
     let world = losing(call).await;
     let calls = world.server.calls();
     let pods = calls.iter().filter(|call| *call == "create Pod sandbox");
@@ -70,7 +70,9 @@ async fn a_lost_reply_on_the_way_costs_no_call_and_no_run(#[case] call: &str) {
 #[case::landed(Fault::ReplyLost)]
 #[case::did_not_land(Fault::Refused(500, "InternalError"))]
 #[tokio::test]
-async fn a_reply_of_the_model_whose_record_failed_is_kept_and_not_asked_for_again(#[case] fault: Fault) {
+async fn a_reply_of_the_model_whose_record_failed_stays_in_memory_and_is_not_requested_again(
+    #[case] fault: Fault,
+) {
     let mut world = World::new().await;
     world.apply_task("words", &json!({}));
     world

@@ -50,7 +50,7 @@ async fn a_conflict_at_the_first_write_starts_no_second_pod() {
 }
 
 #[tokio::test]
-async fn a_conflict_at_the_last_write_takes_the_outputs_that_are_kept_already() {
+async fn a_conflict_at_the_last_write_uses_the_outputs_that_are_stored_already() {
     let mut world = ended().await;
     let seen: Arc<CodeGenRun> = world.cached("count");
     label(&world);

@@ -203,7 +203,7 @@ impl World {
         found.unwrap_or_else(|| panic!("there is no {} {name}", K::PLURAL))
     }
 
-    /// Brings the caches up to date, and tells the operator what is gone.
+    /// Brings the caches up to date, and reports to the operator what is gone.
     pub fn watch_all(&mut self) {
         self.watch::<CodeGenTask>();
         self.watch::<CodeGenRun>();
@@ -343,7 +343,7 @@ impl World {
             "{stage}: {}; {calls:#?}",
             self.message::<CodeGenTask>(name)
         );
-        // Its end is looked at once.
+        // Its end is read once.
         self.reconcile::<CodeGenTask>(name).await;
     }
 }

@@ -1,7 +1,7 @@
 //! Checks on Parquet and on the sheets of a workbook, streaming.
 
 use crate::DataError;
-use crate::checks::run::{Place, Run};
+use crate::checks::running::{Place, RunningCheck};
 use crate::format::excel::{Header, SheetRow, Tabular, Visit, Workbook};
 use crate::format::format_name;
 use crate::format::parquet::{Found, ParquetFile};
@@ -17,14 +17,18 @@ fn malformed(file_name: &str, format: FileFormat) -> impl Fn(String) -> DataErro
     }
 }
 
-/// Looks at every value of the columns that checks name; only those are read.
-pub(super) fn parquet(source: &Source, runs: &mut [Run<'_>], file_name: &str) -> Result<u64, DataError> {
+/// Checks every value of the columns that checks name; only those are read.
+pub(super) fn parquet(
+    source: &Source,
+    runs: &mut [RunningCheck<'_>],
+    file_name: &str,
+) -> Result<u64, DataError> {
     let fault = malformed(file_name, FileFormat::Parquet);
     let file = ParquetFile::open(source)
         .map_err(DataError::read(file_name))?
         .map_err(&fault)?;
     let mut columns: Vec<usize> = Vec::new();
-    let mut bound: Vec<(usize, &mut Run<'_>)> = Vec::new();
+    let mut bound: Vec<(usize, &mut RunningCheck<'_>)> = Vec::new();
     for run in runs {
         let Some(leaf) = file
             .leaves()
@@ -58,15 +62,15 @@ pub(super) fn parquet(source: &Source, runs: &mut [Run<'_>], file_name: &str) ->
                 for (position, column) in columns.iter().enumerate() {
                     let is_list = file.leaves()[*column].path.contains("[]");
                     let bound = bound.iter_mut().filter(|(other, _)| *other == position);
-                    let mut runs: Vec<&mut Run<'_>> = bound.map(|(_, run)| &mut **run).collect();
+                    let mut runs: Vec<&mut RunningCheck<'_>> = bound.map(|(_, run)| &mut **run).collect();
                     let mut is_present = false;
                     reader.record(position, |found| {
                         is_present = true;
-                        look(&mut runs, records, &found);
+                        check_all(&mut runs, records, &found);
                     });
                     // A record without the field misses its value; inside a list nothing is expected.
                     if !is_present && !is_list {
-                        look(&mut runs, records, &Found::Null);
+                        check_all(&mut runs, records, &Found::Null);
                     }
                 }
             }
@@ -75,7 +79,7 @@ pub(super) fn parquet(source: &Source, runs: &mut [Run<'_>], file_name: &str) ->
     Ok(records)
 }
 
-fn look(runs: &mut [&mut Run<'_>], record: u64, found: &Found<'_>) {
+fn check_all(runs: &mut [&mut RunningCheck<'_>], record: u64, found: &Found<'_>) {
     let value = match found {
         Found::Value(cell, text) => cell.kind().map(|_| *text),
         Found::Lossy(text) => Some(*text),
@@ -83,13 +87,17 @@ fn look(runs: &mut [&mut Run<'_>], record: u64, found: &Found<'_>) {
     };
     let place = Place { record, line: record };
     for run in runs {
-        run.look(place, value);
+        run.check_value(place, value);
     }
 }
 
-/// Looks at every value of the columns that checks name, in each sheet that has such a column. A place is the row as its
+/// Checks every value of the columns that checks name, in each sheet that has such a column. A place is the row as its
 /// sheet counts; a value of a workbook of several sheets is shown with the name of its sheet.
-pub(super) fn excel(source: &Source, runs: &mut [Run<'_>], file_name: &str) -> Result<u64, DataError> {
+pub(super) fn excel(
+    source: &Source,
+    runs: &mut [RunningCheck<'_>],
+    file_name: &str,
+) -> Result<u64, DataError> {
     let fault = malformed(file_name, FileFormat::Excel);
     let mut workbook = Workbook::open(source)
         .map_err(DataError::read(file_name))?
@@ -112,10 +120,10 @@ pub(super) fn excel(source: &Source, runs: &mut [Run<'_>], file_name: &str) -> R
     Ok(records)
 }
 
-/// Checks while they look at a sheet.
+/// Checks under way on a sheet.
 struct SheetChecks<'s, 'r, 'c> {
     sheet: Option<&'s str>,
-    runs: &'r mut [Run<'c>],
+    runs: &'r mut [RunningCheck<'c>],
     /// Column of the sheet, counted from 0, and position of the check.
     bound: Vec<(u32, usize)>,
     /// Rows above the records.
@@ -147,7 +155,7 @@ impl Visit for SheetChecks<'_, '_, '_> {
         for (column, position) in &self.bound {
             let cell = row.cells.iter().find(|cell| cell.column == *column);
             let value = cell.and_then(|cell| cell.cell().kind().map(|_| cell.text.as_str()));
-            self.runs[*position].look_in(self.sheet, place, value);
+            self.runs[*position].check_in_sheet(self.sheet, place, value);
         }
     }
 

@@ -12,7 +12,7 @@ use crate::value_type::ValueType;
 pub struct ColumnCheck {
     /// Position of the constraint in `spec.constraints`, counted from 0; of no meaning for a rule of samples.
     pub constraint: usize,
-    /// Column that the check looks at.
+    /// Column that is checked.
     pub column: String,
     /// What must hold.
     pub rule: Rule,

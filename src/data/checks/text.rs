@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::checks::rule::{Bound, ColumnCheck, Rule};
-use crate::checks::run::compile;
+use crate::checks::running::compile;
 use crate::checks::value::{Limit, Number, moment};
 use crate::value_type::ValueType;
 

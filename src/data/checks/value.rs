@@ -1,4 +1,4 @@
-//! What a value says when a check looks at it: more lenient than the types of columns, because a rule about numbers is
+//! How a check reads a value: more lenient than the types of columns, because a rule about numbers is
 //! about codes with leading zeros and numbers beyond 64 bits too.
 
 use std::borrow::Cow;

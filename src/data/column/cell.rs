@@ -11,7 +11,7 @@ const NULLS: [&str; 19] = [
     "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 ];
 
-/// Longest text that is looked at as a number or date, bytes.
+/// Longest text that is parsed as a number or date, bytes.
 const LONGEST_TYPED: usize = 64;
 
 /// What a value is.

@@ -36,9 +36,9 @@ const SECONDS: std::ops::RangeInclusive<i64> = 631_152_000..=1_988_150_399;
 const FEWEST_DATES: u64 = 3;
 const FEWEST_MOMENTS: u64 = 10;
 
-/// What a column looks like.
+/// The dates that a column seems to hold.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Look {
+pub(super) enum InferredDates {
     /// No dates.
     Nothing,
     /// Dates or times.
@@ -90,19 +90,19 @@ impl TextDates {
         !self.formats.is_empty()
     }
 
-    /// What the column looks like.
-    pub(super) fn finish(self) -> Look {
+    /// The dates that the column seems to hold.
+    pub(super) fn finish(self) -> InferredDates {
         let mut formats = self.formats.into_iter();
         let Some((format, times)) = formats.next() else {
-            return Look::Nothing;
+            return InferredDates::Nothing;
         };
         // Of a short and a full month name (both `May`) the first is as good as the second.
         let other = formats.find(|(other, _)| !other.contains("%B"));
         match other {
-            Some((other, _)) => Look::Either(format, other),
-            None => times
-                .finish(format)
-                .map_or(Look::Nothing, |times| Look::Times(Box::new(times))),
+            Some((other, _)) => InferredDates::Either(format, other),
+            None => times.finish(format).map_or(InferredDates::Nothing, |times| {
+                InferredDates::Times(Box::new(times))
+            }),
         }
     }
 }
@@ -183,7 +183,7 @@ impl IntDates {
         self.compact.is_some() || self.seconds.is_some() || self.millis.is_some()
     }
 
-    /// What a column of `values` numbers looks like.
+    /// The dates that a column of `values` numbers seems to hold.
     pub(super) fn finish(self, values: u64) -> Option<TimeStats> {
         if let Some(times) = self.compact.filter(|_| values >= FEWEST_DATES) {
             return times.finish("%Y%m%d".to_owned());
@@ -237,14 +237,14 @@ mod tests {
 
     use super::*;
 
-    fn look(values: &[&str]) -> Look {
+    fn infer(values: &[&str]) -> InferredDates {
         let Some(mut dates) = TextDates::of(values[0], 100, 0) else {
-            return Look::Nothing;
+            return InferredDates::Nothing;
         };
         if values[1..].iter().all(|value| dates.push(value)) {
             dates.finish()
         } else {
-            Look::Nothing
+            InferredDates::Nothing
         }
     }
 
@@ -265,14 +265,14 @@ mod tests {
     #[case(&["14:05", "9:30"], "%H:%M", "9:30", "14:05")]
     #[case(&["14:05:33"], "%H:%M:%S", "14:05:33", "14:05:33")]
     #[case(&["18.00.00", "9.30.00"], "%H.%M.%S", "9.30.00", "18.00.00")]
-    fn dates_are_told_by_the_format_that_fits_every_value(
+    fn dates_are_recognized_by_the_format_that_fits_every_value(
         #[case] values: &[&str],
         #[case] format: &str,
         #[case] min: &str,
         #[case] max: &str,
     ) {
-        let Look::Times(times) = look(values) else {
-            panic!("{:?}", look(values))
+        let InferredDates::Times(times) = infer(values) else {
+            panic!("{:?}", infer(values))
         };
         assert_eq!(
             (times.format.as_str(), times.min.as_str(), times.max.as_str()),
@@ -283,12 +283,15 @@ mod tests {
     #[rstest]
     #[case(&["01/02/2025", "03/04/2025"], "%d/%m/%Y", "%m/%d/%Y")]
     #[case(&["01-02-2025 10:00", "03-04-2025 11:00"], "%d-%m-%Y %H:%M", "%m-%d-%Y %H:%M")]
-    fn dates_that_can_be_read_two_ways_are_told_as_both(
+    fn ambiguous_dates_are_reported_with_both_formats(
         #[case] values: &[&str],
         #[case] format: &str,
         #[case] other: &str,
     ) {
-        assert_eq!(look(values), Look::Either(format.to_owned(), other.to_owned()));
+        assert_eq!(
+            infer(values),
+            InferredDates::Either(format.to_owned(), other.to_owned())
+        );
     }
 
     #[rstest]
@@ -301,7 +304,7 @@ mod tests {
     #[case(&["Widget 2025"])]
     #[case(&["31.12.02025"])]
     fn other_texts_are_no_dates(#[case] values: &[&str]) {
-        assert_eq!(look(values), Look::Nothing);
+        assert_eq!(infer(values), InferredDates::Nothing);
     }
 
     fn ints(values: impl Iterator<Item = i64>) -> Option<TimeStats> {

@@ -10,12 +10,12 @@ use crate::column::patterns::Patterns;
 
 /// Distinct values counted exactly in one column, where memory allows.
 pub(crate) const EXACT_LIMIT: usize = 10_000;
-/// Smallest hashes kept for the estimate; its standard error is about `1 / sqrt(1024)`, three per cent.
-const KEPT_HASHES: usize = 1_024;
+/// Smallest hashes retained for the estimate; its standard error is about `1 / sqrt(1024)`, three per cent.
+const MOST_KMV_HASHES: usize = 1_024;
 /// Values whose counts go on beyond the limit.
-const KEPT_VALUES: usize = 1_000;
-/// Longest value kept as text, bytes.
-pub(crate) const KEPT_TEXT: usize = 64;
+const VALUE_LIMIT: usize = 1_000;
+/// Longest value retained as text, bytes.
+pub(crate) const TEXT_LIMIT: usize = 64;
 
 /// How many distinct values there are.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl Distinct {
 
     /// Takes in a value by its hash; says whether it is new (never true beyond the limit). Shapes are those of texts.
     pub(crate) fn push(&mut self, hash: u64, text: &str, is_text: bool) -> bool {
-        let kept = cut_at(text, KEPT_TEXT);
+        let kept = cut_at(text, TEXT_LIMIT);
         let is_cut = kept.len() < text.len();
         if let Some(counted) = self.counted.get_mut(&hash) {
             counted.count += 1;
@@ -125,7 +125,7 @@ impl Distinct {
         counts.sort_unstable_by(|one, other| other.cmp(one));
         let frequent: Vec<u64> = counts
             .into_iter()
-            .take(KEPT_VALUES)
+            .take(VALUE_LIMIT)
             .filter(|(count, _)| *count > 1)
             .map(|(_, hash)| hash)
             .collect();
@@ -147,7 +147,7 @@ impl Distinct {
     }
 
     fn keep_smallest(&mut self, hash: u64) {
-        if self.smallest.len() < KEPT_HASHES {
+        if self.smallest.len() < MOST_KMV_HASHES {
             self.smallest.insert(hash);
         } else if hash < self.largest_kept && self.smallest.insert(hash) {
             self.smallest.pop_last();
@@ -182,7 +182,7 @@ impl Distinct {
             clippy::cast_sign_loss,
             reason = "a rounded estimate of a count"
         )]
-        let estimate = ((KEPT_HASHES - 1) as f64 / share).round() as u64;
+        let estimate = ((MOST_KMV_HASHES - 1) as f64 / share).round() as u64;
         DistinctCount::About(round_to_three_digits(estimate).max(self.limit as u64))
     }
 
@@ -254,8 +254,8 @@ impl ValueHashes {
 
     /// Keeps the smallest hashes only, as many as an estimate takes.
     pub(crate) fn shrink(&mut self) {
-        if self.sorted.len() > KEPT_HASHES {
-            self.sorted.truncate(KEPT_HASHES);
+        if self.sorted.len() > MOST_KMV_HASHES {
+            self.sorted.truncate(MOST_KMV_HASHES);
             self.sorted.shrink_to_fit();
             self.is_cut = true;
         }

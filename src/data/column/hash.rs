@@ -57,7 +57,7 @@ fn loses_digits(cell: Cell<'_>, text: &str) -> bool {
     }
 }
 
-/// Hash of a text's shape: runs of letters, of digits and of blanks each count as one, other characters as they are.
+/// Hash of a text's shape: sequences of letters, of digits and of blanks each count as one, other characters as they are.
 pub(super) fn shape(text: &str) -> u64 {
     let mut shape = String::with_capacity(PATTERN_CHARACTERS);
     for character in text.chars().take(PATTERN_CHARACTERS) {

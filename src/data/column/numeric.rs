@@ -54,7 +54,7 @@ struct Bounding {
     text: String,
 }
 
-/// How to tell numbers apart that are equal as floats, as neighbours beyond 2^53 are.
+/// How to distinguish numbers that are equal as floats, as neighbours beyond 2^53 are.
 #[derive(Clone, Copy, Debug)]
 enum Exact {
     /// By this value.
@@ -117,8 +117,8 @@ impl Numbers {
         self.push(value, Exact::Written, text)
     }
 
-    /// Takes in a number that has so many decimals, however it is written: numbers equal as floats are not told apart.
-    pub(crate) fn push_written(&mut self, value: f64, decimals: usize, text: &str) -> Extreme {
+    /// Takes in a number with so many decimals, in whatever notation: numbers equal as floats count as equal.
+    pub(crate) fn push_rounded(&mut self, value: f64, decimals: usize, text: &str) -> Extreme {
         self.add(value);
         self.decimals = self.decimals.max(decimals);
         self.push(value, Exact::No, text)
@@ -258,7 +258,7 @@ mod tests {
     #[case(0.0, 0, "0")]
     #[case(-0.0, 0, "0")]
     #[case(1e300, 0, "1.000e300")]
-    fn statistics_are_written_short_and_true(
+    fn statistics_are_formatted_short_and_exact(
         #[case] value: f64,
         #[case] decimals: usize,
         #[case] text: &str,
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_that_are_equal_as_floats_are_told_apart() {
+    fn whole_numbers_that_are_equal_as_floats_count_as_different() {
         let mut numbers = Numbers::new(10, 0);
         for value in [
             9_007_199_254_740_993_i128,
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn decimals_that_are_equal_as_floats_are_told_apart() {
+    fn decimals_that_are_equal_as_floats_count_as_different() {
         let mut numbers = Numbers::new(10, 0);
         numbers.push_int(9_007_199_254_740_993, "9007199254740993");
         for text in ["9007199254740993.25", "9007199254740992.50", "9007199254740993.5"] {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// Characters of a text that its shape tells, within the bytes that are kept of it; what lies behind is `…`.
+/// Characters of a text that its shape shows, within the bytes that are retained of it; what follows is `…`.
 const SHAPED_CHARACTERS: usize = 24;
 /// Shapes up to which runs keep their lengths, and shapes that are counted at all.
 const EXACT_SHAPES: usize = 16;
@@ -13,7 +13,7 @@ const SHOWN_SHAPES: usize = 5;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Patterns {
     counts: HashMap<Box<str>, u64>,
-    /// Whether runs of letters and of digits are told without their lengths (`a+-9+`).
+    /// Whether sequences of letters and of digits are shown without their lengths (`a+-9+`).
     is_collapsed: bool,
     uncounted: u64,
     buffer: String,
@@ -83,7 +83,7 @@ fn write_shape(start: &str, is_cut: bool, shape: &mut String) {
     }
 }
 
-/// A shape with every run of letters as `a+` and every run of digits as `9+`.
+/// A shape with every sequence of letters as `a+` and every sequence of digits as `9+`.
 fn collapse(shape: &str) -> String {
     let mut short = String::with_capacity(shape.len());
     for character in shape.chars() {
@@ -113,14 +113,14 @@ mod tests {
     }
 
     #[test]
-    fn few_shapes_keep_the_lengths_of_their_runs() {
+    fn few_shapes_keep_the_lengths_of_their_sequences() {
         let (shapes, has_more) = patterns(["DE-1234", "FR-5678", "Köln 7"]);
         assert_eq!(shapes, [("AA-9999".to_owned(), 2), ("Aaaa 9".to_owned(), 1)]);
         assert!(!has_more);
     }
 
     #[test]
-    fn many_shapes_lose_the_lengths_of_their_runs_and_no_count() {
+    fn many_shapes_lose_the_lengths_of_their_sequences_and_no_count() {
         let names: Vec<_> = (1..=30)
             .map(|length| format!("{}-{}", "x".repeat(length % 20 + 1), length))
             .collect();
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_without_number_are_not_told_as_the_most_frequent() {
+    fn countless_shapes_have_no_most_frequent_one() {
         let texts: Vec<_> = (0..200u32)
             .map(|number| format!("{number:08b}").replace('0', "-").replace('1', "#"))
             .collect();
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_told_by_their_start() {
+    fn long_texts_have_the_shape_of_their_start() {
         assert_eq!(
             patterns(["x".repeat(1000).as_str()]).0,
             [(format!("{}…", "a".repeat(24)), 1)]

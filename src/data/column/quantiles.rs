@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Numbers kept of one column, at most.
-pub(crate) const KEPT_NUMBERS: usize = 10_000;
+pub(crate) const RESERVOIR_SIZE: usize = 10_000;
 
 /// Bins of a histogram.
 pub(crate) const BINS: usize = 16;
@@ -35,7 +35,7 @@ impl Reservoir {
     /// Keeps at most `limit` numbers.
     pub(crate) fn new(limit: usize, seed: u64) -> Self {
         Self {
-            limit: limit.min(KEPT_NUMBERS),
+            limit: limit.min(RESERVOIR_SIZE),
             seen: 0,
             kept: Vec::new(),
             random: fastrand::Rng::with_seed(seed),
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     fn quartiles(values: impl Iterator<Item = u32>) -> Quartiles {
-        let mut reservoir = Reservoir::new(KEPT_NUMBERS, 7);
+        let mut reservoir = Reservoir::new(RESERVOIR_SIZE, 7);
         values.for_each(|value| reservoir.push(f64::from(value)));
         reservoir.quartiles().unwrap()
     }
@@ -152,11 +152,11 @@ mod tests {
 
     #[test]
     fn a_histogram_counts_every_number_once() {
-        let mut reservoir = Reservoir::new(KEPT_NUMBERS, 7);
+        let mut reservoir = Reservoir::new(RESERVOIR_SIZE, 7);
         (0..=160).for_each(|value| reservoir.push(f64::from(value)));
         let bins = reservoir.histogram(0.0, 160.0);
         assert_eq!((bins[0], bins[15], bins.iter().sum::<u64>()), (10, 11, 161));
-        let mut one = Reservoir::new(KEPT_NUMBERS, 7);
+        let mut one = Reservoir::new(RESERVOIR_SIZE, 7);
         one.push(-1e308);
         one.push(1e308);
         assert_eq!(one.histogram(-1e308, 1e308).iter().sum::<u64>(), 2);

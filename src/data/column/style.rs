@@ -13,7 +13,7 @@ const CODES: [&str; 32] = [
     "ILS", "INR", "JPY", "KRW", "MXN", "MYR", "NOK", "NZD", "PHP", "PLN", "RON", "RUB", "SEK", "SGD", "THB",
     "TRY", "USD",
 ];
-/// Longest text that is looked at, bytes.
+/// Longest text whose style is inferred, bytes.
 const LONGEST: usize = 48;
 
 /// How numbers are written that a reader of plain numbers takes for text.
@@ -93,7 +93,7 @@ impl Reading {
         self.is_all_grouped &= body.thousands.is_some() && body.decimals == 0;
         let (least, most) = self.digits.unwrap_or((body.digits, body.digits));
         self.digits = Some((least.min(body.digits), most.max(body.digits)));
-        self.numbers.push_written(body.value, body.decimals, text);
+        self.numbers.push_rounded(body.value, body.decimals, text);
         true
     }
 

@@ -9,7 +9,7 @@ use crate::column::quantiles::Reservoir;
 
 /// Name of the format where several spellings of ISO 8601 stand.
 pub(crate) const ISO: &str = "ISO 8601";
-/// Differences that are counted; further ones are not told.
+/// Differences that are counted; further ones are not reported.
 const COUNTED_STEPS: usize = 32;
 
 /// Range of the dates or times of a column.

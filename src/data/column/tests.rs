@@ -126,7 +126,7 @@ fn shapes_count_every_value_and_not_only_the_distinct_ones() {
 }
 
 #[test]
-fn another_column_of_the_file_tells_how_to_read_what_could_be_read_two_ways() {
+fn another_column_of_the_file_decides_an_ambiguous_date_format() {
     let decimal = |other: &[&str]| {
         let mut builder = TableBuilder::new(Some(';'), false);
         builder.add_column("either".into());

@@ -1,6 +1,6 @@
 //! What stands in the texts and whole numbers of a column beside their type: numbers in a style, dates in other spellings.
 
-use crate::column::dates::{IntDates, Look, TextDates};
+use crate::column::dates::{InferredDates, IntDates, TextDates};
 use crate::column::numeric::{NumberStats, Numbers};
 use crate::column::style::{NumberStyle, Styled, Verdict, as_thousands};
 use crate::column::temporal::TimeStats;
@@ -117,7 +117,7 @@ impl Texts {
         let whole = as_thousands(text);
         let push = |numbers: &mut Numbers| {
             whole.is_some_and(|whole| {
-                numbers.push_written(whole, 0, text);
+                numbers.push_rounded(whole, 0, text);
                 true
             })
         };
@@ -203,9 +203,9 @@ impl Texts {
             && int + float == 0
         {
             match dates.finish() {
-                Look::Nothing => {}
-                Look::Times(times) => found.times = Some(*times),
-                Look::Either(one, other) => {
+                InferredDates::Nothing => {}
+                InferredDates::Times(times) => found.times = Some(*times),
+                InferredDates::Either(one, other) => {
                     let what = format!("its dates may be {one} or {other}, no value decides");
                     found.remarks.push(on_column(&what));
                 }

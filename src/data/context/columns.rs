@@ -132,7 +132,7 @@ fn statistics(column: &ColumnProfile) -> String {
             number_words(numbers, column),
             times.as_ref().map_or(String::new(), |times| format!(
                 " looks like {}",
-                look_words(times)
+                format_words(times)
             )),
         ),
         (_, Some(times)) if matches!(column.type_, ColumnType::Date | ColumnType::Datetime) => {
@@ -143,7 +143,7 @@ fn statistics(column: &ColumnProfile) -> String {
             };
             format!(" {}{several}", range_words(times))
         }
-        (_, Some(times)) => format!(", {}", look_words(times)),
+        (_, Some(times)) => format!(", {}", format_words(times)),
         _ => return text_words(column),
     };
     text + unique
@@ -223,7 +223,7 @@ fn range_words(times: &TimeStats) -> String {
     format!("{}..{}{zones}{step}", times.min, times.max)
 }
 
-fn look_words(times: &TimeStats) -> String {
+fn format_words(times: &TimeStats) -> String {
     let noun = match times.format.as_str() {
         format if !format.starts_with('%') => "",
         format if !format.contains("%d") => "times ",
@@ -253,12 +253,12 @@ fn text_words(column: &ColumnProfile) -> String {
     format!("{lengths}{patterns}{distinct}")
 }
 
-/// The shapes of the texts, where they are few and tell more than that these are words, and the values do not.
+/// The shapes of the texts, where they are few and say more than that these are words, and the values do not.
 fn patterns(column: &ColumnProfile) -> String {
     let shapes = &column.patterns;
     let is_shown_whole =
         matches!(column.distinct, DistinctCount::Exact(count) if count <= SHOWN_VALUES as u64);
-    let is_telling = |(shape, _): &(String, u64)| {
+    let is_distinctive = |(shape, _): &(String, u64)| {
         shape
             .chars()
             .any(|character| !matches!(character, 'A' | 'a' | '+' | ' ' | '…'))
@@ -266,7 +266,7 @@ fn patterns(column: &ColumnProfile) -> String {
     if column.has_more_patterns
         || shapes.len() > SHOWN_PATTERNS
         || is_shown_whole
-        || !shapes.iter().any(is_telling)
+        || !shapes.iter().any(is_distinctive)
     {
         return String::new();
     }

@@ -14,7 +14,7 @@ const SHOWN_LEVELS: usize = 10;
 /// Length from which the longest line is worth a word.
 const LONG_LINE: u64 = 500;
 
-/// What all lines told, and some of their patterns, or of the first lines where patterns tell little.
+/// Statistics of all lines, and some of their patterns, or of the first lines where patterns say little.
 pub(super) fn print_lines(text: &mut String, lines: &TextProfile, detail: Detail) {
     print_whole(text, lines);
     if lines.patterns.is_empty() {

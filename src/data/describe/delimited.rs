@@ -98,7 +98,7 @@ fn push_record(builder: &mut TableBuilder, record: &Record<'_>, shape: &mut Shap
     let hash = if record.is_cut {
         RecordHash::Unknown
     } else if record.width > shape.width.min(DESCRIBED_COLUMNS) {
-        // Fields that are in no column tell records apart too.
+        // Fields that are in no column distinguish records too.
         RecordHash::Of(xxh3_64(record.raw.as_bytes()))
     } else {
         RecordHash::OfValues
@@ -119,7 +119,7 @@ fn header_remarks(names: &[String], remarks: &mut Vec<Remark>) {
         .map(|pair| pair[0])
         .collect();
     twice.dedup();
-    // Whether a name may be told at all is decided of the columns that are described.
+    // Whether a name may be shown at all is decided of the columns that are described.
     let described = &names[..names.len().min(DESCRIBED_COLUMNS)];
     twice.retain(|name| described.iter().any(|other| other == name));
     if !twice.is_empty() {

@@ -14,7 +14,7 @@ use crate::source::{Encoding, Source};
 use super::Options;
 use super::text::text;
 
-/// Rounds in which objects are looked for whose keys are data; each finds those below the ones found before.
+/// Rounds that search for objects whose keys are data; each finds those below the ones found before.
 const MOST_ROUNDS: usize = 3;
 
 /// A JSON text that can be read again and again.
@@ -73,7 +73,7 @@ impl Json<'_> {
         })
     }
 
-    /// Reads it with the keys that are data told together, where its paths are so many that some may be.
+    /// Reads it with the keys that are data merged, where its paths are so many that some may be.
     fn read_all(&self, options: Options) -> io::Result<(Found, DataKeys)> {
         let mut keys = DataKeys::default();
         let mut found = self.read(&keys, options)?;

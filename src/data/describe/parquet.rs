@@ -21,7 +21,7 @@ use crate::source::Source;
 use super::Options;
 use remarks::{empty_remark, fault_remarks, index_remark, share_remark};
 
-/// Largest footer entry of pandas that is looked at, bytes.
+/// Largest footer entry of pandas that is read, bytes.
 const LARGEST_METADATA: usize = 4 * 1024 * 1024;
 
 /// Most that the pages of the columns that are read at once take, bytes: a wide table is read some columns at a time.
@@ -152,7 +152,7 @@ struct Reading {
     faults: Vec<String>,
     /// Row groups with another number of records than the footer says.
     miscounted: Vec<usize>,
-    /// Records of the whole file: counted where a row group was read to its end, as the footer says elsewhere.
+    /// Records of the whole file: counted where a row group was read to its end, taken from the footer otherwise.
     total: u64,
 }
 

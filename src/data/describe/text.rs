@@ -19,7 +19,7 @@ const LONGEST_PATTERN: usize = 300;
 const MOST_PATTERNS: usize = 8;
 /// Lines of a log from which on its records have timestamps or levels, and further lines go on with them.
 const RECORD_SHARE: Share = Share { of: 5, at_least: 3 };
-/// Lines that the listed patterns must have to tell how the text is written.
+/// Lines that the listed patterns must cover to describe the text.
 const PATTERN_SHARE: Share = Share { of: 2, at_least: 1 };
 
 /// The lines of a text: how many, how they are written, what varies in them.
@@ -38,7 +38,7 @@ pub(super) fn text(source: &Source, encoding: Encoding) -> std::io::Result<Conte
     Ok(Content::Text(survey.finish(kind::of(&head))))
 }
 
-/// What the lines told so far.
+/// Statistics of the lines so far.
 #[derive(Default)]
 struct Survey {
     profile: TextProfile,

@@ -1,4 +1,4 @@
-//! What of a column may be told.
+//! What of a column may be shown.
 
 use crate::column::cell::null_spelling;
 use crate::column::distinct::{DistinctCount, ValueHashes};
@@ -50,7 +50,7 @@ pub(super) fn reduced_column(column: ColumnProfile, level: Exposure) -> ColumnPr
         declared,
         present,
         values,
-        nulls: nulls.into_iter().map(known_spelling).collect(),
+        nulls: nulls.into_iter().map(usual_spelling).collect(),
         kinds,
         leading_zeros,
         padded,
@@ -107,7 +107,7 @@ fn schema_of(column: ColumnProfile) -> ColumnProfile {
 }
 
 /// A spelling that is no usual one may be a value.
-fn known_spelling((spelling, count): (String, u64)) -> (String, u64) {
+fn usual_spelling((spelling, count): (String, u64)) -> (String, u64) {
     match null_spelling(&spelling) {
         Some(known) => (known.to_owned(), count),
         None => ("…".to_owned(), count),

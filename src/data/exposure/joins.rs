@@ -12,7 +12,7 @@ use super::names::Names;
 pub struct ExposedJoins(Vec<JoinProfile>);
 
 impl ExposedJoins {
-    /// Reduces the joins of samples. Below `Rows` a join is told when at least five values of each side are found on the other.
+    /// Reduces the joins of samples. Below `Rows` a join is shown when at least five values of each side are found on the other.
     #[must_use]
     pub fn new(joins: Vec<JoinProfile>, profiles: &[SampleProfile], level: Exposure) -> Self {
         match level {
@@ -27,7 +27,7 @@ impl ExposedJoins {
         }
     }
 
-    /// What may be told.
+    /// What may be shown.
     #[must_use]
     pub fn get(&self) -> &[JoinProfile] {
         &self.0

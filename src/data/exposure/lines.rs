@@ -134,7 +134,7 @@ mod tests {
     #[case("<<a|b>> <int>|<int>", "<<word>> <int>|<int>")]
     #[case("<int> a <b|c…[9 more characters]", "<int> a <word>")]
     #[case("a < b <int> | c", "a < b <int> | c")]
-    fn a_word_of_some_lines_is_not_told(#[case] pattern: &str, #[case] told: &str) {
+    fn a_word_of_some_lines_is_not_shown(#[case] pattern: &str, #[case] told: &str) {
         assert_eq!(without_alternatives(pattern), told);
     }
 }

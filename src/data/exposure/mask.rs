@@ -13,7 +13,7 @@ static CUT: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"…\[[0-9]+ more characters\]|…\[cut\]").ok());
 const CUT_MASKED: &str = "…[cut]";
 
-/// The shape of a text. How long a cut was is not told.
+/// The shape of a text. The length of what was cut is not shown.
 pub(super) fn mask(text: &str) -> String {
     let Some(cut) = CUT.as_ref() else {
         return shape(text);
@@ -26,7 +26,7 @@ fn shape(text: &str) -> String {
     text.chars().map(mask_character).collect()
 }
 
-/// Beyond ASCII only signs of currency stand: a symbol may be as telling as a letter.
+/// Beyond ASCII only signs of currency stand: a symbol may reveal as much as a letter.
 fn mask_character(character: char) -> char {
     match character {
         _ if character.is_numeric() => '9',
@@ -133,7 +133,7 @@ impl Path {
         }
     }
 
-    /// Below a key that is not told lies what lies below any key.
+    /// Below a key that is not shown lies what lies below any key.
     fn is_any_key(&mut self) {
         if let Some(Level::Object(Some(key))) = self.0.last_mut() {
             ANY_KEY.clone_into(key);

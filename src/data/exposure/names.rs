@@ -1,4 +1,4 @@
-//! Which names of columns may be told: a header, unless it may be a record; paths, unless a key may be a value.
+//! Which names of columns may be shown: a header, unless it may be a record; paths, unless a key may be a value.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,9 @@ use crate::profile::{ColumnProfile, ColumnType, Layout, TableProfile};
 use super::FEWEST_ROWS;
 
 /// Values of a column from which what they have in common says that its name is none of them.
-const TELLING_VALUES: u64 = 3;
+const SUFFICIENT_VALUES: u64 = 3;
 
-/// The names of a table that may be told.
+/// The names of a table that may be shown.
 pub(super) enum Names {
     /// All of them.
     All,
@@ -66,7 +66,7 @@ impl Names {
         }
     }
 
-    /// What a column is called; `None` where it is not told at all.
+    /// What a column is called; `None` where it is not shown at all.
     pub(super) fn shown(&self, position: usize, name: &str) -> Option<String> {
         match self {
             Self::All => Some(name.to_owned()),
@@ -85,7 +85,7 @@ impl Names {
         matches!(self, Self::Numbered)
     }
 
-    /// Whether a key with this path may be told.
+    /// Whether a key with this path may be shown.
     pub(super) fn has_path(&self, path: &str) -> bool {
         match self {
             Self::All => true,
@@ -103,7 +103,7 @@ impl Names {
         }
     }
 
-    /// What the reader must know of names that are not told.
+    /// What the reader must know of names that are not shown.
     pub(super) fn remark(&self) -> Option<String> {
         self.are_numbered().then(|| {
             "it has a header that may as well be a record, so its names are not shown: columns are called column_1, \
@@ -137,7 +137,7 @@ fn looks_like_a_value(column: &ColumnProfile) -> bool {
 
 /// Whether a column's values have something in common that its name has not.
 fn is_set_apart(column: &ColumnProfile) -> bool {
-    if column.values < TELLING_VALUES || Cell::of(&column.name).kind() != Some(Kind::Text) {
+    if column.values < SUFFICIENT_VALUES || Cell::of(&column.name).kind() != Some(Kind::Text) {
         return false;
     }
     match column.type_ {
@@ -146,7 +146,7 @@ fn is_set_apart(column: &ColumnProfile) -> bool {
         }
         ColumnType::Text => {
             let is_category = matches!(column.distinct, DistinctCount::Exact(count)
-                if count == column.top.len() as u64 && count * TELLING_VALUES <= column.values);
+                if count == column.top.len() as u64 && count * SUFFICIENT_VALUES <= column.values);
             let length = column.name.chars().count() as u64;
             let has_other_length = column
                 .lengths
@@ -181,7 +181,7 @@ fn is_plain(path: &str) -> bool {
     })
 }
 
-/// Whether so few records have a path that its name may tell of one of them.
+/// Whether so few records have a path that its name may reveal one of them.
 fn is_rare(column: &ColumnProfile, records: u64) -> bool {
     column
         .present

@@ -77,7 +77,7 @@ fn rows_are_the_profile_as_it_is() {
 }
 
 #[test]
-fn a_statistic_of_few_values_is_not_told() {
+fn a_statistic_of_few_values_is_not_shown() {
     let few = "id,mass\n1,\n2,\n3,\n4,81.5\n5,82.5\n6,83.5\n7,84.5\n";
     let shown = text(few, "s.csv", Exposure::Statistics);
     assert!(shown.contains("mass float all different; 3 empty"), "{shown}");
@@ -110,14 +110,14 @@ fn a_header_that_may_be_a_record_is_hidden(#[case] bytes: &str, #[case] is_hidde
 }
 
 #[test]
-fn a_remark_that_tells_a_hidden_name_is_left_out() {
+fn a_remark_that_contains_a_hidden_name_is_left_out() {
     let twice = "anna,anna\nbert,zug\ncarl,chur\ndora,thun\nemil,bern\n";
     assert!(text(twice, "s.csv", Exposure::Rows).contains("share a name: anna"));
     assert!(!text(twice, "s.csv", Exposure::RedactedRows).contains("anna"));
 }
 
 #[test]
-fn a_remark_that_tells_a_long_hidden_name_is_left_out() {
+fn a_remark_that_contains_a_long_hidden_name_is_left_out() {
     let name = "annamariabernadettefischer";
     let twice = format!("{name},{name}\nbert,zug\ncarl,chur\ndora,thun\nemil,bern\n");
     assert!(text(&twice, "s.csv", Exposure::Rows).contains(name));
@@ -142,7 +142,7 @@ fn a_remark_with_a_hidden_name_inside_another_word_stays() {
 }
 
 #[test]
-fn keys_that_may_be_values_are_not_told() {
+fn keys_that_may_be_values_are_not_shown() {
     let line = |number: u32| format!("{{\"id\":{number},\"user\":{{\"city\":\"Basel\"}}}}\n");
     let mut lines: String = (0..20).map(line).collect::<Vec<_>>().concat();
     lines.push_str("{\"id\":20,\"ann@example.org\":1,\"rare\":2,\"user\":{\"2026-01-05\":3}}\n");
@@ -158,7 +158,7 @@ fn keys_that_may_be_values_are_not_told() {
 }
 
 #[test]
-fn lines_of_a_text_are_masked_or_not_told() {
+fn lines_of_a_text_are_masked_or_not_shown() {
     let log = "2026-01-05 ERROR disk of ann is full\nsecond\n";
     for level in [Exposure::SchemaOnly, Exposure::Statistics] {
         let shown = text(log, "s.log", level);
@@ -172,7 +172,7 @@ fn lines_of_a_text_are_masked_or_not_told() {
 }
 
 #[test]
-fn patterns_of_lines_are_told_where_five_lines_share_them() {
+fn patterns_of_lines_are_shown_where_five_lines_share_them() {
     let shared = |number: u32| format!("2026-01-05T10:00:{number:02}Z INFO worker {number} started\n");
     let mut lines: Vec<String> = (10..30).map(shared).collect();
     lines.push("2026-01-05T10:00:31Z FATAL osprey is gone\n".into());
@@ -191,7 +191,7 @@ fn patterns_of_lines_are_told_where_five_lines_share_them() {
 }
 
 #[test]
-fn joins_are_told_where_five_values_are_shared() {
+fn joins_are_shown_where_five_values_are_shared() {
     let profile = |name: &str, text: &str| {
         let file_name = format!("{name}.csv");
         describe_source(

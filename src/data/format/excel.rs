@@ -119,7 +119,7 @@ impl Workbook {
         &self.sheets
     }
 
-    /// Hands every row of a sheet that has a value to `take`. The error says what is wrong; rows before it were handed over.
+    /// Passes every row of a sheet that has a value to `take`. The error says what is wrong; rows before it were passed.
     pub(crate) fn each_row(
         &mut self,
         sheet: &str,
@@ -193,7 +193,7 @@ fn borrowed(value: &Data) -> DataRef<'_> {
     }
 }
 
-/// Gathers cells into rows.
+/// Collects cells into rows.
 struct Rows<'t, F> {
     take: &'t mut F,
     row: SheetRow,
@@ -230,7 +230,7 @@ impl<'t, F: FnMut(&SheetRow)> Rows<'t, F> {
         SheetNotes::default()
     }
 
-    /// Hands over the row that was gathered.
+    /// Passes on the row that was collected.
     fn end(&mut self) {
         if self.row.cells.is_empty() {
             return;

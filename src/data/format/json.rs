@@ -95,7 +95,7 @@ pub(crate) fn each_line(mut input: impl BufRead, mut take: impl FnMut(JsonRecord
 }
 
 /// Hands every element of a top-level array (or the whole document, where it is none) to `take`.
-/// Returns what is wrong with the document, if anything; records before the fault were handed over.
+/// Returns what is wrong with the document, if anything; records before the fault were passed on.
 pub(crate) fn each_element(
     input: impl BufRead,
     is_array: bool,
@@ -223,7 +223,7 @@ pub(crate) fn scalar_text(value: &Value) -> String {
     }
 }
 
-/// Classifies a scalar: JSON says what is a number, so of texts only dates are told apart.
+/// Classifies a scalar: JSON says what is a number, so of texts only dates are recognized.
 fn classify<'a>(value: &Value, text: &'a str) -> Cell<'a> {
     match value {
         Value::Null => Cell::Null("null"),

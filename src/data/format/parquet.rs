@@ -1,4 +1,4 @@
-//! Records of Parquet files, one at a time in bounded memory: a batch of each column is decoded, then handed out record by
+//! Records of Parquet files, one at a time in bounded memory: a batch of each column is decoded, then passed on record by
 //! record.
 
 mod leaf;

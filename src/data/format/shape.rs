@@ -71,7 +71,7 @@ impl Shape {
         }
     }
 
-    /// Looks at a record.
+    /// Takes in a record.
     pub(crate) fn push(&mut self, record: &Record<'_>) {
         if record.width > self.width {
             self.longer.push(record.line);

@@ -68,14 +68,14 @@ fn two_columns_are_a_key_where_none_is_alone_and_chance_does_not_explain_it() {
 }
 
 #[test]
-fn beyond_the_bound_nothing_is_claimed_and_little_is_kept() {
+fn beyond_the_limit_nothing_is_claimed_and_little_stays_in_memory() {
     let state = |may_be_unique| Uniqueness {
         may_be_unique,
         is_proven: false,
         is_decimal: false,
     };
     for columns in 1..=3 {
-        let mut keys = Keys::keeping(1_000);
+        let mut keys = Keys::with_limit(1_000);
         for record in 0..5_000u64 {
             for column in 0..columns {
                 keys.push(column, mix(record, 1) | 1, state(true));

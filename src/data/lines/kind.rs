@@ -18,8 +18,8 @@ impl Share {
 
 /// Lines that must be written as the kind demands.
 const MOST: Share = Share { of: 20, at_least: 19 };
-/// Fewest telling lines of a kind that has no opening of its own.
-const FEWEST_TELLING: usize = 3;
+/// Fewest distinctive lines of a kind that has no opening of its own.
+const FEWEST_DISTINCTIVE: usize = 3;
 
 /// The kind of a text by its first part.
 pub(crate) fn of(head: &str) -> Option<&'static str> {
@@ -68,11 +68,11 @@ fn script(interpreter: &str) -> Option<&'static str> {
         .map(|(_, kind)| *kind)
 }
 
-/// Whether almost all lines pass, and `telling` of them tell something.
+/// Whether almost all lines pass, and enough of them are distinctive.
 fn has_form(lines: &[&str], passes: impl Fn(&str) -> bool, telling: impl Fn(&str) -> bool) -> bool {
     let passing = lines.iter().filter(|line| passes(line)).count() as u64;
     MOST.has(passing, lines.len() as u64)
-        && lines.iter().filter(|line| telling(line)).count() >= FEWEST_TELLING
+        && lines.iter().filter(|line| telling(line)).count() >= FEWEST_DISTINCTIVE
 }
 
 /// A section first, then sections, settings and comments.
@@ -132,7 +132,7 @@ fn is_markdown(lines: &[&str]) -> bool {
     let headings = lines.iter().filter(is_heading).count();
     lines.first().is_some_and(|first| is_heading(&first))
         && headings * 2 <= lines.len()
-        && headings + lines.iter().filter(is_other).count() >= FEWEST_TELLING
+        && headings + lines.iter().filter(is_other).count() >= FEWEST_DISTINCTIVE
         && lines.iter().any(|line| is_other(&line))
 }
 

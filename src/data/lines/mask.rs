@@ -10,13 +10,13 @@ use super::stamp::{self, Stamp};
 pub(crate) use kind::Kind;
 use kind::{is_email, is_request, number, special};
 
-/// Parts of a line that are looked at; what follows is one part more.
+/// Parts of a line that are masked one by one; what follows is one part more.
 pub(crate) const MOST_PARTS: usize = 64;
 /// Longest text that can be a fixed part, bytes.
 const LONGEST_FIXED: usize = 48;
 /// Longest quoted text that can be a fixed part, bytes.
 const LONGEST_FIXED_QUOTED: usize = 32;
-/// Parts among which the level of a line is looked for.
+/// Parts among which the level of a line is searched for.
 const LEVEL_PARTS: usize = 16;
 
 /// One part of a masked line.

@@ -2,13 +2,13 @@
 
 use std::io::{self, BufRead};
 
-/// Bytes of a line that are looked at; the rest is counted.
-pub(crate) const LONGEST_KEPT: usize = 4 * 1024;
+/// Bytes of a line that are retained; the rest is counted.
+pub(crate) const LONGEST_RETAINED: usize = 4 * 1024;
 
 /// One line without its line break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Line<'a> {
-    /// Its start, at most `LONGEST_KEPT` bytes.
+    /// Its start, at most `LONGEST_RETAINED` bytes.
     pub start: &'a [u8],
     /// Its length, bytes.
     pub length: u64,
@@ -28,7 +28,7 @@ impl<R: BufRead> LineReader<R> {
     pub(crate) fn new(input: R) -> Self {
         Self {
             input,
-            start: Vec::with_capacity(LONGEST_KEPT),
+            start: Vec::with_capacity(LONGEST_RETAINED),
             number: 0,
         }
     }
@@ -50,7 +50,7 @@ impl<R: BufRead> LineReader<R> {
             let piece = &buffer[..end.unwrap_or(buffer.len())];
             length += piece.len() as u64;
             last = piece.last().copied().unwrap_or(last);
-            let room = LONGEST_KEPT - self.start.len();
+            let room = LONGEST_RETAINED - self.start.len();
             self.start.extend_from_slice(&piece[..piece.len().min(room)]);
             is_ended = end.is_some();
             let used = piece.len() + usize::from(is_ended);
@@ -103,11 +103,11 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_line_the_start_is_kept_and_the_length_known() {
+    fn a_long_line_is_truncated_to_its_start_and_its_length_reported() {
         let text = "x".repeat(1_000_000) + "\r\ny";
         let mut reader = LineReader::new(text.as_bytes());
         let line = reader.read().unwrap().unwrap();
-        assert_eq!((line.start.len(), line.length), (LONGEST_KEPT, 1_000_000));
+        assert_eq!((line.start.len(), line.length), (LONGEST_RETAINED, 1_000_000));
         assert_eq!(reader.read().unwrap().unwrap().start, b"y");
     }
 }

@@ -20,7 +20,7 @@ enum Date {
     DayFirst(u8),
     /// `01/31/2026`.
     MonthFirst,
-    /// `01/02/2026`: day and month cannot be told apart.
+    /// `01/02/2026`: day and month are ambiguous.
     DayOrMonthFirst,
     /// `31/Jan/2026`, with this separator.
     DayName(u8),

@@ -1,4 +1,4 @@
-//! Masked lines gathered by pattern, in bounded memory. Lines are first counted by their masked text; once there are too
+//! Masked lines grouped by pattern, in bounded memory. Lines are first counted by their masked text; once there are too
 //! many of those, and at the end, similar ones become one pattern. Until then the order of the lines plays no part.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -13,7 +13,7 @@ pub(crate) const MOST_TEMPLATES: usize = 1_000;
 const MOST_ALIKE: usize = 32;
 /// Masked texts whose pattern is remembered.
 const REMEMBERED: usize = 16 * 1024;
-/// Patterns of one skeleton from which a place is looked for in which they differ.
+/// So many patterns of one skeleton, and a place in which they differ is searched for.
 const FEW_ALIKE: usize = 12;
 /// A place is variable where patterns become this many times fewer without it.
 const GAIN: usize = 4;

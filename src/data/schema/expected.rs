@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_tells_columns_types_and_where_no_value_is_missing() {
+    fn a_sample_gives_columns_types_and_where_no_value_is_missing() {
         assert_eq!(
             of("n,mass,day,name\n1,2.5,2026-01-01,a\n2,,2026-01-02,\n", "a.csv"),
             [
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_for_many_places_and_what_is_no_table_tells_nothing() {
+    fn nested_values_and_plain_text_give_no_columns() {
         let lines = "{\"id\": 1, \"tags\": [\"a\"]}\n{\"id\": 2, \"tags\": []}\n";
         assert_eq!(of(lines, "a.jsonl"), ["id Int true"]);
         assert!(of("once upon a time\nthere was\n", "a.txt").is_empty());

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn utf16_without_a_mark_is_told_by_its_nuls() {
+    fn utf16_without_a_byte_order_mark_is_detected_by_its_nuls() {
         let wide = |to: fn(u16) -> [u8; 2]| {
             "id;straße\r\n1;Köln\r\n"
                 .encode_utf16()
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_utf16_is_told_with_its_line() {
+    fn invalid_utf16_is_reported_with_its_line() {
         let (found, encoding) =
             scan(b"\xff\xfea\0b\0c\0d\0e\0f\0g\0h\0i\0j\0k\0l\0m\0n\0o\0p\0q\0r\0s\0t\0\n\0\0\xd8x\0\n\0y\0");
         assert_eq!((encoding, found.invalid.count), (Encoding::Utf16Le, 1));

@@ -1,4 +1,4 @@
-//! Files whose cells, names and lines look like lines of the prompt.
+//! Files whose cells, names and lines imitate lines of the prompt.
 
 use rstest::rstest;
 
@@ -47,7 +47,7 @@ fn a_join_of_columns_with_line_breaks_is_one_line() {
 }
 
 #[test]
-fn a_model_is_told_what_was_escaped_and_of_a_plain_file_nothing() {
+fn the_context_names_what_was_escaped_and_nothing_of_a_plain_file() {
     let odd = context(b"a,b\n1,\"x\ny\"\n#2,z\n", "a.csv").text;
     assert!(
         odd.contains("as in the file, line ends inside written \\n and marks at the start behind a \\:\n"),

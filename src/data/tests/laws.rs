@@ -147,7 +147,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_packed_is_told_like_what_is_not((name, bytes) in damaged()) {
+    fn a_compressed_file_has_the_same_profile_as_a_plain_one((name, bytes) in damaged()) {
         let (plain, packed) = (profile(&bytes, name), profile(&gzip(&bytes), &format!("{name}.gz")));
         if plain.encoding.is_some() && plain.compression.is_none() {
             prop_assert_eq!(plain.content, packed.content);
@@ -165,7 +165,7 @@ proptest! {
     }
 
     #[test]
-    fn wide_characters_are_told_like_narrow_ones(text in "[a-zA-Z0-9äöü€,;\n]{40,400}", is_little in any::<bool>()) {
+    fn wide_characters_are_described_like_narrow_ones(text in "[a-zA-Z0-9äöü€,;\n]{40,400}", is_little in any::<bool>()) {
         let mark = if is_little { [0xff, 0xfe] } else { [0xfe, 0xff] };
         let unit = |unit: u16| if is_little { unit.to_le_bytes() } else { unit.to_be_bytes() };
         let wide: Vec<_> = mark.into_iter().chain(text.encode_utf16().flat_map(unit)).collect();

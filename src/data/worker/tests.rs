@@ -189,7 +189,7 @@ async fn a_child_that_takes_too_long_is_killed_and_its_file_named() {
 }
 
 #[tokio::test]
-async fn what_a_child_answered_before_it_ended_is_known() {
+async fn an_answer_of_a_child_process_before_it_ended_is_used() {
     let script = r#"read -r limits; read -r request; printf '{"Ok":{"joins":[]}}\n{"Ok":'; kill -XCPU $$"#;
     let requests = [Request::Join, describe(b"", "spin.csv")];
     let answered = shell(script, PathBuf::from("x"))

@@ -64,7 +64,7 @@ fn a_large_file_cannot_be_checked_and_a_large_number_is_wrong() {
 }
 
 #[tokio::test]
-async fn joins_that_cannot_be_looked_for_are_a_remark() {
+async fn joins_that_cannot_be_computed_are_a_remark() {
     let mut task = task();
     task.samples = vec![sample("first")];
     let described = reader().describe(&task).await.unwrap();
@@ -88,7 +88,7 @@ async fn a_sample_that_cannot_be_read_is_an_error() {
 }
 
 #[test]
-fn cases_learn_from_the_profiles_how_each_sample_is_written() {
+fn cases_learn_the_format_of_each_sample_from_its_profile() {
     use crate::data::source::Encoding;
     let profile = |name: &str, bytes: &[u8]| {
         let file_name = format!("{name}.csv");

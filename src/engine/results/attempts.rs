@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use similar::TextDiff;
 
-use super::{Files, RunRecord, SOLUTION, TESTS, test_output};
+use super::{AttemptRecord, Files, SOLUTION, TESTS, test_output};
 use crate::engine::{EngineError, damaged};
 use crate::ledger::{Entry, Store};
 use crate::pipeline::call::CallKind;
@@ -31,7 +31,7 @@ pub(super) async fn files<S: Store>(
         let Some(bytes) = store.read(&name).await? else {
             continue;
         };
-        let record: RunRecord =
+        let record: AttemptRecord =
             serde_json::from_slice(&bytes).map_err(|error| damaged(&name, &error.to_string()))?;
         files.insert(
             format!("{folder}/{TEST_OUTPUT}"),
@@ -62,7 +62,7 @@ pub(super) const TEST_OUTPUT: &str = "test-output.txt";
 
 /// The source that was the newest when the attempt began. A reply that was refused left none.
 async fn source_of<S: Store>(
-    record: &RunRecord,
+    record: &AttemptRecord,
     what: &str,
     store: &S,
     entries: &[Entry],

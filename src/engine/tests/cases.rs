@@ -62,7 +62,7 @@ fn asked(world: &World, kind: CallKind) -> String {
     request.user_message()
 }
 
-fn written(body: &str, expected: &str) -> Script {
+fn scripted(body: &str, expected: &str) -> Script {
     Script::new()
         .with(CallKind::Plan, &plan(expected))
         .with(CallKind::Code, &code(body))
@@ -71,14 +71,14 @@ fn written(body: &str, expected: &str) -> Script {
 
 /// A case that expects `first` is blamed for the failure, and `second` is what comes of working it out again.
 fn blamed(body: &str, first: &str, second: &str) -> Script {
-    written(body, first)
+    scripted(body, first)
         .with(CallKind::Diagnosis, &diagnosis("test_error", &[], &[]))
         .with(CallKind::Cases, &answer(second))
 }
 
 #[tokio::test]
 async fn a_right_program_passes_its_cases_with_no_further_call() {
-    let world = world(written(RIGHT, "2"));
+    let world = world(scripted(RIGHT, "2"));
     let progress = end(&world).await;
     assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
     assert_eq!(kinds(&world), [CallKind::Plan, CallKind::Code, CallKind::Tests]);
@@ -92,7 +92,7 @@ async fn a_right_program_passes_its_cases_with_no_further_call() {
 
 #[tokio::test]
 async fn a_wrong_program_whose_suite_passes_is_found_by_a_case_and_fixed() {
-    let script = written(WRONG, "2")
+    let script = scripted(WRONG, "2")
         .with(CallKind::Diagnosis, &diagnosis("logic", &["count"], &[]))
         .with(CallKind::FixCode, &fixed_count(RIGHT));
     let world = world(script);
@@ -108,8 +108,8 @@ async fn a_wrong_program_whose_suite_passes_is_found_by_a_case_and_fixed() {
 }
 
 #[tokio::test]
-async fn neither_program_nor_suite_is_written_with_a_look_at_the_cases() {
-    let world = world(written(RIGHT, "2"));
+async fn neither_the_program_nor_the_suite_prompt_shows_the_cases() {
+    let world = world(scripted(RIGHT, "2"));
     end(&world).await;
     for kind in [CallKind::Code, CallKind::Tests] {
         assert!(!asked(&world, kind).contains("two words"), "{kind}");
@@ -117,7 +117,7 @@ async fn neither_program_nor_suite_is_written_with_a_look_at_the_cases() {
 }
 
 #[tokio::test]
-async fn program_and_suite_are_written_with_the_columns_that_the_cases_take_for_granted() {
+async fn the_program_and_suite_prompts_show_the_columns_that_the_cases_rely_on() {
     let mut plan = plan("2");
     plan["cases"][0]["expect"][0] = json!({
         "output": "summary", "check": "Equals", "at": "", "value": "word,times\nzebra,2\n", "tolerance": "",
@@ -198,7 +198,7 @@ async fn a_case_with_two_different_answers_decides_nothing_and_is_counted() {
 
 #[tokio::test]
 async fn cases_that_only_report_let_a_wrong_program_pass_and_say_so() {
-    let mut world = world(written(WRONG, "2"));
+    let mut world = world(scripted(WRONG, "2"));
     world.task = Task {
         cases: CaseMode::Report,
         ..task()
@@ -217,7 +217,7 @@ async fn cases_that_only_report_let_a_wrong_program_pass_and_say_so() {
 
 #[tokio::test]
 async fn of_failing_examples_the_model_learns_their_count_and_nothing_else() {
-    let script = written(WRONG, "3").with(CallKind::FixCode, &fixed_count(RIGHT));
+    let script = scripted(WRONG, "3").with(CallKind::FixCode, &fixed_count(RIGHT));
     let mut world = world(script);
     world.task = Task {
         cases: CaseMode::Off,
@@ -399,7 +399,7 @@ async fn an_answer_that_is_whatever_the_program_writes_is_asked_for_again() {
 
 /// A task with a sample in Latin-1 and an example that gives this text in its place.
 fn with_latin_sample(text: &str) -> World {
-    let mut world = world(written(RIGHT, "2"));
+    let mut world = world(scripted(RIGHT, "2"));
     let example = json!({
         "about": "prices", "inputs": [{"name": "prices", "value": text}], "expect": [{"output": "stdout", "value": "2"}],
     });

@@ -1,4 +1,4 @@
-//! A clock that is set while a task is under way: an hour ahead or back, at every moment at which the engine looks at it.
+//! A clock that is set while a task is under way: an hour ahead or back, at every moment at which the engine reads it.
 
 use std::cell::Cell;
 
@@ -14,21 +14,21 @@ use crate::pipeline::stage::{Category, Stage};
 use crate::pipeline::test_support::task;
 
 thread_local! {
-    static LOOKS: Cell<usize> = const { Cell::new(0) };
-    /// The look from which on the clock is wrong, and by how much.
+    static CLOCK_READS: Cell<usize> = const { Cell::new(0) };
+    /// The reading from which on the clock is wrong, and by how much.
     static SET: Cell<(usize, SignedDuration)> = const { Cell::new((usize::MAX, SignedDuration::ZERO)) };
 }
 
 fn clock() -> Timestamp {
-    let looks = LOOKS.get() + 1;
-    LOOKS.set(looks);
+    let looks = CLOCK_READS.get() + 1;
+    CLOCK_READS.set(looks);
     let (from, by) = SET.get();
     let right = Timestamp::from_second(1_000_000).unwrap();
     if looks >= from { right + by } else { right }
 }
 
 fn set(from: usize, by: SignedDuration) {
-    LOOKS.set(0);
+    CLOCK_READS.set(0);
     SET.set((from, by));
 }
 
@@ -48,7 +48,7 @@ async fn a_clock_that_is_set_at_any_moment_changes_neither_the_end_nor_the_calls
         world.clock = clock;
         set(from, by);
         let progress = world.live(&MemoryStore::new()).await.unwrap();
-        looks = LOOKS.get();
+        looks = CLOCK_READS.get();
         assert_eq!(
             (progress.stage, world.script.calls()),
             (Stage::Succeeded, 5),

@@ -11,7 +11,7 @@ async fn end(world: &World) -> Progress {
     world.live(&MemoryStore::new()).await.unwrap()
 }
 
-/// A program whose changes can be told apart, and suites that call it.
+/// A program whose changes are distinguishable, and suites that call it.
 fn counted_with_care(suites: &[u32]) -> Script {
     let code = code("words = text.split()\n    if not words:\n        return 0\n    return len(words) + 0");
     let script = Script::new()

@@ -61,7 +61,7 @@ fn log(world: &World) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_a_model_is_told_of_has_ended_when_what_it_is_not_told_of_begins() {
+async fn what_a_model_sees_has_ended_before_hidden_tests_begin() {
     let mut world = world(1, with_examples());
     let progress = end(&mut world).await;
     assert_eq!(progress.stage, Stage::Succeeded, "{progress:#?}");
@@ -72,7 +72,7 @@ async fn what_a_model_is_told_of_has_ended_when_what_it_is_not_told_of_begins() 
         "{log:?}"
     );
     assert_eq!(log[1], format!("end {main}"));
-    // Nothing is told of either.
+    // Nothing is shown of either.
     assert_eq!(log[2..4], ["begin Case Case", "begin Acceptance"]);
     assert_eq!(log.len(), 6, "{log:?}");
 }

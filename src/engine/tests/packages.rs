@@ -11,7 +11,7 @@ use crate::pipeline::budget::has_room_again;
 use crate::pipeline::call::CallKind;
 use crate::pipeline::machine::{Outcome, advance};
 use crate::pipeline::stage::{Category, Stage, StopReason};
-use crate::pipeline::status::{Around, status};
+use crate::pipeline::status::{StatusContext, status};
 use crate::pipeline::test_support::{at, task};
 
 fn asks_for(packages: &[&str]) -> Value {
@@ -69,7 +69,7 @@ async fn a_denied_package_ends_the_task_before_the_suite_is_paid_for_and_a_chang
 }
 
 #[tokio::test]
-async fn what_a_package_brings_along_is_judged_when_it_is_known() {
+async fn dependencies_of_a_package_are_judged_once_they_are_resolved() {
     let mut task = task();
     task.packages.own.deny = vec!["six".into()];
     let mut world = World::new(task, script(&["python-dateutil"]), splits);
@@ -89,7 +89,7 @@ async fn what_a_package_brings_along_is_judged_when_it_is_known() {
 }
 
 #[tokio::test]
-async fn an_image_of_which_nobody_knows_what_is_installed_is_told_and_not_used_under_a_rule() {
+async fn an_image_without_a_package_list_is_reported_and_not_used_under_a_package_rule() {
     let unlisted = |deny: &[&str]| {
         let mut task = task();
         task.packages.cluster.deny = deny.iter().map(ToString::to_string).collect();
@@ -100,7 +100,7 @@ async fn an_image_of_which_nobody_knows_what_is_installed_is_told_and_not_used_u
     let world = unlisted(&[]);
     let done = world.live(&MemoryStore::new()).await.unwrap();
     assert_eq!(done.stage, Stage::Succeeded);
-    let told = status(&world.task, &done, Around::default(), at(2_000)).package_warnings;
+    let told = status(&world.task, &done, StatusContext::default(), at(2_000)).package_warnings;
     assert!(
         told.len() == 1 && told[0].contains("is not known, since its manifest does not say it"),
         "{told:?}"
@@ -135,7 +135,7 @@ async fn a_package_that_the_index_lacks_is_replaced_without_a_build() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_almost_a_popular_one_is_told() {
+async fn a_name_that_is_almost_a_popular_one_is_a_warning() {
     let world = World::new(task(), script(&["pandsa"]), splits);
     world.live(&MemoryStore::new()).await.unwrap();
     let told = world.watcher.0.lock().unwrap();

@@ -95,11 +95,11 @@ fn a_result_cannot_leave_the_folder() {
 }
 
 #[test]
-fn a_link_in_the_folder_leads_nothing_elsewhere() {
+fn a_symbolic_link_in_the_folder_is_refused() {
     let elsewhere = tempfile::tempdir().unwrap();
     let theirs = elsewhere.path().join("theirs");
     fs::write(&theirs, "theirs").unwrap();
-    for (link, target) in [(RUNS, elsewhere.path()), (".runs/lock", &theirs)] {
+    for (link, target) in [(REVISIONS, elsewhere.path()), (".runs/lock", &theirs)] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(link);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -123,7 +123,7 @@ fn a_link_that_is_followed_leads_to_files_of_somebody_else() {
     let elsewhere = tempfile::tempdir().unwrap();
     let theirs = elsewhere.path().join("lock");
     let folder = tempfile::tempdir().unwrap();
-    let state = folder.path().join(RUNS);
+    let state = folder.path().join(REVISIONS);
 
     // The folder of the state is one of somebody else's, and so is the file that is locked in it.
     std::os::unix::fs::symlink(elsewhere.path(), &state).unwrap();
@@ -147,13 +147,13 @@ fn a_link_that_is_followed_leads_to_files_of_somebody_else() {
 }
 
 #[test]
-fn the_same_run_keeps_its_inputs() {
+fn the_same_revision_keeps_its_inputs() {
     let (_folder, task) = open();
     for text in ["first", "second"] {
         let staging = task.staging().unwrap();
         fs::create_dir(staging.join(INPUTS)).unwrap();
         fs::write(staging.join(INPUTS).join("a.csv"), text).unwrap();
-        let run = task.run("0123456789abcdef", &staging).unwrap();
+        let run = task.revision("0123456789abcdef", &staging).unwrap();
         assert!(run.root().ends_with(".runs/0123456789ab"));
         assert_eq!(fs::read(run.input("a.csv")).unwrap(), b"first");
         assert!(!staging.exists());
@@ -161,10 +161,10 @@ fn the_same_run_keeps_its_inputs() {
 }
 
 #[test]
-fn a_run_set_aside_keeps_everything() {
+fn a_revision_moved_aside_keeps_all_its_files() {
     let (_folder, task) = open();
     let staging = task.staging().unwrap();
-    let run = task.run("0123456789abcdef", &staging).unwrap();
+    let run = task.revision("0123456789abcdef", &staging).unwrap();
     run.write("progress.json", b"{}").unwrap();
     let aside = task.set_aside("0123456789abcdef").unwrap().unwrap();
     assert!(aside.join("progress.json").exists());

@@ -141,7 +141,7 @@ fn install_tls() {
 }
 
 #[tokio::test]
-async fn a_download_is_kept_by_its_digest() {
+async fn a_download_is_cached_by_its_digest() {
     install_tls();
     let folder = tempfile::tempdir().unwrap();
     let server = server("abc", 1).await;

@@ -45,7 +45,7 @@ pub enum LocalRunError {
         why: String,
     },
     /// The inputs or settings are wrong.
-    #[error("{}", .0.iter().map(told).collect::<Vec<_>>().join("\n"))]
+    #[error("{}", .0.iter().map(fault_text).collect::<Vec<_>>().join("\n"))]
     Faults(Vec<RunFault>),
     /// A file cannot be had.
     #[error(transparent)]
@@ -92,7 +92,7 @@ pub enum LocalRunError {
     /// The sandbox refuses.
     #[error("{}", with_causes(.0))]
     Sandbox(#[from] SandboxError),
-    /// Data cannot be looked at.
+    /// Data cannot be checked.
     #[error(transparent)]
     Data(#[from] DataError),
     /// Something of this machine failed.
@@ -101,7 +101,7 @@ pub enum LocalRunError {
 }
 
 /// A fault, with how a command line says what is wanted.
-fn told(fault: &RunFault) -> String {
+fn fault_text(fault: &RunFault) -> String {
     match fault {
         RunFault::Input(InputFault::NoContent { text, .. }) => format!("{fault}, as @{text}"),
         fault => fault.to_string(),
@@ -113,7 +113,7 @@ impl LocalRunError {
     #[must_use]
     pub fn messages(&self) -> Vec<String> {
         match self {
-            Self::Faults(faults) => faults.iter().map(told).collect(),
+            Self::Faults(faults) => faults.iter().map(fault_text).collect(),
             error => vec![error.to_string()],
         }
     }

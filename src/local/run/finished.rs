@@ -10,7 +10,7 @@ use crate::data::profile::SampleProfile;
 use crate::engine::results::SOLUTION;
 use crate::engine::run_data::{Columns, columns};
 use crate::ledger::{FolderStore, Store as _};
-use crate::local::folder::{RunFolder, TASK};
+use crate::local::folder::{RevisionFolder, TASK};
 use crate::pipeline::checks::ColumnCheck;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::lock::Lock;
@@ -34,7 +34,7 @@ pub struct Finished {
     /// The constraints on columns.
     pub checks: Vec<ColumnCheck>,
     /// Where its samples and inputs lie.
-    pub run: RunFolder,
+    pub run: RevisionFolder,
     /// What a person should know.
     pub notices: Vec<String>,
 }
@@ -45,7 +45,7 @@ impl Finished {
         let no_task = || LocalRunError::NoTask {
             folder: folder.to_owned(),
         };
-        let run = RunFolder::latest(folder)?.ok_or_else(no_task)?;
+        let run = RevisionFolder::latest(folder)?.ok_or_else(no_task)?;
         let task = run.read(TASK)?.ok_or_else(no_task)?;
         let task: Task =
             serde_json::from_slice(&task).map_err(|error| LocalRunError::damaged(folder, error))?;

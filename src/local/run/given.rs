@@ -29,7 +29,7 @@ pub enum GivenFile {
     Stdin,
 }
 
-/// Tells values from files by what the program takes: a value may begin with `@`, a file must.
+/// Distinguishes values and files by what the program takes: a value may begin with `@`, a file must.
 pub fn sort(options: &Options, inputs: &[(String, String)]) -> Result<GivenInputs, LocalRunError> {
     let mut sorted = GivenInputs::default();
     let mut looked_at = Vec::new();
@@ -96,7 +96,7 @@ fn reads_stdin_once(sorted: GivenInputs) -> Result<GivenInputs, LocalRunError> {
     Ok(sorted)
 }
 
-/// What lies there; what cannot be looked at is told when it is read.
+/// What lies there; what cannot be inspected is reported when it is read.
 fn shape(path: &Path) -> Given<'static> {
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => Given::Folder,
@@ -143,7 +143,7 @@ pub(super) fn path(folder: &Path, file: &FrozenFile) -> PathBuf {
     folder.join(&file.name).join(INPUTS).join(&file.file_name)
 }
 
-/// The name of a file, whose ending tells its format.
+/// The name of a file, whose ending gives its format.
 #[must_use]
 pub fn file_name(path: &Path, input: &str) -> String {
     path.file_name()

@@ -57,7 +57,7 @@ pub struct Ran {
     pub notices: Vec<String>,
 }
 
-/// Runs the program of a finished task. `objects` hold its Secrets, where it has any. `doing` is told what goes on; dropping
+/// Runs the program of a finished task. `objects` hold its Secrets, where it has any. `doing` receives what goes on; dropping
 /// the future ends the program.
 pub async fn run(
     finished: &Finished,

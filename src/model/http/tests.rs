@@ -92,7 +92,7 @@ async fn a_fault_that_stays_ends_after_five_tries() {
 }
 
 #[tokio::test]
-async fn a_pause_longer_than_the_call_is_handed_to_the_caller() {
+async fn a_pause_longer_than_the_call_is_returned_to_the_caller() {
     let limited = ResponseTemplate::new(429)
         .insert_header("retry-after", "600")
         .set_body_string("slow down");
@@ -221,7 +221,7 @@ async fn an_echo_is_cut_after_the_secrets_are_taken_out() {
 }
 
 #[tokio::test]
-async fn what_a_status_means_is_told_apart() {
+async fn each_http_status_has_its_own_error() {
     let body = |status: u16, text: &str| ResponseTemplate::new(status).set_body_string(text);
     let (error, _) = error_for(body(404, r#"{"detail":"no such model"}"#)).await;
     assert!(
@@ -246,7 +246,7 @@ async fn what_a_status_means_is_told_apart() {
 }
 
 #[tokio::test]
-async fn a_web_page_and_broken_json_are_told_apart() {
+async fn a_web_page_and_broken_json_have_different_messages() {
     let page = "<!DOCTYPE html><html><title>Welcome</title></html>";
     let (error, _) = error_for(ResponseTemplate::new(200).set_body_string(page)).await;
     assert!(matches!(error, ModelError::WebPage { .. }), "{error}");

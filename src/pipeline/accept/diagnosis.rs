@@ -34,7 +34,7 @@ impl Facts<'_> {
                 declared.pip.extend(failure.packages.iter().cloned());
                 declared.apt.extend(failure.system_packages.iter().cloned());
             }
-            failure.functions = self.known_functions(
+            failure.functions = self.existing_functions(
                 failure.diagnosis.error_type,
                 &failure.functions,
                 &failure.diagnosis.test,
@@ -75,7 +75,7 @@ impl Facts<'_> {
     }
 
     /// The named functions that exist; for a test error at least the failing test itself.
-    fn known_functions(&self, error_type: ErrorType, named: &[String], test: &str) -> Vec<String> {
+    fn existing_functions(&self, error_type: ErrorType, named: &[String], test: &str) -> Vec<String> {
         let source = match error_type {
             ErrorType::Logic => &self.material.solution,
             ErrorType::TestError => &self.material.tests,

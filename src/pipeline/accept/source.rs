@@ -12,7 +12,7 @@ use crate::pipeline::python::{Module, suite};
 use crate::pipeline::reply::{CodeReply, ReplyFault, SourceReply};
 use crate::pipeline::sandbox::Packages;
 
-/// Functions of a file: what they call is looked up again and again.
+/// Functions of a file: what they call is resolved again and again.
 const MOST_FUNCTIONS: usize = 1_000;
 
 impl Facts<'_> {

@@ -5,7 +5,7 @@ use super::*;
 use crate::api::status::ErrorType;
 use crate::api::values::{Input, Output, ValueType};
 use crate::pipeline::call::{FinishReason, Usage};
-use crate::pipeline::cases::{Blamed, CaseRun, NO_CASE, Origin};
+use crate::pipeline::cases::{Blamed, CaseExecution, NO_CASE, Origin};
 use crate::pipeline::progress::{BuildFault, BuiltImage};
 use crate::pipeline::test_support::{failed, pip, start, task, verdict};
 use crate::pipeline::verdict::CheckSource;
@@ -196,7 +196,7 @@ fn every_constraint_needs_a_row_and_none_beyond() {
 }
 
 #[test]
-fn a_reply_of_more_rows_or_functions_than_anybody_writes_is_refused_before_they_are_looked_at() {
+fn a_reply_of_too_many_rows_or_functions_is_refused_before_they_are_read() {
     let task = Task {
         constraints: vec!["a".into()],
         ..task()
@@ -460,7 +460,7 @@ fn a_second_answer_is_a_value(#[case] value: &str, #[case] refusal: bool, #[case
         ..task()
     };
     let case = json!({"about": "a", "expect": [{"output": "total", "value": "2"}]});
-    let run = CaseRun {
+    let run = CaseExecution {
         origin: Origin::Plan(1),
         case: serde_json::from_value(case).unwrap(),
         is_settled: false,

@@ -1,4 +1,4 @@
-//! Whether a case can be run and compared at all: it names what the task has, and states what can be looked at.
+//! Whether a case can be run and compared at all: it names what the task has, and states what can be checked.
 
 use std::collections::BTreeSet;
 

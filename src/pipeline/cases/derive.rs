@@ -28,7 +28,7 @@ fn changed(task: &Task, forms: &Forms, case: &Case, invariant: Invariant) -> Opt
             .and_then(|input| CaseFile::of(task, forms, input, given))
             .and_then(|file| file.table);
         if let Some(table) = table
-            && let Some(text) = rewritten(&given.value, table, invariant)
+            && let Some(text) = in_another_form(&given.value, table, invariant)
         {
             given.value = text;
             is_changed = true;
@@ -63,7 +63,7 @@ fn loosen(task: &Task, expectation: &mut Expectation) {
 }
 
 /// A table written otherwise, every cell and line end as it was; `None` for what is no table of at least two columns.
-fn rewritten(text: &str, form: TableForm, invariant: Invariant) -> Option<String> {
+fn in_another_form(text: &str, form: TableForm, invariant: Invariant) -> Option<String> {
     let (mark, body) = match text.strip_prefix('\u{feff}') {
         Some(body) => ("\u{feff}", body),
         None => ("", text),

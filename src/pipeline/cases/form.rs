@@ -11,10 +11,10 @@ use crate::data::source::Encoding;
 use crate::pipeline::mounts::{ending_of_text, is_text_file, plain_ending};
 use crate::pipeline::task::Task;
 
-/// How the samples of a task are written, by their names.
+/// The formats of a task's samples, by their names.
 pub type Forms = BTreeMap<String, Form>;
 
-/// How a sample is written.
+/// The format of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Form {
     /// The encoding of its text; `None` where it is no text.
@@ -39,7 +39,7 @@ pub struct TableForm {
 pub(super) struct CaseFile {
     /// Its path below the inputs of the phase.
     pub(super) path: String,
-    /// How its records stand, where it is known to be CSV or TSV.
+    /// The layout of its records, where it was detected as CSV or TSV.
     pub(super) table: Option<TableForm>,
     packing: Option<Packing>,
     encoding: Encoding,
@@ -52,7 +52,7 @@ enum Packing {
     Zstd,
 }
 
-/// What keeps a text from being written to a file.
+/// What prevents a text from being written to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unwritable {
     /// Such a file holds no text.

@@ -11,7 +11,7 @@ use crate::pipeline::sandbox::{OutputContent, PhaseEnd, PhaseReport, Stream, Tes
 use crate::pipeline::task::Task;
 
 use super::compare::{Mismatch, compare};
-use super::{CaseRun, MOST_OUTPUT_BYTES, Origin, check, form, reference, statement};
+use super::{CaseExecution, MOST_OUTPUT_BYTES, Origin, check, form, reference, statement};
 
 /// Bytes of one input in a message.
 const INPUT: usize = 600;
@@ -37,7 +37,7 @@ pub struct CasesJudged {
 #[must_use]
 pub fn judge<'a>(
     task: &Task,
-    runs: &[CaseRun],
+    runs: &[CaseExecution],
     phases: impl Iterator<Item = Option<&'a PhaseReport>>,
 ) -> CasesJudged {
     let mut judged = CasesJudged::default();
@@ -61,7 +61,7 @@ pub fn judge<'a>(
 }
 
 /// Whether everything that a case expects holds.
-pub(super) fn holds(task: &Task, run: &CaseRun, phase: Option<&PhaseReport>) -> bool {
+pub(super) fn holds(task: &Task, run: &CaseExecution, phase: Option<&PhaseReport>) -> bool {
     faults(task, run, phase).is_empty()
 }
 
@@ -94,7 +94,7 @@ impl Fault {
     }
 }
 
-fn failed(run: &CaseRun, faults: &[Fault]) -> FailedCheck {
+fn failed(run: &CaseExecution, faults: &[Fault]) -> FailedCheck {
     let messages: Vec<&str> = faults
         .iter()
         .take(LISTED)
@@ -137,7 +137,7 @@ fn failed(run: &CaseRun, faults: &[Fault]) -> FailedCheck {
     }
 }
 
-fn faults(task: &Task, run: &CaseRun, phase: Option<&PhaseReport>) -> Vec<Fault> {
+fn faults(task: &Task, run: &CaseExecution, phase: Option<&PhaseReport>) -> Vec<Fault> {
     let Some(phase) = phase else {
         return vec![Fault::plain(
             "the program never started: what ran before it used up the limits of the sandbox".into(),
@@ -218,15 +218,15 @@ fn compared(task: &Task, expectation: &Expectation, phase: &PhaseReport) -> Resu
     };
     let shape =
         check::shape(task, expectation).ok_or_else(|| nothing("an output that the task does not have"))?;
-    let text = written(&expectation.output, phase).map_err(|why| nothing(&why))?;
+    let text = output_text(&expectation.output, phase).map_err(|why| nothing(&why))?;
     let expected = match reference(task, &expectation.value) {
-        Some(name) => written(name, phase)
+        Some(name) => output_text(name, phase)
             .map(|text| text.trim_end().to_owned())
             .map_err(|why| nothing(&why))?,
         None => expectation.value.clone(),
     };
     let holds = compare(shape, expectation, &expected, &text);
-    // What is found in the end of a stream was printed; of nothing else the end alone tells.
+    // What is found in the retained end of a stream was printed; nothing else follows from the end alone.
     if is_cut(&expectation.output, phase) && (holds.is_err() || expectation.check != Check::Contains) {
         return Err(nothing(&format!(
             "more than is compared: only the last 64 KiB of {} are kept",
@@ -247,7 +247,7 @@ fn is_cut(output: &str, phase: &PhaseReport) -> bool {
 }
 
 /// The text of an output, or what is there instead.
-fn written(output: &str, phase: &PhaseReport) -> Result<String, String> {
+fn output_text(output: &str, phase: &PhaseReport) -> Result<String, String> {
     let (name, file) = form::split(output);
     match (name, file) {
         ("stdout", None) => return Ok(phase.stdout.clone()),

@@ -2,7 +2,7 @@
 //! compared outside of its reach with what is expected.
 //!
 //! The plan's reply brings cases, a user's `spec.examples` are cases too, and after a fix further ones follow from those: the
-//! same results from inputs that are written otherwise, which a program that knows its cases by heart does not have.
+//! same results from equal inputs in another notation, which a program that knows its cases by heart does not have.
 
 pub(crate) mod compare;
 mod check;
@@ -19,7 +19,7 @@ pub use check::{Access, unwritable, unwritable_example, usable};
 pub use form::{Form, Forms, TableForm};
 pub use judge::{CasesJudged, judge};
 pub use names::{OutputNames, output_names};
-pub use phase::{CaseRun, Origin, runs};
+pub use phase::{CaseExecution, Origin, executions};
 pub use revise::{Blamed, Revised, revise};
 
 use schemars::JsonSchema;
@@ -51,7 +51,7 @@ pub struct CaseSet {
     pub invariants: Vec<Invariant>,
     /// Cases of the reply that cannot be used, each with the reason.
     pub unusable: Vec<String>,
-    /// How the samples are written: read from their profiles, never stored with the cases.
+    /// The formats of the samples: taken from their profiles, never stored with the cases.
     #[serde(skip)]
     pub forms: Forms,
 }
@@ -68,7 +68,7 @@ pub struct PlannedCase {
     pub revision: Option<Revision>,
 }
 
-/// What became of a case that was blamed for a failure and worked out again without a look at the program.
+/// What became of a case that was blamed for a failure and worked out again without the program.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 pub enum Revision {
     /// The second answer is the first one: the program is at fault.

@@ -24,9 +24,9 @@ pub enum Origin {
     Derived(usize, Invariant),
 }
 
-/// A case that is run.
+/// A case that is executed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CaseRun {
+pub struct CaseExecution {
     /// Where it comes from.
     pub origin: Origin,
     /// The case.
@@ -38,13 +38,13 @@ pub struct CaseRun {
 /// The cases of one attempt in the order in which they run: the user's, the plan's and, once a fix was made, those that follow
 /// from the plan's.
 #[must_use]
-pub fn runs(task: &Task, set: &CaseSet, was_fixed: bool) -> Vec<CaseRun> {
-    let examples = task.examples.iter().map(|case| CaseRun {
+pub fn executions(task: &Task, set: &CaseSet, was_fixed: bool) -> Vec<CaseExecution> {
+    let examples = task.examples.iter().map(|case| CaseExecution {
         origin: Origin::Example,
         case: case.clone(),
         is_settled: true,
     });
-    let planned = set.deciding().map(|(number, case)| CaseRun {
+    let planned = set.deciding().map(|(number, case)| CaseExecution {
         origin: Origin::Plan(number),
         case: case.clone(),
         is_settled: set.is_revised(number),
@@ -58,7 +58,7 @@ pub fn runs(task: &Task, set: &CaseSet, was_fixed: bool) -> Vec<CaseRun> {
                 .into_iter()
                 .map(move |(invariant, case)| (number, invariant, case))
         })
-        .map(|(number, invariant, case)| CaseRun {
+        .map(|(number, invariant, case)| CaseExecution {
             origin: Origin::Derived(number, invariant),
             case,
             is_settled: set.is_revised(number),
@@ -66,7 +66,7 @@ pub fn runs(task: &Task, set: &CaseSet, was_fixed: bool) -> Vec<CaseRun> {
     examples.chain(planned).chain(derived).collect()
 }
 
-impl CaseRun {
+impl CaseExecution {
     /// What a failure of it is called (`case 2 (ties)`).
     #[must_use]
     pub fn id(&self) -> String {
@@ -78,7 +78,7 @@ impl CaseRun {
         }
     }
 
-    /// The run of `solution` that shows whether it holds. Its files are written as the samples are.
+    /// The execution of `solution` that shows whether it holds. Its files have the format of the samples.
     #[must_use]
     pub fn phase(&self, task: &Task, forms: &Forms, solution: &str) -> Phase {
         let (args, files) = call(task, forms, &self.case);

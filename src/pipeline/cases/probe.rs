@@ -1,4 +1,4 @@
-//! Whether cases tell a right program from one that looks at nothing: they are held against made-up programs whose results are the same
+//! Whether cases reject a program that ignores its input: they are held against made-up programs whose results are the same
 //! whatever they are given, by the judge that decides of real ones.
 
 use base64::Engine as _;
@@ -15,7 +15,7 @@ use super::compare::table::{Table, delimiter};
 use super::compare::{Separator, Shape};
 use super::judge::holds;
 use super::names::named;
-use super::{CaseRun, Origin, check, form};
+use super::{CaseExecution, Origin, check, form};
 
 /// A number that no task asks for.
 const NUMBER: i32 = -7919;
@@ -64,8 +64,8 @@ struct Place {
 
 /// Whether some program that does the same whatever it is given passes all of these cases; without any case each of them does.
 pub(super) fn are_vacuous<'a>(task: &Task, cases: impl Iterator<Item = &'a Case>) -> bool {
-    let runs: Vec<CaseRun> = cases
-        .map(|case| CaseRun {
+    let runs: Vec<CaseExecution> = cases
+        .map(|case| CaseExecution {
             origin: Origin::Example,
             case: case.clone(),
             is_settled: true,
@@ -200,7 +200,7 @@ impl Place {
 }
 
 /// Every output of the task, and every file of a folder, that something can be expected of.
-fn places(task: &Task, runs: &[CaseRun]) -> Vec<Place> {
+fn places(task: &Task, runs: &[CaseExecution]) -> Vec<Place> {
     let mut places: Vec<Place> = Vec::new();
     for output in &task.outputs {
         if output.type_ != ValueType::Dir {

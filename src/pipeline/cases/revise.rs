@@ -11,13 +11,13 @@ use crate::pipeline::task::Task;
 use super::check;
 use super::compare::compare;
 use super::judge::holds;
-use super::{CaseRun, CaseSet, Invariant, Origin, PlannedCase, Revision};
+use super::{CaseExecution, CaseSet, Invariant, Origin, PlannedCase, Revision};
 
 /// A case that is blamed, and what the program made of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blamed {
     /// The case as it ran.
-    pub run: CaseRun,
+    pub run: CaseExecution,
     /// What it came to.
     pub phase: Option<PhaseReport>,
 }
@@ -27,7 +27,7 @@ pub struct Blamed {
 pub struct Revised {
     /// The cases from now on.
     pub set: CaseSet,
-    /// Those that are right, by [`CaseRun::id`]: the program is at fault.
+    /// Those that are right, by [`CaseExecution::id`]: the program is at fault.
     pub confirmed: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ fn judge(task: &Task, blamed: &Blamed, answer: &Case) -> Revision {
     if is_same(task, &blamed.run.case, answer) {
         return Revision::Confirmed;
     }
-    let corrected = CaseRun {
+    let corrected = CaseExecution {
         case: answer.clone(),
         ..blamed.run.clone()
     };

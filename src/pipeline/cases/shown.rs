@@ -1,4 +1,4 @@
-//! Texts of models as people see them: in one line, with nothing that changes how the rest of the line looks.
+//! Texts of models as people see them: in one line, with nothing that changes how the rest of the line is shown.
 
 use std::fmt::Write as _;
 

@@ -81,12 +81,12 @@ fn judged(task: &Task, case: Case, report: &PhaseReport) -> CasesJudged {
         cases: vec![PlannedCase { case, revision: None }],
         ..CaseSet::default()
     };
-    judge(task, &runs(task, &set, false), [Some(report)].into_iter())
+    judge(task, &executions(task, &set, false), [Some(report)].into_iter())
 }
 
 #[test]
-fn a_case_is_a_run_of_the_program_alone_with_its_own_files() {
-    let run = CaseRun {
+fn a_case_is_an_execution_of_the_program_alone_with_its_own_files() {
+    let run = CaseExecution {
         origin: Origin::Plan(1),
         is_settled: false,
         case: case(json!({
@@ -272,7 +272,7 @@ fn a_case_that_never_ran_has_not_passed() {
         }],
         ..CaseSet::default()
     };
-    let judged = judge(&sales(), &runs(&sales(), &set, false), [None].into_iter());
+    let judged = judge(&sales(), &executions(&sales(), &set, false), [None].into_iter());
     assert!(judged.failed[0].detail.message.contains("never started"));
 }
 
@@ -282,7 +282,7 @@ fn of_the_users_examples_only_the_count_is_said() {
         examples: vec![ties(), ties()],
         ..sales()
     };
-    let runs = runs(&with_examples, &CaseSet::default(), true);
+    let runs = executions(&with_examples, &CaseSet::default(), true);
     let right = wrote(&[("total", "2"), ("summary", "item,units\na,1\nb,1\n")]);
     let wrong = wrote(&[("total", "4711"), ("summary", "")]);
     let judged = judge(&with_examples, &runs, [Some(&right), Some(&wrong)].into_iter());

@@ -22,7 +22,7 @@ use crate::pipeline::stage::{Category, Stage, Stop, StopReason};
 use crate::pipeline::task::Task;
 use crate::pipeline::verdict::{CheckSource, Verdict};
 
-use super::{Blocked, BuildFailed, CasesRevised, Diagnosed, ImageReady, SamplesRead, Tested, Written};
+use super::{Blocked, BuildFailed, CasesRevised, Diagnosed, ImageReady, NewSource, SamplesRead, Tested};
 
 /// Replies to one call that may be refused before the task stops (two of them are asked again).
 pub const MAX_REJECTIONS: usize = 3;
@@ -81,7 +81,7 @@ impl Progress {
         self.enter(Stage::GeneratingCode);
     }
 
-    pub(super) fn take_first_solution(&mut self, task: &Task, source: Written, now: Timestamp) {
+    pub(super) fn take_first_solution(&mut self, task: &Task, source: NewSource, now: Timestamp) {
         self.take_solution(source);
         match task.testing {
             TestingMode::Generate => self.enter(Stage::GeneratingTests),
@@ -89,29 +89,29 @@ impl Progress {
         }
     }
 
-    pub(super) fn take_fixed_solution(&mut self, source: Written, now: Timestamp) {
+    pub(super) fn take_fixed_solution(&mut self, source: NewSource, now: Timestamp) {
         self.take_solution(source);
         self.fix_done(ErrorType::Logic, now);
     }
 
-    fn take_solution(&mut self, source: Written) {
+    fn take_solution(&mut self, source: NewSource) {
         self.documents.solution = Some(source.document);
         self.memory.solution_tree = source.tree;
         self.build.declared = source.declared;
         self.build.wanted = source.wanted;
     }
 
-    pub(super) fn take_suite(&mut self, source: Written, now: Timestamp) {
+    pub(super) fn take_suite(&mut self, source: NewSource, now: Timestamp) {
         self.take_tests(source);
         self.enter_image(now);
     }
 
-    pub(super) fn take_fixed_suite(&mut self, source: Written, now: Timestamp) {
+    pub(super) fn take_fixed_suite(&mut self, source: NewSource, now: Timestamp) {
         self.take_tests(source);
         self.fix_done(ErrorType::TestError, now);
     }
 
-    fn take_tests(&mut self, source: Written) {
+    fn take_tests(&mut self, source: NewSource) {
         self.documents.tests = Some(source.document);
         self.memory.tests_tree = source.tree;
         self.build.declared = source.declared;
@@ -202,7 +202,7 @@ impl Progress {
         }
     }
 
-    /// Neither passed nor failed: no attempt, and nothing that a model could mend. Only another run ends it.
+    /// Neither passed nor failed: no attempt, and nothing that a model could fix. Only another execution ends it.
     fn wait_for_smaller_outputs(&mut self, verdict: &Verdict, message: String, now: Timestamp) {
         self.exit_code = verdict.exit_code;
         self.rehearsal = Some(verdict.rehearsal.clone());
@@ -266,7 +266,7 @@ impl Progress {
         self.enter_next_fix(now);
     }
 
-    /// What only failed a case that was wrong is mended; what failed a right one is a fault of the program.
+    /// A failure of a wrong case alone is settled; a failure of a right one is a fault of the program.
     pub(super) fn take_revision(&mut self, revised: CasesRevised, now: Timestamp) {
         self.documents.cases = Some(revised.cases.0);
         self.cases = Some(revised.cases.1);
@@ -391,7 +391,7 @@ impl Progress {
     }
 
     pub(in crate::pipeline) fn succeed(&mut self, now: Timestamp) {
-        // Nothing can turn in circles any more.
+        // No repetition can follow any more.
         self.memory.tried.clear();
         self.memory.seen.clear();
         self.completed_at = Some(now);

@@ -22,7 +22,7 @@ pub struct SamplesRead {
 
 /// Source that a reply brought.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct NewSource {
     /// Where it is stored.
     pub document: Document,
     /// Hash of its syntax tree.

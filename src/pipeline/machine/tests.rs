@@ -2,15 +2,16 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::api::approval::{ApprovalDecision, ApprovalStatus, Gate};
+use crate::api::common::TestingMode;
 use crate::api::publish::Publish;
-use crate::api::status::{CaseEvidence, PlanStatus};
-use crate::pipeline::diagnosis::{DiagnosedFailure, diagnose};
-use crate::pipeline::progress::{PublishedImage, WaitReason};
+use crate::api::status::{CaseEvidence, ErrorType, PlanStatus};
+use crate::pipeline::diagnosis::{DiagnosedFailure, Diagnosis, diagnose};
+use crate::pipeline::progress::{BuildFault, BuiltImage, PublishedImage, WaitReason};
 use crate::pipeline::reply::DiagnosisRow;
-use crate::pipeline::stage::StopReason;
-use crate::pipeline::status::{Around, status};
+use crate::pipeline::stage::{Category, StopReason};
+use crate::pipeline::status::{StatusContext, status};
 use crate::pipeline::test_support::{at, document, failed, image, pip, start, task, verdict};
-use crate::pipeline::verdict::{CheckSource, FailedCheck, TooLarge};
+use crate::pipeline::verdict::{CheckSource, FailedCheck, TooLarge, Verdict};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 mod table;
@@ -38,9 +39,9 @@ impl Walk {
         self
     }
 
-    fn written(&mut self, packages: &[&str]) -> Written {
+    fn new_source(&mut self, packages: &[&str]) -> NewSource {
         self.versions += 1;
-        Written {
+        NewSource {
             document: document("d"),
             tree: format!("tree-{}", self.versions),
             declared: Packages::default(),
@@ -57,10 +58,10 @@ impl Walk {
             });
         }
         self.take(planned());
-        let code = self.written(&[]);
+        let code = self.new_source(&[]);
         self.take(Outcome::CodeWritten(code));
         self.take(ready(&[]));
-        let tests = self.written(&[]);
+        let tests = self.new_source(&[]);
         self.take(Outcome::TestsWritten(tests))
     }
 
@@ -98,12 +99,12 @@ impl Walk {
     }
 
     fn code_fixed(&mut self) -> &mut Self {
-        let written = self.written(&[]);
+        let written = self.new_source(&[]);
         self.take(Outcome::CodeFixed(written))
     }
 
     fn tests_fixed(&mut self) -> &mut Self {
-        let written = self.written(&[]);
+        let written = self.new_source(&[]);
         self.take(Outcome::TestsFixed(written))
     }
 
@@ -208,7 +209,7 @@ fn without_tests_the_program_goes_straight_to_the_image() {
         ..task()
     });
     walk.take(samples()).take(planned());
-    let code = walk.written(&["pandas"]);
+    let code = walk.new_source(&["pandas"]);
     walk.take(Outcome::CodeWritten(code));
     assert_eq!(walk.stage(), Stage::AwaitingImage);
     walk.take(ready(&["pandas"]));
@@ -219,9 +220,9 @@ fn without_tests_the_program_goes_straight_to_the_image() {
 fn a_package_that_the_image_lacks_is_built_without_spending_an_attempt() {
     let mut walk = Walk::new(task());
     walk.take(samples()).take(planned());
-    let code = walk.written(&[]);
+    let code = walk.new_source(&[]);
     walk.take(Outcome::CodeWritten(code)).take(ready(&[]));
-    let tests = walk.written(&["pytest-mock"]);
+    let tests = walk.new_source(&["pytest-mock"]);
     walk.take(Outcome::TestsWritten(tests));
     assert_eq!((walk.stage(), walk.progress.attempt), (Stage::AwaitingImage, 0));
     walk.take(ready(&["pytest-mock"]));
@@ -232,10 +233,10 @@ fn a_package_that_the_image_lacks_is_built_without_spending_an_attempt() {
 fn a_package_that_does_not_exist_is_replaced_by_the_model_and_built_again() {
     let mut walk = Walk::new(task());
     walk.take(samples()).take(planned());
-    let code = walk.written(&["wrong"]);
+    let code = walk.new_source(&["wrong"]);
     walk.take(Outcome::CodeWritten(code)).take(fault(&["wrong"]));
     assert_eq!(walk.stage(), Stage::GeneratingTests, "the suite is on its way");
-    let tests = walk.written(&["wrong"]);
+    let tests = walk.new_source(&["wrong"]);
     walk.take(Outcome::TestsWritten(tests));
     assert_eq!(walk.stage(), Stage::FixingEnvironment);
     walk.take(Outcome::EnvironmentFixed {
@@ -308,7 +309,7 @@ fn a_program_that_is_to_be_published_is_an_image_before_it_succeeds() {
     };
     walk.take(Outcome::Published(image.clone()));
     assert_eq!(walk.stage(), Stage::Succeeded);
-    let shown = status(&walk.task, &walk.progress, Around::default(), at(3));
+    let shown = status(&walk.task, &walk.progress, StatusContext::default(), at(3));
     assert_eq!(shown.program_image, Some(image.image));
     assert_eq!(shown.program_tag, Some(image.tag));
 }

@@ -29,7 +29,7 @@ const BROUGHT_BY_TEST_RUNNER: [&str; 7] = [
     "tomli",
 ];
 /// Names of a list that a prompt holds.
-const MOST_TOLD: usize = 64;
+const MOST_LISTED: usize = 64;
 
 /// A package that a rule forbids.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,13 +120,13 @@ impl PackagePolicy {
     }
 
     /// The lists that each hold all that may be asked for, for the model; none where everything may. A list that is too long for
-    /// a prompt is not told.
+    /// a prompt is not shown.
     #[must_use]
     pub fn allowed(&self) -> Vec<&[String]> {
         let lists = [&self.cluster.allow, &self.own.allow].map(Vec::as_slice);
         lists
             .into_iter()
-            .filter(|list| (1..=MOST_TOLD).contains(&list.len()))
+            .filter(|list| (1..=MOST_LISTED).contains(&list.len()))
             .collect()
     }
 
@@ -137,7 +137,7 @@ impl PackagePolicy {
             .deny
             .iter()
             .chain(&self.own.deny)
-            .take(MOST_TOLD)
+            .take(MOST_LISTED)
             .collect()
     }
 
@@ -193,7 +193,7 @@ pub fn denial(task: &Task, progress: &Progress) -> Option<Denial> {
     task.packages.denial(&progress.build.wanted, &task.image)
 }
 
-/// Names that look like a popular package's and are another's, one sentence each.
+/// Names that resemble a popular package's and are another's, one sentence each.
 #[must_use]
 pub fn doubts(wanted: &Packages) -> Vec<String> {
     wanted
@@ -213,7 +213,7 @@ pub fn doubts(wanted: &Packages) -> Vec<String> {
 /// another version of the operator has pushed it. The test runner is in every image, so that no list is empty.
 #[must_use]
 pub fn unlisted(task: &Task, image: &str, resolved: &[String]) -> Option<String> {
-    // Nobody has looked into an image that the task brings.
+    // An image that the task brings is not inspected.
     if task.image.reference.is_some() || !resolved.is_empty() {
         return None;
     }

@@ -1,6 +1,6 @@
 //! Names that are easily taken for another's: popular packages, and what is a slip of the finger away from them.
 
-use crate::pipeline::python::packages::known_packages;
+use crate::pipeline::python::packages::aliased_packages;
 
 /// Shorter names have too many neighbours to mean anything.
 const SHORTEST: usize = 5;
@@ -36,7 +36,7 @@ const POPULAR: &[&str] = &[
 /// The popular package that this normalised name is close to without being it.
 #[must_use]
 pub fn resembles(name: &str) -> Option<&'static str> {
-    let all = || POPULAR.iter().copied().chain(known_packages());
+    let all = || POPULAR.iter().copied().chain(aliased_packages());
     if name.len() < SHORTEST || all().any(|known| known == name) {
         return None;
     }

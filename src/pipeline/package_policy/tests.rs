@@ -138,7 +138,7 @@ fn the_stricter_rule_on_ages_holds_and_whoever_asks_no_index_is_not_asked_to() {
 }
 
 #[test]
-fn a_name_that_looks_like_anothers_is_said() {
+fn a_name_that_resembles_a_popular_one_is_a_warning() {
     assert_eq!(
         doubts(&pip(&["pandas", "requests[socks]<3"])),
         Vec::<String>::new()

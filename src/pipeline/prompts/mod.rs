@@ -58,7 +58,7 @@ pub struct Material {
     pub blamed: Vec<Blamed>,
     /// Columns and keys that the cases take for granted.
     pub output_names: Vec<OutputNames>,
-    /// How the samples are written, for the cases of a plan.
+    /// The formats of the samples, for the cases of a plan.
     pub forms: Forms,
     /// Why the last replies to this call were refused, oldest first.
     pub rejections: Vec<String>,

@@ -72,7 +72,7 @@ fn instruction_of(material: &Material, kind: CallKind) -> String {
 }
 
 #[test]
-fn every_kind_is_written_and_leaves_no_mark_of_a_template() {
+fn every_kind_of_prompt_is_rendered_without_template_marks() {
     for kind in CallKind::ALL {
         let request = request(&task(), &material(), kind).unwrap();
         let text = format!("{}{}", request.system, request.user_message());
@@ -153,7 +153,7 @@ fn options_outputs_and_samples_stand_in_the_prefix() {
 }
 
 #[test]
-fn tests_are_written_from_signatures_and_never_from_bodies() {
+fn the_test_prompt_shows_signatures_and_never_bodies() {
     let text = instruction_of(&material(), CallKind::Tests);
     assert!(
         text.contains("def count(text: str) -> int") && text.contains("Number of words."),

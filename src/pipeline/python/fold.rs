@@ -1,6 +1,6 @@
 //! Which strings an expression may evaluate to, over constants, loops on literals and arguments of local calls.
 //!
-//! Names are looked up without their scope: the answer may hold more than can happen, never less of what is written plainly.
+//! Names are resolved without their scope: the answer may hold more than can happen, never less of what is written plainly.
 
 mod bindings;
 

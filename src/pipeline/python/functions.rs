@@ -274,7 +274,7 @@ def main():
     }
 
     #[test]
-    fn a_line_belongs_to_the_function_around_it() {
+    fn a_line_belongs_to_its_enclosing_function() {
         let functions = functions(&program());
         assert_eq!(enclosing(&functions, 5).unwrap().qualname, "read");
         assert_eq!(enclosing(&functions, 11).unwrap().qualname, "Table.size");

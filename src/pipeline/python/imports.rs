@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_lines_are_kept() {
+    fn names_and_lines_are_preserved() {
         let found = imports(&Module::parse("\nfrom google.cloud import storage, bigquery as bq\n").unwrap());
         assert_eq!(found[0].names, ["storage", "bigquery"]);
         assert_eq!(found[0].line, 2);

@@ -16,7 +16,7 @@ pub(super) fn first_too_deep(source: &str) -> Option<usize> {
     if !is_too_deep(source) {
         return None;
     }
-    // The lexer tells no positions: the shortest run of lines that is too deep ends at the place.
+    // The lexer gives no positions: the shortest run of lines that is too deep ends at the place.
     let ends: Vec<usize> = source
         .match_indices('\n')
         .map(|(at, _)| at)
@@ -28,7 +28,7 @@ pub(super) fn first_too_deep(source: &str) -> Option<usize> {
 
 fn is_too_deep(source: &str) -> bool {
     let mut lexer = lexer::lex(source, Mode::Module);
-    // Depth that each open bracket has gathered since its last comma.
+    // Depth that each open bracket has reached since its last comma.
     let mut chains = vec![0_usize];
     let mut total = 0_usize;
     let mut blocks = 0_usize;

@@ -69,8 +69,8 @@ pub fn detect(sources: &Sources) -> Detection {
     }
 }
 
-/// Packages whose modules have other names: all of them well known.
-pub fn known_packages() -> impl Iterator<Item = &'static str> {
+/// Packages whose modules have other names: all of them popular.
+pub fn aliased_packages() -> impl Iterator<Item = &'static str> {
     let bare = |package: &'static str| package.split('[').next().unwrap_or(package);
     tables::PACKAGES.iter().map(move |(_, package)| bare(package))
 }
@@ -283,7 +283,7 @@ struct Implied {
 }
 
 impl Implied {
-    fn look_up(&mut self, table: &[(&str, &'static str)], name: &str) {
+    fn add_package_for(&mut self, table: &[(&str, &'static str)], name: &str) {
         self.packages.extend(
             table
                 .iter()
@@ -300,7 +300,7 @@ impl<'a> Visitor<'a> for Implied {
         {
             self.has_async_test |= function.is_async && function.name.starts_with("test");
             for parameter in function.parameters.iter_non_variadic_params() {
-                self.look_up(tables::FIXTURES, parameter.parameter.name.as_str());
+                self.add_package_for(tables::FIXTURES, parameter.parameter.name.as_str());
             }
         }
         visitor::walk_stmt(self, stmt);
@@ -314,7 +314,7 @@ impl<'a> Visitor<'a> for Implied {
                     .find_keyword("engine")
                     .and_then(|keyword| literal(&keyword.value))
                 {
-                    self.look_up(tables::NAMED_ENGINES, engine);
+                    self.add_package_for(tables::NAMED_ENGINES, engine);
                 }
                 if dotted(&call.func).is_some_and(|name| name.ends_with("BeautifulSoup"))
                     && let Some(parser) = call
@@ -322,14 +322,14 @@ impl<'a> Visitor<'a> for Implied {
                         .find_argument_value("features", 1)
                         .and_then(literal)
                 {
-                    self.look_up(
+                    self.add_package_for(
                         tables::NAMED_ENGINES,
                         if parser == "xml" { "lxml" } else { parser },
                     );
                 }
             }
             Expr::Attribute(mark) if dotted(&mark.value).as_deref() == Some("pytest.mark") => {
-                self.look_up(tables::MARKS, mark.attr.as_str());
+                self.add_package_for(tables::MARKS, mark.attr.as_str());
             }
             _ => {}
         }

@@ -41,7 +41,7 @@ pub(super) fn findings(module: &Module) -> Vec<Finding> {
         start.visit_stmt_function(function);
         let class = class.as_deref().and_then(|class| class.split('.').next());
         start.names.extend(class);
-        // What a test of a base looks at may stand in the classes that inherit it.
+        // What a test of a base class uses may stand in the classes that inherit it.
         start
             .names
             .extend(class.into_iter().flat_map(|class| heirs(module, class)));
@@ -187,7 +187,7 @@ impl<'a> Visitor<'a> for Words<'a> {
 /// The parts of a suite by the names that they bind, tests left out.
 struct Parts<'a> {
     by_name: BTreeMap<&'a str, Words<'a>>,
-    /// What happens around every test.
+    /// What happens before and after every test.
     around: Vec<&'a str>,
     /// Whether the program's names are all in sight, so that nothing can be said.
     everything: bool,

@@ -1,4 +1,4 @@
-//! The rules that a reply's code must keep before it is run, by the names that `docs/program-contract.md` has for them.
+//! The rules that a reply's code must meet before it is executed, by the names that `docs/program-contract.md` has for them.
 
 /// A rule. Each names something that a run could not show, or would show only after an attempt was spent on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

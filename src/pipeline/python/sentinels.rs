@@ -1,4 +1,4 @@
-//! Two tests of ours among those of a suite, by which a session shows that it tells the truth: one passes and one fails,
+//! Two tests of ours among those of a suite, by which a session shows that its report is true: one passes and one fails,
 //! whatever the program does.
 //!
 //! They lie where tests lie, are called as tests are called, and no line of the suite moves: each fills two blank lines
@@ -114,7 +114,7 @@ impl Draw<'_> {
     }
 }
 
-/// A name of the suite's own words: no list of words tells it from the others.
+/// A name of the suite's own words: no list of words distinguishes it from the others.
 fn name(module: Option<&Module>, tests: &BTreeMap<String, String>, draw: &mut Draw<'_>) -> String {
     let is_taken = |name: &str| {
         tests.contains_key(&format!("{name}.py")) || tests.values().any(|text| text.contains(name))

@@ -234,7 +234,7 @@ fn is_parametrize(decorator: &ast::Decorator) -> bool {
     dotted(callable).is_some_and(|name| name.ends_with("mark.parametrize"))
 }
 
-/// How far bases are followed: a circle of them is no Python, and need not be noticed.
+/// How far bases are followed: a cycle of them is no Python, and need not be noticed.
 const GENERATIONS: u32 = 8;
 
 /// Whether pytest may find a test here. What binds a name that a test may have, whatever it is bound to, may be one: collecting

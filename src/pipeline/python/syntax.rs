@@ -92,7 +92,7 @@ impl<'a> Mentions<'a> {
         mentions
     }
 
-    /// What is looked up while the statement itself runs: decorators, defaults, bases, but no bodies of functions.
+    /// What is evaluated while the statement itself runs: decorators, defaults, bases, but no bodies of functions.
     pub(super) fn at_import(stmt: &'a Stmt) -> Self {
         let mut mentions = Self {
             skip_bodies: true,

@@ -1,9 +1,9 @@
-//! Which data of a run is looked at, and what it means when a rule is broken.
+//! Which data of a run is checked, and what it means when a rule is broken.
 
 use crate::api::run::Validation;
 use crate::api::run_status::{DataSide, Finding, Severity};
 
-/// What a broken rule means; `None` where nobody looks.
+/// What a broken rule means; `None` where nothing is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Severities {
     /// Of the inputs: constraints, and the types that the samples have.

@@ -9,7 +9,7 @@ use crate::pipeline::sandbox::{
 };
 use crate::pipeline::verdict::TooLarge;
 
-/// Lines of a failed program that are kept.
+/// Last lines of a failed program that are recorded.
 const LAST_LINES: usize = 20;
 /// Most bytes of them.
 const LAST_BYTES: usize = 2_000;
@@ -117,7 +117,7 @@ pub fn refused(findings: &[Finding]) -> Option<RunFailure> {
     ))
 }
 
-/// The report of a program that ended well, so that its outputs can be looked at; else why not.
+/// The report of a program that ended well, so that its outputs can be checked; else why not.
 pub fn program_end(report: &Report) -> Result<&PhaseReport, RunFailure> {
     let Some(phase) = report.phases.first() else {
         return Err(RunFailure {

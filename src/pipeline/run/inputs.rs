@@ -20,7 +20,7 @@ pub enum Given<'a> {
     File,
     /// A folder.
     Folder,
-    /// A file or a folder: only reading it tells.
+    /// A file or a folder, which is judged when it is read.
     Content,
 }
 

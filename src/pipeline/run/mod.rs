@@ -4,7 +4,7 @@
 //! ```text
 //! faults    what is wrong with the given inputs, all at once, before any file is read
 //! resolve   given values and frozen files + the task's samples and defaults -> ResolvedRun
-//! checks    which data is looked at, and what it means when a rule is broken
+//! checks    which data is checked, and what it means when a rule is broken
 //! job       one phase: the program with its arguments
 //! conclude  report + outputs as their types + findings -> RunEnd
 //! status    what is said of the end

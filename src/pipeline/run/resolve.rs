@@ -82,7 +82,7 @@ pub enum ResolvedValue {
     File(FrozenFile),
 }
 
-/// Something that keeps a run from starting, until it is changed.
+/// Something that prevents a run from starting, until it is changed.
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 pub enum RunFault {
     /// An input.
@@ -212,7 +212,7 @@ impl ResolvedRun {
             .filter_map(|input| Some((input, input.file()?)))
     }
 
-    /// What the sandbox mounts; `source` tells where a file lies.
+    /// What the sandbox mounts; `source` says where a file lies.
     pub fn mounts(&self, source: impl Fn(&ResolvedInput, &FrozenFile) -> String) -> Vec<InputMount> {
         let files = self.files();
         files

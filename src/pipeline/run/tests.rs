@@ -192,7 +192,7 @@ fn a_fault_says_what_to_give(#[case] name: &str, #[case] given: Given<'_>, #[cas
 }
 
 #[test]
-fn what_only_reading_tells_is_no_fault_before() {
+fn the_content_of_a_file_is_no_fault_before_it_is_read() {
     let given = [("measurements", Given::Content), ("photos", Given::Content)];
     let told: Vec<_> = faults(&Options::from(&program()), &given);
     assert_eq!(told.len(), 2, "site and ratio alone are missing: {told:?}");

@@ -9,7 +9,7 @@ use crate::api::conditions::{
 };
 use crate::pipeline::progress::Build;
 
-/// What an object is in, as kstatus tells it.
+/// The state of an object, as kstatus defines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// It goes on by itself.
@@ -74,14 +74,14 @@ pub fn conditions(
     .collect()
 }
 
-/// What is known of how the cluster isolates what the task runs, in a sentence.
+/// What was shown of how the cluster isolates what the task runs, in a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IsolationShown {
     /// It was seen to.
     Verified(String),
     /// It does not, or need not.
     Refuted(String),
-    /// It is not known yet.
+    /// It is not checked yet.
     Awaited(String),
 }
 

@@ -40,7 +40,7 @@ impl ImageShown {
         }
     }
 
-    /// Something keeps it.
+    /// Something prevents it.
     #[must_use]
     pub fn held(hold: &Hold) -> Self {
         Self {

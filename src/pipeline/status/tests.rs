@@ -23,9 +23,9 @@ fn message<'a>(status: &'a CodeGenTaskStatus, type_: &str) -> &'a str {
 }
 
 fn shown(progress: &Progress) -> CodeGenTaskStatus {
-    let around = Around {
+    let around = StatusContext {
         generation: Some(2),
-        ..Around::default()
+        ..StatusContext::default()
     };
     status(&task(), progress, around, at(5))
 }
@@ -107,9 +107,9 @@ fn the_image_has_a_condition_of_its_own() {
 #[test]
 fn a_transition_time_moves_only_when_the_status_of_its_condition_does() {
     let first = shown(&start());
-    let around = Around {
+    let around = StatusContext {
         before: &first.conditions,
-        ..Around::default()
+        ..StatusContext::default()
     };
     let later = status(&task(), &ended(Stage::Failed), around, at(90));
     let time = |status: &CodeGenTaskStatus, type_: &str| {
@@ -135,9 +135,9 @@ fn what_holds_a_task_stands_in_its_conditions(#[case] until: Until, #[case] expe
         message: "1 of 1 tasks run".into(),
         until,
     };
-    let around = Around {
+    let around = StatusContext {
         hold: Some(&hold),
-        ..Around::default()
+        ..StatusContext::default()
     };
     let running = status(&task(), &start(), around.clone(), at(5));
     let new = held(CodeGenTaskStatus::default(), Some(1), &hold, at(5));
@@ -154,9 +154,9 @@ fn what_holds_a_task_stands_in_its_conditions(#[case] until: Until, #[case] expe
 
 #[test]
 fn a_task_that_is_held_for_want_of_isolation_says_no_more_that_it_was_seen() {
-    let around = Around {
+    let around = StatusContext {
         isolation: Some(IsolationShown::Verified("kept from: API server".into())),
-        ..Around::default()
+        ..StatusContext::default()
     };
     let shown = status(&task(), &start(), around, at(5));
     assert_eq!(condition(&shown, ISOLATION_VERIFIED), "True");
@@ -199,7 +199,7 @@ fn the_worst_case_stays_below_thirty_two_kibibytes() {
 }
 
 #[test]
-fn a_run_that_is_stopped_says_why_in_the_conditions_that_are_asked() {
+fn a_task_that_is_stopped_says_why_in_the_conditions_that_are_asked() {
     let stop = Stop {
         reason: StopReason::BudgetExceeded,
         message: "limits.maxTokens: spent".into(),
@@ -218,7 +218,7 @@ fn a_run_that_is_stopped_says_why_in_the_conditions_that_are_asked() {
 }
 
 #[test]
-fn a_message_stands_where_kstatus_looks_for_it() {
+fn a_message_stands_where_kstatus_reads_it() {
     let waits = |progress: &Progress| {
         let status = shown(progress);
         [READY, SUCCEEDED, RECONCILING, STALLED].map(|type_| !message(&status, type_).is_empty())

@@ -1,4 +1,4 @@
-//! The hash that tells whether two tasks would give the same program.
+//! The hash that is equal for tasks that would give the same program.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const VERSION: u32 = 3;
 
 /// The fields that decide the result.
 ///
-/// Decisive: what the model is told and which model it is; the data, the options and outputs of the program; the tests
+/// Decisive: what the model sees and which model it is; the data, the options and outputs of the program; the tests
 /// it must pass; how much of the samples the model may see; what is in its image (base, Python, packages that are always there); the plain environment variables
 /// that tests and program read.
 ///

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use crate::api::status::MutantCounts;
 use crate::pipeline::mutants::{Mutant, MutantOutcome, MutantPhase, MutantReport};
-use crate::pipeline::python::mutants::TELLING;
+use crate::pipeline::python::mutants::SHOWN_PER_FUNCTION;
 use crate::pipeline::sandbox::PhaseReport;
 
 use super::{CheckSource, FailedCheck, int, unusual};
@@ -50,7 +50,7 @@ pub(super) fn doubt(asked: &MutantPhase, done: Option<&PhaseReport>) -> Option<F
     let survivors = unnoticed
         .into_iter()
         .take(NAMED)
-        .flat_map(|(_, mutants)| mutants.into_iter().take(TELLING));
+        .flat_map(|(_, mutants)| mutants.into_iter().take(SHOWN_PER_FUNCTION));
     for mutant in survivors {
         let _ = write!(
             message,
@@ -87,7 +87,7 @@ fn unnoticed<'a>(asked: &'a MutantPhase, report: &MutantReport) -> Vec<(&'a str,
     functions
         .into_iter()
         .filter(|(_, mutants)| {
-            mutants.len() >= TELLING
+            mutants.len() >= SHOWN_PER_FUNCTION
                 && mutants
                     .iter()
                     .all(|(_, outcome)| *outcome == MutantOutcome::Survived)
@@ -237,6 +237,6 @@ mod tests {
             message.contains("`a` or `b`") && !message.contains("`c`"),
             "{message}"
         );
-        assert_eq!(message.matches("line 7").count(), 2 * TELLING);
+        assert_eq!(message.matches("line 7").count(), 2 * SHOWN_PER_FUNCTION);
     }
 }

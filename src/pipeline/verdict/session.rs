@@ -8,7 +8,7 @@ use crate::pipeline::sandbox::{PhaseEnd, PhaseReport, Sentinels, TestOutcome, Te
 
 use super::{CheckSource, FailedCheck, int, unusual};
 
-/// Counts of a pytest session, and why it did not pass. Passed means: the session ended, both sentinels told the truth, at
+/// Counts of a pytest session, and why it did not pass. Passed means: the session ended, both sentinels ended as they must, at
 /// least one other test was collected, and every collected test passed.
 pub(super) fn judge_session(
     sentinels: &Sentinels,

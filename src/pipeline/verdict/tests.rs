@@ -256,7 +256,7 @@ fn a_failing_suite_is_not_called_vacuous() {
 }
 
 #[test]
-fn of_acceptance_tests_only_the_count_is_kept() {
+fn of_acceptance_tests_only_the_count_is_recorded() {
     let mut secret = session(&[("test_acceptance.py::test_secret_rule", TestOutcome::Failed)]);
     secret.tests.as_mut().unwrap().results[1].failure = Some(TestFailure {
         message: "expected 4711".into(),
@@ -344,7 +344,7 @@ fn rehearsed_with(findings: &RehearsalFindings) -> Verdict {
 }
 
 #[test]
-fn an_output_that_nobody_could_look_at_neither_passes_nor_fails() {
+fn an_output_that_could_not_be_checked_neither_passes_nor_fails() {
     let verdict = rehearsed_with(&too_large(&[("summary", 2_000_000)]));
     assert!(!verdict.passed() && verdict.failed.is_empty());
     let message = verdict.unchecked().unwrap();
@@ -360,7 +360,7 @@ fn an_output_that_nobody_could_look_at_neither_passes_nor_fails() {
 }
 
 #[test]
-fn what_is_wrong_besides_is_mended_before_anything_is_said_of_sizes() {
+fn other_faults_are_reported_before_sizes() {
     let mut findings = too_large(&[("summary", 2_000_000)]);
     findings.faults.push(Fault {
         output: "species".into(),
@@ -374,8 +374,8 @@ fn what_is_wrong_besides_is_mended_before_anything_is_said_of_sizes() {
 }
 
 #[test]
-fn the_size_of_an_output_of_private_samples_is_not_told() {
-    let verdict = rehearsed_with(&too_large(&[("summary", 4_711_000)]).told());
+fn the_size_of_an_output_of_private_samples_is_not_shown() {
+    let verdict = rehearsed_with(&too_large(&[("summary", 4_711_000)]).without_private_values());
     let message = verdict.unchecked().unwrap();
     assert!(
         message.starts_with("the output summary is too large, and at most"),
@@ -393,7 +393,7 @@ fn a_program_that_crashes_fails_the_rehearsal_with_its_exception() {
 }
 
 #[test]
-fn what_varies_from_run_to_run_does_not_change_a_signature() {
+fn what_varies_between_executions_does_not_change_a_signature() {
     let signature = |message: &str| {
         FailedCheck {
             source: CheckSource::Test,

@@ -6,7 +6,7 @@ use rstest::rstest;
 
 use super::*;
 
-struct Written {
+struct LayoutOnDisk {
     folder: tempfile::TempDir,
     layer: String,
     manifest: String,
@@ -19,7 +19,7 @@ fn blob(folder: &Path, bytes: &[u8]) -> String {
 }
 
 /// A layout of one layer whose descriptor says `layer_size` bytes.
-fn layout_of(layer_size: u64) -> Written {
+fn layout_of(layer_size: u64) -> LayoutOnDisk {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir_all(folder.path().join("blobs/sha256")).unwrap();
     let config = blob(folder.path(), b"{}");
@@ -30,7 +30,7 @@ fn layout_of(layer_size: u64) -> Written {
     );
     let manifest_hex = blob(folder.path(), manifest.as_bytes());
     write_index(folder.path(), &manifest_hex, manifest.len());
-    Written {
+    LayoutOnDisk {
         layer,
         manifest: manifest_hex,
         folder,
@@ -45,7 +45,7 @@ fn write_index(folder: &Path, manifest: &str, size: usize) {
     fs::write(folder.join("index.json"), index).unwrap();
 }
 
-impl Written {
+impl LayoutOnDisk {
     fn path_of(&self, hex: &str) -> PathBuf {
         self.folder.path().join("blobs/sha256").join(hex)
     }

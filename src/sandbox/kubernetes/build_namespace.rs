@@ -76,7 +76,7 @@ pub async fn release(client: &Client, namespace: &str, uid: &str) -> Result<(), 
     let jobs: Api<Job> = Api::namespaced(client.clone(), namespace);
     let its = ListParams::default().labels(&format!("{WAITS}{uid}"));
     for job in jobs.list_metadata(&its).await?.items {
-        keep_for(client, &jobs, &job.metadata, |waiting| waiting != uid).await?;
+        retain_waiters(client, &jobs, &job.metadata, |waiting| waiting != uid).await?;
     }
     Ok(())
 }
@@ -103,13 +103,13 @@ pub async fn sweep(
         .await?
         .items
     {
-        keep_for(client, &jobs, &job.metadata, &is_known).await?;
+        retain_waiters(client, &jobs, &job.metadata, &is_known).await?;
     }
     Ok(())
 }
 
-/// Takes those off a Job who do not wait any more, and the Job away when there is nobody left.
-async fn keep_for(
+/// Removes from a Job those who do not wait any more, and deletes it when nobody is left.
+async fn retain_waiters(
     client: &Client,
     jobs: &Api<Job>,
     job: &ObjectMeta,
@@ -154,7 +154,7 @@ async fn is_there(client: &Client, waiting: &Waiting) -> Result<bool, kube::Erro
     Ok(found.is_some_and(|task| task.metadata.uid.as_ref() == Some(&waiting.uid)))
 }
 
-/// A Job that is gone, or has changed since it was listed, is another look's matter: a change says that somebody waits.
+/// A Job that is gone, or has changed since it was listed, is left to another pass: a change says that somebody waits.
 fn unless_changed(result: Result<(), kube::Error>) -> Result<(), kube::Error> {
     match result {
         Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),

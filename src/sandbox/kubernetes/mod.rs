@@ -24,8 +24,7 @@ pub use self::build::{
 };
 pub use self::pod::channel::{Sent, send};
 pub use self::pod::reader::{
-    ClaimSource, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader, WrittenOutput,
-    WrittenOutputs,
+    ClaimOutput, ClaimOutputs, ClaimSource, ReadReport, ReadRequest, ReadSource, SampleSource, SourceReader,
 };
 pub use self::pod::{JOB_FILE, JOB_KEY, JOB_SHA256, NONCE, decrypt_job, folder_sha256};
 use self::settings::Settings;
@@ -40,7 +39,7 @@ use crate::pipeline::task::Task;
 pub struct KubernetesSandbox<'a> {
     /// Speaks to the API server.
     pub client: Client,
-    /// What the operator was told.
+    /// The operator's settings.
     pub settings: &'a Settings,
     /// The task.
     pub task: &'a Task,
@@ -151,8 +150,8 @@ impl KubernetesSandbox<'_> {
     }
 
     /// What the Pod of this name has come to, whoever made it: [`Sandbox::run`] asks only of one that it would make.
-    pub async fn look_at(&self, image: &str, pod: &str) -> Result<Progressing<Report>, SandboxError> {
-        Box::pin(pod::look_at(self, image, pod)).await
+    pub async fn pod_progress(&self, image: &str, pod: &str) -> Result<Progressing<Report>, SandboxError> {
+        Box::pin(pod::pod_progress(self, image, pod)).await
     }
 
     /// Removes the Pods of the task and their jobs: for when a run is recorded, and when the task ends.

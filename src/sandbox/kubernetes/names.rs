@@ -39,7 +39,7 @@ pub enum Component {
     Snapshot,
     /// Replies and documents of a run.
     Record,
-    /// What is kept of a finished task.
+    /// The archive of a finished task.
     Result,
     /// What a run of a program wrote.
     Outputs,
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_fits_and_tells_its_parts_apart() {
+    fn a_name_fits_and_different_parts_give_different_names() {
         let long = "a".repeat(200);
         assert_eq!(name(&long, &["x"]).len(), 63);
         assert_ne!(name("a", &["x", "y"]), name("a", &["xy"]));

@@ -10,7 +10,7 @@ use kube::{Api, Client};
 
 use crate::api::quantity;
 
-/// Whether no node could give what the Pod asks for, however empty it was. Who may not look at nodes does not know.
+/// Whether no node could give what the Pod asks for, however empty it was. Without the right to list nodes there is no answer.
 pub(super) async fn is_too_large(client: &Client, pod: &Pod) -> bool {
     let nodes: Api<Node> = Api::all(client.clone());
     let nodes = nodes.list(&ListParams::default()).await;

@@ -9,7 +9,7 @@ use crate::sandbox::harness;
 
 /// Top folders of the system that programs and libraries need.
 const SYSTEM: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32"];
-/// Files and folders of `/etc` that libraries read; none of them tells about users or this machine.
+/// Files and folders of `/etc` that libraries read; none of them says anything about users or this machine.
 const SETTINGS: [&str; 6] = [
     "/etc/ld.so.cache",
     "/etc/alternatives",
@@ -23,7 +23,7 @@ const RESOLVER: [&str; 2] = ["/etc/resolv.conf", "/etc/nsswitch.conf"];
 /// Package stores outside `/usr`.
 const STORES: [&str; 2] = ["/nix/store", "/gnu/store"];
 
-/// Files of `/proc` that tell of processes and of the kernel beyond the sandbox, or hold what any process can leave for another.
+/// Files of `/proc` that reveal processes and the kernel beyond the sandbox, or hold what any process can leave for another.
 const OF_THE_MACHINE: [&str; 14] = [
     "/proc/kallsyms",
     "/proc/kcore",

@@ -41,7 +41,7 @@ mod linux {
         libc::SYS_userfaultfd,
     ];
     /// What only an administrator may, with the rights that a namespace would give as well. `clone3` has its flags in memory, where a
-    /// filter cannot look; C libraries go back to `clone`.
+    /// filter cannot read; C libraries go back to `clone`.
     const MACHINE: [i64; 32] = [
         libc::SYS_acct,
         libc::SYS_chroot,

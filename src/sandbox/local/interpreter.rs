@@ -12,7 +12,7 @@ use crate::sandbox::error::SandboxError;
 
 /// Oldest Python that the harness and the programs are written for.
 const OLDEST_MINOR: u32 = 10;
-/// Newest Python that is looked for by its own name.
+/// Newest Python that is searched for by its own name.
 const NEWEST_MINOR: u32 = 14;
 
 /// What an interpreter, or a shim in front of it, needs of the user's environment to answer.

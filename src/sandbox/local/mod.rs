@@ -29,7 +29,7 @@ pub struct LocalSandbox {
 }
 
 impl LocalSandbox {
-    /// A sandbox that keeps its environments below `cache`. Nothing is created before the first build.
+    /// A sandbox that stores its environments below `cache`. Nothing is created before the first build.
     #[must_use]
     pub fn new(cache: impl AsRef<Path>) -> Self {
         let cache = cache.as_ref();
@@ -39,7 +39,7 @@ impl LocalSandbox {
         }
     }
 
-    /// A sandbox that keeps its environments where `CODEGEN_CACHE_DIR` says, else in the user's cache folder.
+    /// A sandbox that stores its environments where `CODEGEN_CACHE_DIR` says, else in the user's cache folder.
     pub fn for_user() -> Result<Self, SandboxError> {
         if let Some(folder) = std::env::var_os(CACHE_VARIABLE).filter(|folder| !folder.is_empty()) {
             return Ok(Self::new(folder));

@@ -114,7 +114,7 @@ fn write_readable(path: &Path, text: &str) -> io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(0o644))
 }
 
-/// Counters of a control group, where the harness looks for them.
+/// Counters of a control group, where the harness reads them.
 fn counters(group: &ControlGroup) -> [Mount; 2] {
     let mount = |source: &Path, target: &str| Mount {
         source: source.into(),

@@ -34,11 +34,11 @@ pub(super) const FOLDER: &str = "/env";
 /// Written last: an environment without it is not there.
 const MARKER: &str = "environment.json";
 
-/// What is known of an environment that is ready.
+/// What is recorded of an environment that is ready.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Environment {
-    /// The interpreter, as users are told.
+    /// The interpreter, as messages name it.
     pub python: String,
     /// `3.11.2`.
     pub version: String,
@@ -48,7 +48,7 @@ pub(super) struct Environment {
     pub prefix: PathBuf,
     /// Installed distributions (`pandas==2.3.1`).
     pub resolved: Vec<String>,
-    /// The same with digests, as a requirements file, where all are known.
+    /// The same with digests, as a requirements file, where all have one.
     #[serde(default)]
     pub lock: Option<String>,
 }
@@ -232,7 +232,7 @@ async fn install(
     check_alone(work.after().map_err(written())?).await
 }
 
-/// The versions that are old enough, where a rule asks for an age. Whether there are any at all the installer tells at once.
+/// The versions that are old enough, where a rule asks for an age. Whether there are any at all the installer reports at once.
 async fn old_enough(spec: &ImageSpec, interpreter: &Interpreter) -> Result<Vec<String>, SandboxError> {
     if spec.min_release_age_days == 0 {
         return Ok(Vec::new());
@@ -252,7 +252,7 @@ fn place<'a>(spec: &'a ImageSpec, python: &'a str) -> Where<'a> {
     }
 }
 
-/// Whether the user has told an installer where packages come from.
+/// Whether the user has configured where an installer takes packages from.
 fn has_sources_of_its_own() -> bool {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let mut of_uv = names.filter(|name| {
@@ -280,7 +280,7 @@ fn set_apart(target: &Path, packages: &Path, tools: &Path) -> std::io::Result<()
 }
 
 /// Bytecode for an environment that a sandbox cannot write to. The interpreter behind the environment reads the sources
-/// and runs none: it does not look into the environment for modules.
+/// and runs none: it does not search the environment for modules.
 fn compile(interpreter: &Interpreter, packages: &Path) -> Command {
     let mut command = Command::new(&interpreter.executable);
     command
@@ -289,7 +289,7 @@ fn compile(interpreter: &Interpreter, packages: &Path) -> Command {
     command
 }
 
-/// Scripts name the interpreter by the path they were installed under; in a sandbox it lies elsewhere.
+/// Scripts name the interpreter by the path they were installed under; in a sandbox it has another path.
 fn point_scripts_into_sandbox(bin: &Path) -> std::io::Result<()> {
     for entry in fs::read_dir(bin)? {
         let path = entry?.path();

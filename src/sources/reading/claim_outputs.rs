@@ -11,12 +11,12 @@ use crate::data::source::Source;
 use crate::data::worker::{Client, Limits};
 use crate::engine::run_data::{Columns, RunData};
 use crate::pipeline::sandbox::MAX_OUTPUT_BYTES;
-use crate::sandbox::kubernetes::{ClaimSource, ReadReport, ReadSource, WrittenOutput, WrittenOutputs};
+use crate::sandbox::kubernetes::{ClaimOutput, ClaimOutputs, ClaimSource, ReadReport, ReadSource};
 
-/// Time to look through one of the largest files.
+/// Time to check one of the largest files.
 const SECONDS: u64 = 600;
 
-/// Why an output cannot be looked at now.
+/// Why an output cannot be checked now.
 enum Failed {
     /// The volume does not answer.
     Read(ReadError),
@@ -30,8 +30,8 @@ impl From<DataError> for Failed {
     }
 }
 
-/// Looks at every output that `asked` names.
-pub(super) async fn read(asked: &WrittenOutputs, worker: &Client) -> ReadReport {
+/// Checks every output that `asked` names.
+pub(super) async fn read(asked: &ClaimOutputs, worker: &Client) -> ReadReport {
     let worker = worker.clone().with_limits(Limits {
         seconds: SECONDS,
         ..Limits::default()
@@ -52,11 +52,7 @@ pub(super) async fn read(asked: &WrittenOutputs, worker: &Client) -> ReadReport 
     ReadReport::Outputs(found)
 }
 
-async fn output(
-    asked: &WrittenOutputs,
-    declared: &Output,
-    data: &RunData<'_>,
-) -> Result<WrittenOutput, Failed> {
+async fn output(asked: &ClaimOutputs, declared: &Output, data: &RunData<'_>) -> Result<ClaimOutput, Failed> {
     let Found { what, files, file } = match find(asked, declared) {
         Ok(found) => found,
         Err(error) => return not_found(error, declared),
@@ -69,21 +65,21 @@ async fn output(
             let held = data.file(declared, asked.severity, || Source::path(&path_of(&file)));
             match held.await? {
                 Ok(broken) => findings = broken,
-                Err(problem) => return Ok(WrittenOutput::Wrong(problem)),
+                Err(problem) => return Ok(ClaimOutput::Wrong(problem)),
             }
         }
         (Some(_), type_) if bytes > MAX_OUTPUT_BYTES => {
-            return Ok(WrittenOutput::Wrong(format!(
+            return Ok(ClaimOutput::Wrong(format!(
                 "a value of type {type_} has at most {MAX_OUTPUT_BYTES} bytes, this one has {bytes}: declare it as a File"
             )));
         }
         (Some(file), _) => match data.value(declared, &content(file)).await? {
             Ok(text) => value = text,
-            Err(problem) => return Ok(WrittenOutput::Wrong(problem)),
+            Err(problem) => return Ok(ClaimOutput::Wrong(problem)),
         },
         (None, _) => {}
     }
-    Ok(WrittenOutput::Read {
+    Ok(ClaimOutput::Read {
         sha256,
         bytes,
         files,
@@ -94,7 +90,7 @@ async fn output(
 
 /// Reads an output where the program was to write it. No link is followed: a name of an output has no slash, so its place is the
 /// folder that is mounted.
-fn find(asked: &WrittenOutputs, declared: &Output) -> Result<Found, ReadError> {
+fn find(asked: &ClaimOutputs, declared: &Output) -> Result<Found, ReadError> {
     let source = ClaimSource {
         name: declared.name.clone(),
         claim: asked.written_to.claim.clone(),
@@ -107,20 +103,20 @@ fn find(asked: &WrittenOutputs, declared: &Output) -> Result<Found, ReadError> {
 }
 
 /// What is said of an output that cannot be read; the error is that it may be at another time.
-fn not_found(error: ReadError, declared: &Output) -> Result<WrittenOutput, Failed> {
+fn not_found(error: ReadError, declared: &Output) -> Result<ClaimOutput, Failed> {
     Ok(match error {
-        ReadError::TooLarge { .. } => WrittenOutput::TooLarge(None),
+        ReadError::TooLarge { .. } => ClaimOutput::TooLarge(None),
         ReadError::Read { source, .. } if is_link_or_socket(&source) => {
-            WrittenOutput::Wrong("it is a link or a socket".to_owned())
+            ClaimOutput::Wrong("it is a link or a socket".to_owned())
         }
         ReadError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-            WrittenOutput::Wrong("it is not on the claim any more".to_owned())
+            ClaimOutput::Wrong("it is not on the claim any more".to_owned())
         }
         error if error.is_passing() => return Err(Failed::Read(error)),
         error => {
             let words = error.to_string();
             let name = format!("{}: ", declared.name);
-            WrittenOutput::Wrong(words.strip_prefix(&name).unwrap_or(&words).to_owned())
+            ClaimOutput::Wrong(words.strip_prefix(&name).unwrap_or(&words).to_owned())
         }
     })
 }

@@ -170,7 +170,7 @@ async fn inside_of_a_folder_there_are_no_links_and_no_pipes() {
 }
 
 #[test]
-fn what_a_person_can_mend_is_refused_and_what_a_disk_does_is_tried_again() {
+fn what_a_person_can_fix_is_refused_and_a_disk_error_is_tried_again() {
     let claim = tempfile::tempdir().unwrap();
     let reader = ClaimReader {
         source: &source(&claim, "", true),

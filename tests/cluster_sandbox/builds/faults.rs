@@ -101,7 +101,7 @@ fn always(meets: fn(&Head) -> bool, fault: Fault) -> impl Fn(&Head) -> Option<Fa
 
 #[tokio::test]
 #[ignore = "needs a cluster: make e2e"]
-async fn a_full_registry_is_told_in_its_own_words_and_the_push_is_tried_again() {
+async fn a_full_registry_is_reported_in_its_own_words_and_the_push_is_tried_again() {
     let scene = Scene::open("full").await;
     scene.registry.fail(always(is_write, FULL));
     let reason = scene.lost(0).await;

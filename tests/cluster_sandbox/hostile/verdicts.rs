@@ -16,7 +16,7 @@ const SECRET_WORD: &str = "only_the_acceptance_tests_know_this";
 const OTHER_INPUT: &str = "only_another_case_is_given_this";
 
 /// An attack that looks for a word, which is no word of its own arguments.
-fn looking_for(name: &str, word: &str) -> Phase {
+fn attack_that_searches(name: &str, word: &str) -> Phase {
     let backwards: String = word.chars().rev().collect();
     attack(&[&format!("{name}@{backwards}")])
 }
@@ -139,7 +139,7 @@ pub const TESTS: &[Case] = &[
             mount_the_key,
         ),
         job: |_, is_defended| {
-            let mut phases = vec![looking_for("acceptance_tests", SECRET_WORD)];
+            let mut phases = vec![attack_that_searches("acceptance_tests", SECRET_WORD)];
             phases.extend((!is_defended).then(acceptance_tests));
             job(phases)
         },
@@ -154,7 +154,7 @@ pub const TESTS: &[Case] = &[
             if let Phase::Program(other) = &mut other {
                 other.args.push(OTHER_INPUT.to_owned());
             }
-            job(vec![looking_for("other_cases", OTHER_INPUT), other])
+            job(vec![attack_that_searches("other_cases", OTHER_INPUT), other])
         },
         got: said,
     },

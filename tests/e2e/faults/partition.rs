@@ -1,4 +1,4 @@
-//! An operator that is cut off from the API server, is told to stop, or dies.
+//! An operator that is cut off from the API server, is stopped, or dies.
 
 use std::time::{Duration, Instant};
 
@@ -185,7 +185,7 @@ async fn what_an_operator_did_not_remove_before_it_was_killed_the_next_one_remov
 
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
-async fn an_operator_that_is_told_to_stop_in_a_call_records_it_and_the_next_one_goes_on() {
+async fn an_operator_stopped_during_a_call_records_it_and_the_next_one_goes_on() {
     in_space("faults-stop", async |space| {
         let model = Model::start(space, RECORDING, &[TASK], LATENCY).await;
         let mut first = Own::start(space, &model, seed()).await;

@@ -99,13 +99,13 @@ pub fn login(hosts: &[&str]) -> Value {
 
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
-async fn a_full_registry_is_told_and_waited_for() {
+async fn a_full_registry_is_reported_and_waited_for() {
     a_task_waits("faults-full", is_write, FULL, "no space left on device").await;
 }
 
 #[tokio::test]
 #[ignore = "needs a cluster with the operator: make e2e"]
-async fn a_registry_that_is_down_is_told_and_waited_for() {
+async fn a_registry_that_is_down_is_reported_and_waited_for() {
     a_task_waits("faults-down", |_| true, DOWN, "503").await;
 }
 

@@ -261,7 +261,7 @@ async fn outputs_that_are_too_large_stay_on_the_claim_that_the_run_names() {
             assert_eq!(reason, "OutputInvalid");
             assert!(message.contains("table") && message.contains("link"), "{message}");
             failed(space, "badly").await;
-            what_vanished_has_kept_its_folder(space, &table.sha256).await;
+            a_deleted_pod_leaves_the_folder_of_its_execution(space, &table.sha256).await;
 
             it_is_an_input_as_long_as_it_is_what_it_was(space, &large).await;
             one_command_says_where_it_lies(space);
@@ -311,7 +311,7 @@ async fn each_run_wrote_into_its_own_folder(space: &Space, uid: &str) {
 }
 
 /// `slowly` is the run whose Pod was removed at once.
-async fn what_vanished_has_kept_its_folder(space: &Space, sha256: &str) {
+async fn a_deleted_pod_leaves_the_folder_of_its_execution(space: &Space, sha256: &str) {
     let run = succeeded(space, "slowly").await;
     let uid = run.metadata.uid.as_deref().unwrap();
     assert_eq!(

@@ -39,7 +39,7 @@ fn enforcement(state: &str) {
 }
 
 /// What was found before is forgotten, and the operator looks anew.
-fn begin_to_look_anew() {
+fn restart_isolation_check() {
     let restart: [&[&str]; 3] = [
         &[
             "annotate",
@@ -66,8 +66,8 @@ fn until_found() {
 }
 
 /// Before the look has ended, calls are made and nothing is run.
-fn look_anew() {
-    begin_to_look_anew();
+fn wait_for_isolation_check() {
+    restart_isolation_check();
     until_found();
 }
 
@@ -123,7 +123,7 @@ async fn apply_and_see_it_held(space: &Space) {
 async fn nothing_runs_until_the_cluster_enforces_its_policies() {
     in_space("unenforced", async |space| {
         let unenforced = Unenforced::begin();
-        look_anew();
+        wait_for_isolation_check();
         apply_and_see_it_held(space).await;
         drop(unenforced);
         let task = space.succeeded(TASK).await;
@@ -134,10 +134,10 @@ async fn nothing_runs_until_the_cluster_enforces_its_policies() {
 
 #[tokio::test]
 #[ignore = "needs our own cluster to itself: make e2e-full"]
-async fn a_task_that_meets_the_first_look_goes_on_when_it_ends() {
+async fn a_task_that_waits_for_the_first_isolation_check_goes_on_when_it_ends() {
     in_space("first-look", async |space| {
         space.copy_secret("openai").await;
-        begin_to_look_anew();
+        restart_isolation_check();
         space.apply("examples/prompt-only/task.yaml", "prompt-only");
         let is_held = |task: &_| {
             condition(task, "Ready").is_some_and(|(_, _, message)| message.contains("it is not shown yet"))

@@ -34,7 +34,7 @@ async fn an_operator_that_was_cut_off_for_a_minute_goes_on_and_has_lost_nothing(
 
 #[tokio::test]
 #[ignore = "takes minutes: make e2e-full"]
-async fn a_registry_that_fails_after_half_of_a_push_is_told_and_waited_for() {
+async fn a_registry_that_fails_after_half_of_a_push_is_reported_and_waited_for() {
     registry::half_of_a_push().await;
 }
 

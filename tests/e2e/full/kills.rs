@@ -28,7 +28,7 @@ const LONGEST: f64 = 6.0;
 /// Calls of the example, a diagnosis and a fix among them.
 const CALLS: i32 = 6;
 /// The task that runs before anybody is killed.
-const CALM: &str = "calm";
+const WITHOUT_KILLS: &str = "calm";
 
 /// `CODEGEN_E2E_KILLS`, or 30.
 fn kills() -> usize {
@@ -142,7 +142,7 @@ async fn a_killed_operator_pays_for_nothing_twice_and_every_task_ends_as_if_noth
         // More than are ever begun: each takes longer than an operator lives.
         let names: Vec<String> = (0..kills() + 2 * AT_ONCE)
             .map(Tasks::name)
-            .chain([CALM.to_owned()])
+            .chain([WITHOUT_KILLS.to_owned()])
             .collect();
         let server = Server::start(space, recording, &names, LATENCY);
         let jobs = Seen::watch::<Job>(space, "codegen-operator.dev/component=build");
@@ -153,8 +153,8 @@ async fn a_killed_operator_pays_for_nothing_twice_and_every_task_ends_as_if_noth
             space,
             server,
         };
-        tasks.begin(CALM, 0);
-        let calm = space.end(CALM).await;
+        tasks.begin(WITHOUT_KILLS, 0);
+        let calm = space.end(WITHOUT_KILLS).await;
         assert_eq!(status_of(&calm, "Succeeded"), Some("True"));
 
         let begun = Instant::now();
@@ -167,7 +167,7 @@ async fn a_killed_operator_pays_for_nothing_twice_and_every_task_ends_as_if_noth
             tasks.begun,
             begun.elapsed().as_secs_f64()
         );
-        expect_as_calm(&tasks, &calm).await;
+        expect_as_without_kills(&tasks, &calm).await;
 
         let (jobs, pods) = (jobs.end(), pods.end());
         let images = 1 + tasks.begun.div_ceil(SHARE_IMAGE);
@@ -185,7 +185,7 @@ async fn a_killed_operator_pays_for_nothing_twice_and_every_task_ends_as_if_noth
         assert_eq!((jobs.len(), total(&jobs)), (images, images), "{jobs:#?}");
         assert_eq!(pods.len(), total(&pods), "a try had two Pods: {pods:#?}");
         for number in 0..tasks.begun {
-            assert_eq!(tries(&Tasks::name(number)), tries(CALM), "{pods:#?}");
+            assert_eq!(tries(&Tasks::name(number)), tries(WITHOUT_KILLS), "{pods:#?}");
         }
     })
     .await;
@@ -219,7 +219,7 @@ async fn kill_often(tasks: &mut Tasks<'_>, mut random: Rng) {
 }
 
 /// Compares every task with the one that nothing happened to, and its calls with the server's own count.
-async fn expect_as_calm(tasks: &Tasks<'_>, calm: &CodeGenTask) {
+async fn expect_as_without_kills(tasks: &Tasks<'_>, calm: &CodeGenTask) {
     let (mut lost, mut repeated, mut replies) = (0, 0, 0);
     let mut wrong = Vec::new();
     for task in tasks.list().await {

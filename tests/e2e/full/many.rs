@@ -50,7 +50,7 @@ impl Change {
     }
 
     /// The operator knows of it.
-    fn is_known(&self) -> bool {
+    fn is_reconciled(&self) -> bool {
         self.has_begun || self.reason == "Queued"
     }
 }
@@ -209,7 +209,7 @@ async fn tasks_that_are_alone_in_their_namespace_pass_a_crowd_in_another() {
         let changes = Changes::from_now_on(crowded.client.clone());
         let started = Instant::now();
         let crowd = create(crowded, &repository, "crowd", TASKS - ALONE).await;
-        changes.until(&crowd, Change::is_known).await;
+        changes.until(&crowd, Change::is_reconciled).await;
         let late = Instant::now();
         let alone = join_all(
             spaces[1..]
@@ -227,7 +227,7 @@ async fn tasks_that_are_alone_in_their_namespace_pass_a_crowd_in_another() {
         let place = |task: &String, is: fn(&Change) -> bool| changes.first(task, is).0;
         let known = alone
             .iter()
-            .map(|task| place(task, Change::is_known))
+            .map(|task| place(task, Change::is_reconciled))
             .max()
             .unwrap();
         let begun = |change: &Change| change.has_begun;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Of each rule: lines that keep it, lines that break it and nothing else, and what is said then.
+/// Of each rule: lines that meet it, lines that break it and nothing else, and the message then.
 const RULES: &[(&str, &str, &str)] = &[
     (
         "samples: [{name: a, persistentVolumeClaim: {claimName: c, path: 2026/a..b.csv}}]",
@@ -320,7 +320,7 @@ const RULES_OF_RUNS: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn every_rule_of_runs_takes_what_keeps_it_and_says_exactly_what_breaks_it() {
+fn every_rule_of_runs_accepts_a_valid_run_and_names_what_breaks_it() {
     for (kept, broken, fault) in RULES_OF_RUNS {
         assert_eq!(faults(&run(kept)), Vec::<String>::new(), "{kept}");
         assert_eq!(faults(&run(broken)), [*fault], "{broken}");
@@ -328,7 +328,7 @@ fn every_rule_of_runs_takes_what_keeps_it_and_says_exactly_what_breaks_it() {
 }
 
 #[test]
-fn every_rule_takes_what_keeps_it_and_says_exactly_what_breaks_it() {
+fn every_rule_accepts_a_valid_spec_and_names_what_breaks_it() {
     for (kept, broken, fault) in RULES {
         assert_eq!(faults(&task(kept)), Vec::<String>::new(), "{kept}");
         assert_eq!(faults(&task(broken)), [*fault], "{broken}");
@@ -341,7 +341,7 @@ fn no_rule_of_the_definitions_is_without_a_test() {
         match value {
             Value::Object(fields) => fields.iter().for_each(|(name, field)| {
                 if name == "x-kubernetes-validations" {
-                    // What compares with the object before, only a server can tell.
+                    // What compares with the object before, only a server can check.
                     let rules = field.as_array().unwrap().iter();
                     let rules = rules.filter(|rule| !rule["rule"].as_str().unwrap().contains("oldSelf"));
                     found.extend(rules.map(|rule| rule["message"].as_str().unwrap().to_owned()));

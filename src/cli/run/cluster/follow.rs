@@ -102,7 +102,7 @@ fn news(name: &str, run: &CodeGenRun) -> News {
 pub(super) enum Pushing<'a> {
     /// Nobody asked for that, or the program has failed.
     No,
-    /// They are not there yet; why, where something keeps them.
+    /// They are not there yet; why, where something prevents them.
     Goes(Option<&'a str>),
     /// They are there: the artifact by digest.
     Done(&'a str),

@@ -108,7 +108,7 @@ fn task(status: CodeGenTaskStatus, generation: i64) -> CodeGenTask {
 }
 
 #[test]
-fn the_story_of_a_task_reads_as_that_of_a_local_run() {
+fn the_progress_of_a_task_reads_in_a_cluster_as_on_a_laptop() {
     let story = story();
     let mut told = String::new();
     let mut before = &CodeGenTaskStatus::default();
@@ -121,7 +121,7 @@ fn the_story_of_a_task_reads_as_that_of_a_local_run() {
 }
 
 #[test]
-fn who_comes_late_is_told_what_the_steps_left() {
+fn a_late_watcher_sees_what_the_stages_left() {
     let story = story();
     let told = text(&news(&CodeGenTaskStatus::default(), story.last().unwrap()));
     insta::assert_snapshot!(told);
@@ -135,7 +135,7 @@ fn the_same_status_again_is_no_news() {
 }
 
 #[test]
-fn what_a_task_waits_for_is_told_once_and_again_when_it_changes() {
+fn what_a_task_waits_for_is_printed_once_and_again_when_it_changes() {
     let waiting = |message: &str| CodeGenTaskStatus {
         reason: Some("Configuration".to_owned()),
         message: Some(message.to_owned()),
@@ -155,7 +155,7 @@ fn what_a_task_waits_for_is_told_once_and_again_when_it_changes() {
 }
 
 #[test]
-fn another_run_of_the_same_task_is_told_from_its_beginning() {
+fn another_revision_of_the_same_task_is_reported_from_its_beginning() {
     let story = story();
     let again = CodeGenTaskStatus {
         run: Some("r2".to_owned()),

@@ -86,7 +86,7 @@ fn the_message_names_definition_and_field_and_what_to_do() {
 }
 
 #[tokio::test]
-async fn the_server_tells_why_it_is_not_ready_and_ends_when_it_is_told_to() {
+async fn the_server_says_why_it_is_not_ready_and_ends_at_shutdown() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -103,8 +103,8 @@ impl Replica {
         }
     }
 
-    /// One look at `now`, as `wait` and `keep` make them.
-    fn look(&mut self, now: Instant) {
+    /// One try at `now`, as while waiting for the Lease and while holding it.
+    fn try_at(&mut self, now: Instant) {
         if self.has_lost {
             return;
         }
@@ -112,11 +112,11 @@ impl Replica {
             (self.has_lost, self.leads_until) = (true, None);
             return;
         }
-        match self.candidate.look(|| now).now_or_never() {
-            Some(Ok(Look::Mine(since))) => {
+        match self.candidate.try_acquire_or_renew(|| now).now_or_never() {
+            Some(Ok(LeaseAttempt::Mine(since))) => {
                 self.leads_until = Some(since + self.candidate.timing.renew_deadline);
             }
-            Some(Ok(Look::Theirs(_))) => {
+            Some(Ok(LeaseAttempt::Theirs(_))) => {
                 self.has_lost = self.leads_until.is_some();
                 self.leads_until = None;
             }
@@ -145,7 +145,7 @@ proptest! {
             now += Duration::from_millis(pause);
             replicas[which].cut(is_cut);
             if looks {
-                replicas[which].look(now);
+                replicas[which].try_at(now);
             }
             let leaders = replicas.iter().filter(|replica| replica.leads(now)).count();
             prop_assert!(leaders <= 1, "{leaders} replicas lead");
@@ -157,13 +157,13 @@ proptest! {
         let server = Server::default();
         let (mut first, mut second) = (Replica::new(&server, "a"), Replica::new(&server, "b"));
         let start = Instant::now();
-        first.look(start);
+        first.try_at(start);
         prop_assert!(first.leads(start));
         let death = start + Duration::from_millis(died_late);
         let pause = second.candidate.timing.pause;
         let mut now = start + Duration::from_millis(seen_late);
         while !second.leads(now) {
-            second.look(now);
+            second.try_at(now);
             now += if second.leads(now) { Duration::ZERO } else { pause.min(Duration::from_millis(100)) };
         }
         prop_assert!(now <= death + ELECTION().duration() + Duration::from_millis(100));
@@ -176,14 +176,14 @@ fn a_leader_that_cannot_renew_stops_before_another_may_begin() {
     let server = Server::default();
     let (mut first, mut second) = (Replica::new(&server, "a"), Replica::new(&server, "b"));
     let start = Instant::now();
-    first.look(start);
-    second.look(start);
+    first.try_at(start);
+    second.try_at(start);
     first.cut(true);
     assert!(first.leads(start + Duration::from_secs(9)));
     assert!(!first.leads(start + Duration::from_secs(10)));
-    second.look(start + Duration::from_secs(12));
+    second.try_at(start + Duration::from_secs(12));
     assert!(!second.leads(start + Duration::from_secs(12)));
-    second.look(start + Duration::from_secs(13));
+    second.try_at(start + Duration::from_secs(13));
     assert!(second.leads(start + Duration::from_secs(13)));
     assert_eq!(server.lease().unwrap().spec.unwrap().lease_transitions, Some(2));
 }
@@ -195,8 +195,8 @@ fn a_renewed_lease_is_not_taken_however_old_its_clock_says_it_is() {
     let start = Instant::now();
     for second_of in 0..60 {
         let now = start + Duration::from_secs(second_of);
-        first.look(now);
-        second.look(now);
+        first.try_at(now);
+        second.try_at(now);
         assert!(first.leads(now) && !second.leads(now));
     }
 }
@@ -206,10 +206,10 @@ fn the_same_pod_goes_on_with_its_lease_at_once() {
     let server = Server::default();
     let now = Instant::now();
     let mut before = Replica::new(&server, "pod-1");
-    before.look(now);
+    before.try_at(now);
     drop(before);
     let mut after = Replica::new(&server, "pod-1");
-    after.look(now);
+    after.try_at(now);
     assert!(after.leads(now));
     assert_eq!(server.lease().unwrap().spec.unwrap().lease_transitions, Some(1));
 }
@@ -219,13 +219,13 @@ fn a_lease_that_another_took_by_force_is_lost_at_the_next_renewal() {
     let server = Server::default();
     let mut first = Replica::new(&server, "a");
     let now = Instant::now();
-    first.look(now);
+    first.try_at(now);
     let mut stolen = server.lease().unwrap();
     stolen.spec.as_mut().unwrap().holder_identity = Some("b".to_owned());
     let version = stolen.metadata.resource_version.clone();
     server.put(stolen, version.as_deref()).unwrap();
-    first.look(now);
-    first.look(now);
+    first.try_at(now);
+    first.try_at(now);
     assert!(first.has_lost && !first.leads(now));
 }
 
@@ -253,7 +253,7 @@ async fn a_lease_that_is_given_back_is_taken_by_the_next() {
 }
 
 #[tokio::test]
-async fn who_is_cut_off_from_the_server_is_told_that_leadership_is_lost() {
+async fn a_replica_cut_off_from_the_api_server_loses_leadership() {
     let line = Line::default();
     let election = LeaderElection {
         duration_seconds: 2,

@@ -60,7 +60,7 @@ const FOLDER: &str = "documents/";
 const BUILT: &str = "/build/built";
 /// Its reference, which stands in the status.
 const IMAGE: &str = "image";
-/// Its packages with their versions, which stand in the status unless nothing is known of them.
+/// Its packages with their versions, which stand in the status unless they were never listed.
 const RESOLVED: &str = "resolved";
 
 /// Leaves out of `progress` what `artifacts` and the other fields of its status say, and writes the rest shorter.
@@ -91,7 +91,7 @@ pub fn shorten(progress: &mut Map<String, Value>, artifacts: &[ArtifactRef]) {
             *digest = short;
         }
     }
-    // An image of which nothing is known says so by an empty list.
+    // An image whose packages were never listed has an empty list.
     let is_unknown = whole
         .pointer(BUILT)
         .and_then(|built| built.get(RESOLVED))

@@ -98,7 +98,7 @@ fn the_oldest_task_of_a_namespace_goes_first_and_one_that_has_begun_before_it() 
 }
 
 #[test]
-fn a_queued_task_is_told_which_limit_keeps_it_in_the_same_words_each_time() {
+fn a_queued_task_names_the_limit_that_holds_it_in_the_same_words_each_time() {
     let mut gate = gate(3, 1);
     assert_eq!(gate.ask(claim("a", 1)), Admission::Go);
     let Admission::Queued { limit } = gate.ask(claim("a", 2)) else {
@@ -154,7 +154,7 @@ fn places_of_tasks_that_are_not_there_any_more_are_free() {
     for number in 0..5 {
         gate.ask(claim("a", number));
     }
-    let woken_now = gate.keep_only(|uid| !["a-0", "a-1", "a-2"].contains(&uid));
+    let woken_now = gate.retain(|uid| !["a-0", "a-1", "a-2"].contains(&uid));
     let alive: Vec<Woken> = woken_now.into_iter().filter(|woken| woken.name != "2").collect();
     assert_eq!(alive, [woken("a", 3), woken("a", 4)]);
     assert_eq!((gate.running(), gate.waiting()), (2, 0));

@@ -50,7 +50,7 @@ async fn another_content_names_both_digests() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_for_a_person_to_mend() {
+async fn a_missing_source_waits_for_a_person() {
     let (reason, message) = refusal("/a.csv", ResponseTemplate::new(404)).await;
     assert_eq!(reason, reason::CONFIGURATION);
     assert!(message.contains("/a.csv answers 404 Not Found"), "{message}");

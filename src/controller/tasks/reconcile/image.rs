@@ -21,7 +21,7 @@ use crate::controller::record::cache::RETRY;
 use crate::controller::record::cache::{ended_in, is_publishing};
 use crate::controller::record::progress::recorded;
 use crate::controller::record::revision::Revision;
-use crate::controller::record::size::fitting;
+use crate::controller::record::size::truncated_status;
 use crate::controller::record::store::replace_status;
 use crate::controller::schedule::waits;
 use crate::controller::tasks::model::PooledModel;
@@ -61,7 +61,7 @@ impl TaskPass<'_> {
     }
 
     async fn publish(&self) -> PassResult {
-        let is_mended = self.context.tasks.waits.take_mended(&self.uid);
+        let is_mended = self.context.tasks.waits.take_woken(&self.uid);
         let (run, documents) = Revision::of_result(self.context, &self.object).await?;
         self.refers_to.get_or_init(|| waits::of_run(&run.task));
         let store = self.store(&run, self.object.clone());
@@ -86,7 +86,7 @@ impl TaskPass<'_> {
         let mut progress = engine.load(&run.owner.run).await?;
         if let Some(outcome) = self.what_changed(&run, &progress) {
             Box::pin(engine.apply(progress, outcome)).await?;
-            self.written(store);
+            self.remember_version(store);
             return Ok(advanced());
         }
         if let Some(why) = unapproved(&run.task, &progress) {
@@ -99,7 +99,7 @@ impl TaskPass<'_> {
         (progress, came_to) = Box::pin(engine.step(progress)).await?;
         self.context.tasks.reset_backoff(&self.object);
         self.wait_if(waits_for_a_person(&progress));
-        self.written(store);
+        self.remember_version(store);
         Ok(match came_to {
             Step::Waiting(until) => (Some(pause(until)), Reconciled::Waiting),
             _ => advanced(),
@@ -130,7 +130,7 @@ impl TaskPass<'_> {
         let mut object = self.object.clone();
         if let Some(before) = object.status.take() {
             let status = seen(before, object.metadata.generation, shown, Timestamp::now());
-            object.status = Some(fitting(status, &object)?);
+            object.status = Some(truncated_status(status, &object)?);
         }
         if let Some(status) = &mut object.status {
             status.retry_handled = self.object.annotations().get(RETRY).cloned();

@@ -7,7 +7,7 @@ use crate::engine::event::Event;
 use crate::pipeline::stage::{Category, Stage};
 use crate::pipeline::status::Hold;
 
-/// What is told of a task.
+/// What Events say of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Note {
     pub(super) is_warning: bool,
@@ -38,7 +38,7 @@ impl Note {
     }
 }
 
-/// What the cluster is told of an event; `None` where the status or the log says enough.
+/// The Event for something that the engine did; `None` where the status or the log says enough.
 pub(super) fn note(event: &Event) -> Option<Note> {
     Some(match event {
         Event::BuildFinished {

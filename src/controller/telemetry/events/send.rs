@@ -14,9 +14,9 @@ use crate::sandbox::kubernetes::names;
 /// Longest note that the API server takes, bytes.
 pub(super) const LONGEST_NOTE: usize = 1_024;
 
-/// A note on its way.
+/// An Event in the queue.
 #[derive(Debug)]
-pub(super) struct Letter {
+pub(super) struct QueuedEvent {
     pub(super) about: ObjectReference,
     pub(super) note: Note,
 }
@@ -31,7 +31,7 @@ pub(super) fn reference<K: kube::Resource<DynamicType = ()>>(object: &K) -> Obje
 }
 
 /// Sends what comes in, until nobody is left who may hand anything in.
-pub(super) async fn send_all(client: Client, instance: String, mut letters: mpsc::Receiver<Letter>) {
+pub(super) async fn send_all(client: Client, instance: String, mut letters: mpsc::Receiver<QueuedEvent>) {
     while let Some(letter) = letters.recv().await {
         if let Err(error) = send(&client, &instance, &letter).await {
             tracing::warn!(
@@ -45,10 +45,10 @@ pub(super) async fn send_all(client: Client, instance: String, mut letters: mpsc
     }
 }
 
-async fn send(client: &Client, instance: &str, letter: &Letter) -> Result<(), kube::Error> {
+async fn send(client: &Client, instance: &str, letter: &QueuedEvent) -> Result<(), kube::Error> {
     let namespace = letter.about.namespace.as_deref().unwrap_or("default");
     let events: Api<KubeEvent> = Api::namespaced(client.clone(), namespace);
-    let event = written(letter, instance, Timestamp::now());
+    let event = kube_event(letter, instance, Timestamp::now());
     match events.create(&PostParams::default(), &event).await {
         Err(kube::Error::Api(status)) if status.is_already_exists() => {}
         other => return other.map(drop),
@@ -67,8 +67,8 @@ async fn send(client: &Client, instance: &str, letter: &Letter) -> Result<(), ku
     Ok(())
 }
 
-pub(super) fn written(letter: &Letter, instance: &str, now: Timestamp) -> KubeEvent {
-    let Letter { about, note } = letter;
+pub(super) fn kube_event(letter: &QueuedEvent, instance: &str, now: Timestamp) -> KubeEvent {
+    let QueuedEvent { about, note } = letter;
     let task = about.name.as_deref().unwrap_or_default();
     let uid = about.uid.as_deref().unwrap_or_default();
     KubeEvent {

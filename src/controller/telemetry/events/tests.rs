@@ -1,7 +1,7 @@
 use jiff::Timestamp;
 use proptest::prelude::*;
 
-use super::send::{LONGEST_NOTE, cut, written};
+use super::send::{LONGEST_NOTE, cut, kube_event};
 use super::*;
 use crate::api::CodeGenTaskSpec;
 use crate::api::status::CodeGenTaskStatus;
@@ -16,13 +16,13 @@ fn task() -> CodeGenTask {
     task
 }
 
-fn place() -> (Events, mpsc::Receiver<Letter>) {
+fn place() -> (Events, mpsc::Receiver<QueuedEvent>) {
     let (letters, waiting) = mpsc::channel(4);
     let metrics = Metrics::new();
     (Events { letters, metrics }, waiting)
 }
 
-fn told(waiting: &mut mpsc::Receiver<Letter>) -> Vec<(&'static str, String)> {
+fn received(waiting: &mut mpsc::Receiver<QueuedEvent>) -> Vec<(&'static str, String)> {
     std::iter::from_fn(|| waiting.try_recv().ok())
         .map(|letter| (letter.note.reason, letter.note.text))
         .collect()
@@ -47,7 +47,7 @@ fn iteration(passed: bool, error_types: &[&str], packages: &[&str]) -> Event {
 }
 
 #[test]
-fn a_happy_task_is_told_in_three_events() {
+fn a_task_that_succeeds_has_three_events() {
     let (events, mut waiting) = place();
     let mut task = task();
     let observer = events.observer(&task);
@@ -87,13 +87,13 @@ fn a_happy_task_is_told_in_three_events() {
         ("Succeeded", "TestsPassed: 6 of 6 tests passed"),
     ];
     assert_eq!(
-        told(&mut waiting),
+        received(&mut waiting),
         expected.map(|(reason, text)| (reason, text.to_owned()))
     );
 }
 
 #[test]
-fn an_attempt_is_told_with_its_error_types_and_the_packages_that_it_added() {
+fn an_attempt_has_an_event_with_its_error_types_and_added_packages() {
     let note = note(&iteration(false, &["environment", "logic"], &["lxml"])).unwrap();
     assert_eq!(
         note.text,
@@ -103,7 +103,7 @@ fn an_attempt_is_told_with_its_error_types_and_the_packages_that_it_added() {
 }
 
 #[test]
-fn the_same_cause_is_told_once_and_another_one_again() {
+fn the_same_cause_has_one_event_and_another_cause_a_second_one() {
     let (events, mut waiting) = place();
     let mut task = task();
     let no_secret = waiting_for(Category::Configuration, "no such secret");
@@ -121,7 +121,7 @@ fn the_same_cause_is_told_once_and_another_one_again() {
         ("Infrastructure", "no answer"),
     ];
     assert_eq!(
-        told(&mut waiting),
+        received(&mut waiting),
         expected.map(|(reason, text)| (reason, text.to_owned()))
     );
 }
@@ -156,7 +156,7 @@ fn what_cannot_wait_to_be_sent_is_dropped_and_counted() {
             message: format!("{attempt}"),
         });
     }
-    assert_eq!(told(&mut waiting).len(), 4);
+    assert_eq!(received(&mut waiting).len(), 4);
     let text = events.metrics.text().unwrap();
     assert!(
         text.contains("codegen_operator_events_dropped_total 3\n"),
@@ -166,14 +166,14 @@ fn what_cannot_wait_to_be_sent_is_dropped_and_counted() {
 
 #[test]
 fn an_event_has_a_name_that_follows_from_what_it_says() {
-    let letter = |text: &str| Letter {
+    let letter = |text: &str| QueuedEvent {
         about: reference(&task()),
         note: Note::normal("ImageBuilt", "Build", text.to_owned()),
     };
     let at = |second| Timestamp::from_second(second).unwrap();
-    let first = written(&letter("a"), "pod-1", at(1));
-    let again = written(&letter("a"), "pod-2", at(2));
-    let other = written(&letter("b"), "pod-1", at(1));
+    let first = kube_event(&letter("a"), "pod-1", at(1));
+    let again = kube_event(&letter("a"), "pod-2", at(2));
+    let other = kube_event(&letter("b"), "pod-1", at(1));
     assert_eq!(first.metadata.name, again.metadata.name);
     assert_ne!(first.metadata.name, other.metadata.name);
     insta::assert_json_snapshot!(first);

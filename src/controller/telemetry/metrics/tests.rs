@@ -96,7 +96,7 @@ fn happened() -> Vec<Event> {
     ]
 }
 
-/// Metrics each of which has something to tell.
+/// Metrics each of which has a value.
 fn busy() -> Metrics {
     let metrics = Metrics::new();
     for event in &happened() {
@@ -122,7 +122,7 @@ fn busy() -> Metrics {
 }
 
 #[test]
-fn what_happened_is_told_in_open_metrics() {
+fn what_happened_is_counted_in_open_metrics() {
     insta::assert_snapshot!(samples(&busy()));
 }
 

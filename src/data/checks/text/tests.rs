@@ -18,7 +18,7 @@ fn a_pattern_takes_a_thousand_times_its_length_before_anything_else_refuses_it()
     let pattern = r"\w".repeat(2_048);
     let parsed = regex_syntax::parse(&pattern).unwrap();
     assert!(bytes_of_classes(&parsed) > 1_000 * pattern.len());
-    // The limit of what is compiled is looked at afterwards.
+    // The size limit of a compiled expression applies afterwards.
     let compiled = regex::RegexBuilder::new(&pattern).size_limit(1 << 20).build();
     assert!(matches!(compiled, Err(regex::Error::CompiledTooBig(_))));
     assert_eq!(

@@ -30,7 +30,7 @@ fn verdict(values: &[&str], decimal: Option<char>) -> Verdict {
 #[case::decided_later(&["1,234", "2,345.5"], Some('.'), Some(','), false, None, ("1,234", "2,345.5", 1_789.75))]
 #[case::decided_by_two(&["1,234", "1,234,567"], None, Some(','), false, None, ("1,234", "1,234,567", 617_900.5))]
 #[case::decided_by_width(&["1,234", "2,34"], Some(','), None, false, None, ("1,234", "2,34", 1.787))]
-fn the_whole_column_decides_how_numbers_are_written(
+fn the_whole_column_decides_the_number_format(
     #[case] values: &[&str],
     #[case] decimal: Option<char>,
     #[case] thousands: Option<char>,

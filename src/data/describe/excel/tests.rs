@@ -230,7 +230,7 @@ fn claiming(part: &str, size: u32) -> Vec<u8> {
 }
 
 #[test]
-fn a_workbook_of_openpyxl_has_its_traps_told() {
+fn the_traps_of_an_openpyxl_workbook_are_described() {
     let bytes = include_bytes!("../../testdata/openpyxl.xlsx");
     insta::assert_snapshot!(context(profile(bytes, "x.xlsx")));
 }

@@ -85,7 +85,7 @@ fn column_texts(
 
 fn push_flat(line: &mut String, found: &Found<'_>) {
     match found {
-        Found::Value(_, text) | Found::Lossy(text) => push_field(line, kept(text)),
+        Found::Value(_, text) | Found::Lossy(text) => push_field(line, truncated(text)),
         Found::Null => {}
     }
 }
@@ -111,13 +111,13 @@ fn json(found: &Found<'_>) -> String {
         Found::Value(cell, text) => match cell.kind() {
             Some(Kind::Int | Kind::Float) => (*text).to_owned(),
             Some(Kind::Bool) => text.to_ascii_lowercase(),
-            Some(_) => serde_json::Value::from(kept(text)).to_string(),
+            Some(_) => serde_json::Value::from(truncated(text)).to_string(),
             None => "null".to_owned(),
         },
-        Found::Lossy(text) => serde_json::Value::from(kept(text)).to_string(),
+        Found::Lossy(text) => serde_json::Value::from(truncated(text)).to_string(),
     }
 }
 
-fn kept(text: &str) -> &str {
+fn truncated(text: &str) -> &str {
     &text[..text.floor_char_boundary(LONGEST_VALUE)]
 }

@@ -201,7 +201,7 @@ fn context(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_file_of_pandas_has_its_index_and_missing_values_told() {
+fn the_index_and_missing_values_of_a_pandas_file_are_described() {
     insta::assert_snapshot!(context(testdata!("pandas.parquet")));
 }
 

@@ -129,7 +129,7 @@ fn bytes_that_are_no_text_do_not_hide_a_pattern() {
 }
 
 #[test]
-fn a_line_of_10_mb_is_cut_and_its_length_known() {
+fn a_line_of_10_mb_is_truncated_and_its_length_reported() {
     let profile = profile("word ".repeat(2_000_000));
     assert_eq!((profile.lines, profile.longest_line), (1, 10_000_000));
     assert!(profile.first_lines[0].ends_with("…[cut]"));

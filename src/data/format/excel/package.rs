@@ -1,4 +1,4 @@
-//! What kind of workbook some bytes are, and how large it is unpacked, told before any of it is parsed.
+//! What kind of workbook some bytes are, and how large it is unpacked, checked before any of it is parsed.
 
 use std::io::{self, BufReader, Read as _};
 
@@ -12,7 +12,7 @@ use crate::source::{Seekable, Source};
 const LARGEST_STREAMED: u64 = 1024 * MIB;
 /// Largest part that is held in memory, bytes unpacked: the table of texts, or the whole of a workbook that is no stream.
 const LARGEST_HELD: u64 = 48 * MIB;
-/// Most parts that are looked at.
+/// Most parts that are read.
 const MOST_PARTS: usize = 10_000;
 const MIB: u64 = 1024 * 1024;
 const TEXTS: &str = "xl/sharedStrings.xml";
@@ -31,7 +31,7 @@ pub(crate) enum Package {
     Ods,
 }
 
-/// Tells the kind of a workbook by its parts.
+/// Detects the kind of a workbook by its parts.
 pub(crate) fn package(source: &Source) -> io::Result<Result<Package, WorkbookError>> {
     let mut input = source.open_seekable()?;
     let mut start = [0; 4];

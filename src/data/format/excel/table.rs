@@ -3,14 +3,14 @@
 use super::{SheetCell, SheetRow};
 use crate::column::cell::{Cell, Kind, has_leading_zero};
 
-/// Rows that are looked at to find the header.
+/// Rows among which the header is searched for.
 const HEAD_ROWS: usize = 20;
 /// Rows at the end that are held back until it is known whether they are notes.
 const HELD_ROWS: usize = 20;
-/// Records from which it can be told that a row is none.
-const TELLING_RECORDS: u64 = 3;
+/// Records from which on a row that is no record is recognized.
+const SUFFICIENT_RECORDS: u64 = 3;
 /// Columns of a table of which a note fills too few to be a record.
-const TELLING_COLUMNS: usize = 3;
+const SUFFICIENT_COLUMNS: usize = 3;
 
 /// The header of a sheet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -180,8 +180,8 @@ impl Body {
 
     /// Whether a row is text alone and fills so few columns as no record does.
     fn may_be_note(&self, row: &SheetRow) -> bool {
-        self.records >= TELLING_RECORDS
-            && self.columns.len() >= TELLING_COLUMNS
+        self.records >= SUFFICIENT_RECORDS
+            && self.columns.len() >= SUFFICIENT_COLUMNS
             && !self.has_sparse
             && self.is_sparse(row)
             && row.cells.iter().all(is_words)
@@ -196,7 +196,7 @@ impl Body {
             position.and_then(|position| self.columns.get(position as usize))
         };
         let is_foreign = |cell: &SheetCell| {
-            values(cell).is_some_and(|values| values.texts == 0 && values.others >= TELLING_RECORDS)
+            values(cell).is_some_and(|values| values.texts == 0 && values.others >= SUFFICIENT_RECORDS)
         };
         let is_sentence = |cell: &SheetCell| {
             cell.text.trim().contains(' ')

@@ -24,7 +24,7 @@ enum Held {
     Int(i64),
     Float(f64),
     Bool(bool),
-    /// A date, a time or both; its text tells which.
+    /// A date, a time or both; its text shows which.
     Moment,
     Text,
     Error(&'static str),

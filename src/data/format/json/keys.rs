@@ -1,4 +1,4 @@
-//! Objects whose keys are data (`{"u17": {...}, "u18": {...}}`): found by a census, told as one path `users.{key}`.
+//! Objects whose keys are data (`{"u17": {...}, "u18": {...}}`): found by a census, shown as one path `users.{key}`.
 
 use crate::remark::Remark;
 use std::collections::{BTreeMap, HashMap, HashSet};

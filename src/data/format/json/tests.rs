@@ -17,7 +17,7 @@ fn values_are_found_by_path() {
 }
 
 #[test]
-fn nesting_beyond_the_bound_is_told() {
+fn nesting_beyond_the_limit_is_an_error() {
     let deep = (0..70).fold(serde_json::json!(1), |inner, _| serde_json::json!([inner]));
     assert!(each_value(&deep, &DataKeys::default(), &mut |_, _| ()).is_deeper);
 }

@@ -1,4 +1,4 @@
-//! One JSON value, and whether an object in it has a key twice, which `serde_json::Value` alone does not tell.
+//! One JSON value, and whether an object in it has a key twice, which `serde_json::Value` alone does not show.
 
 use std::cell::Cell;
 use std::fmt;
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_repeated_key_is_told_at_any_depth_and_its_last_value_stands() {
+    fn a_repeated_key_is_reported_at_any_depth_and_its_last_value_counts() {
         let tree = parse(r#"[{"a": {"b": 1, "b": 2}}]"#).unwrap();
         assert!(tree.has_repeated_key);
         assert_eq!(tree.value, serde_json::json!([{"a": {"b": 2}}]));

@@ -63,7 +63,7 @@ fn values_and_missing_ones_come_in_order_over_batches() {
 #[case(i64::MIN, "-9223372036854775808")]
 #[case(0, "0")]
 #[case(-7, "-7")]
-fn whole_numbers_are_written_in_full(#[case] value: i64, #[case] text: &str) {
+fn whole_numbers_are_formatted_in_full(#[case] value: i64, #[case] text: &str) {
     assert_eq!(texts(&numbers(&[Some(value)])), [text]);
 }
 
@@ -185,7 +185,7 @@ fn nested_fields_have_paths_as_in_json(#[case] schema: &str, #[case] paths: &[&s
 }
 
 #[test]
-fn lists_tell_missing_elements_from_empty_lists() {
+fn missing_elements_and_empty_lists_are_distinguished() {
     let schema = "message m { optional group a (LIST) { repeated group list { optional int32 element; } } }";
     let schema = Arc::new(parse_message_type(schema).unwrap());
     let mut bytes = Vec::new();

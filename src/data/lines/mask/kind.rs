@@ -29,7 +29,7 @@ pub(crate) enum Kind {
     Request,
     /// Letters and digits mixed.
     Id,
-    /// What follows the last part that is looked at.
+    /// What follows the last part that is masked by itself.
     Rest,
 }
 

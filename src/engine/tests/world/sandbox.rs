@@ -43,7 +43,7 @@ pub struct Fake {
     pub loses_image: AtomicBool,
     /// Every build is lost.
     pub loses_builds: AtomicBool,
-    /// What each build was told to install, where it was.
+    /// What each build was to install, where it was.
     pub locks: Mutex<Vec<Option<Lock>>>,
     installed: Mutex<BTreeMap<String, Vec<String>>>,
     /// What a program prints in a case.

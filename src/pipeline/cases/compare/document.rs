@@ -42,7 +42,7 @@ impl<'a> Wanted<'a> {
         is_text || same(&self.json, actual, tolerance)
     }
 
-    /// The word that is looked for in a text or among keys.
+    /// The word that is searched for in a text or among keys.
     fn word(&self) -> &str {
         match &self.json {
             Json::String(text) => text,

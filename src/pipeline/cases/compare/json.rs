@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_document_is_read_and_written_to_the_last_digit() {
+    fn a_document_round_trips_to_the_last_digit() {
         let text = r#"{"id":123456789012345678901234567890,"share":0.10,"rows":[true,null,"é\n"]}"#;
         assert_eq!(Json::parse(text).unwrap().to_string(), text);
     }

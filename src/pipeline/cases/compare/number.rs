@@ -1,4 +1,4 @@
-//! Numbers as people and programs write them, digit by digit: a float cannot tell large ones apart.
+//! Numbers as people and programs write them, digit by digit: a float cannot distinguish large ones.
 
 use bigdecimal::BigDecimal;
 

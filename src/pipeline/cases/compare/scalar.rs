@@ -122,7 +122,7 @@ mod tests {
     #[case::space("2026-01-12 07:55:00", "2026-01-12T07:55:00")]
     #[case::minutes("2026-01-12 07:55", "2026-01-12T07:55:00")]
     #[case::midnight("2026-01-12", "2026-01-12 00:00:00")]
-    fn the_same_value_may_be_written_otherwise(#[case] expected: &str, #[case] actual: &str) {
+    fn the_same_value_may_have_different_notations(#[case] expected: &str, #[case] actual: &str) {
         assert!(same(expected, actual, Tolerance::default()));
         assert!(same(actual, expected, Tolerance::default()));
     }

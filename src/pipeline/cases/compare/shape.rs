@@ -46,7 +46,7 @@ impl Separator {
 }
 
 impl Shape {
-    /// The shape of an output, as far as its declaration tells; `None` for a file that may be anything.
+    /// The shape of an output, as far as its declaration says; `None` for a file that may be anything.
     pub(crate) fn declared(type_: ValueType, format: Option<FileFormat>) -> Option<Self> {
         match (type_, format) {
             (ValueType::File, Some(FileFormat::CSV)) => Some(Self::Table(Separator::Comma)),

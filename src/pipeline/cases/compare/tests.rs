@@ -470,7 +470,7 @@ fn a_table_has_the_separator_of_its_format(
     "2026-01-12T00:00:01",
     "2026-01-12T00:00:00"
 )]
-fn a_value_may_be_written_otherwise(
+fn equal_values_may_have_different_notations(
     #[case] shape: Shape,
     #[case] check: Check,
     #[case] value: &str,

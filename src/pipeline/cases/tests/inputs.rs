@@ -46,7 +46,7 @@ fn giving(name: &str, value: &str) -> Case {
 }
 
 fn laid_out(task: &Task, forms: &Forms, case: Case) -> Vec<PhaseFile> {
-    let run = CaseRun {
+    let run = CaseExecution {
         origin: Origin::Plan(1),
         case,
         is_settled: false,
@@ -92,7 +92,7 @@ fn a_text_that_the_encoding_of_its_sample_does_not_have_makes_a_case_unusable() 
 }
 
 #[test]
-fn an_example_that_cannot_be_written_as_its_sample_is_named_by_its_field() {
+fn an_example_that_does_not_fit_the_format_of_its_sample_is_named_by_its_field() {
     let task = Task {
         examples: vec![ties(), giving("sales", "item\n5 €\n")],
         ..sales()
@@ -181,16 +181,16 @@ fn nothing_follows_from_an_input_that_is_no_table(#[case] file_name: &str, #[cas
         ],
         ..CaseSet::default()
     };
-    assert_eq!(runs(&named(file_name), &set, true).len(), 1);
+    assert_eq!(executions(&named(file_name), &set, true).len(), 1);
     // Whatever its name is, where the sample was found to be something else.
     let found = CaseSet {
         forms: forms(text_of(Encoding::Utf8)),
         ..set
     };
-    assert_eq!(runs(&named("sales.csv"), &found, true).len(), 1);
+    assert_eq!(executions(&named("sales.csv"), &found, true).len(), 1);
 }
 
-fn written_otherwise(task: &Task, forms: Forms, text: &str) -> Vec<String> {
+fn rewritten_texts(task: &Task, forms: Forms, text: &str) -> Vec<String> {
     let set = CaseSet {
         cases: vec![PlannedCase {
             case: giving("sales", text),
@@ -204,17 +204,17 @@ fn written_otherwise(task: &Task, forms: Forms, text: &str) -> Vec<String> {
         forms,
         ..CaseSet::default()
     };
-    runs(task, &set, true)[1..]
+    executions(task, &set, true)[1..]
         .iter()
         .map(|run| run.case.inputs[0].value.clone())
         .collect()
 }
 
 #[test]
-fn a_table_that_is_written_otherwise_keeps_its_separator_its_quotes_and_its_line_ends() {
+fn a_rewritten_table_keeps_its_separator_its_quotes_and_its_line_ends() {
     let text = "\"item\";\"price\"\r\n\"a \"\"b\"\"; c\";\"1,5\"\r\n\"d\r\ne\";\"2\"";
     assert_eq!(
-        written_otherwise(&sales(), Forms::new(), text),
+        rewritten_texts(&sales(), Forms::new(), text),
         [
             "\"item\";\"price\"\r\n\"d\r\ne\";\"2\"\r\n\"a \"\"b\"\"; c\";\"1,5\"",
             "\"price\";\"item\"\r\n\"1,5\";\"a \"\"b\"\"; c\"\r\n\"2\";\"d\r\ne\"",
@@ -222,14 +222,14 @@ fn a_table_that_is_written_otherwise_keeps_its_separator_its_quotes_and_its_line
         ]
     );
     assert_eq!(
-        written_otherwise(&named("sales.tsv"), Forms::new(), "a\tb, c\n\"1\"\t2\n"),
+        rewritten_texts(&named("sales.tsv"), Forms::new(), "a\tb, c\n\"1\"\t2\n"),
         ["b, c\ta\n2\t\"1\"\n", "a\tb, c\tremark\n\"1\"\t2\tr0\n"]
     );
 }
 
 #[test]
 fn a_further_column_has_a_name_that_is_not_there_yet() {
-    let texts = written_otherwise(&sales(), Forms::new(), "id,remark,Remark_2\n1,late,x\n");
+    let texts = rewritten_texts(&sales(), Forms::new(), "id,remark,Remark_2\n1,late,x\n");
     assert_eq!(texts[1], "id,remark,Remark_2,remark_3\n1,late,x,r0\n");
 }
 
@@ -244,7 +244,7 @@ fn a_table_without_a_header_has_rows_in_another_order_and_its_columns_where_they
         ..text_of(Encoding::Utf8)
     };
     assert_eq!(
-        written_otherwise(&sales(), forms(form), "a;1\nb;2\n"),
+        rewritten_texts(&sales(), forms(form), "a;1\nb;2\n"),
         ["b;2\na;1\n"]
     );
 }
@@ -255,7 +255,7 @@ fn a_table_without_a_header_has_rows_in_another_order_and_its_columns_where_they
 #[case::open_quote("a,b\n\"1,2\n")]
 #[case::nothing("")]
 fn what_is_no_regular_table_is_left_as_it_is(#[case] text: &str) {
-    assert_eq!(written_otherwise(&sales(), Forms::new(), text), [""; 0]);
+    assert_eq!(rewritten_texts(&sales(), Forms::new(), text), [""; 0]);
 }
 
 #[rstest]
@@ -358,7 +358,7 @@ fn a_text_alone_makes_no_table_of_an_input() {
             invariants: vec![Invariant::RowOrder],
             ..CaseSet::default()
         };
-        runs(task, &set, true).len()
+        executions(task, &set, true).len()
     };
     assert_eq!(set(&without_source("settings", None)), 1);
     assert_eq!(set(&without_source("settings", Some("names as CSV"))), 2);
@@ -406,7 +406,7 @@ fn no_character_turns_the_line_or_the_name_of_a_case() {
         line(1, &turned),
         "1. harmless <U+202E>esrever: label=<U+2066>a -> total = <U+200F>1"
     );
-    let run = CaseRun {
+    let run = CaseExecution {
         origin: Origin::Plan(1),
         case: turned,
         is_settled: false,

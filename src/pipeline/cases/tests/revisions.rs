@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn after_a_fix_the_same_is_expected_of_inputs_that_are_written_otherwise() {
+fn after_a_fix_the_same_is_expected_of_equal_inputs_in_another_notation() {
     let set = CaseSet {
         cases: vec![PlannedCase {
             case: ties(),
@@ -16,8 +16,8 @@ fn after_a_fix_the_same_is_expected_of_inputs_that_are_written_otherwise() {
         ],
         ..CaseSet::default()
     };
-    assert_eq!(runs(&sales(), &set, false).len(), 1);
-    let runs = runs(&sales(), &set, true);
+    assert_eq!(executions(&sales(), &set, false).len(), 1);
+    let runs = executions(&sales(), &set, true);
     let inputs: Vec<&str> = runs[1..]
         .iter()
         .map(|run| run.case.inputs[0].value.as_str())
@@ -43,7 +43,7 @@ fn a_dropped_case_decides_nothing_and_its_output_is_silent() {
         }],
         ..CaseSet::default()
     };
-    assert_eq!(runs(&sales(), &set, true), []);
+    assert_eq!(executions(&sales(), &set, true), []);
     let task = sales();
     let outputs = task.outputs.iter().map(|output| output.name.as_str());
     let silent: Vec<&str> = set.silent(outputs).collect();
@@ -52,7 +52,7 @@ fn a_dropped_case_decides_nothing_and_its_output_is_silent() {
 
 fn blamed(origin: Origin, report: &PhaseReport) -> Blamed {
     Blamed {
-        run: CaseRun {
+        run: CaseExecution {
             origin,
             case: ties(),
             is_settled: false,

@@ -76,10 +76,10 @@ fn a_mixed_diagnosis_is_fixed_in_one_attempt_environment_first_then_program_then
     walk.take_diagnosis(failures, pip(&["x"]));
     assert_eq!(walk.progress.build.wanted, pip(&["x"]));
     assert_eq!(walk.stage(), Stage::FixingCode);
-    let fixed = walk.written(&["x"]);
+    let fixed = walk.new_source(&["x"]);
     walk.take(Outcome::CodeFixed(fixed));
     assert_eq!(walk.stage(), Stage::FixingTests);
-    let fixed = walk.written(&["x"]);
+    let fixed = walk.new_source(&["x"]);
     walk.take(Outcome::TestsFixed(fixed));
     assert_eq!(walk.stage(), Stage::AwaitingImage);
     walk.take(ready(&["x"]));
@@ -98,7 +98,7 @@ fn a_suite_that_notices_no_mutant_is_asked_for_again_once() {
     )]);
     assert_eq!(walk.stage(), Stage::GeneratingTests);
     assert_eq!(walk.progress.rejections, ["no test notices"]);
-    let tests = walk.written(&[]);
+    let tests = walk.new_source(&[]);
     walk.take(Outcome::TestsWritten(tests));
     assert_eq!((walk.stage(), walk.progress.attempt), (Stage::RunningTests, 2));
     assert!(!walk.progress.mutants_decide(&walk.task));
@@ -238,9 +238,9 @@ fn a_state_that_failed_before_ends_the_task() {
     walk.until_tests()
         .ran(vec![logic("m")])
         .diagnosed(&[(logic("m"), ErrorType::Logic)]);
-    let same = Written {
+    let same = NewSource {
         tree: "tree-1".into(),
-        ..walk.written(&[])
+        ..walk.new_source(&[])
     };
     walk.take(Outcome::CodeFixed(same)).ran(vec![logic("m")]);
     assert_eq!(walk.stop().reason, StopReason::NoProgress);

@@ -79,7 +79,7 @@ fn calling_stages() -> Vec<(Stage, Walk)> {
         with(&|w| _ = w.take(samples()).take(planned())),
         with(&|w| {
             w.take(samples()).take(planned());
-            let code = w.written(&["x"]);
+            let code = w.new_source(&["x"]);
             w.take(Outcome::CodeWritten(code));
         }),
         with(&|w| _ = w.until_tests().ran(vec![logic("m")])),
@@ -104,9 +104,9 @@ fn calling_stages() -> Vec<(Stage, Walk)> {
         }),
         with(&|w| {
             w.take(samples()).take(planned());
-            let code = w.written(&["x"]);
+            let code = w.new_source(&["x"]);
             w.take(Outcome::CodeWritten(code)).take(fault(&["x"]));
-            let tests = w.written(&["x"]);
+            let tests = w.new_source(&["x"]);
             w.take(Outcome::TestsWritten(tests));
         }),
     ]
@@ -143,7 +143,7 @@ fn what_is_blocked_waits_and_goes_on_where_it_was() {
 }
 
 #[test]
-fn outputs_that_nobody_could_look_at_are_a_matter_for_a_person_and_no_attempt() {
+fn outputs_that_could_not_be_checked_wait_for_a_person_and_cost_no_attempt() {
     let mut walk = Walk::new(task());
     walk.until_tests();
     let mut unchecked = verdict(Vec::new());
@@ -170,7 +170,7 @@ fn outputs_that_nobody_could_look_at_are_a_matter_for_a_person_and_no_attempt() 
         decide(&walk.task, &walk.progress, at(2)),
         Decision::Wait(waiting.retry_at)
     );
-    let shown = status(&walk.task, &walk.progress, Around::default(), at(2));
+    let shown = status(&walk.task, &walk.progress, StatusContext::default(), at(2));
     assert_eq!(shown.reason.as_deref(), Some("OutputTooLarge"));
     assert!(shown.message.unwrap().contains("2000000 bytes"));
 }

@@ -91,9 +91,9 @@ impl Random {
         Some((from, outcome, self.progress.stage))
     }
 
-    fn written(&mut self) -> Written {
+    fn new_source(&mut self) -> NewSource {
         let packages = self.one_of(&PACKAGES);
-        Written {
+        NewSource {
             document: document("d"),
             tree: self.numbers.u32(..).to_string(),
             declared: Packages::default(),
@@ -135,7 +135,7 @@ impl Random {
             document: document("g"),
             diagnosis: Diagnosis { failures },
             declared: Packages::default(),
-            wanted: self.written().wanted,
+            wanted: self.new_source().wanted,
         })
     }
 
@@ -158,8 +158,8 @@ impl Random {
                 constraints: Vec::new(),
             },
             OutcomeKind::Planned => planned(),
-            OutcomeKind::CodeWritten => Outcome::CodeWritten(self.written()),
-            OutcomeKind::TestsWritten => Outcome::TestsWritten(self.written()),
+            OutcomeKind::CodeWritten => Outcome::CodeWritten(self.new_source()),
+            OutcomeKind::TestsWritten => Outcome::TestsWritten(self.new_source()),
             OutcomeKind::ImageReady => Outcome::ImageReady(ImageReady {
                 built: BuiltImage {
                     packages: self.progress.build.wanted.clone(),
@@ -187,8 +187,8 @@ impl Random {
             }),
             OutcomeKind::Diagnosed => self.diagnosed(),
             OutcomeKind::CasesRevised => revised(self.numbers.bool()),
-            OutcomeKind::CodeFixed => Outcome::CodeFixed(self.written()),
-            OutcomeKind::TestsFixed => Outcome::TestsFixed(self.written()),
+            OutcomeKind::CodeFixed => Outcome::CodeFixed(self.new_source()),
+            OutcomeKind::TestsFixed => Outcome::TestsFixed(self.new_source()),
             OutcomeKind::FixNotApplied => Outcome::FixNotApplied {
                 reason: "as it was".into(),
             },

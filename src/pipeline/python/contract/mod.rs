@@ -17,7 +17,7 @@ use super::syntax::{Mentions, dotted};
 /// Folder that outputs are written to.
 const OUTPUTS: &str = "/var/outputs";
 
-/// What a program lacks, each as a sentence for the model; empty when it keeps the contract.
+/// What a program lacks, each as a sentence for the model; empty when it meets the contract.
 #[must_use]
 pub fn violations(module: &Module, inputs: &[Input], outputs: &[Output]) -> Vec<Finding> {
     let facts = Facts::of(module);

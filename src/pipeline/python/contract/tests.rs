@@ -1,4 +1,4 @@
-//! Programs that keep the contract, and programs that do not.
+//! Programs that meet the contract, and programs that do not.
 
 use super::*;
 use rstest::rstest;
@@ -98,7 +98,7 @@ fn options_may_be_declared_in_several_ways(#[case] options: &str) {
 #[case(
     "    if not OUT.exists():\n        OUT.mkdir()\n    (OUT / 'mean').touch()\n    (OUT / 'report').touch()"
 )]
-fn outputs_may_be_written_in_several_ways(#[case] writes: &str) {
+fn the_contract_accepts_outputs_written_in_several_ways(#[case] writes: &str) {
     assert_eq!(found(&program(OPTIONS, writes)), Vec::<String>::new());
 }
 

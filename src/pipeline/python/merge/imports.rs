@@ -13,7 +13,7 @@ fn key(level: u32, module: &str, alias: &ast::Alias) -> Key {
 }
 
 /// Everything imported at the top of a file.
-pub(super) fn known(body: &[Stmt]) -> BTreeSet<Key> {
+pub(super) fn imported(body: &[Stmt]) -> BTreeSet<Key> {
     let mut keys = BTreeSet::new();
     for stmt in body {
         match stmt {
@@ -28,7 +28,7 @@ pub(super) fn known(body: &[Stmt]) -> BTreeSet<Key> {
     keys
 }
 
-/// The import statement for what is not known yet, as text; `None` when everything is.
+/// The import statement for what is not imported yet, as text; `None` when everything is.
 pub(super) fn missing(stmt: &Stmt, known: &BTreeSet<Key>) -> Option<String> {
     let list = |names: &[ast::Alias], level: u32, module: &str| {
         let new = names

@@ -26,7 +26,7 @@ impl<'a> Splices<'a> {
             module,
             patch,
             edits: Vec::new(),
-            known_imports: imports::known(module.body()),
+            known_imports: imports::imported(module.body()),
         }
     }
 
@@ -136,7 +136,7 @@ impl<'a> Splices<'a> {
             return;
         };
         self.known_imports
-            .extend(imports::known(std::slice::from_ref(stmt)));
+            .extend(imports::imported(std::slice::from_ref(stmt)));
         let is_future = |stmt: &Stmt| {
             stmt.as_import_from_stmt()
                 .is_some_and(|from| from.module.as_deref() == Some("__future__"))

@@ -148,7 +148,7 @@ impl<'a> Finder<'a> {
         self.push(Kind::Return, value.range(), &replacement, what);
     }
 
-    /// Another value of the same type: where the text does not tell the type, whatever is empty of it. `None` would be noticed by
+    /// Another value of the same type: where the text does not show the type, whatever is empty of it. `None` would be noticed by
     /// tests that only ask whether there is anything.
     fn instead_of(&mut self, value: &Expr) -> String {
         let text = self.module.text(value);

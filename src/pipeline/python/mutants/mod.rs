@@ -19,9 +19,9 @@ use changes::{Change, Kind};
 /// Functions that get mutants. So few that some of the mutants that are run are left for one whose first is not noticed.
 const MOST_FUNCTIONS: usize = 5;
 /// So many of one function must survive before that says something of its suite.
-pub const TELLING: usize = 3;
+pub const SHOWN_PER_FUNCTION: usize = 3;
 
-/// Mutants of the functions that the suite calls: functions with many changes first, of each the most telling change first.
+/// Mutants of the functions that the suite calls: functions with many changes first, of each the most distinctive change first.
 #[must_use]
 pub fn mutants(program: &Module, suite: &Module) -> Vec<Mutant> {
     let called = called::by(suite, program);
@@ -33,7 +33,7 @@ pub fn mutants(program: &Module, suite: &Module) -> Vec<Mutant> {
         .collect();
     functions.sort_by_key(|(_, changes)| std::cmp::Reverse(changes.len().min(MOST_RUN as usize)));
     functions.truncate(MOST_FUNCTIONS);
-    let of_each = (MOST_RUN as usize / functions.len().max(1)).max(TELLING + 1);
+    let of_each = (MOST_RUN as usize / functions.len().max(1)).max(SHOWN_PER_FUNCTION + 1);
     let chosen = functions.into_iter().flat_map(|(function, changes)| {
         let changes = changes.into_iter().take(of_each);
         changes.map(move |change| (function.clone(), change))

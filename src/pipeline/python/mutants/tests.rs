@@ -165,7 +165,7 @@ fn only_functions_that_the_suite_calls_are_changed(#[case] suite: &str, #[case] 
 }
 
 #[test]
-fn few_functions_get_many_mutants_and_many_get_enough_to_tell() {
+fn few_functions_get_many_mutants_and_many_get_enough_for_a_verdict() {
     let body = "    if x > 1:\n        y = x * 2\n        log.append(x)\n    return x + 1 - 2\n";
     let all = ["a", "b", "c", "d", "e", "f", "g"];
     for (count, functions, of_each) in [(1, 1, 8), (2, 2, 4), (4, 4, 4), (7, 5, 4)] {

@@ -126,7 +126,7 @@ fn where_a_file_is_not_read_they_have_files_of_their_own(#[case] text: String) {
 #[rstest]
 #[case::goes_on("x = 1 \\\n\n\ny = 2\n\n\ndef test_a():\n    pass\n")]
 #[case::lone_return("x = 1\ry = 2\nz = \"\"\"\n\n\n\"\"\"\n\n\ndef test_a():\n    pass\n")]
-fn a_place_that_only_looks_free_is_not_taken(#[case] text: &str) {
+fn a_sentinel_is_planted_between_statements_only(#[case] text: &str) {
     let before = Module::parse(text).unwrap().body().len();
     for secret in 0..50 {
         let (planted, _) = plant(&suite(text), &secret.to_string());
@@ -136,7 +136,7 @@ fn a_place_that_only_looks_free_is_not_taken(#[case] text: &str) {
 }
 
 #[test]
-fn a_sandbox_is_not_told_which_tests_are_ours() {
+fn a_sandbox_does_not_learn_which_tests_are_sentinels() {
     let (tests, sentinels) = plant(&suite(SUITE), "a");
     let phase = TestPhase {
         name: PhaseName::Tests,
@@ -152,7 +152,7 @@ fn a_sandbox_is_not_told_which_tests_are_ours() {
 }
 
 #[test]
-fn what_is_shown_of_a_run_holds_the_suites_own_tests_alone() {
+fn a_shown_report_holds_the_suites_own_tests_alone() {
     let job = test_job(PhaseName::Tests);
     let mut report = Report {
         phases: vec![session(&[("test_solution.py::test_a", TestOutcome::Passed)])],

@@ -192,13 +192,13 @@ fn tests_are_found_in_heirs_of_unittest_and_in_what_test_classes_inherit() {
 #[case("test_solution.py::Counts::test_base", Some("Base.test_base"))]
 #[case("test_solution.py::Counts::test_words", Some("Counts.test_words"))]
 #[case("test_solution.py::Helper::test_nothing", None)]
-fn a_node_id_names_the_test_where_it_is_written(#[case] named: &str, #[case] expected: Option<&str>) {
+fn a_node_id_names_the_test_where_it_is_defined(#[case] named: &str, #[case] expected: Option<&str>) {
     let family = Module::parse(FAMILY).unwrap();
     assert_eq!(resolve(&family, named).as_deref(), expected);
 }
 
 #[test]
-fn bases_in_a_circle_are_no_tests() {
+fn cyclic_base_classes_are_no_tests() {
     let circle = Module::parse("class A(B):\n    def test_a(self):\n        pass\n\nclass B(A):\n    pass\n");
     assert!(!may_have_tests(&circle.unwrap()));
 }

@@ -16,7 +16,7 @@ use super::rule::{Finding, Rule};
 use super::syntax::{Aliases, Mentions, docstring, is_main_guard, literal};
 use super::{Module, reach, vacuous};
 
-/// Which file is looked at.
+/// Which file is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Solution,
@@ -69,9 +69,9 @@ struct Search<'a> {
     bindings: Bindings<'a>,
     /// Whether the file forks: its children have to end by `os._exit`.
     forks: bool,
-    /// The function around the node.
+    /// The enclosing function of the node.
     function: Option<&'a str>,
-    /// Conditions around the node, within its function.
+    /// Conditions that enclose the node, within its function.
     branches: u32,
     found: Vec<Finding>,
 }

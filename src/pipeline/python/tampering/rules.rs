@@ -11,13 +11,13 @@ pub(super) fn is_equality(name: &str) -> bool {
     matches!(name, "__eq__" | "__ne__")
 }
 
-/// Whether a function gives an answer without a look at its second parameter. To ask whether that is an `object` is no look,
+/// Whether a function gives an answer without using its second parameter. To ask whether that is an `object` is no use,
 /// and `NotImplemented` no answer.
 pub(super) fn answers_blindly(name: &str, parameters: &ast::Parameters, body: Body<'_>) -> bool {
     let Some(operand) = parameters.iter().nth(1) else {
         return false;
     };
-    let mut look = Look {
+    let mut look = TamperingVisitor {
         operand: operand.name().as_str(),
         looks: false,
         answers: false,
@@ -40,14 +40,14 @@ pub(super) enum Body<'a> {
     Value(&'a Expr),
 }
 
-struct Look<'a> {
+struct TamperingVisitor<'a> {
     operand: &'a str,
     looks: bool,
     answers: bool,
     differs: bool,
 }
 
-impl Look<'_> {
+impl TamperingVisitor<'_> {
     /// An answer by which assertions hold, for all that can be seen.
     fn answer(&mut self, value: &Expr) {
         let is_harmless = match value {
@@ -59,7 +59,7 @@ impl Look<'_> {
     }
 }
 
-impl<'a> Visitor<'a> for Look<'_> {
+impl<'a> Visitor<'a> for TamperingVisitor<'_> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         if let Stmt::Return(ast::StmtReturn {
             value: Some(value), ..
@@ -151,7 +151,7 @@ pub(super) fn has_condition(path: &str, call: &ast::ExprCall) -> bool {
     ) && condition.is_some_and(|condition| !condition.is_boolean_literal_expr())
 }
 
-/// The name of a part of the runner that is looked up in, or put into, the registry of modules.
+/// The name of a part of the test runner that is read from, or put into, the registry of modules.
 pub(super) fn runner_in_registry<'a>(aliases: &Aliases, expr: &'a Expr) -> Option<&'a str> {
     let is_registry = |expr: &Expr| aliases.path(expr).as_deref() == Some("sys.modules");
     let key = match expr {

@@ -96,7 +96,7 @@ fn a_sandbox_that_went_down_with_its_program_met_the_limit_of_memory() {
 }
 
 #[test]
-fn only_the_last_lines_are_kept() {
+fn a_long_text_is_truncated_to_its_last_lines() {
     let phase = PhaseReport {
         end: PhaseEnd::Exited(1),
         stderr: (1..=100).fold(String::new(), |text, line| format!("{text}line {line}\n")),
@@ -220,7 +220,7 @@ fn a_violation_fails_the_run_and_a_warning_does_not() {
 }
 
 #[test]
-fn an_output_has_the_bytes_that_were_written_under_a_name_that_tells_their_format() {
+fn an_output_has_the_bytes_of_the_program_under_a_name_with_their_format() {
     let declared = program().outputs.remove(0);
     let content = OutputContent::File("YSxiCg==".into());
     let output = TypedOutput::new(&declared, &content, None).unwrap();

@@ -1,4 +1,4 @@
-//! What a task becomes once agent and defaults are applied, and what keeps it from starting.
+//! What a task becomes once agent and defaults are applied, and what prevents it from starting.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,7 @@ fn resolved(spec: &str) -> Task {
     resolve(&task(spec), None, FrozenFiles::default()).unwrap()
 }
 
-/// What keeps a task with these lines beside prompt and model from starting.
+/// What prevents a task with these lines beside prompt and model from starting.
 fn faults(lines: &str, frozen: FrozenFiles) -> Vec<String> {
     let task = task(&format!("prompt: count\nmodel: {{name: m}}\n{lines}"));
     resolve(&task, None, frozen)
@@ -285,7 +285,7 @@ inputs:
 }
 
 #[test]
-fn a_task_that_no_one_gave_a_model_is_told_where_to_write_it() {
+fn a_task_without_a_model_says_where_to_name_one() {
     let task = task("{prompt: count, agentRef: {name: shared}}");
     let said = |agent: Option<&CodeGenAgent>| -> Vec<String> {
         let faults = resolve(&task, agent, FrozenFiles::default()).unwrap_err();
@@ -300,7 +300,7 @@ fn a_task_that_no_one_gave_a_model_is_told_where_to_write_it() {
 }
 
 #[test]
-fn a_fault_in_the_agent_is_told_with_the_agents_name() {
+fn a_fault_in_the_agent_is_reported_with_the_agents_name() {
     let shared = agent("{model: {name: m}, limits: {deadline: soon}}");
     let faults = resolve(&task("prompt: count"), Some(&shared), FrozenFiles::default()).unwrap_err();
     assert_eq!(faults.len(), 1);
@@ -377,7 +377,7 @@ fn a_fault_in_the_agent_is_told_with_the_agents_name() {
     "spec.acceptanceTests: the content of \"acceptanceTests\" was not given: name a source that exists, or give the \
      file when starting the task"
 )]
-fn what_keeps_a_task_from_starting_is_told_with_its_field(#[case] lines: &str, #[case] fault: &str) {
+fn what_prevents_a_task_from_starting_is_reported_with_its_field(#[case] lines: &str, #[case] fault: &str) {
     assert_eq!(faults(lines, FrozenFiles::default()), [fault]);
 }
 

@@ -1,7 +1,7 @@
 //! The Dockerfile: a base, apt packages, pip packages in a virtual environment. Text only.
 //!
-//! Where it was written down what the environment held, that is installed, archive by archive; else what pip chooses, which is
-//! written down then.
+//! Where a lock was recorded, that is installed, archive by archive; else what pip chooses, which is
+//! recorded then.
 
 use std::fmt::Write as _;
 
@@ -41,7 +41,7 @@ const REPORT: &str = "report.json";
 /// `PATH` of a base image that sets none.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// What every run of pip is told.
+/// The options of every pip command.
 const PIP_OPTIONS: &str = "install --no-input --no-cache-dir --disable-pip-version-check --progress-bar off --retries 5 --only-binary :all:";
 
 /// What an image is made of.
@@ -59,7 +59,7 @@ pub(super) struct Recipe<'a> {
     pub aged: Option<Aged<'a>>,
     /// Digest of the requirements file among the files of the build, where exactly what it names is installed.
     pub locked: Option<&'a str>,
-    /// Package index without TLS, which pip trusts only when told so.
+    /// Package index without TLS, which pip trusts only with an option.
     pub trusted_index: Option<&'a str>,
     /// Whether the index's authorities lie among the files of the build.
     pub has_index_authorities: bool,
@@ -224,10 +224,10 @@ impl Recipe<'_> {
 
     fn requirements(&self) -> String {
         if let Some(digest) = self.locked {
-            // The digest tells one file from another where layers come from a cache.
+            // The digest distinguishes files where layers come from a cache.
             return format!("--no-deps --require-hashes --requirement {FILES}/{REQUIREMENTS} && : {digest}");
         }
-        // pip takes them in this order: an index that lacks pytest has nothing, which tells it from one that lacks the others.
+        // pip takes them in this order: an index that lacks pytest has nothing, which distinguishes it from one that lacks the others.
         let packages = with_bounds(&self.packages.pip, self.bounds);
         let is_runner = |given: &&String| {
             let rest = given.strip_prefix(TEST_RUNNER);
@@ -377,7 +377,7 @@ mod tests {
     #[rstest]
     #[case::on_a_base(false)]
     #[case::on_an_image_of_ours(true)]
-    fn every_installation_ends_with_a_look_at_the_interpreters(#[case] extends: bool) {
+    fn every_installation_ends_with_a_check_of_the_interpreters(#[case] extends: bool) {
         let packages = packages(&["pytest"], &[]);
         let recipe = Recipe {
             has: extends.then_some(&packages),
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_down_is_installed_archive_by_archive() {
+    fn a_lock_is_installed_archive_by_archive() {
         let packages = packages(&["pandas", "pytest"], &[]);
         let recipe = Recipe {
             locked: Some("3f2a"),

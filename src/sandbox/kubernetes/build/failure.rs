@@ -27,14 +27,14 @@ pub(super) struct Failed<'a> {
     pub reference: &'a str,
     /// Builds of this image that were lost before.
     pub repeat: u32,
-    /// Whether exactly what was written down before was to be installed.
+    /// Whether a recorded lock was to be installed.
     pub is_locked: bool,
     /// Field and Secret that hold the credentials of the push.
     pub push_credentials: &'a str,
 }
 
 impl Failed<'_> {
-    /// The error. `log` is the end of what the builder printed, where that is what tells.
+    /// The error. `log` is the end of what the builder printed, where that shows the cause.
     pub fn error(&self, failure: Failure, log: &str) -> SandboxError {
         match failure {
             Failure::Builder => self.of_log(log),
@@ -177,7 +177,7 @@ fn apt_problem(log: &str) -> Option<PackageProblem> {
     })
 }
 
-/// What only a person can mend: the line that says so, and what to change.
+/// What only a person can fix: the line that says so, and what to change.
 static MISCONFIGURED: LazyLock<[(Regex, &str); 8]> = LazyLock::new(|| {
     [
         (

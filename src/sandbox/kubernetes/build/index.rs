@@ -13,7 +13,7 @@ use crate::sandbox::{ImageSpec, SandboxError};
 
 /// Where pip finds its index.
 pub(super) const INDEX_URL: &str = "PIP_INDEX_URL";
-/// Variables by which pip takes packages from elsewhere too.
+/// Variables by which pip takes packages from other indexes too.
 const OTHER_SOURCES: [&str; 4] = [
     "PIP_EXTRA_INDEX_URL",
     "PIP_FIND_LINKS",
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn whose_names_are_looked_up_and_what_pip_is_told_are_part_of_what_an_environment_is() {
+    fn resolved_names_and_pip_settings_are_part_of_an_environments_identity() {
         let none = BTreeMap::new();
         let short = Some("http://pypi/simple");
         assert_ne!(sources(&none, short, "lab"), sources(&none, short, "team"));

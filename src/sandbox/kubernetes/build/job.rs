@@ -48,7 +48,7 @@ const CREDENTIALS: &str = "/credentials";
 const KANIKO_CREDENTIALS: &str = "/kaniko/.docker";
 const TERMINATION_LOG: &str = "/dev/termination-log";
 /// Seconds that a Job stays after its end, for whoever wants to read its log.
-const KEPT_SECONDS: i32 = 3600;
+const TTL_SECONDS: i32 = 3600;
 /// Seconds between the request to end and the end. Neither container has anything to put away.
 const FAREWELL_SECONDS: i64 = 5;
 const UNPRIVILEGED: i64 = 65532;
@@ -97,7 +97,7 @@ pub(super) struct Plan<'a> {
 pub(super) struct Files {
     /// The Dockerfile.
     pub dockerfile: String,
-    /// What is installed, where that is known: a requirements file.
+    /// The recorded lock, where there is one: a requirements file.
     pub requirements: String,
     /// Authorities of registries, PEM.
     pub registry_authorities: String,
@@ -180,13 +180,13 @@ pub(super) fn job(plan: &Plan<'_>) -> Job {
             ..metadata(plan, plan.owner.clone())
         },
         spec: Some(JobSpec {
-            // Another try is another Job, of whose cause something is known.
+            // Another try is another Job, with the failure of the one before.
             backoff_limit: Some(0),
             pod_failure_policy: Some(PodFailurePolicy {
                 rules: vec![disruption],
             }),
             active_deadline_seconds: Some(i64::from(plan.build.deadline_seconds)),
-            ttl_seconds_after_finished: Some(KEPT_SECONDS),
+            ttl_seconds_after_finished: Some(TTL_SECONDS),
             template: template(plan),
             ..JobSpec::default()
         }),
@@ -212,7 +212,7 @@ pub(super) fn template(plan: &Plan<'_>) -> PodTemplateSpec {
             termination_grace_period_seconds: Some(FAREWELL_SECONDS),
             automount_service_account_token: Some(false),
             enable_service_links: Some(false),
-            // A name with a dot is looked up as it is, before whatever the namespace calls so.
+            // A name with a dot is resolved as it is, before any name of the namespace.
             dns_config: Some(PodDNSConfig {
                 options: Some(vec![PodDNSConfigOption {
                     name: Some("ndots".to_owned()),

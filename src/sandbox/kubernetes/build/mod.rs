@@ -227,7 +227,7 @@ impl<'a> Build<'a> {
         job: &Job,
     ) -> Result<(), SandboxError> {
         let owner = objects::reference_to(job);
-        if self.is_elsewhere() {
+        if self.is_in_another_namespace() {
             let configs = self.target.config.iter().chain(&on.image.config);
             for config in configs {
                 let copy =
@@ -240,20 +240,20 @@ impl<'a> Build<'a> {
 
     /// What a Job in another namespace than the task's has seen of Secrets, it has seen when it has ended.
     async fn drop_copies(&self) {
-        if self.is_elsewhere()
+        if self.is_in_another_namespace()
             && let Err(error) = self.objects.delete_copies(&self.name).await
         {
             tracing::warn!(%error, job = self.name, "copies of credentials could not be removed; they go with their Job");
         }
     }
 
-    fn is_elsewhere(&self) -> bool {
+    fn is_in_another_namespace(&self) -> bool {
         namespace(self.sandbox) != self.sandbox.owner.namespace
     }
 
     /// The Secret as the Job names it: itself, or a copy beside the Job.
     fn mounted(&self, secret: Option<&str>, config: Option<&DockerConfig>) -> Option<String> {
-        match config.filter(|_| self.is_elsewhere()) {
+        match config.filter(|_| self.is_in_another_namespace()) {
             Some(config) => Some(self.name_of_copy(config)),
             None => secret.map(str::to_owned),
         }
@@ -273,7 +273,7 @@ impl<'a> Build<'a> {
 
     /// The change of a Job with which the task waits for it as well.
     fn joined(&self) -> Patch<Value> {
-        if self.is_elsewhere() {
+        if self.is_in_another_namespace() {
             return build_namespace::join(self.sandbox.owner);
         }
         // Owners merge by uid.
@@ -292,7 +292,7 @@ impl<'a> Build<'a> {
     }
 
     fn owns(&self, job: &Job) -> bool {
-        if self.is_elsewhere() {
+        if self.is_in_another_namespace() {
             return build_namespace::is_waited_for_by(&job.metadata, self.sandbox.owner);
         }
         let owners = job.metadata.owner_references.as_deref().unwrap_or_default();
@@ -352,7 +352,7 @@ impl<'a> Build<'a> {
             (job::MADE_FOR.to_owned(), self.wish()),
             (job::MADE_WITH.to_owned(), self.settings()?),
         ]);
-        if self.is_elsewhere() {
+        if self.is_in_another_namespace() {
             all_labels.extend(build_namespace::labels(owner));
             annotations.extend(build_namespace::annotations(owner));
         }
@@ -361,7 +361,7 @@ impl<'a> Build<'a> {
             namespace: namespace(self.sandbox),
             labels: all_labels,
             annotations,
-            owner: (!self.is_elsewhere()).then(|| self.owner()),
+            owner: (!self.is_in_another_namespace()).then(|| self.owner()),
             reference: self.reference(),
             is_tagged: !self.is_shared(),
             base_registry: on.image.registry.clone(),

@@ -37,7 +37,7 @@ pub enum InImage {
     Program(PublishedProgram),
 }
 
-/// An image to look into.
+/// An image to inspect.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramImage<'a> {
     /// Namespace of the Secret.

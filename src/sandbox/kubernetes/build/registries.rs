@@ -13,8 +13,8 @@ use crate::registry::{Access, Credentials, Registry, RegistryError};
 use crate::sandbox::SandboxError;
 use crate::sandbox::kubernetes::settings::Registries;
 
-/// How long the digest of a base image is taken for known. Tags of bases move every few weeks.
-const BASE_IS_KNOWN: Duration = Duration::from_mins(5);
+/// How long the digest of a base image is cached. Tags of bases move every few weeks.
+const BASE_CACHED_FOR: Duration = Duration::from_mins(5);
 /// More entries than any cluster has registries, users and bases: beyond it everything is forgotten.
 const MOST_ENTRIES: usize = 512;
 
@@ -95,7 +95,7 @@ impl RegistryCache {
             bases.get(&key).cloned()
         };
         if let Some((since, digest)) = known
-            && since.elapsed() < BASE_IS_KNOWN
+            && since.elapsed() < BASE_CACHED_FOR
         {
             return Ok(Some(digest));
         }

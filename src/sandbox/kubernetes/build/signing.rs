@@ -23,7 +23,7 @@ const OWN: &str = "0000000001";
 /// Name of the key in it: before all that people add.
 const FIRST: &str = "0.pem";
 /// After this time the Secret is read again: somebody may have added a key.
-const KNOWN: Duration = Duration::from_mins(1);
+const KEYS_CACHED_FOR: Duration = Duration::from_mins(1);
 
 /// PEM by name.
 type Entries = BTreeMap<String, Vec<u8>>;
@@ -44,7 +44,7 @@ impl Signing {
         }
     }
 
-    /// A key that nobody else ever has: what it signed is known as long as this lives.
+    /// A key that nobody else ever has: its signatures are valid as long as this lives.
     #[must_use]
     pub fn of_ones_own() -> Self {
         Self {
@@ -57,7 +57,7 @@ impl Signing {
     pub(super) async fn keys(&self) -> Result<Arc<SigningKeys>, SandboxError> {
         let mut known = self.known.lock().await;
         if let Some((since, keys)) = known.as_ref()
-            && (self.secret.is_none() || since.elapsed() < KNOWN)
+            && (self.secret.is_none() || since.elapsed() < KEYS_CACHED_FOR)
         {
             return Ok(Arc::clone(keys));
         }

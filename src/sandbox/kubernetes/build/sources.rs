@@ -105,7 +105,7 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// Asks its registry for the digest, unless that is known.
+    /// Asks its registry for the digest, unless that is cached.
     pub async fn resolve(
         sandbox: &KubernetesSandbox<'_>,
         objects: &Objects,

@@ -72,7 +72,7 @@ pub(super) fn state(job: &Job, pod: Option<&Pod>) -> State {
     pod.and_then(waiting).unwrap_or(State::Running { started: false })
 }
 
-/// Seconds from the start of the Job to the end of the push, by the cluster's own account: nobody may have looked for a while.
+/// Seconds from the start of the Job to the end of the push, by the cluster's own account: the last pass may be a while ago.
 pub(super) fn seconds(job: &Job, pod: Option<&Pod>) -> Option<f64> {
     let started = job.status.as_ref()?.start_time.as_ref()?.0;
     let pushed = container(pod?.status.as_ref()?.container_statuses.as_ref(), PUSH).and_then(terminated)?;
@@ -203,7 +203,7 @@ fn stuck(status: &ContainerStatus, image: &'static str) -> Option<Failure> {
         }
         "CreateContainerConfigError" | "CreateContainerError" => Some(Failure::Refused(
             format!("its container `{}` cannot be made: {message}", status.name),
-            "mend what it names",
+            "fix what it names",
         )),
         _ => None,
     }

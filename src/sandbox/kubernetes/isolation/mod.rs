@@ -1,4 +1,4 @@
-//! Whether the cluster keeps sandboxes and builds from what they must not reach: shown by Pods that try, not assumed.
+//! Whether the cluster blocks sandboxes and builds from what they must not reach: shown by Pods that try, not assumed.
 //!
 //! A *control* without any policy and *canaries* under the policies of sandboxes and builds knock at the same targets at the
 //! same time. Silence counts only where the control was answered: a dead target proves nothing.
@@ -45,7 +45,7 @@ pub struct Findings {
 pub enum Verdict {
     /// The policies hold.
     Enforced {
-        /// What was kept out of reach.
+        /// What was shown to be out of reach.
         kept_from: Vec<String>,
         /// What did not answer the control either.
         unproved: Vec<String>,
@@ -100,7 +100,7 @@ pub fn conclude(targets: &[Target], findings: &Findings) -> Verdict {
     Verdict::Enforced { kept_from, unproved }
 }
 
-/// What is known of every pool of nodes.
+/// The results for every pool of nodes.
 #[derive(Debug, Default)]
 pub struct Isolation {
     pools: Mutex<BTreeMap<String, (NodePool, Verdict)>>,
@@ -109,7 +109,7 @@ pub struct Isolation {
 /// What a sandbox may rely on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// The policies hold wherever it may run; what was kept out of reach.
+    /// The policies hold wherever it may run; what was shown to be out of reach.
     Verified(String),
     /// The administrator said that it need not be shown.
     Unverified(String),
@@ -120,7 +120,7 @@ pub enum Standing {
 }
 
 impl Isolation {
-    /// Every pool is yet to be looked at.
+    /// Every pool is yet to be checked.
     #[must_use]
     pub fn awaiting(pools: &[NodePool]) -> Self {
         let unknown = |pool: &NodePool| {
@@ -136,7 +136,7 @@ impl Isolation {
         self.pools.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers what was found of a pool. Gives what was known before.
+    /// Records what was found of a pool. Gives what was recorded before.
     pub fn found(&self, pool: &NodePool, verdict: Verdict) -> Option<Verdict> {
         self.pools()
             .insert(pool.name.clone(), (pool.clone(), verdict))

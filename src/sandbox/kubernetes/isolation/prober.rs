@@ -65,7 +65,7 @@ fn answers(address: &str) -> bool {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn tell(found: &Probed, file: &Path) -> io::Result<()> {
+pub fn write_report(found: &Probed, file: &Path) -> io::Result<()> {
     std::fs::write(file, serde_json::to_vec(found)?)
 }
 

@@ -1,4 +1,4 @@
-//! One look at one pool of nodes: makes the Pods, takes what they found, removes them.
+//! One check of one pool of nodes: makes the Pods, takes what they found, removes them.
 
 use std::time::Duration;
 
@@ -24,13 +24,13 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// Annotation of the policy with what was found last under it.
 const FOUND: &str = "codegen-operator.dev/found";
 
-/// Looks whether the policies hold.
+/// Checks whether the network policies hold.
 pub struct Prover<'a> {
     /// Speaks to the API server.
     pub client: Client,
     /// Namespace of the operator.
     pub namespace: &'a str,
-    /// What the operator was told.
+    /// The operator's settings.
     pub settings: &'a Settings,
     /// What must be out of reach.
     pub targets: &'a [Target],
@@ -62,7 +62,7 @@ pub async fn recorded(client: &Client, namespace: &str, settings: &Settings) -> 
 
 impl Prover<'_> {
     /// What the Pods of one pool find.
-    pub async fn look(&self, pool: &NodePool) -> Verdict {
+    pub async fn check(&self, pool: &NodePool) -> Verdict {
         let suffix: String = std::iter::repeat_with(fastrand::lowercase).take(5).collect();
         self.clear().await;
         let found = Box::pin(self.findings(pool, &suffix)).await;

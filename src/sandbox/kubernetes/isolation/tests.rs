@@ -103,7 +103,7 @@ fn one_target_that_is_reached_refutes_whatever_the_others_say(
 }
 
 #[test]
-fn a_task_waits_until_every_pool_that_it_may_land_on_was_looked_at() {
+fn a_task_waits_until_every_node_pool_that_it_may_land_on_was_checked() {
     let (small, large) = (
         pool("small", &[("size", "small")]),
         pool("large", &[("size", "large")]),

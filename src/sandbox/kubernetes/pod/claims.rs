@@ -9,7 +9,7 @@ use super::cluster;
 use crate::api::secret_use::{USE_LABEL, USE_OF_CLAIMS};
 use crate::sandbox::SandboxError;
 
-/// Looks whether every claim that the Pod mounts may be used. One that is not there is the scheduler's to name.
+/// Checks whether every claim that the Pod mounts may be used. One that is not there is the scheduler's to name.
 pub(super) async fn check(client: &Client, namespace: &str, pod: &Pod) -> Result<(), SandboxError> {
     let claims: Api<PersistentVolumeClaim> = Api::namespaced(client.clone(), namespace);
     for name in mounted(pod) {

@@ -13,7 +13,7 @@ mod placement;
 pub(super) mod reader;
 mod ready;
 mod refusal;
-mod run;
+mod execution;
 mod spec;
 mod volumes;
 
@@ -30,12 +30,12 @@ use kube::api::{DeleteParams, ListParams, LogParams, PostParams, Preconditions};
 use serde::de::DeserializeOwned;
 
 use self::channel::{Announcement, ChannelError, Message};
+use self::execution::{Execution, Program};
 use self::job_key::Keys;
 pub use self::job_key::{JOB_KEY, decrypt_job};
 use self::observe::{Ended, PodState, observe};
 pub(super) use self::ready::api_servers;
 use self::refusal::{Refusal, classify};
-use self::run::{Program, Run};
 use self::spec::CONTAINER;
 pub use self::spec::{JOB_FILE, JOB_SHA256, NONCE, folder_sha256};
 use super::names::Component;
@@ -74,14 +74,14 @@ pub(super) async fn run(
     };
     // What is compared does not follow from what the policy opens.
     let policy = network::policy(&job.network, &sandbox.settings.sandbox.network, &[])?;
-    let wanted = run_of(&pods, image, job, &body, &network::label(&policy)).pod(None)?;
+    let wanted = execution_of(&pods, image, job, &body, &network::label(&policy)).pod(None)?;
     pods.adopt(&wanted, &pod).await?;
-    let looked = pods.look(image, &pod).await;
+    let looked = pods.progress_of(image, &pod).await;
     looked.map_err(|error| explained(sandbox, error))
 }
 
 /// What the Pod of this name has come to, whoever made it.
-pub(super) async fn look_at(
+pub(super) async fn pod_progress(
     sandbox: &KubernetesSandbox<'_>,
     image: &str,
     name: &str,
@@ -89,7 +89,7 @@ pub(super) async fn look_at(
     let pods = Pods::new(sandbox, name.to_owned());
     match pods.get().await? {
         None => Err(pods.lost("it is not there".to_owned())),
-        Some(pod) => pods.look(image, &pod).await,
+        Some(pod) => pods.progress_of(image, &pod).await,
     }
 }
 
@@ -130,7 +130,7 @@ async fn create(
     let keys = Keys::draw()?;
     let policy = ready::policy(sandbox, &job.network).await?;
     let egress = network::label(&policy);
-    let run = run_of(pods, image, job, body, &egress);
+    let run = execution_of(pods, image, job, body, &egress);
     let labels = run.labels();
     let needs = async {
         let policy = ready::ensure_policy(sandbox, policy, &labels);
@@ -141,9 +141,15 @@ async fn create(
 }
 
 /// The run of a job by the harness.
-fn run_of<'a>(pods: &'a Pods<'_>, image: &'a str, job: &'a Job, body: &'a [u8], egress: &'a str) -> Run<'a> {
+fn execution_of<'a>(
+    pods: &'a Pods<'_>,
+    image: &'a str,
+    job: &'a Job,
+    body: &'a [u8],
+    egress: &'a str,
+) -> Execution<'a> {
     let sandbox = pods.sandbox;
-    Run {
+    Execution {
         program: Program::Harness,
         name: &pods.name,
         image,
@@ -176,7 +182,7 @@ pub(super) fn denied(settings: &Settings) -> Result<NetworkPolicy, SandboxError>
 
 /// What a Pod reports.
 trait Reported: DeserializeOwned {
-    /// What is known where the program had to go for want of memory, and with it whoever reports.
+    /// What can be said where the kernel killed the program for want of memory, and with it the reporter.
     fn out_of_memory() -> Option<Self>;
 }
 
@@ -248,7 +254,7 @@ impl<'a> Pods<'a> {
     /// Creates what the Pod needs, then the Pod: whether it was not there.
     async fn start(
         &self,
-        run: &Run<'_>,
+        run: &Execution<'_>,
         keys: Keys,
         needs: impl Future<Output = Result<(), SandboxError>>,
     ) -> Result<Progressing<bool>, SandboxError> {
@@ -261,13 +267,13 @@ impl<'a> Pods<'a> {
             Progressing::Queued(why) => return Ok(Progressing::Queued(why)),
             Progressing::Pending | Progressing::Unseen => return Ok(Progressing::Pending),
         };
-        // A Secret that an earlier look has made keeps its key.
+        // A Secret that an earlier pass has made keeps its key.
         let pod = run.pod(Some(&Keys { job, ..keys }))?;
         match self.api.create(&PostParams::default(), &pod).await {
             Ok(_) => Ok(Progressing::Done(true)),
             Err(error) => match classify(&self.object, error) {
                 Refusal::Queued(why) => Ok(Progressing::Queued(why)),
-                // Another look was faster; its Pod is this one.
+                // Another pass was faster; its Pod is this one.
                 Refusal::Exists => Ok(Progressing::Done(false)),
                 Refusal::Error(error) => Err(error),
             },
@@ -290,7 +296,7 @@ impl<'a> Pods<'a> {
     }
 
     /// How far the Pod is.
-    async fn look<R: Reported>(&self, image: &str, pod: &Pod) -> Result<Progressing<R>, SandboxError> {
+    async fn progress_of<R: Reported>(&self, image: &str, pod: &Pod) -> Result<Progressing<R>, SandboxError> {
         let labels = pod.metadata.labels.as_ref();
         if labels.and_then(|labels| labels.get(names::TASK_UID)) != Some(&self.sandbox.owner.uid) {
             return Err(self.refused("it is there and belongs to no run of this task", "delete it"));
@@ -343,7 +349,7 @@ impl<'a> Pods<'a> {
         }
         match channel::verify(&ended.message, &nonce_of(pod)) {
             Ok(Message::NotIsolated(address)) => {
-                // The next look tries again.
+                // The next pass tries again.
                 self.delete(pod).await?;
                 Err(SandboxError::NotIsolated { address })
             }

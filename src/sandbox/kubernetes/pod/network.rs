@@ -180,7 +180,7 @@ fn port(protocol: &str, number: u16) -> NetworkPolicyPort {
     }
 }
 
-/// Names can be looked up at the cluster's DNS.
+/// Names can be resolved at the cluster's DNS.
 fn names_rule(settings: &NetworkSettings) -> NetworkPolicyEgressRule {
     let selector = |labels: BTreeMap<String, String>| LabelSelector {
         match_labels: Some(labels),

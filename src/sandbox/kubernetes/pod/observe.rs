@@ -177,7 +177,7 @@ fn comes_by_itself(message: &str) -> bool {
         "no nodes available",
         "node(s) had no available volume zone",
     ];
-    // A scheduler without words has not looked yet.
+    // A Pod without a condition was not scheduled yet.
     message.is_empty() || PASSING.iter().any(|passing| message.contains(passing))
 }
 

@@ -8,8 +8,8 @@ use k8s_openapi::api::core::v1::Pod;
 use serde::{Deserialize, Serialize};
 
 use super::super::{KubernetesSandbox, OutputFolder, names};
+use super::execution::{ClaimMount, Execution, Program};
 use super::job_key::Keys;
-use super::run::{ClaimMount, Program, Run};
 use super::volumes::claim_folder;
 use super::{Pods, Reported, network, ready};
 use crate::api::run_status::{Finding, Severity};
@@ -24,7 +24,7 @@ use crate::sandbox::{Progressing, SandboxError};
 const SECONDS: f64 = 900.0;
 /// The child that describes samples takes half of it.
 const MEMORY_BYTES: u64 = 512 << 20;
-/// How long an answer that nothing can be done with holds. Asked later, the Pod is replaced: what it complained of may be mended.
+/// How long an answer that nothing can be done with is valid. Asked later, the Pod is replaced: what it complained of may be fixed.
 const HOLDS: SignedDuration = SignedDuration::from_secs(10);
 
 /// What a reader is to read.
@@ -39,26 +39,26 @@ pub struct ReadRequest {
     pub max_sample_rows: usize,
     /// What a program wrote to a claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outputs: Option<WrittenOutputs>,
+    pub outputs: Option<ClaimOutputs>,
 }
 
 /// Outputs on a claim.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
-pub struct WrittenOutputs {
+pub struct ClaimOutputs {
     /// The folder on the claim that the program wrote to.
     pub written_to: OutputFolder,
     /// Where the reader finds it.
     pub folder: String,
-    /// Those that are looked at.
+    /// Those that are checked.
     pub outputs: Vec<Output>,
     /// The constraints on columns.
     pub checks: Vec<ColumnCheck>,
-    /// What it means when one is broken; `None` where nobody looks.
+    /// What it means when one is broken; `None` where nothing is checked.
     pub severity: Option<Severity>,
 }
 
-impl WrittenOutputs {
+impl ClaimOutputs {
     /// These outputs in this folder.
     #[must_use]
     pub fn of(
@@ -80,7 +80,7 @@ impl WrittenOutputs {
 /// What was found at an output on a claim.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
-pub enum WrittenOutput {
+pub enum ClaimOutput {
     /// What the task declares.
     Read {
         /// SHA-256 of the file, or of the folder as a whole, hex.
@@ -96,7 +96,7 @@ pub enum WrittenOutput {
     },
     /// Something else: what is wrong.
     Wrong(String),
-    /// More than is looked at, in bytes, where that is known.
+    /// More than is read, with its bytes where they were counted.
     TooLarge(Option<u64>),
 }
 
@@ -138,11 +138,11 @@ pub enum ReadReport {
     Read {
         /// One a source, in their order.
         sources: Vec<ReadSource>,
-        /// What the samples look like, where they were to be described.
+        /// The profiles of the samples, where they were to be described.
         profiles: Option<Profiles>,
     },
     /// What was found at outputs: one each, in the order of the request.
-    Outputs(Vec<WrittenOutput>),
+    Outputs(Vec<ClaimOutput>),
     /// Something that somebody must change.
     Refused(String),
     /// Something that may work at another time.
@@ -183,7 +183,7 @@ impl ReadRequest {
 
     /// A request for outputs.
     #[must_use]
-    pub fn of_outputs(outputs: WrittenOutputs) -> Self {
+    pub fn of_outputs(outputs: ClaimOutputs) -> Self {
         Self {
             outputs: Some(outputs),
             ..Self::default()
@@ -267,19 +267,19 @@ impl<'a> SourceReader<'a> {
     }
 
     /// How far it is; `None` when it is not there.
-    pub async fn look(&self) -> Result<Option<Progressing<ReadReport>>, SandboxError> {
+    pub async fn progress(&self) -> Result<Option<Progressing<ReadReport>>, SandboxError> {
         let Some(pod) = self.pods.get().await? else {
             return Ok(None);
         };
         self.pods.adopt(&self.wanted()?, &pod).await?;
-        let looked = self.pods.look::<ReadReport>(self.image, &pod).await;
+        let looked = self.pods.progress_of::<ReadReport>(self.image, &pod).await;
         let is_vain = match &looked {
             Ok(Progressing::Done(ReadReport::Refused(_) | ReadReport::Failed(_))) => true,
             Ok(_) => false,
             Err(error) => error.needs_another_child(),
         };
         if is_vain && !holds(&pod, Timestamp::now()) {
-            // Its end is the next look's cause.
+            // Its end causes the next pass.
             self.pods.delete(&pod).await?;
             return Ok(Some(Progressing::Pending));
         }
@@ -305,9 +305,9 @@ impl<'a> SourceReader<'a> {
         }
     }
 
-    fn run<'b>(&'b self, job: &'b Job, claims: &'b [ClaimMount], egress: &'b str) -> Run<'b> {
+    fn run<'b>(&'b self, job: &'b Job, claims: &'b [ClaimMount], egress: &'b str) -> Execution<'b> {
         let sandbox = self.pods.sandbox;
-        Run {
+        Execution {
             program: Program::Reader(claims),
             name: &self.pods.name,
             image: self.image,
@@ -380,7 +380,7 @@ pub(super) fn is_about_volumes(reason: &str) -> bool {
     words.iter().any(|word| reason.contains(word))
 }
 
-/// What keeps a Pod from its claims, by claim and with the samples and inputs that lie there.
+/// What prevents a Pod from using its claims, by claim and with the samples and inputs that lie there.
 fn about_claims(request: &ReadRequest, namespace: &str, reason: &str) -> SandboxError {
     let quoted = |source: &&ClaimSource| reason.contains(&format!("\"{}\"", source.claim));
     let is_any_named = request.sources.iter().any(|source| quoted(&source));
@@ -395,7 +395,7 @@ fn about_claims(request: &ReadRequest, namespace: &str, reason: &str) -> Sandbox
     about_claim(&claims.join(", "), &names.join(", "), namespace, reason)
 }
 
-/// What keeps a Pod from a claim, and what lies there.
+/// What prevents a Pod from using a claim, and what lies there.
 pub(super) fn about_claim(claim: &str, what: &str, namespace: &str, reason: &str) -> SandboxError {
     // What it says of other Pods that might make room is no matter of claims; some schedulers end with a stray "not found".
     let reason = reason.split(" preemption:").next().unwrap_or_default();

@@ -14,9 +14,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::super::{KubernetesSandbox, names, policies};
+use super::execution::Execution;
 use super::job_key::{JobKey, KEY_NAME};
 use super::refusal::{Refusal, classify};
-use super::run::Run;
 use super::{cluster, network, spec, volumes};
 use crate::pipeline::sandbox::NetworkAccess;
 use crate::sandbox::{Progressing, SandboxError};
@@ -33,7 +33,7 @@ pub(super) async fn policy(
     network::policy(access, &sandbox.settings.sandbox.network, &servers)
 }
 
-/// Addresses of the API server, as far as they can be learnt; the look from inside the Pod finds out when one is missing.
+/// Addresses of the API server, as far as they can be learnt; the check from inside the Pod shows when one is missing.
 pub(in super::super) async fn api_servers(client: &Client) -> Vec<IpNet> {
     let slices: Api<EndpointSlice> = Api::namespaced(client.clone(), "default");
     let slice = slices.get_opt("kubernetes").await.ok().flatten();
@@ -124,7 +124,7 @@ pub(super) async fn ensure_policy(
         Ok(()) => Ok(()),
         Err(error) => Err(match classify(&object, error) {
             Refusal::Error(error) => error,
-            // Without it no Pod may start, so what keeps it away is somebody's to mend.
+            // Without it no Pod may start, so a person must fix what prevents it.
             Refusal::Queued(reason) => SandboxError::Refused {
                 object,
                 reason,
@@ -142,7 +142,7 @@ pub(super) async fn ensure_policy(
 /// Creates the Secret with the job, encrypted with `key`; the key of the one that is there. `Queued` where a quota leaves no room.
 pub(super) async fn create_job(
     sandbox: &KubernetesSandbox<'_>,
-    run: &Run<'_>,
+    run: &Execution<'_>,
     key: &JobKey,
 ) -> Result<Progressing<JobKey>, SandboxError> {
     let owner = sandbox.owner;
@@ -157,7 +157,7 @@ pub(super) async fn create_job(
             let found = api.get_opt(&name).await;
             let found = found.map_err(|error| cluster(format!("read {object}"))(error))?;
             match found.map(|found| key_of(run, &found)) {
-                // Somebody has removed it since: the next look makes it anew.
+                // Somebody has removed it since: the next pass makes it anew.
                 None => Ok(Progressing::Pending),
                 Some(Some(key)) => Ok(Progressing::Done(key)),
                 Some(None) => Err(replaced(object, "the job of a sandbox")),
@@ -167,7 +167,7 @@ pub(super) async fn create_job(
 }
 
 /// The key of a Secret that is of the same task, holds the same job, and that nobody can have changed.
-pub(super) fn key_of(run: &Run<'_>, found: &Secret) -> Option<JobKey> {
+pub(super) fn key_of(run: &Execution<'_>, found: &Secret) -> Option<JobKey> {
     let digits = &found.data.as_ref()?.get(KEY_NAME)?.0;
     let key = JobKey::from_hex(str::from_utf8(digits).ok()?)?;
     let wanted = run.secret(&key);

@@ -12,11 +12,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 
 use super::super::names::{self, Component};
 use super::super::settings::PodSettings;
+use super::execution::{Execution, Program};
 use super::inputs;
 use super::job_key::{JOB_KEY, JOB_NAME, JobKey, KEY_NAME, Keys};
 use super::network::EGRESS;
 use super::placement;
-use super::run::{Program, Run};
 use super::volumes::{bytes, harness_name};
 use crate::api::sandbox::{TaintEffect, TolerationOperator};
 use crate::pipeline::digest::sha256_hex;
@@ -33,9 +33,9 @@ const PROBE: &str = "CODEGEN_PROBE";
 const HARNESS_SHA256: &str = "CODEGEN_HARNESS_SHA256";
 /// Variable with the digest of the job, before it was encrypted.
 pub const JOB_SHA256: &str = "CODEGEN_JOB_SHA256";
-/// Looks whether the harness is what the operator wrote.
+/// Checks whether the harness is what the operator wrote.
 const START: &str = include_str!("start.py");
-/// Value of [`PROBE`] where nothing is looked at.
+/// Value of [`PROBE`] where nothing is checked.
 const NO_PROBE: &str = "none";
 /// The subcommand of the operator that reads sources.
 const READ_SOURCES: &str = "read-sources";
@@ -85,7 +85,7 @@ pub(super) fn harness_config_map() -> ConfigMap {
     }
 }
 
-impl Run<'_> {
+impl Execution<'_> {
     /// The Secret with the job, encrypted with `key`: it holds values of the task's own Secrets.
     pub(super) fn secret(&self, key: &JobKey) -> Secret {
         let data = [
@@ -146,7 +146,7 @@ impl Run<'_> {
             host_users: settings.host_users,
             dns_policy: Some(if denied { "None" } else { "ClusterFirst" }.to_owned()),
             dns_config: denied.then(|| PodDNSConfig {
-                // Nobody listens there: a look-up fails at once instead of after every time-out of a resolver.
+                // Nobody listens there: resolving fails at once instead of after every time-out of a resolver.
                 nameservers: Some(vec!["127.0.0.1".to_owned()]),
                 ..PodDNSConfig::default()
             }),

@@ -6,9 +6,9 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
+use super::execution::{ClaimMount, Execution, Program};
 use super::inputs::OUTPUTS;
 use super::job_key::JOB_NAME;
-use super::run::{ClaimMount, Program, Run};
 use crate::sandbox::harness;
 
 /// Where the job lies.
@@ -16,7 +16,7 @@ const JOB_FOLDER: &str = "/job";
 /// Folders that a job writes to; in memory, so that what lies there counts as its memory. `/dev/shm` is the runtime's.
 const SCRATCH: [(&str, &str); 3] = [("sandbox", "/sandbox"), ("tmp", "/tmp"), ("outputs", OUTPUTS)];
 
-impl Run<'_> {
+impl Execution<'_> {
     /// The job, and what its program needs.
     pub(super) fn own_volumes(&self) -> (Vec<Volume>, Vec<VolumeMount>) {
         let job = Volume {

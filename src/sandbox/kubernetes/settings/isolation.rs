@@ -1,4 +1,4 @@
-//! How it is shown that sandboxes and builds are isolated: nodes to look at, and what must be out of reach.
+//! How it is shown that sandboxes and builds are isolated: nodes to check, and what must be out of reach.
 
 use std::collections::BTreeMap;
 

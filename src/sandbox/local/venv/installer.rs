@@ -21,7 +21,7 @@ pub(super) const REPORT: &str = "report.json";
 
 /// Whom an installer trusts, beside its tools.
 const AUTHORITIES: &str = "authorities.pem";
-/// What tells uv, pip, and the client in pip, which goes by the last even where pip was told otherwise.
+/// Variables for uv, pip, and the client in pip, which follows the last even where pip has another setting.
 const TRUST: [&str; 3] = ["SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE"];
 
 /// What is installed.
@@ -231,7 +231,7 @@ fn is_for_installers(name: &str) -> bool {
         "NO_PROXY",
     ];
     const PREFIXES: [&str; 4] = ["XDG_", "SSL_CERT_", "PIP_", "UV_"];
-    // uv refuses this one beside its opposite, which it is told.
+    // uv refuses this one beside its opposite, which is set.
     name != "UV_COMPILE_BYTECODE"
         && !name.starts_with("UV_PUBLISH_")
         && (is_for_everybody(name)
@@ -274,7 +274,7 @@ async fn run(installer: Command, is_given: fn(&str) -> bool) -> Result<(), Sandb
                 .get_envs()
                 .filter_map(|(name, value)| Some((name, value?))),
         )
-        // Ctrl-C is for this program alone: an installer that dies of it looks as if a package could not be installed.
+        // Ctrl-C is for this program alone: an installer that dies of it would be reported as a package that cannot be installed.
         .process_group(0)
         .kill_on_drop(true)
         .output()

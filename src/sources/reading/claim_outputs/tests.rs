@@ -1,4 +1,4 @@
-//! What is said of outputs on a claim. Formats and constraints take a child process, and are looked at in a cluster.
+//! What is said of outputs on a claim. Formats and constraints take a child process, and are tested in a cluster.
 
 use std::os::unix::fs::symlink;
 
@@ -19,7 +19,7 @@ fn claim() -> TempDir {
     claim
 }
 
-async fn found(claim: &TempDir, name: &str, type_: ValueType) -> WrittenOutput {
+async fn found(claim: &TempDir, name: &str, type_: ValueType) -> ClaimOutput {
     let declared: Output =
         serde_json::from_value(serde_json::json!({"name": name, "type": type_, "description": "d"})).unwrap();
     let written_to = OutputFolder {
@@ -27,9 +27,9 @@ async fn found(claim: &TempDir, name: &str, type_: ValueType) -> WrittenOutput {
         path: "run".to_owned(),
         fs_group: None,
     };
-    let asked = WrittenOutputs {
+    let asked = ClaimOutputs {
         folder: claim.path().to_str().unwrap().to_owned(),
-        ..WrittenOutputs::of(written_to, vec![declared], Vec::new(), None)
+        ..ClaimOutputs::of(written_to, vec![declared], Vec::new(), None)
     };
     let worker = Client::new(Path::new("/bin/false"), [""; 0]);
     match read(&asked, &worker).await {
@@ -41,7 +41,7 @@ async fn found(claim: &TempDir, name: &str, type_: ValueType) -> WrittenOutput {
 #[tokio::test]
 async fn a_large_file_and_a_folder_are_said_by_digest_and_size() {
     let claim = claim();
-    let WrittenOutput::Read {
+    let ClaimOutput::Read {
         sha256, bytes, files, ..
     } = found(&claim, "cleaned", ValueType::File).await
     else {
@@ -52,7 +52,7 @@ async fn a_large_file_and_a_folder_are_said_by_digest_and_size() {
         sha256,
         crate::pipeline::digest::sha256_hex("x".repeat(3_000_000).as_bytes())
     );
-    let WrittenOutput::Read { bytes, files, .. } = found(&claim, "pages", ValueType::Dir).await else {
+    let ClaimOutput::Read { bytes, files, .. } = found(&claim, "pages", ValueType::Dir).await else {
         panic!("not read");
     };
     assert_eq!((bytes, files), (6, 2));
@@ -65,7 +65,7 @@ async fn no_link_is_followed_wherever_it_leads() {
         let found = found(&claim, name, ValueType::File).await;
         assert_eq!(
             found,
-            WrittenOutput::Wrong("it is a link or a socket".to_owned()),
+            ClaimOutput::Wrong("it is a link or a socket".to_owned()),
             "{name}"
         );
     }
@@ -73,7 +73,7 @@ async fn no_link_is_followed_wherever_it_leads() {
     let found = found(&claim, "pages", ValueType::Dir).await;
     assert_eq!(
         found,
-        WrittenOutput::Wrong("pages/etc on the claim results is not a file".to_owned())
+        ClaimOutput::Wrong("pages/etc on the claim results is not a file".to_owned())
     );
 }
 
@@ -99,6 +99,6 @@ async fn what_is_gone_or_of_another_kind_is_said() {
         ),
     ] {
         let found = found(&claim, name, type_).await;
-        assert_eq!(found, WrittenOutput::Wrong(words.to_owned()));
+        assert_eq!(found, ClaimOutput::Wrong(words.to_owned()));
     }
 }

@@ -16,7 +16,7 @@ pub(super) const fn truth(value: bool) -> Found<'static> {
     Found::Value(Cell::Bool(value), if value { "True" } else { "False" })
 }
 
-/// The schema says what is a number, so of texts only dates are told apart.
+/// The schema says what is a number, so of texts only dates are recognized.
 pub(super) fn typed(text: &str) -> Cell<'_> {
     let is_dated = text.len() >= 10 && text.as_bytes()[4] == b'-' && text.as_bytes()[0].is_ascii_digit();
     match is_dated.then(|| Cell::of(text)) {

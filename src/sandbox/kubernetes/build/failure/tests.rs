@@ -85,7 +85,7 @@ fn what_a_person_must_change_is_named(#[case] log: &str, #[case] says: &str) {
 #[case::index(log!("index-refused"))]
 #[case::mirror("E: Failed to fetch http://deb.example/x.deb  404  Not Found [IP: 192.0.2.1 80]")]
 #[case::disk("OSError: [Errno 28] No space left on device")]
-fn what_may_mend_itself_is_tried_again(#[case] log: &str) {
+fn a_failure_that_may_pass_is_tried_again(#[case] log: &str) {
     assert!(of(log).needs_another_child(), "{:?}", of(log));
 }
 

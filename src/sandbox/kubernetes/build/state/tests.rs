@@ -93,7 +93,10 @@ fn a_build_that_only_wrote_a_digest_is_not_done() {
     false
 )]
 #[case::claim("persistentvolumeclaim \"layers\" not found", false)]
-fn no_room_is_waited_for_and_no_fitting_node_is_told(#[case] message: &str, #[case] is_queued: bool) {
+fn a_full_cluster_is_waited_for_and_a_pod_that_suits_no_node_is_reported(
+    #[case] message: &str,
+    #[case] is_queued: bool,
+) {
     match of(unscheduled(message)) {
         State::Queued(why) => assert!(is_queued && why == message),
         State::Failed(Failure::Refused(reason, _)) => assert!(!is_queued && reason.contains(message)),
@@ -105,7 +108,7 @@ fn no_room_is_waited_for_and_no_fitting_node_is_told(#[case] message: &str, #[ca
 #[case::executor(build(json!({"waiting": {"reason": "ImagePullBackOff", "message": "not found"}})), "build.executorImage")]
 #[case::operator(push(json!({"waiting": {"reason": "ErrImagePull", "message": "401"}})), "operatorImage")]
 #[case::secret(push(json!({"waiting": {"reason": "CreateContainerConfigError", "message": "no key"}})), "mend")]
-fn what_keeps_a_container_from_starting_is_told(#[case] status: Value, #[case] remedy: &str) {
+fn what_prevents_a_container_from_starting_is_reported(#[case] status: Value, #[case] remedy: &str) {
     let State::Failed(failure) = of(status) else {
         panic!("it goes on");
     };
@@ -140,7 +143,7 @@ fn a_push_that_was_killed_at_the_deadline_ran_out_of_time(#[case] condition: &st
     push(json!({"terminated": {"exitCode": 3, "message": r#"{"category":"configuration","message":"401"}"#}})),
     Failure::Push(Category::Configuration, "401".to_owned())
 )]
-fn each_end_is_told_from_the_others(#[case] status: Value, #[case] failure: Failure) {
+fn each_end_of_a_build_is_distinguished_from_the_others(#[case] status: Value, #[case] failure: Failure) {
     assert_eq!(of(status), State::Failed(failure.clone()));
     assert!(failure.has_ended());
 }
@@ -150,7 +153,7 @@ fn each_end_is_told_from_the_others(#[case] status: Value, #[case] failure: Fail
 #[case::node(json!({"phase": "Failed", "reason": "NodeLost"}))]
 #[case::silent_push(push(json!({"terminated": {"exitCode": 1}})))]
 #[case::did_not_start(build(json!({"terminated": {"exitCode": 128, "reason": "StartError", "message": "no such file"}})))]
-fn bad_luck_is_told_as_such(#[case] status: Value) {
+fn a_build_that_ended_without_a_reason_is_lost_and_not_failed(#[case] status: Value) {
     assert!(matches!(of(status), State::Failed(Failure::Lost(_))));
 }
 

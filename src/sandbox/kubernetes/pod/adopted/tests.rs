@@ -58,7 +58,7 @@ fn said(change: impl FnOnce(&mut Value)) -> Option<&'static str> {
 #[case::second_container("/spec/containers", json!([wanted()["spec"]["containers"][0], {"name": "b"}]), "the number of its containers")]
 #[case::container_that_joined("/spec/ephemeralContainers", json!([{"name": "b"}]), "the number of its containers")]
 #[case::processes("/spec/shareProcessNamespace", json!(true), "who sees its processes")]
-fn a_pod_that_would_run_something_else_is_told(
+fn a_pod_with_another_specification_is_reported(
     #[case] pointer: &str,
     #[case] value: Value,
     #[case] what: &str,

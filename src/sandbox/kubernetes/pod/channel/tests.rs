@@ -137,7 +137,7 @@ fn a_signed_message_that_announces_nothing_is_unreadable() {
 }
 
 #[test]
-fn an_open_network_is_told() {
+fn an_open_network_is_reported() {
     let message = signed(&NONCE, "{\"notIsolated\":\"10.96.0.1:443\"}");
     assert_eq!(
         verify(&message, &NONCE),

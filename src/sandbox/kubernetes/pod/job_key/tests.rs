@@ -13,8 +13,8 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::super::channel::{self, Message};
+use super::super::execution::{Execution, Program};
 use super::super::ready::key_of;
-use super::super::run::{Program, Run};
 use super::super::spec::{folder_sha256, harness_config_map};
 use super::*;
 use crate::pipeline::sandbox::{
@@ -24,7 +24,7 @@ use crate::pipeline::test_support::task;
 use crate::sandbox::kubernetes::Owner;
 use crate::sandbox::kubernetes::settings::PodSettings;
 
-/// Looks for a word of the job that is not meant for it.
+/// Searches for a word of the job that is not meant for it.
 const SPY: &str = include_str!("spy.py");
 /// Prints the input that it is given.
 const HONEST: &str = "print(open('/sandbox/inputs/given/words.txt').read())\n";
@@ -64,7 +64,7 @@ fn case(solution: &str, args: &[&str], input: &str) -> Phase {
     })
 }
 
-/// A program that looks for the input of the case after its own, and one that reads what it is given.
+/// A program that searches for the input of the case after its own, and one that reads what it is given.
 fn job() -> Job {
     let backwards: String = WORD.chars().rev().collect();
     Job {
@@ -102,10 +102,10 @@ impl Mounted {
 }
 
 /// The run of this job.
-fn with_run<T>(job: &Job, then: impl FnOnce(&Run<'_>) -> T) -> T {
+fn with_execution<T>(job: &Job, then: impl FnOnce(&Execution<'_>) -> T) -> T {
     let (body, task) = (serde_json::to_vec(job).unwrap(), task());
     let settings = PodSettings {
-        // There is no network to look at.
+        // There is no network to check.
         probe: Some("none".to_owned()),
         ..PodSettings::default()
     };
@@ -119,7 +119,7 @@ fn with_run<T>(job: &Job, then: impl FnOnce(&Run<'_>) -> T) -> T {
         attempt: 1,
         reference: OwnerReference::default(),
     };
-    let run = Run {
+    let run = Execution {
         program: Program::Harness,
         pull_secrets: &[],
         name: "words-0123456789",
@@ -139,7 +139,7 @@ fn with_run<T>(job: &Job, then: impl FnOnce(&Run<'_>) -> T) -> T {
 /// The Pod that runs this job, and what lies in its folders.
 fn made(job: &Job) -> (Pod, Mounted) {
     let keys = Keys::draw().unwrap();
-    let (pod, secret) = with_run(job, |run| {
+    let (pod, secret) = with_execution(job, |run| {
         (run.pod(Some(&keys)).unwrap(), run.secret(&keys.job).data.unwrap())
     });
     let secret: BTreeMap<_, _> = secret.into_iter().map(|(name, bytes)| (name, bytes.0)).collect();
@@ -168,7 +168,7 @@ fn items(pod: &Pod) -> Vec<String> {
 fn printed(job: &Job, change: impl FnOnce(&mut Mounted)) -> Vec<String> {
     let (mut pod, mut mounted) = made(job);
     change(&mut mounted);
-    // That the harness is ours is looked at before it starts.
+    // That the harness is ours is checked before it starts.
     let files = mounted.harness.iter();
     let files = folder_sha256(files.map(|(name, content)| (name.as_str(), content.as_slice())));
     let variables = pod.spec.as_mut().unwrap().containers[0].env.iter_mut().flatten();
@@ -305,9 +305,9 @@ fn where_nobody_compares_it_another_job_runs_in_the_place_of_the_operators() {
 }
 
 #[test]
-fn the_secret_of_an_earlier_look_is_taken_with_its_key() {
+fn the_secret_of_an_earlier_pass_is_used_with_its_key() {
     let key = JobKey::draw().unwrap();
-    let found = with_run(&job(), |run| key_of(run, &run.secret(&key)));
+    let found = with_execution(&job(), |run| key_of(run, &run.secret(&key)));
     assert_eq!(found.unwrap().0, key.0);
 }
 
@@ -326,7 +326,7 @@ fn a_secret_that_somebody_planted_is_not_taken(
     #[case] value: Value,
 ) {
     let key = JobKey::draw().unwrap();
-    let found = with_run(&job(), |run| {
+    let found = with_execution(&job(), |run| {
         let mut secret = json!(run.secret(&key));
         secret.pointer_mut(pointer).unwrap()[name] = value;
         key_of(run, &serde_json::from_value(secret).unwrap())

@@ -127,7 +127,7 @@ fn the_end_of_the_container_is_the_end_whatever_the_phase_says() {
 }
 
 #[test]
-fn how_a_container_ended_is_told() {
+fn the_end_of_a_container_is_reported_with_its_reason() {
     let PodState::Ended(killed) = state(terminated(json!({"exitCode": 137, "reason": "OOMKilled"}))) else {
         panic!("ended");
     };

@@ -2,7 +2,7 @@ use k8s_openapi::api::core::v1::AppArmorProfile;
 use serde_json::{Value, json};
 
 use super::super::super::{MountedInput, OutputFolder, Owner};
-use super::super::run::ClaimMount;
+use super::super::execution::ClaimMount;
 use super::*;
 use crate::api::sandbox::Toleration as Wanted;
 use crate::pipeline::sandbox::InputMount;
@@ -87,7 +87,7 @@ fn pod(
 ) -> Value {
     let (mut settings, mut task, mut job, mut inputs) = (PodSettings::default(), task(), job(), inputs());
     change(&mut settings, &mut task, &mut job, &mut inputs);
-    let run = Run {
+    let run = Execution {
         program: Program::Harness,
         pull_secrets: &[],
         name: "words-0123456789",
@@ -147,7 +147,7 @@ fn the_whole_pod() {
     insta::assert_json_snapshot!(pod);
 }
 
-/// Every field that the level *restricted* of the Pod Security Standards looks at.
+/// Every field that the level *restricted* of the Pod Security Standards checks.
 #[test]
 fn a_pod_keeps_to_the_level_restricted() {
     let pod = pod(|_, _, _, _| ());
@@ -317,7 +317,7 @@ fn the_digests_in_the_pod_are_those_that_it_computes() {
 #[test]
 fn an_input_that_nobody_froze_is_refused_by_name() {
     let (settings, task, job) = (PodSettings::default(), task(), job());
-    let run = Run {
+    let run = Execution {
         program: Program::Harness,
         pull_secrets: &[],
         name: "words-0123456789",
@@ -338,7 +338,7 @@ fn an_input_that_nobody_froze_is_refused_by_name() {
 }
 
 #[test]
-fn quantities_are_written_as_people_write_them() {
+fn quantities_are_formatted_as_people_write_them() {
     for (amount, text) in [
         (1 << 30, "1Gi"),
         (512 << 20, "512Mi"),

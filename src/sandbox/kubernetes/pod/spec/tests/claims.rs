@@ -34,7 +34,7 @@ fn a_reader_is_a_sandbox_that_mounts_whole_claims_and_writes_nowhere() {
         claim: claim.to_owned(),
         folder: None,
     });
-    let run = Run {
+    let run = Execution {
         program: Program::Reader(&claims),
         pull_secrets: &[LocalObjectReference {
             name: "operator-registry".to_owned(),
@@ -101,7 +101,7 @@ fn outputs_on_a_claim_are_one_folder_of_it_beside_inputs_that_lie_there() {
         path: "2027/words-0c1d".to_owned(),
         fs_group: Some(2000),
     };
-    let run = Run {
+    let run = Execution {
         program: Program::Harness,
         pull_secrets: &[],
         name: "words-0123456789",
@@ -161,7 +161,7 @@ fn a_group_for_outputs_leaves_the_claims_of_inputs_as_they_are() {
             path: "2027/words-0c1d".to_owned(),
             fs_group,
         };
-        let run = Run {
+        let run = Execution {
             program: Program::Harness,
             pull_secrets: &[],
             name: "words-0123456789",
@@ -190,7 +190,7 @@ fn a_group_for_outputs_leaves_the_claims_of_inputs_as_they_are() {
             json!({"claimName": "results"})
         ]
     );
-    // Nothing is regrouped without a group: a volume may be in use elsewhere, where it is written to.
+    // Nothing is regrouped without a group: a volume may be in use by others, who write to it.
     assert_eq!(
         claims(None),
         [json!({"claimName": "database"}), json!({"claimName": "results"})]

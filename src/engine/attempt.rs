@@ -10,7 +10,7 @@ use crate::ledger::Store;
 use crate::model::Model;
 use crate::pipeline::digest::sha256_hex;
 use crate::pipeline::machine::{Outcome, Tested};
-use crate::pipeline::private_run::told;
+use crate::pipeline::private_samples::visible_report;
 use crate::pipeline::progress::{Document, Progress};
 use crate::pipeline::python::sentinels;
 use crate::pipeline::sandbox::{Job, OutputReport, PhaseEnd, PhaseName, PhaseReport, Report};
@@ -24,10 +24,10 @@ use super::jobs::Jobs;
 use super::redaction;
 use super::{Engine, EngineError, MAX_LOST_CHILDREN, Performed, damaged};
 
-/// Everything that one attempt's run showed, as it is stored.
+/// Everything that the tests of one attempt showed, as it is stored.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
-pub struct RunRecord {
+pub struct AttemptRecord {
     /// Which attempt.
     pub attempt: u32,
     /// When it started.
@@ -43,7 +43,7 @@ pub struct RunRecord {
     pub verdict: Verdict,
 }
 
-impl RunRecord {
+impl AttemptRecord {
     /// What the rehearsal wrote.
     #[must_use]
     pub fn outputs(&self) -> &[OutputReport] {
@@ -57,11 +57,11 @@ impl RunRecord {
 }
 
 impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
-    /// Runs the present attempt, or takes the run that is recorded.
+    /// Tests the present attempt, or takes the result that is recorded.
     pub(super) async fn run(&self, progress: &Progress) -> Result<Performed, EngineError> {
         let name = format!("documents/run-{:04}.json", progress.attempt);
         if let Some(bytes) = self.store.read(&name).await? {
-            let record: RunRecord =
+            let record: AttemptRecord =
                 serde_json::from_slice(&bytes).map_err(|error| damaged(&name, &error.to_string()))?;
             let document = Document {
                 sha256: sha256_hex(&bytes),
@@ -112,9 +112,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         Ok(Performed::Done(self.ran(document, record)))
     }
 
-    fn ran(&self, document: Document, record: RunRecord) -> Outcome {
+    fn ran(&self, document: Document, record: AttemptRecord) -> Outcome {
         let verdict = &record.verdict;
-        self.tell(&Event::TestsFinished {
+        self.emit(&Event::TestsFinished {
             attempt: record.attempt,
             tests: verdict.tests,
             cases: verdict.cases,
@@ -135,7 +135,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 
     /// Runs the jobs. A program can leave words for one that runs at the same time on the same machine, whatever is between them
-    /// (locks, load, time), so nothing that sees what models shall not see runs beside something whose words they are told.
+    /// (locks, load, time), so nothing that sees what models shall not see runs beside something whose output they are shown.
     async fn execute(
         &self,
         progress: &Progress,
@@ -149,7 +149,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let hidden = self.execute_any(progress, image, jobs.hidden.as_ref());
         let acceptance = self.execute_any(progress, image, jobs.acceptance.as_ref());
         let (hidden, acceptance) = if jobs.is_private {
-            // Of the rehearsal a little is told.
+            // Of the rehearsal a little is shown.
             match hidden.await?.done() {
                 Ok(hidden) => (Progressing::Done(hidden), acceptance.await?),
                 Err(waits) => return Ok(waits),
@@ -222,7 +222,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         jobs: &Jobs,
         reports: Reports,
         started_at: Timestamp,
-    ) -> Result<Result<RunRecord, String>, EngineError> {
+    ) -> Result<Result<AttemptRecord, String>, EngineError> {
         let redactor = &self.surroundings.redactor;
         let Reports {
             main,
@@ -249,9 +249,15 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         {
             None => judge(&[(&jobs.main, &main)], acceptance, &findings, skipped, cases),
             Some((job, report)) => {
-                let told = self.told(progress, report).await?;
+                let told = self.visible_report(progress, report).await?;
                 let runs = [(&jobs.main, &main), (job, &told)];
-                judge(&runs, acceptance, &findings.told(), skipped, cases)
+                judge(
+                    &runs,
+                    acceptance,
+                    &findings.without_private_values(),
+                    skipped,
+                    cases,
+                )
             }
         };
         let mut failed_cases = jobs.failed_cases(&main, &verdict);
@@ -263,7 +269,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         sentinels::take_out(&jobs.main, &mut report);
         redaction::findings(redactor, &mut findings);
         redaction::verdict(redactor, &mut verdict);
-        Ok(Ok(RunRecord {
+        Ok(Ok(AttemptRecord {
             attempt: progress.attempt,
             started_at,
             report,
@@ -288,14 +294,18 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         Ok(findings.map_err(|error| error.to_string()))
     }
 
-    /// What a run on private samples may tell.
-    async fn told(&self, progress: &Progress, report: &Report) -> Result<Report, EngineError> {
+    /// What an execution on private samples may show.
+    async fn visible_report(&self, progress: &Progress, report: &Report) -> Result<Report, EngineError> {
         let solution = self.text(progress.documents.solution.as_ref()).await?;
         let profiles = match &progress.documents.profiles {
             Some(document) => self.get(document).await?,
             None => Vec::new(),
         };
-        Ok(told(report, &solution, &self.data.columns(self.task, &profiles)))
+        Ok(visible_report(
+            report,
+            &solution,
+            &self.data.columns(self.task, &profiles),
+        ))
     }
 }
 

@@ -28,8 +28,8 @@ pub(super) struct ClaimMount {
     pub folder: Option<String>,
 }
 
-/// What one run is made of.
-pub(super) struct Run<'a> {
+/// What one execution of a sandbox is made of.
+pub(super) struct Execution<'a> {
     /// What runs.
     pub program: Program<'a>,
     /// Name of the Pod and of its Secret.
@@ -42,7 +42,7 @@ pub(super) struct Run<'a> {
     pub body: &'a [u8],
     /// Which policy holds.
     pub egress: &'a str,
-    /// What the operator was told.
+    /// The operator's settings.
     pub settings: &'a PodSettings,
     /// The task.
     pub task: &'a Task,

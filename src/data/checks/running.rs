@@ -1,4 +1,4 @@
-//! One check while it looks at values.
+//! A check under way: it counts values and violations.
 
 use std::cmp::Ordering;
 
@@ -28,8 +28,8 @@ pub(super) struct Place {
     pub line: u64,
 }
 
-/// A check while it looks at values.
-pub(super) struct Run<'c> {
+/// A check under way: it counts values and violations.
+pub(super) struct RunningCheck<'c> {
     /// The check.
     pub check: &'c ColumnCheck,
     test: Test<'c>,
@@ -50,7 +50,7 @@ enum Test<'c> {
     OfType(ValueType),
 }
 
-impl<'c> Run<'c> {
+impl<'c> RunningCheck<'c> {
     /// A check that has seen nothing yet.
     pub(super) fn new(check: &'c ColumnCheck) -> Result<Self, DataError> {
         let fault = |reason| DataError::Check {
@@ -104,25 +104,25 @@ impl<'c> Run<'c> {
         }
     }
 
-    /// Looks at a cell of a delimited file, where some spellings mean that there is no value.
-    pub(super) fn look_at_cell(&mut self, place: Place, text: &str) {
+    /// Checks a cell of a delimited file, where some spellings mean that there is no value.
+    pub(super) fn check_cell(&mut self, place: Place, text: &str) {
         if null_spelling(text).is_some() {
             self.judge(place, text, matches!(self.test, Test::NotNull));
         } else {
-            self.look(place, Some(text));
+            self.check_value(place, Some(text));
         }
     }
 
-    /// Looks at the value of a record; `None` where it is missing.
-    pub(super) fn look(&mut self, place: Place, value: Option<&str>) {
+    /// Checks the value of a record; `None` where it is missing.
+    pub(super) fn check_value(&mut self, place: Place, value: Option<&str>) {
         let is_broken = value.map_or(matches!(self.test, Test::NotNull), |text| !self.holds(text));
         self.judge(place, value.unwrap_or(""), is_broken);
     }
 
-    /// Looks at the value of a row of a sheet, which is named beside the value where it is not the only one.
-    pub(super) fn look_in(&mut self, sheet: Option<&str>, place: Place, value: Option<&str>) {
+    /// Checks the value of a row of a sheet, which is named beside the value where it is not the only one.
+    pub(super) fn check_in_sheet(&mut self, sheet: Option<&str>, place: Place, value: Option<&str>) {
         let before = self.first.len();
-        self.look(place, value);
+        self.check_value(place, value);
         if let (Some(sheet), Some(violation)) = (sheet, self.first.get_mut(before)) {
             violation.sheet = Some(sheet.to_owned());
         }
@@ -204,7 +204,7 @@ fn is_of_type(text: &str, decimal: u8, type_: ValueType) -> bool {
     }
 }
 
-/// Longest pattern, bytes: what a parsed class takes is a thousand times what is written.
+/// Longest pattern, bytes: what a parsed class takes is a thousand times its text.
 const MOST_PATTERN_BYTES: usize = 1_024;
 
 /// Compiles a pattern that the whole value must match; the error says what is wrong with it.

@@ -1,7 +1,7 @@
-//! What a run on private samples may tell: how it ended, the type of an exception, its place in the program, one column.
+//! What an execution on private samples may show: how it ended, the type of an exception, its place in the program, one column.
 //!
 //! A program can print, raise and write whatever it has read, and it chooses the names of its exceptions and the text of its
-//! tracebacks. So nothing of what it said is passed on: what is told is rebuilt from the program's own source, from names of
+//! tracebacks. So nothing of what it printed is passed on: what is shown is rebuilt from the program's own source, from names of
 //! columns and from a fixed list of exceptions.
 
 use std::collections::BTreeSet;
@@ -14,8 +14,8 @@ use super::python::functions::{Function, enclosing, functions};
 use super::python::identifiers::identifiers;
 use super::sandbox::{PhaseEnd, PhaseReport, Report};
 
-/// Innermost frames of the program that are told.
-const TOLD_FRAMES: usize = 3;
+/// Innermost frames of the program that are shown.
+const SHOWN_FRAMES: usize = 3;
 /// Bytes of a message that are searched for a column.
 const SEARCHED_BYTES: usize = 4_096;
 const TRACEBACK: &str = "Traceback (most recent call last):";
@@ -29,7 +29,7 @@ static RAISED: LazyLock<Option<Regex>> =
 ///
 /// `columns` are the names that the model knows already.
 #[must_use]
-pub fn told(report: &Report, solution: &str, columns: &BTreeSet<String>) -> Report {
+pub fn visible_report(report: &Report, solution: &str, columns: &BTreeSet<String>) -> Report {
     let source = Source::of(solution);
     let phases = report.phases.iter().map(|phase| {
         let PhaseReport {
@@ -46,10 +46,10 @@ pub fn told(report: &Report, solution: &str, columns: &BTreeSet<String>) -> Repo
         } = phase;
         PhaseReport {
             name: *name,
-            end: told_end(end),
+            end: visible_end(end),
             seconds: if *end == PhaseEnd::TimedOut { *seconds } else { 0.0 },
             stdout: String::new(),
-            stderr: told_stderr(stderr, source.as_ref(), columns),
+            stderr: visible_stderr(stderr, source.as_ref(), columns),
             cut: Vec::new(),
             tests: None,
             outputs: Vec::new(),
@@ -64,7 +64,7 @@ pub fn told(report: &Report, solution: &str, columns: &BTreeSet<String>) -> Repo
 }
 
 /// A program chooses its exit code and its signal: both would carry a value.
-const fn told_end(end: &PhaseEnd) -> PhaseEnd {
+const fn visible_end(end: &PhaseEnd) -> PhaseEnd {
     match end {
         PhaseEnd::Exited(code @ (0 | 2)) => PhaseEnd::Exited(*code),
         PhaseEnd::Exited(_) => PhaseEnd::Exited(1),
@@ -76,7 +76,7 @@ const fn told_end(end: &PhaseEnd) -> PhaseEnd {
 }
 
 /// The last traceback, rebuilt; empty without one.
-fn told_stderr(stderr: &str, source: Option<&Source>, columns: &BTreeSet<String>) -> String {
+fn visible_stderr(stderr: &str, source: Option<&Source>, columns: &BTreeSet<String>) -> String {
     let Some((_, traceback)) = stderr.rsplit_once(TRACEBACK) else {
         return String::new();
     };
@@ -103,7 +103,7 @@ fn told_stderr(stderr: &str, source: Option<&Source>, columns: &BTreeSet<String>
         .map(|word| format!("name {word}"))
         .or_else(|| column(message, columns).map(|name| format!("column {name}")));
 
-    let innermost = places.len().saturating_sub(TOLD_FRAMES);
+    let innermost = places.len().saturating_sub(SHOWN_FRAMES);
     let mut text = String::new();
     for place in &places[innermost..] {
         text.push_str("  solution.py, ");
@@ -122,7 +122,7 @@ fn told_stderr(stderr: &str, source: Option<&Source>, columns: &BTreeSet<String>
 /// What stands for an exception whose name may be a value.
 const UNKNOWN: &str = "Exception";
 
-/// The program's own text, from which is told what a traceback says.
+/// The program's own text, from which tracebacks are rebuilt.
 struct Source {
     identifiers: BTreeSet<String>,
     functions: Vec<Function>,
@@ -308,7 +308,7 @@ mod tests {
              File \"/sandbox/solution.py\", line 9, in secret\n    ~~~~\n  File \"/lib/frame.py\", line 4711, in \
              secret\n    x\n{raised}"
         );
-        told_stderr(&stderr, Source::of(PROGRAM).as_ref(), &columns())
+        visible_stderr(&stderr, Source::of(PROGRAM).as_ref(), &columns())
     }
 
     const PLACES: &str = "  solution.py, line 12 in the module\n  solution.py, line 9 in load\n";
@@ -348,15 +348,15 @@ mod tests {
     #[case::line_beyond_the_program("  File \"solution.py\", line 4711, in load\n")]
     #[case::another_file("  File \"/secret/secret.py\", line 9, in load\n")]
     #[case::forged("File \"solution.py\", line 9, in load\nsecret: mass\n")]
-    fn a_place_that_is_none_of_the_program_is_not_told(#[case] frames: &str) {
+    fn a_line_outside_of_the_program_is_not_shown(#[case] frames: &str) {
         let stderr = format!("{TRACEBACK}\n{frames}ValueError: x\n");
-        let text = told_stderr(&stderr, Source::of(PROGRAM).as_ref(), &BTreeSet::new());
+        let text = visible_stderr(&stderr, Source::of(PROGRAM).as_ref(), &BTreeSet::new());
         assert!(text.ends_with(": outside solution.py\n"), "{text}");
         assert_eq!(text.lines().count(), 1, "{text}");
     }
 
     #[test]
-    fn of_chained_exceptions_the_last_is_told_and_of_other_output_nothing() {
+    fn of_chained_exceptions_the_last_is_shown_and_of_other_output_nothing() {
         let chained = rebuilt(&format!(
             "KeyError: 'mass'\n\nDuring handling of the above exception, another exception occurred:\n\n{TRACEBACK}\n  \
              File \"solution.py\", line 9, in load\nValueError: secret\n"
@@ -366,7 +366,7 @@ mod tests {
             "  solution.py, line 9 in load\nValueError: line 9 in load\n"
         );
         assert_eq!(
-            told_stderr("secret\n", Source::of(PROGRAM).as_ref(), &columns()),
+            visible_stderr("secret\n", Source::of(PROGRAM).as_ref(), &columns()),
             ""
         );
     }
@@ -376,7 +376,7 @@ mod tests {
     #[case(PhaseEnd::Exited(2), PhaseEnd::Exited(2))]
     #[case(PhaseEnd::Signaled(34), PhaseEnd::Signaled(9))]
     #[case(PhaseEnd::TimedOut, PhaseEnd::TimedOut)]
-    fn a_code_that_a_program_chooses_is_not_told(#[case] end: PhaseEnd, #[case] expected: PhaseEnd) {
+    fn an_exit_code_that_a_program_chooses_is_not_shown(#[case] end: PhaseEnd, #[case] expected: PhaseEnd) {
         let phase = PhaseReport {
             name: PhaseName::Rehearsal,
             end,
@@ -393,7 +393,7 @@ mod tests {
             phases: vec![phase],
             seconds: 47.11,
         };
-        let told = told(&report, PROGRAM, &columns());
+        let told = visible_report(&report, PROGRAM, &columns());
         assert_eq!(told.phases[0].end, expected);
         let text = format!("{told:?}");
         assert!(
