@@ -404,37 +404,3 @@ fn a_room_of_the_controller_uses_those_below_it() {
     assert!(upwards.is_empty(), "{upwards:#?}");
     assert!(seen > 100, "{seen}");
 }
-
-/// Words of our own, for which the field has others (CONTRIBUTING.md).
-const PRIVATE: [&str; 14] = [
-    "told",
-    "look",
-    "known",
-    "mended",
-    "calm",
-    "fitting",
-    "kept",
-    "gather",
-    "pinned",
-    "written",
-    "elsewhere",
-    "circles",
-    "letter",
-    "around",
-];
-
-#[test]
-fn files_are_named_in_the_words_of_the_field() {
-    let mut files = Vec::new();
-    sources(&root(), &mut files);
-    sources(&root().join("../tests"), &mut files);
-    let is_private = |file: &PathBuf| {
-        let name = file
-            .file_stem()
-            .and_then(|name| name.to_str())
-            .unwrap_or_default();
-        name.split('_').any(|word| PRIVATE.contains(&word))
-    };
-    let private: Vec<&PathBuf> = files.iter().filter(|file| is_private(file)).collect();
-    assert!(private.is_empty(), "{private:#?}");
-}
