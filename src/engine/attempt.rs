@@ -215,7 +215,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }
     }
 
-    /// What a run of jobs came to. The inner error is that its outputs cannot be looked at now.
+    /// What a run of jobs came to. The inner error is that its outputs cannot be checked now.
     async fn judged(
         &self,
         progress: &Progress,
@@ -229,11 +229,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             hidden,
             acceptance,
         } = reports;
-        let rehearsal = main
-            .phases
-            .iter()
-            .chain(hidden.iter().flat_map(|report| &report.phases))
-            .find(|phase| phase.name == PhaseName::Rehearsal);
+        let rehearsal = rehearsal_of(&main, hidden.as_ref());
         let mut findings = match self.rehearsal_findings(progress, rehearsal).await? {
             Ok(findings) => findings,
             Err(message) => return Ok(Err(message)),
@@ -280,7 +276,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 
     /// What is wrong with the outputs of the program on the samples; nothing where it has failed. The inner error is that they cannot
-    /// be looked at now.
+    /// be checked now.
     async fn rehearsal_findings(
         &self,
         progress: &Progress,
@@ -329,4 +325,14 @@ fn joined(mut main: Report, further: Option<Report>) -> Report {
         main.seconds += further.seconds;
     }
     main
+}
+/// The execution of the program on the samples, in whichever job it was.
+fn rehearsal_of<'a>(main: &'a Report, hidden: Option<&'a Report>) -> Option<&'a PhaseReport> {
+    let phases = main
+        .phases
+        .iter()
+        .chain(hidden.into_iter().flat_map(|report| &report.phases));
+    phases
+        .into_iter()
+        .find(|phase| phase.name == PhaseName::Rehearsal)
 }

@@ -99,10 +99,7 @@ pub fn status(
         before,
         now,
     };
-    let mut conditions = state.conditions(generation, before, now);
-    conditions.push(stamp.image(&progress.build));
-    conditions.extend(isolation.map(|shown| stamp.isolation(&shown)));
-    conditions.extend(published(task, progress, &state).map(|shown| stamp.published(&shown)));
+    let conditions = all_conditions(task, progress, &state, &stamp, isolation);
     let spent = &progress.spent;
     let published_as = progress.published.as_ref();
     CodeGenTaskStatus {
@@ -142,6 +139,21 @@ pub fn status(
         program_tag: published_as.map(|published| published.tag.clone()),
         ..CodeGenTaskStatus::default()
     }
+}
+
+/// How the task stands, of its image, of its isolation where a cluster shows it, and of its publication where it has one.
+fn all_conditions(
+    task: &Task,
+    progress: &Progress,
+    state: &State,
+    stamp: &Stamp<'_>,
+    isolation: Option<IsolationShown>,
+) -> Vec<Condition> {
+    let mut conditions = state.conditions(stamp.generation, stamp.before, stamp.now);
+    conditions.push(stamp.image(&progress.build));
+    conditions.extend(isolation.map(|shown| stamp.isolation(&shown)));
+    conditions.extend(published(task, progress, state).map(|shown| stamp.published(&shown)));
+    conditions
 }
 
 /// How many tests of the last attempt passed, of how many.

@@ -107,7 +107,7 @@ fn a_full_cluster_is_waited_for_and_a_pod_that_suits_no_node_is_reported(
 #[rstest]
 #[case::executor(build(json!({"waiting": {"reason": "ImagePullBackOff", "message": "not found"}})), "build.executorImage")]
 #[case::operator(push(json!({"waiting": {"reason": "ErrImagePull", "message": "401"}})), "operatorImage")]
-#[case::secret(push(json!({"waiting": {"reason": "CreateContainerConfigError", "message": "no key"}})), "mend")]
+#[case::secret(push(json!({"waiting": {"reason": "CreateContainerConfigError", "message": "no key"}})), "fix what it names")]
 fn what_prevents_a_container_from_starting_is_reported(#[case] status: Value, #[case] remedy: &str) {
     let State::Failed(failure) = of(status) else {
         panic!("it goes on");
