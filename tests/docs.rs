@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser as _;
 use codegen_operator::api::common::Exposure;
-use codegen_operator::api::validate;
+use codegen_operator::api::{crds, validate};
 use codegen_operator::cli::args::Cli;
 use codegen_operator::controller::config::OperatorConfig;
 use codegen_operator::data::exposure::FEWEST_ROWS;
@@ -184,6 +184,47 @@ fn the_snippets_of_the_page_on_models_are_accepted() {
         }
     }
     assert!(seen >= 6, "only {seen} snippets were found");
+}
+
+#[test]
+fn removing_the_definitions_names_those_of_every_kind() {
+    let page = fs::read_to_string(root().join("docs/install.md")).unwrap();
+    let command = page.split("kubectl delete crd").nth(1).unwrap();
+    let command = command.split("```").next().unwrap();
+    for definition in crds() {
+        let name = definition.metadata.name.unwrap();
+        assert!(command.contains(&name), "{name} is left: {command}");
+    }
+}
+
+#[test]
+fn the_page_on_the_operator_lists_each_metric_once() {
+    let page = fs::read_to_string(root().join("docs/operator.md")).unwrap();
+    let table = page.split("## Metrics").nth(1).unwrap();
+    let table = table.split("\n## ").next().unwrap();
+    let mut names: Vec<&str> = table
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .filter_map(|line| line.split(" | ").next())
+        .collect();
+    let all = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), all, "{names:?}");
+}
+
+#[test]
+fn the_readme_counts_the_examples() {
+    const IN_WORDS: [&str; 13] = [
+        "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    ];
+    let tasks = fs::read_dir(root().join("examples"))
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().path().join("replies.jsonl").is_file())
+        .count();
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let line = readme.lines().find(|line| line.contains("[examples/]")).unwrap();
+    assert!(line.contains(&format!("| {} tasks", IN_WORDS[tasks])), "{tasks}: {line}");
 }
 
 #[test]
