@@ -216,7 +216,8 @@ fn the_page_on_the_operator_lists_each_metric_once() {
 #[test]
 fn the_readme_counts_the_examples() {
     const IN_WORDS: [&str; 13] = [
-        "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+        "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+        "twelve",
     ];
     let tasks = fs::read_dir(root().join("examples"))
         .unwrap()
@@ -224,7 +225,10 @@ fn the_readme_counts_the_examples() {
         .count();
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     let line = readme.lines().find(|line| line.contains("[examples/]")).unwrap();
-    assert!(line.contains(&format!("| {} tasks", IN_WORDS[tasks])), "{tasks}: {line}");
+    assert!(
+        line.contains(&format!("| {} tasks", IN_WORDS[tasks])),
+        "{tasks}: {line}"
+    );
 }
 
 #[test]
