@@ -23,11 +23,13 @@ pub async fn find(context: &Context, object: &CodeGenRun, key: &str) -> Option<A
     for other in alike(object, key, &context.runs.all()).iter().take(MOST_TRIED) {
         let name = other.name_any();
         let taken = async {
+            // The store has ended runs without their outputs.
             let Some(other) = runs.get_opt(&name).await? else {
                 return Ok(None);
             };
             let status = other.status.unwrap_or_default();
             Ok::<_, kube::Error>(outputs_of(&secrets, &status).await?.map(|outputs| Adopted {
+                // The run that has computed them, not one that has copied them.
                 from: status.adopted_from.unwrap_or_else(|| name.clone()),
                 outputs,
                 findings: status.findings,
@@ -80,6 +82,7 @@ fn if_unchanged(
         status.type_,
         crate::api::values::ValueType::File | crate::api::values::ValueType::Dir
     );
+    // A long value stands in its Secret alone.
     let long_value = || String::from_utf8(files.first()?.bytes.clone()).ok();
     let value = match &status.value {
         Some(value) => Some(value.clone()),
