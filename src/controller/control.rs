@@ -168,7 +168,7 @@ pub async fn reconcile<K: Controlled>(
 }
 
 async fn pass_over<K: Controlled>(object: &Arc<K>, context: &Context) -> PassResult {
-    // What it owns goes with it by owner references, and its place is for others.
+    // Its children go with it by owner references, and its place is for others.
     if object.meta().deletion_timestamp.is_some() {
         K::forget(context, object.meta().uid.as_deref().unwrap_or_default());
         return Ok((None, Reconciled::Idle));

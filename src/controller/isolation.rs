@@ -212,7 +212,7 @@ pub fn hold(context: &Context, object: &CodeGenTask, task: &Task, decision: &Dec
 
 /// What holds a run of a program whose sandbox is that of `task`. It is requeued after a pause.
 pub fn hold_of_run(context: &Context, task: &Task) -> Option<Hold> {
-    // A run has no step that runs no code: it is held like the tests of a task.
+    // Every step of a run executes code: it is held like the tests of a task.
     what_holds(context, task, &Decision::Test)
 }
 
@@ -225,7 +225,7 @@ fn what_holds(context: &Context, task: &Task, decision: &Decision) -> Option<Hol
             message,
             until: Until::Mended,
         }),
-        // The check takes a moment, in which everything that runs no code can be done.
+        // Meanwhile everything that runs no code can be done.
         Standing::Awaited(message) => runs_code(decision).then(|| queued(message)),
     }
 }

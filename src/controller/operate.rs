@@ -112,7 +112,7 @@ async fn work(
             stopping.cancel();
         }
     });
-    // Read, since only the cluster says them: no request for a task may reach the API server.
+    // Reads: only the cluster says where the API server is, which no request for a task may reach.
     let Some(servers) = stopping.run_until_cancelled(api_servers(&client)).await else {
         leadership.release().await;
         return Ok(!lost.is_cancelled());

@@ -34,7 +34,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         progress: Progress,
         kind: CallKind,
     ) -> Result<(Progress, Outcome), EngineError> {
-        // Only reads, until the reply.
+        // Only reads.
         let material = self.material(&progress).await?;
         let request = prompts::request(self.task, &material, kind)?;
         let (progress, reply) = match self.answered(progress, &request).await? {

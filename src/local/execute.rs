@@ -57,7 +57,6 @@ pub async fn execute(
     observer: &dyn Observer,
     stop: &Stop,
 ) -> Result<Executed, TaskError> {
-    // Only reads, up to the steps.
     let store = FolderStore::open(&prepared.run.root().join("record")).map_err(stopped)?;
     // Before a call is paid for: without isolation nothing of it could be run.
     let sandbox = Isolated::new()?;

@@ -39,8 +39,8 @@ pub trait Finish: Pass {
 /// A pass over an object that has ended: deletes it when its time has come. Gives the time until then, where there is any.
 pub async fn finish<P: Finish>(pass: &mut P) -> Result<Option<Duration>, ReconcileError> {
     let context = pass.context();
-    // Reads: the write of the end had no answer, so that nobody has counted it, and in memory the object is trimmed.
     let has_missed = P::Of::shared(context).has_missed(pass.object());
+    // Reads the whole object: nobody has counted an end whose write had no answer, and in memory it is trimmed.
     if has_missed && let Some(whole) = api::whole(&context.client, pass.object()).await? {
         pass.announce(whole);
     }

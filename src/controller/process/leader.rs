@@ -88,7 +88,7 @@ impl Leadership {
 
     /// Ends when this replica leads.
     pub async fn won(&mut self) {
-        // The campaign has ended without a Lease, which happens at shutdown alone: whoever waits here is cancelled.
+        // The campaign is over and brings no Lease any more: only a shutdown ends this wait.
         if self.leads_until.wait_for(Option::is_some).await.is_err() {
             std::future::pending::<()>().await;
         }
@@ -205,7 +205,7 @@ enum Standing {
 /// the change that late at most; the leader gave up longer before.
 fn standing(spec: &LeaseSpec, identity: &str, unchanged: Duration, timing: Timing) -> Standing {
     let holder = spec.holder_identity.as_deref().unwrap_or_default();
-    // With its own name there is a container that started again in its Pod.
+    // A container that started again in its Pod has the identity of the one before.
     if holder.is_empty() || holder == identity {
         return Standing::Open;
     }

@@ -158,7 +158,7 @@ impl RunPass<'_> {
     /// Finds what the run is of, and begins it; or takes what another run wrote for the same.
     async fn start(&mut self) -> Paused {
         let context = self.context;
-        // Only reads, up to the snapshot.
+        // Reads task, program and inputs; for what lies on claims it creates a Pod that does so.
         let task = match &self.object.spec.task_ref {
             Some(reference) => Some(task_of(context, &self.object, &reference.name).await?),
             None => None,

@@ -118,7 +118,7 @@ impl RunPass<'_> {
 
     /// There is a report: the run ends, or is repeated.
     async fn ended(&mut self, frozen: &FrozenRun, report: Report, redactor: &Redactor) -> Paused {
-        // Reads everything before anything is concluded.
+        // Reads, where need be by a Pod, before anything is concluded.
         let on_claim = match Box::pin(self.read_claim(frozen, &report)).await? {
             Progressing::Done(found) => found,
             Progressing::Queued(why) => return Err(queued(why).into()),

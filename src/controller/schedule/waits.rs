@@ -156,8 +156,8 @@ struct Found {
 impl<K: Resource<DynamicType = ()>> Waits<K> {
     /// The task or run waits for a change of any of `objects`.
     pub fn wait(&self, uid: &str, who: ObjectRef<K>, objects: BTreeSet<Awaited>) {
-        // The same objects again: what was seen of them stays, so that a change between two passes counts.
         let mut state = self.state();
+        // The same objects again: what was seen of them stays, so that a change between two passes counts.
         if state
             .waiting
             .get(uid)

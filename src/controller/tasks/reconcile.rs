@@ -169,7 +169,7 @@ impl Pass for TaskPass<'_> {
 
 impl TaskPass<'_> {
     async fn decide_and_do(&mut self) -> PassResult {
-        // Only decides, up to the place.
+        // Decides what kind of pass this is; each kind acts and writes by itself.
         if self.is_of_a_newer_version() {
             return Ok(idle());
         }

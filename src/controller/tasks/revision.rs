@@ -92,7 +92,7 @@ impl Revision {
 
     /// A new run: everything that the task refers to is read and frozen.
     pub async fn start(context: &Context, object: &CodeGenTask) -> Result<Started, ReconcileError> {
-        // Only reads, up to the snapshot.
+        // Reads; for what lies on claims it creates a Pod that does so.
         let agent = agent(context, object).await?;
         let mut sources = read_sources(&context.client, &context.downloads, object).await?;
         let decides = decides(&object.spec);
