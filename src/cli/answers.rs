@@ -114,7 +114,7 @@ struct Reading {
 
 impl Reading {
     fn hold(&mut self, bytes: &[u8]) -> Result<(), Unanswered> {
-        // Of a watch only what follows the last line end has to be put together with what comes.
+        // A watch has an event on each line: only the unfinished last line stays in memory.
         self.held = match memrchr(b'\n', bytes).filter(|_| self.is_watch) {
             Some(end) => bytes.len() - end - 1,
             None => self.held.saturating_add(bytes.len()),

@@ -46,7 +46,7 @@ where
         .replace_status(&object.name_any(), &how, object)
         .await;
     written.map_err(|error| match error {
-        // Deleted in between is the same to the caller as changed: the watch brings what follows.
+        // A 404 means deleted in between. Callers treat it like a conflict: the watch brings what follows.
         kube::Error::Api(status) if status.is_conflict() || status.is_not_found() => StoreError::Conflict {
             object: called(object),
         },
@@ -62,7 +62,7 @@ pub async fn delete<K>(client: &Client, object: &K) -> Result<(), StoreError>
 where
     K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + Debug + DeserializeOwned,
 {
-    // What it owns goes by garbage collection, which nobody here has to wait for.
+    // Children are removed by garbage collection, for which nobody here has to wait.
     let how = DeleteParams::background();
     match of(client, object).delete(&object.name_any(), &how).await {
         Ok(_) => Ok(()),

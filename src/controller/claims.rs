@@ -43,7 +43,7 @@ pub async fn read(
     let inputs = parts.add_all(contents);
     let sandbox = context.sandbox(task, owner, &inputs);
     let reader = SourceReader::new(&sandbox, &request).map_err(|error| blocked(&error))?;
-    // Awaited only where the Pod is not there yet.
+    // A lazy future: `report_of` awaits it only where the Pod is not there yet.
     let write_samples = async {
         if inputs.is_empty() {
             return Ok(());

@@ -46,7 +46,7 @@ pub trait Controlled: Kind {
 
     /// Drops what nobody asks an object in memory for.
     fn trim(&mut self) {
-        // Nothing here reads this part of an object, and each one in the store would have it.
+        // Nothing here reads managed fields, and they would take memory for every object in the store.
         self.meta_mut().managed_fields = None;
     }
 
@@ -131,7 +131,7 @@ pub trait Pass: Send {
 
     /// Whether the place of the held object is for others meanwhile.
     fn leaves_place(&self, hold: &Hold) -> bool {
-        // Who waits for room, or for a retry, goes on without anybody's doing and holds its place.
+        // An object that waits for room or for a retry goes on by itself, so it holds its place.
         hold.until != Until::Room
     }
 
@@ -163,7 +163,7 @@ pub async fn reconcile<K: Controlled>(
     K::count(&context, came_to, started.elapsed());
     let (pause, came_to) = result?;
     shared.due(&object, pause, came_to);
-    // No requeue where there is no pause: the write of the pass itself, or a child, brings the next one.
+    // Without a pause nothing is requeued: the write of the pass itself, or a child, triggers the next one.
     Ok(pause.map_or_else(Action::await_change, Action::requeue))
 }
 
@@ -214,7 +214,7 @@ pub async fn hold<P: Pass>(pass: &mut P, hold: &Hold) -> PassResult {
             shared.leave(uid);
         }
     }
-    // The same text again would come back by the watch and lead to the next pass at once.
+    // Writing the same text again would come back by the watch and start the next pass at once.
     if !pass.says_hold(&hold) {
         pass.write_hold(&hold).await?;
     }
@@ -269,7 +269,7 @@ pub async fn control<K: Controlled>(
     let controller = Controller::for_stream(changes, objects.clone());
     let passes = K::watch_children(controller, &context, namespace, &objects)
         .reconcile_on(woken::<K>(&context, namespace))
-        // Without a bound: the gate gives the places, and a pass that waits for a model holds up no other.
+        // Unbounded: the gate limits how many tasks run, and a pass that waits for a model must not hold up the others.
         .with_config(ControllerConfig::default().concurrency(0))
         .graceful_shutdown_on(async move { stopping.cancelled().await })
         .run(reconcile::<K>, retry_later::<K>, Arc::clone(&context))

@@ -51,7 +51,7 @@ pub fn hold_for(error: &ReconcileError) -> Hold {
 
 /// Whether the API server refuses, as for a quota or a missing permission.
 fn is_forbidden(error: &(dyn std::error::Error + 'static)) -> bool {
-    // The refusal lies below the errors of the store and of the engine.
+    // The error of the API server is wrapped in those of the store and the engine.
     std::iter::successors(Some(error), |error| error.source())
         .filter_map(|error| error.downcast_ref::<kube::Error>())
         .any(|error| matches!(error, kube::Error::Api(status) if status.is_forbidden()))

@@ -31,7 +31,7 @@ const RESOLVER: &str = "/etc/resolv.conf";
 /// Checks every pool of nodes until it is dropped.
 pub async fn check_periodically(context: Arc<Context>, namespace: String) {
     let settings = &context.settings;
-    // With 0 the loop below would never pause.
+    // With 0 the loop below would never sleep.
     let interval = Duration::from_secs(settings.sandbox.isolation.interval_seconds.max(1).into());
     // Reads: findings outlive the process in an annotation of the policy, so that a restart need not wait for Pods.
     let mut records = recorded(&context.client, &namespace, settings).await;
@@ -133,7 +133,7 @@ fn note(context: &Context, pool: &NodePool, verdict: Verdict, records: &mut Vec<
         verdict: verdict.clone(),
     });
     context.isolation.found(pool, verdict);
-    // Whatever was found: each goes on, or says what was reached.
+    // Whatever the result: each task goes on, or says what a canary reached.
     for task in context.held.release() {
         context.tasks.wake(task);
     }
@@ -151,7 +151,7 @@ fn default_targets(settings: &Settings) -> Vec<Target> {
         target(API_SERVER, api_server(), false),
         target("metadata service", METADATA.to_owned(), false),
     ];
-    // Without it there is one target less, and the others are checked all the same.
+    // Without the file there is one target less; the others are checked all the same.
     let resolver = std::fs::read_to_string(RESOLVER).unwrap_or_default();
     targets.extend(name_server(&resolver).map(|address| target("name server", address, true)));
     let registry = settings

@@ -130,7 +130,7 @@ async fn work(
         tracing::warn!("some events were not sent in time");
     }
     let has_lost = lost.is_cancelled();
-    // At the very end: from here on another replica may work.
+    // Released last: from here on another replica may work.
     leadership.release().await;
     Ok(!has_lost)
 }
@@ -190,7 +190,7 @@ async fn run_controllers(
         )),
     ];
     watch_all_kinds(context, config, ready).await;
-    // None of them ends by itself.
+    // These background tasks never end by themselves.
     for task in beside {
         task.abort();
     }

@@ -85,7 +85,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Ok(Progressing::Pending) => return Ok(Performed::Pending),
             Ok(Progressing::Unseen) => return Ok(Performed::Unseen),
             Ok(Progressing::Queued(why)) => return Ok(Performed::Queued(why)),
-            // It was built again since, so that another build would change nothing.
+            // The image was built again since, so another build would change nothing.
             Err(SandboxError::EnvironmentMissing(_)) if progress.build.lost.as_ref() == Some(&image) => {
                 let message = format!(
                     "the image {image} is in its registry, and a sandbox cannot find it there: nodes may know the registry by \

@@ -43,7 +43,7 @@ impl Approvals {
     ) -> Result<ApprovalStatus, TaskError> {
         let waits = || TaskError::Approval(asked.gate);
         let answer = match self.ask {
-            // Without a question: the command line has answered it.
+            // Nobody is asked: the command line has approved of this gate.
             _ if self.given.contains(&asked.gate) => Answer::Approve,
             None => return Err(waits()),
             Some(ask) => {

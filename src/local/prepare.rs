@@ -146,7 +146,7 @@ impl ModelOverrides {
         if *self == Self::default() {
             return;
         }
-        // Into the task, whose fields go before those of its agent.
+        // The override goes into the task, whose fields take precedence over its agent's.
         let own = task.spec.model.get_or_insert_default();
         let shared = agent.and_then(|agent| agent.spec.model.as_mut());
         if let Some(provider) = self.provider {

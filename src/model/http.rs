@@ -108,7 +108,7 @@ impl Http {
             };
             let pause = self.policy.pause(tries, asked, fastrand::f64());
             let resumes = Instant::now().checked_add(pause);
-            // A pause that the deadline ends is of no use: the caller learns at once how long the server wants to be left alone.
+            // A pause beyond the deadline is of no use: the caller gets the error at once, with the pause that the server asked for.
             if tries >= self.policy.max_tries || resumes.is_none_or(|at| at >= deadline) {
                 return Err(self.given_up(failure, tries));
             }

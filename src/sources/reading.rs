@@ -261,7 +261,7 @@ impl ClaimReader<'_> {
         while let Some(relative) = open.pop() {
             for name in self.names(&top.join(&relative))? {
                 let relative = relative.join(name);
-                // The reader may not open it, and it is nobody's data.
+                // The file system makes this folder for itself; the reader may not open it.
                 if top.as_os_str().is_empty() && relative == Path::new(LOST_AND_FOUND) {
                     continue;
                 }

@@ -45,7 +45,7 @@ pub async fn finish<P: Finish>(pass: &mut P) -> Result<Option<Duration>, Reconci
         pass.announce(whole);
     }
     let (object, context) = (pass.object(), pass.context());
-    // Writes nothing: the place is for others from the end on.
+    // Writes nothing. The place is free for others as soon as the object has ended.
     P::Of::forget(context, object.meta().uid.as_deref().unwrap_or_default());
     let Some(ended) = pass.ended_at() else {
         return Ok(None);
@@ -75,7 +75,7 @@ pub async fn finish<P: Finish>(pass: &mut P) -> Result<Option<Duration>, Reconci
 /// How long the object stays; `None` where it stays for ever.
 fn time_left(ended: Timestamp, time_to_live: Option<i64>, now: Timestamp) -> Option<Duration> {
     let end = ended.checked_add(SignedDuration::from_secs(time_to_live?)).ok()?;
-    // Negative where the time is over.
+    // The difference is negative where the time is over, which becomes zero.
     Some(Duration::try_from(end.duration_since(now)).unwrap_or_default())
 }
 

@@ -266,9 +266,9 @@ impl<L: Leases> Candidate<L> {
         let kept = release
             .run_until_cancelled(self.renew_until_lost(won, &leads_until))
             .await;
-        // Before anything else: no step may begin on the word of this replica from here on.
+        // Before anything else: from here on no step may start because this replica believes that it leads.
         leads_until.send_replace(None);
-        // It is not given back: it is another's, or expires.
+        // A lost Lease is not given back: another replica has it, or it expires.
         if kept.is_some() {
             tracing::error!(identity = self.identity, "leadership is lost");
             lost.cancel();
@@ -289,7 +289,7 @@ impl<L: Leases> Candidate<L> {
             {
                 Ok(Ok(LeaseAttempt::Mine(since))) => return since,
                 Ok(Ok(LeaseAttempt::Theirs(rest))) => rest.min(self.timing.pause),
-                // Somebody else wrote it just now, which is worth reading soon.
+                // Another candidate wrote the Lease just now: it is read again soon.
                 Ok(Err(LeaseError::Conflict)) => self.timing.pause / 4,
                 Ok(Err(error)) => self.unreachable(&error),
                 Err(_) => self.unreachable(&LeaseError::Timeout),
@@ -307,7 +307,7 @@ impl<L: Leases> Candidate<L> {
                 sleep(pause).await;
                 self.try_acquire_or_renew(Instant::now).await
             };
-            // The deadline ends a request that hangs as well: other replicas do not wait for its answer.
+            // The deadline also ends a request that hangs: other replicas do not wait for its answer.
             pause = match timeout_at(deadline, look).await {
                 Ok(Ok(LeaseAttempt::Mine(since))) => {
                     renewed = since;
@@ -315,7 +315,7 @@ impl<L: Leases> Candidate<L> {
                     self.timing.pause
                 }
                 Ok(Ok(LeaseAttempt::Theirs(_))) | Err(_) => return,
-                // Read at once, for the deadline goes on.
+                // Read again at once: the renew deadline does not stop.
                 Ok(Err(LeaseError::Conflict)) => Duration::ZERO,
                 Ok(Err(error)) => self.unreachable(&error),
             };
@@ -335,7 +335,7 @@ impl<L: Leases> Candidate<L> {
         // Before the request: the server counts from a later moment, so this replica never believes in its Lease for too long.
         let begun = clock();
         // The last write is the present version unless somebody interfered; then the next write conflicts.
-        // Taken out: after an error it is not certain which version there is, and the Lease is read.
+        // Taken out: after an error the version in the cluster is uncertain, and the next try reads the Lease.
         let known = match self.held.take() {
             Some(held) => Some(held),
             None => self.leases.get().await?,

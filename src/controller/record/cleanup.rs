@@ -145,7 +145,7 @@ where
     let tries = ExponentialBuilder::default()
         .with_min_delay(Duration::from_millis(100))
         .with_max_times(MOST_TRIES);
-    // What was refused once is refused again; only trouble of the server and its rate limit pass.
+    // A 4xx is refused again at every try; server errors and rate limits may pass.
     let may_pass = |error: &kube::Error| !matches!(error, kube::Error::Api(status) if status.code < 500 && status.code != 429);
     remove.retry(tries).when(may_pass).await.err()
 }

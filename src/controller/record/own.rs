@@ -22,7 +22,7 @@ pub fn replaced(object: String) -> StoreError {
 /// Whether a Secret is of the type, carries the operator's label, and cannot have been changed.
 #[must_use]
 pub fn is_own(secret: &Secret, type_: &str) -> bool {
-    // Mutable, it could be changed after this check.
+    // A mutable Secret could be changed after this check.
     secret.type_.as_deref() == Some(type_) && secret.immutable == Some(true) && is_marked(secret)
 }
 

@@ -188,7 +188,7 @@ impl<'a> Parts<'a> {
             self.secrets.push(BTreeMap::new());
             self.room = LARGEST_PART;
         }
-        // An output of a run may be larger than a part, and has a Secret alone then.
+        // An output of a run may be larger than a part; it then has a Secret of its own.
         self.room = self.room.saturating_sub(bytes.len());
         self.files += 1;
         let key = format!("file.{}", self.files);

@@ -72,7 +72,7 @@ pub async fn read_inputs(
         .into_iter()
         .filter(|file| given.contains(&file.name))
         .collect();
-    // Once more, now with the digests and sizes of what was read.
+    // Resolved again, now with the digests and sizes of what was read.
     let run = resolve(&program.task, &values, &own, settings).map_err(|faults| refused(&faults))?;
     Ok(Progressing::Done(PreparedRun {
         run,

@@ -151,7 +151,7 @@ impl Shared<CodeGenRun> {
             .as_ref()
             .and_then(|status| status.stage.as_ref())
             .is_none();
-        // What lies between its creation and its end changes nothing for a run.
+        // Between the creation and the end of a task nothing changes for a run.
         if is_new || cache::ended_in(task).is_some() {
             self.task_has_changed(task);
         }
@@ -185,7 +185,7 @@ impl Shared<CodeGenRun> {
     }
 
     fn wake_who_awaits(&self, awaited: &Awaited) {
-        // Each asks again in its next pass, if it still waits then.
+        // Each run registers again in its next pass if it still waits.
         let waiting = self.beside().waiting.remove(awaited);
         for run in waiting.into_iter().flat_map(HashMap::into_values) {
             self.wake(run);

@@ -102,7 +102,7 @@ impl Pass for RunPass<'_> {
     }
 
     fn leaves_place(&self, hold: &Hold) -> bool {
-        // Who waits for another object may wait for hours, while others could use the place.
+        // A wait for another object may take hours, in which others can use the place.
         hold.until != Until::Room
             || [run_reason::AWAITING_TASK, run_reason::AWAITING_RUN].contains(&hold.reason)
     }
@@ -146,7 +146,7 @@ impl RunPass<'_> {
             self.context.runs.cache_frozen(self.uid(), Arc::clone(&frozen));
             frozen
         };
-        // Before anything that may hold the run, for the hold is registered with these.
+        // Set before anything that may hold the run: `hold` registers the wait with these.
         self.refers_to = waits::of_run(&frozen.task);
         if let Some(limit) = self.context.runs.admit(&self.object) {
             return Err(queued(limit).into());
@@ -164,7 +164,7 @@ impl RunPass<'_> {
             None => None,
         };
         let task = task.as_ref();
-        // After the task: a run that waits for one takes no place.
+        // Asked after the task is there: a run that waits for its task takes no place.
         if let Some(limit) = context.runs.admit(&self.object) {
             return Err(queued(limit).into());
         }
@@ -237,7 +237,7 @@ impl RunPass<'_> {
         self.write(self.writer().running(status)).await?;
         context.runs.cache_frozen(self.uid(), Arc::clone(&frozen));
         context.runs.goes_on(&self.object);
-        // They lie in the snapshot by now.
+        // The downloads are part of the snapshot by now.
         context.downloads.forget(self.uid());
         // The end of the Pod brings the next pass.
         if has_begun {
@@ -290,7 +290,7 @@ impl RunPass<'_> {
             ..self.object.clone()
         };
         let written = api::replace_status(&self.context.client, &object).await?;
-        // The cache has the version before for a while, which must not be acted on.
+        // The cache still has the version before this write, which must not be acted on.
         self.context.runs.wrote(&written);
         self.object = written;
         Ok(())
@@ -298,7 +298,7 @@ impl RunPass<'_> {
 
     /// Writes the end, and removes what the run needed on its way.
     pub async fn end(&mut self, status: CodeGenRunStatus) -> Paused {
-        // The end first: a kill before it needs what is removed after it.
+        // The end is recorded first: after a kill before that, the next pass needs what is removed here.
         self.write(status).await?;
         self.count();
         self.context.events.run_ended(&self.object);

@@ -156,7 +156,7 @@ impl RunPass<'_> {
                 self.end(status).await
             }
             RunEnd::Failed(failure) if failure.may_be_repeated() && self.has_retries(frozen) => {
-                // Recorded and nothing else: the change brings the pass that starts it.
+                // Only recorded here: the change triggers the pass that starts it.
                 let mut again = self.status();
                 again.failures += 1;
                 again.executions += 1;
@@ -224,7 +224,7 @@ impl RunPass<'_> {
         redactor: &Redactor,
     ) -> Paused {
         let mut status = self.status();
-        // Those without a report: what the program itself made fail is in `failures`.
+        // Executions without a report: those in which the program failed are in `failures`.
         let lost = status.executions - status.failures;
         match error {
             SandboxError::EnvironmentMissing(image) => Err(Blocked(Hold {

@@ -89,7 +89,7 @@ impl CallPool {
     pub async fn enter(&self, base_url: &str) -> Option<CallPermit> {
         let endpoint = endpoint(base_url);
         let places = self.places(&endpoint);
-        // By its life, so that whoever gives up waiting is subtracted as well.
+        // A drop guard: a caller whose future is cancelled while it waits is no longer counted.
         let waiting = Counted::new(self, |counts| &counts.waiting);
         if places.available_permits() == 0 {
             tracing::debug!(

@@ -90,7 +90,7 @@ impl<K: Kind> Shared<K> {
     }
 
     fn remembered(&self) -> MutexGuard<'_, HashMap<String, Remembered<K::Memory>>> {
-        // What a pass that panicked has left is plain data, and the others go on with it.
+        // The data stays valid even if a pass panics while it holds the lock.
         self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -209,12 +209,12 @@ impl<K: Resource<DynamicType = ()>> Waits<K> {
     /// Takes note of an object, and says who waited for the change.
     fn saw(&self, object: &Awaited, found: Found) -> Vec<ObjectRef<K>> {
         let mut state = self.state();
-        // Nobody waits any more since the request was sent.
+        // Everybody stopped waiting while the request was under way.
         let Some(entry) = state.objects.get_mut(object) else {
             return Vec::new();
         };
         let before = entry.seen.replace(found.version);
-        // The first read has nothing to be compared with: `is_new` stands in for that.
+        // The first read has nothing to compare with: `is_new` stands in for that.
         let has_changed = before.is_some() && before != entry.seen;
         let mut woken = Vec::new();
         for (uid, was_looked_at) in &mut entry.waiting {
@@ -225,7 +225,7 @@ impl<K: Resource<DynamicType = ()>> Waits<K> {
         }
         let of = |uid| state.waiting.get(uid).map(|(who, _)| who.clone());
         let who = woken.iter().filter_map(of).collect();
-        // The pass learns from it that it need not wait until its time has come.
+        // `take_woken` shows the pass that it may retry at once.
         state.mended.extend(woken);
         who
     }

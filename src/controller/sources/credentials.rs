@@ -18,7 +18,7 @@ pub async fn model_options(client: &Client, gate: &EgressGate, task: &Task) -> R
     options.gate = Some(gate.clone());
     if let Some(reference) = &task.model.api_key_secret_ref {
         let value = model_value(client, task, "spec.model.apiKeySecretRef", reference).await?;
-        // A file that a Secret was made from ends in a line break, and a header must not.
+        // A Secret made from a file ends in a line break, which a header must not have.
         options.api_key = Some(Secret::new(value.trim_end_matches(['\r', '\n'])));
         options.key_source = format!(
             "key `{}` of the Secret {}/{}",

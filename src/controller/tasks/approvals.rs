@@ -68,7 +68,7 @@ pub async fn decided(
     let Some(decision) = context.decisions.about(task, asked) else {
         return Ok(None);
     };
-    // Read for each decision: a policy that was removed since vouches for nothing.
+    // Read for each decision: a policy that was removed since proves nothing.
     let verified = match &context.approvals.admission_policy {
         Some(policy) => is_held_to(&context.client, policy).await?,
         None => false,

@@ -193,11 +193,11 @@ impl TaskPass<'_> {
             // Whoever gives up a place wakes it.
             return Ok((Some(SAFETY_NET), how));
         }
-        // Once: the pass that was woken goes on at once, the next one waits as ever.
+        // True once: the pass that was woken retries at once, the next one waits for `retry_at` again.
         let is_mended = self.context.tasks.waits.take_woken(&self.uid);
         // Reads the snapshot, where it is not in memory.
         let Some(run) = Revision::present(self.context, &self.object).await? else {
-            // Before what may hold the task, for the hold is registered with these.
+            // Set before anything that may hold the task: `hold` registers the wait with these.
             self.refers_to.get_or_init(|| waits::of_start(&self.object));
             return Box::pin(self.start()).await;
         };
@@ -266,7 +266,7 @@ impl TaskPass<'_> {
         let Adopted { progress, documents } = adopted;
         self.context.events.adopted(&self.object, &progress);
         if !progress.stage.is_terminal() {
-            // Attempt 0, which no end has: the result of the run itself gets another name.
+            // No end has attempt 0, so the result of this run itself gets another name.
             let none_has_run = Progress {
                 attempt: 0,
                 ..progress.clone()

@@ -92,10 +92,10 @@ async fn take(
             source: Box::new(error),
         })
     };
-    // Only reads. The task is read too, since what is in memory may be older than its record.
+    // Only reads. The task is read as well: the one in memory may be older than its result.
     let (present, mut documents) = tokio::try_join!(read, unpack(client, &owner.namespace, &result))?;
     let status = present.status.clone().unwrap_or_default();
-    // It may have been deleted, or have begun anew, since it was found.
+    // The origin may have been deleted, or started again, since it was found in memory.
     let is_the_same = present.metadata.uid == origin.metadata.uid
         && ended_in(&present) == Some(Stage::Succeeded)
         && status.reuse_key.as_deref() == Some(key)

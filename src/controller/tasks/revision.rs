@@ -104,7 +104,7 @@ impl Revision {
             Progressing::Pending | Progressing::Unseen => return Ok(Started::Reading),
             Progressing::Queued(why) => return Ok(Started::Queued(why)),
         }
-        // Once more, with the digests of what lies on claims: the hash of the run follows from them.
+        // Resolved again, with the digests of what lies on claims: the hash of the run follows from them.
         let task = resolved(context, object, agent.as_ref(), sources.files.clone())?;
         let owner = owner(object, task.decisive_hash(), 0);
         let adopted = Box::pin(reuse::adopt(context, &task, &owner)).await?;
@@ -155,7 +155,7 @@ impl Revision {
         })?;
         let spec = &object.spec;
         task.publish.clone_from(&spec.publish);
-        // Gates can be added after the end, not taken away.
+        // After the end gates can be added, not removed.
         task.approvals.extend(&spec.approvals);
         bind(&mut task, &context.approvals.required);
         if let Some(image) = &spec.image {
@@ -229,7 +229,7 @@ impl Revision {
             path: std::env::temp_dir(),
             source: error,
         };
-        // A child process reads them, by path.
+        // The child process that reads the samples takes paths.
         let folder = tempfile::tempdir().map_err(io)?;
         for sample in &self.task.samples {
             if let Some(MountedInput::Secrets(files)) = self.snapshot.inputs.get(&sample.name)

@@ -23,7 +23,7 @@ pub(super) fn apply(kustomization: &Kustomization, documents: &mut [Document]) {
         namespace,
         ..
     } = kustomization;
-    // References to other objects stay: those may be in a cluster already, under their own names.
+    // As in kustomize: only references to objects of this kustomization are renamed.
     let named: BTreeSet<(String, String)> = documents
         .iter()
         .filter_map(|document| Some((document.kind().to_owned(), document.name()?.to_owned())))

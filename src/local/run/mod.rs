@@ -128,7 +128,7 @@ impl Running<'_> {
             checks: &self.finished.checks,
         };
         let source = |input: &ResolvedInput, file: &FrozenFile| Some(Source::path(&self.path(input, file)));
-        // Before the program, which may take long.
+        // Checked before the program runs, which may take long.
         let findings = data.inputs(self.run, source).await?;
         let findings = without_secrets(findings, &redactor);
         let ended = if let Some(refusal) = refused(&findings) {
@@ -221,7 +221,7 @@ impl Running<'_> {
             });
         let mut repeat = 0;
         loop {
-            // By the retries of the run: those of the task were for its tests.
+            // The run's own retries count: those of the task were for its tests.
             let is_last = repeat >= self.run.sandbox.retries;
             match sandbox.run(image, &job, repeat).await {
                 Ok(Progressing::Done(report)) if is_last || !may_be_repeated(&report) => {

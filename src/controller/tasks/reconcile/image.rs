@@ -51,7 +51,7 @@ impl TaskPass<'_> {
         if self.object.spec.suspend == Some(true) {
             return Err(suspended().into());
         }
-        // Says so first: the condition keeps the task whole in memory, and its write brings the pass that publishes.
+        // Writes the condition first: it keeps the task whole in memory, and the write triggers the pass that publishes.
         if !is_publishing(&self.object) {
             return self.see(Some(ImageShown::on_its_way())).await;
         }
@@ -137,7 +137,7 @@ impl TaskPass<'_> {
             object.status = Some(truncated_status(status, &object)?);
         }
         if let Some(status) = &mut object.status {
-            // A wish that was not noted would bring one pass after the other.
+            // Unless the request is recorded as handled, it starts one pass after the other.
             status.retry_handled = self.object.annotations().get(RETRY).cloned();
         }
         let written = replace_status(&self.context.client, &object).await?;

@@ -33,7 +33,7 @@ pub(super) fn reference<K: kube::Resource<DynamicType = ()>>(object: &K) -> Obje
 /// Sends what comes in, until nobody is left who may hand anything in.
 pub(super) async fn send_all(client: Client, instance: String, mut letters: mpsc::Receiver<QueuedEvent>) {
     while let Some(letter) = letters.recv().await {
-        // An Event is news and no state, so that it is not sent again.
+        // An Event is no state: nothing depends on it, and it is not sent again.
         if let Err(error) = send(&client, &instance, &letter).await {
             tracing::warn!(
                 namespace = letter.about.namespace,
