@@ -77,6 +77,7 @@ async fn answer(
     let frames = stream::try_unfold(
         (reading, body.into_data_stream()),
         |(mut reading, mut body)| async move {
+            // A watch has no end and may be silent for long: only its beginning has a limit of time.
             let next = if reading.is_watch {
                 body.next().await
             } else {
@@ -113,6 +114,7 @@ struct Reading {
 
 impl Reading {
     fn hold(&mut self, bytes: &[u8]) -> Result<(), Unanswered> {
+        // A watch has an event on each line: only the unfinished last line stays in memory.
         self.held = match memrchr(b'\n', bytes).filter(|_| self.is_watch) {
             Some(end) => bytes.len() - end - 1,
             None => self.held.saturating_add(bytes.len()),

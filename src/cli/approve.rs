@@ -70,6 +70,7 @@ async fn decide(
         }
     }
     let refused = |error: kube::Error| wrong(refusal(&error, &args.task.name, &cluster.namespace));
+    // An admission policy may hold the name in a decision to that of the request: another one would be refused.
     let who = who(&cluster).await.map_err(refused)?;
     let record = record(&task, asked, decision, &who, args.reason.clone());
     let name = record.metadata.name.clone().unwrap_or_default();
@@ -80,6 +81,7 @@ async fn decide(
             asked.gate,
             said(decision)
         )),
+        // The name follows from what was shown: somebody has decided about it before.
         Err(kube::Error::Api(status)) if status.is_already_exists() => {
             let before = records.get(&name).await.map_err(refused)?.spec;
             Err(Absent::new(
@@ -136,6 +138,7 @@ async fn whole(cluster: &Cluster, task: &CodeGenTask, asked: &AwaitedApproval) -
                 .and_then(|mut data| data.remove(SOLUTION))
                 .unwrap_or_default();
             let digest = sha256_hex(program.as_bytes());
+            // Somebody may have replaced the program since its hash was put up for approval.
             if asked.what.iter().any(|line| line.contains(&digest)) {
                 return Ok(program);
             }
@@ -186,6 +189,7 @@ fn record(
             reason,
         },
     );
+    // It goes with the task.
     approval.metadata.owner_references = task.owner_ref(&()).map(|owner| vec![owner]);
     approval
 }

@@ -26,6 +26,7 @@ impl Cluster {
         let client =
             Client::try_from(config).map_err(|error| format!("cannot speak to the cluster: {error}"))?;
         Ok(Self {
+            // An answer without an end must neither fill the memory nor hold the command up.
             client: bounded(client, Bounds::default()),
             namespace,
         })
@@ -62,6 +63,7 @@ async fn config(args: &ClusterArgs) -> Result<Config, String> {
             .await
             .map_err(|error| unusable(&error));
     }
+    // `infer` would fall back to the service account of a Pod, which has no contexts.
     if args.context.is_some() {
         return Config::from_kubeconfig(&options)
             .await
@@ -75,6 +77,7 @@ async fn config(args: &ClusterArgs) -> Result<Config, String> {
 /// What an answer other than the task means, and what to do.
 pub(super) fn refusal(error: &kube::Error, name: &str, namespace: &str) -> String {
     match error {
+        // The API server names the object only where it knows the kind.
         kube::Error::Api(status) if status.code == 404 && status.message.contains(&format!("\"{name}\"")) => {
             format!(
                 "there is no CodeGenTask {name} in namespace {namespace}: kubectl get codegentasks -A lists those that there are"

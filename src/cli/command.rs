@@ -61,6 +61,7 @@ pub(super) fn document(format: Format, mut items: Vec<Value>, wanted: usize) -> 
     if items.is_empty() {
         return None;
     }
+    // By how many were asked for: whoever asks for several tasks gets a list, even of one.
     let value = match (wanted, items.pop()) {
         (1, Some(item)) => item,
         (_, last) => {

@@ -161,6 +161,7 @@ impl ContextPrinter<'_> {
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
+        // A sample may hold characters that a terminal obeys; a file or a pipe gets them as they are.
         if std::io::stdout().is_terminal() {
             text = spelled_out(&text);
         }

@@ -98,6 +98,7 @@ async fn run_all(
                 } else if !ended.succeeded() {
                     code = code.max(TASK_FAILED);
                 }
+                // After each task, so that a kill during a later one loses nothing of this one.
                 if let Some(Err(message)) = recording.as_mut().map(|open| open.add(&ended.recording)) {
                     code = code.max(fail(progress, &message, TASK_FAILED));
                 }

@@ -32,6 +32,7 @@ where
         action: format!("read {}", called(object)),
         source: Box::new(error),
     })?;
+    // An object that was created under the same name since is another one.
     Ok(found.filter(|found| found.uid() == object.uid()))
 }
 
@@ -45,6 +46,7 @@ where
         .replace_status(&object.name_any(), &how, object)
         .await;
     written.map_err(|error| match error {
+        // A 404 means deleted in between. Callers treat it like a conflict: the watch brings what follows.
         kube::Error::Api(status) if status.is_conflict() || status.is_not_found() => StoreError::Conflict {
             object: called(object),
         },
@@ -60,6 +62,7 @@ pub async fn delete<K>(client: &Client, object: &K) -> Result<(), StoreError>
 where
     K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + Debug + DeserializeOwned,
 {
+    // Children are removed by garbage collection, for which nobody here has to wait.
     let how = DeleteParams::background();
     match of(client, object).delete(&object.name_any(), &how).await {
         Ok(_) => Ok(()),

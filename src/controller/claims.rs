@@ -34,6 +34,7 @@ pub async fn read(
         .iter()
         .filter_map(|sample| sample.sha256.as_deref())
         .collect();
+    // Its name follows from what it holds: a pass after a kill finds the Secrets of the one before.
     let name = names::name(
         &owner.name,
         &[&owner.uid, "reader-inputs", &sha256_hex_of_parts(&known)],
@@ -42,6 +43,7 @@ pub async fn read(
     let inputs = parts.add_all(contents);
     let sandbox = context.sandbox(task, owner, &inputs);
     let reader = SourceReader::new(&sandbox, &request).map_err(|error| blocked(&error))?;
+    // A lazy future: `report_of` awaits it only where the Pod is not there yet.
     let write_samples = async {
         if inputs.is_empty() {
             return Ok(());
@@ -59,6 +61,7 @@ pub async fn read(
     else {
         return Err(unavailable("the claims were not read as they were asked for").into());
     };
+    // The report has the sources in the order in which they were asked for.
     for (source, found) in request.sources.iter().zip(found) {
         complete(sources, &source.name, found);
     }
@@ -79,6 +82,7 @@ pub async fn report_of(
     }
     let found = found.map_err(|error| blocked(&error))?;
     match found.unwrap_or(Progressing::Pending) {
+        // What the reader refuses only a person can change; what has failed may succeed in another Pod.
         Progressing::Done(ReadReport::Refused(why)) => Err(misconfigured(why).into()),
         Progressing::Done(ReadReport::Failed(why)) => Err(unavailable(&why).into()),
         found => Ok(found),

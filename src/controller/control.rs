@@ -46,6 +46,7 @@ pub trait Controlled: Kind {
 
     /// Drops what nobody asks an object in memory for.
     fn trim(&mut self) {
+        // Nothing here reads managed fields, and they would take memory for every object in the store.
         self.meta_mut().managed_fields = None;
     }
 
@@ -130,11 +131,13 @@ pub trait Pass: Send {
 
     /// Whether the place of the held object is for others meanwhile.
     fn leaves_place(&self, hold: &Hold) -> bool {
+        // An object that waits for room or for a retry goes on by itself, so it holds its place.
         hold.until != Until::Room
     }
 
     /// Whether what ends the hold is watched, so that no pause is needed.
     fn is_watched(&self, hold: &Hold) -> bool {
+        // The change of `spec.suspend` comes by the watch of the object itself.
         hold.until == Until::Resumed
     }
 
@@ -151,6 +154,7 @@ pub async fn reconcile<K: Controlled>(
 ) -> Result<Action, ReconcileError> {
     let started = Instant::now();
     let shared = K::shared(&context);
+    // Before the pass, which sets a due time of its own.
     if let Some(after) = shared.pause_is_over(&object) {
         object.count_pause(&context, after);
     }
@@ -159,10 +163,12 @@ pub async fn reconcile<K: Controlled>(
     K::count(&context, came_to, started.elapsed());
     let (pause, came_to) = result?;
     shared.due(&object, pause, came_to);
+    // Without a pause nothing is requeued: the write of the pass itself, or a child, triggers the next one.
     Ok(pause.map_or_else(Action::await_change, Action::requeue))
 }
 
 async fn pass_over<K: Controlled>(object: &Arc<K>, context: &Context) -> PassResult {
+    // Its children go with it by owner references, and its place is for others.
     if object.meta().deletion_timestamp.is_some() {
         K::forget(context, object.meta().uid.as_deref().unwrap_or_default());
         return Ok((None, Reconciled::Idle));
@@ -171,12 +177,14 @@ async fn pass_over<K: Controlled>(object: &Arc<K>, context: &Context) -> PassRes
     if K::shared(context).is_stale(object) {
         return Ok((None, Reconciled::Idle));
     }
+    // Reads, acts and writes. What blocks the pass is said in the status; that write may fail too, and is judged below like the rest.
     let mut pass = K::pass((**object).clone(), context);
     let done = match Box::pin(pass.act()).await {
         Err(ReconcileError::Blocked(Blocked(why))) => Box::pin(hold(&mut pass, &why)).await,
         done => done,
     };
     match done {
+        // A newer version is on its way by the watch: another try with this one could only conflict again.
         Err(error) if is_conflict(&error) => Ok((None, Reconciled::Idle)),
         Err(error) if !pass.may_hold() => Err(error),
         Err(error) => match Box::pin(hold(&mut pass, &hold_for(&error))).await {
@@ -190,11 +198,13 @@ async fn pass_over<K: Controlled>(object: &Arc<K>, context: &Context) -> PassRes
 
 /// Says what holds an object, unless its status says so already, and when there is to be another pass.
 pub async fn hold<P: Pass>(pass: &mut P, hold: &Hold) -> PassResult {
+    // Cut before it is compared: the status has the short text, and a longer one would differ from it at every pass.
     let hold = Hold {
         message: cut(&hold.message, LONGEST_MESSAGE),
         ..hold.clone()
     };
     let (object, shared) = (pass.object(), P::Of::shared(pass.context()));
+    // Before the write, so that what a person changes meanwhile is not missed.
     if hold.until == Until::Mended {
         shared.wait_for_change(object, pass.refers_to());
     } else {
@@ -204,6 +214,7 @@ pub async fn hold<P: Pass>(pass: &mut P, hold: &Hold) -> PassResult {
             shared.leave(uid);
         }
     }
+    // Writing the same text again would come back by the watch and start the next pass at once.
     if !pass.says_hold(&hold) {
         pass.write_hold(&hold).await?;
     }
@@ -246,6 +257,7 @@ pub async fn control<K: Controlled>(
     let few_at_once = watcher::Config::default().page_size(50).labels(selector.as_str());
     let changes = watcher(namespaced::<K>(&context.client, namespace), few_at_once)
         .default_backoff()
+        // Trimmed before it is stored, observed after that: at the end of the first list the store is complete.
         .modify(K::trim)
         .reflect(writer)
         .inspect(move |event| {
@@ -257,11 +269,13 @@ pub async fn control<K: Controlled>(
     let controller = Controller::for_stream(changes, objects.clone());
     let passes = K::watch_children(controller, &context, namespace, &objects)
         .reconcile_on(woken::<K>(&context, namespace))
+        // Unbounded: the gate limits how many tasks run, and a pass that waits for a model must not hold up the others.
         .with_config(ControllerConfig::default().concurrency(0))
         .graceful_shutdown_on(async move { stopping.cancelled().await })
         .run(reconcile::<K>, retry_later::<K>, Arc::clone(&context))
         .for_each(|result| {
             if let Err(error) = result {
+                // `retry_later` has logged what failed; objects that went before their pass end here as well.
                 tracing::debug!(%error, "a pass did not end well");
             }
             ready(())

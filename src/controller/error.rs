@@ -29,6 +29,7 @@ impl From<Hold> for ReconcileError {
 
 /// What a pass that failed says in the status.
 pub fn hold_for(error: &ReconcileError) -> Hold {
+    // The same would be read again: somebody has to delete, restore or permit something.
     let is_in_somebodys_hands = match error {
         ReconcileError::Engine(
             EngineError::State { .. } | EngineError::Store(StoreError::Damaged { .. }),
@@ -50,6 +51,7 @@ pub fn hold_for(error: &ReconcileError) -> Hold {
 
 /// Whether the API server refuses, as for a quota or a missing permission.
 fn is_forbidden(error: &(dyn std::error::Error + 'static)) -> bool {
+    // The error of the API server is wrapped in those of the store and the engine.
     std::iter::successors(Some(error), |error| error.source())
         .filter_map(|error| error.downcast_ref::<kube::Error>())
         .any(|error| matches!(error, kube::Error::Api(status) if status.is_forbidden()))

@@ -21,6 +21,7 @@ pub fn misconfigured(message: String) -> Blocked {
 /// The API server did not do it; it is tried again.
 #[must_use]
 pub fn unreachable(action: &str, error: &kube::Error) -> Blocked {
+    // A missing permission or a quota: another try is refused as well until somebody changes that.
     if let kube::Error::Api(status) = error
         && status.is_forbidden()
     {

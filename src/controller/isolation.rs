@@ -20,6 +20,7 @@ use crate::sandbox::kubernetes::isolation::{
 use crate::sandbox::kubernetes::settings::{NodePool, Settings};
 
 /// Where clouds serve credentials to their machines.
+// The same link-local address at all large providers.
 const METADATA: &str = "169.254.169.254:80";
 /// Pause after a check that did not show isolation.
 const SOON: Duration = Duration::from_secs(30);
@@ -30,14 +31,18 @@ const RESOLVER: &str = "/etc/resolv.conf";
 /// Checks every pool of nodes until it is dropped.
 pub async fn check_periodically(context: Arc<Context>, namespace: String) {
     let settings = &context.settings;
+    // With 0 the loop below would never sleep.
     let interval = Duration::from_secs(settings.sandbox.isolation.interval_seconds.max(1).into());
+    // Reads: findings outlive the process in an annotation of the policy, so that a restart need not wait for Pods.
     let mut records = recorded(&context.client, &namespace, settings).await;
     let pools = settings.sandbox.node_pools();
+    // The settings may have other pools than those of the process before.
     records.retain(|record| pools.iter().any(|pool| pool.name == record.pool));
     for pool in &pools {
         take_recorded(&context.isolation, pool, &records, interval);
     }
     loop {
+        // Resolved anew for each check: the registry may have another address by then.
         let targets = settings.sandbox.isolation.targets.clone();
         let prover = Prover {
             client: context.client.clone(),
@@ -48,17 +53,20 @@ pub async fn check_periodically(context: Arc<Context>, namespace: String) {
         let mut pause = interval;
         for pool in &pools {
             let now = Timestamp::now();
+            // Only decides: what was shown a moment ago is not shown again.
             let left = interval.saturating_sub(age(&records, pool, now));
             if !left.is_zero() {
                 pause = pause.min(left);
                 continue;
             }
+            // Creates the Pods, reads what they reached, and removes them.
             let verdict = prover.check(pool).await;
             if !matches!(verdict, Verdict::Enforced { .. }) {
                 pause = pause.min(SOON);
             }
             note(&context, pool, verdict, &mut records, interval * LASTS);
         }
+        // Writes. An error costs the next start one check, and nothing is less safe.
         if let Err(error) = prover.record(&records).await {
             tracing::warn!(%error, "what was found of the isolation is not kept for the next start");
         }
@@ -96,6 +104,7 @@ fn note(context: &Context, pool: &NodePool, verdict: Verdict, records: &mut Vec<
             why,
             "a look at the isolation of sandboxes came to nothing"
         );
+        // A check that came to nothing, as for want of room on a node, says nothing against what was seen before.
         if age(records, pool, now) < lasts {
             return;
         }
@@ -124,6 +133,7 @@ fn note(context: &Context, pool: &NodePool, verdict: Verdict, records: &mut Vec<
         verdict: verdict.clone(),
     });
     context.isolation.found(pool, verdict);
+    // Whatever the result: each task goes on, or says what a canary reached.
     for task in context.held.release() {
         context.tasks.wake(task);
     }
@@ -141,6 +151,7 @@ fn default_targets(settings: &Settings) -> Vec<Target> {
         target(API_SERVER, api_server(), false),
         target("metadata service", METADATA.to_owned(), false),
     ];
+    // Without the file there is one target less; the others are checked all the same.
     let resolver = std::fs::read_to_string(RESOLVER).unwrap_or_default();
     targets.extend(name_server(&resolver).map(|address| target("name server", address, true)));
     let registry = settings
@@ -201,17 +212,20 @@ pub fn hold(context: &Context, object: &CodeGenTask, task: &Task, decision: &Dec
 
 /// What holds a run of a program whose sandbox is that of `task`. It is requeued after a pause.
 pub fn hold_of_run(context: &Context, task: &Task) -> Option<Hold> {
+    // Every step of a run executes code: it is held like the tests of a task.
     what_holds(context, task, &Decision::Test)
 }
 
 fn what_holds(context: &Context, task: &Task, decision: &Decision) -> Option<Hold> {
     match standing(context, task) {
         Standing::Verified(_) | Standing::Unverified(_) => None,
+        // Holds every step: what is spent on calls would be spent for a program that may not run.
         Standing::Refuted(message) => Some(Hold {
             reason: reason::ISOLATION_NOT_ENFORCED,
             message,
             until: Until::Mended,
         }),
+        // Meanwhile everything that runs no code can be done.
         Standing::Awaited(message) => runs_code(decision).then(|| queued(message)),
     }
 }

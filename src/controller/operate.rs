@@ -65,6 +65,7 @@ pub async fn operate(config: OperatorConfig, identity: Identity) -> anyhow::Resu
     let listener = TcpListener::bind(config.listen)
         .await
         .with_context(|| format!("cannot listen on {}", config.listen))?;
+    // Before the work: probes are answered while definitions and Lease are waited for.
     let server = tokio::spawn(health::serve(
         listener,
         readiness,
@@ -72,6 +73,7 @@ pub async fn operate(config: OperatorConfig, identity: Identity) -> anyhow::Resu
         ending.clone(),
     ));
     let leads = work(&config, &identity, client, &ready, stopping, metrics).await;
+    // After the work: a liveness probe must not fail while what is in flight is finished.
     ending.cancel();
     server.await.context("the health server ended by itself")??;
     leads
@@ -85,6 +87,7 @@ async fn work(
     stopping: CancellationToken,
     metrics: Metrics,
 ) -> anyhow::Result<bool> {
+    // Only reads. With older definitions installed the API server would drop fields that this version writes.
     if stopping
         .run_until_cancelled(definitions(&client, ready))
         .await
@@ -92,6 +95,7 @@ async fn work(
     {
         return Ok(true);
     }
+    // Writes the Lease and nothing else until it is won.
     let mut leadership = campaign(config, identity, &client, ready);
     if stopping.run_until_cancelled(leadership.won()).await.is_none() {
         leadership.release().await;
@@ -100,6 +104,7 @@ async fn work(
     tracing::info!(name = identity.name, "this operator leads");
     metrics.set_leader(true);
     let lost = leadership.lost();
+    // Who has lost the Lease stops like one that is asked to: no new step, and what is in flight ends.
     tokio::spawn({
         let (lost, stopping) = (lost.clone(), stopping.clone());
         async move {
@@ -107,6 +112,7 @@ async fn work(
             stopping.cancel();
         }
     });
+    // Reads: only the cluster says where the API server is, which no request for a task may reach.
     let Some(servers) = stopping.run_until_cancelled(api_servers(&client)).await else {
         leadership.release().await;
         return Ok(!lost.is_cancelled());
@@ -114,14 +120,17 @@ async fn work(
     let (context, sending) = share(config, identity, client, servers, stopping, metrics);
     let context = Arc::new(context);
     run_controllers(&context, config, identity, ready).await;
+    // Writes statuses, so only while no other replica can have made these calls.
     if !lost.is_cancelled() {
         reconcile::withdraw_calls(&context).await;
     }
+    // The last sender of Events: without it the queue never ends.
     drop(context);
     if tokio::time::timeout(LAST_EVENTS, sending).await.is_err() {
         tracing::warn!("some events were not sent in time");
     }
     let has_lost = lost.is_cancelled();
+    // Released last: from here on another replica may work.
     leadership.release().await;
     Ok(!has_lost)
 }
@@ -181,6 +190,7 @@ async fn run_controllers(
         )),
     ];
     watch_all_kinds(context, config, ready).await;
+    // These background tasks never end by themselves.
     for task in beside {
         task.abort();
     }
@@ -243,6 +253,7 @@ async fn definitions(client: &Client, ready: &watch::Sender<Readiness>) {
             },
             Err(error) => format!("the definitions cannot be read: {error}"),
         };
+        // Once for each cause, not at each check.
         if why != told {
             tracing::warn!(why, "not ready");
             told.clone_from(&why);
@@ -265,6 +276,7 @@ fn stop_signal(stopping: CancellationToken) -> anyhow::Result<CancellationToken>
             }
             if told.is_cancelled() {
                 tracing::warn!("asked to stop a second time: this process ends at once");
+                // As shells report a process that Ctrl-C has ended.
                 std::process::exit(130);
             }
             tracing::info!("asked to stop: what is in flight is finished and recorded");

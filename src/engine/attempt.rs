@@ -60,6 +60,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     /// Tests the present attempt, or takes the result that is recorded.
     pub(super) async fn run(&self, progress: &Progress) -> Result<Performed, EngineError> {
         let name = format!("documents/run-{:04}.json", progress.attempt);
+        // The name follows from the attempt: after a kill the tests that ran are judged as they were, and not run again.
         if let Some(bytes) = self.store.read(&name).await? {
             let record: AttemptRecord =
                 serde_json::from_slice(&bytes).map_err(|error| damaged(&name, &error.to_string()))?;
@@ -70,6 +71,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             };
             return Ok(Performed::Done(self.ran(document, record)));
         }
+        // Only reads, up to the sandboxes.
         let started_at = (self.clock)();
         let jobs = self.jobs(progress).await?;
         let image = progress
@@ -83,6 +85,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Ok(Progressing::Pending) => return Ok(Performed::Pending),
             Ok(Progressing::Unseen) => return Ok(Performed::Unseen),
             Ok(Progressing::Queued(why)) => return Ok(Performed::Queued(why)),
+            // The image was built again since, so another build would change nothing.
             Err(SandboxError::EnvironmentMissing(_)) if progress.build.lost.as_ref() == Some(&image) => {
                 let message = format!(
                     "the image {image} is in its registry, and a sandbox cannot find it there: nodes may know the registry by \
@@ -97,6 +100,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Err(SandboxError::EnvironmentMissing(_)) => return Ok(Performed::Done(Outcome::ImageLost)),
             Err(error) => return Ok(Performed::Done(self.sandbox_failed(progress, &error))),
         };
+        // Only decides, then writes the record; the state moves after that.
         let record = match self.judged(progress, &jobs, reports, started_at).await? {
             Ok(record) => record,
             Err(message) => {
@@ -146,6 +150,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Ok(main) => main,
             Err(waits) => return Ok(waits),
         };
+        // The main job has ended, so that these may run.
         let hidden = self.execute_any(progress, image, jobs.hidden.as_ref());
         let acceptance = self.execute_any(progress, image, jobs.acceptance.as_ref());
         let (hidden, acceptance) = if jobs.is_private {
@@ -190,10 +195,12 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         image: &str,
         job: &Job,
     ) -> Result<Progressing<Report>, SandboxError> {
+        // An empty job would cost a Pod that has nothing to report.
         if job.phases.is_empty() {
             return Ok(Progressing::Done(nothing_reported()));
         }
         let retries = self.task.sandbox.retries;
+        // Each lost child has its own row of numbers, so that no sandbox has the name of one before it.
         let first = progress.lost_children * (retries + 1);
         let mut repeat = first;
         loop {
@@ -245,6 +252,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         {
             None => judge(&[(&jobs.main, &main)], acceptance, &findings, skipped, cases),
             Some((job, report)) => {
+                // The verdict, which models see, rests on the reduced report alone.
                 let told = self.visible_report(progress, report).await?;
                 let runs = [(&jobs.main, &main), (job, &told)];
                 judge(
@@ -260,7 +268,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         redaction::phases(redactor, failed_cases.values_mut());
         verdict.acceptance_imports = jobs.acceptance_imports;
         let mut report = joined(main, hidden);
+        // Cases that passed are compared and forgotten; those that failed are in `failed_cases`.
         report.phases.retain(|phase| phase.name != PhaseName::Case);
+        // Whatever is stored: a program can print the values of its Secrets.
         redaction::report(redactor, &mut report);
         sentinels::take_out(&jobs.main, &mut report);
         redaction::findings(redactor, &mut findings);
@@ -282,6 +292,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         progress: &Progress,
         rehearsal: Option<&PhaseReport>,
     ) -> Result<Result<RehearsalFindings, String>, EngineError> {
+        // What a failed program wrote says nothing: the failure itself decides.
         let Some(phase) = rehearsal.filter(|phase| phase.end == PhaseEnd::Exited(0)) else {
             return Ok(Ok(RehearsalFindings::default()));
         };

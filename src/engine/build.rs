@@ -28,6 +28,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         if let Some(before) = &progress.build.built {
             spec = spec.after(&task.image, &before.packages);
         }
+        // Only reads, up to the build.
         spec.lock = self.lock(progress, &spec).await?;
         let packages = [spec.packages.pip.clone(), spec.packages.apt.clone()].concat();
         self.emit(&Event::BuildStarted { packages });
@@ -46,6 +47,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             }
             Err(error) => return Ok(Performed::Done(self.build_failed(progress, wanted, &error))),
         };
+        // Only decides.
         if let Some(refused) = self.check_installed(progress, &built) {
             return Ok(Performed::Done(refused));
         }
@@ -99,6 +101,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let recorded = progress.build.lock.as_ref();
         let is_asked = |lock: &&RecordedLock| lock.environment == spec.content_hash();
         match recorded.filter(is_asked) {
+            // Who overrides takes what the index has now.
             Some(lock) if self.task.cache != CacheMode::Override => {
                 let text = self.text(Some(&lock.document)).await?;
                 Ok(Lock::parse(&text).filter(Lock::is_complete))
@@ -109,6 +112,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 
     async fn record_lock(&self, spec: &ImageSpec, lock: &Lock) -> Result<RecordedLock, EngineError> {
         let text = lock.to_string();
+        // Named by its content: the list of another environment of the run is another document.
         let name = format!("documents/packages-{}.txt", &sha256_hex(text.as_bytes())[..16]);
         Ok(RecordedLock {
             environment: spec.content_hash(),
@@ -118,6 +122,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
 
     fn build_failed(&self, progress: &Progress, wanted: Packages, error: &SandboxError) -> Outcome {
         let SandboxError::Packages(problem) = error else {
+            // Whatever is not about packages is waited for, and takes no attempt from the task.
             return self.sandbox_failed(progress, error);
         };
         let message = self.surroundings.redactor.redact(&error.to_string());
@@ -146,12 +151,15 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             self.in_call.send_replace(false);
             called
         };
+        // Both are awaited, also where one has failed: a call in flight is paid for.
         let (called, built) = join(call, self.build(&progress)).await;
+        // Errors of the call first: the image is found by its hash in any case.
         let (progress, outcome) = called?;
         let progress = match built? {
             Performed::Done(built @ (Outcome::ImageReady(_) | Outcome::BuildFailed(_))) => {
                 advance(self.task, &progress, built, (self.clock)())?
             }
+            // Any other end of the build is met again by the step that builds.
             _ => progress,
         };
         Ok((progress, Performed::Done(outcome)))

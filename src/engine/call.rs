@@ -34,6 +34,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         progress: Progress,
         kind: CallKind,
     ) -> Result<(Progress, Outcome), EngineError> {
+        // Only reads.
         let material = self.material(&progress).await?;
         let request = prompts::request(self.task, &material, kind)?;
         let (progress, reply) = match self.answered(progress, &request).await? {
@@ -55,9 +56,11 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }
         let material = self.material(&progress).await?;
         let request = prompts::request(self.task, &material, kind)?;
+        // Without a budget there is no call: the next step ends the task for that.
         let Ok(limit) = budget::allow_call(self.task, &progress, request_tokens(&request)) else {
             return Ok(progress);
         };
+        // In memory alone: another process must take the call for lost.
         self.announced.store(progress.sequence, Ordering::Relaxed);
         let request = limited(&request, limit);
         let intent = intent(&request, progress.sequence, request_tokens(&request) + limit, now);
@@ -83,12 +86,14 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 
     async fn answered(&self, progress: Progress, request: &Request) -> Result<Answered, EngineError> {
+        // The record goes before everything: what has a reply is never asked for again.
         if let Some(entry) = Ledger::new(self.store)
             .find(progress.sequence, request.kind)
             .await?
         {
             return Ok(self.take_recorded(progress, request, entry));
         }
+        // An intent that this process did not announce is that of a call in flight at a kill, which may have been billed.
         let progress = if self.is_announced(&progress) {
             progress
         } else {
@@ -103,6 +108,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 
     fn take_recorded(&self, progress: Progress, request: &Request, entry: Entry) -> Answered {
+        // The reply is used all the same: it is paid for.
         if entry.request_hash != request_hash(request) {
             self.emit(&Event::RequestChanged {
                 kind: request.kind,
@@ -129,6 +135,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let (kind, sequence) = (request.kind, progress.sequence);
         let started_at = (self.clock)();
         let intent = intent(request, sequence, estimate, started_at);
+        // Announced with the step before, and still the same request: one write less.
         let is_recorded = self.announced.swap(0, Ordering::Relaxed) == sequence
             && progress
                 .intent
@@ -138,6 +145,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             progress
         } else {
             let progress = progress.with_intent(intent);
+            // Before the request: a kill during the call leaves a trace of it.
             self.save(&progress).await?;
             progress
         };
@@ -147,6 +155,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             Err(error) => return Ok(self.call_failed(progress, &error)),
         };
         let finished_at = (self.clock)();
+        // Before the state moves, so that a kill from here on costs no second call.
         let entry = Ledger::new(self.store)
             .record(sequence, request, reply, started_at, finished_at)
             .await?;
@@ -164,6 +173,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 
     fn call_failed(&self, progress: Progress, error: &ModelError) -> Answered {
+        // A call without a reply takes no attempt from the task; it counts as paid where it may have been.
         let outcome = self.blocked(&progress, error.category(), &error.to_string());
         Answered::Otherwise(progress.with_call_failed(error.may_be_billed()), outcome)
     }
@@ -200,6 +210,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         kind: CallKind,
         accepted: Accepted,
     ) -> Result<Outcome, EngineError> {
+        // The sequence has moved on with the reply.
         let number = progress.sequence - 1;
         Ok(match accepted {
             Accepted::Plan(plan, set) => Outcome::Planned {
@@ -250,6 +261,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     ) -> Result<Outcome, EngineError> {
         let set = self.case_set(progress).await?;
         let blamed = self.blamed(progress).await?;
+        // A case that a person has approved of is dropped rather than corrected by a model.
         let are_approved = approval::has_approved_plan(self.task, progress);
         let Revised { set, confirmed } = revise(self.task, &set, &blamed, answers, are_approved);
         let mut diagnosis: Diagnosis = match &progress.documents.diagnosis {
@@ -257,6 +269,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             None => Diagnosis::default(),
         };
         diagnosis.settle_cases(&confirmed);
+        // Under the number of this call, beside the diagnosis before it: a document is never changed.
         let name = format!("documents/diagnosis-{:04}-{number:04}.json", progress.attempt);
         let bytes =
             serde_json::to_vec_pretty(&diagnosis).map_err(|error| damaged(&name, &error.to_string()))?;

@@ -76,6 +76,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let cases = self.cases(progress).await?;
         let forms = self.forms(progress).await?;
         for run in &cases {
+            // Files of cases are written as the samples are.
             let phase = run.phase(self.task, &forms, &solution);
             if run.origin == Origin::Example {
                 hidden.push(phase);
@@ -93,6 +94,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let acceptance_sentinels = acceptance.as_ref().map(|phase| phase.sentinels.clone());
         let acceptance_imports = acceptance.as_ref().is_some_and(|phase| phase.channel.is_none());
         Ok(Jobs {
+            // Private samples are not mounted where models see what is printed.
             main: self.job(phases, !is_private),
             hidden: (!hidden.is_empty()).then(|| self.job(hidden, true)),
             is_private,
@@ -210,6 +212,7 @@ impl Jobs {
         let mut runs = Vec::new();
         let mut done = Vec::new();
         let mut unreached = Vec::new();
+        // In the order of `cases`: the user's, which are in the hidden job, come first.
         let reports = hidden
             .chain([(&self.main, main)])
             .flat_map(|(job, report)| case_reports(job, report).map(move |phase| (phase, has_hung(report))));

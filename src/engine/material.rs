@@ -77,6 +77,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             .documents
             .run
             .as_ref()
+            // Without a blamed case nothing need be read.
             .filter(|_| !progress.blamed_cases.is_empty())
         else {
             return Ok(Vec::new());

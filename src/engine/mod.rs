@@ -163,6 +163,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         };
         let progress: Progress =
             serde_json::from_slice(&bytes).map_err(|error| damaged("progress", &error.to_string()))?;
+        // A newer version may mean something else by the same field.
         if progress.version > PROGRESS_VERSION {
             return Err(damaged(
                 "progress",
@@ -189,6 +190,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         progress: Progress,
         decision: Decision,
     ) -> Result<(Progress, Step), EngineError> {
+        // Where an image builds beside the call, `call_beside_build` says it instead.
         self.in_call.send_replace(matches!(decision, Decision::Call(_)));
         let performed = self.perform_and_record(progress, decision).await;
         self.in_call.send_replace(false);
@@ -241,6 +243,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             (progress, Performed::Unseen) => Ok((progress, Step::Unseen)),
             (progress, Performed::Queued(why)) => Ok((progress, Step::Queued(why))),
             (progress, Performed::Done(outcome)) => {
+                // The state moves last: documents and replies are stored by now.
                 Ok((self.record(progress, outcome, started).await?, Step::Advanced))
             }
         }
@@ -259,14 +262,18 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         if let Outcome::Decided(decision) = &outcome {
             self.emit(&Event::Decided(decision.clone()));
         }
+        // Only decides.
         let mut next = advance(self.task, &progress, outcome, now)?;
         next.count_step(started.at, started.instant.elapsed(), now);
         let asked = approval::awaited(self.task, &next);
+        // The time that a person takes to decide does not count against the deadline.
         if asked.is_some() {
             next.pause_at(now);
         }
+        // With the same write, so that the call needs none of its own before it.
         let next = self.announce(next, now).await?;
         self.save(&next).await?;
+        // After the write: an Event says only what is recorded.
         if let Some(waiting) = &next.waiting {
             self.emit(&Event::Waiting {
                 category: waiting.category,
@@ -343,6 +350,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     }
 
     fn wait(&self, progress: &Progress, category: Category, message: &str, lost_child: bool) -> Outcome {
+        // Bounded, for it is the exponent of a shift below.
         let times = progress
             .waiting
             .as_ref()
@@ -366,6 +374,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         } else {
             (category, message.to_owned())
         };
+        // What a server or a program said may repeat a Secret.
         Outcome::Blocked(Blocked {
             category,
             message: self.surroundings.redactor.redact(&message),
@@ -388,6 +397,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     async fn get(&self, document: &Document) -> Result<Vec<u8>, EngineError> {
         let bytes = self.store.read(&document.name).await?;
         let bytes = bytes.ok_or_else(|| damaged(&document.name, "it is missing"))?;
+        // Somebody may have replaced it since; the digest is part of the state.
         if sha256_hex(&bytes) != document.sha256 {
             return Err(damaged(&document.name, "its SHA-256 is not the recorded one"));
         }

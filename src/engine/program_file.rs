@@ -92,6 +92,7 @@ impl ProgramFile {
     /// comes of it has no access to a network and no Secrets, whatever the program was tested with: a run gives those itself.
     pub fn read(json: &[u8], namespace: &str, name: &str) -> Result<(Self, Task), String> {
         let version = serde_json::from_slice::<Value>(json).unwrap_or_default()["version"].clone();
+        // Before the rest, which a newer version may have changed.
         if version
             .as_u64()
             .is_some_and(|version| version > u64::from(VERSION))
@@ -126,6 +127,7 @@ impl ProgramFile {
             "kind": "CodeGenTask",
             "metadata": {"name": name, "namespace": namespace},
             "spec": {
+                // A manifest must have a prompt and a model; a program that is there needs neither.
                 "prompt": "published",
                 "model": {"name": "none"},
                 "language": self.language,

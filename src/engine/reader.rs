@@ -125,6 +125,7 @@ impl DataReader for WorkerReader {
         }];
         let mut checked = Vec::new();
         for (output, content) in pairs {
+            // Only a file can be a table, and without constraints there is nothing to check in it.
             if let (ValueType::File, OutputContent::File(bytes), false) =
                 (output.type_, content, checks.is_empty())
             {
@@ -173,6 +174,7 @@ pub async fn profiles(
         file_name: sample.file_name.clone(),
         options: Options { max_rows },
     };
+    // Joins last: the child searches them in what it has described before.
     let requests: Vec<Request> = samples.iter().map(describe).chain([Request::Join]).collect();
     let answered = client.answered(&requests).await?;
     let mut found = Profiles::default();

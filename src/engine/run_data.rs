@@ -322,6 +322,7 @@ impl About<'_> {
     /// What a file has that its sample does not have, and the constraints that it breaks.
     fn input(&self, expected: &[Expected], report: &CheckReport) -> Vec<Finding> {
         let count: usize = expected.iter().map(|one| rules(one).count()).sum();
+        // The checks of the sample come first, as they were asked.
         let (of_sample, of_constraints) = report.results.split_at(count.min(report.results.len()));
         let absent = of_sample.iter().filter(|result| {
             result.outcome == CheckOutcome::ColumnMissing && matches!(result.check.rule, Rule::OfType(_))

@@ -60,6 +60,7 @@ impl FolderStore {
     /// A file in the folder for temporary ones; it goes away unless it is put in its place.
     fn write_temporary(&self, place: &Path, bytes: &[u8]) -> Result<NamedTempFile, StoreError> {
         let failed = |error| StoreError::from_io("write", place, error);
+        // On the file system of the target, where a rename is atomic.
         let mut file = NamedTempFile::new_in(self.root.join(TEMPORARY)).map_err(failed)?;
         file.write_all(bytes).map_err(failed)?;
         Ok(file)
@@ -69,6 +70,7 @@ impl FolderStore {
         let place = self.root.join(PROGRESS);
         let mut bytes = progress.to_vec();
         bytes.extend_from_slice(&seal(progress));
+        // Not synced: what a power cut spoils here is made again from the replies.
         let file = self.write_temporary(&place, &bytes)?;
         file.persist(&place)
             .map_err(|error| StoreError::from_io("replace", &place, error.error))?;
@@ -99,10 +101,13 @@ impl FolderStore {
             create_folder(folder)?;
         }
         let file = self.write_temporary(&place, bytes)?;
+        // A reply is paid for, so that it must survive a power cut.
         file.as_file()
             .sync_data()
             .map_err(|error| StoreError::from_io("write", &place, error))?;
+        // Before the object: a crash in between leaves a line too many, which does no harm.
         self.add_checksum(name, bytes)?;
+        // Never over an object that is there: the first one counts.
         match file.persist_noclobber(&place) {
             Ok(_) => Ok(Created::New),
             Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {

@@ -69,11 +69,13 @@ impl<'a, S: Store> Ledger<'a, S> {
         // The prefix first: an entry never names one that is not there.
         let prefix_name = Prefix::name(&entry.prefix);
         if let Err(error) = self.store.create(&prefix_name, &to_json(&prefix)).await {
+            // The reply is paid for: a store that lives on writes it when it is read.
             self.store.buffer(&name, &bytes);
             return Err(error);
         }
         match self.store.create(&name, &bytes).await? {
             Created::New => Ok(entry),
+            // What another process recorded first counts, for its state may have moved on by that.
             Created::Existed(bytes) => from_json(&name, &bytes),
         }
     }
@@ -94,6 +96,7 @@ impl<'a, S: Store> Ledger<'a, S> {
         let mut messages = Vec::with_capacity(entries.len() * 3);
         let mut known: Option<(&str, Prefix)> = None;
         for entry in entries {
+            // Most calls of a run have the same prefix.
             if known.as_ref().is_none_or(|(id, _)| *id != entry.prefix) {
                 let name = Prefix::name(&entry.prefix);
                 let prefix = self.read_json(&name).await?.ok_or_else(|| StoreError::Damaged {

@@ -43,6 +43,7 @@ impl Approvals {
     ) -> Result<ApprovalStatus, TaskError> {
         let waits = || TaskError::Approval(asked.gate);
         let answer = match self.ask {
+            // Nobody is asked: the command line has approved of this gate.
             _ if self.given.contains(&asked.gate) => Answer::Approve,
             None => return Err(waits()),
             Some(ask) => {
@@ -62,6 +63,7 @@ impl Approvals {
             gate: asked.gate,
             decision,
             decided_by: user(),
+            // No API server vouches for the name.
             verified: false,
             decided_at: Time(Timestamp::now()),
             hash: asked.hash.clone(),

@@ -97,6 +97,7 @@ pub async fn context_of(
     let agent = agent_of(&object, objects)?;
     let mut sources = plan(&object, &objects.config_maps, given)?;
     let folder = tempfile::tempdir().map_err(TaskError::NoTemporaryFolder)?;
+    // One by one below, so that a sample that cannot be read is left out alone.
     let samples = std::mem::take(&mut sources.samples);
     let mut frozen = freeze(&sources, folder.path(), &download_cache()).await?;
     let mut failed = Vec::new();
@@ -146,6 +147,7 @@ async fn describe(
         Ok(described) => return (task, described),
         Err(error) => error,
     };
+    // It was alone already: another try would fail alike.
     if let [only] = task.samples.as_slice() {
         let name = only.name.clone();
         failed.push((name.clone(), TaskError::Sample { name, source: error }));
@@ -154,6 +156,7 @@ async fn describe(
     }
     let all = std::mem::take(&mut task.samples);
     let before = failed.len();
+    // Only to find those that fail: the description is that of all others together.
     for sample in &all {
         task.samples = vec![sample.clone()];
         match reader.describe(&task).await {

@@ -110,6 +110,7 @@ fn api_key(
     objects: &Objects,
     variable: &impl Fn(&str) -> Option<String>,
 ) -> Result<Option<String>, CredentialError> {
+    // What the command line names goes before everything, and must be there.
     if let Some(name) = options.variable {
         let missing = || CredentialError::NoVariable {
             name: name.to_owned(),

@@ -58,6 +58,7 @@ pub async fn execute(
     stop: &Stop,
 ) -> Result<Executed, TaskError> {
     let store = FolderStore::open(&prepared.run.root().join("record")).map_err(stopped)?;
+    // Before a call is paid for: without isolation nothing of it could be run.
     let sandbox = Isolated::new()?;
     let Earlier { recorded, active } = earlier(&store).await?;
     let model = model(prepared, options, *replayed + recorded, active)?;
@@ -115,6 +116,7 @@ async fn resume(engine: &LocalEngine<'_>, recorded: usize) -> Result<Progress, E
     let mut progress = engine.load(&engine.task.decisive_hash()).await?;
     // Nothing of it ran while this process was not there.
     progress.active_since = None;
+    // Whoever runs the command again wants it tried now.
     if progress.waiting.is_some() {
         progress = engine.apply(progress, Outcome::Resumed).await?;
     }
@@ -146,6 +148,7 @@ impl Drive<'_> {
         let mut is_told = false;
         loop {
             let (next, came_to) = tokio::select! {
+                // A step that has ended counts, also where a stop was asked for at the same moment: it is recorded.
                 biased;
                 performed = self.engine.step(progress.clone()) => match performed {
                     Ok(performed) => performed,
@@ -160,6 +163,7 @@ impl Drive<'_> {
             match came_to {
                 Step::Advanced => is_told = true,
                 Step::Gate(asked) => {
+                    // An earlier command has reached this gate, and nothing in this one has announced it.
                     if !is_told {
                         self.engine.observer.event(&Event::ApprovalAwaited(asked.clone()));
                     }
@@ -170,6 +174,7 @@ impl Drive<'_> {
                 Step::Pending | Step::Unseen | Step::Queued(_) => tokio::task::yield_now().await,
                 Step::Finished => return None,
                 Step::Waiting(until) => {
+                    // Waiting does not give this machine the isolation that it lacks.
                     if let Some(refusal) = self.sandbox.refusal.get() {
                         return Some(TaskError::NoIsolation(refusal.clone()));
                     }

@@ -82,6 +82,7 @@ pub fn load_file(path: &Path) -> Result<Vec<Document>, FilesError> {
 fn read_text(name: &str, reader: impl Read, path: &Path) -> Result<String, FilesError> {
     let mut bytes = Vec::new();
     reader
+        // One byte more than is allowed shows that the file is too large.
         .take(MAX_MANIFEST_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| io_error(path, error))?;
@@ -114,6 +115,7 @@ fn manifests_of(folder: &Path) -> Result<Vec<PathBuf>, FilesError> {
             path: folder.to_owned(),
         });
     }
+    // The file system gives them in any order.
     files.sort();
     Ok(files)
 }

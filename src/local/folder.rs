@@ -76,8 +76,10 @@ impl TaskFolder {
     /// Creates the folder where it is missing and locks it; `command` is named to whoever finds it locked.
     pub fn open(root: &Path, command: &str) -> Result<Self, FolderError> {
         let state = root.join(REVISIONS);
+        // Before anything is created: a link in the folder of somebody else would lead the writes away.
         refuse_link(&state)?;
         create(&state)?;
+        // The lock is opened for writing.
         refuse_link(&state.join("lock"))?;
         let lock = FolderLock::take(root, &state, command)?;
         // The state holds rows of the user's data: for nobody else, and in no repository.
@@ -93,6 +95,7 @@ impl TaskFolder {
     /// An empty folder to freeze sources in before the revision has a name.
     pub fn staging(&self) -> Result<PathBuf, FolderError> {
         let path = self.root.join(REVISIONS).join("incoming");
+        // A kill may have left one that is filled in part.
         remove_folder(&path)?;
         create(&path)?;
         Ok(path)
@@ -111,6 +114,7 @@ impl TaskFolder {
         }
         create(&root.join(INPUTS))?;
         remove_folder(staging)?;
+        // Last: the revision that is named has its inputs.
         let latest = self.root.join(REVISIONS).join(LATEST);
         write_whole(&latest, revision_name(decisive_hash).as_bytes())?;
         Ok(RevisionFolder { root })
@@ -136,6 +140,7 @@ impl TaskFolder {
     /// to.
     pub fn publish(&self, results: &BTreeMap<String, Vec<u8>>) -> Result<Vec<PathBuf>, FolderError> {
         let mut digests = Published::new();
+        // Only decides: all names are judged before anything is written.
         for (name, bytes) in results {
             self.inside(name)?;
             digests.insert(name.clone(), BTreeSet::from([sha256_hex(bytes)]));
@@ -163,6 +168,7 @@ impl TaskFolder {
             }
             write_whole(&path, bytes)?;
         }
+        // The publication is complete: from here on these alone are ours.
         self.record(&digests)?;
         Ok(aside)
     }
@@ -237,6 +243,7 @@ impl RevisionFolder {
             return Ok(None);
         };
         let name = String::from_utf8_lossy(&name).into_owned();
+        // Somebody else may have changed it: a name with a slash would lead out of the folder.
         let is_name = name.bytes().all(|byte| byte.is_ascii_hexdigit()) && !name.is_empty();
         Ok(is_name.then(|| Self {
             root: state.root.join(name),
@@ -321,6 +328,7 @@ pub(super) fn write_whole_with(path: &Path, bytes: &[u8], mode: u32) -> Result<(
     let folder = path.parent().unwrap_or(Path::new("."));
     create(folder)?;
     let write = || -> io::Result<()> {
+        // In the same folder, for a rename is atomic on one file system only.
         let mut file = tempfile::Builder::new()
             .prefix(".writing-")
             .permissions(fs::Permissions::from_mode(mode))

@@ -115,6 +115,7 @@ async fn freeze_one(wanted: &Wanted, folder: &Path, cache: &Path) -> Result<Froz
         Source::Download(url) => {
             let digest = wanted.sha256.as_deref().unwrap_or_default();
             let cached = cache.join(digest);
+            // A file of this name has this digest, whatever the address serves by now.
             if !cached.is_file() {
                 download(&copier, url, digest, &cached).await?;
             }
@@ -197,6 +198,7 @@ impl Copier<'_> {
             file.write_all(&buffer[..read])
                 .map_err(|source| self.write_error(target, source))?;
         }
+        // A revision that has its inputs does not copy them again, so that they must survive a power cut.
         file.sync_all()
             .map_err(|source| self.write_error(target, source))?;
         Ok((hex(&digest.finalize()), bytes))
@@ -334,6 +336,7 @@ async fn download(copier: &Copier<'_>, url: &str, digest: &str, target: &Path) -
         let (name, wanted) = (copier.name.to_owned(), digest.to_owned());
         return Err(FreezeError::Digest { name, found, wanted });
     }
+    // Only a file with the right digest gets the name that says so.
     file.persist(target)
         .map_err(|error| copier.write_error(target, error.error))?;
     Ok(())

@@ -59,6 +59,7 @@ pub fn listen(told: impl Fn() + Send + 'static) -> std::io::Result<Stop> {
         stopper.request();
         told();
         next().await;
+        // The second signal does not wait for the call in flight.
         std::process::exit(INTERRUPTED);
     });
     Ok(stop)

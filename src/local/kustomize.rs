@@ -129,6 +129,7 @@ fn render_here(folder: &Path, depth: usize) -> Result<Rendered, KustomizeError> 
         return Err(KustomizeError::Invalid { file, message });
     }
     let kustomization = read(&file)?;
+    // Only decides, before any resource is read.
     if let Some(field) = beyond(&kustomization) {
         return Ok(Rendered::Beyond { file, field });
     }
@@ -152,6 +153,7 @@ fn render_here(folder: &Path, depth: usize) -> Result<Rendered, KustomizeError> 
             documents.push(generate::object(kind, generator, index, &file, folder)?);
         }
     }
+    // After the folders below, whose names get this prefix beside their own.
     transform::apply(&kustomization, &mut documents);
     Ok(Rendered::Documents(documents))
 }

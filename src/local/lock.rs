@@ -78,6 +78,7 @@ impl FolderLock {
             .truncate(false)
             .open(&path)
             .map_err(io_error)?;
+        // The system's lock, not the presence of the file: it ends with the process, however that ends.
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -100,6 +101,7 @@ impl FolderLock {
         let text = serde_json::to_vec(&holder)
             .map_err(io::Error::other)
             .map_err(io_error)?;
+        // Only the holder of the lock writes, so that the text is about the holder.
         file.set_len(0)
             .and_then(|()| file.write_all(&text))
             .map_err(io_error)?;

@@ -111,6 +111,7 @@ impl Objects {
         match kind {
             "CodeGenTask" => {
                 if let Manifest::Task(mut task) = understand(document)? {
+                    // A manifest without one means `default`.
                     task.metadata.namespace = Some(key.0);
                     self.tasks.push(*task);
                 }
@@ -263,6 +264,7 @@ fn decode(value: &Value, is_text: bool) -> Result<Vec<u8>, &'static str> {
     if is_text {
         return Ok(text.as_bytes().to_vec());
     }
+    // Base64 in YAML may be wrapped, and the API server ignores line breaks in it.
     let packed: String = text.split_ascii_whitespace().collect();
     STANDARD.decode(packed).map_err(|_| "is not base64: encode it with `base64 -w0`, or write plain text under stringData (Secret) or data (ConfigMap)")
 }

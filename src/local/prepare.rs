@@ -81,7 +81,9 @@ pub async fn prepare(
     options.model.apply(&mut object, agent.as_mut());
     let sources = plan(&object, &objects.config_maps, &options.given)?;
     let name = object.metadata.name.as_deref().unwrap_or_default();
+    // The lock first: two commands must not freeze into one folder.
     let folder = TaskFolder::open(output, &format!("kubectl-codegen local, task {name},"))?;
+    // Copies into a staging folder, for the revision has no name before its inputs have digests.
     let staging = folder.staging()?;
     let frozen = freeze(&sources, &staging, &download_cache()).await?;
     let task = resolve(&object, agent.as_ref(), frozen).map_err(TaskError::Unresolved)?;
@@ -103,6 +105,7 @@ pub async fn prepare(
     };
     let secret_variables = sandbox_variables(&task.sandbox.secrets, &task.namespace, objects)?;
     let hash = task.decisive_hash();
+    // Writes, after everything that may be refused.
     let set_aside = if options.fresh {
         folder.set_aside(&hash)?
     } else {
@@ -143,6 +146,7 @@ impl ModelOverrides {
         if *self == Self::default() {
             return;
         }
+        // The override goes into the task, whose fields take precedence over its agent's.
         let own = task.spec.model.get_or_insert_default();
         let shared = agent.and_then(|agent| agent.spec.model.as_mut());
         if let Some(provider) = self.provider {

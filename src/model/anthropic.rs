@@ -39,6 +39,7 @@ impl Anthropic {
 
     fn body(&self, request: &Request, tool_is_a_request: bool) -> Value {
         let name = request.kind.as_str();
+        // Marks the end of what every call of a run begins with, so that the server may cache it.
         let cached = json!({"type": "ephemeral"});
         let mut instruction = request.instruction.clone();
         let tool_choice = if tool_is_a_request {
@@ -50,6 +51,7 @@ impl Anthropic {
             json!({"type": "tool", "name": name, "disable_parallel_tool_use": true})
         };
         let mut body = Map::new();
+        // Before the user's parameters, which may replace these two.
         body.insert("max_tokens".to_owned(), request.max_output_tokens.into());
         body.insert("tool_choice".to_owned(), tool_choice);
         body.extend(self.parameters.clone());
@@ -77,6 +79,7 @@ impl Anthropic {
     /// Whether the answer refuses a tool call that was forced by us.
     fn refuses_forced_tool(&self, answer: &Answer) -> bool {
         answer.status == 400
+            // What the user has set is left as it is, and the refusal is shown.
             && !self.parameters.contains_key("tool_choice")
             && String::from_utf8_lossy(&answer.body).contains("tool_choice")
     }
@@ -84,6 +87,7 @@ impl Anthropic {
 
 impl Model for Anthropic {
     async fn call(&self, request: &Request) -> Result<Reply, ModelError> {
+        // One deadline for all tries, those in a simpler form included.
         let deadline = self.http.deadline();
         let mut tool_is_a_request = self.tool_is_a_request.load(Ordering::Relaxed);
         loop {
@@ -96,6 +100,7 @@ impl Model for Anthropic {
                 continue;
             }
             let json = self.http.json(&answer)?;
+            // Only now: a simpler request that fails as well shows nothing about the first one.
             self.tool_is_a_request.store(tool_is_a_request, Ordering::Relaxed);
             return reply(&json, request).ok_or_else(|| {
                 self.http
@@ -112,6 +117,7 @@ fn reply(json: &Value, request: &Request) -> Option<Reply> {
         block.get("type").and_then(Value::as_str) == Some("tool_use")
             && block.get("name").and_then(Value::as_str) == Some(request.kind.as_str())
     };
+    // A model may answer in text all the same; whether that is of use is judged like every reply.
     let text = match blocks.iter().find(called).and_then(|block| block.get("input")) {
         Some(input) => input.to_string(),
         None => blocks

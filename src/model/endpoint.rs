@@ -50,6 +50,7 @@ impl Endpoint {
         if !settings.query.is_empty() {
             url.query_pairs_mut().extend_pairs(&settings.query);
         }
+        // The protocol's own first, so that those of the user replace them.
         let mut headers = HeaderMap::new();
         for (name, value) in own_headers {
             insert_header(&mut headers, name, value)?;
@@ -218,6 +219,7 @@ fn insert_header(headers: &mut HeaderMap, name: &str, value: &Secret) -> Result<
         HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid("its name is not a header name"))?;
     let mut value = HeaderValue::from_str(value.expose())
         .map_err(|_| invalid("its value has a line break or another control character"))?;
+    // Debug output of the client leaves out what is marked so.
     value.set_sensitive(true);
     headers.insert(key, value);
     Ok(())
@@ -244,6 +246,7 @@ fn redactor(options: &ModelOptions, url: &Url) -> Redactor {
         .headers
         .iter()
         .map(|(name, value)| (name.clone(), value.expose().to_owned()));
+    // Of `Bearer abc` a server may repeat the token alone.
     let tokens = options.headers.iter().filter_map(|(name, value)| {
         let (_, token) = value.expose().split_once(' ')?;
         Some((name.clone(), token.to_owned()))

@@ -108,6 +108,7 @@ impl Http {
             };
             let pause = self.policy.pause(tries, asked, fastrand::f64());
             let resumes = Instant::now().checked_add(pause);
+            // A pause beyond the deadline is of no use: the caller gets the error at once, with the pause that the server asked for.
             if tries >= self.policy.max_tries || resumes.is_none_or(|at| at >= deadline) {
                 return Err(self.given_up(failure, tries));
             }
@@ -171,6 +172,7 @@ impl Http {
             .json(body);
         let response = match request.send().await {
             Ok(response) => response,
+            // A refused address is no fault of the network, and refused at every try.
             Err(error) => match Refused::within(&error) {
                 Some(refused) => return Err(refused.into()),
                 None => return Ok(Err(Failure::Connection(self.connection_detail(error)))),
@@ -188,6 +190,7 @@ impl Http {
     fn judge(&self, status: StatusCode, headers: &HeaderMap, body: Vec<u8>) -> Result<Answer, Failure> {
         let status = status.as_u16();
         let text = String::from_utf8_lossy(&body);
+        // A 429 for want of credit does not pass by waiting.
         if is_transient(status) && !(status == 429 && is_quota_exhausted(&text)) {
             return Err(Failure::Status {
                 status,

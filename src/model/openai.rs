@@ -66,6 +66,7 @@ impl Dialect {
     fn simplified(self, refusal: &str) -> Option<Self> {
         const FORMAT_WORDS: [&str; 4] = ["response_format", "json_schema", "structured output", "strict"];
         let refusal = refusal.to_lowercase();
+        // One that is too large is a matter of its value, not of its name.
         let names_limit = refusal.contains(self.limit.parameter()) && !refusal.contains("too large");
         if names_limit && self.limit == Limit::MaxCompletionTokens {
             return Some(Self {
@@ -110,6 +111,7 @@ impl OpenAi {
         }
         let mut body = Map::new();
         let limits = [Limit::MaxCompletionTokens, Limit::MaxTokens];
+        // A limit of the user's, under either name, goes in the place of ours.
         if !limits
             .iter()
             .any(|limit| self.parameters.contains_key(limit.parameter()))
@@ -146,6 +148,7 @@ impl OpenAi {
 
 impl Model for OpenAi {
     async fn call(&self, request: &Request) -> Result<Reply, ModelError> {
+        // One deadline for all tries, those in a simpler form included.
         let deadline = self.http.deadline();
         let mut dialect = self.dialect();
         loop {
@@ -157,6 +160,7 @@ impl Model for OpenAi {
                 continue;
             }
             let json = self.http.json(&answer)?;
+            // Only now: a simpler request that fails as well shows nothing about the first one.
             self.cache_dialect(dialect);
             return reply(&json, request).ok_or_else(|| {
                 self.http

@@ -129,6 +129,7 @@ impl Recorded {
             });
         }
         self.check_hash(*line, recorded, request)?;
+        // Counted only now: a reply of another kind is not used up.
         *next += 1;
         Ok(recorded.to_reply(|| estimate_tokens(&request.system) + estimate_tokens(&request.user_message())))
     }

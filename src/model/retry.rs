@@ -31,8 +31,10 @@ impl RetryPolicy {
     #[must_use]
     pub fn pause(&self, tries: u32, retry_after: Option<Duration>, jitter: f64) -> Duration {
         if let Some(asked) = retry_after {
+            // Never shorter than the server asked, and a little longer, so that not all clients come back at the same moment.
             return asked.saturating_add(asked.min(Duration::from_hours(1)).mul_f64(0.1 * jitter));
         }
+        // No shift overflows, and the longest pause is far below.
         let doublings = tries.saturating_sub(1).min(16);
         let pause = self
             .first_pause
@@ -65,6 +67,7 @@ pub fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
         return Duration::try_from_secs_f64(seconds).ok();
     }
     let date = httpdate::parse_http_date(value).ok()?;
+    // A date that has passed asks for no pause.
     Some(date.duration_since(now).unwrap_or(Duration::ZERO))
 }
 

@@ -113,6 +113,7 @@ pub fn plan(
         namespace,
         given,
     };
+    // An option with a slip in its name would have no effect otherwise.
     check_given(&spec.samples, &spec.inputs, given)?;
     let mut plan = Plan::default();
     for (index, sample) in spec.samples.iter().enumerate() {
@@ -248,6 +249,7 @@ impl Resolver<'_> {
             return Err(SourceError::NoSource { field, option });
         };
         let (source, found_name) = self.place(source, &at)?;
+        // Pytest collects files by such names.
         let is_test_file = found_name.starts_with("test_")
             && Path::new(&found_name).extension().is_some_and(|end| end == "py");
         let file_name = if is_test_file {
@@ -291,6 +293,7 @@ impl Resolver<'_> {
                 name,
                 key,
                 present,
+                // In a cluster there is no command line that could give it.
                 option: (self.given.claims != Claims::Mounted).then_some(option),
             },
             NotFound::OutsideClaim { path } => SourceError::OutsideClaim { field, path },

@@ -50,6 +50,7 @@ pub(super) fn name_files(plan: &mut Plan, explicit: &BTreeSet<String>) -> Result
         .map(|wanted| (wanted.name.clone(), wanted.file_name.clone()))
         .collect();
     let meets = |wanted: &Wanted| {
+        // Compared with plain names too: a file that is renamed below gets its own.
         names.iter().any(|(name, file_name)| {
             *name != wanted.name && (*file_name == wanted.file_name || *name == wanted.file_name)
         })
@@ -101,6 +102,7 @@ fn identifier(file_name: &str) -> String {
     if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
         name.insert_str(0, if name.is_empty() { "sample" } else { "sample_" });
     }
+    // Names become options of the program, and `--help` is one already.
     let is_taken = name == "help" || Module::parse(&format!("{name} = 0")).is_err();
     if is_taken { format!("{name}_sample") } else { name }
 }

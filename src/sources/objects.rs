@@ -35,6 +35,7 @@ pub fn find<'a, T>(
                 .and_then(|rest| rest.strip_prefix('-'))
                 .is_some_and(is_kustomize_hash)
     });
+    // Two of them may be versions of one object, and which is meant cannot be seen.
     hashed.next().filter(|_| hashed.next().is_none())
 }
 

@@ -121,6 +121,7 @@ pub async fn read(request: &ReadRequest, worker: &Client) -> ReadReport {
                 found.push(what);
                 files.extend(file.map(|file| (source.name.as_str(), file)));
             }
+            // Trouble of the volume may pass; anything else a person must change.
             Err(error) if error.is_passing() => return ReadReport::Failed(error.to_string()),
             Err(error) => return ReadReport::Refused(error.to_string()),
         }
@@ -179,6 +180,7 @@ impl ClaimReader<'_> {
 
     /// What lies at a place without links.
     fn read_at(&self, place: &Path) -> Result<Found, ReadError> {
+        // Opened first, then judged by what is open: the path may lead to something else a moment later.
         let (top, kind) = self.open(place)?;
         let (found, files, file) = match (kind, self.source.is_dir) {
             (FileType::RegularFile, false) => {
@@ -224,6 +226,7 @@ impl ClaimReader<'_> {
 
     /// Opens what lies at `place`, which has no links: one that appears meanwhile is not followed.
     fn open(&self, place: &Path) -> Result<(OwnedFd, FileType), ReadError> {
+        // Without blocking, for a pipe would wait for a writer.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let opened = || {
             let top = open(
@@ -258,6 +261,7 @@ impl ClaimReader<'_> {
         while let Some(relative) = open.pop() {
             for name in self.names(&top.join(&relative))? {
                 let relative = relative.join(name);
+                // The file system makes this folder for itself; the reader may not open it.
                 if top.as_os_str().is_empty() && relative == Path::new(LOST_AND_FOUND) {
                     continue;
                 }
@@ -299,6 +303,7 @@ impl ClaimReader<'_> {
             if !matches!(name, b"." | b"..") {
                 names.push(PathBuf::from(std::ffi::OsStr::from_bytes(name)));
             }
+            // A folder with any number of names must not fill the memory.
             if names.len() > MOST_FOLDER_FILES {
                 return Err(self.too_large());
             }

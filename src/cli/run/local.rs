@@ -82,6 +82,7 @@ fn which(args: &LocalRunArgs, progress: &Progress) -> Result<(PathBuf, Objects),
         );
         return Err(fail(progress, &message, USAGE));
     };
+    // Among all tasks of the manifests, as `local` has named the folders.
     let every: Vec<_> = objects.tasks.iter().collect();
     let folder = output_folder(None, task, &every);
     Ok((folder, objects))

@@ -267,7 +267,9 @@ fn config_map(task: &str, files: BTreeMap<String, Vec<u8>>) -> ConfigMap {
     let data = files.into_iter().map(|(key, bytes)| (key, ByteString(bytes)));
     ConfigMap {
         metadata: named(task, "input-"),
+        // As bytes, for a file need not be text.
         binary_data: Some(data.collect()),
+        // The run may read it much later, and is to find what was given.
         immutable: Some(true),
         ..ConfigMap::default()
     }
@@ -283,6 +285,7 @@ fn named(task: &str, what: &str) -> ObjectMeta {
 }
 
 fn is_key(name: &str) -> bool {
+    // The API server's own rule for keys, applied here so that the message names the input.
     !name.is_empty()
         && !name.starts_with("..")
         && name != "."

@@ -23,6 +23,7 @@ pub(super) enum End {
 /// How the task ended, if it has, for the spec that it has now.
 pub(super) fn end(task: &CodeGenTask) -> Option<End> {
     let status = task.status.as_ref()?;
+    // The end is that of an earlier spec: the operator has not seen this one.
     if status.observed_generation < task.metadata.generation {
         return None;
     }
@@ -169,6 +170,7 @@ fn attempt_lines(attempt: &AttemptStatus, now: &CodeGenTaskStatus) -> Vec<Line> 
         .attempts
         .last()
         .is_some_and(|last| last.number == attempt.number);
+    // An attempt that passes is the last one.
     let passed = is_last && stage(now).is_some_and(Stage::has_passed);
     let mark = if passed { Mark::Done } else { Mark::Failed };
     let counts = [

@@ -40,10 +40,12 @@ pub trait Finish: Pass {
 pub async fn finish<P: Finish>(pass: &mut P) -> Result<Option<Duration>, ReconcileError> {
     let context = pass.context();
     let has_missed = P::Of::shared(context).has_missed(pass.object());
+    // Reads the whole object: nobody has counted an end whose write had no answer, and in memory it is trimmed.
     if has_missed && let Some(whole) = api::whole(&context.client, pass.object()).await? {
         pass.announce(whole);
     }
     let (object, context) = (pass.object(), pass.context());
+    // Writes nothing. The place is free for others as soon as the object has ended.
     P::Of::forget(context, object.meta().uid.as_deref().unwrap_or_default());
     let Some(ended) = pass.ended_at() else {
         return Ok(None);
@@ -54,9 +56,11 @@ pub async fn finish<P: Finish>(pass: &mut P) -> Result<Option<Duration>, Reconci
         let _place = context.clearing.acquire().await;
         pass.clear().await;
     }
+    // May write. Until the follow-up is done the object is the only trace of what is left to do.
     if let Some(pause) = Box::pin(pass.follow_up()).await? {
         return Ok(Some(pause));
     }
+    // Only decides. A limit on the number goes before a time that is not over yet.
     let left = time_left(ended, pass.time_to_live(), Timestamp::now());
     match left {
         _ if pass.is_surplus() => {}
@@ -71,6 +75,7 @@ pub async fn finish<P: Finish>(pass: &mut P) -> Result<Option<Duration>, Reconci
 /// How long the object stays; `None` where it stays for ever.
 fn time_left(ended: Timestamp, time_to_live: Option<i64>, now: Timestamp) -> Option<Duration> {
     let end = ended.checked_add(SignedDuration::from_secs(time_to_live?)).ok()?;
+    // The difference is negative where the time is over, which becomes zero.
     Some(Duration::try_from(end.duration_since(now)).unwrap_or_default())
 }
 

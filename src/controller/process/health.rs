@@ -113,6 +113,7 @@ pub async fn missing_fields(client: &Client) -> Result<Vec<MissingField>, kube::
         .map_err(kube::Error::HttpError)?;
     let served = match client.request::<Value>(request).await {
         Ok(served) => served,
+        // The group is not served at all, so every definition is missing.
         Err(kube::Error::Api(status)) if status.is_not_found() => Value::Null,
         Err(error) => return Err(error),
     };

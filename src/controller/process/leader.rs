@@ -37,6 +37,7 @@ impl Leadership {
     /// The only replica.
     #[must_use]
     pub fn always() -> Self {
+        // An `Instant` has no largest value to take instead.
         let far = Instant::now() + Duration::from_hours(100 * 365 * 24);
         Self {
             leads_until: watch::channel(Some(far)).1,
@@ -87,6 +88,7 @@ impl Leadership {
 
     /// Ends when this replica leads.
     pub async fn won(&mut self) {
+        // The campaign is over and brings no Lease any more: only a shutdown ends this wait.
         if self.leads_until.wait_for(Option::is_some).await.is_err() {
             std::future::pending::<()>().await;
         }
@@ -127,6 +129,7 @@ impl Timing {
         Self {
             duration: election.duration(),
             renew_deadline,
+            // A candidate sees a renewal up to one pause late, and the grace must cover that.
             pause: (renew_deadline / TRIES).min(election.grace() / 2),
         }
     }
@@ -153,6 +156,7 @@ enum LeaseError {
 impl From<kube::Error> for LeaseError {
     fn from(error: kube::Error) -> Self {
         match &error {
+            // Two candidates may create it at once: one of them is too late.
             kube::Error::Api(status) if status.is_conflict() || status.is_already_exists() => Self::Conflict,
             _ => Self::Refused(Box::new(error)),
         }
@@ -201,6 +205,7 @@ enum Standing {
 /// the change that late at most; the leader gave up longer before.
 fn standing(spec: &LeaseSpec, identity: &str, unchanged: Duration, timing: Timing) -> Standing {
     let holder = spec.holder_identity.as_deref().unwrap_or_default();
+    // A container that started again in its Pod has the identity of the one before.
     if holder.is_empty() || holder == identity {
         return Standing::Open;
     }
@@ -261,7 +266,9 @@ impl<L: Leases> Candidate<L> {
         let kept = release
             .run_until_cancelled(self.renew_until_lost(won, &leads_until))
             .await;
+        // Before anything else: from here on no step may start because this replica believes that it leads.
         leads_until.send_replace(None);
+        // A lost Lease is not given back: another replica has it, or it expires.
         if kept.is_some() {
             tracing::error!(identity = self.identity, "leadership is lost");
             lost.cancel();
@@ -273,6 +280,7 @@ impl<L: Leases> Candidate<L> {
     /// Ends when the Lease is this replica's.
     async fn wait(&mut self) -> Instant {
         loop {
+            // A request that hangs must not keep a candidate from its next try.
             let pause = match timeout(
                 self.timing.renew_deadline,
                 self.try_acquire_or_renew(Instant::now),
@@ -281,6 +289,7 @@ impl<L: Leases> Candidate<L> {
             {
                 Ok(Ok(LeaseAttempt::Mine(since))) => return since,
                 Ok(Ok(LeaseAttempt::Theirs(rest))) => rest.min(self.timing.pause),
+                // Another candidate wrote the Lease just now: it is read again soon.
                 Ok(Err(LeaseError::Conflict)) => self.timing.pause / 4,
                 Ok(Err(error)) => self.unreachable(&error),
                 Err(_) => self.unreachable(&LeaseError::Timeout),
@@ -298,6 +307,7 @@ impl<L: Leases> Candidate<L> {
                 sleep(pause).await;
                 self.try_acquire_or_renew(Instant::now).await
             };
+            // The deadline also ends a request that hangs: other replicas do not wait for its answer.
             pause = match timeout_at(deadline, look).await {
                 Ok(Ok(LeaseAttempt::Mine(since))) => {
                     renewed = since;
@@ -305,6 +315,7 @@ impl<L: Leases> Candidate<L> {
                     self.timing.pause
                 }
                 Ok(Ok(LeaseAttempt::Theirs(_))) | Err(_) => return,
+                // Read again at once: the renew deadline does not stop.
                 Ok(Err(LeaseError::Conflict)) => Duration::ZERO,
                 Ok(Err(error)) => self.unreachable(&error),
             };
@@ -321,8 +332,10 @@ impl<L: Leases> Candidate<L> {
         &mut self,
         clock: impl Fn() -> Instant,
     ) -> Result<LeaseAttempt, LeaseError> {
+        // Before the request: the server counts from a later moment, so this replica never believes in its Lease for too long.
         let begun = clock();
         // The last write is the present version unless somebody interfered; then the next write conflicts.
+        // Taken out: after an error the version in the cluster is uncertain, and the next try reads the Lease.
         let known = match self.held.take() {
             Some(held) => Some(held),
             None => self.leases.get().await?,
@@ -358,6 +371,7 @@ impl<L: Leases> Candidate<L> {
                 return Ok(());
             };
             let spec = lease.spec.get_or_insert_default();
+            // What client-go writes at a release: no holder, and a second until it is void.
             spec.holder_identity = Some(String::new());
             spec.lease_duration_seconds = Some(1);
             self.leases.replace(&lease).await.map(drop)

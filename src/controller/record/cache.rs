@@ -16,6 +16,7 @@ pub const RETRY: &str = "codegen-operator.dev/retry";
 /// Drops what nobody asks a task in memory for.
 pub fn trim(task: &mut CodeGenTask) {
     task.metadata.managed_fields = None;
+    // Most tasks in memory have ended: of each only what reuse, history limits and metrics ask for stays.
     if !is_at_rest(task) {
         return;
     }
@@ -35,6 +36,7 @@ pub fn trim(task: &mut CodeGenTask) {
         ttl_seconds_after_finished: task.spec.ttl_seconds_after_finished,
         ..CodeGenTaskSpec::default()
     };
+    // `has_ended` compares it with the wish that was acted on.
     let retry = task.annotations().get(RETRY).cloned();
     task.metadata.annotations = retry.map(|token| BTreeMap::from([(RETRY.to_owned(), token)]));
     task.metadata.labels = None;
@@ -57,6 +59,7 @@ pub fn is_publishing(task: &CodeGenTask) -> bool {
 #[must_use]
 pub fn has_ended(task: &CodeGenTask) -> bool {
     ended_in(task).is_some() && {
+        // A changed spec gets a pass, even if nothing follows from it.
         let seen = task.status.as_ref().and_then(|status| status.observed_generation);
         seen == task.metadata.generation && retry_asked(task).is_none()
     }
@@ -95,6 +98,7 @@ pub fn later_ends(task: &CodeGenTask, all: &[Arc<CodeGenTask>]) -> usize {
             .status
             .as_ref()
             .and_then(|status| status.completed_at.as_ref());
+        // Times have whole seconds: the uid decides between two ends of the same one.
         (ended.map(|time| time.0), task.uid())
     };
     let own = key(task);
@@ -111,6 +115,7 @@ pub fn counts(all: &[Arc<CodeGenTask>]) -> Vec<(&'static str, &'static str, i64)
     for task in all {
         let status = task.status.as_ref();
         let stage = status.and_then(|status| status.stage.as_deref());
+        // A status may hold any text: only stages and reasons of our own become labels.
         let stage = stage.and_then(|name| name.parse().ok()).map(Stage::as_str);
         let reason = status.and_then(|status| status.reason.as_deref());
         let reason = reason::ALL.into_iter().find(|known| reason == Some(known));

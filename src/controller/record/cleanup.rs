@@ -114,10 +114,12 @@ pub async fn clear_components(client: &Client, task: Ended<'_>, components: &[Co
     let which = ListParams::default().labels(&selector);
     let how = DeleteParams::background();
     let namespace = task.namespace;
+    // One request for each kind of object, however many there are.
     let secrets = Api::<Secret>::namespaced(client.clone(), namespace);
     let mut failures = vec![removed(&secrets, &how, &which).await];
     if components.contains(&Component::Reader) {
         let pods = Api::<Pod>::namespaced(client.clone(), namespace);
+        // A reader only reads, so that it needs no time to end.
         failures.push(removed(&pods, &how.clone().grace_period(0), &which).await);
     }
     if components.contains(&Component::Result) {
@@ -143,6 +145,7 @@ where
     let tries = ExponentialBuilder::default()
         .with_min_delay(Duration::from_millis(100))
         .with_max_times(MOST_TRIES);
+    // A 4xx is refused again at every try; server errors and rate limits may pass.
     let may_pass = |error: &kube::Error| !matches!(error, kube::Error::Api(status) if status.code < 500 && status.code != 429);
     remove.retry(tries).when(may_pass).await.err()
 }

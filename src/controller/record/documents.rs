@@ -55,6 +55,7 @@ impl Documents {
     pub fn held(&self, name: &str) -> Vec<(String, Vec<u8>)> {
         let unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
         if unwritten.iter().any(|(held, _)| held == name) {
+            // All of them, since documents reach the API server in the order in which they were made.
             unwritten.clone()
         } else {
             Vec::new()

@@ -90,6 +90,7 @@ fn split(name: &str) -> Option<(String, u64)> {
     let digits = name[start..].find(|character: char| !character.is_ascii_digit());
     let end = digits.map_or(name.len(), |digits| start + digits);
     let number: u64 = name[start..end].parse().ok()?;
+    // Numbers of another width would not come back as they were, and stay part of the name.
     let is_ours = format!("{number:04}") == name[start..end];
     is_ours.then(|| (format!("{}{NUMBER}{}", &name[..start], &name[end..]), number))
 }

@@ -22,6 +22,7 @@ pub fn replaced(object: String) -> StoreError {
 /// Whether a Secret is of the type, carries the operator's label, and cannot have been changed.
 #[must_use]
 pub fn is_own(secret: &Secret, type_: &str) -> bool {
+    // A mutable Secret could be changed after this check.
     secret.type_.as_deref() == Some(type_) && secret.immutable == Some(true) && is_marked(secret)
 }
 
@@ -36,6 +37,7 @@ pub fn is_as_wanted(wanted: &Secret, found: &Secret) -> bool {
 /// Whether both belong to the same task or run, and are for the same.
 fn has_same_owner<K: ResourceExt>(wanted: &K, found: &K) -> bool {
     let of = |object: &K, label: &str| object.labels().get(label).cloned();
+    // By labels, which the admission policies of the chart leave to the operator alone.
     [names::MANAGED_BY, names::COMPONENT, names::TASK_UID]
         .iter()
         .all(|label| of(wanted, label) == of(found, label))

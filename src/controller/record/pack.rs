@@ -7,6 +7,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 
 /// Most bytes that a packed document may unfold to.
+// A few KiB may unfold to gigabytes, and a Secret may be somebody else's work.
 pub const LARGEST_DOCUMENT: u64 = 64 * 1024 * 1024;
 
 /// Compressed.

@@ -16,6 +16,7 @@ use crate::sandbox::kubernetes::{MountedFile, MountedInput, Owner};
 /// Type of the Secrets that hold a snapshot.
 pub const SNAPSHOT_TYPE: &str = "codegen-operator.dev/snapshot";
 /// Most bytes in one Secret.
+// Below the 1 MiB that the API server takes, since the first one has the description of all as well.
 pub const LARGEST_PART: usize = 900 * 1024;
 
 /// A file that was read from its source.
@@ -78,6 +79,7 @@ fn secret(
             ..ObjectMeta::default()
         },
         type_: Some(type_.to_owned()),
+        // The kubelet need not watch it, and what was compared once stays as it was.
         immutable: Some(true),
         data: Some(data),
         ..Secret::default()
@@ -165,6 +167,7 @@ impl<'a> Parts<'a> {
             let secret = secret(owner, component, self.type_, &self.name, number, data);
             match secrets.create(&PostParams::default(), &secret).await {
                 Ok(_) => {}
+                // An earlier try has left it, or somebody has planted it: only what would have been written is taken.
                 Err(kube::Error::Api(status)) if status.is_already_exists() => {
                     let name = part_name(&self.name, number);
                     let found = secrets.get_opt(&name).await;
@@ -185,6 +188,7 @@ impl<'a> Parts<'a> {
             self.secrets.push(BTreeMap::new());
             self.room = LARGEST_PART;
         }
+        // An output of a run may be larger than a part; it then has a Secret of its own.
         self.room = self.room.saturating_sub(bytes.len());
         self.files += 1;
         let key = format!("file.{}", self.files);

@@ -25,6 +25,7 @@ const PACKED: &str = "packed";
 /// Longer progress is packed, bytes.
 const PACKED_FROM: usize = 4 * 1024;
 /// Longest progress that is unpacked, bytes.
+// A status is short, but what is packed in it may unfold to far more.
 const LONGEST: u64 = 4 << 20;
 
 /// `status` with the progress `bytes` and the names of all documents in it.

@@ -59,12 +59,14 @@ pub async fn archive(
     };
     let code = readable(&metadata, &mut results);
     let secrets = secrets(&metadata, &record);
+    // One after the other, for the first part must be the last that is written.
     let record = async {
         for secret in &secrets {
             create(client, owner, secret).await?;
         }
         Ok(())
     };
+    // Writes. Neither object refers to the other.
     tokio::try_join!(create(client, owner, &code), record)?;
     Ok(ArchivedResult {
         name,
@@ -179,6 +181,7 @@ where
     };
     match api.create(&PostParams::default(), object).await {
         Ok(_) => Ok(()),
+        // An earlier try of this end has left it: the name follows from the end, so that the owner is all there is to compare.
         Err(kube::Error::Api(status)) if status.is_already_exists() => {
             let found = api.get_metadata_opt(&object.name_any()).await;
             let found = found.map_err(|error| failed("read", error))?;

@@ -104,6 +104,7 @@ pub fn truncated_status(
 }
 
 fn size(status: &CodeGenTaskStatus) -> usize {
+    // What cannot be serialized counts as too large.
     serde_json::to_vec(status).map_or(usize::MAX, |bytes| bytes.len())
 }
 

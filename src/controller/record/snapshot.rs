@@ -60,6 +60,7 @@ pub struct Sources {
 /// Hash of everything in a spec that decides the result. Limits, resources and what only says how long to wait do not.
 #[must_use]
 pub fn decides(spec: &CodeGenTaskSpec) -> String {
+    // Field by field and without `..`: a new one does not compile until somebody says whether it decides.
     let CodeGenTaskSpec {
         prompt,
         agent_ref,
@@ -109,6 +110,7 @@ pub fn decides(spec: &CodeGenTaskSpec) -> String {
         "language": language,
     });
     drop_unset(&mut what);
+    // The hash must not depend on the order of keys.
     what.sort_all_objects();
     sha256_hex(what.to_string().as_bytes())
 }
@@ -171,6 +173,7 @@ pub async fn create(
         .profiles
         .map(|profiles| pack(&serde_json::to_vec(&profiles).unwrap_or_default()));
     let profiles = profiles.unwrap_or_default();
+    // A file of a snapshot lies in one Secret, and profiles may be larger than that.
     let profiles = profiles.chunks(LARGEST_PART).map(<[u8]>::to_vec);
     let profiles = profiles.map(|piece| parts.add(String::new(), piece)).collect();
     let inputs = parts.add_all(sources.contents);
@@ -184,6 +187,7 @@ pub async fn create(
     };
     let index = serde_json::to_vec(&snapshot).unwrap_or_default();
     parts.describe(INDEX, index);
+    // The only write: from here on a kill leaves a snapshot that the next pass finds by its name.
     parts.create(client, owner, Component::Snapshot).await?;
     Ok((snapshot, name, sha256))
 }
@@ -275,6 +279,7 @@ async fn data(
     let found = secrets.get_opt(name).await;
     let found = found.map_err(|error| remote("read", owner, name, error))?;
     match found {
+        // Whoever may create Secrets could give a task other inputs under this name.
         Some(secret) if !own::is_own(&secret, SNAPSHOT_TYPE) => {
             Err(own::replaced(format!("Secret {}/{name}", owner.namespace)))
         }

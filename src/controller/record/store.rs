@@ -130,6 +130,7 @@ impl<'a> KubernetesStore<'a> {
         if let Some(found) = self.fetch(document).await? {
             return Ok(Some(found));
         }
+        // A program that stands in its reply as it is was never written a second time.
         match call_of(document) {
             Some(call) => Ok(self.fetch(&call).await?.and_then(|entry| source_in(&entry))),
             None => Ok(None),
@@ -295,6 +296,7 @@ impl Store for KubernetesStore<'_> {
         let proposes = progress.stage == Stage::Passed && before.stage.as_deref() != Some(passed);
         if ends || proposes {
             let all = self.all(&state.index, before.result.as_ref()).await?;
+            // Before the status that names it: a kill in between leaves a result that the next pass finds.
             let kept = result::archive(&self.client, self.run, &progress, all).await?;
             around.artifacts = kept.artifacts;
             superseded = before.result.as_ref().map(|_| kept.name.clone());
@@ -320,6 +322,7 @@ impl Store for KubernetesStore<'_> {
         let recorded = progress::record(shown, bytes, &state.index);
         next.status = Some(truncated_status(recorded, &state.object)?);
         state.object = replace_status(&self.client, &next).await?;
+        // After the status: until the end is recorded, the next pass needs what is removed here.
         if ends {
             cleanup::clear(&self.client, self.run, &progress, superseded.as_deref()).await;
         }
@@ -333,6 +336,7 @@ impl Store for KubernetesStore<'_> {
             return Ok(Created::Existed(found));
         }
         let created = self.write(document, bytes).await;
+        // A reply is paid for and must not be asked for again.
         if created.is_err() {
             self.documents.hold(document, bytes);
         }
@@ -344,6 +348,7 @@ impl Store for KubernetesStore<'_> {
     }
 
     async fn read(&self, document: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        // Written before it is used: what is in memory alone would be lost with the process.
         for (name, bytes) in self.documents.held(document) {
             self.write(&name, &bytes).await?;
         }
@@ -378,12 +383,14 @@ impl KubernetesStore<'_> {
         let mut parts = stored.chunks(LARGEST_PART);
         let first = parts.next().unwrap_or_default();
         let further: Vec<(String, &[u8])> = parts
+            // A part that an earlier try has left is found by its digest, and is the same.
             .map(|part| (format!("{name}-{}", &sha256_hex(part)[..10]), part))
             .collect();
         for (name, part) in &further {
             self.create_secret(&self.secret(name.clone(), document, key, part, &[]))
                 .await?;
         }
+        // The Secret that names the parts is the last one: where it is, all of them are.
         let names: Vec<String> = further.into_iter().map(|(name, _)| name).collect();
         if self
             .create_secret(&self.secret(name, document, key, first, &names))
@@ -392,6 +399,7 @@ impl KubernetesStore<'_> {
             self.documents.put(document, bytes);
             return Ok(Created::New);
         }
+        // An earlier try was faster, and what is recorded counts.
         let found = self.fetch(document).await?.ok_or_else(|| StoreError::Damaged {
             name: document.to_owned(),
             detail: "it was deleted while it was written".to_owned(),

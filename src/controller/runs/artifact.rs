@@ -46,6 +46,7 @@ const OUTPUT: &str = "dev.codegen-operator.output";
 const TYPE: &str = "dev.codegen-operator.type";
 const FIELD: &str = "spec.outputs.artifact.pushSecretRef";
 /// Most characters of a tag of ours.
+// The OCI specification allows 128.
 const LONGEST_TAG: usize = 100;
 
 /// A registry that does not answer is asked again after this time.
@@ -59,6 +60,7 @@ impl RunPass<'_> {
         if !is_due(&self.object) {
             return Ok(None);
         }
+        // Reads: the outputs of an ended run are not in memory.
         let Some(run) = whole(&self.context.client, &self.object).await?.filter(is_due) else {
             return Ok(None);
         };
@@ -79,8 +81,10 @@ impl RunPass<'_> {
         let given = wanted.tag.as_deref();
         if let Some(why) = given.and_then(|tag| image_tag::objection(tag, &namespace)) {
             let message = format!("the outputs are not pushed: {why}; change spec.outputs.artifact.tag");
+            // Without a pause: only another spec helps, and the watch brings that.
             return self.not_pushed(run_reason::PUSH_REFUSED, &message, None).await;
         }
+        // Reads the outputs, then pushes, then writes what came of it.
         match self.output_files(&namespace, &name).await? {
             Ok(files) => self.push(&wanted, (&namespace, &name), files).await,
             Err(gone) => {
@@ -140,6 +144,7 @@ impl RunPass<'_> {
                     Category::Infrastructure => (run_reason::REGISTRY_UNREACHABLE, AGAIN),
                 };
                 let message = format!("the outputs are not pushed yet: {}", with_causes(&error));
+                // Before the write of the status, so that a Secret that comes meanwhile is not missed.
                 if let Some(secret) = secret {
                     self.wake_at(namespace, secret);
                 }

@@ -35,6 +35,7 @@ pub fn folder(object: &CodeGenRun, claim: &OutputClaim, execution: i32) -> Outpu
         own = format!("{own}-{}", execution + 1);
     }
     let above = claim.path.as_deref().unwrap_or_default();
+    // Whatever the spec says, the folder lies below the root of the claim.
     let above = above.split('/').filter(|part| !matches!(*part, "" | "." | ".."));
     OutputFolder {
         claim: claim.claim_name.clone(),
@@ -80,6 +81,7 @@ pub async fn read(
         frozen.checks.clone(),
         Severities::from(frozen.run.validation).outputs,
     ));
+    // What is read lies on the claim alone.
     let none = BTreeMap::new();
     let sandbox = context.sandbox(&frozen.task, owner, &none);
     let reader = SourceReader::new(&sandbox, &request).map_err(|error| blocked(&error))?;
@@ -142,6 +144,7 @@ pub fn join(
         }
     }
     read.room = Room::Claim;
+    // Outputs are shown in declared order, wherever they lie.
     let place = |output: &TypedOutput| declared.iter().position(|one| one.name == output.name);
     read.outputs.sort_by_key(place);
 }

@@ -60,8 +60,10 @@ impl Controlled for CodeGenRun {
         namespace: Option<&str>,
         _: &Store<Self>,
     ) -> Controller<Self> {
+        // Pods of runs have a label of their own, so that a run wakes no task and a task no run.
         let theirs = format!("{}={},{}", names::MANAGED_BY, names::OPERATOR, names::RUN);
         let theirs = watcher::Config::default().labels(&theirs);
+        // As metadata, for memory: a pass reads the Pod that it needs by name.
         let pods = namespaced::<PartialObjectMeta<Pod>>(&context.client, namespace);
         controller.watches(pods, theirs, |pod| owners(&pod))
     }

@@ -81,6 +81,7 @@ impl FrozenRun {
         run: ResolvedRun,
         contents: BTreeMap<String, Contents>,
     ) -> Packed {
+        // `owner.run` is the key of the run, which follows from the content of the inputs.
         let inputs_name = names::name(&owner.name, &[&owner.uid, &owner.run, "inputs"]);
         let mut parts = Parts::named(inputs_name);
         let inputs = parts.add_all(contents);
@@ -102,6 +103,7 @@ impl FrozenRun {
         };
         // Plain data with string keys: writing it to memory cannot fail.
         let json = serde_json::to_vec(&frozen).unwrap_or_default();
+        // Named by its content: what an earlier try with other inputs has left is in nobody's way.
         let name = names::name(
             &owner.name,
             &[&owner.uid, &owner.run, "pinned", &sha256_hex(&json)],

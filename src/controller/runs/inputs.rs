@@ -39,6 +39,7 @@ pub async fn read_inputs(
     owner: &Owner,
 ) -> Result<Progressing<PreparedRun>, ReconcileError> {
     let inputs = &object.spec.inputs;
+    // Only decides, up to here by what the spec says alone.
     let values: BTreeMap<String, String> = inputs
         .iter()
         .filter_map(|input| Some((input.name.clone(), input.value.clone()?)))
@@ -52,6 +53,7 @@ pub async fn read_inputs(
     resolve(&program.task, &values, &supposed, settings).map_err(|faults| refused(&faults))?;
 
     let given: BTreeSet<String> = inputs.iter().map(|input| input.name.clone()).collect();
+    // Reads, first what needs no Pod.
     let mut sources = Box::pin(read_here(context, object, task, program, &given)).await?;
     // A reader describes samples, and a run has none.
     let reading = Task {
@@ -70,6 +72,7 @@ pub async fn read_inputs(
         .into_iter()
         .filter(|file| given.contains(&file.name))
         .collect();
+    // Resolved again, now with the digests and sizes of what was read.
     let run = resolve(&program.task, &values, &own, settings).map_err(|faults| refused(&faults))?;
     Ok(Progressing::Done(PreparedRun {
         run,
@@ -177,6 +180,7 @@ fn only(task: &CodeGenTask, wanted: &BTreeSet<&String>) -> CodeGenTask {
     let mut task = task.clone();
     for sample in &mut task.spec.samples {
         if !wanted.contains(&sample.name) {
+            // A sample needs a source, and without this one the index of the others in messages would be another.
             *sample = Sample {
                 name: sample.name.clone(),
                 inline: Some(String::new()),

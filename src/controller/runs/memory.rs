@@ -151,6 +151,7 @@ impl Shared<CodeGenRun> {
             .as_ref()
             .and_then(|status| status.stage.as_ref())
             .is_none();
+        // Between the creation and the end of a task nothing changes for a run.
         if is_new || cache::ended_in(task).is_some() {
             self.task_has_changed(task);
         }
@@ -166,6 +167,7 @@ impl Shared<CodeGenRun> {
 
     /// A run is there, or has changed.
     pub fn is_there(&self, run: &CodeGenRun) {
+        // As with tasks, only the creation and the end of a run matter to others.
         if run.status.is_none() || ended_in(run).is_some() {
             self.wake_who_awaits(&Awaited::Run(run.namespace().unwrap_or_default(), run.name_any()));
         }
@@ -183,6 +185,7 @@ impl Shared<CodeGenRun> {
     }
 
     fn wake_who_awaits(&self, awaited: &Awaited) {
+        // Each run registers again in its next pass if it still waits.
         let waiting = self.beside().waiting.remove(awaited);
         for run in waiting.into_iter().flat_map(HashMap::into_values) {
             self.wake(run);
@@ -204,6 +207,7 @@ pub fn trim(run: &mut CodeGenRun) {
         completed_at: status.completed_at,
         ..CodeGenRunStatus::default()
     });
+    // Inline texts have up to 256 KiB each.
     run.spec.inputs = Vec::new();
     run.spec.sandbox = None;
     run.metadata.annotations = None::<BTreeMap<String, String>>;

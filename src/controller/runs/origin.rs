@@ -27,6 +27,7 @@ use crate::pipeline::task::Task;
 /// The task of a run once it has succeeded; until then, what it waits for.
 pub async fn task_of(context: &Context, object: &CodeGenRun, name: &str) -> Result<CodeGenTask, Blocked> {
     let namespace = object.namespace().unwrap_or_default();
+    // Before the read: a task that ends in between wakes the run.
     context
         .runs
         .await_change(object, Awaited::Task(namespace.clone(), name.to_owned()));
@@ -98,6 +99,7 @@ pub fn reference_to(task: &CodeGenTask) -> RunTaskStatus {
 /// The program of a task that has succeeded.
 pub async fn program_of(context: &Context, task: &CodeGenTask) -> Result<Arc<Program>, Blocked> {
     let RunTaskStatus { uid, result, .. } = reference_to(task);
+    // A result never changes under its name.
     if let Some(program) = context.runs.program(&uid, &result) {
         return Ok(program);
     }

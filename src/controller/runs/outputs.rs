@@ -74,6 +74,7 @@ pub async fn read(
     let mut read: BTreeMap<&str, Secret> = BTreeMap::new();
     let mut files = Vec::new();
     for file in &output.files {
+        // One request for each Secret, not for each file.
         if !read.contains_key(file.secret.as_str()) {
             let found = secrets.get_opt(&file.secret).await?;
             let Some(secret) = found.filter(is_own_output) else {

@@ -102,11 +102,13 @@ impl Pass for RunPass<'_> {
     }
 
     fn leaves_place(&self, hold: &Hold) -> bool {
+        // A wait for another object may take hours, in which others can use the place.
         hold.until != Until::Room
             || [run_reason::AWAITING_TASK, run_reason::AWAITING_RUN].contains(&hold.reason)
     }
 
     fn is_watched(&self, hold: &Hold) -> bool {
+        // Tasks and runs are watched, and inputs that are wrong stay wrong: a run is not changed.
         [
             run_reason::AWAITING_TASK,
             run_reason::TASK_NOT_FOUND,
@@ -128,12 +130,14 @@ impl RunPass<'_> {
     }
 
     async fn decide_and_do(&mut self) -> Paused {
+        // Writes only what follows an end.
         if ended_in(&self.object).is_some() {
             return finish(self).await;
         }
         let Some(name) = self.status().snapshot else {
             return Box::pin(self.start()).await;
         };
+        // Reads, once: from here on the run goes by its copy, whatever becomes of the task and the inputs.
         let frozen = if let Some(frozen) = self.context.runs.frozen(self.uid()) {
             frozen
         } else {
@@ -142,21 +146,25 @@ impl RunPass<'_> {
             self.context.runs.cache_frozen(self.uid(), Arc::clone(&frozen));
             frozen
         };
+        // Set before anything that may hold the run: `hold` registers the wait with these.
         self.refers_to = waits::of_run(&frozen.task);
         if let Some(limit) = self.context.runs.admit(&self.object) {
             return Err(queued(limit).into());
         }
+        // Acts and writes.
         Box::pin(self.step(&frozen)).await
     }
 
     /// Finds what the run is of, and begins it; or takes what another run wrote for the same.
     async fn start(&mut self) -> Paused {
         let context = self.context;
+        // Reads task, program and inputs; for what lies on claims it creates a Pod that does so.
         let task = match &self.object.spec.task_ref {
             Some(reference) => Some(task_of(context, &self.object, &reference.name).await?),
             None => None,
         };
         let task = task.as_ref();
+        // Asked after the task is there: a run that waits for its task takes no place.
         if let Some(limit) = context.runs.admit(&self.object) {
             return Err(queued(limit).into());
         }
@@ -171,6 +179,7 @@ impl RunPass<'_> {
                 .extend(secret.flat_map(|secret| waits::of_secret(&namespace, &secret.name)));
             image::program_in(context, &self.object).await?
         };
+        // The key, which names everything else, follows from the inputs that are read here.
         let reading = owner(&self.object, "reading");
         let gathered = read_inputs(context, &self.object, task, &program, &reading);
         let PreparedRun { run, contents } = match Box::pin(gathered).await? {
@@ -186,11 +195,14 @@ impl RunPass<'_> {
                 return Ok(Some(READING));
             }
         };
+        // Only decides, until something is adopted or begun.
         image::check_variables(&program, &run)?;
         let key = run.key(&program.sha256, &program.image);
         let mut status = begun(self.status(), task, &program, &run, &key);
+        // Before the data is checked: that of the other run was, for validation is part of the key.
         if let Some(adopted) = self.adoptable(&key).await {
             let owner = owner(&self.object, &key);
+            // Copied, since the other run may be deleted.
             let kept = outputs::store(&context.client, &owner, 0, adopted.outputs.clone()).await?;
             return self.end(self.writer().adopted(status, &adopted, kept)).await;
         }
@@ -225,10 +237,13 @@ impl RunPass<'_> {
         self.write(self.writer().running(status)).await?;
         context.runs.cache_frozen(self.uid(), Arc::clone(&frozen));
         context.runs.goes_on(&self.object);
+        // The downloads are part of the snapshot by now.
         context.downloads.forget(self.uid());
+        // The end of the Pod brings the next pass.
         if has_begun {
             return Ok(Some(SAFETY_NET));
         }
+        // The program could not start: this meets the cause again, and says it.
         Box::pin(self.step(&frozen)).await
     }
 
@@ -275,6 +290,7 @@ impl RunPass<'_> {
             ..self.object.clone()
         };
         let written = api::replace_status(&self.context.client, &object).await?;
+        // The cache still has the version before this write, which must not be acted on.
         self.context.runs.wrote(&written);
         self.object = written;
         Ok(())
@@ -282,6 +298,7 @@ impl RunPass<'_> {
 
     /// Writes the end, and removes what the run needed on its way.
     pub async fn end(&mut self, status: CodeGenRunStatus) -> Paused {
+        // The end is recorded first: after a kill before that, the next pass needs what is removed here.
         self.write(status).await?;
         self.count();
         self.context.events.run_ended(&self.object);

@@ -23,11 +23,13 @@ pub async fn find(context: &Context, object: &CodeGenRun, key: &str) -> Option<A
     for other in alike(object, key, &context.runs.all()).iter().take(MOST_TRIED) {
         let name = other.name_any();
         let taken = async {
+            // In memory an ended run is trimmed: its outputs are not there.
             let Some(other) = runs.get_opt(&name).await? else {
                 return Ok(None);
             };
             let status = other.status.unwrap_or_default();
             Ok::<_, kube::Error>(outputs_of(&secrets, &status).await?.map(|outputs| Adopted {
+                // Names the run that computed the outputs, not one that copied them.
                 from: status.adopted_from.unwrap_or_else(|| name.clone()),
                 outputs,
                 findings: status.findings,
@@ -80,6 +82,7 @@ fn if_unchanged(
         status.type_,
         crate::api::values::ValueType::File | crate::api::values::ValueType::Dir
     );
+    // A long value stands in its Secret alone.
     let long_value = || String::from_utf8(files.first()?.bytes.clone()).ok();
     let value = match &status.value {
         Some(value) => Some(value.clone()),

@@ -202,6 +202,7 @@ impl Given<'_> {
         let namespace = self.object.namespace().unwrap_or_default();
         let (field, name) = (self.field("runOutput"), &reference.run);
         let awaited = Awaited::Run(namespace.clone(), name.clone());
+        // Before the read: a run that ends in between wakes this one.
         context.runs.await_change(self.object, awaited);
         let runs: Api<CodeGenRun> = Api::namespaced(context.client.clone(), &namespace);
         let found = runs.get_opt(name).await;

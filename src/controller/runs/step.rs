@@ -55,6 +55,7 @@ impl RunPass<'_> {
             ..self.context.sandbox(&frozen.task, owner, &frozen.inputs)
         };
         let job = job(frozen, &variables);
+        // The sandbox has errors of its own kind only: that of the write comes back beside them.
         let mut unwritten = None;
         let needs = async {
             write.await.map_err(|error| {
@@ -69,6 +70,7 @@ impl RunPass<'_> {
         let begun = sandbox.begin(&frozen.image, &job, needs).await;
         let has_begun = matches!(begun, Ok(Progressing::Done(true)));
         if has_begun {
+            // From here on a Pod that is not there is lost, and no longer one that is yet to be made.
             self.context.runs.is_under_way(self.uid(), Some(0));
         }
         unwritten.map_or(Ok(has_begun), Err)
@@ -76,9 +78,11 @@ impl RunPass<'_> {
 
     /// Starts the program, or sees how far it is.
     pub async fn step(&mut self, frozen: &FrozenRun) -> Paused {
+        // Only decides.
         if let Some(hold) = isolation::hold_of_run(self.context, &frozen.task) {
             return Err(hold.into());
         }
+        // Read in each pass: credentials are in no snapshot.
         let variables = credentials::sandbox_variables(&self.context.client, &frozen.task).await?;
         let status = self.status();
         let owner = owner(&self.object, status.key.as_deref().unwrap_or_default());
@@ -92,6 +96,7 @@ impl RunPass<'_> {
         };
         let execution = u32::try_from(status.executions).unwrap_or_default();
         let redactor = Redactor::new(variables.iter());
+        // Creates the Pod, or reads how far it is.
         let found = sandbox.run(&frozen.image, &job, execution).await;
         match &found {
             Ok(Progressing::Pending) => runs.is_under_way(self.uid(), Some(status.executions)),
@@ -113,6 +118,7 @@ impl RunPass<'_> {
 
     /// There is a report: the run ends, or is repeated.
     async fn ended(&mut self, frozen: &FrozenRun, report: Report, redactor: &Redactor) -> Paused {
+        // Reads, where need be by a Pod, before anything is concluded.
         let on_claim = match Box::pin(self.read_claim(frozen, &report)).await? {
             Progressing::Done(found) => found,
             Progressing::Queued(why) => return Err(queued(why).into()),
@@ -121,12 +127,14 @@ impl RunPass<'_> {
                 return Ok(Some(READING));
             }
         };
+        // The data is checked in a child process, not here.
         let mut read = self.read_outputs(frozen, &report).await?;
         match self.folder(frozen) {
             Some(folder) => claim_outputs::join(&mut read, &frozen.run.outputs, &folder, on_claim),
             None => read.room = Room::Unnamed,
         }
         let mut status = self.status();
+        // Findings quote values, and a value may be a secret.
         status.findings.extend(
             read.findings
                 .iter()
@@ -136,6 +144,7 @@ impl RunPass<'_> {
         let seconds = report.phases.first().map(|phase| phase.seconds);
         match bounded(conclude(report, read, redactor)) {
             RunEnd::Succeeded(written) => {
+                // Writes the outputs, and after that the end that refers to them.
                 let written = written
                     .into_iter()
                     .map(|output| without_secret(output, redactor))
@@ -147,6 +156,7 @@ impl RunPass<'_> {
                 self.end(status).await
             }
             RunEnd::Failed(failure) if failure.may_be_repeated() && self.has_retries(frozen) => {
+                // Only recorded here: the change triggers the pass that starts it.
                 let mut again = self.status();
                 again.failures += 1;
                 again.executions += 1;
@@ -214,6 +224,7 @@ impl RunPass<'_> {
         redactor: &Redactor,
     ) -> Paused {
         let mut status = self.status();
+        // Executions without a report: those in which the program failed are in `failures`.
         let lost = status.executions - status.failures;
         match error {
             SandboxError::EnvironmentMissing(image) => Err(Blocked(Hold {

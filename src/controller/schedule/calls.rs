@@ -89,6 +89,7 @@ impl CallPool {
     pub async fn enter(&self, base_url: &str) -> Option<CallPermit> {
         let endpoint = endpoint(base_url);
         let places = self.places(&endpoint);
+        // A drop guard: a caller whose future is cancelled while it waits is no longer counted.
         let waiting = Counted::new(self, |counts| &counts.waiting);
         if places.available_permits() == 0 {
             tracing::debug!(
@@ -98,6 +99,7 @@ impl CallPool {
             );
         }
         let permit = tokio::select! {
+            // At shutdown no call starts, also where a place is free.
             biased;
             () = self.stopping.cancelled() => return None,
             permit = places.acquire_owned() => permit.ok()?,

@@ -35,6 +35,7 @@ impl Decisions {
 
 fn is_about(decision: &CodeGenApproval, task: &CodeGenTask, asked: &AwaitedApproval) -> bool {
     let spec = &decision.spec;
+    // The uid counts too: a decision about a deleted task says nothing about a new one of that name.
     decision.namespace() == task.namespace()
         && Some(&spec.task_ref.uid) == task.metadata.uid.as_ref()
         && Some(&spec.task_ref.name) == task.metadata.name.as_ref()

@@ -202,6 +202,7 @@ impl Gate {
             .namespaces
             .values()
             .filter(|namespace| self.has_room(namespace));
+        // Fewest tasks first, then served longest ago: a thousand tasks of one namespace do not starve another.
         let best = open
             .filter(|namespace| !namespace.waiting.is_empty())
             .min_by_key(|namespace| (namespace.running, namespace.served))?;
@@ -262,6 +263,7 @@ impl Gate {
 }
 
 fn rank(claim: &Claim) -> Rank {
+    // `false` comes first in an order.
     (!claim.has_begun, claim.created, claim.uid.clone())
 }
 

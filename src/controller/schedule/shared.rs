@@ -90,6 +90,7 @@ impl<K: Kind> Shared<K> {
     }
 
     fn remembered(&self) -> MutexGuard<'_, HashMap<String, Remembered<K::Memory>>> {
+        // The data stays valid even if a pass panics while it holds the lock.
         self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -126,6 +127,7 @@ impl<K: Kind> Shared<K> {
     /// Whether a newer version than this one was written by us.
     #[must_use]
     pub fn is_stale(&self, object: &K) -> bool {
+        // The watch is behind: a pass over this version would decide again what is recorded.
         self.remembered()
             .get(uid_of(object))
             .is_some_and(|known| version(object) < known.version)
@@ -174,6 +176,7 @@ impl<K: Kind> Shared<K> {
     pub fn pause(&self, object: &K) -> Duration {
         let mut remembered = self.remembered();
         let known = remembered.entry(uid_of(object).to_owned()).or_default();
+        // 2^10 seconds are far above the longest pause, and no shift overflows.
         let pause = FIRST_PAUSE.saturating_mul(1 << known.pauses.min(10));
         known.pauses += 1;
         pause.min(LONGEST_PAUSE)

@@ -157,6 +157,7 @@ impl<K: Resource<DynamicType = ()>> Waits<K> {
     /// The task or run waits for a change of any of `objects`.
     pub fn wait(&self, uid: &str, who: ObjectRef<K>, objects: BTreeSet<Awaited>) {
         let mut state = self.state();
+        // The same objects again: what was seen of them stays, so that a change between two passes counts.
         if state
             .waiting
             .get(uid)
@@ -208,10 +209,12 @@ impl<K: Resource<DynamicType = ()>> Waits<K> {
     /// Takes note of an object, and says who waited for the change.
     fn saw(&self, object: &Awaited, found: Found) -> Vec<ObjectRef<K>> {
         let mut state = self.state();
+        // Everybody stopped waiting while the request was under way.
         let Some(entry) = state.objects.get_mut(object) else {
             return Vec::new();
         };
         let before = entry.seen.replace(found.version);
+        // The first read has nothing to compare with: `is_new` stands in for that.
         let has_changed = before.is_some() && before != entry.seen;
         let mut woken = Vec::new();
         for (uid, was_looked_at) in &mut entry.waiting {
@@ -222,6 +225,7 @@ impl<K: Resource<DynamicType = ()>> Waits<K> {
         }
         let of = |uid| state.waiting.get(uid).map(|(who, _)| who.clone());
         let who = woken.iter().filter_map(of).collect();
+        // `take_woken` shows the pass that it may retry at once.
         state.mended.extend(woken);
         who
     }
@@ -255,6 +259,7 @@ where
     K: Resource<DynamicType = ()>,
 {
     let mut pace = interval(BETWEEN_REQUESTS);
+    // After a slow request the next ones keep their distance, instead of catching up.
     pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let round = Instant::now();
@@ -313,6 +318,7 @@ impl Awaited {
 }
 
 fn changed_after(metadata: &ObjectMeta, moment: Timestamp) -> bool {
+    // Metadata has no other time of the last change.
     let changes = metadata.managed_fields.iter().flatten();
     changes
         .filter_map(|fields| fields.time.as_ref())

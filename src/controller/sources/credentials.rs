@@ -18,6 +18,7 @@ pub async fn model_options(client: &Client, gate: &EgressGate, task: &Task) -> R
     options.gate = Some(gate.clone());
     if let Some(reference) = &task.model.api_key_secret_ref {
         let value = model_value(client, task, "spec.model.apiKeySecretRef", reference).await?;
+        // A Secret made from a file ends in a line break, which a header must not have.
         options.api_key = Some(Secret::new(value.trim_end_matches(['\r', '\n'])));
         options.key_source = format!(
             "key `{}` of the Secret {}/{}",
@@ -62,6 +63,7 @@ async fn model_value(
     reference: &SecretKeyRef,
 ) -> Result<String, Blocked> {
     let secret = secret(client, &task.namespace, field, reference, SecretUse::Model).await?;
+    // Before the value is taken: the owner of the Secret says which hosts may have it.
     check_host(&secret.metadata, task.model.provider, &task.model.base_url)
         .map_err(|refusal| misconfigured(format!("{field}: {refusal}")))?;
     value(&secret, field, reference)

@@ -94,6 +94,7 @@ impl Downloads {
             return Err(answered(name, url, response.status()));
         }
         let mut bytes = Vec::new();
+        // By chunks: a server may send more than it announces, or without end.
         while let Some(chunk) = response.chunk().await.map_err(failed)? {
             if bytes.len() + chunk.len() > LARGEST_FILE {
                 return Err(misconfigured(format!(
@@ -136,6 +137,7 @@ fn answered(name: &str, url: &str, status: StatusCode) -> Blocked {
 }
 
 fn failure(name: &str, url: &str, error: reqwest::Error) -> Blocked {
+    // A redirect leads to an address that the gate refuses.
     if let Some(refused) = Refused::within(&error) {
         return misconfigured(format!("{name}: {refused}"));
     }
@@ -143,6 +145,7 @@ fn failure(name: &str, url: &str, error: reqwest::Error) -> Blocked {
     let message = format!(
         "{name}: cannot fetch {}: {}",
         shown(url),
+        // The whole address may have a token in its query.
         with_causes(&error.without_url())
     );
     if is_redirect {

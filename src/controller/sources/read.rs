@@ -25,6 +25,7 @@ pub async fn read_sources(
     task: &CodeGenTask,
 ) -> Result<Sources, Blocked> {
     let namespace = task.metadata.namespace.as_deref().unwrap_or("default");
+    // Reads ConfigMaps; then only decides what to take; then downloads.
     let mut maps = BTreeMap::new();
     for (field, name) in config_maps(task) {
         let keys = config_map(client, namespace, &field, &name).await?;

@@ -30,6 +30,7 @@ pub async fn watch_decisions(context: &Context, api: Api<CodeGenApproval>) {
         .applied_objects();
     let waking = decisions.for_each(|decision| {
         match decision {
+            // Whether it is about what the task asks is decided in the pass.
             Ok(decision) => {
                 let namespace = decision.namespace().unwrap_or_default();
                 context
@@ -49,6 +50,7 @@ pub async fn watch_decisions(context: &Context, api: Api<CodeGenApproval>) {
 #[must_use]
 pub fn is_undecided(context: &Context, task: &CodeGenTask) -> bool {
     let Some(status) = &task.status else { return false };
+    // Another spec may ask for something else, so that the task has to be decided anew.
     status.reason.as_deref() == Some(reason::AWAITING_APPROVAL)
         && status.observed_generation == task.metadata.generation
         && status
@@ -66,6 +68,7 @@ pub async fn decided(
     let Some(decision) = context.decisions.about(task, asked) else {
         return Ok(None);
     };
+    // Read for each decision: a policy that was removed since proves nothing.
     let verified = match &context.approvals.admission_policy {
         Some(policy) => is_held_to(&context.client, policy).await?,
         None => false,
@@ -97,12 +100,14 @@ fn absent_where_forbidden<T>(
     found: Result<Option<T>, kube::Error>,
 ) -> Result<Option<T>, Blocked> {
     match found {
+        // Without the right to read it the name counts as not verified, and nobody waits.
         Err(kube::Error::Api(status)) if status.is_forbidden() => Ok(None),
         other => other.map_err(|error| unreachable(&format!("read the {kind} {name}"), &error)),
     }
 }
 
 fn holds(policy: &ValidatingAdmissionPolicy) -> bool {
+    // Only a policy that is applied to every request, and to those it cannot judge, makes a name certain.
     policy.spec.as_ref().is_some_and(|spec| {
         let mut validations = spec.validations.iter().flatten();
         spec.failure_policy.as_deref().unwrap_or("Fail") == "Fail"
@@ -113,6 +118,7 @@ fn holds(policy: &ValidatingAdmissionPolicy) -> bool {
 
 fn denies(binding: &ValidatingAdmissionPolicyBinding, policy: &str) -> bool {
     binding.spec.as_ref().is_some_and(|spec| {
+        // A binding for some objects, or one that only warns, lets other names through.
         let mut actions = spec.validation_actions.iter().flatten();
         spec.policy_name.as_deref() == Some(policy)
             && spec.match_resources.is_none()

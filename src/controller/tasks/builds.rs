@@ -50,6 +50,7 @@ pub fn task_is_gone(context: &Arc<Context>, uid: String) {
         return;
     }
     let context = Arc::clone(context);
+    // Not awaited: the watch of tasks goes on meanwhile.
     tokio::spawn(async move {
         if let Some(builds) = &context.settings.build.namespace
             && let Err(error) = build_namespace::release(&context.client, builds, &uid).await
@@ -69,6 +70,7 @@ pub fn tasks_are(context: &Arc<Context>, of: Option<String>, tasks: &[Arc<CodeGe
         .filter_map(|task| task.metadata.uid.clone())
         .collect();
     let context = Arc::clone(context);
+    // Not awaited: the watch of tasks goes on meanwhile.
     tokio::spawn(async move {
         if let Some(builds) = &context.settings.build.namespace
             && let Err(error) =

@@ -50,6 +50,7 @@ impl Controlled for CodeGenTask {
     ) {
         match event {
             watcher::Event::Delete(task) => {
+                // Runs that refer to it say then that it is gone.
                 context.runs.task_has_changed(task);
                 let uid = task.uid().unwrap_or_default();
                 context.forget_task(&uid);
@@ -57,6 +58,7 @@ impl Controlled for CodeGenTask {
             }
             // The first list, before any pass, or one after a break.
             watcher::Event::InitDone => {
+                // Deletions during a break of the watch brought no event.
                 context.forget_deleted_tasks();
                 context.tasks.resume(&all.state());
                 builds::tasks_are(context, namespace.map(str::to_owned), &all.state());

@@ -62,6 +62,7 @@ impl Shared<CodeGenTask> {
     /// The documents of a revision that are in memory.
     pub fn documents(&self, uid: &str, revision: &str) -> Arc<Documents> {
         self.with(uid, |memory| {
+            // Another run has other documents under the same names.
             if memory.revision != revision {
                 revision.clone_into(&mut memory.revision);
                 memory.documents = Arc::default();

@@ -48,6 +48,7 @@ impl<'a> PooledModel<'a> {
             .ok()
             .and_then(|left| Instant::now().checked_add(left));
         let model = AnyModel::new(&options).map_err(|error| misconfigured(error.to_string()))?;
+        // Last: a call that cannot be made takes no place.
         let Some(place) = self.context.calls.enter(&self.task.model.base_url).await else {
             return Ok(false);
         };

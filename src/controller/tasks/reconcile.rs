@@ -169,6 +169,7 @@ impl Pass for TaskPass<'_> {
 
 impl TaskPass<'_> {
     async fn decide_and_do(&mut self) -> PassResult {
+        // Decides what kind of pass this is; each kind acts and writes by itself.
         if self.is_of_a_newer_version() {
             return Ok(idle());
         }
@@ -178,9 +179,11 @@ impl TaskPass<'_> {
         if self.has_succeeded() {
             return Box::pin(self.publish_later()).await;
         }
+        // Before a place is asked for: a suspended task needs none.
         if self.object.spec.suspend == Some(true) {
             return Err(suspended().into());
         }
+        // The watch of decisions wakes it, so that its place is for others.
         if approvals::is_undecided(self.context, &self.object) {
             self.context.tasks.leave(&self.uid);
             return Ok((Some(SAFETY_NET), Reconciled::Waiting));
@@ -190,8 +193,11 @@ impl TaskPass<'_> {
             // Whoever gives up a place wakes it.
             return Ok((Some(SAFETY_NET), how));
         }
+        // True once: the pass that was woken retries at once, the next one waits for `retry_at` again.
         let is_mended = self.context.tasks.waits.take_woken(&self.uid);
+        // Reads the snapshot, where it is not in memory.
         let Some(run) = Revision::present(self.context, &self.object).await? else {
+            // Set before anything that may hold the task: `hold` registers the wait with these.
             self.refers_to.get_or_init(|| waits::of_start(&self.object));
             return Box::pin(self.start()).await;
         };
@@ -220,12 +226,14 @@ impl TaskPass<'_> {
 
     /// Freezes the inputs and records the first progress.
     async fn start(&self) -> PassResult {
+        // Reads all sources and writes the snapshot.
         let (run, adopted) = match Box::pin(Revision::start(self.context, &self.object)).await? {
             Started::Revision(run, adopted) => (run, adopted),
             Started::Reading => return Ok((Some(READING), Reconciled::Pending)),
             Started::Queued(why) => return Err(queued(why).into()),
         };
         let mut object = self.object.clone();
+        // Removes what the run before has left, since no status refers to it once the new one is recorded.
         if object.status.take().is_some_and(|status| status.run.is_some()) {
             cleanup::clear_all(&self.context.client, &run).await;
         }
@@ -236,10 +244,12 @@ impl TaskPass<'_> {
             }
             Some(adopted) => Box::pin(self.adopt(&run, object, *adopted)).await?,
         };
+        // Writes the first status of the run: from here on the snapshot counts.
         let bytes = serde_json::to_vec(&progress).unwrap_or_default();
         crate::ledger::Store::save(&store, &bytes).await?;
         self.remember_version(store);
         self.context.downloads.forget(&self.uid);
+        // Only now: after a kill before that write the report of the reader is read again.
         if run.has_claims() {
             cleanup::clear_readers(&self.context.client, &run).await;
         }
@@ -256,6 +266,7 @@ impl TaskPass<'_> {
         let Adopted { progress, documents } = adopted;
         self.context.events.adopted(&self.object, &progress);
         if !progress.stage.is_terminal() {
+            // No end has attempt 0, so the result of this run itself gets another name.
             let none_has_run = Progress {
                 attempt: 0,
                 ..progress.clone()
@@ -273,6 +284,7 @@ impl TaskPass<'_> {
 
     /// Performs the next step of the run; at once where `is_mended` says that what it waited for has changed.
     async fn step(&self, run: Revision, is_mended: bool) -> PassResult {
+        // Only reads, until the step is taken.
         let store = self.store(&run, self.object.clone());
         let surroundings = run.surroundings(self.context).await?;
         let files = run.files(self.context).await?;
@@ -301,7 +313,9 @@ impl TaskPass<'_> {
 
     /// Goes by what has changed, what is decided next, and what holds it; the store has the result.
     async fn take_step(&self, engine: &TaskEngine<'_>, run: &Revision, is_mended: bool) -> PassResult {
+        // Reads.
         let mut progress = engine.load(&run.owner.run).await?;
+        // What a person changed goes before whatever would be next.
         if let Some(outcome) = self.what_changed(run, &progress) {
             clear_sandboxes(engine.sandbox).await;
             Box::pin(engine.apply(progress, outcome)).await?;
@@ -316,11 +330,13 @@ impl TaskPass<'_> {
         if is_mended && let Some(waiting) = &mut progress.waiting {
             waiting.retry_at = waiting.retry_at.min(now);
         }
+        // Only decides.
         let decision = engine.decide(&progress);
         if let Decision::AwaitApproval(asked) = &decision {
             Box::pin(self.at_gate(engine, progress, asked)).await?;
             return Ok(advanced());
         }
+        // Before the call is announced, so that a task that is held spends nothing.
         if let Some(hold) = isolation::hold(self.context, &self.object, engine.task, &decision) {
             return Err(hold.into());
         }
@@ -330,6 +346,7 @@ impl TaskPass<'_> {
             Box::pin(engine.withdraw(progress)).await?;
             return Ok(idle());
         }
+        // Acts and writes.
         let (progress, step) = Box::pin(engine.perform(progress, decision)).await?;
         self.after_step(engine, progress, step).await
     }
@@ -343,6 +360,7 @@ impl TaskPass<'_> {
             Step::Advanced | Step::Gate(_) | Step::Finished => advanced(),
             Step::Waiting(until) => (Some(pause(until)), Reconciled::Waiting),
             Step::Unseen => (Some(MOMENT), Reconciled::Pending),
+            // Nothing else brings a pass when the deadline of the task ends before its child.
             Step::Pending => {
                 let left = Box::pin(self.count(engine, progress)).await?;
                 (Some(left.min(SAFETY_NET)), Reconciled::Pending)
@@ -410,6 +428,7 @@ impl TaskPass<'_> {
     fn remember_version(&self, store: KubernetesStore<'_>) {
         let object = store.into_object();
         self.context.tasks.wrote(&object);
+        // Later writes of an ended task announce nothing.
         if ended_in(&object).is_some() && ended_in(&self.object).is_none() {
             self.context.events.ended(&object);
         }

@@ -42,6 +42,7 @@ pub async fn adopt(context: &Context, task: &Task, owner: &Owner) -> Result<Opti
         match take(&context.client, origin, &key, task, owner).await {
             Ok(Some(taken)) => return Ok(Some(taken)),
             Ok(None) => {}
+            // Another origin may have the same, and else the task makes its program itself.
             Err(error) if is_gone(&error) => tracing::info!(
                 namespace = owner.namespace,
                 task = owner.name,
@@ -91,8 +92,10 @@ async fn take(
             source: Box::new(error),
         })
     };
+    // Only reads. The task is read as well: the one in memory may be older than its result.
     let (present, mut documents) = tokio::try_join!(read, unpack(client, &owner.namespace, &result))?;
     let status = present.status.clone().unwrap_or_default();
+    // The origin may have been deleted, or started again, since it was found in memory.
     let is_the_same = present.metadata.uid == origin.metadata.uid
         && ended_in(&present) == Some(Stage::Succeeded)
         && status.reuse_key.as_deref() == Some(key)

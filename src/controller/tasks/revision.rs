@@ -92,6 +92,7 @@ impl Revision {
 
     /// A new run: everything that the task refers to is read and frozen.
     pub async fn start(context: &Context, object: &CodeGenTask) -> Result<Started, ReconcileError> {
+        // Reads; for what lies on claims it creates a Pod that does so.
         let agent = agent(context, object).await?;
         let mut sources = read_sources(&context.client, &context.downloads, object).await?;
         let decides = decides(&object.spec);
@@ -103,10 +104,12 @@ impl Revision {
             Progressing::Pending | Progressing::Unseen => return Ok(Started::Reading),
             Progressing::Queued(why) => return Ok(Started::Queued(why)),
         }
+        // Resolved again, with the digests of what lies on claims: the hash of the run follows from them.
         let task = resolved(context, object, agent.as_ref(), sources.files.clone())?;
         let owner = owner(object, task.decisive_hash(), 0);
         let adopted = Box::pin(reuse::adopt(context, &task, &owner)).await?;
         let is_at_its_end = |adopted: &Adopted| adopted.progress.stage.is_terminal();
+        // Nothing reads the inputs of a task that is at its end with what it takes over.
         let (snapshot, name, sha256) = if adopted.as_ref().is_some_and(is_at_its_end) {
             snapshot::empty_snapshot(&owner, agent, sources)
         } else {
@@ -152,6 +155,7 @@ impl Revision {
         })?;
         let spec = &object.spec;
         task.publish.clone_from(&spec.publish);
+        // After the end gates can be added, not removed.
         task.approvals.extend(&spec.approvals);
         bind(&mut task, &context.approvals.required);
         if let Some(image) = &spec.image {
@@ -213,6 +217,7 @@ impl Revision {
             return Ok(Files::default());
         }
         let profiles = snapshot::profiles(&context.client, &self.owner, &self.snapshot).await?;
+        // The Pod that read the claims has described all samples.
         if profiles.is_some() {
             return Ok(Files {
                 profiles,
@@ -224,6 +229,7 @@ impl Revision {
             path: std::env::temp_dir(),
             source: error,
         };
+        // The child process that reads the samples takes paths.
         let folder = tempfile::tempdir().map_err(io)?;
         for sample in &self.task.samples {
             if let Some(MountedInput::Secrets(files)) = self.snapshot.inputs.get(&sample.name)

@@ -150,6 +150,7 @@ impl Events {
     }
 
     fn enqueue(&self, about: ObjectReference, note: Note) {
+        // Never blocks: an API server that is slow with Events must not hold up a pass.
         if self.letters.try_send(QueuedEvent { about, note }).is_err() {
             self.metrics.event_dropped();
         }

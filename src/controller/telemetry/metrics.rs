@@ -89,10 +89,12 @@ impl Default for Metrics {
 }
 
 fn milliseconds() -> Histogram {
+    // From 1 ms to 4 min, since a model call is part of a pass.
     Histogram::new(exponential_buckets(0.001, 4.0, 10))
 }
 
 fn seconds() -> Histogram {
+    // From 0.25 s to 9 min.
     Histogram::new(exponential_buckets(0.25, 2.0, 12))
 }
 
@@ -274,6 +276,7 @@ impl Metrics {
                 let kind = ("kind", kind.as_str());
                 let source = if *from_ledger { "record" } else { "model" };
                 count(&self.model_replies, [kind, ("source", source)], 1);
+                // What comes from the record was paid for, and counted, before.
                 if !from_ledger {
                     count(&self.tokens, [("direction", "input")], usage.input);
                     count(&self.tokens, [("direction", "output")], usage.output);
@@ -325,6 +328,7 @@ impl Metrics {
 
     /// Takes over how many tasks there are of each stage and reason. What is not named is none.
     pub fn set_tasks(&self, counts: impl IntoIterator<Item = (&'static str, &'static str, i64)>) {
+        // A stage that no task is in any more would show its last number.
         self.tasks.clear();
         for (stage, reason, number) in counts {
             self.tasks
@@ -340,6 +344,7 @@ impl Metrics {
 
     /// Takes over how many runs there are of each stage. What is not named is none.
     pub fn set_runs(&self, counts: impl IntoIterator<Item = (&'static str, i64)>) {
+        // As for tasks: a stage without runs must not show its last number.
         self.runs.clear();
         for (stage, number) in counts {
             self.runs.get_or_create(&[("stage", stage)]).set(number);

@@ -78,6 +78,7 @@ fn dockerfile(task: &Task, built: &BuiltImage, lock: Option<&Lock>) -> String {
 /// Whether the environment has the Python that the task asks for.
 fn has_python(built: &BuiltImage, wanted: &str) -> bool {
     let rest = built.python.strip_prefix(wanted);
+    // With the dot, for 3.1 is not 3.12.
     rest.is_some_and(|rest| rest.starts_with('.') && !rest.contains(' '))
 }
 

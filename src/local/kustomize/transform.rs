@@ -23,6 +23,7 @@ pub(super) fn apply(kustomization: &Kustomization, documents: &mut [Document]) {
         namespace,
         ..
     } = kustomization;
+    // As in kustomize: only references to objects of this kustomization are renamed.
     let named: BTreeSet<(String, String)> = documents
         .iter()
         .filter_map(|document| Some((document.kind().to_owned(), document.name()?.to_owned())))

@@ -100,6 +100,7 @@ impl Reader<'_> {
         let stored = LocalRunError::stored(self.folder);
         let bytes = self.store.read(&document.name).await.map_err(stored)?;
         bytes
+            // Somebody may have edited the record.
             .filter(|bytes| sha256_hex(bytes) == document.sha256)
             .ok_or_else(|| {
                 LocalRunError::damaged(

@@ -68,6 +68,7 @@ pub async fn run(
     let task = &finished.task;
     let folder = tempfile::tempdir().map_err(LocalRunError::NoTemporaryFolder)?;
     doing("reading the inputs");
+    // Only decides: what is wrong shows before a file is read.
     let given = given::sort(&Options::from(task), &options.inputs)?;
     let files = freeze_given(task, &given, folder.path()).await?;
     let own = options.timeout.clone().map(|timeout| SandboxSpec {
@@ -127,6 +128,7 @@ impl Running<'_> {
             checks: &self.finished.checks,
         };
         let source = |input: &ResolvedInput, file: &FrozenFile| Some(Source::path(&self.path(input, file)));
+        // Checked before the program runs, which may take long.
         let findings = data.inputs(self.run, source).await?;
         let findings = without_secrets(findings, &redactor);
         let ended = if let Some(refusal) = refused(&findings) {
@@ -195,6 +197,7 @@ impl Running<'_> {
             .finished
             .lock
             .clone()
+            // A list for another environment says nothing about this one.
             .filter(|(environment, _)| *environment == spec.content_hash())
             .map(|(_, lock)| lock);
         (self.doing)("the environment with the packages of the program");
@@ -218,6 +221,7 @@ impl Running<'_> {
             });
         let mut repeat = 0;
         loop {
+            // The run's own retries count: those of the task were for its tests.
             let is_last = repeat >= self.run.sandbox.retries;
             match sandbox.run(image, &job, repeat).await {
                 Ok(Progressing::Done(report)) if is_last || !may_be_repeated(&report) => {

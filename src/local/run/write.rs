@@ -48,6 +48,7 @@ pub fn check_folders<'a>(
 ) -> Result<(), LocalRunError> {
     for output in outputs {
         let folder = folder.join(output);
+        // What is no folder, or cannot be read, counts as not empty.
         let is_empty = fs::read_dir(&folder).map_or(!folder.exists(), |mut entries| entries.next().is_none());
         if !is_empty {
             return Err(LocalRunError::NotEmpty {
@@ -82,6 +83,7 @@ pub fn write(folder: &Path, outputs: &[TypedOutput]) -> Result<Vec<(String, Path
             } else {
                 place.clone()
             };
+            // For everybody whom the umask allows: outputs are for use, unlike the state of a task.
             write_whole_with(&path, &file.bytes, 0o666)?;
         }
         places.push((output.name.clone(), place));

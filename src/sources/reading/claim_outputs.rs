@@ -68,6 +68,7 @@ async fn output(asked: &ClaimOutputs, declared: &Output, data: &RunData<'_>) -> 
                 Err(problem) => return Ok(ClaimOutput::Wrong(problem)),
             }
         }
+        // Such a value is read into memory whole.
         (Some(_), type_) if bytes > MAX_OUTPUT_BYTES => {
             return Ok(ClaimOutput::Wrong(format!(
                 "a value of type {type_} has at most {MAX_OUTPUT_BYTES} bytes, this one has {bytes}: declare it as a File"
@@ -124,6 +125,7 @@ fn not_found(error: ReadError, declared: &Output) -> Result<ClaimOutput, Failed>
 /// The bytes of a small file that was read before; what is not there any more is no value of any type.
 fn content(mut file: File) -> Vec<u8> {
     let mut bytes = Vec::new();
+    // It may have grown since it was hashed.
     let read = file
         .rewind()
         .and_then(|()| file.take(MAX_OUTPUT_BYTES + 1).read_to_end(&mut bytes));

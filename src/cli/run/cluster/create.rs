@@ -19,6 +19,7 @@ pub(super) async fn create(
     let refused = |error: &kube::Error| Stopped::usage(refusal(error, task, &cluster.namespace));
     let maps: Api<ConfigMap> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
     let mut names = Vec::new();
+    // Before the run, which cannot be changed once it is there, and names them.
     for (input, map) in std::mem::take(&mut request.config_maps) {
         match maps.create(&PostParams::default(), &map).await {
             Ok(map) => {
@@ -44,6 +45,7 @@ pub(super) async fn create(
         owner
     });
     let patch = json!({"metadata": {"ownerReferences": [owner]}});
+    // After the run, which has no uid before; from here on they go with it.
     for name in &names {
         maps.patch_metadata(name, &PatchParams::default(), &Patch::Merge(&patch))
             .await

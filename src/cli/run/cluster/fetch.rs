@@ -31,6 +31,7 @@ pub(super) async fn fetch(
         return Err(Stopped::usage(message));
     }
     let folder = args.program.output_dir.as_deref();
+    // Of a task the folders were checked before the run; of an image they show only now.
     if let Some(folder) = folder.filter(|_| args.image.is_some()) {
         let folders = status
             .outputs
@@ -59,6 +60,7 @@ pub(super) async fn fetch(
             }),
         }
     }
+    // After everything is read, so that an output that is gone leaves the folder as it was.
     if let Some(folder) = folder {
         outputs.places = write::write(folder, &written).map_err(Stopped::usage)?;
     }

@@ -28,6 +28,7 @@ pub(super) async fn follow(
             Ok(watcher::Event::Apply(run) | watcher::Event::InitApply(run)) => match news(name, &run) {
                 News::Ended => return Ok(run),
                 News::Never(message) => return Err(Stopped::usage(message)),
+                // Once, not at each update of the status.
                 News::Waits(message) if message != told => {
                     progress.lines(&warning(&message));
                     told = message;

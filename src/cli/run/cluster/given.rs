@@ -41,6 +41,7 @@ pub(super) fn given_to_task(args: &RunArgs, task: &CodeGenTask) -> Result<GivenI
             task.name_any()
         )));
     }
+    // Before anything is created in the cluster.
     if let Some(folder) = &args.program.output_dir {
         write::check(folder, &task.spec.outputs).map_err(Stopped::usage)?;
     }

@@ -33,6 +33,7 @@ const SAID: [(&str, &str); 18] = [
 ];
 
 /// Digests that are no document's.
+// 64 hexadecimal digits are 44 characters in base64.
 const DIGESTS: [&str; 4] = [
     "/memory/solutionTree",
     "/memory/testsTree",

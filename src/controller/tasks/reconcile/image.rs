@@ -51,6 +51,7 @@ impl TaskPass<'_> {
         if self.object.spec.suspend == Some(true) {
             return Err(suspended().into());
         }
+        // Writes the condition first: it keeps the task whole in memory, and the write triggers the pass that publishes.
         if !is_publishing(&self.object) {
             return self.see(Some(ImageShown::on_its_way())).await;
         }
@@ -62,6 +63,7 @@ impl TaskPass<'_> {
 
     async fn publish(&self) -> PassResult {
         let is_mended = self.context.tasks.waits.take_woken(&self.uid);
+        // Reads: what an ended run had is in its result alone.
         let (run, documents) = Revision::of_result(self.context, &self.object).await?;
         self.refers_to.get_or_init(|| waits::of_run(&run.task));
         let store = self.store(&run, self.object.clone());
@@ -81,6 +83,7 @@ impl TaskPass<'_> {
             observer: &observer,
             clock: Timestamp::now,
             in_call: &in_call,
+            // Publishing asks no model.
             announced: &AtomicU32::new(0),
         };
         let mut progress = engine.load(&run.owner.run).await?;
@@ -96,6 +99,7 @@ impl TaskPass<'_> {
             waiting.retry_at = waiting.retry_at.min(Timestamp::now());
         }
         let came_to;
+        // Acts and writes.
         (progress, came_to) = Box::pin(engine.step(progress)).await?;
         self.context.tasks.reset_backoff(&self.object);
         self.wait_if(waits_for_a_person(&progress));
@@ -133,6 +137,7 @@ impl TaskPass<'_> {
             object.status = Some(truncated_status(status, &object)?);
         }
         if let Some(status) = &mut object.status {
+            // Unless the request is recorded as handled, it starts one pass after the other.
             status.retry_handled = self.object.annotations().get(RETRY).cloned();
         }
         let written = replace_status(&self.context.client, &object).await?;

@@ -33,6 +33,7 @@ pub(super) fn reference<K: kube::Resource<DynamicType = ()>>(object: &K) -> Obje
 /// Sends what comes in, until nobody is left who may hand anything in.
 pub(super) async fn send_all(client: Client, instance: String, mut letters: mpsc::Receiver<QueuedEvent>) {
     while let Some(letter) = letters.recv().await {
+        // An Event is no state: nothing depends on it, and it is not sent again.
         if let Err(error) = send(&client, &instance, &letter).await {
             tracing::warn!(
                 namespace = letter.about.namespace,
@@ -50,6 +51,7 @@ async fn send(client: &Client, instance: &str, letter: &QueuedEvent) -> Result<(
     let events: Api<KubeEvent> = Api::namespaced(client.clone(), namespace);
     let event = kube_event(letter, instance, Timestamp::now());
     match events.create(&PostParams::default(), &event).await {
+        // The name follows from what is said, so that the same is not sent twice after a restart either.
         Err(kube::Error::Api(status)) if status.is_already_exists() => {}
         other => return other.map(drop),
     }
