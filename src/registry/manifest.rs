@@ -54,6 +54,7 @@ pub(super) fn chosen(manifest: &Value, architecture: &str) -> Option<Result<Stri
     let is_index = |media_type: &str| media_type == OCI_INDEX || media_type.contains("manifest.list");
     let entries = manifest["manifests"]
         .as_array()
+        // An index of OCI may leave out its media type; what has layers is a manifest.
         .filter(|_| manifest["mediaType"].as_str().is_none_or(is_index) && manifest["layers"].is_null())?;
     let is_it = |entry: &&Value| {
         entry["platform"]["os"] == "linux" && entry["platform"]["architecture"] == architecture
@@ -108,6 +109,7 @@ pub(super) fn config(base: &[u8], layer: &Layer, addition: &Addition) -> Result<
 }
 
 fn add_variables(env: &mut Vec<Value>, variables: &BTreeMap<String, String>) {
+    // A variable of the base gives way to the same one of the program.
     env.retain(|line| {
         let name = line.as_str().and_then(|line| line.split('=').next());
         name.is_none_or(|name| !variables.contains_key(name))
