@@ -53,12 +53,14 @@ pub fn held(
 ) -> CodeGenTaskStatus {
     let state = State::held(hold);
     let ends = [Stage::Succeeded, Stage::Failed].map(Stage::as_str);
+    // A task that has ended holds for a run of its own that has not begun, so its old end must not be shown for that.
     let mut conditions = state.conditions(generation, &before.conditions, now);
     let stamp = Stamp {
         generation,
         before: &before.conditions,
         now,
     };
+    // A condition that is not about what holds the task stays as it was shown last.
     let old = |type_: &str| before.conditions.iter().find(|old| old.type_ == type_).cloned();
     conditions.extend(old(IMAGE_READY));
     let refuted = (hold.reason == reason::ISOLATION_NOT_ENFORCED)
@@ -92,6 +94,7 @@ pub fn status(
         hold,
         isolation,
     } = around;
+    // What has ended waits for nothing.
     let hold = hold.filter(|_| !progress.stage.is_terminal());
     let state = hold.map_or_else(|| State::of(task, progress), State::held);
     let stamp = Stamp {
@@ -103,6 +106,7 @@ pub fn status(
     let spent = &progress.spent;
     let published_as = progress.published.as_ref();
     CodeGenTaskStatus {
+        // `0` before the first attempt would read as one that ran.
         observed_generation: generation,
         stage: Some(progress.stage.as_str().to_owned()),
         reason: Some(state.reason.to_owned()),

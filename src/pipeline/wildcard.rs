@@ -13,6 +13,7 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     for part in parts {
         match rest.find(part) {
             Some(at) => rest = &rest[at + part.len()..],
+            // The first place that fits leaves the most for the parts that follow, so no other place needs to be tried.
             None => return false,
         }
     }

@@ -44,6 +44,7 @@ pub fn executions(task: &Task, set: &CaseSet, was_fixed: bool) -> Vec<CaseExecut
         case: case.clone(),
         is_settled: true,
     });
+    // A corrected case is settled: a third answer would be no better than the second.
     let planned = set.deciding().map(|(number, case)| CaseExecution {
         origin: Origin::Plan(number),
         case: case.clone(),
@@ -51,6 +52,7 @@ pub fn executions(task: &Task, set: &CaseSet, was_fixed: bool) -> Vec<CaseExecut
     });
     let derived = set
         .deciding()
+        // Only after a fix: from then on a program may have been written to the cases that it has met.
         .filter(|_| was_fixed)
         .flat_map(|(number, case)| {
             let derived = derive::derived(task, set, case);
@@ -72,6 +74,7 @@ impl CaseExecution {
     pub fn id(&self) -> String {
         match self.origin {
             Origin::Example => "examples".to_owned(),
+            // The model learns how many examples fail, and not which.
             Origin::Plan(number) | Origin::Derived(number, _) => {
                 format!("case {number} ({})", shown(&self.case.about))
             }
@@ -157,6 +160,7 @@ fn file(at: CaseFile, text: &str) -> PhaseFile {
     let bytes = at.bytes(text).unwrap_or_else(|_| text.as_bytes().to_vec());
     PhaseFile {
         path: at.path,
+        // Base64, since a job is JSON and a file may be UTF-16.
         content: BASE64_STANDARD.encode(bytes),
     }
 }

@@ -40,6 +40,7 @@ impl<'a> From<&'a ResolvedInput> for Value<'a> {
     fn from(input: &'a ResolvedInput) -> Self {
         let file = input.file();
         Self {
+            // Libraries go by the ending, so it is part of what the program meets.
             name: &input.name,
             text: match &input.value {
                 ResolvedValue::Text(text) => Some(text),
