@@ -48,9 +48,9 @@ impl Diagnosis {
     /// The kinds of fix that follow, in the order in which they are made: environment, logic, test error.
     #[must_use]
     pub fn fixes(&self) -> Vec<ErrorType> {
+        // In this order: without a package no other fix can be tried, and the suite is fixed against the program as it then is.
         [ErrorType::Environment, ErrorType::Logic, ErrorType::TestError]
             .into_iter()
-            // In this order: without a package no other fix can be tried, and the suite is fixed against the program as it then is.
             .filter(|error_type| self.of(*error_type).any(|failure| !failure.blames_case))
             .collect()
     }

@@ -65,10 +65,9 @@ impl Lock {
         for locked in &mut self.packages {
             locked.via.truncate(MOST_BRINGERS);
         }
+        // It stands in the head of a requirements file: nothing that ends a line gets through.
         let is_plain = |text: &str| {
             text.len() <= LONGEST_VERSION
-                // It becomes part of file names, prompts and a requirements file: nothing that ends a line or begins an option gets
-                // through.
                 && text
                     .bytes()
                     .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'+' | b'_'))

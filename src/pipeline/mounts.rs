@@ -91,11 +91,11 @@ pub(super) fn mount_name(file: &FrozenFile) -> String {
         return file.name.clone();
     }
     match plain_ending(&file.file_name) {
+        // Two endings, since pandas and others unpack by the last and choose a reader by the one before it.
         Some((stem, ending)) if ending.eq_ignore_ascii_case("gz") => match plain_ending(stem) {
             Some((_, inner)) => format!("{}.{inner}.{ending}", file.name),
             None => format!("{}.{ending}", file.name),
         },
-        // Two endings, since pandas and others unpack by the last and choose a reader by the one before it.
         Some((_, ending)) if ending != file.name => format!("{}.{ending}", file.name),
         _ => file.name.clone(),
     }

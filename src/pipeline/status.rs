@@ -106,7 +106,6 @@ pub fn status(
     let spent = &progress.spent;
     let published_as = progress.published.as_ref();
     CodeGenTaskStatus {
-        // `0` before the first attempt would read as one that ran.
         observed_generation: generation,
         stage: Some(progress.stage.as_str().to_owned()),
         reason: Some(state.reason.to_owned()),
@@ -114,6 +113,7 @@ pub fn status(
         conditions,
         language: Some(task.language),
         plan: progress.plan.clone(),
+        // `0` before the first attempt would read as one that ran.
         attempt: (progress.attempt > 0).then(|| int(progress.attempt)),
         attempts: progress.attempts.clone(),
         tests: tests(progress),

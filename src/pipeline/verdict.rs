@@ -179,9 +179,9 @@ impl RehearsalFindings {
             values: Vec::new(),
             too_large: self
                 .too_large
-                // A program can write as many bytes as a private value says.
                 .iter()
                 .map(|large| TooLarge {
+                    // A program can write as many bytes as a private value says.
                     bytes: None,
                     ..large.clone()
                 })

@@ -305,8 +305,8 @@ where
 {
     let pauses = ExponentialBuilder::default()
         .with_min_delay(FIRST_PAUSE)
-        // Jitter, since several uploads fail at the same moment.
         .with_max_times(TRIES - 1)
+        // Jitter, since several uploads fail at the same moment.
         .with_jitter();
     request.retry(pauses).when(RegistryError::is_transient).await
 }

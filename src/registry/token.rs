@@ -62,9 +62,9 @@ pub(super) fn challenge<'a>(values: impl IntoIterator<Item = &'a str>) -> Option
             };
             if challenge.scheme.eq_ignore_ascii_case("bearer")
                 && let Some(realm) = parameter("realm")
-            // A token is preferred: the password is then shown once, and not with each request.
             {
                 let service = parameter("service");
+                // A token is preferred: the password is then shown once, and not with each request.
                 return Some(Challenge::Bearer { realm, service });
             }
             if challenge.scheme.eq_ignore_ascii_case("basic") {
@@ -94,8 +94,8 @@ pub(super) fn service(registry: &Url, realm: &str, trusted: &[Entry]) -> Result<
         ));
     }
     let host = registry.host_str().unwrap_or_default();
+    // A known pair is known for the default port; another port is another registry.
     let is_known = SERVICES
-        // A known pair is known for the default port; another port is another registry.
         .iter()
         .any(|(name, service)| *name == host && registry.port().is_none() && *service == origin);
     if is_known || trusted.iter().any(|entry| entry.allows(&url)) {

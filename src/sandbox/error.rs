@@ -106,9 +106,8 @@ impl SandboxError {
     /// Whose matter this is, where no other packages help ([`Packages`](Self::Packages)).
     #[must_use]
     pub const fn category(&self) -> Category {
+        // What somebody has to change is `Configuration`: a task then waits for that change and does not repeat a step that cannot succeed.
         match self {
-            // What somebody has to change is `Configuration`: a task then waits for that change and does not repeat a step that cannot
-            // succeed.
             Self::IsolationUnavailable { .. }
             | Self::NetworkList
             | Self::SystemPackagesMissing { .. }

@@ -66,14 +66,14 @@ pub(crate) fn classify(output: &str) -> SandboxError {
         return denied;
     }
     let lower = output.to_lowercase();
+    // A full disk comes out as a failure of the package that was just unpacked, so it must be found before any rule on packages.
     if lower.contains("no space left on device") {
-        // A full disk comes out as a failure of the package that was just unpacked, so it must be found before any rule on packages.
         return SandboxError::DiskFull("installing packages".into());
     }
+    // An index that does not answer ends in "no matching distribution" too, and a model would give up a package that exists.
     if let Some(line) = output
         .lines()
         .find(|line| UNREACHABLE.iter().any(|sign| line.to_lowercase().contains(sign)))
-    // An index that does not answer ends in "no matching distribution" too, and a model would give up a package that exists.
     {
         return SandboxError::IndexUnreachable(without_credentials(line.trim()));
     }
@@ -150,9 +150,9 @@ fn problem(text: &str) -> (PackageProblemKind, Vec<String>) {
         let Some(found) = rule.captures(text) else {
             continue;
         };
-        // pip joins several names with commas and "and".
         let names = found.get(1).map_or("", |names| names.as_str());
         let names = match kind {
+            // pip joins several names with commas and "and".
             Conflict => names
                 .split([',', ' '])
                 .filter(|name| !name.is_empty() && *name != "and")

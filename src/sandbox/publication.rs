@@ -55,7 +55,6 @@ impl Publication {
     pub fn entries(&self) -> Vec<LayerEntry> {
         let folder = |path: &str, owner: u64| LayerEntry {
             path: path.to_owned(),
-            // Only the folder for outputs belongs to the user that the program runs as.
             owner,
             content: None,
         };
@@ -70,6 +69,7 @@ impl Publication {
             file(LAUNCHER.0, LAUNCHER.1.as_bytes()),
             file(PROGRAM, self.program.as_bytes()),
             folder("var/inputs", 0),
+            // Only the folder for outputs belongs to the user that the program runs as.
             folder("var/outputs", USER),
         ]
     }

@@ -284,6 +284,7 @@ impl<'f> LeafReader<'f> {
                 .get(self.level)
                 .copied()
                 .unwrap_or(self.leaf.full_level);
+            // The definition level says whether there is a value at all: nulls take no place among the values.
             if definition >= self.leaf.full_level {
                 let found = self
                     .leaf
@@ -292,9 +293,11 @@ impl<'f> LeafReader<'f> {
                 take(found);
                 self.value += 1;
             } else if definition >= self.leaf.parent_level {
+                // Below the level of its list there is no entry, and so no missing one either.
                 take(Found::Null);
             }
             self.level += 1;
+            // A repetition level of 0 begins the next record.
             let goes_on = self.repetitions.get(self.level).is_some_and(|level| *level > 0);
             if self.level >= self.levels || !goes_on {
                 return true;

@@ -28,8 +28,8 @@ impl Facts<'_> {
                 )));
             };
             let after = self.task.limits.reclassify_after;
-            let mut failure = diagnose(check, row.clone(), &self.progress.memory.tried, after);
             // The count of verified fixes decides here, and not the model: it may blame the same side for ever.
+            let mut failure = diagnose(check, row.clone(), &self.progress.memory.tried, after);
             if failure.diagnosis.error_type == ErrorType::Environment {
                 // Checked before the next build is paid for.
                 self.check_environment(number, &failure.packages, &failure.system_packages)?;

@@ -158,8 +158,8 @@ fn file_problem(task: &Task, forms: &Forms, input: &Input, given: &CaseInput) ->
 }
 
 fn missing_input(task: &Task, case: &Case, access: Access) -> Option<String> {
-    let is_given = |input: &Input| case.inputs.iter().any(|given| split(&given.name).0 == input.name);
     // A folder of one file counts as given.
+    let is_given = |input: &Input| case.inputs.iter().any(|given| split(&given.name).0 == input.name);
     task.inputs
         .iter()
         .filter(|input| !is_given(input))

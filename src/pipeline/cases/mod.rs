@@ -194,7 +194,6 @@ pub fn planned(
         return CaseSet::default();
     }
     invariants.sort_unstable();
-    // A revision drops an invariant by its name, which must then be gone.
     invariants.dedup();
     let mut set = CaseSet {
         unstable,

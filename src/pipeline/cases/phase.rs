@@ -44,10 +44,10 @@ pub fn executions(task: &Task, set: &CaseSet, was_fixed: bool) -> Vec<CaseExecut
         case: case.clone(),
         is_settled: true,
     });
-    // A corrected case is settled: a third answer would be no better than the second.
     let planned = set.deciding().map(|(number, case)| CaseExecution {
         origin: Origin::Plan(number),
         case: case.clone(),
+        // A corrected case is settled: a third answer would be no better than the second.
         is_settled: set.is_revised(number),
     });
     let derived = set
@@ -73,8 +73,8 @@ impl CaseExecution {
     #[must_use]
     pub fn id(&self) -> String {
         match self.origin {
-            Origin::Example => "examples".to_owned(),
             // The model learns how many examples fail, and not which.
+            Origin::Example => "examples".to_owned(),
             Origin::Plan(number) | Origin::Derived(number, _) => {
                 format!("case {number} ({})", shown(&self.case.about))
             }

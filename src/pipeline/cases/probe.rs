@@ -82,8 +82,8 @@ pub(super) fn are_vacuous<'a>(task: &Task, cases: impl Iterator<Item = &'a Case>
 
 fn probes() -> impl Iterator<Item = Probe> {
     let documents = [Document::Object, Document::List, Document::Stated];
+    // Both truth values, for a case may state either.
     let nonsense = [true, false]
-        // Both truth values, for a case may state either.
         .into_iter()
         .flat_map(move |truth| documents.map(|document| Writes::Nonsense { truth, document }));
     let ending_well = [Writes::Nothing, Writes::Empty]
@@ -286,9 +286,9 @@ fn table_of_other_numbers(text: &str) -> Option<String> {
 fn json_of_other_numbers(text: &str) -> Option<String> {
     let documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let before: Vec<Value> = documents.collect::<Result<_, _>>().ok()?;
-    // Without a number there is nothing to change, and the text itself would pass.
     let after: Vec<Value> = before.iter().cloned().map(with_other_numbers).collect();
     let lines: Vec<String> = after.iter().map(Value::to_string).collect();
+    // Without a number there is nothing to change, and the text itself would pass.
     (after != before).then(|| lines.join("\n"))
 }
 

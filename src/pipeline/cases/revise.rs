@@ -79,8 +79,8 @@ fn drop_invariant(set: &mut CaseSet, invariant: Invariant) {
     set.invariants.retain(|other| *other != invariant);
 }
 
-// In this order: an answer that equals the first confirms it, also where the program happens to agree with both.
 fn judge(task: &Task, blamed: &Blamed, answer: &Case) -> Revision {
+    // In this order: an answer that equals the first confirms it, also where the program happens to agree with both.
     if is_same(task, &blamed.run.case, answer) {
         return Revision::Confirmed;
     }

@@ -86,7 +86,6 @@ impl PackagePolicy {
     #[must_use]
     pub fn denial(&self, wanted: &Packages, image: &ImageSettings) -> Option<Denial> {
         let pip = image
-            // The base may be outside of the task's own list, but not of what the operator denies.
             .base_packages
             .iter()
             .chain(&wanted.pip)

@@ -120,10 +120,10 @@ impl Collector<'_> {
                 // A module of the standard library cannot be installed, and a package of its name may be anybody's.
                 Ok(requirement) if self.is_standard(&requirement.name.replace('-', "_")) => {}
                 Ok(requirement) => {
+                    // A name that is itself a package, such as `attr`, is not replaced by the package of a module of that name.
                     let package = tables::PACKAGES.iter().find(|(import, package)| {
                         normalized(import) == requirement.name
                             && tables::PACKAGES
-                                // A name that is itself a package, such as `attr`, is not replaced by the package of a module of that name.
                                 .iter()
                                 .all(|(_, p)| *p != requirement.name || p == package)
                     });
@@ -259,11 +259,11 @@ fn packages_of(import: &Import) -> BTreeSet<String> {
 
 fn package_of(path: &str) -> String {
     let mut prefix = path;
+    // The longest prefix first: `google.cloud.storage` and `google.protobuf` are different packages.
     loop {
         if let Ok(row) = tables::PACKAGES.binary_search_by_key(&prefix, |(name, _)| name) {
             return tables::PACKAGES[row].1.to_owned();
         }
-        // The longest prefix first: `google.cloud.storage` and `google.protobuf` are different packages.
         match prefix.rsplit_once('.') {
             Some((shorter, _)) => prefix = shorter,
             None => break,

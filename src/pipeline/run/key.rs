@@ -40,11 +40,11 @@ impl<'a> From<&'a ResolvedInput> for Value<'a> {
     fn from(input: &'a ResolvedInput) -> Self {
         let file = input.file();
         Self {
-            // Libraries go by the ending, so it is part of what the program meets.
             name: &input.name,
             text: match &input.value {
                 ResolvedValue::Text(text) => Some(text),
                 ResolvedValue::File(_) => None,
+            // Libraries go by the ending, so it is part of what the program meets.
             },
             file_name: file.map(mount_name),
             sha256: file.map(|file| file.sha256.as_str()),

@@ -146,9 +146,9 @@ async fn retain_waiters(
     if gone.is_empty() {
         return Ok(());
     }
-    // `null` removes a key in a merge patch.
     let without: BTreeMap<String, Option<String>> = gone
         .iter()
+        // `null` removes a key in a merge patch.
         .map(|gone| (format!("{WAITS}{}", gone.uid), None))
         .collect();
     let patch = Patch::Merge(json!({"metadata": {"labels": without, "annotations": without}}));
@@ -176,10 +176,10 @@ fn unless_changed(result: Result<(), kube::Error>) -> Result<(), kube::Error> {
 #[must_use]
 pub fn namespace_of_tasks<K: kube::ResourceExt>(object: &K) -> Option<String> {
     object
-        // Objects beside their tasks have no such label: their own namespace is the answer.
         .labels()
         .get(TASK_NAMESPACE)
         .cloned()
+        // Objects beside their tasks have no such label: their own namespace is the answer.
         .or_else(|| object.namespace())
 }
 

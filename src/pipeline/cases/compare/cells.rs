@@ -104,9 +104,9 @@ fn part(text: &str, used: u8, separator: Separator, asked: &Asked<'_>) -> Result
             let cells = table.cells(at)?;
             let numbers = cells
                 .iter()
+                // Empty cells add nothing, as in a sum of pandas.
                 .filter(|cell| !cell.is_empty())
                 .map(|cell| number(cell));
-            // Empty cells add nothing, as in a sum of pandas.
             super::total(expected, numbers.sum::<Option<BigDecimal>>(), tolerance)
         }
     }

@@ -51,9 +51,9 @@ pub(super) fn is_copy(wanted: &Secret, found: &Secret) -> bool {
 /// What the Job says that it is made from; one of an operator before this one says nothing.
 fn files_of(job: &Job) -> Option<&str> {
     let spec = job.spec.as_ref()?.template.spec.as_ref()?;
-    // The digest is read from the Job and not computed from settings: these may have changed since it was made.
     let push = spec.containers.iter().find(|container| container.name == PUSH)?;
     let mut arguments = push.args.iter().flatten();
+    // The digest is read from the Job and not computed from settings: these may have changed since it was made.
     arguments.find_map(|argument| argument.strip_prefix(FILES_SHA256))
 }
 

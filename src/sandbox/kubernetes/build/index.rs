@@ -37,8 +37,8 @@ impl Build<'_> {
         if self.spec.lock.is_some() {
             return Ok(Verified::default());
         }
-        // An installer of the task's index could be anything: the operator's is asked.
         let bounds = index::verify(self.sandbox.index, self.spec, self.place()).await?;
+        // An installer of the task's index could be anything: the operator's is asked.
         let place = Where {
             index: Some(installer_index(self.sandbox)),
             ..self.place()

@@ -463,8 +463,8 @@ fn namespace<'a>(sandbox: &'a KubernetesSandbox<'_>) -> &'a str {
 }
 
 /// An architecture as the label `kubernetes.io/arch` of nodes has it.
-// Images are named by Go's names of architectures.
 fn kubernetes_architecture(rust: &str) -> &str {
+    // Images are named by Go's names of architectures.
     match rust {
         "x86_64" => "amd64",
         "aarch64" => "arm64",

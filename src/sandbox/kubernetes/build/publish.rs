@@ -84,9 +84,9 @@ pub(in crate::sandbox::kubernetes) async fn publish(
 async fn target(sandbox: &KubernetesSandbox<'_>, home: &Objects) -> Result<Target, SandboxError> {
     let publish = sandbox.task.publish.clone().unwrap_or_default();
     let mut image = sandbox.task.image.clone();
-    // The name that nodes have for the repository belongs to the repository of the environment, and not to this one.
     if publish.repository.is_some() && publish.repository != image.repository {
         image.repository = publish.repository;
+        // The name that nodes have for the repository belongs to the repository of the environment, and not to this one.
         image.pull_repository = None;
     }
     if image.repository.is_none() {
@@ -163,8 +163,8 @@ fn default_tag(namespace: &str, name: &str) -> String {
 fn addition(sandbox: &KubernetesSandbox<'_>, publication: &Publication) -> Addition {
     let owner = sandbox.owner;
     let task = format!("{}/{}", owner.namespace, owner.name);
-    // The operator's labels come last: what the task says cannot replace whose image this is.
     let mut labels = publication.labels.clone();
+    // The operator's labels come last: what the task says cannot replace whose image this is.
     labels.insert(TASK.to_owned(), task.clone());
     labels.insert(GENERATION.to_owned(), owner.generation.to_string());
     let mut env: BTreeMap<String, String> = [

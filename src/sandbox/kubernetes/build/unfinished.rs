@@ -82,11 +82,11 @@ impl Build<'_> {
     fn is_made_for_another_wish(&self, job: &Job) -> bool {
         let metadata = &job.metadata;
         let made_by = metadata.labels.as_ref().and_then(|labels| labels.get(TASK_UID));
-        // A Job of somebody else is not deleted because this task has changed.
         let made_for = metadata
             .annotations
             .as_ref()
             .and_then(|all| all.get(job::MADE_FOR));
+        // A Job of somebody else is not deleted because this task has changed.
         made_by == Some(&self.sandbox.owner.uid) && made_for != Some(&self.wish())
     }
 

@@ -152,10 +152,10 @@ impl Isolation {
         let pools = self.pools();
         let mut kept_from = BTreeSet::new();
         let mut awaited = None;
-        // One pool on which the Pod may land and that is open is enough to refuse it.
         for (pool, verdict) in pools.values().filter(|(pool, _)| may_land(selector, pool)) {
             match verdict {
                 Verdict::Enforced { kept_from: names, .. } => kept_from.extend(names.iter().cloned()),
+                // One pool on which the Pod may land and that is open is enough to refuse it.
                 Verdict::Open { policy, reached } => {
                     return Standing::Refuted(refuted(pool, policy, reached));
                 }

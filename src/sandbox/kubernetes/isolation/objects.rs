@@ -13,8 +13,8 @@ use super::super::pod::{self, EGRESS};
 use super::super::settings::NodePool;
 use super::Target;
 
-// Longer than a round waits for a Pod (90 s): the kubelet ends what an interrupted operator left.
 /// Longest life of such a Pod, seconds.
+// Longer than a round waits for a Pod (90 s): the kubelet ends what an interrupted operator left.
 const DEADLINE: i64 = 120;
 /// Where the sibling listens.
 pub(super) const PORT: u16 = 8443;

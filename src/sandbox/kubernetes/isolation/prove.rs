@@ -63,8 +63,8 @@ pub async fn recorded(client: &Client, namespace: &str, settings: &Settings) -> 
 
 impl Prover<'_> {
     /// What the Pods of one pool find.
-    // Two operators in one namespace would otherwise make Pods of the same name.
     pub async fn check(&self, pool: &NodePool) -> Verdict {
+        // Two operators in one namespace would otherwise make Pods of the same name.
         let suffix: String = std::iter::repeat_with(fastrand::lowercase).take(5).collect();
         // Before, too: a round that was interrupted has left its Pods.
         self.clear().await;

@@ -133,8 +133,8 @@ fn source(volume: &Volume) -> (&'static str, Vec<&str>) {
     if volume.empty_dir.is_some() {
         return ("emptyDir", Vec::new());
     }
-    // A volume of any other kind differs from all of ours.
     let Some(projected) = &volume.projected else {
+        // A volume of any other kind differs from all of ours.
         return ("another", Vec::new());
     };
     let sources = projected.sources.iter().flatten();
