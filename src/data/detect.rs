@@ -50,7 +50,6 @@ pub(crate) struct Detection {
 /// What the name of a file says; the ending of packed data says nothing of what is in it.
 fn ending(file_name: &str) -> String {
     let file_name = file_name.to_ascii_lowercase();
-    // `data.csv.gz` is a CSV.
     let file_name = file_name.strip_suffix(GZIP_ENDING).unwrap_or(&file_name);
     file_name
         .rsplit_once('.')

@@ -160,7 +160,7 @@ impl EgressGate {
     pub fn client_builder(&self) -> ClientBuilder {
         let rules = Arc::clone(&self.0);
         let builder = reqwest::Client::builder()
-            // Judged where the connection is made: a name that is judged earlier may lead elsewhere a moment later.
+            // Judged where the connection is made: a name that is judged earlier may lead to another address a moment later.
             .dns_resolver(Arc::new(Resolver(Arc::clone(&self.0))))
             .redirect(Policy::custom(move |attempt| rules.follow(attempt)))
             .connect_timeout(CONNECT_DEADLINE)
@@ -226,7 +226,7 @@ impl Rules {
     }
 
     fn follow(&self, attempt: Attempt<'_>) -> Action {
-        // Each hop is judged as well, but a circle of permitted ones has no end.
+        // Each hop is judged as well, but a cycle of permitted ones has no end.
         if attempt.previous().len() > MOST_REDIRECTS {
             return attempt.error("it leads from one address to the next without an end");
         }

@@ -157,7 +157,7 @@ impl PackageIndex {
         if let Some(answer) = self.cached(&key) {
             return Ok(answer);
         }
-        // Around the whole question, also the body: an index may send a byte a minute.
+        // Over the whole question, with the body: an index may send a byte a minute.
         let asked = tokio::time::timeout(self.deadline, self.fetch(question)).await;
         let files = asked.unwrap_or_else(|_| {
             Err(IndexError::Unreachable {

@@ -119,7 +119,6 @@ pub fn tail(text: &str, bytes: usize) -> String {
         return text.to_owned();
     }
     let mut start = text.len() - bytes;
-    // A cut inside a character would be no text.
     while !text.is_char_boundary(start) {
         start += 1;
     }

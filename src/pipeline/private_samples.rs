@@ -85,7 +85,7 @@ fn visible_stderr(stderr: &str, source: Option<&Source>, columns: &BTreeSet<Stri
     let Some((_, traceback)) = stderr.rsplit_once(TRACEBACK) else {
         return String::new();
     };
-    // Without a parsed program nothing can be told from values, and nothing is shown.
+    // Without a parsed program nothing can be distinguished from values, and nothing is shown.
     let (Some(frame), Some(raised), Some(source)) = (FRAME.as_ref(), RAISED.as_ref(), source) else {
         return String::new();
     };

@@ -89,7 +89,6 @@ fn parts(artifact: Artifact) -> (Small, Vec<Small>) {
             "size": blob.bytes.len(),
             "annotations": about,
         }));
-        // Files of equal content are one blob.
         if blobs.iter().all(|other| other.digest != blob.digest) {
             blobs.push(blob);
         }

@@ -287,7 +287,7 @@ pub(super) async fn answered<T>(
     what: &str,
     asked: impl Future<Output = Result<T, RegistryError>>,
 ) -> Result<T, RegistryError> {
-    // Around all tries: a registry that answers slowly, again and again, would hold up the task.
+    // Over all tries: a registry that answers slowly, again and again, would hold up the task.
     let answer = tokio::time::timeout(ANSWER_TIMEOUT, asked).await;
     answer.unwrap_or_else(|_| {
         Err(RegistryError::Unavailable {

@@ -103,7 +103,6 @@ impl Registry {
             installed: installed::of_manifest(&signed.bytes),
         };
         let replaced = match self.environment_at(&tagged, place, keys).await? {
-            // Somebody signed the very same; the tag need not move.
             Environment::Signed(present) if present.digest == signed.digest => {
                 return Ok(Some(Adopted {
                     image,

@@ -113,7 +113,7 @@ impl RegistryError {
             | Self::Taken { .. }
             | Self::Refused { .. }
             | Self::Rejected { .. } => Category::Configuration,
-            // A layout that cannot be read was cut off while it was made: another build makes it anew.
+            // A layout that is not what it says is made anew by another build.
             Self::Layout(_) | Self::Unavailable { .. } | Self::Overtaken { .. } => Category::Infrastructure,
         }
     }

@@ -109,7 +109,6 @@ pub(super) fn config(base: &[u8], layer: &Layer, addition: &Addition) -> Result<
 }
 
 fn add_variables(env: &mut Vec<Value>, variables: &BTreeMap<String, String>) {
-    // A variable of the base gives way to the same one of the program.
     env.retain(|line| {
         let name = line.as_str().and_then(|line| line.split('=').next());
         name.is_none_or(|name| !variables.contains_key(name))

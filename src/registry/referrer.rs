@@ -121,7 +121,6 @@ fn listed(present: Option<Value>, artifact_type: &str, referrer: &Small) -> Vec<
         },
         None => Vec::new(),
     };
-    // Attaching twice leaves one entry.
     entries.retain(|other| other["digest"] != entry["digest"]);
     entries.push(entry);
     let index = json!({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": entries});

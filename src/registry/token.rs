@@ -94,7 +94,7 @@ pub(super) fn service(registry: &Url, realm: &str, trusted: &[Entry]) -> Result<
         ));
     }
     let host = registry.host_str().unwrap_or_default();
-    // A known pair is known for the default port; another port is another registry.
+    // The pairs are for the default port; another port is another registry.
     let is_known = SERVICES
         .iter()
         .any(|(name, service)| *name == host && registry.port().is_none() && *service == origin);

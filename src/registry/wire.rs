@@ -89,7 +89,7 @@ impl Wire {
             own: with_settings(Client::builder(), &certificates)
                 .build()
                 .map_err(setup)?,
-            // Made when a registry first sends elsewhere: most never do.
+            // Made when a registry first sends to another address: most never do.
             elsewhere: OnceLock::new(),
             gate: EgressGate::new(allowed, access.closed.clone()),
             certificates,
@@ -240,7 +240,6 @@ impl Wire {
                 }
                 let repository = target.reference.repository();
                 let scope = format!("repository:{repository}:{}", operation.actions());
-                // A token for this repository and this purpose alone.
                 url.query_pairs_mut().append_pair("scope", &scope);
                 self.token(&registry, url, login.as_ref()).await
             }
@@ -275,7 +274,6 @@ impl Wire {
         if response.status().is_success() {
             return Ok(response);
         }
-        // The next request asks for a new one.
         if response.status() == StatusCode::UNAUTHORIZED {
             // What was granted serves no longer.
             for operation in [Operation::Pull, Operation::Push] {

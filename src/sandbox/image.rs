@@ -120,7 +120,6 @@ impl ImageSpec {
             architecture,
             python_version,
             index_url,
-            // Sorted and without duplicates: models list the same packages in any order.
             merge(&[&packages.pip]),
             merge(&[&packages.apt]),
         ]);

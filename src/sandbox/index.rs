@@ -233,7 +233,6 @@ fn settle<'a>(
 }
 
 fn bounded(requirement: &Requirement, bound: &str) -> String {
-    // A requirement without versions takes a bound as it is; several versions are separated by commas.
     let separator = if requirement.versions().is_empty() {
         ""
     } else {

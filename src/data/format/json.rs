@@ -325,7 +325,6 @@ impl JsonTable {
         if let Some(column) = self.paths.get(path) {
             return Some(*column);
         }
-        // Further paths are only counted, by their hashes, up to a bound.
         if self.paths.len() >= DESCRIBED_COLUMNS {
             if self.further_paths.len() < COUNTED_PATHS {
                 self.further_paths.insert(xxh3_64(path.as_bytes()));

@@ -294,8 +294,8 @@ impl Masked {
             let end = segment.trim_end_matches(['-', '_', '.', '/', '@', '#', '%', '\\', '+']);
             if is_jumbled(end) {
                 self.text.push_str(Kind::Id.as_str());
-            // `HTTP/1.1`: the version is part of the protocol's name.
             } else if position > 0 && text.starts_with("HTTP/") {
+                // `HTTP/1.1`: the version is part of the protocol's name.
                 self.text.push_str(end);
             } else {
                 let mut in_number = false;

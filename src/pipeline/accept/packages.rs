@@ -101,7 +101,7 @@ impl Build {
     /// What a name became, over as many replacements as there are.
     fn replacement(&self, manager: &str, name: &str) -> String {
         let mut now = name.to_owned();
-        // As many steps as there are replacements: names that replace one another in a circle end here.
+        // As many steps as there are replacements: names that replace one another in a cycle end here.
         for _ in &self.replaced {
             match self.replaced.get(&format!("{manager}{now}")) {
                 Some(next) if *next != now => now.clone_from(next),

@@ -44,8 +44,8 @@ impl<'a> From<&'a ResolvedInput> for Value<'a> {
             text: match &input.value {
                 ResolvedValue::Text(text) => Some(text),
                 ResolvedValue::File(_) => None,
-            // Libraries go by the ending, so it is part of what the program meets.
             },
+            // Libraries go by the ending, so it is part of what the program meets.
             file_name: file.map(mount_name),
             sha256: file.map(|file| file.sha256.as_str()),
         }

@@ -179,7 +179,6 @@ pub fn namespace_of_tasks<K: kube::ResourceExt>(object: &K) -> Option<String> {
         .labels()
         .get(TASK_NAMESPACE)
         .cloned()
-        // Objects beside their tasks have no such label: their own namespace is the answer.
         .or_else(|| object.namespace())
 }
 

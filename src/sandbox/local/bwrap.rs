@@ -225,7 +225,6 @@ fn system(layout: &Layout, line: &mut Line) {
     for path in layout.machine {
         line.bind(&layout.identity.join(NOTHING), Path::new(path));
     }
-    // A Python below `/usr` is there already.
     if !["/usr"]
         .iter()
         .chain(&STORES)

@@ -140,7 +140,7 @@ fn command(bubblewrap: &Path, group: Option<&ControlGroup>, session: &Path) -> C
         .arg(session.join(FILTER))
         .arg(bubblewrap);
     command
-        // The environment of whoever sits here has keys.
+        // The environment of the user has keys.
         .env_clear()
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
         .current_dir("/")
@@ -261,7 +261,7 @@ async fn harness_folder(cache: &Path, python: &Environment) -> Result<PathBuf, S
             "compileall",
             "-q",
             "--invalidation-mode",
-            // `unchecked-hash`: sources are not looked at again, and modes or times of files play no role.
+            // `unchecked-hash`: sources are not compared again, and modes or times of files play no role.
             "unchecked-hash",
         ])
         .arg(unfinished.path())

@@ -107,7 +107,6 @@ fn value(type_: ValueType, asked: &Asked<'_>, actual: &str) -> Result<(), Mismat
             matches!((seconds(expected.trim()), seconds(actual.trim())), (Some(one), Some(other)) if tolerance.covers(&one, &other))
         }
         (Check::Equals, ValueType::String) => {
-            // Whether the last line ends with a line feed is no matter of the value.
             unix_lines(expected).trim_end() == unix_lines(actual).trim_end()
         }
         (Check::Equals, ValueType::Int | ValueType::Float) => {

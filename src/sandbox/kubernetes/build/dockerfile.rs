@@ -88,7 +88,6 @@ pub(super) fn check(packages: &Packages) -> Result<(), SandboxError> {
             names: vec![name.to_owned()],
             kind: PackageProblemKind::InvalidName,
             detail: reason,
-            // This is found before anything is built, so no installer spends time on it.
             is_foreseen: true,
         })
     };
@@ -96,7 +95,6 @@ pub(super) fn check(packages: &Packages) -> Result<(), SandboxError> {
         Requirement::parse(requirement).map_err(|fault| refuse("pip", requirement, fault.to_string()))?;
     }
     for package in &packages.apt {
-        // A name without a version has to pass the check of versions as well.
         let (name, version) = package.split_once('=').unwrap_or((package, "1"));
         let is_version = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '+' | ':' | '~' | '-');
         if version.is_empty() || !version.chars().all(is_version) {
@@ -266,7 +264,6 @@ impl Recipe<'_> {
 /// Host of a package index without TLS. Whoever names one has decided to trust it.
 pub(super) fn trusted_index(url: &str) -> Option<&str> {
     let authority = url.strip_prefix("http://")?.split('/').next()?;
-    // A user and a password may stand before the host.
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     (!host.is_empty()).then_some(host)
 }

@@ -227,7 +227,6 @@ static MISCONFIGURED: LazyLock<[(Regex, &str); 8]> = LazyLock::new(|| {
 
 fn misconfigured(log: &str) -> Option<(String, &'static str)> {
     MISCONFIGURED.iter().find_map(|(rule, remedy)| {
-        // Only the line: what the builder printed besides is in its log.
         let line = rule.find(log)?.as_str();
         Some((short(line), *remedy))
     })

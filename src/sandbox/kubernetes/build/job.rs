@@ -254,7 +254,6 @@ fn metadata(plan: &Plan<'_>, owner: Option<OwnerReference>) -> ObjectMeta {
 }
 
 fn build_container(plan: &Plan<'_>) -> Container {
-    // The builder reads its files and writes nothing but the results.
     let mut mounts = vec![mount("files", FILES, true), mount("results", RESULTS, false)];
     if plan.base_secret.is_some() {
         mounts.push(mount("base-credentials", KANIKO_CREDENTIALS, true));

@@ -382,7 +382,6 @@ impl<'a> Build<'a> {
             namespace: namespace(self.sandbox),
             labels: all_labels,
             annotations,
-            // A task of another namespace cannot own it.
             owner: (!self.is_in_another_namespace()).then(|| self.owner()),
             reference: self.reference(),
             is_tagged: !self.is_shared(),

@@ -83,7 +83,6 @@ impl ProgramImage<'_> {
             architecture: kubernetes_architecture(std::env::consts::ARCH),
         };
         let Some(Found { digest, layer }) = image.layer(LAYER, LARGEST_LAYER).await.map_err(told)? else {
-            // The registry answered, and has no such image: that is no failure.
             return Ok(InImage::Gone);
         };
         Ok(match unpacked(layer) {

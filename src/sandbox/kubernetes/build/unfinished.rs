@@ -25,7 +25,7 @@ impl Build<'_> {
         failure: Failure,
     ) -> Result<Progressing<Built>, SandboxError> {
         let has_ended = failure.has_ended();
-        // Copies of credentials do not outlive what needed them, also where nobody looks at the failure.
+        // Copies of credentials do not outlive what needed them, also where nobody reads of the failure.
         if has_ended {
             self.drop_copies().await;
         }

@@ -324,7 +324,6 @@ impl<'a> SourceReader<'a> {
             owner: sandbox.owner,
             inputs: sandbox.inputs,
             outputs: self.request.outputs.as_ref().map(|outputs| &outputs.written_to),
-            // The image is the operator's own, which nodes pull with these.
             pull_secrets: &sandbox.settings.build.image_pull_secrets,
         }
     }
