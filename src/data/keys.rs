@@ -123,8 +123,8 @@ impl Keys {
         let hash = match hash {
             RecordHash::OfValues => Some(
                 (0..)
-                    // Mixed by column, so that equal values in other columns give another sum.
                     .zip(&self.current)
+                    // Mixed by column, so that equal values in other columns give another sum.
                     .fold(0, |sum: u64, (column, hash)| sum.wrapping_add(mix(*hash, column))),
             ),
             RecordHash::Of(hash) => Some(hash),

@@ -293,7 +293,7 @@ impl<'f> LeafReader<'f> {
                 take(found);
                 self.value += 1;
             } else if definition >= self.leaf.parent_level {
-                // Below the level of its list there is no entry, and so no missing one either.
+                // The list or record above is there, and the value is not. Below that level there is no entry that could lack one.
                 take(Found::Null);
             }
             self.level += 1;

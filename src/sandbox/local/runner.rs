@@ -53,7 +53,7 @@ pub(super) async fn run(cache: &Path, image: &str, job: &Job) -> Result<Report, 
     // Dropped at the end of this function, with all that was copied for the job.
     let session = session(starter)?;
     let mut mounts = inputs::mounts(&job.inputs, session.path(), starter != Starter::User)?;
-    // Without a group the harness bounds each process by itself.
+    // Without a group the harness measures the tree itself, and CPU time is bounded for each process alone.
     let group = ControlGroup::create(&job.limits);
     mounts.extend(group.iter().flat_map(counters));
     let arguments = bwrap::arguments(&Layout {
