@@ -136,7 +136,7 @@ impl Registry {
         let Descriptor { media_type, .. } = &layout.manifest;
         self.put_manifest(&target, media_type, &layout.manifest_bytes)
             .await?;
-        // Two pushes may meet: whoever comes second must not report a digest that the tag no longer has.
+        // Two pushes may meet: the tag must not be reported with a digest that it no longer has.
         let found = self.find(&target).await?.unwrap_or_default();
         if found != layout.manifest.digest {
             return Err(RegistryError::Overtaken {
@@ -306,7 +306,7 @@ where
     let pauses = ExponentialBuilder::default()
         .with_min_delay(FIRST_PAUSE)
         .with_max_times(TRIES - 1)
-        // Jitter, since several uploads fail at the same moment.
+        // Uploads run side by side and fail at the same moment; jitter spreads their next tries.
         .with_jitter();
     request.retry(pauses).when(RegistryError::is_transient).await
 }

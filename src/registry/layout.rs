@@ -162,7 +162,7 @@ impl Layout {
         let mut wanted = vec![config];
         wanted.extend(layers);
         let mut verified: Vec<Blob> = Vec::with_capacity(wanted.len());
-        // A base and a build may name the same layer twice.
+        // A manifest may name one blob twice.
         for descriptor in wanted {
             if verified
                 .iter()

@@ -322,7 +322,7 @@ impl Default for PodSettings {
             // Sandboxes request little CPU: most of the time their node has some to spare, and their limit still holds.
             cpu_request_millis: 100,
             ephemeral_storage: "256Mi".to_owned(),
-            // Longer than most pulls on a slow link; it counts against the Pod's deadline and not against the job's time.
+            // Pulling a large image counts against the Pod's deadline and not against the job's time.
             start_allowance_seconds: 600,
             probe: None,
             allowed: AllowedPlacement::default(),

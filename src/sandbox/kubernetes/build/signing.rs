@@ -19,7 +19,7 @@ use crate::sandbox::kubernetes::names::{COMPONENT, MANAGED_BY, OPERATOR};
 /// Type of the Secret.
 const TYPE: &str = "codegen-operator.dev/signing-keys";
 /// What the name of the Secret that an operator makes ends with.
-// Ten hexadecimal digits at the end: only objects named so may be written by the operator, by its admission policy.
+// The admission policy lets the operator write only what has a name that ends so, in ten hexadecimal digits.
 const OWN: &str = "0000000001";
 /// Name of the key in it: before all that people add.
 const FIRST: &str = "0.pem";

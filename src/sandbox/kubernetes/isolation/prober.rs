@@ -48,8 +48,7 @@ fn is_reached(address: &str, hoped: Hoped) -> bool {
     loop {
         let answers = answers(address);
         let is_as_hoped = answers == (hoped == Hoped::Answer);
-        // A canary knocks until its patience ends, a control until the first answer: a policy may be enforced late, and a network may come
-        // up late.
+        // A canary that is answered and a control that is not knock again: a policy may be enforced late, and a network may come up late.
         if is_as_hoped || Instant::now() + PAUSE >= end {
             return answers;
         }

@@ -119,7 +119,7 @@ impl Announcement {
             .lines()
             .filter_map(|line| line.strip_prefix(&prefix))
             .collect();
-        // More lines than announced are let be: a program may print the marker, and the digest decides.
+        // Further lines with the marker are left to the digest, which decides.
         if lines.len() < self.lines {
             return Err(ChannelError::LogIncomplete {
                 found: lines.len(),

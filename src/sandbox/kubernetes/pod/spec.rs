@@ -235,7 +235,7 @@ impl Execution<'_> {
             resources: Some(resources(&self.job.limits, self.settings)),
             security_context: Some(unprivileged()),
             volume_mounts: Some(mounts),
-            // `FallbackToLogsOnError` would take the end of the log, which a program can write, for the message.
+            // `FallbackToLogsOnError` would take the end of the log for a message; what counts is signed.
             termination_message_policy: Some("File".to_owned()),
             ..Container::default()
         }
