@@ -17,6 +17,7 @@ pub fn parse(text: &str) -> Result<Duration, DurationError> {
     for (unit, factor) in [("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)] {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let (number, after) = rest.split_at(digits);
+        // `m` must not take the beginning of `ms`.
         let Some(after) = after.strip_prefix(unit).filter(|after| !after.starts_with('s')) else {
             continue;
         };

@@ -43,6 +43,7 @@ pub fn bytes(text: &str) -> Result<u64, QuantityError> {
         .iter()
         .find_map(|(suffix, factor)| text.strip_suffix(suffix).map(|number| (number, *factor)))
         .unwrap_or((text, 1.0));
+    // Rounded up: a limit below what was asked for could end a program.
     let bytes = decimal(number).map(|number| (number * factor).ceil());
     #[expect(
         clippy::cast_possible_truncation,
@@ -50,6 +51,7 @@ pub fn bytes(text: &str) -> Result<u64, QuantityError> {
         reason = "the range is checked first"
     )]
     bytes
+        // Below 2^53, up to which a float holds every whole number.
         .filter(|bytes| (1.0..9.0e15).contains(bytes))
         .map(|bytes| bytes as u64)
         .ok_or_else(|| QuantityError::Memory(text.to_owned()))

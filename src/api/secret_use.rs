@@ -68,6 +68,7 @@ impl SecretUse {
         let of_type = secret.type_.as_ref().and_then(|name| name.strip_prefix(USE_TYPE));
         let (namespace, name) = identity(metadata);
         let (reason, remedy) = match label {
+            // A label goes before the type: a type cannot be changed any more, and a label can.
             Some(label) if label == wanted => return Ok(()),
             None if of_type == Some(wanted) => return Ok(()),
             Some(label) => (
@@ -112,6 +113,7 @@ pub fn check_host(secret: &ObjectMeta, provider: Provider, base_url: &str) -> Re
         .annotations
         .as_ref()
         .and_then(|annotations| annotations.get(HOSTS_ANNOTATION));
+    // Without an annotation the key goes where the provider itself is, so that a task's `baseURL` cannot lead it away.
     let hosts = annotation.map_or_else(|| provider.own_host(), String::as_str);
     if hosts.split(',').any(|entry| is_named_by(&target, entry.trim())) {
         return Ok(());
@@ -156,6 +158,7 @@ fn target(base_url: &str) -> Option<(Target, String)> {
     }
     let host = url.host_str()?.to_lowercase();
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    // A user, a password or a query of the address is not shown.
     let shown = format!("{}://{host}{port}{}", url.scheme(), url.path());
     let port = url.port_or_known_default()?;
     Some((Target { host, port }, shown))
@@ -177,6 +180,7 @@ fn is_named_by(target: &Target, entry: &str) -> bool {
             target
                 .host
                 .strip_suffix(suffix)
+                // At least one label stands before the suffix: `*.example.com` is not `example.com`.
                 .is_some_and(|rest| rest.len() > 1 && rest.ends_with('.'))
         },
     );

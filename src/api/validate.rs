@@ -68,11 +68,13 @@ pub fn manifest(value: &Value) -> Result<Manifest, Vec<Fault>> {
         _ => &AGENT_SCHEMA,
     };
     let mut object = value.clone();
+    // Before anything is judged: an API server drops them on arrival, and a rule with `has()` must see the same.
     fields::drop_nulls(schema, &mut object);
 
     let mut faults = fields::unknown(schema, &object);
     faults.extend(metadata(&object));
     faults.extend(schema::violations(schema, &object));
+    // CEL rules come last: they cannot be evaluated over values whose type is wrong.
     let broken = broken_rules(schema, &object, &faults);
     faults.extend(broken);
     if !faults.is_empty() {
@@ -136,6 +138,7 @@ fn schema_of(mut crd: CustomResourceDefinition) -> Value {
         .and_then(|version| version.schema?.open_api_v3_schema);
     // Plain data with string keys: it becomes a value always.
     let mut schema = serde_json::to_value(schema).unwrap_or_default();
+    // A schema in a definition leaves these to the API server, which adds them.
     schema["properties"]["metadata"] = metadata;
     schema["properties"]["apiVersion"] = json!({"type": "string"});
     schema["properties"]["kind"] = json!({"type": "string"});

@@ -8,6 +8,7 @@ pub(crate) const MICROS_PER_DAY: i64 = SECONDS_PER_DAY * MICROS_PER_SECOND;
 
 /// Days since 1970 of a date of the Gregorian calendar, of any year.
 pub(crate) const fn days(year: i64, month: i64, day: i64) -> i64 {
+    // March is the first month of this calendar: the leap day is the last day of its year, and needs no case of its own.
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
     let of_era = year.rem_euclid(400);
@@ -51,6 +52,7 @@ pub(crate) const fn seconds_of_day(hours: i64, minutes: i64, seconds: i64) -> i6
 
 /// Microseconds of the digits behind the point of a second; those beyond the sixth are cut off.
 pub(crate) fn micros_of_fraction(digits: &[u8]) -> i64 {
+    // Cut and not rounded: rounding could carry into the next second.
     let padded = digits.iter().copied().chain(std::iter::repeat(b'0')).take(6);
     padded.fold(0, |value, byte| value * 10 + i64::from(byte - b'0'))
 }

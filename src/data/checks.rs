@@ -95,6 +95,7 @@ pub fn evaluate(
         Table::Parquet => columnar::parquet(source, &mut runs, file_name)?,
         Table::Excel => columnar::excel(source, &mut runs, file_name)?,
     };
+    // The checks read the file in passes; it must not have changed between them.
     source.settle().map_err(DataError::read(file_name))?;
     let results = runs.into_iter().map(RunningCheck::finish).collect();
     Ok(CheckReport { records, results })
@@ -123,6 +124,7 @@ fn open(source: &Source, file_name: &str, format: Option<FileFormat>) -> Result<
         (FileFormat::JSON | FileFormat::JSONLines, Some(encoding)) => Ok(Table::Json(encoding, found)),
         (FileFormat::Parquet, None) => Ok(Table::Parquet),
         (FileFormat::Excel, None) => Ok(Table::Excel),
+        // A file without a byte is JSON Lines of no record, as long as that is what was declared.
         (FileFormat::Text, Some(encoding))
             if found.scan.bytes == 0 && format == Some(FileFormat::JSONLines) =>
         {

@@ -157,12 +157,14 @@ impl Column {
             is_new: is_new_kind,
             ..Seen::default()
         };
+        // Only while the values are few: a new one among thousands says nothing of which rows are worth showing.
         seen.is_new |= is_new_value && self.distinct.exact().is_some_and(|count| count <= CATEGORY_LIMIT);
         match cell {
             Cell::Int(value) => {
                 self.has_negative |= value < 0;
                 self.texts.push_int(value.into(), text);
                 seen.extreme = self.numbers.push_int(value.into(), text);
+                // Beyond 2^53 neighbours become one float, which can only end a rise too early.
                 seen.broke_rise = self.follow(value as f64);
             }
             Cell::Uint(value) => {
@@ -227,6 +229,7 @@ impl Column {
         match self.rise {
             Rise::Untested => self.rise = Rise::From(value),
             Rise::From(last) if value > last => self.rise = Rise::From(value),
+            // Equal values end it too: a rise is strict, or it would prove no uniqueness.
             Rise::From(_) => return self.end_rise(),
             Rise::Ended => {}
         }
@@ -279,8 +282,10 @@ impl Column {
         let exact = self.distinct.exact().map(|count| count as u64);
         let (DistinctCount::Exact(distinct) | DistinctCount::About(distinct)) = self.distinct.count();
         KeyCandidate {
+            // A strict rise proves uniqueness without the values: they need not all be held.
             is_unique: is_whole && records > 1 && (exact == Some(self.values) || self.is_rising()),
             is_whole,
+            // Floats that never repeat are measurements more often than keys.
             is_discrete: self.kinds[Kind::Float as usize] == 0,
             distinct,
         }
@@ -379,6 +384,7 @@ impl Column {
             _ if self.values == 0 => ColumnType::Empty,
             // Codes: the ones without leading zeros are codes too.
             [numbers, _, _, text] if self.leading_zeros > 0 && whole(numbers + text) => ColumnType::Text,
+            // Neither of the two types of 64 bits holds both its smallest and its largest number.
             [numbers, ..] if whole(numbers) && float == 0 && self.has_wide && self.has_negative => {
                 ColumnType::Text
             }

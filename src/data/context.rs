@@ -92,6 +92,7 @@ pub fn render(samples: &[Exposed], joins: &ExposedJoins, max_tokens: u64, max_ro
     let detail = if fits(&full) {
         full
     } else {
+        // A binary search, as the texts get shorter: each try prints the whole context.
         let first = smaller.partition_point(|detail| !fits(detail));
         smaller.get(first).or(smaller.last()).copied().unwrap_or(full)
     };
@@ -245,6 +246,7 @@ fn print_table(text: &mut String, table: &TableProfile, detail: Detail, full: De
 
 /// Adds one line, whatever the names and values in it hold.
 fn put(text: &mut String, line: fmt::Arguments<'_>) {
+    // A line break in a name would begin a line, and so perhaps a heading, of the prompt.
     text.push_str(&one_line(&line.to_string()));
     text.push('\n');
 }

@@ -65,6 +65,7 @@ pub fn describe_source(
             delimited(source, encoding, dialect, *options, &mut remarks)
                 .and_then(|table| match table {
                     Some(table) => Ok(Content::Table(table)),
+                    // What looks like a table by its name may have no record at all; then it is described as text.
                     None => text(source, encoding),
                 })
                 .map_err(DataError::read(file_name))?

@@ -62,6 +62,7 @@ pub(crate) fn detect(source: &Source, file_name: &str) -> io::Result<Detection> 
     let packed = source.compression()?.is_some();
     let ending = ending(file_name);
     let mut remarks = packing_remarks(packed, source.fault(), scan.bytes, file_name);
+    // Only a file that is not packed can be a workbook: its directory is read from the end.
     let is_workbook = !packed && is_workbook(source, &scan)?;
     if let Some((format, what)) = opaque_kind(&scan, encoding, &ending, is_workbook, packed, source.fault()) {
         let is_misnamed = (is_text_ending(&ending) && source.fault() != Some(Fault::TooLarge))
@@ -107,6 +108,7 @@ fn head(source: &Source, encoding: Encoding) -> io::Result<String> {
     let mut input = source.open_decoded(encoding)?;
     let mut head = Vec::new();
     input.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+    // A first line longer than the start may be a header of thousands of columns, or JSON on one line.
     if head.len() == HEAD_BYTES && !head.contains(&b'\n') {
         let room = (LONGEST_FIRST_LINE - HEAD_BYTES) as u64;
         input.by_ref().take(room).read_until(b'\n', &mut head)?;

@@ -88,6 +88,7 @@ impl Keys {
 
     /// Takes in a value of the current record by its hash, 0 where it is missing.
     pub(crate) fn push(&mut self, column: usize, hash: u64, state: Uniqueness) {
+        // JSON may bring a column that no record before had.
         if self.columns.len() <= column {
             self.columns.resize_with(column + 1, Log::default);
             self.current.resize(column + 1, 0);
@@ -98,6 +99,7 @@ impl Keys {
             return;
         }
         log.is_decimal |= state.is_decimal;
+        // One repetition is enough to rule a key out, and its hashes are memory for others.
         if !state.may_be_unique {
             self.kept -= log.forget();
             return;
@@ -105,6 +107,7 @@ impl Keys {
         log.hashes.push(hash);
         self.kept += 1;
         if self.kept >= self.most {
+            // A rise proves it without hashes.
             if state.is_proven {
                 self.kept -= self.columns[column].forget();
             } else {
@@ -121,6 +124,7 @@ impl Keys {
             RecordHash::OfValues => Some(
                 (0..)
                     .zip(&self.current)
+                    // Mixed by column, so that equal values in other columns give another sum.
                     .fold(0, |sum: u64, (column, hash)| sum.wrapping_add(mix(*hash, column))),
             ),
             RecordHash::Of(hash) => Some(hash),
@@ -142,6 +146,7 @@ impl Keys {
     }
 
     fn end_pairs(&mut self) {
+        // Pairs are quadratic in the columns, so only the first ones are tried.
         if self.ended == 1 {
             let paired = self.current.len().min(PAIRED_COLUMNS);
             for first in 0..paired {
@@ -172,6 +177,7 @@ impl Keys {
 
     /// Drops the pairs that repeat already, and all of them where a column alone is still unique.
     fn probe_pairs(&mut self) {
+        // A key of one column makes every pair with it unique, and none worth a word.
         let is_whole = |log: &Log| !log.is_lost && !log.is_decimal && log.hashes.len() as u64 == self.ended;
         let has_single = self.columns.iter().any(is_whole);
         for Pair { log, .. } in &mut self.pairs {
@@ -198,6 +204,7 @@ impl Keys {
                 self.kept -= log.forget();
             }
         }
+        // In this order: records only show duplicates, columns may be keys.
         if self.kept * 4 >= self.most * 3 {
             self.kept -= self.records.forget();
         }
@@ -229,6 +236,7 @@ impl Keys {
             .iter()
             .zip(&unique)
             .any(|(candidate, is_unique)| *is_unique && candidate.is_discrete);
+        // A column without repetitions shows that no record repeats.
         let duplicates = if unique.contains(&true) {
             Some(0)
         } else {
@@ -239,6 +247,7 @@ impl Keys {
             let (first, second) = (candidates[columns.0], candidates[columns.1]);
             // Where chance would hardly repeat a pair, that none is repeated says nothing.
             let chances = first.distinct as f64 * second.distinct as f64;
+            // As with birthdays: pairs of records, over the combinations that there could be.
             let expected = (records as f64).powi(2) / (2.0 * chances.max(1.0));
             let is_distinctive = first.is_discrete
                 && second.is_discrete

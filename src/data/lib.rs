@@ -143,6 +143,7 @@ impl DataError {
     fn read(file: &str) -> impl FnOnce(io::Error) -> Self {
         move |source| {
             let file = file.to_owned();
+            // The cause is found in the chain, since readers of formats wrap it.
             match SourceError::within(&source) {
                 Some(SourceError::Changed) => Self::Changed { file },
                 Some(SourceError::TooLarge(bytes)) => Self::TooLarge { file, bytes },

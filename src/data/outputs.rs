@@ -195,6 +195,7 @@ fn not_a_value(expected: &str, found: &str) -> OutputProblem {
 fn scalar(type_: ValueType, bytes: &[u8]) -> Result<OutputValue, OutputProblem> {
     let text = std::str::from_utf8(bytes)
         .map_err(|_| not_a_value("text in UTF-8", &String::from_utf8_lossy(bytes)))?;
+    // `print` ends a line, and on Windows with a carriage return.
     let line = text
         .strip_suffix('\n')
         .map_or(text, |line| line.strip_suffix('\r').unwrap_or(line));
@@ -208,6 +209,7 @@ fn scalar(type_: ValueType, bytes: &[u8]) -> Result<OutputValue, OutputProblem> 
         },
         ValueType::Datetime => datetime(line).map(OutputValue::Datetime),
         ValueType::Timedelta => timedelta(line).map(|length| OutputValue::Timedelta(length.to_string())),
+        // The text of a `String` is whole: its line break may be part of it.
         ValueType::String | ValueType::File | ValueType::Dir => Some(OutputValue::String(text.to_owned())),
     };
     parsed.ok_or_else(|| not_a_value(expectation(type_), line))
@@ -286,6 +288,7 @@ fn text_fault(source: &Source) -> Option<String> {
                 before += pending.len();
                 pending.clear();
             }
+            // The end of the buffer may cut a character, which the next read completes.
             Err(error) if error.error_len().is_none() && !is_end => {
                 before += error.valid_up_to();
                 pending.drain(..error.valid_up_to());
@@ -342,6 +345,7 @@ fn parquet_fault(source: &Source) -> Option<String> {
     };
     for group in 0..file.metadata().num_row_groups() {
         for column in 0..file.leaves().len() {
+            // Reading is the check: a footer may promise what the pages do not hold.
             let read = file.read_group(group, &[column]).and_then(|mut reader| {
                 let mut records = 0;
                 loop {
@@ -376,6 +380,7 @@ fn excel_fault(source: &Source) -> Option<String> {
         Err(error) => return Some(error.to_string()),
     };
     let sheets = workbook.sheets().to_vec();
+    // Charts and dialogs are sheets as well, and have no cells.
     sheets.iter().filter(|sheet| sheet.has_cells).find_map(|sheet| {
         let read = workbook.each_row(&sheet.name, |_| ());
         read.err()
@@ -390,6 +395,7 @@ fn json_lines_fault(source: &Source) -> Option<String> {
     };
     let mut fault = None;
     let read = json::each_line(input, |record| {
+        // The first fault is named; the rest is read to its end, so that an error of reading is seen too.
         if let (None, Err(error)) = (&fault, record.value) {
             fault = Some(format!("line {}: {error}", record.place));
         }

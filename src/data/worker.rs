@@ -198,7 +198,9 @@ impl Limits {
             current: Some(value),
             maximum: Some(value),
         };
+        // A core file of a reader would hold the data on the node's disk.
         setrlimit(Resource::Core, hard(0))?;
+        // A file of hostile data must not make its reader write anything.
         setrlimit(Resource::Fsize, hard(0))?;
         setrlimit(Resource::As, hard(self.memory_bytes))?;
         // One second more for the hard limit: the soft one ends the process with a signal that says why.
@@ -298,6 +300,7 @@ impl Client {
         for request in requests {
             input.extend(to_line(request)?);
         }
+        // Outside of the time that a child has: waiting for a place is not the file's fault.
         let _place = match &self.places {
             // Nobody closes it.
             Some(places) => places.acquire().await.ok(),
@@ -306,9 +309,11 @@ impl Client {
         let mut stdout = Vec::new();
         let wall = Duration::from_secs(self.limits.seconds);
         let finished = tokio::time::timeout(wall, self.converse(&input, &mut stdout)).await;
+        // Answers before the end count, also where the child was killed.
         let replies = replies(&stdout)?;
         let file = || {
             requests
+                // The first request without an answer is the one that it died of.
                 .get(replies.len())
                 .map_or_else(|| "the files".to_owned(), Request::file)
         };
@@ -327,6 +332,7 @@ impl Client {
     async fn converse(&self, input: &[u8], stdout: &mut Vec<u8>) -> io::Result<Ended> {
         let mut child = Command::new(&self.program)
             .args(&self.args)
+            // The child reads other people's files, and needs no key of this process.
             .env_clear()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -347,6 +353,7 @@ impl Client {
             return Err(io::Error::other("the child has no pipes"));
         };
         let mut stderr = Vec::new();
+        // Whatever a broken reader prints is bounded.
         let mut errors = errors.take(STDERR_LIMIT);
         // A child that ended early leaves a broken pipe; its status says more.
         let write = async {
@@ -363,6 +370,7 @@ impl Client {
     fn fault(&self, file: String, ended: &Ended) -> DataError {
         let stderr = String::from_utf8_lossy(&ended.stderr);
         let signal = ended.status.signal();
+        // In this order: signals say surely what words on standard error only suggest.
         if signal == Some(Signal::XCPU.as_raw()) {
             return DataError::Limit {
                 file,
@@ -372,6 +380,7 @@ impl Client {
         if signal == Some(Signal::KILL.as_raw()) {
             return DataError::Killed { file };
         }
+        // Rust's allocator prints this before it aborts.
         if stderr.contains("memory allocation of") {
             return DataError::Limit {
                 file,
@@ -404,6 +413,7 @@ fn to_line(value: &impl Serialize) -> Result<Vec<u8>, DataError> {
 fn replies(stdout: &[u8]) -> Result<Vec<Result<Response, DataError>>, DataError> {
     stdout
         .split_inclusive(|byte| *byte == b'\n')
+        // A child that was killed may leave half a line.
         .filter(|line| line.ends_with(b"\n"))
         .map(|line| {
             let reply: Result<Response, String> = serde_json::from_slice(line).map_err(io::Error::from)?;

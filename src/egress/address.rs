@@ -11,6 +11,7 @@ pub const CLOSED: [&str; 19] = [
     "10.0.0.0/8",
     "100.64.0.0/10",
     "127.0.0.0/8",
+    // Azure's wire server, at a public address: it hands out what a machine is configured with.
     "168.63.129.16/32",
     "169.254.0.0/16",
     "172.16.0.0/12",
@@ -35,11 +36,13 @@ const TRANSLATED: &str = "64:ff9b::/96";
 
 /// Whether an address is one of the public internet, also in the forms that hide an IPv4 address in an IPv6 one.
 pub(super) fn is_public(address: IpAddr) -> bool {
+    // `::ffff:10.0.0.1` is 10.0.0.1 for whoever connects.
     match address.to_canonical() {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) if is_in(address.into(), TRANSLATED) => is_public_v4(last_four(address)),
         IpAddr::V6(address) => {
             let address = IpAddr::V6(address);
+            // For IPv6 what is not allocated to the public is refused, so a new private range needs no entry here.
             is_in(address, PUBLIC_V6) && !SET_ASIDE_V6.iter().any(|range| is_in(address, range))
         }
     }

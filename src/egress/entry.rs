@@ -92,6 +92,7 @@ impl Entry {
     /// Whether it opens `url`.
     #[must_use]
     pub fn allows(&self, url: &Url) -> bool {
+        // The port counts, too: other services of a listed host are not opened with it.
         self.scheme == url.scheme()
             && self.port == url.port_or_known_default()
             && url.host_str().is_some_and(|host| self.names(&bare_host(host)))
@@ -117,6 +118,7 @@ fn is_origin(url: &Url) -> bool {
 
 /// A host without the brackets of an IPv6 address and the dot that ends a full name, in small letters.
 pub(super) fn bare_host(host: &str) -> String {
+    // `files.data.` and `files.data` are one host; a list that knows one must know the other.
     host.trim_matches(['[', ']'])
         .trim_end_matches('.')
         .to_ascii_lowercase()

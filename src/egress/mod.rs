@@ -123,6 +123,7 @@ impl EgressGate {
         let anywhere = ["http://proxied.invalid/", "https://proxied.invalid/"];
         let proxy_hosts: BTreeSet<String> = anywhere
             .iter()
+            // The proxy that would be used is found by asking for made-up addresses.
             .filter_map(|url| proxies.intercept(&url.parse().ok()?))
             .filter_map(|proxy| proxy.uri().host().map(entry::bare_host))
             .collect();
@@ -159,6 +160,7 @@ impl EgressGate {
     pub fn client_builder(&self) -> ClientBuilder {
         let rules = Arc::clone(&self.0);
         let builder = reqwest::Client::builder()
+            // Judged where the connection is made: a name that is judged earlier may lead to another address a moment later.
             .dns_resolver(Arc::new(Resolver(Arc::clone(&self.0))))
             .redirect(Policy::custom(move |attempt| rules.follow(attempt)))
             .connect_timeout(CONNECT_DEADLINE)
@@ -166,6 +168,7 @@ impl EgressGate {
         if self.0.proxies.is_some() {
             builder
         } else {
+            // Else the client would read the environment itself, and take a proxy that the rules do not know of.
             builder.no_proxy()
         }
     }
@@ -191,12 +194,14 @@ impl Rules {
         }
         let host = entry::bare_host(url.host_str().unwrap_or_default());
         let literal = host.parse::<IpAddr>();
+        // A literal address is never resolved, so the resolver does not see it.
         if literal.is_ok_and(|address| !self.is_open(address)) {
             return Some(Why::NotPublic);
         }
         if self.proxy_hosts.contains(&host) || self.is_proxied(url) {
             return Some(Why::Proxy);
         }
+        // The resolver sees no port and lets a listed host's addresses pass, so its other origins are refused here.
         self.is_named(&host).then_some(Why::OtherOrigin)
     }
 
@@ -221,6 +226,7 @@ impl Rules {
     }
 
     fn follow(&self, attempt: Attempt<'_>) -> Action {
+        // Each hop is judged as well, but a cycle of permitted ones has no end.
         if attempt.previous().len() > MOST_REDIRECTS {
             return attempt.error("it leads from one address to the next without an end");
         }

@@ -29,6 +29,7 @@ impl Rules {
         if self.is_named(&host) || self.proxy_hosts.contains(&host) {
             return Ok(found);
         }
+        // An answer may mix public and private addresses: what remains is what may be connected to.
         found.retain(|address| self.is_open(address.ip()));
         if found.is_empty() {
             return Err(Refused {

@@ -49,7 +49,9 @@ pub(super) fn judge(files: &[File], question: &Question<'_>, now: Timestamp) -> 
         .nth(1)
         .and_then(|minor| minor.parse().ok());
     let minor: u32 = minor.unwrap_or_default();
+    // Highest and lowest patch release: `requires-python` may begin or end within a minor version.
     let pythons = [0, HIGHEST_PATCH].map(|patch| Version::new([3, u64::from(minor), patch]));
+    // Where the digest of the installed archive is known, only that file is judged.
     let is_asked = |file: &&File| file.sha256.is_some() && file.sha256.as_deref() == question.sha256;
     let installed = files.iter().find(is_asked).map(std::slice::from_ref);
     let wheels: Vec<(&File, Wheel<'_>)> = installed
@@ -76,6 +78,7 @@ pub(super) fn judge(files: &[File], question: &Question<'_>, now: Timestamp) -> 
         if (file.is_yanked && !is_exact) || !specifiers.contains(&version) {
             continue;
         }
+        // A version has several wheels; it is as young as the youngest of them.
         releases
             .entry(version)
             .and_modify(|release| {
@@ -117,7 +120,9 @@ fn old_enough(releases: &BTreeMap<Version, Release>, days: i64, now: Timestamp) 
     };
     let least = SignedDuration::from_hours(24 * days);
     let is_old = |uploaded: Timestamp| now.duration_since(uploaded) >= least;
+    // The newest that is old enough is the bound, so an installer takes that or an older one.
     let newest = dated.iter().rev().find(|(_, uploaded)| is_old(*uploaded));
+    // Releases below the bound may be younger: a fix of an old series, published last week.
     if let Some((newest, _)) = newest {
         let mut bound = format!("<={newest}");
         let young = dated

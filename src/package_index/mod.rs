@@ -153,9 +153,11 @@ impl PackageIndex {
         }
         // Closed by nobody.
         let _place = self.places.acquire().await;
+        // Whoever waited for a place may find that the same was asked meanwhile.
         if let Some(answer) = self.cached(&key) {
             return Ok(answer);
         }
+        // Over the whole question, with the body: an index may send a byte a minute.
         let asked = tokio::time::timeout(self.deadline, self.fetch(question)).await;
         let files = asked.unwrap_or_else(|_| {
             Err(IndexError::Unreachable {
@@ -243,6 +245,7 @@ impl PackageIndex {
             .to_owned();
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(failed)? {
+            // Counted as it arrives: the announced length is that of the compressed page, if there is one at all.
             if body.len() + chunk.len() > LARGEST_PAGE {
                 let why = format!("its page has more than {LARGEST_PAGE} bytes");
                 return Err(IndexError::NoIndex { index, why });
@@ -257,6 +260,7 @@ impl PackageIndex {
     fn client(&self, index: &str, question: &Question<'_>) -> Result<Client, IndexError> {
         let trusted = trusted(question);
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        // A client has its own connections and trust: questions with the same authorities share one.
         if let Some(client) = clients.get(&trusted) {
             return Ok(client.clone());
         }
@@ -311,6 +315,7 @@ fn failure(index: &str, error: reqwest::Error) -> IndexError {
     }
     let index = index.to_owned();
     let is_redirect = error.is_redirect();
+    // The address may hold a password.
     let why = with_causes(&error.without_url());
     if is_redirect {
         IndexError::NoIndex { index, why }
@@ -328,6 +333,7 @@ pub(crate) fn shown(index: &str) -> String {
     // Only an address without a host refuses these, and it has neither.
     let _ = url.set_username("");
     let _ = url.set_password(None);
+    // A query or fragment may carry a token.
     url.set_query(None);
     url.set_fragment(None);
     url.to_string().trim_end_matches('/').to_owned()

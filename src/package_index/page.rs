@@ -69,6 +69,7 @@ fn html(text: &str) -> Result<Vec<File>, String> {
     let mut links = tags
         .filter(|tag| tag.name().as_bytes().eq_ignore_ascii_case(b"a"))
         .peekable();
+    // A project without files has a page without links: that is no error, as long as it is a page.
     if links.peek().is_none() && !text.to_ascii_lowercase().contains("<html") && !text.trim().is_empty() {
         return Err("its page is neither JSON of PEP 691 nor HTML of PEP 503".to_owned());
     }
@@ -85,6 +86,7 @@ fn file(link: &tl::HTMLTag<'_>) -> Option<File> {
     let path = address.split(['#', '?']).next().unwrap_or_default();
     let name = path.rsplit('/').next().unwrap_or_default();
     Some(File {
+        // These are what names of wheels contain that an address escapes: local versions and epochs.
         name: name.replace("%2B", "+").replace("%2b", "+").replace("%21", "!"),
         requires_python: attribute("data-requires-python").filter(|versions| !versions.is_empty()),
         is_yanked: attribute("data-yanked").is_some(),
@@ -102,6 +104,7 @@ fn plain(text: &str) -> String {
         .replace("&quot;", "\"")
         .replace("&#39;", "'")
         .replace("&#x27;", "'")
+        // Last: `&amp;lt;` stands for `&lt;` and not for `<`.
         .replace("&amp;", "&")
 }
 

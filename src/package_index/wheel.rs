@@ -15,6 +15,7 @@ impl<'a> Wheel<'a> {
     pub fn parse(file: &'a str) -> Option<Self> {
         let mut parts = file.strip_suffix(".whl")?.split('-');
         let (_, version) = (parts.next()?, parts.next()?);
+        // From the end, since a build number may stand in between.
         let (platforms, abis, pythons) = (parts.next_back()?, parts.next_back()?, parts.next_back()?);
         Some(Self {
             version,
@@ -27,6 +28,7 @@ impl<'a> Wheel<'a> {
     /// Whether it runs on Linux with this minor version of Python 3 on this architecture. Which C library there is, and how old
     /// it is, nobody knows here.
     pub fn runs_on(&self, minor: u32, architecture: &str) -> bool {
+        // `manylinux_2_17_x86_64.manylinux2014_x86_64` is one wheel for both.
         let mut platforms = self.platforms.split('.');
         platforms.any(|platform| is_platform(platform, architecture))
             && self
@@ -59,6 +61,7 @@ fn is_python(python: &str, abi: &str, minor: u32) -> bool {
         "none" => version("py3")
             .or_else(|| version("cp3"))
             .is_some_and(|least| least <= minor),
+        // The stable ABI: a wheel of 3.8 runs on 3.12.
         "abi3" => version("cp3").is_some_and(|least| least <= minor),
         abi => python == own && abi == own,
     }

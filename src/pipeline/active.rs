@@ -19,6 +19,7 @@ impl Progress {
     #[must_use]
     pub fn active_seconds(&self, now: Timestamp) -> f64 {
         let gap = self.active_since.map(|since| now.duration_since(since));
+        // A clock that was set back counts nothing, and the time while no operator ran counts ten minutes at most.
         let gap = gap.map(|gap| gap.clamp(SignedDuration::ZERO, LONGEST_GAP));
         self.spent.active_seconds + gap.map_or(0.0, |gap| gap.as_secs_f64())
     }

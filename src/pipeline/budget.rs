@@ -43,6 +43,7 @@ pub fn allow_another_call(task: &Task, progress: &Progress) -> Result<(), Stop> 
 /// The output limit of a call whose request is estimated at `request` tokens: what the rest of the budget allows.
 pub fn allow_call(task: &Task, progress: &Progress, request: u64) -> Result<u64, Stop> {
     let (spent, limit) = (progress.spent.total_tokens(), task.limits.max_tokens);
+    // The estimate of the request counts before it is sent: a call that could not be paid for is not made.
     let rest = limit.saturating_sub(spent).saturating_sub(request);
     if rest >= MIN_OUTPUT_TOKENS {
         return Ok(rest.min(MAX_OUTPUT_TOKENS));
@@ -71,6 +72,7 @@ pub fn allow_build(task: &Task, progress: &Progress) -> Result<(), Stop> {
 #[must_use]
 pub fn has_room_again(task: &Task, progress: &Progress, now: Timestamp) -> bool {
     let stopped = progress.stop.as_ref().map(|stop| stop.reason);
+    // A task that stopped before a build needs one more as well as calls.
     let needs_build = progress.stopped_in == Some(Stage::AwaitingImage);
     let room = allow_another_call(task, progress).is_ok()
         && (!needs_build || allow_build(task, progress).is_ok())
@@ -80,6 +82,7 @@ pub fn has_room_again(task: &Task, progress: &Progress, now: Timestamp) -> bool 
         Some(StopReason::IterationsExhausted) => room && progress.attempt < task.limits.max_iterations,
         Some(StopReason::BudgetExceeded) => room,
         Some(StopReason::PolicyDenied) => room && denial(task, progress).is_none(),
+        // These do not end at a limit: more of anything would lead to the same end.
         Some(StopReason::NoProgress | StopReason::InvalidReply | StopReason::Rejected) | None => false,
     }
 }

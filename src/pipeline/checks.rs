@@ -52,6 +52,7 @@ pub fn checks_from_reply(
             continue;
         }
         match check(row, columns, outputs) {
+            // Models repeat a row for two constraints that say the same; a rule is checked once.
             Ok(check) if found.checks.contains(&check) => {}
             Ok(check) => found.checks.push(check),
             Err(reason) => found.unchecked.push(Unchecked {
@@ -63,6 +64,7 @@ pub fn checks_from_reply(
     for constraint in 0..count {
         let is_named = rows.iter().any(|row| row.constraint == constraint);
         if !is_named {
+            // A constraint that is neither checked nor given a reason would look as if it held.
             found.unchecked.push(Unchecked {
                 constraint,
                 reason: "the model gave no check for it".to_owned(),
@@ -81,6 +83,7 @@ fn check(
 ) -> Result<ColumnCheck, String> {
     let rule = rule(row)?;
     let column = column(&row.column, columns, outputs)?;
+    // Every value would break such a rule: the model misread the column, and the data is not at fault.
     if let Some(bound) = bound_in(&rule)
         && let Some(reason) = other_kind(bound, &column, columns)
     {
@@ -175,6 +178,7 @@ fn column(name: &str, columns: &[(String, ColumnType)], outputs: &[Output]) -> R
     alike.dedup();
     match alike.as_slice() {
         [column] => Ok((*column).clone()),
+        // A column that no sample has may be one that the program makes.
         _ if outputs.iter().any(may_have_columns) => Ok(name.to_owned()),
         _ => Err(format!(
             "no sample has a column {name:?}, and no output is a table"

@@ -48,6 +48,7 @@ impl Diagnosis {
     /// The kinds of fix that follow, in the order in which they are made: environment, logic, test error.
     #[must_use]
     pub fn fixes(&self) -> Vec<ErrorType> {
+        // In this order: without a package no other fix can be tried, and the suite is fixed against the program as it then is.
         [ErrorType::Environment, ErrorType::Logic, ErrorType::TestError]
             .into_iter()
             .filter(|error_type| self.of(*error_type).any(|failure| !failure.blames_case))
@@ -65,6 +66,7 @@ impl Diagnosis {
     pub fn settle_cases(&mut self, confirmed: &[String]) {
         self.failures
             .retain(|failure| !failure.blames_case || confirmed.contains(&failure.diagnosis.test));
+        // It is the program's fault from here on, since a second answer that saw no program confirmed the case.
         for failure in self.failures.iter_mut().filter(|failure| failure.blames_case) {
             failure.blames_case = false;
             failure.diagnosis.error_type = ErrorType::Logic;
@@ -72,6 +74,7 @@ impl Diagnosis {
             failure.diagnosis.root_cause =
                 "The case was worked out again from the task alone, with the same result.".into();
             failure.diagnosis.suggested_fix = "Make the program give that result.".into();
+            // What the model named for a test error are tests, and no functions of the program.
             failure.functions.clear();
         }
     }
@@ -112,6 +115,7 @@ pub fn diagnose(
     let blames_case = row.error_type == ErrorType::TestError && check.source == CheckSource::Case;
     let mut error_type = match row.error_type {
         ErrorType::TestError if blames_case => ErrorType::TestError,
+        // The rehearsal, examples and acceptance tests are not the model's: it cannot excuse the program by them.
         ErrorType::TestError if !check.source.suite_may_be_wrong() => ErrorType::Logic,
         named => named,
     };
@@ -120,6 +124,7 @@ pub fn diagnose(
     if let Some(tried) = tried.get(&signature)
         && tried.as_type == error_type
         && tried.fixes >= after
+        // Only there may another side be at fault.
         && check.source.suite_may_be_wrong()
         && let Some(other) = other_side(error_type)
     {

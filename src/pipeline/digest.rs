@@ -14,6 +14,7 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 /// characters from one to the next changes the digest.
 #[must_use]
 pub fn sha256_hex_of_parts(parts: &[&str]) -> String {
+    // Without the lengths, `ab` and `c` would hash like `a` and `bc`.
     let mut hasher = Sha256::new();
     for part in parts {
         hasher.update((part.len() as u64).to_le_bytes());
@@ -25,6 +26,7 @@ pub fn sha256_hex_of_parts(parts: &[&str]) -> String {
 /// Digest of a folder whose files have these relative paths and digests, hex.
 #[must_use]
 pub fn of_folder(mut files: Vec<(String, String)>) -> String {
+    // The order in which a folder is listed is no part of what it holds.
     files.sort();
     let mut digest = Sha256::new();
     for (path, content) in files {

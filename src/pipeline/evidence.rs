@@ -57,6 +57,7 @@ fn has_cases(progress: &Progress) -> bool {
     let mode = progress.cases.as_ref().map(|cases| cases.mode);
     let is_any = |counts: &CaseCounts| counts.total > 0;
     progress.attempts.last().is_some_and(|attempt| {
+        // Cases that only report decide nothing, so they are no evidence either.
         let decide = attempt.cases.filter(|_| mode == Some(CaseMode::Require));
         decide.iter().chain(&attempt.examples).any(is_any)
     })

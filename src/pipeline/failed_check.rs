@@ -67,6 +67,7 @@ impl FailedCheck {
     /// What makes two failures the same: test, exception, message without what varies from run to run. A hash.
     #[must_use]
     pub fn signature(&self) -> String {
+        // Sixteen digits: signatures are compared among the failures of one task, and stand in a status of limited size.
         let message = normalise(&self.detail.message);
         sha256_hex_of_parts(&[&self.detail.id, &self.detail.exception, &message])[..16].to_owned()
     }
@@ -103,6 +104,7 @@ pub(crate) fn last_exception(stderr: &str) -> (String, String) {
         .unwrap_or_default()
         .trim();
     match last.split_once(": ") {
+        // A line that only looks like `name: message` (a path, a sentence) names no exception.
         Some((name, message)) if name.chars().all(|c| c.is_alphanumeric() || c == '.' || c == '_') => {
             (name.to_owned(), message.to_owned())
         }
@@ -126,6 +128,8 @@ pub fn tail(text: &str, bytes: usize) -> String {
 /// A message without what varies from run to run: addresses, temporary paths, times, white space.
 fn normalise(message: &str) -> String {
     static VARYING: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+        // In turn: an address of an object, a temporary path, a UUID, a line that moves with each fix, a duration. Two runs of the same
+        // failure differ in nothing else.
         [
             r"0x[0-9a-fA-F]+",
             r"/tmp/[^\s'\x22:,)]+",

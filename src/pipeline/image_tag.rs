@@ -25,12 +25,14 @@ pub fn objection(tag: &str, namespace: &str) -> Option<String> {
             "tags that begin with {ENVIRONMENT} are of environments, which the operator alone makes"
         ));
     }
+    // Tools for signatures and lists of materials write tags of this form beside an image.
     if tag.starts_with(REFERRERS) {
         return Some(format!(
             "tags that begin with {REFERRERS} are of what refers to an image"
         ));
     }
     let (first, _) = tag.split_once('.')?;
+    // A version has numbers before its first dot, so it cannot be taken for the default of a namespace that is not all digits.
     if first == namespace || is_version(tag) {
         return None;
     }

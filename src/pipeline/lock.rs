@@ -65,6 +65,7 @@ impl Lock {
         for locked in &mut self.packages {
             locked.via.truncate(MOST_BRINGERS);
         }
+        // It stands in the head of a requirements file: nothing that ends a line gets through.
         let is_plain = |text: &str| {
             text.len() <= LONGEST_VERSION
                 && text
@@ -90,6 +91,7 @@ impl Lock {
     /// Whether each has a digest, so that it can be installed by it.
     #[must_use]
     pub fn is_complete(&self) -> bool {
+        // With `--require-hashes` pip refuses a file in which one line lacks a digest.
         !self.packages.is_empty() && self.packages.iter().all(|locked| locked.sha256.is_some())
     }
 
@@ -162,6 +164,7 @@ impl fmt::Display for Locked {
 }
 
 fn is_word(text: &str) -> bool {
+    // A comma separates the names behind `# via`.
     text.len() <= LONGEST_PACKAGE && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',')
 }
 

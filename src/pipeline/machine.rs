@@ -271,9 +271,11 @@ pub enum Decision {
 /// Decides the next step. Total: every stage has an answer.
 #[must_use]
 pub fn decide(task: &Task, progress: &Progress, now: Timestamp) -> Decision {
+    // What has ended goes no further by itself, but an image may be asked for afterwards.
     if progress.stage.is_terminal() && !publication::is_due(task.publish.as_ref(), progress) {
         return Decision::Finished;
     }
+    // Before the limits: a task that waits for a person spends nothing, and must not end by a limit meanwhile.
     if let Some(asked) = approval::awaited(task, progress) {
         return Decision::AwaitApproval(asked);
     }
@@ -288,6 +290,7 @@ pub fn decide(task: &Task, progress: &Progress, now: Timestamp) -> Decision {
     {
         return Decision::Stop(stop);
     }
+    // Before the suite is asked for: a denied package would make it worthless.
     let needs_image = matches!(progress.stage, Stage::GeneratingTests | Stage::AwaitingImage)
         && progress.build.ready().is_none();
     if needs_image && let Some(denial) = denial(task, progress) {
@@ -300,6 +303,7 @@ pub fn decide(task: &Task, progress: &Progress, now: Timestamp) -> Decision {
         Stage::GeneratingCode => call(task, progress, CallKind::Code),
         Stage::GeneratingTests => {
             let decision = call(task, progress, CallKind::Tests);
+            // The build runs while the model writes the suite, unless it would fail, is not paid for, or a person has to allow it first.
             let build = progress.build.ready().is_none()
                 && progress.build.present_fault().is_none()
                 && budget::allow_build(task, progress).is_ok()
@@ -314,6 +318,7 @@ pub fn decide(task: &Task, progress: &Progress, now: Timestamp) -> Decision {
             Err(stop) => Decision::Stop(stop),
         },
         Stage::RunningTests => Decision::Test,
+        // A model may learn how many acceptance tests fail and nothing else, so there is nothing to ask it.
         Stage::Diagnosing if progress.memory.only_acceptance_fails => Decision::DiagnoseAcceptance,
         Stage::Diagnosing => call(task, progress, CallKind::Diagnosis),
         Stage::RecheckingCases => call(task, progress, CallKind::Cases),
@@ -344,6 +349,7 @@ pub fn advance(
 ) -> Result<Progress, IllegalTransition> {
     let stage = progress.stage;
     let kind = OutcomeKind::from(&outcome);
+    // Refused before anything is changed: the caller still has the state as it was.
     if Transition::of(kind, stage).next().is_none() {
         return Err(IllegalTransition {
             stage,
@@ -351,6 +357,7 @@ pub fn advance(
         });
     }
     let mut next = progress.clone();
+    // Whatever happened ended the wait; the outcomes that wait set it again.
     next.waiting = None;
     next.lost_children = 0;
     match outcome {
@@ -371,6 +378,7 @@ pub fn advance(
         Outcome::FixNotApplied { reason } => next.take_missed_fix(reason, now),
         Outcome::ReplyRejected { reason, rules } => next.take_rejection(reason, &rules, now),
         Outcome::Blocked(blocked) => next.wait_after(progress, blocked),
+        // A person who says that the cause is gone does not bring back children that were lost.
         Outcome::Resumed => next.lost_children = progress.lost_children,
         Outcome::Decided(decision) => next.take_decision(task, decision, now),
         Outcome::Accepted => next.accept(task, now),
@@ -378,7 +386,9 @@ pub fn advance(
         Outcome::Stopped(stop) => next.end(stop, stage, now),
         Outcome::LimitRaised => next.go_on(),
     }
+    // Last, so that no outcome can make a state that is too large for the status.
     next.bound();
+    // The table is the documentation of the machine; a step that it lacks is found by the first test that takes it.
     debug_assert!(
         Transition::of(kind, stage).any(|row| row.leads(stage, next.stage)),
         "{kind:?} in stage {stage} leads to {}",

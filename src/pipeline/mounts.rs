@@ -91,6 +91,7 @@ pub(super) fn mount_name(file: &FrozenFile) -> String {
         return file.name.clone();
     }
     match plain_ending(&file.file_name) {
+        // Two endings, since pandas and others unpack by the last and choose a reader by the one before it.
         Some((stem, ending)) if ending.eq_ignore_ascii_case("gz") => match plain_ending(stem) {
             Some((_, inner)) => format!("{}.{inner}.{ending}", file.name),
             None => format!("{}.{ending}", file.name),
@@ -127,6 +128,7 @@ pub(crate) fn is_text_file(name: &str) -> bool {
         ],
     ];
     let lower = name.to_ascii_lowercase();
+    // Compressed text is text: what counts is the ending below.
     let inner = [".gz", ".zst"]
         .iter()
         .find_map(|ending| lower.strip_suffix(ending))
@@ -160,6 +162,7 @@ pub(crate) fn ending_of_text(text: &str) -> &'static str {
 
 /// Splits off an ending of letters and digits; what else follows a dot says nothing of a format.
 pub(crate) fn plain_ending(file_name: &str) -> Option<(&str, &str)> {
+    // `data.2026-01 final` has a dot and no ending.
     file_name.rsplit_once('.').filter(|(stem, ending)| {
         !stem.is_empty() && !ending.is_empty() && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
     })

@@ -17,6 +17,7 @@ use super::sandbox::{PhaseEnd, PhaseReport, Report};
 /// Innermost frames of the program that are shown.
 const SHOWN_FRAMES: usize = 3;
 /// Bytes of a message that are searched for a column.
+// A message can be as long as a file, and a column is searched for once per name.
 const SEARCHED_BYTES: usize = 4_096;
 const TRACEBACK: &str = "Traceback (most recent call last):";
 
@@ -32,6 +33,7 @@ static RAISED: LazyLock<Option<Regex>> =
 pub fn visible_report(report: &Report, solution: &str, columns: &BTreeSet<String>) -> Report {
     let source = Source::of(solution);
     let phases = report.phases.iter().map(|phase| {
+        // All fields by name: a new one does not compile until somebody has decided whether it may be seen.
         let PhaseReport {
             name,
             end,
@@ -47,6 +49,7 @@ pub fn visible_report(report: &Report, solution: &str, columns: &BTreeSet<String
         PhaseReport {
             name: *name,
             end: visible_end(end),
+            // How long a run took may follow from a value; that its time ran out says nothing more than that.
             seconds: if *end == PhaseEnd::TimedOut { *seconds } else { 0.0 },
             stdout: String::new(),
             stderr: visible_stderr(stderr, source.as_ref(), columns),
@@ -66,6 +69,7 @@ pub fn visible_report(report: &Report, solution: &str, columns: &BTreeSet<String
 /// A program chooses its exit code and its signal: both would carry a value.
 const fn visible_end(end: &PhaseEnd) -> PhaseEnd {
     match end {
+        // 0 and 2 are success and wrong use (argparse); every other code becomes 1.
         PhaseEnd::Exited(code @ (0 | 2)) => PhaseEnd::Exited(*code),
         PhaseEnd::Exited(_) => PhaseEnd::Exited(1),
         PhaseEnd::Signaled(signal @ (6 | 8 | 11)) => PhaseEnd::Signaled(*signal),
@@ -77,9 +81,11 @@ const fn visible_end(end: &PhaseEnd) -> PhaseEnd {
 
 /// The last traceback, rebuilt; empty without one.
 fn visible_stderr(stderr: &str, source: Option<&Source>, columns: &BTreeSet<String>) -> String {
+    // The last one: before it a program may print whatever looks like a traceback.
     let Some((_, traceback)) = stderr.rsplit_once(TRACEBACK) else {
         return String::new();
     };
+    // Without a parsed program nothing can be distinguished from values, and nothing is shown.
     let (Some(frame), Some(raised), Some(source)) = (FRAME.as_ref(), RAISED.as_ref(), source) else {
         return String::new();
     };
@@ -88,6 +94,7 @@ fn visible_stderr(stderr: &str, source: Option<&Source>, columns: &BTreeSet<Stri
     let places: Vec<String> = lines
         .clone()
         .take_while(is_inner)
+        // A place is rebuilt from its number and the source, and nothing of the line itself is copied.
         .filter_map(|line| source.place(frame.captures(line)?.get(1)?.as_str()))
         .collect();
     let said: Vec<&str> = lines.skip_while(is_inner).collect();
@@ -95,9 +102,11 @@ fn visible_stderr(stderr: &str, source: Option<&Source>, columns: &BTreeSet<Stri
         .first()
         .and_then(|line| raised.captures(line)?.get(1))
         .and_then(|name| source.exception(name.as_str()))
+        // An exception class may be named by data (`type(value, ...)`), so only names that are known without the data are shown.
         .unwrap_or(UNKNOWN);
     let message = said.join("\n");
     let message = &message[..message.floor_char_boundary(SEARCHED_BYTES)];
+    // Names that stand in the program are the model's own words, and so are columns that it was shown.
     let known = source.word(type_, message);
     let named = known
         .map(|word| format!("name {word}"))
@@ -168,6 +177,7 @@ fn column<'c>(message: &str, columns: &'c BTreeSet<String>) -> Option<&'c str> {
     quoted(message).find_map(known).or_else(|| {
         columns
             .iter()
+            // One or two letters stand in every sentence.
             .filter(|name| name.len() > 2 && is_word_of(message, name))
             .max_by_key(|name| name.len())
             .map(String::as_str)

@@ -15,6 +15,7 @@ pub fn is_due(wanted: Option<&Publish>, progress: &Progress) -> bool {
 /// Whether the program is published as `wanted`.
 #[must_use]
 pub fn is_done(wanted: Option<&Publish>, progress: &Progress) -> bool {
+    // Compared with what was asked for then: another repository or tag is another publication.
     let asked = progress.published.as_ref().map(|published| &published.asked);
     wanted.is_some() && asked == wanted
 }

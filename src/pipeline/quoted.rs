@@ -10,6 +10,7 @@ pub fn quoted(text: &str) -> String {
     }
     let lines: Vec<String> = text
         .lines()
+        // A line of a program could begin with `#` and be a heading of the prompt.
         .map(|line| format!("> {}", one_line(line)).trim_end().to_owned())
         .collect();
     lines.join("\n")
@@ -18,6 +19,7 @@ pub fn quoted(text: &str) -> String {
 /// A block of code whose end none of its lines can be.
 #[must_use]
 pub fn fenced(text: &str, language: &str) -> String {
+    // A fence is longer than any run of backticks in the text, so that none of its lines can end it.
     let longest = text.split(|character| character != '`').map(str::len).max();
     let fence = "`".repeat(longest.map_or(3, |length| (length + 1).max(3)));
     format!("{fence}{language}\n{text}\n{fence}")

@@ -35,10 +35,12 @@ impl Redactor {
             for spelling in spellings_of(value.as_ref()) {
                 spellings
                     .entry(spelling)
+                    // The first name that has a value is the one that stands for it.
                     .or_insert_with(|| format!("[redacted:{}]", name.as_ref()));
             }
         }
         let mut replacements: Vec<_> = spellings.into_iter().collect();
+        // The longest first: a value that is part of another one must not break it up.
         replacements.sort_by_key(|(spelling, _)| std::cmp::Reverse(spelling.len()));
         Self { replacements }
     }
@@ -80,12 +82,14 @@ impl Redactor {
 
 fn spellings_of(value: &str) -> Vec<String> {
     let trimmed = value.trim();
+    // Programs print values as JSON and by `repr`, where quotes and line ends are escaped.
     let json = Value::from(trimmed).to_string();
     let escaped = json[1..json.len() - 1].to_owned();
     let whole = [value.to_owned(), trimmed.to_owned(), escaped]
         .into_iter()
         .chain(python_spellings(trimmed))
         .filter(|spelling| spelling.trim().len() >= SHORTEST_SECRET_BYTES);
+    // pytest shows a comparison of texts line by line, so that a value of several lines never stands as a whole.
     let lines: Vec<&str> = trimmed.lines().map(str::trim).collect();
     let lines = lines
         .iter()

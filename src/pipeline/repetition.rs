@@ -23,6 +23,7 @@ impl Progress {
         }
         self.memory
             .tried
+            // What fails no longer is forgotten: when it fails again, its fixes count from the start.
             .retain(|signature, _| failing.contains(signature));
         self.memory.failing.clone_from(failing);
         match &mut self.memory.after_reclassification {
@@ -30,6 +31,7 @@ impl Progress {
             other => *other = None,
         }
         let recurrences = self.memory.after_reclassification.as_ref().map_or(0, |r| r.times);
+        // Syntax trees and not texts: a program that differs in comments alone is the same.
         if !self.memory.seen.insert(self.state_hash(failing)) {
             return Some("the same program, suite and packages fail in the same way as before".into());
         }
@@ -44,6 +46,7 @@ impl Progress {
         let sources = [&self.memory.solution_tree, &self.memory.tests_tree]
             .into_iter()
             .chain(cases);
+        // Cases are part of the state: after a case was corrected the same program may well pass.
         let parts: Vec<&str> = sources
             .chain(packages)
             .chain(failing)
@@ -70,11 +73,13 @@ impl Progress {
                     fixes: 0,
                     failed: 1,
                 });
+            // Another type begins anew: fixes of the one side say nothing about the other.
             if tried.as_type != failure.diagnosis.error_type {
                 tried.as_type = failure.diagnosis.error_type;
                 tried.fixes = 0;
             }
         }
+        // Counted from the first reclassification on; a later one must not start it again.
         if diagnosis.reclassified() && self.memory.after_reclassification.is_none() {
             self.memory.after_reclassification = Some(Recurrence {
                 failing: self.memory.failing.clone(),

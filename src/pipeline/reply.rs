@@ -190,6 +190,7 @@ pub struct ReplyFault(pub String);
 /// Reads a reply as its kind's shape.
 pub fn parse<T: DeserializeOwned>(reply: &Reply) -> Result<T, ReplyFault> {
     match &reply.finish {
+        // `Other` may be an answer all the same: the schema decides.
         FinishReason::Complete | FinishReason::Other(_) => {}
         FinishReason::Length => {
             return Err(ReplyFault(
@@ -222,6 +223,7 @@ pub fn schema(kind: CallKind) -> Value {
 
 fn strict<T: JsonSchema>() -> Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12().with(|s| {
+        // Strict structured output takes no references, so everything is written in its place.
         s.inline_subschemas = true;
         s.meta_schema = None;
     });
@@ -234,6 +236,7 @@ fn strict<T: JsonSchema>() -> Value {
 fn simplify(schema: &mut Value) {
     if let Value::Object(map) = schema {
         if let Some(Value::Object(properties)) = map.get("properties") {
+            // Strict structured output wants every property to be required.
             let names = properties.keys().cloned().map(Value::String).collect();
             map.insert("required".into(), Value::Array(names));
         }
@@ -246,6 +249,7 @@ fn simplify(schema: &mut Value) {
             "maxItems",
             "default",
         ] {
+            // A property may be called `title`, too; then the value is an object.
             if map.get(key).is_some_and(|value| !value.is_object()) {
                 map.remove(key);
             }

@@ -11,6 +11,7 @@ use crate::api::common::CacheMode;
 /// Whether the task may take over the result of another one. Where a person has to approve, that is for this task to ask.
 #[must_use]
 pub fn may_adopt(task: &Task) -> bool {
+    // Approving is about what this task shows, so nothing is taken over where somebody has to approve.
     task.cache == CacheMode::Auto && task.approvals.is_empty()
 }
 
@@ -61,6 +62,7 @@ pub fn adopted(task: &Task, origin: &Progress, from: &str, run: &str, now: Times
         adopted_from: Some(from.to_owned()),
         sequence: origin.sequence,
         build: Build {
+            // A fault of the origin's last build would hold this task, and a lost image is none of its own.
             fault: None,
             lost: None,
             ..origin.build.clone()
@@ -76,6 +78,7 @@ pub fn adopted(task: &Task, origin: &Progress, from: &str, run: &str, now: Times
         let mut taken = Progress {
             stage: Stage::RunningTests,
             attempt: 1,
+            // What the tests of the origin showed is no evidence of this task.
             documents: Documents {
                 run: None,
                 diagnosis: None,

@@ -52,6 +52,7 @@ impl Job {
     /// Seconds that it can take at most: a phase that uses up its time is the last one, but for sessions that are about the suite.
     #[must_use]
     pub fn longest_seconds(&self) -> f64 {
+        // At least one: a reader has no phases, and the time of one.
         self.limits.timeout_seconds.max(0.0) * self.phases.len().max(1) as f64
     }
 }
@@ -248,6 +249,7 @@ impl Report {
     /// bodies and its mutants fare is no matter of the execution.
     #[must_use]
     pub fn is_failed_execution(&self, job: &Job) -> bool {
+        // These runs are about the suite: a program without bodies may well hang.
         let of_the_suite = |phase: &Phase| match phase {
             Phase::Tests(asked) => asked.name == PhaseName::Vacuity,
             Phase::Mutants(_) => true,

@@ -53,12 +53,14 @@ pub fn held(
 ) -> CodeGenTaskStatus {
     let state = State::held(hold);
     let ends = [Stage::Succeeded, Stage::Failed].map(Stage::as_str);
+    // A task that has ended holds for a run of its own that has not begun, so its old end must not be shown for that.
     let mut conditions = state.conditions(generation, &before.conditions, now);
     let stamp = Stamp {
         generation,
         before: &before.conditions,
         now,
     };
+    // A condition that is not about what holds the task stays as it was shown last.
     let old = |type_: &str| before.conditions.iter().find(|old| old.type_ == type_).cloned();
     conditions.extend(old(IMAGE_READY));
     let refuted = (hold.reason == reason::ISOLATION_NOT_ENFORCED)
@@ -92,6 +94,7 @@ pub fn status(
         hold,
         isolation,
     } = around;
+    // What has ended waits for nothing.
     let hold = hold.filter(|_| !progress.stage.is_terminal());
     let state = hold.map_or_else(|| State::of(task, progress), State::held);
     let stamp = Stamp {
@@ -110,6 +113,7 @@ pub fn status(
         conditions,
         language: Some(task.language),
         plan: progress.plan.clone(),
+        // `0` before the first attempt would read as one that ran.
         attempt: (progress.attempt > 0).then(|| int(progress.attempt)),
         attempts: progress.attempts.clone(),
         tests: tests(progress),

@@ -106,6 +106,7 @@ impl Verdict {
         } else {
             String::new()
         };
+        // What could not be checked is named only where nothing is wrong of what could.
         let first = self.failed.first().map(FailedCheck::headline);
         let first = first.or_else(|| explain(&self.too_large)).unwrap_or_default();
         format!("{first}{more}")
@@ -180,6 +181,7 @@ impl RehearsalFindings {
                 .too_large
                 .iter()
                 .map(|large| TooLarge {
+                    // A program can write as many bytes as a private value says.
                     bytes: None,
                     ..large.clone()
                 })
@@ -206,6 +208,7 @@ pub fn judge(
         was_cut_off,
         program_code,
     } = PhasesJudged::of(runs, findings);
+    // A suite that fails has shown that it can fail; only one that passes must prove it on a program without bodies.
     let suite_failed = failed.iter().any(|check| check.source != CheckSource::Rehearsal);
     failed.extend(cases.failed);
     if !suite_failed {
@@ -218,6 +221,7 @@ pub fn judge(
         }
         counts
     });
+    // Mutants count last: a suite is asked for again only where nothing else is at fault.
     if failed.is_empty() {
         failed.extend(weakness);
     }
@@ -229,6 +233,7 @@ pub fn judge(
     let exit_code = if failed.is_empty() {
         Some(0)
     } else {
+        // A failing task must not look like one that ended well.
         program_code.filter(|code| *code != 0).or(Some(1))
     };
     Verdict {
@@ -283,12 +288,14 @@ impl PhasesJudged {
                 self.tests = Some(counts);
                 self.failed.extend(found);
             }
+            // The session before it has ended the job, and its own failure is reported.
             Phase::Tests(_) if done.is_none() && !self.failed.is_empty() => {}
             Phase::Tests(asked) => self.vacuity = doubt(&asked.sentinels, done),
             Phase::Mutants(asked) => {
                 self.mutants = mutants::count(done);
                 self.weakness = mutants::doubt(asked, done);
             }
+            // Cases are judged by what they wrote, apart from the phases.
             Phase::Program(program) if program.name == PhaseName::Case => {}
             // What came before has ended the job, and its own failure says so.
             Phase::Program(_) if done.is_none() && !self.failed.is_empty() => self.was_cut_off = true,

@@ -12,6 +12,7 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     };
     for part in parts {
         match rest.find(part) {
+            // The first place that fits leaves the most for the parts that follow, so no other place needs to be tried.
             Some(at) => rest = &rest[at + part.len()..],
             None => return false,
         }

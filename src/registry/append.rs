@@ -77,8 +77,10 @@ impl Registry {
             base_digest: read.digest.clone(),
             uploaded_bytes: 0,
         };
+        // Before anything is uploaded: an image that is there as it should be costs one request.
         match present {
             Some((_, digest)) if digest == made.digest => return Ok(appended),
+            // Somebody else's tag is never moved, even by whoever may push there.
             Some((manifest, _)) if !is_owned(&manifest, &addition.owner) => {
                 return Err(RegistryError::Taken {
                     reference: reference.to_owned(),
@@ -94,6 +96,7 @@ impl Registry {
         };
         let is_in_another_repository = read.is_in_another_repository(&target);
         let mut uploads = Vec::new();
+        // In its own repository every layer of the base is there already.
         for theirs in read.layers.iter().filter(|_| is_in_another_repository) {
             uploads.push(self.take_over(&target, base.registry, &read, theirs).boxed());
         }
@@ -101,6 +104,7 @@ impl Registry {
             uploads.push(self.upload_small(&target, ours).boxed());
         }
         let blobs = all_bytes(uploads).await?;
+        // The old image first gets a tag of its own: untagged, a registry may delete it while it is in use.
         self.tag_present_image(&target, &made.digest).await?;
         let size = made.bytes.len() as u64;
         self.put_manifest(&target, OCI_MANIFEST, &made.bytes).await?;
@@ -153,6 +157,7 @@ impl Registry {
                 base.target
                     .failed(&format!("the request for the blob {digest}"), &failure)
             })?;
+            // Streamed: layers have gigabytes, and are not held here.
             let content = Body::wrap_stream(read.bytes_stream());
             let pushed = self.wire.put_blob(target, digest, size, content).await;
             pushed.map(|()| size).map_err(failed)
@@ -171,6 +176,7 @@ impl Registry {
             reference: target.reference.to_string(),
             reason: format!("has a blob {} that {reason}", blob.digest),
         };
+        // The announced size is checked before anything is fetched, and the real one by the same bound.
         if blob.size > most {
             return Err(wrong(format!("is larger than {most} bytes")));
         }
@@ -239,6 +245,7 @@ impl Foundation<'_> {
         let is_it =
             |layer: &&Value| layer["annotations"][name] == value && layer["mediaType"] == manifest::LAYER;
         let layers = one.manifest["layers"].as_array();
+        // The last one: an image that stands on another program's has the layers of both.
         let layer = layers.and_then(|layers| layers.iter().rev().find(is_it));
         let layer = match layer {
             Some(layer) => {

@@ -49,6 +49,7 @@ impl Registry {
         let owner = artifact.owner.clone();
         let (manifest, blobs) = parts(artifact);
         match self.manifest(&target, &MANIFEST_OR_INDEX).await? {
+            // A repeat after a crash ends here.
             Some((_, digest)) if digest == manifest.digest => return Ok(digest),
             Some((present, _)) if !is_owned(&present, &owner) => {
                 return Err(RegistryError::Taken {
@@ -58,6 +59,7 @@ impl Registry {
             }
             _ => {}
         }
+        // Once before all uploads: side by side, each of them would ask for a token of its own.
         self.authenticate_for_push(&target).await?;
         let mut uploads = Vec::new();
         for blob in &blobs {

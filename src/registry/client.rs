@@ -82,6 +82,7 @@ impl Registry {
             target.reference.repository()
         );
         let is_allowed = |pattern: &String| wildcard::matches(pattern, &repository);
+        // Before any request is made: a repository that is not listed is not even looked up.
         if self.allow.is_empty() || self.allow.iter().any(is_allowed) {
             return Ok(target);
         }
@@ -113,6 +114,7 @@ impl Registry {
     ) -> Result<Pushed, RegistryError> {
         let mut target = self.target(reference)?;
         if existing == Existing::Leave {
+            // Under its tag it would be found by others before the operator has signed it.
             target = target.by_digest(&layout.manifest.digest);
         }
         if existing != Existing::Replace
@@ -126,6 +128,7 @@ impl Registry {
         }
         self.authenticate_for_push(&target).await?;
         if existing == Existing::Replace {
+            // Before the tag moves: an image without a tag may be collected, and sandboxes still run by its digest.
             self.tag_present_image(&target, &layout.manifest.digest).await?;
         }
         let uploads = layout.blobs.iter().map(|blob| self.upload(&target, blob));
@@ -133,6 +136,7 @@ impl Registry {
         let Descriptor { media_type, .. } = &layout.manifest;
         self.put_manifest(&target, media_type, &layout.manifest_bytes)
             .await?;
+        // Two pushes may meet: the tag must not be reported with a digest that it no longer has.
         let found = self.find(&target).await?.unwrap_or_default();
         if found != layout.manifest.digest {
             return Err(RegistryError::Overtaken {
@@ -153,6 +157,7 @@ impl Registry {
         let asked = retried(|| async {
             match self.wire.manifest_digest(target).await {
                 Ok(digest) => Ok(Some(digest)),
+                // That it is not there is an answer, and is not asked for again.
                 Err(failure) if failure.is_not_found() => Ok(None),
                 Err(failure) => Err(target.failed(what, &failure)),
             }
@@ -175,6 +180,7 @@ impl Registry {
         let digest = &blob.descriptor.digest;
         let what = format!("the upload of the blob {digest}");
         retried(|| async {
+            // Asked first: a Job that was killed has left blobs, and bases are often there already.
             let exists = self.wire.has_blob(target, digest).await;
             if exists.map_err(|failure| target.failed(&what, &failure))? {
                 return Ok(0);
@@ -281,6 +287,7 @@ pub(super) async fn answered<T>(
     what: &str,
     asked: impl Future<Output = Result<T, RegistryError>>,
 ) -> Result<T, RegistryError> {
+    // Over all tries: a registry that answers slowly, again and again, would hold up the task.
     let answer = tokio::time::timeout(ANSWER_TIMEOUT, asked).await;
     answer.unwrap_or_else(|_| {
         Err(RegistryError::Unavailable {
@@ -299,6 +306,7 @@ where
     let pauses = ExponentialBuilder::default()
         .with_min_delay(FIRST_PAUSE)
         .with_max_times(TRIES - 1)
+        // Uploads run side by side and fail at the same moment; jitter spreads their next tries.
         .with_jitter();
     request.retry(pauses).when(RegistryError::is_transient).await
 }

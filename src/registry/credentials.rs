@@ -39,6 +39,7 @@ pub(super) struct Login {
 
 impl fmt::Debug for Credentials {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Only hosts: a derived `Debug` would print passwords into logs.
         formatter.debug_set().entries(self.by_host.keys()).finish()
     }
 }
@@ -96,6 +97,7 @@ impl Login {
         // Base 64 is no letter that a header cannot have.
         let mut value = HeaderValue::from_str(&format!("Basic {encoded}"))
             .unwrap_or_else(|_| HeaderValue::from_static("Basic"));
+        // Hidden from `Debug`, and not indexed by HTTP/2.
         value.set_sensitive(true);
         value
     }
@@ -108,6 +110,7 @@ impl fmt::Debug for Login {
 }
 
 fn login(host: &str, entry: AuthEntry) -> Result<Option<Login>, CredentialsError> {
+    // A Secret that kubectl makes has both forms; they say the same.
     if !entry.username.is_empty() {
         return Ok(Some(Login {
             user: entry.username,
@@ -133,6 +136,7 @@ fn host_of(key: &str) -> &str {
         .strip_prefix("https://")
         .or_else(|| key.strip_prefix("http://"))
         .unwrap_or(key);
+    // Old configurations name a path (`/v1/`) below the host.
     let host = key.split('/').next().unwrap_or(key);
     match host {
         "docker.io" | "registry-1.docker.io" | "registry.hub.docker.com" => "index.docker.io",

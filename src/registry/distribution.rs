@@ -25,6 +25,7 @@ impl Wire {
         let url = self.url(target, &manifest_of(target))?;
         let accepted = accept(&MANIFEST_OR_INDEX);
         let head = self.get(target, &Method::HEAD, url, &accepted);
+        // Without the header the body has to be read and hashed.
         match digest_of(&in_time(ANSWER_TIMEOUT, head).await?)? {
             Some(digest) => as_named(target, digest),
             None => Ok(self.manifest(target, &MANIFEST_OR_INDEX).await?.1),
@@ -38,6 +39,7 @@ impl Wire {
             let response = self.get(target, &Method::GET, url, &accept(types)).await?;
             let named = digest_of(&response)?;
             let manifest = body(response, LARGEST_MANIFEST).await?;
+            // The digest is computed here: what a registry says of itself is no proof of what it sent.
             let digest = format!("sha256:{}", sha256_hex(&manifest));
             if named.is_some_and(|named| named.starts_with("sha256:") && named != digest) {
                 return Err(Failure::Form("another digest than it says"));
@@ -87,6 +89,7 @@ impl Wire {
         let begin = self.put(target, Method::POST, &url, |request| {
             request.header(CONTENT_LENGTH, 0)
         });
+        // The address may carry a session in its query already, which has to stay.
         let mut place = location(&in_time(ANSWER_TIMEOUT, begin).await?)?;
         place.query_pairs_mut().append_pair("digest", digest);
         let put = self.put(target, Method::PUT, &place, |request| {
@@ -95,6 +98,7 @@ impl Wire {
                 .header(CONTENT_TYPE, "application/octet-stream")
                 .body(content)
         });
+        // By size: a fixed limit would end large layers on slow links, and none would let a registry that stops hold a Job.
         let limit = REQUEST_OVERHEAD + Duration::from_secs(size / SLOWEST);
         in_time(limit, put).await.map(drop)
     }
@@ -109,6 +113,7 @@ impl Wire {
             request.header(CONTENT_LENGTH, 0)
         });
         let answer = in_time(ANSWER_TIMEOUT, mount).await?;
+        // Anything but `201 Created` is the start of an ordinary upload, by the specification.
         Ok(answer.status() == StatusCode::CREATED)
     }
 
@@ -126,6 +131,7 @@ impl Wire {
             Ok(index) => serde_json::from_slice(&index)
                 .map(Some)
                 .map_err(|_| Failure::Form("no index of what refers to the image")),
+            // Older registries have no such API; the tag of the fallback scheme is asked then.
             Err(failure) if failure.is_not_found() => Ok(None),
             Err(failure) => Err(failure),
         }
@@ -175,6 +181,7 @@ fn as_named(target: &Target, found: String) -> Result<String, Failure> {
         Some(asked) if asked.starts_with("sha256:") && asked != found => {
             Err(Failure::Form("another image than the digest names"))
         }
+        // A digest of another algorithm cannot be compared with the computed one.
         Some(asked) => Ok(asked.to_owned()),
         None => Ok(found),
     }

@@ -67,6 +67,7 @@ impl Registry {
         let Some((manifest, digest)) = self.manifest(target, &MANIFEST_TYPES).await? else {
             return Ok(Environment::Absent);
         };
+        // The signature is over repository and tag as well: a signed manifest that somebody copies to another tag is not accepted there.
         if !keys.verify(&manifest, place.repository, place.tag) {
             return Ok(Environment::Unsigned(digest));
         }

@@ -113,6 +113,7 @@ impl RegistryError {
             | Self::Taken { .. }
             | Self::Refused { .. }
             | Self::Rejected { .. } => Category::Configuration,
+            // A layout that is not what it says is made anew by another build.
             Self::Layout(_) | Self::Unavailable { .. } | Self::Overtaken { .. } => Category::Infrastructure,
         }
     }
@@ -136,6 +137,7 @@ impl RegistryError {
                 what,
                 reason,
             },
+            // 408, 425 and 429 ask for patience; other answers below 500 stay the same.
             Some(code) if code < 500 && !matches!(code, 408 | 425 | 429) => Self::Rejected {
                 registry,
                 what,

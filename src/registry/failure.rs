@@ -116,6 +116,7 @@ impl Entry {
 
 /// A text of somebody else on one line, cut.
 pub(super) fn plain(text: &str) -> String {
+    // A line of somebody else must not begin a line of ours in a log.
     let one_line = text.replace(char::is_control, " ");
     let mut words = one_line.split_whitespace().collect::<Vec<_>>().join(" ");
     if let Some((end, _)) = words.char_indices().nth(MOST_QUOTED) {

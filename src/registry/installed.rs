@@ -75,6 +75,7 @@ pub fn read_installed(path: &Path) -> Result<Lock, Unlisted> {
 pub(super) fn of_manifest(manifest: &[u8]) -> Lock {
     let manifest: Value = serde_json::from_slice(manifest).unwrap_or_default();
     let text = |name: &str| manifest["annotations"][name].as_str().unwrap_or_default();
+    // Digests, where there are any; the older annotations have names and versions alone.
     if let Some(lock) = Lock::parse(text(REQUIREMENTS)) {
         return lock;
     }

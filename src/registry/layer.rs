@@ -34,6 +34,7 @@ pub(super) struct Layer {
 pub(super) fn layer(entries: &[LayerEntry]) -> std::io::Result<Layer> {
     let mut archive = Builder::new(Vec::new());
     for entry in entries {
+        // Neither times nor names: equal entries make equal bytes, so a layer that is there is not sent again.
         let mut header = Header::new_ustar();
         header.set_mtime(0);
         header.set_uid(entry.owner);
@@ -66,6 +67,7 @@ pub(super) fn layer(entries: &[LayerEntry]) -> std::io::Result<Layer> {
 /// The regular files of a packed layer, which may have at most `most` bytes unpacked. Nothing is written anywhere.
 pub fn read_layer(packed: &[u8], most: u64) -> std::io::Result<Vec<LayerEntry>> {
     let mut archive = Vec::new();
+    // Unpacked into memory up to the bound, before the archive is read at all.
     GzDecoder::new(packed).take(most + 1).read_to_end(&mut archive)?;
     if archive.len() as u64 > most {
         return Err(std::io::Error::other(format!(
@@ -75,6 +77,7 @@ pub fn read_layer(packed: &[u8], most: u64) -> std::io::Result<Vec<LayerEntry>> 
     let mut files = Vec::new();
     for entry in tar::Archive::new(archive.as_slice()).entries()? {
         let mut entry = entry?;
+        // Links and devices of a layer mean nothing here, and following one could lead anywhere.
         if entry.header().entry_type() != EntryType::Regular {
             continue;
         }

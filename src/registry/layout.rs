@@ -132,6 +132,7 @@ impl Layout {
                 LARGEST_INDEX,
             )?,
         )?;
+        // More than one manifest would be an index; which of them was meant nobody could say.
         let [manifest] = index.manifests.as_slice() else {
             let reason = format!(
                 "names {} manifests where one image is expected",
@@ -154,12 +155,14 @@ impl Layout {
             &part,
             LARGEST_MANIFEST,
         )?;
+        // Verified before it is parsed.
         verify(&part, manifest, manifest_bytes.as_slice())?;
         let Manifest { config, layers } = parse(&part, &manifest_bytes)?;
         check_sizes(&part, &config, &layers, limits)?;
         let mut wanted = vec![config];
         wanted.extend(layers);
         let mut verified: Vec<Blob> = Vec::with_capacity(wanted.len());
+        // A manifest may name one blob twice.
         for descriptor in wanted {
             if verified
                 .iter()
@@ -251,6 +254,7 @@ fn check_sizes(
     }
     let total = layers
         .iter()
+        // Saturating: sizes come from the layout, and a sum that wraps would pass.
         .fold(config.size, |sum, layer| sum.saturating_add(layer.size));
     if total > limits.bytes {
         return Err(invalid(
@@ -265,6 +269,7 @@ fn open_blob(blobs: &OwnedFd, descriptor: Descriptor) -> Result<Blob, LayoutErro
     let part = part_of(&descriptor)?;
     let mut file = open_file(blobs, hex_of(&descriptor)?, &part)?;
     verify(&part, &descriptor, &file)?;
+    // The file stays open from here to the upload, so a name that is exchanged in between changes nothing.
     io::Seek::rewind(&mut file).map_err(|source| LayoutError::Read { part, source })?;
     Ok(Blob { descriptor, file })
 }
@@ -312,6 +317,7 @@ fn verify(part: &str, descriptor: &Descriptor, content: impl Read) -> Result<(),
 /// SHA-256 of all that `input` gives, 64 lower-case hexadecimal digits, and how many bytes that were.
 fn digest_of(mut input: impl Read) -> io::Result<(String, u64)> {
     let mut hasher = Sha256::new();
+    // Blobs have gigabytes: they pass through a buffer of fixed size.
     let mut buffer = vec![0; 128 * 1024];
     let mut total = 0;
     loop {
@@ -328,6 +334,7 @@ fn digest_of(mut input: impl Read) -> io::Result<(String, u64)> {
 }
 
 fn open_folder(parent: impl AsFd, path: &Path, part: &str) -> Result<OwnedFd, LayoutError> {
+    // `NOFOLLOW`: packages ran where this folder was made, and a link could lead to the credentials of the push.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(parent, path, flags, Mode::empty()).map_err(|error| LayoutError::Read {
         part: part.to_owned(),
@@ -337,6 +344,7 @@ fn open_folder(parent: impl AsFd, path: &Path, part: &str) -> Result<OwnedFd, La
 
 /// Opens a regular file: no link, no device, and no pipe that would never end.
 fn open_file(parent: &OwnedFd, name: &str, part: &str) -> Result<File, LayoutError> {
+    // `NONBLOCK`: opening a pipe without a writer would wait for ever.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let failed = |source: io::Error| LayoutError::Read {
         part: part.to_owned(),

@@ -54,6 +54,7 @@ pub(super) fn chosen(manifest: &Value, architecture: &str) -> Option<Result<Stri
     let is_index = |media_type: &str| media_type == OCI_INDEX || media_type.contains("manifest.list");
     let entries = manifest["manifests"]
         .as_array()
+        // An index of OCI may leave out its media type; what has layers is a manifest.
         .filter(|_| manifest["mediaType"].as_str().is_none_or(is_index) && manifest["layers"].is_null())?;
     let is_it = |entry: &&Value| {
         entry["platform"]["os"] == "linux" && entry["platform"]["architecture"] == architecture

@@ -39,6 +39,7 @@ impl Registry {
         let nothing = Small::of(b"{}".to_vec());
         let manifest = manifest(of, referrer.artifact_type, &content, &nothing);
         let mut uploaded = 0;
+        // The tag of its own follows from the image, so it is found again, whatever the index says.
         if self.find(&own).await?.as_ref() != Some(&manifest.digest) {
             self.authenticate_for_push(&own).await?;
             let size = manifest.bytes.len() as u64;
@@ -63,6 +64,7 @@ impl Registry {
             let found = self.wire.referrers(subject).await;
             found.map_err(|failure| subject.failed(what, &failure))
         });
+        // The registry's own answer goes first; one without the API has the fallback tag alone.
         let found = match answered(subject, what, asked).await? {
             Some(found) => Some(found),
             None => self.index(index).await?,

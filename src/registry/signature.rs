@@ -61,6 +61,7 @@ impl SigningKeys {
     /// The keys in these entries. The last one signs: `10.pem` is after `9.pem`.
     pub fn of_entries(entries: &BTreeMap<String, Vec<u8>>) -> Result<Self, KeyError> {
         let mut sorted: Vec<(&String, &Vec<u8>)> = entries.iter().collect();
+        // By length first, so `10.pem` is after `9.pem` without leading zeros.
         sorted.sort_by_key(|(name, _)| (name.len(), *name));
         let (mut signs, mut accepted) = (Err(KeyError::None), Vec::new());
         for (name, pem) in sorted {
@@ -100,11 +101,13 @@ impl SigningKeys {
     /// The manifest with a signature for this place; `None` where it is none of an image.
     pub(crate) fn sign(&self, manifest: &[u8], repository: &str, tag: &str) -> Option<Vec<u8>> {
         let mut manifest: Map<String, Value> = serde_json::from_slice(manifest).ok()?;
+        // A signature is over OCI's form: Docker's manifests have no annotations to hold it.
         as_oci(&mut manifest);
         let annotations = manifest.entry("annotations").or_insert(Value::Null);
         if annotations.is_null() {
             *annotations = Value::Object(Map::new());
         }
+        // A manifest that was signed before is signed without the old signature, which the check leaves out too.
         annotations.as_object_mut()?.shift_remove(SIGNATURE);
         let mut manifest = Value::Object(manifest);
         let signature = self.signs.sign(&message(&manifest, repository, tag));
@@ -145,6 +148,7 @@ fn key(pem: &[u8]) -> Option<Key> {
 
 fn message(manifest: &Value, repository: &str, tag: &str) -> Vec<u8> {
     let digest = sha256_hex(manifest.to_string().as_bytes());
+    // Each part ends at a line feed, and none can contain one.
     [PURPOSE, repository, tag, &digest].join("\n").into_bytes()
 }
 

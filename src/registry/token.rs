@@ -64,6 +64,7 @@ pub(super) fn challenge<'a>(values: impl IntoIterator<Item = &'a str>) -> Option
                 && let Some(realm) = parameter("realm")
             {
                 let service = parameter("service");
+                // A token is preferred: the password is then shown once, and not with each request.
                 return Some(Challenge::Bearer { realm, service });
             }
             if challenge.scheme.eq_ignore_ascii_case("basic") {
@@ -80,17 +81,20 @@ pub(super) fn service(registry: &Url, realm: &str, trusted: &[Entry]) -> Result<
     let Ok(url) = Url::parse(realm) else {
         return Err(Failure::Form("a challenge whose realm is no address"));
     };
+    // One of its own addresses learns nothing that the registry does not know.
     if url.origin() == registry.origin() {
         return Ok(url);
     }
     let origin = url.origin().ascii_serialization();
     let refused = |why: &str| Failure::Sent(format!("it sends whoever wants a token to {origin}, {why}"));
+    // The password would be readable on the way.
     if url.scheme() != "https" && registry.scheme() != "http" {
         return Err(refused(
             "which is plain http, and is itself spoken to with TLS: tokens are not asked for there",
         ));
     }
     let host = registry.host_str().unwrap_or_default();
+    // The pairs are for the default port; another port is another registry.
     let is_known = SERVICES
         .iter()
         .any(|(name, service)| *name == host && registry.port().is_none() && *service == origin);
@@ -124,6 +128,7 @@ pub(super) fn token(answer: &[u8]) -> Result<Token, Failure> {
     let Ok(given) = serde_json::from_slice::<Given>(answer) else {
         return Err(none);
     };
+    // A registry may claim any time; an hour is enough to be asked again seldom.
     let seconds = given.expires_in.unwrap_or(DEFAULT_SECONDS).min(LONGEST_SECONDS);
     let text = given.token.or(given.access_token).filter(|text| !text.is_empty());
     Ok(Token {

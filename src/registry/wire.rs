@@ -89,6 +89,7 @@ impl Wire {
             own: with_settings(Client::builder(), &certificates)
                 .build()
                 .map_err(setup)?,
+            // Made when a registry first sends to another address: most never do.
             elsewhere: OnceLock::new(),
             gate: EgressGate::new(allowed, access.closed.clone()),
             certificates,
@@ -122,6 +123,7 @@ impl Wire {
         headers: &HeaderMap,
     ) -> Result<Response, Failure> {
         let mut url = url;
+        // By hand: each address is judged before it is asked.
         for _ in 0..=MOST_REDIRECTS {
             let request = Box::pin(self.request(target, Operation::Pull, method.clone(), &url)).await?;
             let response = send(request.headers(headers.clone()), &url).await?;
@@ -168,6 +170,7 @@ impl Wire {
         method: Method,
         url: &Url,
     ) -> Result<RequestBuilder, Failure> {
+        // Credentials are for the registry's own origin; where it sends, nothing of them goes along.
         if url.origin() != self.registry(target)?.origin() {
             return Ok(self.restricted_client(url)?.request(method, url.clone()));
         }
@@ -229,6 +232,7 @@ impl Wire {
                 authorization: Some(login.header()),
                 until: None,
             }),
+            // Without a login too: public repositories give tokens to everybody.
             (Some(Challenge::Bearer { realm, service }), login) => {
                 let mut url = token::service(&registry, &realm, &self.trusted)?;
                 if let Some(service) = service {
@@ -300,6 +304,7 @@ fn with_settings(builder: ClientBuilder, certificates: &[Certificate]) -> Client
         .redirect(Policy::none())
         .connect_timeout(CONNECT_TIMEOUT)
         .read_timeout(READ_TIMEOUT)
+        // A blob that the client unpacked would not have its digest.
         .no_gzip()
         .tls_certs_merge(certificates.to_vec())
         .user_agent(concat!("codegen-operator/", env!("CARGO_PKG_VERSION")))
@@ -337,6 +342,7 @@ pub(super) fn location(response: &Response) -> Result<Url, Failure> {
 
 /// The whole body, where it has no more than so many bytes.
 pub(super) async fn body(mut response: Response, most: u64) -> Result<Vec<u8>, Failure> {
+    // Before anything is read, where the registry announces the size.
     if response.content_length().is_some_and(|length| length > most) {
         return Err(Failure::Large(most));
     }
@@ -353,6 +359,7 @@ pub(super) async fn body(mut response: Response, most: u64) -> Result<Vec<u8>, F
 /// What an answer that is none of success says. Where its text does not end, or not in time, the status is all there is.
 async fn failure(response: Response) -> Failure {
     let status = response.status();
+    // What it says is only quoted; a body that does not come must not hide the status.
     let said = in_time(ANSWER_TIMEOUT, Box::pin(body(response, LARGEST_ERROR))).await;
     Failure::of_answer(status, &said.unwrap_or_default())
 }

@@ -106,6 +106,7 @@ impl SandboxError {
     /// Whose matter this is, where no other packages help ([`Packages`](Self::Packages)).
     #[must_use]
     pub const fn category(&self) -> Category {
+        // What somebody has to change is `Configuration`: a task then waits for that change and does not repeat a step that cannot succeed.
         match self {
             Self::IsolationUnavailable { .. }
             | Self::NetworkList
@@ -128,6 +129,8 @@ impl SandboxError {
     /// Whether the child that was asked about will never answer, so that only another one can.
     #[must_use]
     pub const fn needs_another_child(&self) -> bool {
+        // A repeat gets another name, so it is asked for only where the child itself is beyond hope; an answer that may still come is
+        // waited for.
         matches!(self, Self::Lost { .. } | Self::NoReport(_))
     }
 
@@ -135,6 +138,7 @@ impl SandboxError {
     pub(crate) fn io(action: &str, path: &Path) -> impl FnOnce(std::io::Error) -> Self + use<> {
         let action = format!("{action} {}", path.display());
         move |source| {
+            // A full disk has a remedy of its own, and the path that it happens at is a matter of chance.
             if source.kind() == std::io::ErrorKind::StorageFull {
                 Self::DiskFull(format!("trying to {action}"))
             } else {

@@ -29,6 +29,8 @@ pub(crate) const FILES: [(&str, &str); 15] = [
 
 /// What starts the harness in a Pod, for `sh -c`, on the interpreter behind the image's environment: nothing that packages brought
 /// comes first on its `PATH`. The program for `python3 -I -S -c` is the argument; its own argument is the interpreter of the environment.
+// `${PATH#...}` takes the environment off the front, so `python3` is not the one that packages could replace. `-I -S` loads no `site`, no
+// `.pth` file and no `PYTHON*` variable.
 pub(crate) const BASE_INTERPRETER: &str = "\
 python=$(command -v python3); PATH=${PATH#/opt/codegen/bin:}; exec python3 -I -S -c \"$0\" \"$python\"";
 

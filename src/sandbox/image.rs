@@ -50,6 +50,7 @@ impl ImageSpec {
     /// The environment of a task with these packages on this machine's architecture.
     #[must_use]
     pub fn new(language: Language, settings: &ImageSettings, packages: &Packages) -> Self {
+        // pytest is part of every environment: the suite runs in the same one as the program, and models are not asked to declare it.
         let runner = [TEST_RUNNER.to_owned()];
         Self {
             language,
@@ -85,6 +86,7 @@ impl ImageSpec {
     pub fn after(self, settings: &ImageSettings, packages: &Packages) -> Self {
         let before = Self::new(self.language, settings, packages).packages;
         let keeps = |before: &[String], now: &[String]| before.iter().all(|package| now.contains(package));
+        // Only additions can be a layer on top: a layer takes nothing away, and a version that gives way would leave its files behind.
         let only_adds = keeps(&before.pip, &self.packages.pip) && keeps(&before.apt, &self.packages.apt);
         Self {
             from: (only_adds && before != self.packages).then_some(before),
@@ -104,6 +106,8 @@ impl ImageSpec {
             index_ca_bundle,
             sources,
             packages,
+            // How an environment is made does not change what it is: with these in the key, equal environments would be built several
+            // times.
             from: _,
             min_release_age_days,
             verify_on_index: _,

@@ -37,6 +37,8 @@ pub(super) async fn verify(
     if asked.is_empty() {
         return Ok(Bounds::new());
     }
+    // A base image or the user's settings of pip may choose the index. Without a rule on ages a guess gains nothing: the installer itself
+    // finds out.
     let Some(index) = place.index else {
         return if days == 0 {
             Ok(Bounds::new())
@@ -48,6 +50,7 @@ pub(super) async fn verify(
         let question = question(spec, place, index, requirement);
         async move { packages.ask(&question).await }
     });
+    // All at once: a plan may name many packages, and each is a request of its own.
     let answers = join_all(answers).await;
     settle(index, days, asked.iter().zip(answers))
 }
@@ -72,6 +75,7 @@ fn question<'a>(
 
 /// Whether the index of installers has the pip that passes over young releases, of packages that others bring along, too.
 pub(super) async fn has_newer_pip(packages: &PackageIndex, spec: &ImageSpec, place: Where<'_>) -> bool {
+    // A missing pip is no error here: without it the ages of what packages bring along are checked once it is installed.
     let (Some(index), Some(pip)) = (place.index, NEWER_PIP.split_whitespace().next()) else {
         return false;
     };
@@ -98,6 +102,7 @@ pub(super) async fn judge_installed(
     if days == 0 {
         return Ok(());
     }
+    // What was asked for was judged before the installation.
     let asked: Vec<String> = asked(spec)
         .into_iter()
         .map(|requirement| requirement.name)
@@ -115,6 +120,7 @@ pub(super) async fn judge_installed(
     };
     let answers = brought.iter().map(|(locked, requirement)| {
         let question = Question {
+            // The age that counts is that of the archive that was installed: further files of an old release may be young.
             sha256: locked.sha256.as_deref(),
             ..question(spec, place, index, requirement)
         };
@@ -142,6 +148,7 @@ fn settle_installed(
             } else {
                 via.join(", ")
             };
+            // The way out that needs no other rule: asked for by name, an older release wins over what the installer would choose.
             let older = package.replacen("==", "<", 1);
             Err(SandboxError::PackageDenied(format!(
                 "pip package {package}, which {who} brought along, is {age} days old, and packages.minReleaseAgeDays wants {days}. \
@@ -153,10 +160,12 @@ fn settle_installed(
             "{} does not say when releases of {package} were made",
             shown(index)
         ))),
+        // It was just installed from there, so an index that denies it cannot vouch for its age.
         Ok(Answer::NoProject | Answer::NoWheel | Answer::NoVersion) => Err(unknown_ages(format!(
             "{} does not know {package}, which is installed",
             shown(index)
         ))),
+        // This passes: another pass asks again, and no image is lost.
         Err(error) if error.passes() => Err(SandboxError::IndexUnreachable(error.to_string())),
         Err(error) => Err(unknown_ages(error.to_string())),
     }
@@ -203,6 +212,7 @@ fn settle<'a>(
                     shown(index)
                 )));
             }
+            // Without a rule on ages the question only saves a build that would fail; the installer asks the same index.
             Err(error) if days == 0 => {
                 tracing::warn!(
                     package = name,
@@ -214,6 +224,7 @@ fn settle<'a>(
             Err(error) => return Err(unknown_ages(error.to_string())),
         }
     }
+    // Names come before versions: a model corrects a name that does not exist in another way than a version.
     match (absent.is_empty(), without_version.is_empty()) {
         (false, _) => Err(missing(absent, PackageProblemKind::NotFound, index)),
         (true, false) => Err(missing(without_version, PackageProblemKind::NoSuchVersion, index)),
@@ -252,6 +263,7 @@ fn unknown_ages(reason: String) -> SandboxError {
 
 /// What is installed in the place of these requirements.
 pub(super) fn with_bounds(packages: &[String], bounds: &[String]) -> Vec<String> {
+    // Names are compared as parsed, since `Scikit_Learn` and `scikit-learn` are one distribution.
     let name = |given: &str| Requirement::parse(given).map(|requirement| requirement.name).ok();
     let bounded = packages.iter().map(|given| {
         let bound = bounds.iter().find(|bound| name(bound) == name(given));

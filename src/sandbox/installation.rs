@@ -15,10 +15,12 @@ pub(super) const INTERPRETERS: (&str, &str) =
 /// The pip that passes over releases by their age in days, where the interpreter's own does not: this archive and no other, wherever
 /// it comes from.
 pub(super) const NEWER_PIP: &str =
+    // The digest makes the source irrelevant: whatever index has this archive, it is the one that was reviewed.
     "pip==26.1 --hash=sha256:4e8486d821d814b77319acb7b9e8bf5a4ee7590a643e7cb21029f209be8573c1\n";
 
 /// The error where [`INTERPRETERS`] says that a package is in the place of an interpreter.
 pub(super) fn replaced_interpreter(output: &str) -> Option<SandboxError> {
+    // The script ends with this line where an interpreter was replaced; any other end of it is an ordinary failure.
     let found = REPLACED.captures(output)?;
     let (package, files) = (&found["package"], found["files"].trim());
     let package = match package {

@@ -8,6 +8,7 @@ use super::error::{PackageProblem, PackageProblemKind, SandboxError};
 use super::installation::replaced_interpreter;
 
 /// How much of an installer's output an error carries, bytes.
+// Enough for pip's last paragraphs; the whole becomes part of a prompt and of a status, which has 32 KiB.
 const DETAIL_BYTES: usize = 2048;
 
 /// Signs of a network or index that fails, in lower case. Searched for first: pip goes on to say that it found no version.
@@ -32,6 +33,8 @@ const UNREACHABLE: [&str; 14] = [
 pub(crate) fn reject_locations(requirements: &[String]) -> Result<(), SandboxError> {
     let is_name = |requirement: &String| {
         let (name, marker) = requirement.split_once(';').unwrap_or((requirement, ""));
+        // pip takes an option, a path or `name @ https://...` for a requirement too. What begins with a letter or digit is no option, and
+        // without these characters it is neither path nor address.
         name.starts_with(|first: char| first.is_ascii_alphanumeric())
             && !name.contains(['/', '\\', '@', ':'])
             && !marker.contains(['/', '\\', '@'])
@@ -58,13 +61,16 @@ pub(crate) fn reject_locations(requirements: &[String]) -> Result<(), SandboxErr
 
 /// What an installer's output means.
 pub(crate) fn classify(output: &str) -> SandboxError {
+    // First: an environment with a replaced interpreter must not be reported as anything that a model could work on.
     if let Some(denied) = replaced_interpreter(output) {
         return denied;
     }
     let lower = output.to_lowercase();
+    // A full disk comes out as a failure of the package that was just unpacked, so it must be found before any rule on packages.
     if lower.contains("no space left on device") {
         return SandboxError::DiskFull("installing packages".into());
     }
+    // An index that does not answer ends in "no matching distribution" too, and a model would give up a package that exists.
     if let Some(line) = output
         .lines()
         .find(|line| UNREACHABLE.iter().any(|sign| line.to_lowercase().contains(sign)))
@@ -91,6 +97,8 @@ fn other_content(text: &str) -> Option<SandboxError> {
     let found = OTHER_CONTENT.iter().find_map(|rule| rule.captures(text))?;
     let part = |name: &str| found.name(name).map_or("", |part| part.as_str());
     let (expected, got) = (part("expected"), part("got"));
+    // The address ends in the digest that the index announces (`#sha256=...`). Where that is the expected one, the index contradicts
+    // itself; else the lock and the index differ.
     let announced = part("address").ends_with(&format!("={expected}"));
     let (whose, remedy) = if announced {
         (
@@ -137,12 +145,14 @@ pub(crate) fn classify_locked(error: SandboxError) -> SandboxError {
 
 fn problem(text: &str) -> (PackageProblemKind, Vec<String>) {
     use PackageProblemKind::{Conflict, InvalidName, NoSuchVersion, NotFound, Other};
+    // The rules stand in order: an earlier one is the narrower one.
     for (rule, kind) in RULES.iter() {
         let Some(found) = rule.captures(text) else {
             continue;
         };
         let names = found.get(1).map_or("", |names| names.as_str());
         let names = match kind {
+            // pip joins several names with commas and "and".
             Conflict => names
                 .split([',', ' '])
                 .filter(|name| !name.is_empty() && *name != "and")
@@ -184,6 +194,7 @@ static RULES: LazyLock<Vec<(Regex, PackageProblemKind)>> = LazyLock::new(|| {
             Conflict,
         ),
         (
+            // "none" is no version at all: the name is wrong. The next rule has the same words with a list of versions.
             r"satisfies the requirement (\S+) \(from versions: none\)",
             NotFound,
         ),
@@ -215,6 +226,7 @@ fn distribution(requirement: &str) -> String {
 
 fn detail(output: &str) -> String {
     let text = output.trim();
+    // The end, since installers say last what failed.
     let start = text.ceil_char_boundary(text.len().saturating_sub(DETAIL_BYTES));
     without_credentials(&text[start..])
 }

@@ -69,6 +69,7 @@ impl Publication {
             file(LAUNCHER.0, LAUNCHER.1.as_bytes()),
             file(PROGRAM, self.program.as_bytes()),
             folder("var/inputs", 0),
+            // Only the folder for outputs belongs to the user that the program runs as.
             folder("var/outputs", USER),
         ]
     }
@@ -86,10 +87,12 @@ impl Publication {
         let name = name.map_or("program", String::as_str);
         let packages = self.installed.iter().filter_map(|installed| {
             let (name, version) = installed.split_once("==")?;
+            // A purl of PyPI is in lower case with hyphens.
             let purl = format!("pkg:pypi/{}@{version}", name.to_lowercase().replace('_', "-"));
             Some(json!({"type": "library", "bom-ref": purl, "name": name, "version": version, "purl": purl}))
         });
         let system = self.system_packages.iter().map(|package| {
+            // apt takes `name=version` with one sign; versions are optional there.
             let (name, version) = package.split_once('=').unwrap_or((package, ""));
             let purl = format!("pkg:deb/debian/{name}");
             let mut component = json!({"type": "library", "bom-ref": purl, "name": name, "purl": purl});
@@ -127,6 +130,7 @@ impl Publication {
         let bill = json!({
             "bomFormat": "CycloneDX",
             "specVersion": "1.6",
+            // It follows from the image, so that publishing twice attaches the same document.
             "serialNumber": serial_number(&[repository, digest]),
             "version": 1,
             "metadata": {

@@ -13,6 +13,7 @@ pub(super) fn unknown(schema: &Value, object: &Value) -> Vec<Fault> {
 
 /// Removes fields that are `null`, as the API server does on arrival.
 pub(super) fn drop_nulls(schema: &Value, value: &mut Value) {
+    // Free-form content belongs to somebody else, where `null` may mean something.
     if is_free_form(schema) {
         return;
     }
@@ -60,6 +61,7 @@ fn walk(schema: &Value, value: &Value, path: &str, faults: &mut Vec<Fault>) {
 }
 
 fn member<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
+    // A map has no properties of its own, and one schema for all of its values.
     let named = schema["properties"].get(name);
     named.or_else(|| {
         schema
@@ -79,6 +81,7 @@ fn advice(schema: &Value, name: &str, at_root: bool) -> String {
         .flatten()
         .map(|(name, _)| name.as_str())
         .collect();
+    // A field of the spec may stand one level too high; its nearest name would mislead then.
     if at_root && schema["properties"]["spec"]["properties"].get(name).is_some() {
         return format!("unknown field {name:?}: write it under spec");
     }

@@ -75,6 +75,7 @@ fn print_config_schema() -> anyhow::Result<()> {
 
 /// Whoever reads may stop reading.
 fn print(text: &str) -> anyhow::Result<()> {
+    // `codegen-operator crds | head` is no failure.
     match io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written.context("failed to write to standard output"),

@@ -82,6 +82,7 @@ pub fn run(command: &PushLayout) -> anyhow::Result<ExitCode> {
         }
     };
     writeln!(io::stdout().lock(), "{line}")?;
+    // The kubelet takes the container's last words from this file.
     if let Some(file) = &command.result {
         std::fs::write(file, line.to_string())?;
     }
@@ -125,6 +126,7 @@ fn files_sha256(folder: &Path) -> io::Result<String> {
 }
 
 async fn push(command: &PushLayout) -> Result<Pushed, RegistryError> {
+    // Before the credentials are even read.
     check_layout_files(command)?;
     let credentials = match &command.credentials {
         Some(file) => {
@@ -145,6 +147,7 @@ async fn push(command: &PushLayout) -> Result<Pushed, RegistryError> {
     let limits = Limits {
         bytes: command.max_bytes,
     };
+    // Everything is verified before the first byte is sent.
     let mut layout = Layout::open(&command.layout, limits)?;
     match command.installed.as_deref().map(read_installed) {
         Some(Ok(installed)) => layout.annotate(&installed)?,

@@ -30,9 +30,11 @@ pub fn run() -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
+    // What is read may be hostile: a child with limits of its own reads it.
     let report = runtime.block_on(reading::read(&request, &worker));
     let sent = send(&serde_json::to_vec(&report)?, &nonce).map_or_else(too_long(&nonce), Ok)?;
     let mut log = io::stdout().lock();
+    // The log before the message: the message announces what must be complete by then.
     log.write_all(sent.log.as_bytes())?;
     log.flush()?;
     fs::write(MESSAGE, sent.message).with_context(|| format!("failed to write {MESSAGE}"))

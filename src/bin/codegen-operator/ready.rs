@@ -46,6 +46,7 @@ async fn wait(command: &Ready) -> anyhow::Result<ExitCode> {
             Ok(Some(why)) => why,
             Err(error) => format!("{error:#}"),
         };
+        // No pause that would end after the time is over.
         if tokio::time::Instant::now() + ASK_AGAIN >= end {
             eprintln!("the operator at {} is not ready: {}", command.url, why.trim());
             return Ok(ExitCode::FAILURE);

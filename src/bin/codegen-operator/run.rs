@@ -51,6 +51,7 @@ pub fn run(command: Run) -> anyhow::Result<ExitCode> {
         Some(file) => OperatorConfig::read(file)?,
         None => OperatorConfig::default(),
     };
+    // The file goes before the environment, which the chart sets for every installation.
     config.operator_image = config.operator_image.or(command.operator_image);
     let policy = command.approval_policy.filter(|name| !name.is_empty());
     config.approvals.admission_policy = config.approvals.admission_policy.or(policy);

@@ -45,6 +45,7 @@ pub(super) fn parquet(
         });
         bound.push((position, run));
     }
+    // Some column has to be read to count the records.
     if columns.is_empty() && !file.leaves().is_empty() {
         columns.push(0);
     }

@@ -76,6 +76,7 @@ impl<'c> RunningCheck<'c> {
                 let typed = allowed.iter().map(|text| Value::of(text));
                 Test::IsIn(
                     allowed,
+                    // Text is compared as it stands; only numbers, dates and truth values have several spellings.
                     typed.filter(|value| !matches!(value, Value::Text(_))).collect(),
                 )
             }
@@ -106,6 +107,7 @@ impl<'c> RunningCheck<'c> {
 
     /// Checks a cell of a delimited file, where some spellings mean that there is no value.
     pub(super) fn check_cell(&mut self, place: Place, text: &str) {
+        // In a CSV an empty cell, `NA` and others are no values: only `NotNull` minds them.
         if null_spelling(text).is_some() {
             self.judge(place, text, matches!(self.test, Test::NotNull));
         } else {
@@ -216,6 +218,7 @@ pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
         ));
     }
     regex::RegexBuilder::new(&format!("^(?:{pattern})$"))
+        // A pattern of the model is compiled in the operator: the bound keeps repetitions of repetitions from its memory.
         .size_limit(1 << 20)
         .build()
         .map_err(|error| {

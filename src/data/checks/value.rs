@@ -87,6 +87,7 @@ impl Number {
 }
 
 fn compare_mixed(whole: i128, float: f64) -> Ordering {
+    // The float is exact; the whole number is rounded, so equality is decided on whole numbers.
     let rounded = whole as f64;
     match rounded.partial_cmp(&float).unwrap_or(Ordering::Equal) {
         #[expect(
@@ -160,6 +161,7 @@ impl Limit {
         match self {
             Self::Number(limit) => Some(Number::of(text)?.compare(limit)),
             Self::Moment(limit) => Some(moment(text)?.cmp(&limit)),
+            // A bound without a time means the whole day, so moments of it are equal.
             Self::Day(limit) => Some(moment(text)?.div_euclid(MICROS_PER_DAY).cmp(&limit)),
         }
     }

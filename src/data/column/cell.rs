@@ -94,6 +94,7 @@ impl<'a> Cell<'a> {
     /// Classifies a cell of a delimited file with `decimal` (`.` or `,`) before the decimals of its numbers.
     #[must_use]
     pub(crate) fn with_decimal(text: &'a str, decimal: u8) -> Self {
+        // Before anything is parsed, as pandas does: `NA` is no text.
         if let Some(spelling) = null_spelling(text) {
             return Self::Null(spelling);
         }
@@ -127,6 +128,7 @@ impl<'a> Cell<'a> {
 /// The spelling of a missing value that `text` is, if it is one.
 #[must_use]
 pub(crate) fn null_spelling(text: &str) -> Option<&'static str> {
+    // The longest spelling has nine bytes.
     if text.len() > 9 {
         return None;
     }
@@ -173,6 +175,7 @@ fn number(text: &str, decimal: u8) -> Option<Cell<'static>> {
             _ => return None,
         }
     }
+    // A code such as `007` loses its zeros as a number.
     if digits == 0 || has_leading_zero(text) {
         return None;
     }
@@ -184,12 +187,14 @@ fn number(text: &str, decimal: u8) -> Option<Cell<'static>> {
         };
         return parsed.filter(|value| value.is_finite()).map(Cell::Float);
     }
+    // Between 2^63 and 2^64 lie hashes and identifiers that pandas reads as `uint64`.
     let wide = || text.parse().ok().map(Cell::Uint);
     text.parse().ok().map(Cell::Int).or_else(wide)
 }
 
 fn is_exponent(text: &str) -> bool {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    // Three digits of an exponent are more than any float has.
     !digits.is_empty() && digits.len() <= 3 && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
@@ -257,6 +262,7 @@ fn clock(text: &str) -> Option<(i64, &str)> {
         rest = &text[8..];
         if let Some(fraction) = rest.strip_prefix('.') {
             let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
+            // Nanoseconds are the finest that pandas has.
             if digits == 0 || digits > 9 {
                 return None;
             }

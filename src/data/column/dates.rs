@@ -57,6 +57,7 @@ impl TextDates {
     /// The formats of a first text; `None` where it is neither date nor time.
     pub(super) fn of(text: &str, limit: usize, seed: u64) -> Option<Self> {
         let text = text.trim();
+        // Cheap tests first: each format is tried on each new text.
         let is_plausible = text.len() <= LONGEST
             && text.len() >= 4
             && text.is_ascii()
@@ -185,6 +186,7 @@ impl IntDates {
 
     /// The dates that a column of `values` numbers seems to hold.
     pub(super) fn finish(self, values: u64) -> Option<TimeStats> {
+        // `20251231` is a date before it is a moment in 1970.
         if let Some(times) = self.compact.filter(|_| values >= FEWEST_DATES) {
             return times.finish("%Y%m%d".to_owned());
         }
@@ -196,6 +198,7 @@ impl IntDates {
             .into_iter()
             .find_map(|(times, unit, format)| Some((times?, unit, format)))?;
         let (min, max) = times.range()?;
+        // Consecutive identifiers near today's Unix time look like moments; moments are spread further than one per second.
         let is_sequence = (max - min) / unit < i64::try_from(values).unwrap_or(i64::MAX);
         if values < FEWEST_MOMENTS || is_sequence {
             return None;

@@ -86,6 +86,7 @@ impl Distinct {
         if let Some(counted) = self.counted.get_mut(&hash) {
             counted.count += 1;
             self.has_repetition = true;
+            // Beyond the limit shapes are counted as texts come; before it they are counted from the values.
             if self.overflowed && is_text {
                 self.patterns.push(kept, is_cut, 1);
             }
@@ -126,6 +127,7 @@ impl Distinct {
         let frequent: Vec<u64> = counts
             .into_iter()
             .take(VALUE_LIMIT)
+            // A value that came once so far is one of many.
             .filter(|(count, _)| *count > 1)
             .map(|(_, hash)| hash)
             .collect();
@@ -140,6 +142,7 @@ impl Distinct {
     /// Counts the shapes of all texts so far, in an order that is the same on every machine.
     fn shape_counted(&mut self) {
         let mut texts: Vec<_> = self.counted.iter().filter(|(_, value)| value.is_text).collect();
+        // Maps have no order of their own, and equal files must give equal profiles.
         texts.sort_unstable_by_key(|(hash, _)| **hash);
         for (_, value) in texts {
             self.patterns.push(&value.text, value.is_cut, value.count);
@@ -176,6 +179,7 @@ impl Distinct {
         let Some(largest) = self.smallest.last() else {
             return DistinctCount::Exact(0);
         };
+        // The k smallest of n evenly spread hashes reach up to k/n of their range.
         let share = (*largest as f64 + 1.0) / 2f64.powi(64);
         #[expect(
             clippy::cast_possible_truncation,

@@ -30,6 +30,7 @@ pub(super) enum Names {
 impl Names {
     pub(super) fn of(table: &TableProfile) -> Self {
         match &table.layout {
+            // A first record that was taken for a header would show its values as names of columns.
             Layout::Delimited { header: Some(_), .. } | Layout::Sheet { header: Some(_), .. }
                 if is_doubtful(&table.columns) =>
             {
@@ -42,6 +43,7 @@ impl Names {
             Layout::Parquet { header: None, .. } => Self::of_columns(&table.columns, |_| true),
             Layout::JsonLines | Layout::JsonArray | Layout::JsonDocument => {
                 Self::of_columns(&table.columns, |column| {
+                    // A key of JSON may be a value itself (an address, a date), and a rare one may tell of one record.
                     is_plain(&column.name) && !is_rare(column, table.records)
                 })
             }
@@ -130,6 +132,7 @@ fn is_doubtful(columns: &[ColumnProfile]) -> bool {
 
 fn looks_like_a_value(column: &ColumnProfile) -> bool {
     let name = column.name.as_str();
+    // Years name columns of many tables, and reveal nothing.
     let is_year = name.len() == 4 && (name.starts_with("19") || name.starts_with("20"));
     let is_typed = Cell::of(name).kind().is_some_and(|kind| kind != Kind::Text);
     (is_typed && !is_year) || column.top.iter().any(|(value, _)| value == name)
@@ -137,6 +140,7 @@ fn looks_like_a_value(column: &ColumnProfile) -> bool {
 
 /// Whether a column's values have something in common that its name has not.
 fn is_set_apart(column: &ColumnProfile) -> bool {
+    // Few values have something in common by chance.
     if column.values < SUFFICIENT_VALUES || Cell::of(&column.name).kind() != Some(Kind::Text) {
         return false;
     }

@@ -84,6 +84,7 @@ impl<R: BufRead> RecordReader<R> {
             let Some(extent) = self.advance()? else {
                 return Ok(None);
             };
+            // A record of one field that is blank is an empty line.
             if extent.width > 1 || extent.is_cut || !self.raw.iter().all(u8::is_ascii_whitespace) {
                 return Ok(Some(self.record(&extent)));
             }
@@ -100,6 +101,7 @@ impl<R: BufRead> RecordReader<R> {
             let (result, read, wrote, ended) =
                 self.core
                     .read_record(input, &mut self.text[text_length..], &mut self.ends[fields..]);
+            // What is shown of a long record is its start.
             let room = (LONGEST_RECORD - self.raw.len()).min(read);
             self.raw.extend_from_slice(&input[..room]);
             is_cut |= room < read;
@@ -109,6 +111,7 @@ impl<R: BufRead> RecordReader<R> {
             width += ended;
             match result {
                 ReadRecordResult::InputEmpty => {}
+                // Room doubles up to the bound, so a usual record costs no more than it needs.
                 ReadRecordResult::OutputFull if self.text.len() < LONGEST_RECORD => {
                     self.text.resize(self.text.len() * 2, 0);
                 }

@@ -45,6 +45,7 @@ pub(crate) fn of_table(head: &str, is_tsv: bool) -> Dialect {
 /// The dialect of a text of unknown structure, where it is plainly a table with a header.
 pub(crate) fn of_text(head: &str) -> Option<Dialect> {
     let fit = best_fit(head)?;
+    // One record has the width of the first by definition, so it proves no table.
     let is_table = fit.records.len() > 1 && fit.share >= TABLE_SHARE && names_columns(&fit.records[0]);
     is_table.then_some(Dialect {
         delimiter: fit.delimiter,
@@ -91,6 +92,7 @@ fn fit(head: &str, delimiter: u8) -> Fit {
 /// What stands before the decimals: a comma where more of the first numbers have one than have a point. A comma before
 /// three digits may as well separate thousands, so there must be one that cannot.
 fn decimal(fit: &Fit) -> u8 {
+    // Between commas a decimal comma would need quotes.
     if fit.delimiter == b',' {
         return b'.';
     }

@@ -126,6 +126,7 @@ impl Workbook {
         mut take: impl FnMut(&SheetRow),
     ) -> Result<SheetNotes, String> {
         let mut rows = Rows::new(&mut take);
+        // Old and binary forms are read as a whole: their reader has no stream, and their size is bounded before.
         let notes = match &mut self.kind {
             Kind::Xlsx(book) => xlsx_rows(book, sheet, &mut rows),
             Kind::Xlsb(book) => guarded(|| book.worksheet_range(sheet)).map(|range| rows.range(&range)),
@@ -235,6 +236,7 @@ impl<'t, F: FnMut(&SheetRow)> Rows<'t, F> {
         if self.row.cells.is_empty() {
             return;
         }
+        // Cells may come in any order, and a cell may stand in the file twice.
         self.row.cells.sort_by_key(|cell| cell.column);
         self.row.cells.dedup_by_key(|cell| cell.column);
         (self.take)(&self.row);

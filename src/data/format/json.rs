@@ -59,6 +59,7 @@ impl<'a> JsonRecord<'a> {
 /// What is wrong with a value, without the place of its text in the file, which is not known here.
 fn fault(error: &serde_json::Error) -> String {
     let text = error.to_string();
+    // The text was cut out of the file, so the place in it would mislead.
     text.split_once(" at line ")
         .map_or(text.clone(), |(what, _)| what.to_owned())
 }
@@ -70,6 +71,7 @@ pub(crate) fn each_line(mut input: impl BufRead, mut take: impl FnMut(JsonRecord
         line.clear();
         let read = input
             .by_ref()
+            // Bounded: a file without line breaks would otherwise be held as one line.
             .take(LONGEST_LINE as u64)
             .read_until(b'\n', &mut line)?;
         if read == 0 {
@@ -102,6 +104,7 @@ pub(crate) fn each_element(
     mut take: impl FnMut(JsonRecord<'_>),
 ) -> io::Result<Option<String>> {
     let mut json = serde_json::Deserializer::from_reader(input);
+    // `RawValue`: one element at a time is held, and not the whole array.
     let read = if is_array {
         Elements(&mut take).deserialize(&mut json)
     } else {
@@ -169,6 +172,7 @@ fn walk(
     take: &mut impl FnMut(&str, &Value),
     walked: &mut Walked,
 ) {
+    // Values are followed recursively, and a file chooses how deep they are.
     if depth > DEEPEST {
         walked.is_deeper = true;
         return;
@@ -229,6 +233,7 @@ fn classify<'a>(value: &Value, text: &'a str) -> Cell<'a> {
         Value::Null => Cell::Null("null"),
         Value::Bool(truth) => Cell::Bool(*truth),
         Value::Number(number) => number
+            // As an integer first: a float keeps 53 bits only.
             .as_i64()
             .map(Cell::Int)
             .or_else(|| number.as_u64().map(Cell::Uint))
@@ -236,6 +241,7 @@ fn classify<'a>(value: &Value, text: &'a str) -> Cell<'a> {
             .unwrap_or(Cell::Text(text)),
         _ => match Cell::of(text) {
             cell if matches!(cell.kind(), Some(Kind::Date | Kind::Datetime)) => cell,
+            // `"12"` is a text in JSON, and a program gets it as such.
             _ => Cell::Text(text),
         },
     }
@@ -245,6 +251,7 @@ fn classify<'a>(value: &Value, text: &'a str) -> Cell<'a> {
 fn value_hash(value: &Value) -> u64 {
     match value {
         Value::Object(fields) => fields.iter().fold(11, |sum, (name, field)| {
+            // A sum does not depend on the order of the fields.
             sum.wrapping_add(mix(value_hash(field), xxh3_64(name.as_bytes())))
         }),
         Value::Array(elements) => elements
@@ -295,6 +302,7 @@ impl JsonTable {
     /// Takes in a record.
     pub(crate) fn push(&mut self, value: &Value, raw: &str) {
         let record = self.builder.records() + 1;
+        // Taken out while the closure borrows the table.
         let keys = std::mem::take(&mut self.keys);
         let walked = each_value(value, &keys, &mut |path, scalar| {
             let Some(column) = self.column(path) else { return };

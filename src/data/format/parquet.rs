@@ -284,6 +284,7 @@ impl<'f> LeafReader<'f> {
                 .get(self.level)
                 .copied()
                 .unwrap_or(self.leaf.full_level);
+            // The definition level says whether there is a value at all: nulls take no place among the values.
             if definition >= self.leaf.full_level {
                 let found = self
                     .leaf
@@ -292,9 +293,11 @@ impl<'f> LeafReader<'f> {
                 take(found);
                 self.value += 1;
             } else if definition >= self.leaf.parent_level {
+                // The list or record above is there, and the value is not. Below that level there is no entry that could lack one.
                 take(Found::Null);
             }
             self.level += 1;
+            // A repetition level of 0 begins the next record.
             let goes_on = self.repetitions.get(self.level).is_some_and(|level| *level > 0);
             if self.level >= self.levels || !goes_on {
                 return true;

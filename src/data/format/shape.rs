@@ -76,6 +76,7 @@ impl Shape {
         if record.width > self.width {
             self.longer.push(record.line);
             let is_one_more = record.width == self.width + 1;
+            // A delimiter at the end of each line reads as one more, empty field.
             self.ended_by_delimiter += u64::from(is_one_more && record.field(self.width) == Some(""));
         } else if record.width < self.width {
             self.shorter.push(record.line);
@@ -84,6 +85,7 @@ impl Shape {
             self.cut.push(record.line);
         }
         if record.is_cut || record.raw.contains('\n') {
+            // An odd number of quotes: one of them is open to the end of the record.
             let quotes = record.raw.bytes().filter(|byte| *byte == b'"').count();
             self.open_quote = (quotes % 2 == 1).then_some(record.line);
         } else {

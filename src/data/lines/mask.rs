@@ -295,6 +295,7 @@ impl Masked {
             if is_jumbled(end) {
                 self.text.push_str(Kind::Id.as_str());
             } else if position > 0 && text.starts_with("HTTP/") {
+                // `HTTP/1.1`: the version is part of the protocol's name.
                 self.text.push_str(end);
             } else {
                 let mut in_number = false;

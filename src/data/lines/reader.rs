@@ -60,6 +60,7 @@ impl<R: BufRead> LineReader<R> {
             return Ok(None);
         }
         self.number += 1;
+        // `\r\n` ends a line as a whole.
         if is_ended && last == b'\r' {
             length -= 1;
             let kept =

@@ -136,6 +136,7 @@ pub(crate) fn stamp(bytes: &[u8]) -> Option<Stamp> {
         date,
         Date::NameDay { .. } | Date::WeekdayDayName | Date::ShortYearFirst
     );
+    // Such a date is too short to be certain without a clock behind it.
     if clock.is_none() && is_whole_with_clock_only {
         return None;
     }
@@ -214,6 +215,7 @@ pub(crate) fn epoch(bytes: &[u8]) -> Option<Stamp> {
     };
     if cursor.in_word()
         || fraction == b','
+        // Ten digits are many things; a plausible time makes a moment likely.
         || !(1_000_000_000..2_000_000_000).contains(&(value / MICROS_PER_SECOND))
     {
         return None;

@@ -203,6 +203,7 @@ impl Templates {
             self.merge();
         }
         let place = self.place(Template::of(masked, line, example()));
+        // Remembered up to a bound: a file of different lines would fill the memory.
         if let Some(place) = place.filter(|_| self.by_text.len() < REMEMBERED) {
             self.by_text.insert(hash, place);
         }

@@ -86,6 +86,7 @@ impl Encoding {
     /// What the first bytes of a file say of themselves: a byte order mark, or UTF-16 without one.
     pub(super) fn of_start(start: &[u8]) -> Option<Self> {
         let marked = match start {
+            // Before UTF-16: its mark begins with the same two bytes.
             [0xff, 0xfe, 0, 0, ..] => Self::Utf32Le,
             [0, 0, 0xfe, 0xff, ..] => Self::Utf32Be,
             [0xff, 0xfe, ..] => Self::Utf16Le,
@@ -93,6 +94,7 @@ impl Encoding {
             [0xef, 0xbb, 0xbf, ..] => return Some(Self::Utf8Bom),
             _ => return unmarked(start),
         };
+        // Two bytes can begin any binary file, so what follows must read as text.
         marked.reads_as_text(start).then_some(marked)
     }
 
@@ -119,6 +121,7 @@ impl Encoding {
             Self::Utf8 => return raw,
             Self::Utf8Bom => {
                 let mut mark = [0; 3];
+                // A mark of three bytes was seen; a file that is shorter by now has changed.
                 return match raw.read_exact(&mut mark) {
                     Ok(()) => raw,
                     Err(error) => Box::new(Failed(Some(error))),
@@ -134,6 +137,7 @@ impl Encoding {
                     char::from_u32(u32::from_be_bytes(four(unit)))
                 }));
             }
+            // `encoding_rs` has browsers' Latin-1, which is Windows-1252.
             Self::Latin1 => {
                 return Box::new(Units::new(raw, 1, |unit| unit.first().copied().map(char::from)));
             }
@@ -210,6 +214,7 @@ impl Units {
         while self.text.is_empty() {
             let count = self.raw.read(&mut self.packed[self.kept..])?;
             let filled = self.kept + count;
+            // At the end an incomplete unit becomes a replacement character; before it waits for its rest.
             let whole = if count == 0 {
                 filled
             } else {

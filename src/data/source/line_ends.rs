@@ -36,10 +36,12 @@ impl<R: Read> LineEnds<R> {
             let held = usize::from(self.is_held);
             let count = self.input.read(&mut self.buffer[held..])?;
             if self.is_held {
+                // The byte that was held stands before what was read.
                 self.buffer[0] = b'\r';
             }
             is_end = count == 0;
             let known = held + count;
+            // A carriage return at the end may be the first half of `\r\n`.
             self.is_held = !is_end && self.buffer[known - 1] == b'\r';
             self.filled = known - usize::from(self.is_held);
             self.replace(known);

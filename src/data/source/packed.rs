@@ -88,6 +88,7 @@ impl Unpacked {
         while let Some(decoder) = &mut self.decoder {
             match decoder.read(&mut self.buffer) {
                 Ok(0) => self.next_member()?,
+                // Before the bytes are passed on: no reader sees more than the bound.
                 Ok(count) if self.total + count as u64 > LARGEST_UNPACKED => {
                     return self.stop(Fault::TooLarge);
                 }
@@ -123,6 +124,7 @@ impl Unpacked {
             let is_read = zeros == ahead.len();
             packed.consume(zeros);
             if !is_read {
+                // Several members one after another are one stream, as `cat` of packed files makes it.
                 let decoder = self.decoder.insert(GzDecoder::new(packed));
                 return if is_packed {
                     Ok(())

@@ -100,8 +100,10 @@ impl Scan {
         if self.invalid.count == 0 {
             marked.unwrap_or(Encoding::Utf8)
         } else if marked.is_some() || self.multibyte > self.invalid.count {
+            // More whole characters than faults: UTF-8 with some damage. One-byte encodings rarely form whole characters.
             Encoding::Utf8Lossy
         } else if self.control_bytes > 0 && self.unassigned_bytes == 0 {
+            // Latin-1 has control characters at 0x80 to 0x9f, which nobody types; Windows-1252 has quotes and dashes there.
             Encoding::Windows1252
         } else {
             Encoding::Latin1
@@ -118,6 +120,7 @@ impl Scan {
             let filled = kept + count;
             if count == 0 {
                 if kept > 0 {
+                    // Bytes that are left at the end are an unfinished character.
                     self.note_invalid(&buffer[..kept], &[]);
                 }
                 self.lone_returns = input.replaced;
@@ -141,6 +144,7 @@ impl Scan {
             };
             self.count_multibyte(&rest[..valid]);
             if is_decoded {
+                // Decoding leaves a replacement character for each fault.
                 for found in memchr::memmem::find_iter(&rest[..valid], REPLACEMENT) {
                     self.note_invalid(&[], &bytes[..position + found]);
                 }

@@ -13,7 +13,9 @@ impl Facts<'_> {
             let answer = reply
                 .cases
                 .iter()
+                // By number and not by place: models leave out cases and change their order.
                 .find(|answer| answer.case == number)
+                // An answer with fewer lines cannot be held against the case line by line.
                 .filter(|answer| answer.values.len() == case.expect.len())
                 .ok_or_else(|| {
                     Refusal::Reply(format!(
@@ -23,6 +25,7 @@ impl Facts<'_> {
                 })?;
             case.refused = answer.refused;
             for (expectation, value) in case.expect.iter_mut().zip(&answer.values) {
+                // A reference would make the case hold whatever the program writes.
                 if *value != expectation.value && reference(self.task, value).is_some() {
                     return Err(Refusal::Reply(format!(
                         "Case {number} is answered with {value}, which is whatever the program writes: work the value out."

@@ -28,8 +28,10 @@ impl Facts<'_> {
                 )));
             };
             let after = self.task.limits.reclassify_after;
+            // The count of verified fixes decides here, and not the model: it may blame the same side for ever.
             let mut failure = diagnose(check, row.clone(), &self.progress.memory.tried, after);
             if failure.diagnosis.error_type == ErrorType::Environment {
+                // Checked before the next build is paid for.
                 self.check_environment(number, &failure.packages, &failure.system_packages)?;
                 declared.pip.extend(failure.packages.iter().cloned());
                 declared.apt.extend(failure.system_packages.iter().cloned());
@@ -65,6 +67,7 @@ impl Facts<'_> {
                 .iter()
                 .all(|name| have.iter().any(|there| same_package(there, name)))
         };
+        // Names of installed packages would bring the same build and the same failure.
         if built.is_some_and(|built| there(&built.pip, pip) && there(&built.apt, apt)) {
             let names = [pip, apt].concat().join(", ");
             return Err(Refusal::Reply(format!(
@@ -92,6 +95,7 @@ impl Facts<'_> {
                 known.push(name);
             }
         }
+        // A diagnosis that names no test means the one that failed.
         if known.is_empty() && error_type == ErrorType::TestError {
             known.extend(suite::resolve(&module, test));
         }
@@ -104,6 +108,7 @@ fn resolve(error_type: ErrorType, module: &Module, named: &str) -> Option<String
     match error_type {
         ErrorType::TestError => suite::resolve(module, named),
         ErrorType::Logic | ErrorType::Environment => {
+            // Models write `solution.mean()` as well as `mean`.
             let name = named.trim_end_matches("()").trim_start_matches("solution.");
             functions(module)
                 .into_iter()

@@ -40,6 +40,7 @@ impl Facts<'_> {
         let mut next = build.clone();
         next.replaced.extend(replaced.iter().cloned());
         let wanted = next.replace(&build.wanted);
+        // An answer that changes nothing would be asked for in the same words again.
         if wanted == build.wanted {
             return Err(Refusal::Reply(
                 "The answer leaves the packages as they were.".into(),
@@ -100,6 +101,7 @@ impl Build {
     /// What a name became, over as many replacements as there are.
     fn replacement(&self, manager: &str, name: &str) -> String {
         let mut now = name.to_owned();
+        // As many steps as there are replacements: names that replace one another in a cycle end here.
         for _ in &self.replaced {
             match self.replaced.get(&format!("{manager}{now}")) {
                 Some(next) if *next != now => now.clone_from(next),

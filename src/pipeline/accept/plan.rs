@@ -9,6 +9,7 @@ use crate::pipeline::machine::MAX_REJECTIONS;
 use crate::pipeline::reply::{ConstraintsReply, PlanReply};
 
 /// Rows of checks in one reply.
+// Each row becomes a check of every value of a file.
 const MOST_CHECKS: usize = 256;
 
 impl Facts<'_> {
@@ -25,6 +26,7 @@ impl Facts<'_> {
         // Asked once: there are tasks of which no case can be stated.
         let rejections = &self.progress.rejections;
         let was_asked = rejections.iter().any(|reason| reason.starts_with(NO_CASE));
+        // A task can be without cases, so the plan is refused for that reason only once, and never as the last try.
         if let Some(reason) = set.lack(self.task)
             && !was_asked
             && rejections.len() + 1 < MAX_REJECTIONS

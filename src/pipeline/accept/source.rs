@@ -40,18 +40,21 @@ impl Facts<'_> {
     }
 
     pub(super) fn fix_code(&self, reply: Result<SourceReply, ReplyFault>) -> Result<Accepted, Refusal> {
+        // A fix that cannot be read is a fix that was not applied: it counts for the ultimatum and not as an unusable reply.
         let patch = reply.map_err(|fault| Refusal::NotApplied(fault.0))?.code;
         self.merged_code(&patch).map_err(Refusal::of_fix)
     }
 
     fn merged_code(&self, patch: &str) -> Result<Accepted, Refusal> {
         let before = stored(&self.material.solution)?;
+        // The patch alone first, so that an error names its line there and not in the merged file.
         parse_source("the answer", patch)?;
         let merged = merge(&before, patch).map_err(|fault| fault.to_string())?;
         let after = parse_source("solution.py", &merged.source)?;
         self.check_solution(&after)?;
         let changed = changed_names(&before, &after);
         let named = self.material.diagnosis.functions(ErrorType::Logic);
+        // A fix that leaves a diagnosed function as it was cannot be a fix of it.
         check_applied(&named, &changed)?;
         let tests = self.stored_tests()?;
         let modules: Vec<&Module> = std::iter::once(&after).chain(&tests).collect();
@@ -135,6 +138,7 @@ impl Facts<'_> {
 }
 
 fn parse_source(what: &str, source: &str) -> Result<Module, String> {
+    // Some models fence code although the schema asks for it bare.
     if source.trim_start().starts_with("```") {
         return Err("The code stands inside a fence of backticks; give the bare source.".into());
     }
@@ -142,6 +146,7 @@ fn parse_source(what: &str, source: &str) -> Result<Module, String> {
         return Err("The code is empty.".into());
     }
     let module = Module::parse(source).map_err(|fault| format!("{what} does not parse: {fault}."))?;
+    // Reachability is computed per function, so their number bounds the time of a check.
     let functions = functions(&module).len();
     if functions > MOST_FUNCTIONS {
         return Err(format!(

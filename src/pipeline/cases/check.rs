@@ -11,6 +11,7 @@ use super::form::{CaseFile, Forms, Unwritable, split};
 use super::{output_of, reference};
 
 /// Characters of `about`, of a value, of a name or place, and of a tolerance, as the API bounds them.
+// Replies are held to the bounds of the API, since cases of both kinds are read by the same code.
 const LONGEST: [usize; 4] = [200, 16_384, 255, 32];
 /// Inputs and expectations of a case, as the API bounds them.
 const MOST: [usize; 2] = [48, 32];
@@ -31,6 +32,7 @@ pub enum Access {
 /// `unstable` are outputs that depend on time, chance or the network: of them nothing exact can be stated.
 #[must_use]
 pub fn usable(task: &Task, case: &Case, unstable: &[String], access: Access) -> Option<String> {
+    // Sizes first: the checks after it compare every line with every option.
     too_much(case)
         .or_else(|| given_twice(case))
         .or_else(|| case.inputs.iter().find_map(|input| input_problem(task, input)))
@@ -156,6 +158,7 @@ fn file_problem(task: &Task, forms: &Forms, input: &Input, given: &CaseInput) ->
 }
 
 fn missing_input(task: &Task, case: &Case, access: Access) -> Option<String> {
+    // A folder of one file counts as given.
     let is_given = |input: &Input| case.inputs.iter().any(|given| split(&given.name).0 == input.name);
     task.inputs
         .iter()
@@ -180,6 +183,7 @@ fn missing_input(task: &Task, case: &Case, access: Access) -> Option<String> {
 
 fn expectation_problem(task: &Task, expectation: &Expectation, unstable: &[String]) -> Option<String> {
     let name = output_of(expectation);
+    // What depends on time or chance differs in each run; its shape and range do not.
     let is_exact = !matches!(expectation.check, Check::Columns | Check::Rows | Check::Between);
     if unstable.iter().any(|output| output == name) && is_exact {
         return Some(format!(

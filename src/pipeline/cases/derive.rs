@@ -64,6 +64,7 @@ fn loosen(task: &Task, expectation: &mut Expectation) {
 
 /// A table written otherwise, every cell and line end as it was; `None` for what is no table of at least two columns.
 fn in_another_form(text: &str, form: TableForm, invariant: Invariant) -> Option<String> {
+    // The mark stays at the start: the header is the first record behind it.
     let (mark, body) = match text.strip_prefix('\u{feff}') {
         Some(body) => ("\u{feff}", body),
         None => ("", text),
@@ -73,6 +74,7 @@ fn in_another_form(text: &str, form: TableForm, invariant: Invariant) -> Option<
     let ends: Vec<String> = records.iter().map(|record| record.end.clone()).collect();
     let first = usize::from(form.has_header);
     match invariant {
+        // Reversed and not shuffled: the same case each time, and surely another order.
         Invariant::RowOrder => records.get_mut(first..)?.reverse(),
         // Without names a column is known by its place.
         Invariant::ColumnOrder | Invariant::ExtraColumn if !form.has_header => return None,
@@ -85,6 +87,7 @@ fn in_another_form(text: &str, form: TableForm, invariant: Invariant) -> Option<
         .zip(ends)
         .map(|(record, end)| record.cells.join(&delimiter.to_string()) + &end);
     let other = mark.to_owned() + &lines.collect::<String>();
+    // A table of one row, or of equal rows, is the same in any order.
     (other != text).then_some(other)
 }
 
@@ -98,6 +101,7 @@ fn delimiter(text: &str, form: TableForm) -> Option<char> {
 
 fn add_column(records: &mut [Record]) -> Option<()> {
     let header = &records.first()?.cells;
+    // Quoted like the other names, so that the table looks written by the same hand.
     let is_quoted = header.iter().all(|cell| cell.starts_with('"'));
     let has = |name: &str| {
         header
@@ -132,6 +136,7 @@ fn records(text: &str, delimiter: char) -> Option<Vec<Record>> {
         .has_headers(false)
         .from_reader(text.as_bytes());
     let read = reader.records().collect::<Result<Vec<_>, _>>().ok()?;
+    // Only where our own splitting finds what a reader of CSV finds: else the rewritten table could be another one.
     let is_read = split.len() == read.len()
         && split.iter().zip(&read).all(|(record, fields)| {
             record.cells.len() == fields.len()
@@ -150,6 +155,7 @@ fn split(text: &str, delimiter: char) -> Vec<Record> {
     let (mut record, mut cell, mut is_quoted) = (Record::default(), String::new(), false);
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
+        // A quote within an unquoted cell is a character.
         if character == '"' && (cell.is_empty() || cell.starts_with('"')) {
             is_quoted = !is_quoted;
         }

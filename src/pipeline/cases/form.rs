@@ -70,6 +70,7 @@ impl CaseFile {
             (ValueType::File, None) => file_name(task, input, &given.value),
             _ => return None,
         };
+        // The text of a case may look like a table without being one; its name or description must say so.
         let by_name = is_named.then(|| table_by_name(&path)).flatten();
         Some(Self {
             table: form.map_or(by_name, |form| form.table),
@@ -153,6 +154,7 @@ fn ending_in_words(text: &str) -> Option<String> {
         .map(|(_, ending)| *ending)
         .collect();
     endings.dedup();
+    // One format and no other: a text that names two says nothing.
     let [ending] = endings[..] else { return None };
     let is_gzip = words
         .iter()

@@ -51,11 +51,13 @@ pub fn judge<'a>(
         let counts = counts.get_or_insert_with(CaseCounts::default);
         counts.total += 1;
         counts.passed += i32::from(faults.is_empty());
+        // Where cases only report, a failure is counted and changes nothing.
         let decides = task.cases == CaseMode::Require && !faults.is_empty();
         if decides && run.origin != Origin::Example {
             judged.failed.push(failed(run, &faults));
         }
     }
+    // As one failure with a count: a model learns no more of examples.
     judged.failed.extend(judged.examples.and_then(examples_failed));
     judged
 }
@@ -143,6 +145,7 @@ fn faults(task: &Task, run: &CaseExecution, phase: Option<&PhaseReport>) -> Vec<
             "the program never started: what ran before it used up the limits of the sandbox".into(),
         )];
     };
+    // A program that ended otherwise has written nothing that could be compared.
     if let Some(fault) = ended_otherwise(run.case.refused, phase) {
         return vec![fault];
     }
@@ -172,6 +175,7 @@ fn statement_of(expectation: &Expectation, mismatch: &Mismatch) -> String {
 
 /// Whether the exit code is the harness's, since there was no program to end with one.
 fn was_not_started(phase: &PhaseReport) -> bool {
+    // 126 and 127 may be a program's own; only the harness's words make them its.
     matches!(phase.end, PhaseEnd::Exited(126 | 127)) && phase.stderr.starts_with(NOT_STARTED)
 }
 

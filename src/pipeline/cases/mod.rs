@@ -204,9 +204,11 @@ pub fn planned(
     for (index, case) in cases.into_iter().enumerate() {
         let why = out_of_reach
             .clone()
+            // Before the general check: a case that compares an output with itself is well formed, and always holds.
             .or_else(|| of_itself(task, &case))
             .or_else(|| usable(task, &case, &set.unstable, Access::Exposed))
             .or_else(|| unwritable(task, &case, forms));
+        // Equal cases differ in their wording alone; counted twice they would look like more evidence.
         let is_known = set.cases.iter().any(|known| is_equal(&known.case, &case));
         match why {
             Some(why) => set.unusable.push(format!("case {}: {why}", index + 1)),
@@ -251,6 +253,7 @@ fn of_itself(task: &Task, case: &Case) -> Option<String> {
 /// The output that a value stands for.
 #[must_use]
 pub fn reference<'a>(task: &Task, value: &'a str) -> Option<&'a str> {
+    // A `$` before anything that is no output is text, as in `$5.00`.
     let name = value.trim().strip_prefix('$')?;
     task.outputs
         .iter()

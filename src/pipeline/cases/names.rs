@@ -61,6 +61,7 @@ fn shared(statements: impl Iterator<Item = Stated>) -> Vec<String> {
         match statement {
             Stated::All(names) => match &mut whole {
                 None => whole = Some(names),
+                // Columns that only some cases have come from their inputs, so what all share is the output's own.
                 Some(shared) => shared.retain(|name| names.contains(name)),
             },
             Stated::Some(names) => parts.extend(names),

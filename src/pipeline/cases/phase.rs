@@ -47,10 +47,12 @@ pub fn executions(task: &Task, set: &CaseSet, was_fixed: bool) -> Vec<CaseExecut
     let planned = set.deciding().map(|(number, case)| CaseExecution {
         origin: Origin::Plan(number),
         case: case.clone(),
+        // A corrected case is settled: a third answer would be no better than the second.
         is_settled: set.is_revised(number),
     });
     let derived = set
         .deciding()
+        // Only after a fix: from then on a program may have been written to the cases that it has met.
         .filter(|_| was_fixed)
         .flat_map(|(number, case)| {
             let derived = derive::derived(task, set, case);
@@ -71,6 +73,7 @@ impl CaseExecution {
     #[must_use]
     pub fn id(&self) -> String {
         match self.origin {
+            // The model learns how many examples fail, and not which.
             Origin::Example => "examples".to_owned(),
             Origin::Plan(number) | Origin::Derived(number, _) => {
                 format!("case {number} ({})", shown(&self.case.about))
@@ -157,6 +160,7 @@ fn file(at: CaseFile, text: &str) -> PhaseFile {
     let bytes = at.bytes(text).unwrap_or_else(|_| text.as_bytes().to_vec());
     PhaseFile {
         path: at.path,
+        // Base64, since a job is JSON and a file may be UTF-16.
         content: BASE64_STANDARD.encode(bytes),
     }
 }

@@ -18,6 +18,7 @@ use super::names::named;
 use super::{CaseExecution, Origin, check, form};
 
 /// A number that no task asks for.
+// Prime and negative: no result of a task is this by chance.
 const NUMBER: i32 = -7919;
 /// A text that no task asks for.
 const TEXT: &str = "qwzx";
@@ -72,6 +73,7 @@ pub(super) fn are_vacuous<'a>(task: &Task, cases: impl Iterator<Item = &'a Case>
         })
         .collect();
     let places = places(task, &runs);
+    // One such program that passes is enough: whoever writes nothing sensible would pass as well.
     probes().any(|probe| {
         let phase = probe.run(task, &places);
         runs.iter().all(|run| holds(task, run, Some(&phase)))
@@ -80,6 +82,7 @@ pub(super) fn are_vacuous<'a>(task: &Task, cases: impl Iterator<Item = &'a Case>
 
 fn probes() -> impl Iterator<Item = Probe> {
     let documents = [Document::Object, Document::List, Document::Stated];
+    // Both truth values, for a case may state either.
     let nonsense = [true, false]
         .into_iter()
         .flat_map(move |truth| documents.map(|document| Writes::Nonsense { truth, document }));
@@ -94,6 +97,7 @@ fn probes() -> impl Iterator<Item = Probe> {
                 stderr: "",
             })
         });
+    // Programs that refuse everything pass cases whose inputs must be refused.
     let ending_badly = ["", COMPLAINT].into_iter().map(|stderr| Probe {
         exit_code: 1,
         writes: Writes::Nothing,
@@ -284,6 +288,7 @@ fn json_of_other_numbers(text: &str) -> Option<String> {
     let before: Vec<Value> = documents.collect::<Result<_, _>>().ok()?;
     let after: Vec<Value> = before.iter().cloned().map(with_other_numbers).collect();
     let lines: Vec<String> = after.iter().map(Value::to_string).collect();
+    // Without a number there is nothing to change, and the text itself would pass.
     (after != before).then(|| lines.join("\n"))
 }
 

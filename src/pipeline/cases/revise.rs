@@ -44,6 +44,7 @@ pub fn revise(
     let mut confirmed = Vec::new();
     for (blamed, answer) in blamed.iter().zip(answers) {
         let revision = match judge(task, blamed, answer) {
+            // What nobody approved of must not replace what somebody did.
             Revision::Corrected if are_approved => Revision::Dropped,
             revision => revision,
         };
@@ -56,6 +57,7 @@ pub fn revise(
                     record(planned, revision, answer);
                 }
             }
+            // The result was right for the plan's own case, so it is the invariance that does not hold.
             Origin::Derived(_, invariant) if revision != Revision::Confirmed => {
                 drop_invariant(&mut next, invariant);
             }
@@ -78,6 +80,7 @@ fn drop_invariant(set: &mut CaseSet, invariant: Invariant) {
 }
 
 fn judge(task: &Task, blamed: &Blamed, answer: &Case) -> Revision {
+    // In this order: an answer that equals the first confirms it, also where the program happens to agree with both.
     if is_same(task, &blamed.run.case, answer) {
         return Revision::Confirmed;
     }

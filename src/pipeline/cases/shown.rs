@@ -8,6 +8,7 @@ pub(super) fn shown(text: &str) -> String {
     for character in text.chars() {
         match character {
             '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => line.push(' '),
+            // Marks that turn the direction of text: a line could read as another one than it is.
             '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
                 escape(&mut line, character);
             }

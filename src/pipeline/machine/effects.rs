@@ -130,6 +130,7 @@ impl Progress {
     }
 
     pub(super) fn take_fault(&mut self, failed: BuildFailed, now: Timestamp) {
+        // Where only the index was asked, no build was spent.
         self.spent.builds += u32::from(failed.is_tried);
         self.last_error = Some(bounds::cut(&failed.fault.message, SHOWN_BYTES));
         self.build.fault = Some(failed.fault);
@@ -141,6 +142,7 @@ impl Progress {
     /// The attempt was not executed: it is entered again when there is an image.
     pub(super) fn take_lost_image(&mut self, now: Timestamp) {
         self.build.lost = self.build.built.take().map(|built| built.image);
+        // `enter_image` counts it again.
         self.attempt -= 1;
         self.enter_image(now);
     }
@@ -163,6 +165,7 @@ impl Progress {
             verdict,
             started_at,
         } = tested;
+        // Before anything is decided: the record is what a restart goes on from.
         self.documents.run = Some(record);
         if let Some(message) = verdict.unchecked() {
             return self.wait_for_smaller_outputs(&verdict, message, now);
@@ -179,7 +182,9 @@ impl Progress {
         self.last_error = Some(bounds::cut(&verdict.summary(), SHOWN_BYTES));
         let failing = verdict.failing();
         let stuck = self.remember_failing(&failing);
+        // Then no model is asked for a diagnosis.
         self.memory.only_acceptance_fails = only_acceptance(&verdict.failed);
+        // A suite that cannot fail has nothing to diagnose: it is asked for again with what was found.
         let of_the_suite = verdict
             .failed
             .iter()
@@ -195,6 +200,7 @@ impl Progress {
         self.enter(following);
         self.rejections
             .extend(of_the_suite.map(|check| check.detail.message.clone()));
+        // The state is entered before it ends, so a raised limit goes on from there.
         if let Some(why) = stuck {
             self.end(self.no_progress(&why), following, now);
         } else if self.attempt >= task.limits.max_iterations {
@@ -254,11 +260,13 @@ impl Progress {
         self.pending_fixes = diagnosis.fixes();
         self.present_diagnosis(shown(diagnosis));
         self.remember_diagnosis(diagnosis);
+        // A package needs no call: it is named, and the next build has it.
         if self.pending_fixes.first() == Some(&ErrorType::Environment) {
             self.pending_fixes.remove(0);
             self.count_fix(ErrorType::Environment);
             self.fix_applied = true;
         }
+        // Before any fix: a wrong case would have the program changed to be wrong.
         self.blamed_cases = diagnosis.blamed_cases();
         if !self.blamed_cases.is_empty() {
             return self.enter(Stage::RecheckingCases);
@@ -276,6 +284,7 @@ impl Progress {
             plan.cases = revised.lines;
         }
         self.blamed_cases.clear();
+        // The case was at fault, and it is no longer asked; with nothing else failing the next run decides.
         if !revised.program_is_at_fault {
             self.fix_applied = true;
         } else if !self.pending_fixes.contains(&ErrorType::Logic) {
@@ -329,6 +338,7 @@ impl Progress {
         if self.rejections.len() < MAX_REJECTIONS {
             return;
         }
+        // An unusable fix of one side leaves the other side's fix to be made.
         if matches!(self.stage, Stage::FixingCode | Stage::FixingTests) {
             return self.leave_fix(now);
         }
@@ -371,6 +381,7 @@ impl Progress {
     /// A decision about what is shown now. An approval opens the gate, a rejection ends the task.
     pub(super) fn take_decision(&mut self, task: &Task, decision: ApprovalStatus, now: Timestamp) {
         let is_of_this = |asked: &AwaitedApproval| asked.gate == decision.gate && asked.hash == decision.hash;
+        // A decision may arrive when the task shows something else already; then it is none about this.
         if !awaited(task, self).as_ref().is_some_and(is_of_this) {
             return;
         }
@@ -403,6 +414,7 @@ impl Progress {
             stop.reason,
             StopReason::BudgetExceeded | StopReason::IterationsExhausted | StopReason::PolicyDenied
         );
+        // Only what a person can raise or allow can be gone on from.
         self.stopped_in = can_go_on.then_some(stage);
         self.stop = Some(stop);
         self.completed_at = Some(now);

@@ -104,6 +104,7 @@ impl PackagePolicy {
             .map(|(given, is_system)| name(given, is_system))
             .filter(|name| name != TEST_RUNNER)
             .find_map(|name| {
+                // A denial goes before a missing permission: its message names the rule that stands against the package.
                 self.denied(&name, false)
                     .or_else(|| not_allowed(&self.cluster, &name, true))
                     .or_else(|| not_allowed(&self.own, &name, false).filter(|_| !base.contains(&name)))
@@ -144,6 +145,7 @@ impl PackagePolicy {
     /// Days that a release must have been on the index.
     #[must_use]
     pub fn min_release_age_days(&self) -> u32 {
+        // The stricter of the two, whichever it is.
         self.own
             .min_release_age_days
             .max(self.cluster.min_release_age_days)

@@ -55,6 +55,7 @@ pub fn detect(sources: &Sources) -> Detection {
     };
     collector.given(sources.base);
     collector.declared();
+    // Every module, the suite too: tests import packages that the program does not need.
     for module in sources.modules {
         let imports = imports(module);
         collector.imported(&imports);
@@ -116,8 +117,10 @@ impl Collector<'_> {
     fn declared(&mut self) {
         for given in &self.sources.declared.pip {
             match Requirement::parse(given) {
+                // A module of the standard library cannot be installed, and a package of its name may be anybody's.
                 Ok(requirement) if self.is_standard(&requirement.name.replace('-', "_")) => {}
                 Ok(requirement) => {
+                    // A name that is itself a package, such as `attr`, is not replaced by the package of a module of that name.
                     let package = tables::PACKAGES.iter().find(|(import, package)| {
                         normalized(import) == requirement.name
                             && tables::PACKAGES
@@ -160,6 +163,7 @@ impl Collector<'_> {
     fn is_present(&self, import: &Import) -> bool {
         let top = top(&import.module);
         self.is_standard(top)
+            // They lie beside the suite or come with pytest.
             || matches!(top, "solution" | "conftest" | "pytest" | "_pytest")
             || top.starts_with("test_")
     }
@@ -169,8 +173,10 @@ impl Collector<'_> {
             let wanted = match import.guard {
                 Guard::Required => true,
                 Guard::Optional { chain, alternative } => {
+                    // The first of several guarded imports is the wanted one, unless another is there without any package.
                     alternative == 0 && !self.has_standard_alternative(imports, chain)
                 }
+                // `TYPE_CHECKING` is false when the program runs.
                 Guard::TypeChecking => false,
             };
             if !wanted || self.is_present(import) {
@@ -212,6 +218,7 @@ impl Collector<'_> {
                     .iter()
                     .any(|import| import.names.iter().any(|name| name == method))
         };
+        // pandas and others import these by themselves when a method is called: no import statement names them.
         for engine in tables::ENGINES {
             if is_imported(engine.library) && engine.methods.iter().any(|method| calls(method)) {
                 self.add_name(engine.package);
@@ -252,6 +259,7 @@ fn packages_of(import: &Import) -> BTreeSet<String> {
 
 fn package_of(path: &str) -> String {
     let mut prefix = path;
+    // The longest prefix first: `google.cloud.storage` and `google.protobuf` are different packages.
     loop {
         if let Ok(row) = tables::PACKAGES.binary_search_by_key(&prefix, |(name, _)| name) {
             return tables::PACKAGES[row].1.to_owned();

@@ -21,6 +21,7 @@ const PROGRAM: &str = "solution";
 /// Tests of a suite that never reach the program.
 pub(super) fn findings(module: &Module) -> Vec<Finding> {
     let parts = Parts::of(module);
+    // After `from solution import *` any name may be the program's.
     if parts.everything {
         return Vec::new();
     }
@@ -106,6 +107,7 @@ impl<'a> Visitor<'a> for Uses<'a> {
             // `importlib.import_module("solution")`, `mock.patch("solution.read")`.
             Expr::Call(call) => {
                 let named = call.arguments.args.first().and_then(literal);
+                // `"solution.py"` is a file to run, `"solution.read"` a name in the module.
                 self.found |= named.is_some_and(|text| {
                     text.split('.').next() == Some(PROGRAM) && text.rsplit('.').next() != Some("py")
                 });
@@ -286,6 +288,7 @@ impl<'a> Parts<'a> {
 
     /// Whether the program is among what can be reached from here.
     fn reach(&self, start: Words<'a>) -> bool {
+        // `setup_method`, `setUp` and autouse fixtures run for a test without being named.
         let mut pending: Vec<&str> = start
             .names
             .into_iter()

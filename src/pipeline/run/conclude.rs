@@ -119,6 +119,7 @@ pub fn refused(findings: &[Finding]) -> Option<RunFailure> {
 
 /// The report of a program that ended well, so that its outputs can be checked; else why not.
 pub fn program_end(report: &Report) -> Result<&PhaseReport, RunFailure> {
+    // A report without phases: even the harness was killed, which only memory does.
     let Some(phase) = report.phases.first() else {
         return Err(RunFailure {
             limit: Some("Memory"),
@@ -153,6 +154,7 @@ fn failure_of(phase: &PhaseReport) -> RunFailure {
         }
         PhaseEnd::Signaled(signal) => {
             let message = format!("signal {signal} ended the program");
+            // 128 and the signal, as shells report it.
             (FailureReason::ProgramFailed, message, Some(128 + signal), None)
         }
         PhaseEnd::TimedOut => {
@@ -194,6 +196,7 @@ pub fn conclude(mut report: Report, read: OutputsRead, redactor: &Redactor) -> R
         phase.stderr = redactor.redact(&phase.stderr);
     }
     match end(&report, read) {
+        // The message may quote what the program printed.
         RunEnd::Failed(failure) => RunEnd::Failed(RunFailure {
             message: redactor.redact(&failure.message),
             ..failure
@@ -216,6 +219,7 @@ fn end(report: &Report, read: OutputsRead) -> RunEnd {
             last_lines: last_lines(phase),
         })
     };
+    // In this order: an output that is missing or wrong explains a broken rule, and not the other way round.
     if !read.faults.is_empty() {
         let faults = read.faults.iter();
         let faults: Vec<String> = faults
@@ -285,6 +289,7 @@ fn with_exception(message: String, phase: &PhaseReport) -> String {
 }
 
 fn last_lines(phase: &PhaseReport) -> String {
+    // A program that fails says why on standard error; one that says nothing there may have printed it.
     let said = if phase.stderr.trim().is_empty() {
         &phase.stdout
     } else {

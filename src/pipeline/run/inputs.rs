@@ -193,6 +193,7 @@ fn missing(options: &Options, input: &Input) -> Option<InputFault> {
             (!has_content).then_some(InputFault::Missing { name, type_ })
         }
         _ if input.default.is_some() => None,
+        // An example is for the rehearsal: a run on made-up values must not happen by accident.
         _ if input.example.is_some() => Some(InputFault::OnlyExample { name, type_ }),
         _ => Some(InputFault::Missing { name, type_ }),
     }
@@ -212,6 +213,7 @@ fn nearest(options: &Options, name: &str) -> String {
             )
         })
         .min()
+        // One typing error in three characters; beyond that the nearest name is a guess.
         .filter(|(distance, _)| *distance <= (wanted.chars().count() / 3).max(1));
     if let Some((_, near)) = near {
         return format!(": did you mean {near:?}?");

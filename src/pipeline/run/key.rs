@@ -45,6 +45,7 @@ impl<'a> From<&'a ResolvedInput> for Value<'a> {
                 ResolvedValue::Text(text) => Some(text),
                 ResolvedValue::File(_) => None,
             },
+            // Libraries go by the ending, so it is part of what the program meets.
             file_name: file.map(mount_name),
             sha256: file.map(|file| file.sha256.as_str()),
         }

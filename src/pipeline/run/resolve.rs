@@ -243,6 +243,7 @@ impl ResolvedRun {
                 outputs: self.outputs.iter().map(|output| output.name.clone()).collect(),
                 max_output_bytes: MAX_OUTPUT_BYTES,
                 disk_bytes: self.claim.is_some().then_some(MAX_DISK_BYTES),
+                // The termination message is in the Pod's status, for everybody who may see Pods.
                 in_message: secret_env.is_empty(),
             })],
             inputs: self.mounts(source),

@@ -109,6 +109,7 @@ pub(super) struct Stamp<'a> {
 
 impl Stamp<'_> {
     pub(super) fn condition(&self, type_: &str, status: &str, reason: &str, message: &str) -> Condition {
+        // A transition time moves with the status alone, as Kubernetes has it for conditions.
         let unchanged = self
             .before
             .iter()
@@ -133,6 +134,7 @@ impl Stamp<'_> {
     }
 
     pub(super) fn image(&self, wanted: &Build) -> Condition {
+        // In this order: an image that holds everything stands, whatever an older build lacked.
         match (wanted.ready(), wanted.present_fault()) {
             (Some(_), _) => self.condition(
                 IMAGE_READY,

@@ -31,6 +31,7 @@ impl State {
     }
 
     pub(super) fn of(task: &Task, progress: &Progress) -> Self {
+        // First: a task that waits for a person is in a stage that would read as progress.
         if let Some(asked) = approval::awaited(task, progress) {
             return Self {
                 reason: reason::AWAITING_APPROVAL,

@@ -106,6 +106,7 @@ impl Task {
             env: &self.sandbox.env,
         };
         let mut value = serde_json::json!(decisive);
+        // One order of keys, whichever the map of a manifest had.
         value.sort_all_objects();
         Sha256::digest(value.to_string())
             .iter()
@@ -118,11 +119,13 @@ impl Task {
     /// included: a task with the same key may take over the result. `None` where it may not.
     #[must_use]
     pub fn reuse_key(&self) -> Option<String> {
+        // What is not cached is not taken over either.
         if self.cache == CacheMode::Disable {
             return None;
         }
         let variables: Vec<&str> = self
             .sandbox
+            // Names of variables and not their values: these rotate, and are not known here.
             .secrets
             .iter()
             .map(|secret| secret.name.as_str())
@@ -132,6 +135,7 @@ impl Task {
             "network": self.sandbox.network,
             "variables": variables,
         });
+        // Another version may generate and test otherwise.
         let version = env!("CARGO_PKG_VERSION");
         Some(sha256_hex_of_parts(&[
             version,

@@ -75,6 +75,7 @@ pub fn resolve(
             .as_ref()
             .and_then(|reuse| reuse.rerun_tests)
             .unwrap_or(true),
+        // Gates add up: the task cannot drop those of its agent.
         approvals: layers.all(|layer| layer.approvals).copied().collect(),
         publish: spec.publish.clone(),
         cache: layers.first(|layer| layer.cache).unwrap_or_default(),
@@ -82,6 +83,7 @@ pub fn resolve(
         input_files: files::input_files(spec, frozen.input_files, &mut faults),
         acceptance_tests: files::acceptance_tests(spec, frozen.acceptance_tests, &mut faults),
     };
+    // Once everything is joined: these compare samples, inputs and examples with each other.
     files::paths_differ(&resolved, &mut faults);
     faults.examples(&resolved);
     if faults.0.is_empty() {

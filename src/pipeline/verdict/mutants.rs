@@ -23,6 +23,7 @@ pub(super) fn count(done: Option<&PhaseReport>) -> Option<MutantCounts> {
         .iter()
         .filter(|result| result.outcome == MutantOutcome::Survived);
     let total = int(report.results.len());
+    // Without any result there is nothing to count, but what was left out is said.
     (total > 0 || report.not_run > 0).then(|| MutantCounts {
         total,
         caught: total - int(survived.count()),
@@ -34,6 +35,7 @@ pub(super) fn count(done: Option<&PhaseReport>) -> Option<MutantCounts> {
 pub(super) fn doubt(asked: &MutantPhase, done: Option<&PhaseReport>) -> Option<FailedCheck> {
     let report = done?.mutants.as_ref()?;
     let unnoticed = unnoticed(asked, report);
+    // Asked for again once: the second suite is taken as it is.
     if !asked.decides || unnoticed.is_empty() {
         return None;
     }
@@ -87,6 +89,7 @@ fn unnoticed<'a>(asked: &'a MutantPhase, report: &MutantReport) -> Vec<(&'a str,
     functions
         .into_iter()
         .filter(|(_, mutants)| {
+            // One or two survivors may be changes that nobody can notice; as many as are shown, and none caught, are not.
             mutants.len() >= SHOWN_PER_FUNCTION
                 && mutants
                     .iter()

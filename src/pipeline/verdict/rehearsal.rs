@@ -37,6 +37,7 @@ pub(super) fn judge_program(phase: Option<&PhaseReport>, findings: &RehearsalFin
             })
             .collect(),
         PhaseEnd::Exited(code) => {
+            // The last exception is what a diagnosis needs; the exit code alone says nothing.
             let (exception, message) = last_exception(&phase.stderr);
             let message = if message.is_empty() {
                 format!("the program ended with exit code {code}")
@@ -72,6 +73,7 @@ pub(super) fn rehearsal_status(
     too_large: &[TooLarge],
     skipped: Option<&str>,
 ) -> RehearsalStatus {
+    // Skipped before failed: what never ran has no result.
     if let Some(why) = skipped {
         return RehearsalStatus {
             result: RehearsalResult::Skipped,

@@ -36,6 +36,7 @@ pub(super) fn judge_session(
     for result in report.results.iter().filter(|r| !is_sentinel(&r.id, sentinels)) {
         failed.extend(judge_result(result));
     }
+    // Only where no test failed: a suite that fails honestly need not prove that its session was whole.
     if failed.is_empty() {
         failed.extend(judge_honesty(sentinels, phase, report, counts));
     }
@@ -50,6 +51,7 @@ fn judge_result(result: &TestResult) -> Option<FailedCheck> {
             detail.id.clone_from(&result.id);
             detail
         }
+        // A skipped test would otherwise count as one that passed, and a suite could skip all of them.
         TestOutcome::Skipped => unusual(&result.id, "the test was skipped; a skipped test has not passed"),
         TestOutcome::XFailed | TestOutcome::XPassed => unusual(
             &result.id,
@@ -94,6 +96,7 @@ fn judge_honesty(
     };
     let honest = outcome(&sentinels.must_pass) == Some(TestOutcome::Passed)
         && outcome(&sentinels.must_fail) == Some(TestOutcome::Failed)
+        // One sentinel must fail, so an honest session ends with 1; a 0 was made up.
         && report.session_exit == Some(1);
     if !honest || counts.passed != counts.total || !each_once(report) {
         return Some(session(&format!(
@@ -109,6 +112,7 @@ fn judge_honesty(
 fn each_once(report: &TestReport) -> bool {
     let results: BTreeSet<&str> = report.results.iter().map(|result| result.id.as_str()).collect();
     let collected: BTreeSet<&str> = report.collected.iter().map(String::as_str).collect();
+    // A result that is reported twice, or for a test that was never collected, comes from somebody else than pytest.
     results.len() == report.results.len() && results == collected
 }
 
@@ -128,6 +132,7 @@ fn count(report: &TestReport, sentinels: &Sentinels) -> TestCounts {
             TestOutcome::Skipped | TestOutcome::XFailed | TestOutcome::XPassed => counts.skipped += 1,
         }
     }
+    // A file that cannot be collected counts as one failed test: else a suite of which half does not load would look complete.
     let broken = int(report.collection_errors.len());
     counts.total += broken;
     counts.failed += broken;
@@ -148,6 +153,7 @@ fn session(message: &str) -> FailedCheck {
 /// Why the run against the program without bodies does not show that the suite can fail; `None` when it does.
 pub(super) fn doubt(sentinels: &Sentinels, phase: Option<&PhaseReport>) -> Option<FailedCheck> {
     let (_, failed) = judge_session(sentinels, phase);
+    // Only tests that fail show it; a session that broke off says nothing.
     let fails = failed.iter().any(|check| check.source != CheckSource::Session);
     let forced =
         phase.is_some_and(|phase| matches!(phase.end, PhaseEnd::Signaled(_) | PhaseEnd::LimitHit(_)));

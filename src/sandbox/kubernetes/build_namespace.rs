@@ -32,6 +32,8 @@ pub struct Waiting {
 #[must_use]
 pub(super) fn labels(owner: &Owner) -> BTreeMap<String, String> {
     BTreeMap::from([
+        // A label makes the Jobs of a task selectable. An annotation beside it has the name, which may be longer than the 63 characters of
+        // a label.
         (TASK_NAMESPACE.to_owned(), owner.namespace.clone()),
         (format!("{WAITS}{}", owner.uid), String::new()),
     ])
@@ -47,6 +49,7 @@ pub(super) fn annotations(owner: &Owner) -> BTreeMap<String, String> {
 /// The change of a Job with which `owner` waits for it as well.
 #[must_use]
 pub(super) fn join(owner: &Owner) -> Patch<serde_json::Value> {
+    // A merge patch adds one key and leaves those of other tasks alone, so two that join at once do not conflict.
     Patch::Merge(json!({"metadata": {"labels": labels(owner), "annotations": annotations(owner)}}))
 }
 
@@ -75,6 +78,7 @@ pub fn waiting(job: &ObjectMeta) -> Vec<Waiting> {
 pub async fn release(client: &Client, namespace: &str, uid: &str) -> Result<(), kube::Error> {
     let jobs: Api<Job> = Api::namespaced(client.clone(), namespace);
     let its = ListParams::default().labels(&format!("{WAITS}{uid}"));
+    // By label: the operator does not keep in mind for which builds a task waits, and a restart loses nothing.
     for job in jobs.list_metadata(&its).await?.items {
         retain_waiters(client, &jobs, &job.metadata, |waiting| waiting != uid).await?;
     }
@@ -94,6 +98,8 @@ pub async fn sweep(
         "{MANAGED_BY}={OPERATOR},{COMPONENT}={}",
         Component::Build.as_str()
     );
+    // Without a namespace the mere presence of the label selects builds of this kind; those beside their tasks have an owner that collects
+    // them.
     selector.push_str(&of.map_or_else(
         || format!(",{TASK_NAMESPACE}"),
         |of| format!(",{TASK_NAMESPACE}={of}"),
@@ -117,6 +123,7 @@ async fn retain_waiters(
 ) -> Result<(), kube::Error> {
     let (mut stay, mut gone) = (Vec::new(), Vec::new());
     for waiting in waiting(job) {
+        // The list in memory is asked first: it saves a request for each task that this operator works on.
         if is_known(&waiting.uid) || is_there(client, &waiting).await? {
             stay.push(waiting);
         } else {
@@ -131,6 +138,7 @@ async fn retain_waiters(
                 uid: job.uid.clone(),
                 resource_version: job.resource_version.clone(),
             }),
+            // In the background: the Pod goes with the Job, and nobody waits for it here.
             ..DeleteParams::background()
         };
         return unless_changed(jobs.delete(name, &as_seen).await.map(drop));
@@ -140,6 +148,7 @@ async fn retain_waiters(
     }
     let without: BTreeMap<String, Option<String>> = gone
         .iter()
+        // `null` removes a key in a merge patch.
         .map(|gone| (format!("{WAITS}{}", gone.uid), None))
         .collect();
     let patch = Patch::Merge(json!({"metadata": {"labels": without, "annotations": without}}));
@@ -151,6 +160,7 @@ async fn retain_waiters(
 async fn is_there(client: &Client, waiting: &Waiting) -> Result<bool, kube::Error> {
     let tasks: Api<CodeGenTask> = Api::namespaced(client.clone(), &waiting.namespace);
     let found = tasks.get_metadata_opt(&waiting.name).await?;
+    // A task of the same name that was created anew has another uid, and does not wait for this build.
     Ok(found.is_some_and(|task| task.metadata.uid.as_ref() == Some(&waiting.uid)))
 }
 

@@ -22,8 +22,10 @@ pub const PART_OF: &str = "codegen-operator.dev/part-of";
 pub const COMPONENT: &str = "codegen-operator.dev/component";
 
 /// Longest name that every kind may have.
+// Labels, Pods' host names and Jobs all hold to DNS labels of 63 characters.
 const LONGEST_NAME: usize = 63;
 /// Characters of the hash in a name.
+// 40 bits: names must differ among the children of one namespace, and the rest is left for a name that people read.
 const HASH: usize = 10;
 
 /// What an object is for.
@@ -71,6 +73,7 @@ impl Component {
 #[must_use]
 pub fn name(prefix: &str, parts: &[&str]) -> String {
     let hash = &sha256_hex_of_parts(parts)[..HASH];
+    // The prefix is cut and never the hash, which alone makes the name unique.
     format!("{}-{hash}", cut(prefix, LONGEST_NAME - HASH - 1))
 }
 
@@ -96,6 +99,7 @@ pub fn labels_of_run(run: &str, uid: &str, component: Component) -> BTreeMap<Str
 fn labels_under(key: &str, owner: &str, uid: &str, component: Component) -> BTreeMap<String, String> {
     BTreeMap::from([
         (MANAGED_BY.to_owned(), OPERATOR.to_owned()),
+        // Two tasks may be cut to the same label; the uid beside it tells them apart.
         (key.to_owned(), cut(owner, LONGEST_NAME).to_owned()),
         (TASK_UID.to_owned(), uid.to_owned()),
         (COMPONENT.to_owned(), component.as_str().to_owned()),
@@ -105,6 +109,7 @@ fn labels_under(key: &str, owner: &str, uid: &str, component: Component) -> BTre
 /// The first characters of a name, ending in a letter or digit.
 fn cut(name: &str, longest: usize) -> &str {
     let end = name.floor_char_boundary(longest);
+    // A label must end in an alphanumeric character.
     name[..end].trim_end_matches(['-', '.', '_'])
 }
 

@@ -7,6 +7,7 @@ use kube::{Api, ResourceExt as _};
 use super::names::OPERATOR;
 
 /// How often another one may come first.
+// Several passes write the same policy; somebody who undoes it each time is an error to report, not a loop to win.
 const TRIES: u32 = 3;
 
 /// Makes the policy stand as `wanted`. `found` is what stands there under its name.
@@ -23,6 +24,7 @@ pub(super) async fn ensure(
     let mut tries = 1;
     loop {
         let written = match found {
+            // Nothing is written where nothing differs: this runs before every Pod.
             Some(found) if found.spec == wanted.spec => return Ok(()),
             // Whole: what somebody added to it must go.
             Some(found) => {
@@ -39,6 +41,7 @@ pub(super) async fn ensure(
                 if (status.is_already_exists() || status.is_conflict()) && tries < TRIES =>
             {
                 tries += 1;
+                // Read again: the replacement must be at the version that is there now.
                 found = policies.get_opt(&name).await?;
             }
             written => return written.map(drop),

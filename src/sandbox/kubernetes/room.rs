@@ -14,12 +14,14 @@ use crate::api::quantity;
 pub(super) async fn is_too_large(client: &Client, pod: &Pod) -> bool {
     let nodes: Api<Node> = Api::all(client.clone());
     let nodes = nodes.list(&ListParams::default()).await;
+    // Without an answer the Pod is left to the scheduler: to say that no node is large enough would be a guess.
     nodes.is_ok_and(|nodes| !fits_somewhere(pod, &nodes.items))
 }
 
 /// Whether one of the nodes could give what the Pod asks for if nothing else ran there.
 fn fits_somewhere(pod: &Pod, nodes: &[Node]) -> bool {
     let containers = pod.spec.iter().flat_map(|spec| {
+        // The scheduler counts init containers too.
         spec.containers
             .iter()
             .chain(spec.init_containers.iter().flatten())
@@ -32,6 +34,7 @@ fn fits_somewhere(pod: &Pod, nodes: &[Node]) -> bool {
             .status
             .as_ref()
             .and_then(|status| status.allocatable.as_ref());
+        // A node that reports no resources excludes nothing.
         allocatable.is_none_or(|allocatable| requests.iter().all(|requests| fits(requests, allocatable)))
     })
 }

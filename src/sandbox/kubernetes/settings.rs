@@ -63,6 +63,8 @@ impl Registries {
     #[must_use]
     pub fn unusable(&self, builds: Option<&str>) -> Option<(&'static str, &'static str)> {
         let is_repository =
+            // A scheme, a digest or a blank shows that an address or an image was entered; as a pattern it would match nothing, and every
+            // task would be refused.
             |text: &String| !text.is_empty() && !text.contains("://") && !text.contains(['@', ' ']);
         if !self.allow.iter().all(is_repository) {
             return Some((
@@ -70,6 +72,7 @@ impl Registries {
                 "write hosts and repositories without https:// and tags, with * for any characters: registry.example.com/team/*",
             ));
         }
+        // The switch moves the shared Secret: without a namespace of builds, or without that Secret, nobody could say where it lies.
         let is_named = builds.is_some() && self.push_secret_ref.is_some();
         (self.push_secret_with_builds && !is_named).then_some((
             "registries.pushSecretWithBuilds",
@@ -86,6 +89,7 @@ impl Registries {
     /// Whether `image` goes to the repository of all tasks with the Secret of all tasks.
     fn is_shared(&self, image: &ImageSettings) -> bool {
         let shared = self.push_secret_ref.as_ref().map(|reference| &reference.name);
+        // A task with a repository or a Secret of its own is not shown the shared credentials.
         image.repository.is_none() && shared.is_some() && image.push_secret.as_ref() == shared
     }
 
@@ -93,6 +97,8 @@ impl Registries {
     #[must_use]
     pub fn allowed(&self) -> Vec<String> {
         let own = self.repository.iter().chain(&self.pull_repository).cloned();
+        // No list is no restriction. With one, the operator's own repositories need no entry: else whoever writes the first entry stops all
+        // builds.
         if self.allow.is_empty() {
             return Vec::new();
         }
@@ -101,6 +107,7 @@ impl Registries {
 
     /// Gives an image that is to be built for the repository of all tasks the Secret for it.
     pub fn complete(&self, image: &mut ImageSettings) {
+        // Only for the shared repository: a task must not have the operator's credentials shown to a registry of its own.
         if image.repository.is_none() && image.reference.is_none() && image.push_secret.is_none() {
             image.push_secret = self
                 .push_secret_ref
@@ -115,6 +122,7 @@ impl Registries {
         let ours = self.repository.as_ref().zip(self.pull_repository.as_ref());
         let renamed = ours.and_then(|(repository, pull)| {
             let rest = image.strip_prefix(pull.as_str())?;
+            // A whole name must match: `registry/team` is no prefix of `registry/team-b`.
             rest.starts_with(['@', ':', '/'])
                 .then(|| format!("{repository}{rest}"))
         });
@@ -174,6 +182,7 @@ impl Default for BuildSettings {
             Some(BTreeMap::from([
                 ("cpu".to_owned(), amount(cpu)),
                 ("memory".to_owned(), amount(memory)),
+                // Unpacked base, environment and the image beside them are all on the node's disk.
                 ("ephemeral-storage".to_owned(), amount("10Gi")),
             ]))
         };
@@ -310,8 +319,10 @@ impl Default for PodSettings {
             host_users: None,
             app_armor_profile: None,
             unique_users: true,
+            // Sandboxes request little CPU: most of the time their node has some to spare, and their limit still holds.
             cpu_request_millis: 100,
             ephemeral_storage: "256Mi".to_owned(),
+            // Pulling a large image counts against the Pod's deadline and not against the job's time.
             start_allowance_seconds: 600,
             probe: None,
             allowed: AllowedPlacement::default(),
@@ -369,6 +380,7 @@ impl Default for NetworkSettings {
             allowed_private_cidrs: Vec::new(),
             dns_namespace: "kube-system".to_owned(),
             dns_pod_labels: BTreeMap::from([("k8s-app".to_owned(), "kube-dns".to_owned())]),
+            // The address that NodeLocal DNSCache listens on by default.
             dns_cidrs: vec!["169.254.20.10/32".to_owned()],
         }
     }

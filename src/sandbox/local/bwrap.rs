@@ -8,8 +8,10 @@ use super::venv;
 use crate::sandbox::harness;
 
 /// Top folders of the system that programs and libraries need.
+// On merged systems these are links into `/usr`, which is bound as a whole.
 const SYSTEM: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32"];
 /// Files and folders of `/etc` that libraries read; none of them says anything about users or this machine.
+// No `/etc/passwd`, `/etc/hosts` or `/etc/hostname` of this machine: they name users and networks.
 const SETTINGS: [&str; 6] = [
     "/etc/ld.so.cache",
     "/etc/alternatives",
@@ -81,6 +83,7 @@ pub(super) fn system_folders() -> Vec<SystemFolder> {
         .map(PathBuf::from)
         .filter(|path| path.exists())
         .map(|path| SystemFolder {
+            // As links they must be links in the sandbox too: the loader's path is compiled into programs.
             link: std::fs::read_link(&path).ok(),
             path,
         })
@@ -91,6 +94,7 @@ pub(super) fn system_folders() -> Vec<SystemFolder> {
 pub(super) fn machine_files() -> Vec<&'static str> {
     OF_THE_MACHINE
         .into_iter()
+        // bubblewrap cannot bind over a file that is not there.
         .filter(|path| Path::new(path).exists())
         .collect()
 }
@@ -127,6 +131,8 @@ pub(super) fn arguments(layout: &Layout) -> Vec<OsString> {
     line.add([
         "--hostname",
         "sandbox",
+        // `--die-with-parent`: nothing runs on when this program is killed. `--new-session`: without it a program could push input to the
+        // terminal (TIOCSTI). `--as-pid-1`: the harness reaps what its children leave, and the kernel kills all when it ends.
         "--die-with-parent",
         "--new-session",
         "--as-pid-1",
@@ -158,6 +164,7 @@ fn namespaces(layout: &Layout, line: &mut Line) {
         "--unshare-ipc",
         "--unshare-pid",
         "--unshare-uts",
+        // `-try`: kernels without this namespace run programs all the same.
         "--unshare-cgroup-try",
     ]);
     if !layout.network {
@@ -167,6 +174,7 @@ fn namespaces(layout: &Layout, line: &mut Line) {
         Starter::User => line.add(["--unshare-user", "--uid", "1000", "--gid", "1000"]),
         Starter::Root { .. } => {
             line.add(["--cap-drop", "ALL"]);
+            // Only what the harness needs to become the job's user.
             line.add(["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]);
         }
     }
@@ -183,6 +191,7 @@ fn files_of_the_job(layout: &Layout, line: &mut Line) {
     for mount in layout.mounts {
         line.bind(&mount.source, &mount.target);
     }
+    // Sticky and open to all, since the harness may become another user than the one who mounts.
     for scratch in ["/tmp", "/sandbox", "/var/outputs", "/dev/shm"] {
         line.add(["--perms", "1777", "--tmpfs", scratch]);
     }
@@ -204,6 +213,7 @@ fn system(layout: &Layout, line: &mut Line) {
     }
     let resolver: &[&str] = if layout.network { &RESOLVER } else { &[] };
     for path in SETTINGS.iter().chain(resolver).chain(&STORES) {
+        // `-try`: no distribution has all of them.
         line.add(["--ro-bind-try", path, path]);
     }
     for name in ["passwd", "group", "hosts"] {

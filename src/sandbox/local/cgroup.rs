@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::pipeline::sandbox::JobLimits;
 
 /// What bubblewrap and the harness take for themselves, bytes.
+// A limit of the job's own size would end the harness in place of the program that took too much.
 const OWN_MEMORY: u64 = 24 * 1024 * 1024;
 /// Processes of ours in the group: bubblewrap and the harness.
 const OWN_PROCESSES: u32 = 2;
@@ -40,6 +41,7 @@ impl ControlGroup {
             process::id(),
             NUMBER.fetch_add(1, Ordering::Relaxed)
         );
+        // Version 1 has a folder for each controller; with version 2 `memory` is none.
         if root.join("memory").is_dir() && root.join("pids").is_dir() {
             Self::version_1(root, own, &name, limits)
         } else {
@@ -58,6 +60,7 @@ impl ControlGroup {
         group.process_events = pids.join("pids.events");
         group.folders.push(pids.clone());
         let bytes = limits.memory_bytes.saturating_add(OWN_MEMORY).to_string();
+        // In this order: the kernel takes no limit of memory and swap that lies below that of memory.
         write(&memory, "memory.limit_in_bytes", &bytes)?;
         // Absent where swap is not accounted for.
         let _ = write(&memory, "memory.memsw.limit_in_bytes", &bytes);
@@ -99,12 +102,14 @@ impl ControlGroup {
             "memory.max",
             &limits.memory_bytes.saturating_add(OWN_MEMORY).to_string(),
         )?;
+        // Swap would let a program take more than its memory; where it is not accounted for, the file is not there.
         let _ = write(&folder, "memory.swap.max", "0");
         write(
             &folder,
             "pids.max",
             &limits.processes.saturating_add(OWN_PROCESSES).to_string(),
         )?;
+        // A machine whose `cpu` controller is not delegated runs without this bound.
         let _ = write(&folder, "cpu.max", &format!("{} {CPU_PERIOD}", cpu_quota(limits)));
         Some(group)
     }
@@ -152,6 +157,7 @@ fn make(parent: &Path, name: &str) -> Option<PathBuf> {
         let maker = left
             .to_str()
             .and_then(|left| left.strip_prefix(PREFIX)?.split_once('-'));
+        // The maker's process id is in the name: a group of a process that is alive may be in use.
         if maker.is_some_and(|(maker, _)| !Path::new("/proc").join(maker).exists()) {
             // Succeeds only when no process is in it.
             let _ = fs::remove_dir(entry.path());

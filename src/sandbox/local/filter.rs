@@ -102,9 +102,11 @@ mod linux {
         let has_new_user = SeccompCondition::new(
             0,
             SeccompCmpArgLen::Dword,
+            // `MaskedEq`: the flag counts whatever other flags stand beside it.
             SeccompCmpOp::MaskedEq(new_user),
             new_user,
         )?;
+        // An empty list of conditions matches every call of that number.
         let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
         for call in KEYS.into_iter().chain(DEEP).chain(MACHINE).chain(MACHINE_TOO) {
             rules.insert(call, vec![]);
@@ -116,6 +118,8 @@ mod linux {
         let architecture = TargetArch::try_from(std::env::consts::ARCH)?;
         SeccompFilter::new(
             rules,
+            // Everything else is allowed: programs and their libraries use hundreds of calls, and the sandbox does not rest on the filter
+            // alone.
             SeccompAction::Allow,
             SeccompAction::Errno(NO_SUCH_CALL),
             architecture,
@@ -129,6 +133,7 @@ mod linux {
         const SKIP_IF_BELOW: u16 = 0x35;
         const RETURN: u16 = 0x06;
         const X32: u32 = 0x4000_0000;
+        // No other architecture has x32.
         if !cfg!(target_arch = "x86_64") {
             return compiled;
         }
@@ -139,12 +144,14 @@ mod linux {
             step(SKIP_IF_BELOW, 1, X32),
             step(RETURN, 0, refuse),
         ];
+        // Before the filter that was compiled: its comparison of numbers would let x32 through as unknown calls.
         first.into_iter().chain(compiled).collect()
     }
 
     /// An instruction as the kernel has it in memory.
     fn bytes(step: &sock_filter) -> impl Iterator<Item = u8> + use<> {
         let (code, operand) = (step.code.to_ne_bytes(), step.k.to_ne_bytes());
+        // The kernel reads it in the machine's own byte order.
         code.into_iter().chain([step.jt, step.jf]).chain(operand)
     }
 }

@@ -35,6 +35,8 @@ pub(super) fn mounts(
         };
         let source =
             fs::canonicalize(&input.source).map_err(|error| refuse(format!("{}: {error}", input.source)))?;
+        // Root starts it and another user runs in it: what the owner alone may read is copied, since changing modes would change the user's
+        // files.
         let source = if other_user && !readable_by_all(&source).unwrap_or(false) {
             let copy = staging.join(format!("input-{number}"));
             copy_readable(&source, &copy).map_err(|error| refuse(format!("{}: {error}", input.source)))?;
@@ -64,6 +66,7 @@ fn readable_by_all(path: &Path) -> io::Result<bool> {
     if !metadata.is_dir() {
         return Ok(mode & 0o004 != 0);
     }
+    // A folder needs both: reading lists its names, and executing opens what is in it.
     if mode & 0o005 != 0o005 {
         return Ok(false);
     }

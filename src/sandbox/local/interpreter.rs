@@ -29,6 +29,8 @@ const ANSWERS_BY: [&str; 9] = [
 ];
 
 /// Asks an interpreter who it is. A shim answers with the interpreter behind it.
+// In an environment `sys.executable` is its link, and `_base_executable` the interpreter behind it. Debian has Python without `ensurepip`
+// until `python3-venv` is installed.
 const QUESTION: &str = "\
 import importlib.util, json, sys
 print(json.dumps({
@@ -78,6 +80,7 @@ pub(super) async fn find(wanted: &str, needs_venv: bool) -> Result<Interpreter, 
         let Some(interpreter) = ask(&candidate).await else {
             continue;
         };
+        // The exact one ends the search: each question starts a process.
         if interpreter.version[1] == wanted_minor && usable(&interpreter, needs_venv) {
             return Ok(interpreter);
         }
@@ -104,9 +107,11 @@ fn candidates(wanted_minor: u32) -> Vec<PathBuf> {
 async fn ask(program: &Path) -> Option<Interpreter> {
     let given = |name: &str| ANSWERS_BY.contains(&name);
     let output = Command::new(program)
+        // `-I -S`: nothing that the user has set up runs for the question.
         .args(["-I", "-S", "-c", QUESTION])
         .env_clear()
         .envs(std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(given)))
+        // A shim that wants an answer gets an end of input.
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .process_group(0)
@@ -135,6 +140,7 @@ fn usable(interpreter: &Interpreter, needs_venv: bool) -> bool {
 
 /// Whether a sandbox that sees this folder sees the user's own files: an interpreter in a folder of its own does not.
 fn shows_home(prefix: &Path, home: Option<&Path>) -> bool {
+    // A prefix of `/` or of the home folder would be mounted as a whole.
     prefix.parent().is_none()
         || home.is_some_and(|home| home.starts_with(prefix) || prefix == home.join(".local"))
 }

@@ -76,6 +76,7 @@ pub(super) fn explain(stderr: &str, switches: KernelSwitches) -> Option<SandboxE
             "install bubblewrap 0.5 or later",
         ));
     }
+    // Words of bubblewrap about user, process and network namespaces; the last two come from setting up the loopback device.
     let forbidden = ["namespace", "uid map", "gid map", "RTM_", "loopback"]
         .iter()
         .any(|sign| words.contains(sign));
@@ -85,6 +86,7 @@ pub(super) fn explain(stderr: &str, switches: KernelSwitches) -> Option<SandboxE
             "correct what it names",
         ));
     }
+    // In this order: lifting a later one does not help while an earlier one is set.
     let remedy = if switches.none_allowed {
         "run `sudo sysctl -w user.max_user_namespaces=16384`"
     } else if switches.clone_forbidden {

@@ -23,6 +23,7 @@ use crate::sandbox::error::SandboxError;
 use crate::sandbox::harness;
 
 /// What the harness may take beyond the job's own wall time before it counts as hung.
+// Enough to write the report and to kill what is left, of a machine under load.
 const GRACE: Duration = Duration::from_secs(15);
 /// How much of the sandbox's own words an error repeats, bytes.
 const WORDS_BYTES: usize = 2048;
@@ -31,6 +32,7 @@ const WORDS_BYTES: usize = 2048;
 const FIRST_USER: u32 = 62_000;
 const USERS: u32 = 2000;
 /// Joins the control groups of its first argument (separated by colons), opens the filter of its second one, and becomes the rest.
+// The shell joins before it becomes bubblewrap: a process that started outside would have children that no limit counts.
 const START: &str = r#"IFS=:; for group in $0; do echo $$ > "$group" || exit 125; done; filter=$1; shift; exec "$@" 9<"$filter""#;
 /// The filter of system calls, in the folder of the job.
 const FILTER: &str = "filter";
@@ -48,8 +50,10 @@ pub(super) async fn run(cache: &Path, image: &str, job: &Job) -> Result<Report, 
     let folder = venv::folder(cache, image);
     let harness = harness_folder(cache, &environment).await?;
     let starter = starter();
+    // Dropped at the end of this function, with all that was copied for the job.
     let session = session(starter)?;
     let mut mounts = inputs::mounts(&job.inputs, session.path(), starter != Starter::User)?;
+    // Without a group the harness measures the tree itself, and CPU time is bounded for each process alone.
     let group = ControlGroup::create(&job.limits);
     mounts.extend(group.iter().flat_map(counters));
     let arguments = bwrap::arguments(&Layout {
@@ -67,6 +71,7 @@ pub(super) async fn run(cache: &Path, image: &str, job: &Job) -> Result<Report, 
     let mut command = command(&bubblewrap, group.as_ref(), session.path());
     command.args(arguments);
     let deadline = Duration::from_secs_f64(job.longest_seconds()) + GRACE;
+    // Dropping the future kills the sandbox, so a hung harness does not outlive its time.
     let ended = tokio::time::timeout(deadline, converse(command, job)).await;
     let ended = ended.map_err(|_| SandboxError::NoReport("it did not end in time".into()))??;
     ended.report(group.as_ref())
@@ -135,6 +140,7 @@ fn command(bubblewrap: &Path, group: Option<&ControlGroup>, session: &Path) -> C
         .arg(session.join(FILTER))
         .arg(bubblewrap);
     command
+        // The environment of the user has keys.
         .env_clear()
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
         .current_dir("/")
@@ -179,6 +185,7 @@ async fn converse(mut command: Command, job: &Job) -> Result<Ended, SandboxError
         let _ = stdin.write_all(&line).await;
         let _ = stdin.flush().await;
     };
+    // All at once: a report larger than the buffer of a pipe would stop the sandbox while nobody reads.
     let ((), read, said) = tokio::join!(
         write,
         stdout.read_to_end(&mut report),
@@ -202,6 +209,7 @@ impl Ended {
         {
             return Ok(report);
         }
+        // The whole group was killed, which leaves no word but the kernel's count.
         if group.is_some_and(ControlGroup::ran_out_of_memory) {
             // Even the harness had to go: no phase has anything to say.
             return Ok(Report {
@@ -229,11 +237,13 @@ impl Ended {
 async fn harness_folder(cache: &Path, python: &Environment) -> Result<PathBuf, SandboxError> {
     let parent = cache.join("harness");
     let folder = parent.join(format!("{}-{}", &harness::version()[..16], python.version));
+    // The name has both versions, so what is there is complete and right.
     if folder.is_dir() {
         return Ok(folder);
     }
     let failed = || SandboxError::io("write", &folder);
     fs::create_dir_all(&parent).map_err(failed())?;
+    // Filled beside and renamed: another run never sees half of it.
     let unfinished = tempfile::Builder::new()
         .prefix("unfinished-")
         .tempdir_in(&parent)
@@ -251,6 +261,7 @@ async fn harness_folder(cache: &Path, python: &Environment) -> Result<PathBuf, S
             "compileall",
             "-q",
             "--invalidation-mode",
+            // `unchecked-hash`: sources are not compared again, and modes or times of files play no role.
             "unchecked-hash",
         ])
         .arg(unfinished.path())

@@ -12,6 +12,7 @@ const PACKAGE_LISTS: &str = "/var/lib/apt/lists";
 
 /// Check that all packages are installed. Where the system is not Debian's, nothing can be checked and nothing is refused.
 pub(super) async fn check(names: &[String]) -> Result<(), SandboxError> {
+    // What is installed system-wide cannot be changed without root, so it is checked and reported.
     if names.is_empty() || find_on_path("dpkg-query").is_none() {
         return Ok(());
     }
@@ -19,6 +20,7 @@ pub(super) async fn check(names: &[String]) -> Result<(), SandboxError> {
     for name in names {
         if !says("dpkg-query", &["-W", "-f=${Status}", "--", name])
             .await?
+            // The status also knows packages that are removed or half configured.
             .contains("install ok installed")
         {
             missing.push(name.clone());

@@ -62,6 +62,7 @@ pub(super) fn folder(cache: &Path, id: &str) -> PathBuf {
 pub(super) fn find(cache: &Path, id: &str) -> Option<Environment> {
     let text = fs::read(folder(cache, id).join(MARKER)).ok()?;
     let environment: Environment = serde_json::from_slice(&text).ok()?;
+    // An update of the system may have removed the interpreter: the links in the environment lead nowhere then.
     environment.executable.exists().then_some(environment)
 }
 
@@ -77,6 +78,7 @@ pub(super) async fn find_or_build(cache: &Path, spec: &ImageSpec) -> Result<Buil
     let parent = cache.join("environments");
     fs::create_dir_all(&parent).map_err(SandboxError::io("create", &parent))?;
     let _lock = lock(parent.join(format!("{id}.lock"))).await?;
+    // Whoever waited for the lock finds what the first one built.
     if let Some(environment) = find(cache, &id) {
         return Ok(built(id, environment, false));
     }
@@ -86,12 +88,14 @@ pub(super) async fn find_or_build(cache: &Path, spec: &ImageSpec) -> Result<Buil
     // A name of its own: the installer of a killed run may still write into the folder that it was given.
     let folder = tempfile::Builder::new()
         .prefix(&format!("{id}.unfinished-"))
+        // The temporary folder is for its owner alone by default, and the sandbox may run as another user.
         .permissions(fs::Permissions::from_mode(0o755))
         .tempdir_in(&parent)
         .map_err(SandboxError::io("create a folder in", &parent))?;
     let unfinished = folder.path();
     let environment = build(&parent, unfinished, spec).await?;
     let marker = serde_json::to_vec_pretty(&environment).unwrap_or_default();
+    // Last, and renamed as a whole: whatever is found under the final name is complete.
     fs::write(unfinished.join(MARKER), marker).map_err(SandboxError::io("write", unfinished))?;
     fs::rename(unfinished, &target).map_err(SandboxError::io("create", &target))?;
     Ok(built(id, environment, true))
@@ -121,6 +125,7 @@ fn built(id: String, environment: Environment, fresh: bool) -> Built {
 /// Wait for the lock of one environment, held until the file is dropped (or the process ends).
 async fn lock(path: PathBuf) -> Result<fs::File, SandboxError> {
     let shown = path.clone();
+    // Waiting for a lock blocks, and would hold up every other task of this thread.
     let locked = tokio::task::spawn_blocking(move || {
         let file = fs::File::create(path)?;
         file.lock()?;
@@ -149,6 +154,7 @@ async fn build(parent: &Path, target: &Path, spec: &ImageSpec) -> Result<Environ
     let lock = spec
         .lock
         .as_ref()
+        // A lock of another interpreter names archives that do not install here.
         .filter(|lock| lock.is_for(&python, &spec.architecture));
     let wanted = match lock {
         Some(lock) => Wanted::Locked(lock),
@@ -160,6 +166,7 @@ async fn build(parent: &Path, target: &Path, spec: &ImageSpec) -> Result<Environ
     check_alone(installer.create(&interpreter, target)).await?;
     let packages = installed::folder(target).map_err(SandboxError::io("read", target))?;
     let folder_of_tools = tempfile::Builder::new()
+        // Removed with the next build of the same environment, if this one is killed.
         .prefix(&format!("{}.unfinished-", spec.content_hash()))
         .tempdir_in(parent)
         .map_err(SandboxError::io("create a folder in", parent))?;
@@ -170,6 +177,7 @@ async fn build(parent: &Path, target: &Path, spec: &ImageSpec) -> Result<Environ
     };
     if installer == Installer::Pip {
         set_apart(target, &packages, &work.tools).map_err(SandboxError::io("write", target))?;
+        // Exact archives were judged when they were recorded, so ages need no other pip then.
         if spec.min_release_age_days > 0 && lock.is_none() && !archives::knows_ages(&work.tools) {
             work.tools = with_newer_pip(&installer, &work).await?;
         }
@@ -182,6 +190,7 @@ async fn build(parent: &Path, target: &Path, spec: &ImageSpec) -> Result<Environ
     point_scripts_into_sandbox(&target.join("bin")).map_err(SandboxError::io("write", target))?;
     let held = installed::list(&packages).map_err(SandboxError::io("read", &packages))?;
     let found = archives::lock(&work.tools.join(REPORT), &python, &held);
+    // It is asked without a gate: here the user's own machine asks, for the user.
     index::judge_installed(
         &PackageIndex::new(None, Vec::new()),
         spec,
@@ -247,6 +256,7 @@ fn place<'a>(spec: &'a ImageSpec, python: &'a str) -> Where<'a> {
         index: spec
             .index_url
             .as_deref()
+            // Where the user configured sources of their own, nobody here can say which index answers.
             .or_else(|| (!has_sources_of_its_own()).then_some(PYPI)),
         python,
     }
@@ -268,6 +278,7 @@ fn has_sources_of_its_own() -> bool {
 /// (as uv and Python 3.12 do without).
 fn set_apart(target: &Path, packages: &Path, tools: &Path) -> std::io::Result<()> {
     fs::rename(packages.join("pip"), tools.join("pip"))?;
+    // Everything that `venv` brought goes: what is left could be imported by the program and would not be in its list of packages.
     fs::remove_dir_all(packages)?;
     fs::create_dir(packages)?;
     for entry in fs::read_dir(target.join("bin"))? {
@@ -293,6 +304,7 @@ fn compile(interpreter: &Interpreter, packages: &Path) -> Command {
 fn point_scripts_into_sandbox(bin: &Path) -> std::io::Result<()> {
     for entry in fs::read_dir(bin)? {
         let path = entry?.path();
+        // A link to the interpreter is no script.
         if path.is_symlink() || !path.is_file() {
             continue;
         }

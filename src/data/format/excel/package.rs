@@ -70,9 +70,11 @@ fn parts(input: Seekable) -> zip::result::ZipResult<Parts> {
         texts: 0,
         count: archive.len(),
     };
+    // The bound is reported afterwards; the loop does not run longer for a file that claims millions of parts.
     for position in 0..archive.len().min(MOST_PARTS) {
         let part = archive.by_index_raw(position)?;
         let (name, size) = (part.name().unwrap_or_default().into_owned(), part.size());
+        // Sizes are the archive's own claims; their sum must not wrap.
         parts.unpacked = parts.unpacked.saturating_add(size);
         parts.largest = parts.largest.max(size);
         match name.as_str() {
@@ -119,6 +121,7 @@ impl Parts {
                 LARGEST_HELD,
             ));
         }
+        // XLSX is read as a stream, the others part by part.
         if package != Package::Xlsx && self.largest > LARGEST_HELD {
             return Err(too_large("a part of it unpacks to", self.largest, LARGEST_HELD));
         }

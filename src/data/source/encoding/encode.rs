@@ -39,6 +39,7 @@ fn single_bytes(text: &str, byte: fn(char) -> Option<u8>) -> Result<Vec<u8>, cha
 
 /// Python's `cp1252` has no control characters above 127, other than the encoding of browsers.
 fn windows_1252(character: char) -> Option<u8> {
+    // `encoding_rs` follows browsers here, which give these bytes to control characters.
     if ('\u{80}'..='\u{9f}').contains(&character) {
         return None;
     }

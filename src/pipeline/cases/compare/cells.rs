@@ -24,6 +24,7 @@ fn delimiter_of_actual(text: &str, separator: Separator, asked: &Asked<'_>) -> u
     let Some(declared) = separator.byte() else {
         return found;
     };
+    // A comma is what a table has by default, so it asks for nothing in particular.
     let is_asked_for =
         found != b',' && asked.is_whole() && found == delimiter_of_expected(asked.expected, separator);
     if is_asked_for { found } else { declared }
@@ -34,6 +35,7 @@ pub(super) fn check(text: &str, separator: Separator, asked: &Asked<'_>) -> Resu
     let used = delimiter_of_actual(text, separator, asked);
     let found = delimiter(text);
     part(text, used, separator, asked).map_err(|mut mismatch| {
+        // A table read with the wrong separator has one column; the message names the cause and not its consequence.
         if found != used && count_in_header(text, used) == 0 && count_in_header(text, found) > 0 {
             mismatch.actual = format!(
                 "a table separated by {} in place of {}: {}",
@@ -102,6 +104,7 @@ fn part(text: &str, used: u8, separator: Separator, asked: &Asked<'_>) -> Result
             let cells = table.cells(at)?;
             let numbers = cells
                 .iter()
+                // Empty cells add nothing, as in a sum of pandas.
                 .filter(|cell| !cell.is_empty())
                 .map(|cell| number(cell));
             super::total(expected, numbers.sum::<Option<BigDecimal>>(), tolerance)

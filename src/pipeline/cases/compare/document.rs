@@ -24,6 +24,7 @@ struct Wanted<'a> {
 
 impl<'a> Wanted<'a> {
     fn read(text: &'a str, is_lines: bool) -> Self {
+        // A bare word is expected text, and a case need not quote it.
         let json = parse_expected(text, is_lines).unwrap_or_else(|_| Json::String(text.to_owned()));
         Self {
             text: text.trim(),
@@ -129,6 +130,7 @@ fn rows(actual: &Json, expected: &str) -> Result<(), Mismatch> {
 
 fn columns(actual: &Json, expected: &str) -> Result<(), Mismatch> {
     let members = match actual {
+        // Of a list of records the first stands for all.
         Json::Array(elements) => elements.first().unwrap_or(actual),
         other => other,
     };
@@ -138,6 +140,7 @@ fn columns(actual: &Json, expected: &str) -> Result<(), Mismatch> {
         other => return Err(of_another_type("an object", other)),
     };
     let mut listed = list(expected);
+    // The keys of a JSON object have no order.
     keys.sort_unstable();
     listed.sort_unstable();
     Mismatch::unless(keys == listed, expected, &keys.join(","))
@@ -192,6 +195,7 @@ fn key(value: &Json) -> String {
         Json::Null => "null".to_owned(),
         Json::Bool(value) => value.to_string(),
         Json::Number(text) | Json::String(text) => Scalar::read(text).key(),
+        // Control characters as separators: no text of an output is likely to hold them, and a key only groups what is compared afterwards.
         Json::Array(elements) => elements.iter().map(key).collect::<Vec<_>>().join("\u{1f}"),
         Json::Object(fields) => {
             let mut fields: Vec<String> = fields

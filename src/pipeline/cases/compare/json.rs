@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 /// Most levels of values in one another.
+// Values are read and compared recursively, and a program chooses how deep they are.
 const DEEPEST: usize = 128;
 
 /// A JSON value.
@@ -24,6 +25,7 @@ pub(super) enum Json {
 impl Json {
     /// Reads one value.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
+        // A byte order mark is no JSON, and some programs write one.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         serde_json::from_str(text)
             .and_then(|raw| read(raw, DEEPEST))
@@ -55,6 +57,7 @@ impl Json {
                 .find(|(name, _)| name == key)
                 .map(|(_, value)| value),
             Self::Array(elements) => {
+                // `01` is no index by RFC 6901.
                 let is_index = key == "0" || !key.starts_with(['0', '+']);
                 let index: usize = key.parse().ok().filter(|_| is_index)?;
                 elements.get(index)
@@ -85,6 +88,8 @@ impl Json {
 }
 
 fn read(raw: &RawValue, levels: usize) -> serde_json::Result<Json> {
+    // Numbers and order are read from the text itself: `serde_json::Value` would turn large numbers into floats and take the last of two
+    // equal keys.
     let text = raw.get();
     let Some(levels) = levels.checked_sub(1) else {
         return Err(serde_json::Error::custom(format!("more than {DEEPEST} levels")));

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 
 /// Most items for which every pairing is tried; of more, each takes the first that fits.
+// All pairings of 256 items are 65,536 comparisons.
 const MOST_TRIED: usize = 256;
 /// Most comparisons of more items than that: what a program writes must not keep anybody waiting.
 const MOST_COMPARISONS: usize = 1_000_000;
@@ -109,6 +110,7 @@ fn first_that_fits<T>(
     let mut free: Vec<usize> = (0..actual.len()).filter(|other| !is_taken[*other]).collect();
     let mut first = None;
     for index in rest {
+        // What is left is a mismatch: giving up must never let a program pass.
         if left.get() == 0 {
             first = first.or(Some(index));
             break;

@@ -45,10 +45,12 @@ impl Tolerance {
 
     fn noise(self, expected: &BigDecimal, actual: &BigDecimal) -> BigDecimal {
         if expected.is_integer() && actual.is_integer() {
+            // Counts and identifiers differ by one and mean another thing.
             return BigDecimal::default();
         }
         let largest = expected.abs().max(actual.abs());
         let float_noise = &largest * power(FLOAT_NOISE);
+        // Where a tolerance is given, it says by how much digits may be left out; only what a float cannot hold comes on top.
         if self.0.is_some() {
             return float_noise;
         }
@@ -68,6 +70,7 @@ pub(crate) fn number(text: &str) -> Option<BigDecimal> {
         return None;
     }
     let exponent = text.split_once(['e', 'E']).map(|(_, exponent)| exponent);
+    // A `BigDecimal` of `1e999999999` takes gigabytes as soon as it is added to anything.
     let is_within = exponent.is_none_or(|exponent| {
         exponent
             .parse::<i32>()

@@ -12,6 +12,7 @@ pub(super) fn are_in_order(cells: &[&str], is_descending: bool) -> bool {
     }
     let mut written = cells.iter().filter(|cell| !cell.is_empty());
     let are_numbers_with_gaps = written.all(|cell| number(cell).is_some());
+    // Numbers with gaps in between are neither numbers nor texts in order.
     !are_numbers_with_gaps && is_sorted(cells, is_descending)
 }
 

@@ -36,6 +36,7 @@ pub(super) fn compare(
 /// Where each expected column stands; of two of the same name each its own. `None` unless they are the same columns.
 fn places(expected: &[String], actual: &[String]) -> Option<Vec<usize>> {
     let mut places: Vec<usize> = Vec::with_capacity(expected.len());
+    // Columns are compared by name: their order is `Columns`' matter.
     for column in expected {
         let mut same = (0..actual.len()).filter(|place| actual[*place] == *column);
         places.push(same.find(|place| !places.contains(place))?);

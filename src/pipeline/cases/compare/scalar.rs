@@ -31,6 +31,7 @@ impl<'a> Scalar<'a> {
     /// What is the same for texts of the same value, but for fractions on either side of a place.
     pub(super) fn key(&self) -> String {
         match (&self.number, self.moment, truth(self.text)) {
+            // Six digits: values that differ by noise alone should have one key.
             (Some(number), _, _) => number.with_prec(6).normalized().to_string(),
             (None, Some(moment), _) => format!("{moment:?}"),
             (None, None, Some(truth)) => truth.to_string(),
@@ -76,6 +77,7 @@ pub(super) fn is_moment(text: &str) -> bool {
 /// A date is its midnight.
 fn moment(text: &str) -> Option<Moment> {
     let is_date_like = text.as_bytes().get(4) == Some(&b'-');
+    // Anything shorter would make moments of plain numbers.
     if text.len() < 10 || !(is_date_like || text.as_bytes().contains(&b'T')) {
         return None;
     }

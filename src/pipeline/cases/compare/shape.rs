@@ -80,6 +80,7 @@ impl Shape {
     pub(crate) fn assumed(expectation: &Expectation) -> Self {
         let table = Self::Table(Separator::Any);
         match expectation.check {
+            // A pointer begins with a slash, and no name of a column needs to.
             _ if expectation.at.starts_with('/') => Self::Json,
             _ if !expectation.at.is_empty() => table,
             Check::Equals => Self::of_value(&expectation.value).unwrap_or(Self::Text),
@@ -117,6 +118,7 @@ fn is_table(text: &str) -> bool {
     };
     let width = table.columns.len();
     let is_name = |(index, name): (usize, &String)| {
+        // A text with commas is no table: names that are empty, numbers or the same twice are none.
         !name.is_empty() && number(name).is_none() && !table.columns[..index].contains(name)
     };
     width > 1

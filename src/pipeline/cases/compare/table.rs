@@ -24,6 +24,7 @@ impl Table {
         let text = unix_lines(text.strip_prefix('\u{feff}').unwrap_or(text));
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(delimiter)
+            // Rows of another width are read, too: the comparison names them, where the reader would only refuse the file.
             .flexible(true)
             .from_reader(text.as_bytes());
         let fields =
@@ -83,6 +84,7 @@ impl Table {
         let mut places = at
             .match_indices('/')
             .map(|(slash, _)| (&at[..slash], &at[slash + 1..]));
+        // From the left, since the name of a column may hold slashes; the first split whose column exists is meant.
         let found = places.find_map(|(row, column)| Some((row, self.column(column)?)));
         let Some((row, column)) = found else {
             let name = at.rsplit_once('/').map_or(at, |(_, column)| column);
@@ -126,6 +128,7 @@ pub(crate) fn delimiter(text: &str) -> u8 {
     let counts = DELIMITERS.map(|delimiter| count_in_header(text, delimiter));
     let most = counts.iter().max().copied().unwrap_or_default();
     let first = counts.iter().position(|count| *count == most).unwrap_or_default();
+    // Of equal counts the first, which is the likeliest.
     DELIMITERS[first]
 }
 
@@ -134,6 +137,7 @@ pub(super) fn count_in_header(text: &str, delimiter: u8) -> usize {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let header = text.trim_start_matches(['\n', '\r']).lines().next();
     let mut is_quoted = false;
+    // A separator in quotes is part of a name.
     let is_outside = |byte: &u8| {
         is_quoted ^= *byte == b'"';
         !is_quoted && *byte == delimiter

@@ -132,6 +132,7 @@ fn counterpart<'a>(body: &'a [Stmt], stmt: &Stmt) -> Option<&'a Stmt> {
         return body.iter().rev().find(|old| is_main_guard(old));
     }
     if let Some(name) = definition(stmt) {
+        // From the end: in Python the last definition of a name holds.
         return body.iter().rev().find(|old| definition(old) == Some(name));
     }
     let names = assigned(stmt);
@@ -170,6 +171,7 @@ fn top_level(splices: &mut Splices, part: &Part) {
     match (counterpart(module.body(), stmt), stmt) {
         (Some(Stmt::ClassDef(old)), Stmt::ClassDef(new)) => class(splices, old, new, stmt),
         (Some(old), _) => splices.replace(old, stmt, part.keeps_decorators),
+        // It must stay last, since what stands below it is not defined when the program runs.
         (None, _) if is_main_guard(stmt) => splices.append_at_end(stmt),
         (None, _) if definition(stmt).is_some() || !assigned(stmt).is_empty() => splices.insert(stmt),
         // A statement without a name is there already, or new.
@@ -193,6 +195,7 @@ fn class(splices: &mut Splices, old: &ast::StmtClassDef, new: &ast::StmtClassDef
     };
     let given = methods(new);
     let has_fields = |class: &ast::StmtClassDef| class.body.iter().any(|stmt| !assigned(stmt).is_empty());
+    // Models often give only the method that changes, inside its class. Fields that are missing then are not meant to go.
     let is_whole =
         methods(old).iter().all(|name| given.contains(name)) && (has_fields(new) || !has_fields(old));
     if is_whole {
@@ -207,6 +210,7 @@ fn class(splices: &mut Splices, old: &ast::StmtClassDef, new: &ast::StmtClassDef
         .body
         .iter()
         .skip(skip)
+        // `...` and `pass` stand for what is left as it was.
         .filter(|stmt| !stmt.is_pass_stmt() && !is_ellipsis(stmt))
     {
         member(

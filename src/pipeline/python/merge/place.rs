@@ -82,10 +82,12 @@ impl<'a> Splices<'a> {
         let body = self.module.body();
         let names: BTreeSet<&str> = bound_names(stmt).into_iter().collect();
         let needed = Mentions::at_import(stmt).names;
+        // An import at the head counts as needed, or a constant could come before it.
         let after = body
             .iter()
             .rposition(|old| is_import(old) || bound_names(old).iter().any(|name| needed.contains(name)));
         let patched: Vec<&Stmt> = self.patch.body().iter().collect();
+        // What runs while the file is loaded (a default, a decorator, a base class) needs the new name above it.
         let user = body.iter().enumerate().position(|(at, old)| {
             let current = patched
                 .iter()
@@ -142,6 +144,7 @@ impl<'a> Splices<'a> {
                 .is_some_and(|from| from.module.as_deref() == Some("__future__"))
         };
         if is_future(stmt) {
+            // Python takes `from __future__` only at the very start.
             let at = self.after_docstring();
             self.edits.push((at..at, format!("{line}\n")));
         } else {
@@ -191,6 +194,7 @@ impl<'a> Splices<'a> {
         let source = self.module.source();
         let at = start_with_comments(source, usize::from(old.start()));
         let text = self.text_of(stmt, "");
+        // Two blank lines, as PEP 8 has them: a program is read by people in the end.
         let gap = if definition(stmt).is_some() || definition(old).is_some() || is_main_guard(old) {
             "\n\n\n"
         } else {
@@ -230,6 +234,7 @@ impl<'a> Splices<'a> {
             let inside_string = strings.starts.contains(&offset);
             offset += line.len();
             match line.strip_prefix(from) {
+                // Lines inside a string are data; indenting them would change the program.
                 _ if is_first || inside_string => text.push_str(line),
                 Some(rest) if !rest.trim().is_empty() => {
                     text.push_str(indent);

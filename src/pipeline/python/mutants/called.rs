@@ -143,6 +143,7 @@ struct Seen {
 impl Seen {
     fn calls(&self, name: &str) -> bool {
         let last = name.rsplit('.').next().unwrap_or(name);
+        // A replaced function is not what runs: mutants of it would all survive.
         if self.replaced.contains(last) {
             return false;
         }
@@ -157,6 +158,7 @@ impl Seen {
             .iter()
             .any(|path| path == class || path.strip_prefix(class).is_some_and(|rest| rest.starts_with('.')));
         let is_called = match method {
+            // A class that is called calls these.
             "__init__" | "__post_init__" => true,
             _ => self.attributes.contains(method) && !OF_BUILTINS.contains(&method),
         };

@@ -100,6 +100,7 @@ struct Finder<'a> {
 
 impl<'a> Finder<'a> {
     fn push(&mut self, kind: Kind, range: TextRange, replacement: &str, what: String) {
+        // A change to the same text is none, and would count as one that survived.
         if self.module.source().get(range.to_std_range()) == Some(replacement) {
             return;
         }
@@ -124,6 +125,7 @@ impl<'a> Finder<'a> {
 
     fn turn(&mut self, test: &Expr) {
         if test.is_boolean_literal_expr()
+            // Turned, these would change nothing that a test may ask for, or everything.
             || mentions(test, &["__name__", "TYPE_CHECKING", "debug", "verbose", "quiet"])
         {
             return;
@@ -135,6 +137,7 @@ impl<'a> Finder<'a> {
 
     fn give(&mut self, value: &Expr, verb: &str) {
         let is_fixed = |name: &ast::ExprName| matches!(name.id.as_str(), "self" | "cls" | "NotImplemented");
+        // A method that returns itself is a fluent one; `None` says that there is no result.
         if value.is_none_literal_expr() || value.as_name_expr().is_some_and(is_fixed) {
             return;
         }
@@ -154,6 +157,7 @@ impl<'a> Finder<'a> {
         let text = self.module.text(value);
         match value {
             Expr::BooleanLiteral(literal) => return python_bool(!literal.value).to_owned(),
+            // One more is of the same type and plainly another value.
             Expr::NumberLiteral(_) => return format!("{text} + 1"),
             Expr::StringLiteral(_) | Expr::FString(_) => return "\"mutant\"".to_owned(),
             Expr::List(list) if list.elts.is_empty() => return "[None]".to_owned(),
@@ -179,6 +183,7 @@ impl<'a> Finder<'a> {
             "list" | "List" => "[]".to_owned(),
             "dict" | "Dict" => "{}".to_owned(),
             "set" | "Set" => "set()".to_owned(),
+            // At run time, since the text does not show the type.
             _ => format!("type({text})()"),
         }
     }
@@ -188,6 +193,7 @@ impl<'a> Finder<'a> {
         let gap = TextRange::new(left.end(), right.start());
         let text = self.module.source().get(gap.to_std_range())?;
         let at = text.find(operator)?;
+        // Anything but blanks and brackets there may be a comment or a part of an operand, and replacing it would not be this operator.
         let (before, after) = (text.get(..at)?, text.get(at + operator.len()..)?);
         let is_plain = |text: &str| {
             text.chars()

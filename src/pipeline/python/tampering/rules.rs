@@ -72,6 +72,7 @@ impl<'a> Visitor<'a> for TamperingVisitor<'_> {
 
     fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
+            // `isinstance(other, object)` names the operand and asks nothing of it.
             Expr::Call(call)
                 if is_name(&call.func, "isinstance")
                     && call

@@ -69,6 +69,7 @@ pub(super) fn samples(
             faults.add(path, Problem::NotRead(sample.name.clone()));
             continue;
         };
+        // A file that changed since the manifest was written must not be taken for the expected one.
         if let Some(expected) = sample
             .sha256
             .as_ref()

@@ -206,6 +206,7 @@ pub fn sandbox_over(
     retries: u32,
 ) -> Result<SandboxSettings, Vec<ResolveError>> {
     let mut merged = SandboxSettings {
+        // The retries of the task are for its tests, and say nothing about its runs.
         retries,
         ..task.clone()
     };
@@ -239,6 +240,7 @@ fn overlay(merged: &mut SandboxSettings, run: &Sandbox, own: SandboxSettings) {
         .resources
         .as_ref()
         .and_then(|resources| resources.limits.as_ref());
+    // Field by field: a run that gives memory alone has the CPUs of the task.
     if limits.is_some_and(|limits| limits.cpu.is_some()) {
         merged.cpus = own.cpus;
     }

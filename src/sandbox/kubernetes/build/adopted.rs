@@ -19,6 +19,7 @@ pub(super) fn is_ours(metadata: &ObjectMeta) -> bool {
 
 /// Whether the Pod is one of this very Job, and not one that says so by a label alone.
 pub(super) fn is_pod_of(pod: &Pod, job: &Job) -> bool {
+    // A Pod can carry any `job-name` label. That the Job is its controller is what the admission policy reserves for Jobs of the operator.
     is_ours(&pod.metadata) && belongs_to(&pod.metadata, job, true)
 }
 
@@ -28,11 +29,14 @@ pub(super) fn are_files_of(map: &ConfigMap, job: &Job) -> bool {
     let found = folder_sha256(data.map(|(name, content)| (name.as_str(), content.as_bytes())));
     is_ours(&map.metadata)
         && belongs_to(&map.metadata, job, false)
+        // Immutable, so that what was compared is still there when the Pod mounts it.
         && map.immutable == Some(true)
+        // `binaryData` is mounted beside `data`, and would be a file that the digest does not cover.
         && map
             .binary_data
             .as_ref()
             .is_none_or(std::collections::BTreeMap::is_empty)
+        // A Job of an earlier version announces no digest; then marks and owner are what is left to compare.
         && files_of(job).is_none_or(|wanted| wanted == found)
 }
 
@@ -49,12 +53,14 @@ fn files_of(job: &Job) -> Option<&str> {
     let spec = job.spec.as_ref()?.template.spec.as_ref()?;
     let push = spec.containers.iter().find(|container| container.name == PUSH)?;
     let mut arguments = push.args.iter().flatten();
+    // The digest is read from the Job and not computed from settings: these may have changed since it was made.
     arguments.find_map(|argument| argument.strip_prefix(FILES_SHA256))
 }
 
 fn belongs_to(metadata: &ObjectMeta, job: &Job, as_controller: bool) -> bool {
     let uid = job.metadata.uid.as_deref();
     let mut owners = metadata.owner_references.iter().flatten();
+    // The files have the Job as a plain owner, Pods have it as their controller.
     owners.any(|owner| Some(owner.uid.as_str()) == uid && (!as_controller || owner.controller == Some(true)))
 }
 

@@ -42,6 +42,8 @@ const REPORT: &str = "report.json";
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The options of every pip command.
+// Nobody is there to answer a prompt; a cache would only end up in the image; wheels alone, since a source distribution runs its code while
+// it is built.
 const PIP_OPTIONS: &str = "install --no-input --no-cache-dir --disable-pip-version-check --progress-bar off --retries 5 --only-binary :all:";
 
 /// What an image is made of.
@@ -112,10 +114,12 @@ pub(super) fn check(packages: &Packages) -> Result<(), SandboxError> {
 impl Recipe<'_> {
     /// The text. Every package must have passed [`check`].
     pub fn dockerfile(&self) -> String {
+        // The base may end as another user, and neither apt nor the environment below `/opt` can be made by that one.
         let mut text = format!("FROM {}\nUSER 0\n", self.base);
         for name in &self.arguments {
             let _ = writeln!(text, "ARG {name}");
         }
+        // What the image below has is not asked of apt again: the lists of packages would be fetched for nothing.
         let had = self.has.map_or(&[][..], |has| &has.apt);
         let apt: Vec<&String> = self
             .packages
@@ -138,6 +142,7 @@ impl Recipe<'_> {
             "rm -f {RESULTS}/{REQUIREMENTS} && cp {ENVIRONMENT}/{REQUIREMENTS} {RESULTS}/{REQUIREMENTS}"
         );
         let _ = writeln!(text, "RUN {install} && {list}");
+        // Only once: an image of ours has it already, and every further `ENV` would put the folder in front again.
         if self.has.is_none() {
             let _ = writeln!(text, "ENV PATH={ENVIRONMENT}/bin:${{PATH:-{DEFAULT_PATH}}}");
         }
@@ -151,6 +156,7 @@ impl Recipe<'_> {
             String::new()
         };
         let names: Vec<String> = packages.iter().map(|name| quoted(name)).collect();
+        // In the same `RUN`: files that a later layer removes still lie in the earlier one.
         format!(
             "apt-get update{authorities} && \
              DEBIAN_FRONTEND=noninteractive apt-get install{authorities} -y --no-install-recommends -- {} && \
@@ -170,10 +176,13 @@ impl Recipe<'_> {
         if let Some(file) = authorities {
             let _ = write!(options, " --cert {FILES}/{file}");
         }
+        // pip refuses an index without TLS otherwise.
         if let Some(host) = self.trusted_index {
             let _ = write!(options, " --trusted-host {}", quoted(host));
         }
         let make = match self.has {
+            // `--without-pip`: the interpreter behind the environment installs, and its own pip is not among what tests and programs can
+            // import.
             None => format!("python3 -m venv --without-pip {ENVIRONMENT} && "),
             Some(_) => String::new(),
         };
@@ -200,12 +209,14 @@ impl Recipe<'_> {
         };
         let python = format!("{}python3 -I -B -m pip", self.path());
         let mut options = String::new();
+        // The operator's authorities alone: those of the task are trusted for its own packages.
         if self.has_index_authorities {
             let _ = write!(options, " --cert {FILES}/{INDEX_AUTHORITIES}");
         }
         if let Some(host) = aged.trusted_index {
             let _ = write!(options, " --trusted-host {}", quoted(host));
         }
+        // `P3D` stands in the help of `--uploaded-prior-to` only where that takes days.
         format!(
             "{{ {python} install --help | grep -q P3D || \
              {python} {PIP_OPTIONS}{options} --index-url \"${INSTALLER_INDEX}\" --no-deps --require-hashes \
@@ -231,6 +242,7 @@ impl Recipe<'_> {
         let packages = with_bounds(&self.packages.pip, self.bounds);
         let is_runner = |given: &&String| {
             let rest = given.strip_prefix(TEST_RUNNER);
+            // A bound of the age of releases comes as `<=`, so pytest may have one here.
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("<="))
         };
         let (runner, others): (Vec<&String>, Vec<&String>) = packages.iter().partition(is_runner);
@@ -243,6 +255,7 @@ impl Recipe<'_> {
     fn path(&self) -> &'static str {
         match self.has {
             None => "",
+            // `ENV PATH` of an image of ours puts its environment first; the installer must start on the interpreter behind it.
             Some(_) => "PATH=${PATH#/opt/codegen/bin:} ",
         }
     }
@@ -257,6 +270,7 @@ pub(super) fn trusted_index(url: &str) -> Option<&str> {
 
 /// As one word of a shell.
 fn quoted(text: &str) -> String {
+    // An apostrophe ends the quoted word, stands escaped by itself, and begins the word anew.
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 

@@ -12,6 +12,7 @@ use crate::sandbox::packages::{classify, classify_locked, without_credentials};
 use crate::sandbox::{PackageProblem, PackageProblemKind, SandboxError};
 
 /// How much of the builder's log a message carries, characters.
+// Of one line: longer ones are mostly tracebacks and command lines, and a status has 32 KiB.
 const DETAIL: usize = 400;
 /// How much of the log a package problem carries, bytes.
 const PACKAGE_DETAIL: usize = 2048;
@@ -58,24 +59,29 @@ impl Failed<'_> {
     }
 
     fn of_log(&self, log: &str) -> SandboxError {
+        // First, as for local environments: what replaced an interpreter must be named as such, whatever else the log says.
         if let Some(denied) = replaced_interpreter(log) {
             return denied;
         }
         if let Some(problem) = apt_problem(log) {
             return SandboxError::Packages(problem);
         }
+        // Before the signs of bad luck: a certificate or a login that is refused also reads like a network that fails, and trying again
+        // never helps.
         if let Some((reason, remedy)) = misconfigured(log) {
             return self.refused(reason, remedy.replace("{base}", self.base));
         }
         if OUT_OF_MEMORY.iter().any(|sign| log.contains(sign)) {
             return self.error(Failure::OutOfMemory, "");
         }
+        // A mirror that fails for now prints errors of packages as well; searched for first, they cost a repeat and no call of a model.
         if BAD_LUCK.iter().any(|sign| log.contains(sign)) {
             return self.lost(&last_words(log));
         }
         let error = classify(log);
         let is_unclear =
             matches!(&error, SandboxError::Packages(problem) if problem.kind == PackageProblemKind::Other);
+        // With a lock the model cannot choose other versions; whoever runs the index has to put the archive back.
         let error = if self.is_locked && !is_unclear {
             classify_locked(error)
         } else {
@@ -91,6 +97,7 @@ impl Failed<'_> {
                     "correct image.indexURL, and the user and password in it",
                 )
             }
+            // Nobody can say what went wrong: once more may help, and after that a person has to read the log.
             SandboxError::Packages(problem) if problem.kind == PackageProblemKind::Other => {
                 self.once_more(&last_words(log), "read the log of its container `build`")
             }
@@ -127,10 +134,12 @@ impl Failed<'_> {
 }
 
 /// Signs of an installer that was killed for its memory while the builder lived on.
+// Kaniko reports how its `RUN` ended: 137 is 128 and SIGKILL.
 const OUT_OF_MEMORY: [&str; 3] = ["signal: killed", "exit status 137", "MemoryError"];
 
 /// Signs of a network or mirror that fails for now.
 const BAD_LUCK: [&str; 7] = [
+    // These come from Kaniko (Go), apt and registries.
     "connect: connection refused",
     "Temporary failure resolving",
     "i/o timeout",

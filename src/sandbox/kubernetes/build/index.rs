@@ -38,6 +38,7 @@ impl Build<'_> {
             return Ok(Verified::default());
         }
         let bounds = index::verify(self.sandbox.index, self.spec, self.place()).await?;
+        // An installer of the task's index could be anything: the operator's is asked.
         let place = Where {
             index: Some(installer_index(self.sandbox)),
             ..self.place()
@@ -50,6 +51,7 @@ impl Build<'_> {
     /// Whether all in an image is old enough: what was brought along as well.
     pub(super) async fn judge(&self, image: &Image) -> Result<(), SandboxError> {
         let (index, days) = (self.sandbox.index, self.spec.min_release_age_days);
+        // One image is the environment of many tasks, and its ages are asked for once.
         if days == 0 || index.is_settled(&image.digest, days) {
             return Ok(());
         }
@@ -84,9 +86,11 @@ pub(super) fn content(sandbox: &KubernetesSandbox<'_>, spec: &ImageSpec, base: &
 /// What decides where packages come from besides the index: the operator's variables, short of proxies, and, where the Pod's search list
 /// may have a word in what a host's name stands for, the namespace that this list begins with.
 fn sources(env: &BTreeMap<String, String>, index: Option<&str>, namespace: &str) -> Vec<String> {
+    // By which way an index is reached does not change what it serves.
     let is_proxy = |name: &str| name.to_ascii_lowercase().ends_with("_proxy");
     let given = env
         .iter()
+        // The index has a place of its own in the key, where a task's goes before it.
         .filter(|(name, _)| !is_proxy(name) && *name != INDEX_URL);
     let mut sources: Vec<String> = given.map(|(name, value)| format!("{name}={value}")).collect();
     let others = OTHER_SOURCES.iter().filter_map(|name| env.get(*name));
@@ -106,9 +110,12 @@ fn is_short(url: &str) -> bool {
     let Some(url) = Url::parse(url).ok() else {
         return false;
     };
+    // An address is nobody's to complete.
     let dots = url.domain().map(|host| host.matches('.').count());
     match dots {
         Some(0) => true,
+        // Over https the certificate says whose host it is. Over http a name with one dot may still be `service.namespace` of the search
+        // list.
         Some(1) => url.scheme() == "http" && !url.domain().is_some_and(|host| host.ends_with('.')),
         Some(_) | None => false,
     }
@@ -131,9 +138,11 @@ fn index_to_ask<'a>(sandbox: &'a KubernetesSandbox<'_>, spec: &'a ImageSpec) -> 
     let has_others = OTHER_SOURCES
         .iter()
         .any(|name| sandbox.settings.build.env.contains_key(*name));
+    // With several sources nobody can say from which one pip takes a package, so no single answer counts.
     if has_others {
         return None;
     }
+    // The official image brings no settings of pip, so pip asks PyPI.
     let is_official = spec.base == default_base(&spec.python_version);
     index_url(sandbox, spec).or_else(|| is_official.then_some(PYPI))
 }

@@ -159,6 +159,7 @@ pub(super) fn credentials_copy(plan: &Plan<'_>, name: String, config: &[u8], job
             DOCKER_CONFIG_KEY.to_owned(),
             ByteString(config.to_vec()),
         )])),
+        // Nobody exchanges what was compared.
         immutable: Some(true),
         ..Secret::default()
     }
@@ -167,6 +168,7 @@ pub(super) fn credentials_copy(plan: &Plan<'_>, name: String, config: &[u8], job
 /// The Job.
 pub(super) fn job(plan: &Plan<'_>) -> Job {
     let disruption = PodFailurePolicyRule {
+        // An eviction or a drained node says nothing of the build, so the Job makes another Pod and does not count it as its one try.
         action: "Ignore".to_owned(),
         on_pod_conditions: Some(vec![PodFailurePolicyOnPodConditionsPattern {
             status: "True".to_owned(),
@@ -185,6 +187,7 @@ pub(super) fn job(plan: &Plan<'_>) -> Job {
             pod_failure_policy: Some(PodFailurePolicy {
                 rules: vec![disruption],
             }),
+            // The Job's own limit: a build that hangs ends also when no operator is there to see it.
             active_deadline_seconds: Some(i64::from(plan.build.deadline_seconds)),
             ttl_seconds_after_finished: Some(TTL_SECONDS),
             template: template(plan),
@@ -198,6 +201,7 @@ pub(super) fn job(plan: &Plan<'_>) -> Job {
 pub(super) fn template(plan: &Plan<'_>) -> PodTemplateSpec {
     let settings = plan.build;
     let mut node_selector = settings.node_selector.clone();
+    // The environment is made for the interpreter of one architecture, and wheels are chosen for it.
     node_selector.insert("kubernetes.io/arch".to_owned(), plan.architecture.to_owned());
     PodTemplateSpec {
         metadata: Some(ObjectMeta {
@@ -205,12 +209,15 @@ pub(super) fn template(plan: &Plan<'_>) -> PodTemplateSpec {
             ..ObjectMeta::default()
         }),
         spec: Some(PodSpec {
+            // An init container, since it must have ended before the credentials of the push are in a running container.
             init_containers: Some(vec![build_container(plan)]),
             containers: vec![push_container(plan)],
             volumes: Some(volumes(plan)),
             restart_policy: Some("Never".to_owned()),
             termination_grace_period_seconds: Some(FAREWELL_SECONDS),
+            // What is being installed has no business with the API server.
             automount_service_account_token: Some(false),
+            // Otherwise the addresses of every Service of the namespace are among its variables.
             enable_service_links: Some(false),
             // A name with a dot is resolved as it is, before any name of the namespace.
             dns_config: Some(PodDNSConfig {
@@ -253,6 +260,7 @@ fn build_container(plan: &Plan<'_>) -> Container {
     }
     let variables = plan.build.env.iter().chain(&plan.build.feature_flags);
     let mut env: Vec<EnvVar> = variables.map(|(name, value)| variable(name, value)).collect();
+    // Kaniko reads credentials from the folder that this names.
     if plan.base_secret.is_some() {
         env.push(variable("DOCKER_CONFIG", KANIKO_CREDENTIALS));
     }
@@ -263,6 +271,7 @@ fn build_container(plan: &Plan<'_>) -> Container {
         env: Some(env).filter(|env| !env.is_empty()),
         resources: Some(resources(plan.build, plan.repeat)),
         security_context: Some(SecurityContext {
+            // It unpacks other people's file systems, with owners and modes, which takes a root.
             run_as_user: Some(0),
             run_as_group: Some(0),
             privileged: Some(false),
@@ -295,8 +304,10 @@ fn executor_arguments(plan: &Plan<'_>) -> Vec<String> {
     let mut arguments = vec![
         format!("--dockerfile={FILES}/{DOCKERFILE}"),
         format!("--context=dir://{FILES}"),
+        // The push is another container's, with credentials that this one must not see.
         "--no-push".to_owned(),
         format!("--oci-layout-path={RESULTS}/image"),
+        // The kubelet takes its last words from there.
         format!("--digest-file={TERMINATION_LOG}"),
         "--snapshot-mode=redo".to_owned(),
         "--compressed-caching=false".to_owned(),
@@ -312,6 +323,7 @@ fn executor_arguments(plan: &Plan<'_>) -> Vec<String> {
             .iter()
             .map(|host| format!("--insecure-registry={host}")),
     );
+    // Kaniko takes a certificate for one host; where TLS is not spoken none is wanted.
     if !plan.files.registry_authorities.is_empty() && !registries.insecure.contains(&plan.base_registry) {
         let host = &plan.base_registry;
         arguments.push(format!(
@@ -332,13 +344,16 @@ fn push_container(plan: &Plan<'_>) -> Container {
         format!("--installed={RESULTS}/{REQUIREMENTS}"),
         format!("--result={TERMINATION_LOG}"),
         format!("--built-from={FILES}"),
+        // The push compares the files with this digest: whoever replaced them while the build ran has built something else.
         format!("{FILES_SHA256}{}", plan.files.sha256()),
     ];
+    // Read-only: what the push verifies is what it sends.
     let mut mounts = vec![mount("files", FILES, true), mount("results", RESULTS, true)];
     if plan.push_secret.is_some() {
         arguments.push(format!("--credentials={CREDENTIALS}/config.json"));
         mounts.push(mount("push-credentials", CREDENTIALS, true));
     }
+    // An environment that others may take gets its tag from the operator, once it is signed. One that is not shared has a tag of its own.
     let tag = if plan.is_tagged { "--replace" } else { "--untagged" };
     arguments.push(tag.to_owned());
     if !plan.files.registry_authorities.is_empty() {
@@ -348,6 +363,7 @@ fn push_container(plan: &Plan<'_>) -> Container {
     arguments.extend(insecure.iter().map(|host| format!("--insecure-registry={host}")));
     let trusted = &plan.registries.trusted_origins;
     arguments.extend(trusted.iter().map(|origin| format!("--trusted-origin={origin}")));
+    // Of the builder's variables the push needs its way out alone; the rest may be settings of pip with a password.
     let proxies = plan
         .build
         .env
@@ -382,6 +398,7 @@ fn push_container(plan: &Plan<'_>) -> Container {
 fn resources(settings: &BuildSettings, repeat: u32) -> ResourceRequirements {
     let mut resources = settings.resources.clone();
     if repeat > 0
+        // A limit that cannot be read stays as it is: the API server has accepted it, and guessing would be worse.
         && let Some(limits) = &mut resources.limits
         && let Some(memory) = limits.get_mut("memory")
         && let Ok(bytes) = quantity::bytes(&memory.0)
@@ -420,6 +437,7 @@ fn volumes(plan: &Plan<'_>) -> Vec<Volume> {
         Volume {
             name: "results".to_owned(),
             empty_dir: Some(EmptyDirVolumeSource {
+                // Without a size the volume could fill the node's disk, and evict others.
                 size_limit: limits.and_then(|limits| limits.get("ephemeral-storage")).cloned(),
                 ..EmptyDirVolumeSource::default()
             }),
@@ -441,6 +459,7 @@ fn credentials(name: &str, secret: &str) -> Volume {
         name: name.to_owned(),
         secret: Some(SecretVolumeSource {
             secret_name: Some(secret.to_owned()),
+            // Only this key: a Secret may have others, which nobody here needs.
             items: Some(vec![KeyToPath {
                 key: DOCKER_CONFIG_KEY.to_owned(),
                 path: "config.json".to_owned(),

@@ -55,6 +55,7 @@ pub(super) async fn build(
     spec: &ImageSpec,
     repeat: u32,
 ) -> Result<Progressing<Built>, SandboxError> {
+    // An image that is named is taken as it is: there is nothing to build, and nobody here knows what is installed in it.
     if let Some(reference) = &sandbox.task.image.reference {
         return Ok(Progressing::Done(Built {
             image: reference.clone(),
@@ -66,6 +67,7 @@ pub(super) async fn build(
             remark: None,
         }));
     }
+    // Before any request: a name with a quote would be part of a shell's command.
     dockerfile::check(&spec.packages)?;
     // Boxed: they hold whole objects of the API between their steps.
     let build = Box::pin(Build::prepare(sandbox, spec, repeat)).await?;
@@ -99,11 +101,13 @@ impl<'a> Build<'a> {
         let objects = Objects::new(sandbox.client.clone(), namespace(sandbox));
         let target = Target::of(sandbox, &home).await?;
         let base = Base::resolve(sandbox, &home, &spec.base).await?;
+        // By the digest and not by the tag of the base: a base that moves makes another environment.
         let content = content(sandbox, spec, &base.digest);
         // What is not shared has a Job of its own; what is not kept has a tag of its own.
         let own = sha256_hex_of_parts(&[&content, &owner.uid, &owner.run, &owner.attempt.to_string()]);
         let (tag, scope) = match sandbox.task.cache {
             CacheMode::Auto => (content, String::new()),
+            // The same tag for everybody, and a Job of its own: the build replaces what the tag has.
             CacheMode::Override => (content, own),
             CacheMode::Disable => (own, String::new()),
         };
@@ -113,8 +117,10 @@ impl<'a> Build<'a> {
             &target.repository,
             &tag,
             &scope,
+            // A lost build keeps its name for an hour, so the next one is another Job.
             &repeat.to_string(),
         ];
+        // The name follows from what is built: tasks that want the same image find one Job, and so does the operator after a restart.
         let name = name_of_pod("build", &parts.map(String::as_str));
         Ok(Self {
             sandbox,
@@ -130,12 +136,14 @@ impl<'a> Build<'a> {
     }
 
     async fn advance(&self) -> Result<Progressing<Built>, SandboxError> {
+        // The Job comes first: while it runs the registry has nothing, and once it has ended the Job says whether the image is new.
         let Some(job) = self.objects.job(&self.name).await? else {
             return match self.found().await? {
                 Some(image) => self.take(image, false, None).await,
                 None => Box::pin(self.start()).await,
             };
         };
+        // Its name is free when it is gone; that deletion is watched.
         if job.metadata.deletion_timestamp.is_some() {
             return Ok(Progressing::Pending);
         }
@@ -150,11 +158,13 @@ impl<'a> Build<'a> {
             }
             State::Failed(failure) => self.failed(&job, pod.as_ref(), failure).await,
             State::Queued(why) => {
+                // Whoever waits joins, so that the Job is not collected with the task that made it.
                 self.join(&job).await?;
                 self.queued(pod.as_ref(), why).await
             }
             State::Running { started } => {
                 self.join(&job).await?;
+                // A Job without its files waits until its deadline: the kubelet retries the mount, and says so in events only.
                 if !started {
                     self.write_files(&job).await?;
                 }
@@ -186,10 +196,13 @@ impl<'a> Build<'a> {
         let is_wanted = python.is_empty()
             || python
                 .strip_prefix(wanted.as_str())
+                // `3.1` must not match `3.12`.
                 .is_some_and(|rest| rest.starts_with('.'));
         Built {
+            // The digest and the name that nodes use: a tag could be given to something else between the build and the sandbox.
             image: format!("{}@{}", self.target.pull_repository, image.digest),
             resolved: image.installed.names(),
+            // A lock with gaps would install less than there was.
             lock: Some(image.installed).filter(Lock::is_complete),
             python: if is_wanted {
                 python
@@ -206,8 +219,10 @@ impl<'a> Build<'a> {
         let verified = self.verify().await?;
         let foundation = self.foundation().await?;
         let plan = self.plan(&foundation, &verified)?;
+        // A dry run, before anything exists: a Pod that admission refuses would otherwise be an event of a Job that never starts.
         self.objects.try_pod(&self.name, job::template(&plan)).await?;
         let network = &self.sandbox.settings.build.network;
+        // Before the Job: for no moment does a Pod of it run without its policy.
         if let Some(policy) = policy::policy(namespace(self.sandbox), network) {
             self.objects.write_policy(&policy).await?;
         }
@@ -226,6 +241,7 @@ impl<'a> Build<'a> {
         on: &Foundation<'_>,
         job: &Job,
     ) -> Result<(), SandboxError> {
+        // The Job must be there first, since its files and copies name its uid as their owner.
         let owner = objects::reference_to(job);
         if self.is_in_another_namespace() {
             let configs = self.target.config.iter().chain(&on.image.config);
@@ -241,6 +257,7 @@ impl<'a> Build<'a> {
     /// What a Job in another namespace than the task's has seen of Secrets, it has seen when it has ended.
     async fn drop_copies(&self) {
         if self.is_in_another_namespace()
+            // A failure here must not take a finished build away; the owner reference collects them with the Job.
             && let Err(error) = self.objects.delete_copies(&self.name).await
         {
             tracing::warn!(%error, job = self.name, "copies of credentials could not be removed; they go with their Job");
@@ -260,6 +277,7 @@ impl<'a> Build<'a> {
     }
 
     fn name_of_copy(&self, config: &DockerConfig) -> String {
+        // The Secret's version is part of the name: changed credentials are another copy, which is immutable like the first.
         name("credentials", &[&self.name, &config.name, &config.version])
     }
 
@@ -273,6 +291,7 @@ impl<'a> Build<'a> {
 
     /// The change of a Job with which the task waits for it as well.
     fn joined(&self) -> Patch<Value> {
+        // An owner in another namespace would be taken for one that is gone, and the Job collected.
         if self.is_in_another_namespace() {
             return build_namespace::join(self.sandbox.owner);
         }
@@ -293,6 +312,7 @@ impl<'a> Build<'a> {
 
     fn owns(&self, job: &Job) -> bool {
         if self.is_in_another_namespace() {
+            // Labels in place of owners, for the same reason.
             return build_namespace::is_waited_for_by(&job.metadata, self.sandbox.owner);
         }
         let owners = job.metadata.owner_references.as_deref().unwrap_or_default();
@@ -318,6 +338,7 @@ impl<'a> Build<'a> {
         let is_known = self.spec.lock.is_some();
         if let (Some(packages), CacheMode::Auto, false) = (&self.spec.from, self.sandbox.task.cache, is_known)
         {
+            // Without the lock: the environment before this one is found by what it was asked for.
             let before = ImageSpec {
                 packages: packages.clone(),
                 ..self.spec.clone()
@@ -442,6 +463,7 @@ fn namespace<'a>(sandbox: &'a KubernetesSandbox<'_>) -> &'a str {
 
 /// An architecture as the label `kubernetes.io/arch` of nodes has it.
 fn kubernetes_architecture(rust: &str) -> &str {
+    // Images are named by Go's names of architectures.
     match rust {
         "x86_64" => "amd64",
         "aarch64" => "arm64",

@@ -78,6 +78,7 @@ impl Objects {
     pub async fn job(&self, name: &str) -> Result<Option<Job>, SandboxError> {
         let found = self.jobs().get_opt(name).await;
         let found = found.map_err(|error| self.failed("read", "Job", name, error))?;
+        // An object of that name that does not carry the mark was planted, and is neither read further nor deleted.
         match found {
             Some(job) if !adopted::is_ours(&job.metadata) => Err(self.not_ours("Job", name)),
             found => Ok(found),
@@ -94,6 +95,7 @@ impl Objects {
         let pods = listed
             .items
             .into_iter()
+            // The label is only how Pods are listed; whose they are is seen from their controller.
             .filter(|pod| adopted::is_pod_of(pod, job));
         Ok(pods.max_by_key(created))
     }
@@ -103,6 +105,7 @@ impl Objects {
         let name = pod.metadata.name.as_deref().unwrap_or_default();
         let parameters = LogParams {
             container: Some(BUILD.to_owned()),
+            // Installers say last what failed, and logs of Kaniko run to thousands of lines.
             tail_lines: Some(LOG_LINES),
             ..LogParams::default()
         };
@@ -121,6 +124,7 @@ impl Objects {
         let secret = secret
             .map_err(|error| self.failed("read", "Secret", name, error))?
             .ok_or_else(|| refused("it is not there", format!("create it, or correct {field}")))?;
+        // Whoever may create tasks need not be allowed to read Secrets: the owner's label decides what one is used for.
         SecretUse::Registry
             .check(&secret)
             .map_err(|refusal| refused(&refusal.reason, refusal.remedy))?;
@@ -148,6 +152,7 @@ impl Objects {
             ..Pod::default()
         };
         let parameters = PostParams {
+            // `dry_run` runs admission, quotas and defaults, and creates nothing.
             dry_run: true,
             ..parameters()
         };
@@ -181,6 +186,7 @@ impl Objects {
     /// Deletes a Job that has ended, with its Pod.
     pub async fn delete_job(&self, name: &str) -> Result<(), SandboxError> {
         match self.jobs().delete(name, &DeleteParams::background()).await {
+            // Somebody else has deleted it, which is what was wanted.
             Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
             Err(error) => Err(self.failed("delete", "Job", name, error)),
             Ok(_) => Ok(()),
@@ -202,6 +208,7 @@ impl Objects {
     /// Writes the files of a Job's build, unless they are there.
     pub async fn write_files(&self, map: &ConfigMap, job: &Job) -> Result<(), SandboxError> {
         match self.config_maps().create(&parameters(), map).await {
+            // A crash may lie between the files and the record of them: what is there counts if it is the same.
             Err(kube::Error::Api(status)) if status.is_already_exists() => {
                 self.has_files(job).await.map(drop)
             }
@@ -238,6 +245,7 @@ impl Objects {
         if !matches!(&error, kube::Error::Api(status) if status.is_already_exists()) {
             return Err(self.failed("create", "Secret", name, error));
         }
+        // The copy of an earlier pass is as good, if it is one.
         let found = self.secrets().get_opt(name).await;
         let found = found.map_err(|error| self.failed("read", "Secret", name, error))?;
         match found {
@@ -278,6 +286,7 @@ impl Objects {
     fn failed(&self, what: &str, kind: &str, name: &str, error: kube::Error) -> SandboxError {
         let object = format!("{kind} {}/{name}", self.namespace);
         match error {
+            // 422: the object itself is not valid, which no repeat changes.
             kube::Error::Api(status) if status.is_forbidden() || status.code == 422 => {
                 SandboxError::Refused {
                     object,
@@ -341,6 +350,7 @@ pub(super) fn concatenated(files: &[PathBuf]) -> Result<String, SandboxError> {
             reason: error.to_string(),
             remedy: "mount the file into the operator's Pod, or correct the operator's settings".to_owned(),
         })?;
+        // A PEM file without a line end would run into the next one.
         all.push_str(content.trim_end());
         all.push('\n');
     }

@@ -32,6 +32,7 @@ pub(in crate::sandbox::kubernetes) fn policy(
     if !network.enabled {
         return None;
     }
+    // By label, so the policy holds for Pods of every build from their first moment.
     let is_build = BTreeMap::from([(COMPONENT.to_owned(), Component::Build.as_str().to_owned())]);
     Some(NetworkPolicy {
         metadata: ObjectMeta {
@@ -45,6 +46,7 @@ pub(in crate::sandbox::kubernetes) fn policy(
                 match_labels: Some(is_build),
                 ..LabelSelector::default()
             }),
+            // Both types: a policy that leaves out `Egress` restricts nothing outgoing. There is no rule for ingress, so nobody gets in.
             policy_types: Some(vec!["Ingress".to_owned(), "Egress".to_owned()]),
             egress: Some(network.egress.clone().unwrap_or_else(|| egress(network))),
             ..NetworkPolicySpec::default()
@@ -57,6 +59,7 @@ fn egress(network: &BuildNetwork) -> Vec<NetworkPolicyEgressRule> {
         .except
         .iter()
         .map(String::as_str)
+        // An exception must lie inside its block: ranges of IPv6 go to that of IPv6.
         .partition(|range| range.contains(':'));
     let public = NetworkPolicyEgressRule {
         to: Some(vec![
@@ -66,6 +69,7 @@ fn egress(network: &BuildNetwork) -> Vec<NetworkPolicyEgressRule> {
         ports: None,
     };
     let mut rules = vec![public, dns()];
+    // Listed targets come as rules of their own, since rules add up and exceptions hold for their block alone.
     rules.extend(network.allow.iter().map(allowed));
     rules
 }

@@ -22,6 +22,7 @@ const TASK: &str = "dev.codegen-operator.task";
 /// Label with the generation of the task.
 const GENERATION: &str = "dev.codegen-operator.generation";
 /// Most characters of a tag of ours: those of a program that is replaced get a digest more.
+// A tag has 128 characters at most, and an image that is replaced keeps its old digest under `<tag>-<digits>`.
 const LONGEST_TAG: usize = 100;
 
 /// Publishes a program.
@@ -34,6 +35,7 @@ pub(in crate::sandbox::kubernetes) async fn publish(
     let reference = format!("{}:{}", target.repository, tag(sandbox)?);
     let told = |error| failed(&reference, &target.credentials(), error);
     let base = base(sandbox, publication);
+    // Nobody here pushed a named image, so the credentials to push may not pull it.
     let (secret, config) = if sandbox.task.image.reference.is_some() {
         pull_secret_for(sandbox, &home, &base).await?
     } else {
@@ -84,6 +86,7 @@ async fn target(sandbox: &KubernetesSandbox<'_>, home: &Objects) -> Result<Targe
     let mut image = sandbox.task.image.clone();
     if publish.repository.is_some() && publish.repository != image.repository {
         image.repository = publish.repository;
+        // The name that nodes have for the repository belongs to the repository of the environment, and not to this one.
         image.pull_repository = None;
     }
     if image.repository.is_none() {
@@ -98,6 +101,7 @@ async fn target(sandbox: &KubernetesSandbox<'_>, home: &Objects) -> Result<Targe
 fn base(sandbox: &KubernetesSandbox<'_>, publication: &Publication) -> String {
     let environment = &publication.environment;
     let (image, registries) = (&sandbox.task.image, &sandbox.settings.registries);
+    // The image is named as nodes know it, and was never in the repository of environments.
     if image.reference.is_some() {
         return environment.clone();
     }
@@ -105,6 +109,7 @@ fn base(sandbox: &KubernetesSandbox<'_>, publication: &Publication) -> String {
         (Some(own), _) => (Some(own), &image.pull_repository),
         (None, shared) => (shared.as_ref(), &registries.pull_repository),
     };
+    // The environment is recorded as nodes pull it; the operator may have another name for the same repository.
     let digest = pull_repository
         .as_ref()
         .and_then(|pull| environment.strip_prefix(pull.as_str())?.strip_prefix('@'));
@@ -122,6 +127,7 @@ async fn pull_secret_for(
     let host = base.parse::<oci_spec::distribution::Reference>();
     match host {
         Ok(reference) => pull_secret(sandbox, home, reference.resolve_registry()).await,
+        // A name that cannot be read fails at the pull itself, in words about the image.
         Err(_) => Ok((None, None)),
     }
 }
@@ -149,6 +155,7 @@ fn default_tag(namespace: &str, name: &str) -> String {
     if whole.len() <= LONGEST_TAG {
         return whole;
     }
+    // The digest keeps two long names apart that begin alike.
     let digest = sha256_hex(whole.as_bytes());
     format!("{}-{}", &whole[..LONGEST_TAG - 17], &digest[..16])
 }
@@ -157,17 +164,20 @@ fn addition(sandbox: &KubernetesSandbox<'_>, publication: &Publication) -> Addit
     let owner = sandbox.owner;
     let task = format!("{}/{}", owner.namespace, owner.name);
     let mut labels = publication.labels.clone();
+    // The operator's labels come last: what the task says cannot replace whose image this is.
     labels.insert(TASK.to_owned(), task.clone());
     labels.insert(GENERATION.to_owned(), owner.generation.to_string());
     let mut env: BTreeMap<String, String> = [
         ("HOME", "/tmp"),
         ("LANG", "C.UTF-8"),
+        // Sets of strings come in the same order in each run, as in the sandbox where it was tested.
         ("PYTHONHASHSEED", "0"),
         ("PYTHONDONTWRITEBYTECODE", "1"),
     ]
     .into_iter()
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .collect();
+    // What the task sets goes before these.
     env.extend(sandbox.task.sandbox.env.clone());
     Addition {
         entries: publication.entries(),

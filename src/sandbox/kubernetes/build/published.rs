@@ -11,8 +11,10 @@ use crate::sandbox::kubernetes::settings::Registries;
 use crate::sandbox::publication::{FILE, FOLDER, LAYER, PROGRAM};
 
 /// Most bytes of the layer with the program, packed.
+// Program and launcher are some kilobytes; whoever names an image of somebody else must not cost the operator its memory.
 const LARGEST_LAYER: u64 = 2 * 1024 * 1024;
 /// Most bytes that it unpacks to.
+// A layer of 2 MiB can unpack to gigabytes.
 const LARGEST_UNPACKED: u64 = 8 * 1024 * 1024;
 
 /// A program in an image.
@@ -63,6 +65,7 @@ impl ProgramImage<'_> {
             Some(name) => Some(objects.docker_config(name, self.field).await?),
             None => None,
         };
+        // Nodes may have another name for the repository than the operator.
         let asked = settings.as_operator_knows(self.reference);
         let told = |error| {
             failed(
@@ -118,6 +121,7 @@ fn unpacked(layer: Option<Vec<u8>>) -> Result<(String, Vec<u8>), String> {
 fn by_digest(reference: &str, digest: &str) -> String {
     let name = reference.split('@').next().unwrap_or(reference);
     let (folder, last) = name.rsplit_once('/').unwrap_or(("", name));
+    // A colon before the last slash is a port; after it a tag begins.
     let last = last.split(':').next().unwrap_or(last);
     let repository = if folder.is_empty() {
         last.to_owned()

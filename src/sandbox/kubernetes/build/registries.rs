@@ -22,6 +22,7 @@ const MOST_ENTRIES: usize = 512;
 pub struct RegistryCache {
     clients: Mutex<HashMap<String, Arc<Registry>>>,
     bases: Mutex<HashMap<String, (Instant, String)>>,
+    // Redirects to these are refused, although the ranges are public.
     closed: Vec<IpNet>,
     signing: Signing,
 }
@@ -57,6 +58,7 @@ impl RegistryCache {
         settings: &Registries,
         docker_config: Option<&[u8]>,
     ) -> Result<Arc<Registry>, RegistryError> {
+        // By content: the same credentials in many namespaces share one client, with its connections and tokens; others never see it.
         let key = docker_config.map(sha256_hex).unwrap_or_default();
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = clients.get(&key) {
@@ -75,6 +77,7 @@ impl RegistryCache {
             trusted_origins: settings.trusted_origins.clone(),
             closed: self.closed.clone(),
         })?);
+        // A crude bound is enough: everything is asked for again.
         if clients.len() >= MOST_ENTRIES {
             clients.clear();
         }
@@ -89,7 +92,9 @@ impl RegistryCache {
         reference: &str,
         user: &str,
     ) -> Result<Option<String>, RegistryError> {
+        // A private image is cached for those who may see it.
         let key = format!("{user} {reference}");
+        // The lock is not held while the registry is asked: one that is slow would hold up everybody.
         let known = {
             let bases = self.bases.lock().unwrap_or_else(PoisonError::into_inner);
             bases.get(&key).cloned()

@@ -14,6 +14,7 @@ const UNSIGNED: &str = "was not signed by this operator: somebody else pushed it
 impl Build<'_> {
     /// The image that the tag has, where the task may take it: one that this operator signed.
     pub(super) async fn found(&self) -> Result<Option<Image>, SandboxError> {
+        // `Override` builds although there is one, and the tag of `Disable` is nobody else's.
         if self.sandbox.task.cache != CacheMode::Auto {
             return Ok(None);
         }
@@ -70,6 +71,7 @@ impl Build<'_> {
             let image = self.ask(&reference).await?.ok_or_else(gone)?;
             return self.take(image, self.owns(job), seconds).await;
         }
+        // Somebody was faster with the same content: two images under one tag would take the digest from those who use the first.
         if let Some(image) = self.found().await? {
             return self.take(image, self.owns(job), seconds).await;
         }

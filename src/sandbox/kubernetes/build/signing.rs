@@ -19,6 +19,7 @@ use crate::sandbox::kubernetes::names::{COMPONENT, MANAGED_BY, OPERATOR};
 /// Type of the Secret.
 const TYPE: &str = "codegen-operator.dev/signing-keys";
 /// What the name of the Secret that an operator makes ends with.
+// The admission policy lets the operator write only what has a name that ends so, in ten hexadecimal digits.
 const OWN: &str = "0000000001";
 /// Name of the key in it: before all that people add.
 const FIRST: &str = "0.pem";
@@ -55,6 +56,7 @@ impl Signing {
 
     /// The keys.
     pub(super) async fn keys(&self) -> Result<Arc<SigningKeys>, SandboxError> {
+        // Held until the keys are read: passes that come at once ask the API server once.
         let mut known = self.known.lock().await;
         if let Some((since, keys)) = known.as_ref()
             && (self.secret.is_none() || since.elapsed() < KEYS_CACHED_FOR)
@@ -93,6 +95,7 @@ async fn read_or_create(client: &Client, namespace: &str, name: &str) -> Result<
         };
         entries = objects.secret(&own).await?.ok_or_else(lost)?;
     }
+    // Theirs replace the operator's own by name, so that a key can be withdrawn by giving its public half.
     entries.extend(of_people);
     Ok(entries)
 }

@@ -54,6 +54,7 @@ impl Target {
         };
         let secret = image.push_secret.clone();
         let field = registries.push_secret_field(image);
+        // Where nobody who writes tasks has rights, their Secret of the same name is not read.
         let beside_builds = registries
             .pushes_from_builds(image)
             .then(|| Objects::new(sandbox.client.clone(), super::namespace(sandbox)));
@@ -123,6 +124,7 @@ impl Base {
             })?;
         let registry = reference.registry().to_owned();
         let (secret, config) = pull_secret(sandbox, objects, reference.resolve_registry()).await?;
+        // A digest needs no question: it says already what will be pulled.
         let digest = if let Some(digest) = reference.digest() {
             digest.to_owned()
         } else {
@@ -137,6 +139,7 @@ impl Base {
                 .registries
                 .client(settings, config.as_ref().map(DockerConfig::bytes));
             let client = client.map_err(|error| failed(name, &remedy, error))?;
+            // Without credentials everybody is given the same answer. With some, what one namespace may see is not cached for another.
             let user = secret.as_ref().map_or("", |_| sandbox.owner.namespace.as_str());
             let digest = sandbox.registries.base_digest(&client, name, user).await;
             digest
@@ -170,6 +173,7 @@ pub(super) async fn previous(
     let client = sandbox
         .registries
         .client(settings, config.as_ref().map(DockerConfig::bytes));
+    // Credentials that cannot be used are no reason to fail here: without the image before, everything is installed again.
     let Ok(client) = client else {
         return Ok(None);
     };
@@ -201,6 +205,7 @@ pub(super) async fn pull_secret(
         return Ok((None, None));
     };
     let config = objects.docker_config(name, "image.pullSecretRef").await?;
+    // A Secret without an entry for the registry is not mounted: what is installed could read it, and nothing is gained.
     let knows =
         Credentials::from_docker_config(config.bytes()).is_ok_and(|credentials| credentials.knows(host));
     Ok(if knows {

@@ -75,6 +75,7 @@ pub(super) fn state(job: &Job, pod: Option<&Pod>) -> State {
 /// Seconds from the start of the Job to the end of the push, by the cluster's own account: the last pass may be a while ago.
 pub(super) fn seconds(job: &Job, pod: Option<&Pod>) -> Option<f64> {
     let started = job.status.as_ref()?.start_time.as_ref()?.0;
+    // The end of the container and not of the Job, whose status changes some time later.
     let pushed = container(pod?.status.as_ref()?.container_statuses.as_ref(), PUSH).and_then(terminated)?;
     let ended = pushed.finished_at.as_ref()?.0;
     Some(ended.duration_since(started).as_secs_f64().max(0.0))
@@ -90,6 +91,7 @@ fn ended(pod: &Pod) -> Option<State> {
         "Evicted" => return Some(State::Failed(Failure::Lost(format!("it was evicted: {message}")))),
         _ => {}
     }
+    // The push before the build: it starts only when the build has succeeded.
     let push = container(status.container_statuses.as_ref(), PUSH).and_then(terminated);
     if let Some(end) = push {
         return Some(pushed(end));
@@ -128,6 +130,7 @@ fn pushed(end: &ContainerStateTerminated) -> State {
 fn killed(end: &ContainerStateTerminated) -> Option<Failure> {
     match (end.reason.as_deref(), end.exit_code) {
         (Some("OOMKilled"), _) => Some(Failure::OutOfMemory),
+        // 137 is SIGKILL and 143 SIGTERM: a node that shuts down ends containers so.
         (Some("StartError" | "ContainerCannotRun" | "ContainerStatusUnknown"), _) | (_, 137 | 143) => {
             let message = end.message.clone().unwrap_or_default();
             Some(Failure::Lost(format!(

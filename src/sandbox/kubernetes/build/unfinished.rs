@@ -25,13 +25,16 @@ impl Build<'_> {
         failure: Failure,
     ) -> Result<Progressing<Built>, SandboxError> {
         let has_ended = failure.has_ended();
+        // Copies of credentials do not outlive what needed them, also where nobody reads of the failure.
         if has_ended {
             self.drop_copies().await;
         }
+        // Another Job may have built it meanwhile, or the push was killed after it was done.
         if has_ended && let Some(image) = self.found().await? {
             return self.take(image, false, None).await;
         }
         let log = match (&failure, pod) {
+            // Only the builder's own failure stands in its log; read for others, the log would be an unneeded request.
             (Failure::Builder, Some(pod)) => self.objects.builder_log(pod).await?,
             _ => String::new(),
         };
@@ -59,6 +62,7 @@ impl Build<'_> {
         pod: Option<&Pod>,
         why: String,
     ) -> Result<Progressing<Built>, SandboxError> {
+        // Other reasons (taints, labels) have nothing to do with size.
         if why.contains("Insufficient ")
             && let Some(pod) = pod
             && room::is_too_large(&self.sandbox.client, pod).await
@@ -82,6 +86,7 @@ impl Build<'_> {
             .annotations
             .as_ref()
             .and_then(|all| all.get(job::MADE_FOR));
+        // A Job of somebody else is not deleted because this task has changed.
         made_by == Some(&self.sandbox.owner.uid) && made_for != Some(&self.wish())
     }
 
@@ -96,6 +101,7 @@ impl Build<'_> {
     /// The operator's settings for builds, the authorities that they name, and those of the task.
     pub(super) fn settings(&self) -> Result<String, SandboxError> {
         let (build, registries) = (&self.sandbox.settings.build, &self.sandbox.settings.registries);
+        // Whatever field is added to the settings is part of it, without being named here.
         let parts = [
             format!("{build:?}"),
             format!("{registries:?}"),

@@ -77,17 +77,20 @@ pub fn conclude(targets: &[Target], findings: &Findings) -> Verdict {
         policy: policy.to_owned(),
         reached,
     };
+    // An answer under a policy refutes it whether or not the control was answered, so this goes first.
     let reached = among(&findings.sandbox.reached, &|_| true);
     if !reached.is_empty() {
         return open("sandbox", reached);
     }
     if let Some(build) = &findings.build {
+        // Builds fetch packages and images: indexes, registries and name servers are meant to answer them.
         let reached = among(&build.reached, &|target| !target.open_to_builds);
         if !reached.is_empty() {
             return open("build", reached);
         }
     }
     let kept_from = among(&findings.control.reached, &|_| true);
+    // The API server is there in every cluster: where even that does not answer, the network of the control was not working.
     if !kept_from.iter().any(|name| name == API_SERVER) {
         return Verdict::Unknown {
             why: format!(
@@ -152,6 +155,7 @@ impl Isolation {
         for (pool, verdict) in pools.values().filter(|(pool, _)| may_land(selector, pool)) {
             match verdict {
                 Verdict::Enforced { kept_from: names, .. } => kept_from.extend(names.iter().cloned()),
+                // One pool on which the Pod may land and that is open is enough to refuse it.
                 Verdict::Open { policy, reached } => {
                     return Standing::Refuted(refuted(pool, policy, reached));
                 }
@@ -190,6 +194,7 @@ fn refuted(pool: &NodePool, policy: &str, reached: &[String]) -> String {
 fn may_land(selector: &BTreeMap<String, String>, pool: &NodePool) -> bool {
     pool.node_selector
         .iter()
+        // A selector that says nothing of a label may lead to nodes with any value of it.
         .all(|(key, value)| selector.get(key).is_none_or(|wanted| wanted == value))
 }
 

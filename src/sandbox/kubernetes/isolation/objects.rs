@@ -14,6 +14,7 @@ use super::super::settings::NodePool;
 use super::Target;
 
 /// Longest life of such a Pod, seconds.
+// Longer than a round waits for a Pod (90 s): the kubelet ends what an interrupted operator left.
 const DEADLINE: i64 = 120;
 /// Where the sibling listens.
 pub(super) const PORT: u16 = 8443;
@@ -46,6 +47,7 @@ impl Role {
     /// Labels by which policies select it.
     fn labels(self, denied: &str) -> BTreeMap<String, String> {
         match self {
+            // Without the labels no policy of ours selects it: that makes it the control.
             Self::Sibling | Self::Control => BTreeMap::new(),
             Self::Sandbox => BTreeMap::from([(EGRESS.to_owned(), denied.to_owned())]),
             Self::Build => {
@@ -97,6 +99,7 @@ impl Round<'_> {
                 containers: vec![self.container(role, targets)],
                 restart_policy: Some("Never".to_owned()),
                 active_deadline_seconds: Some(DEADLINE),
+                // It listens and knocks, and has nothing to put away.
                 termination_grace_period_seconds: Some(0),
                 automount_service_account_token: Some(false),
                 enable_service_links: Some(false),

@@ -36,6 +36,7 @@ pub fn probe(targets: &[(String, String)], hoped: Hoped) -> Probed {
             .collect();
         let answered = knocking
             .into_iter()
+            // A thread that panicked counts as one that was answered: it must not make a policy look enforced.
             .filter_map(|(name, knocked)| knocked.join().unwrap_or(true).then(|| name.clone()));
         answered.collect()
     });
@@ -47,6 +48,7 @@ fn is_reached(address: &str, hoped: Hoped) -> bool {
     loop {
         let answers = answers(address);
         let is_as_hoped = answers == (hoped == Hoped::Answer);
+        // A canary that is answered and a control that is not knock again: a policy may be enforced late, and a network may come up late.
         if is_as_hoped || Instant::now() + PAUSE >= end {
             return answers;
         }
@@ -74,6 +76,7 @@ pub fn write_report(found: &Probed, file: &Path) -> io::Result<()> {
 /// # Errors
 /// The port is taken.
 pub fn listen(port: u16) -> io::Result<()> {
+    // The socket of IPv6 takes IPv4 too, where the node has IPv6.
     let listener = TcpListener::bind(("::", port)).or_else(|_| TcpListener::bind(("0.0.0.0", port)))?;
     writeln!(io::stdout(), "listening on {port}")?;
     for connection in listener.incoming() {

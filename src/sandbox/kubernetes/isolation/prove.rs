@@ -54,6 +54,7 @@ pub async fn recorded(client: &Client, namespace: &str, settings: &Settings) -> 
         return Vec::new();
     };
     let found = policies.get_opt(&wanted.name_any()).await.ok().flatten();
+    // What was found under another policy says nothing of this one.
     let found = found.filter(|found| found.spec == wanted.spec);
     found
         .and_then(|found| serde_json::from_str(found.annotations().get(FOUND)?).ok())
@@ -63,7 +64,9 @@ pub async fn recorded(client: &Client, namespace: &str, settings: &Settings) -> 
 impl Prover<'_> {
     /// What the Pods of one pool find.
     pub async fn check(&self, pool: &NodePool) -> Verdict {
+        // Two operators in one namespace would otherwise make Pods of the same name.
         let suffix: String = std::iter::repeat_with(fastrand::lowercase).take(5).collect();
+        // Before, too: a round that was interrupted has left its Pods.
         self.clear().await;
         let found = Box::pin(self.findings(pool, &suffix)).await;
         self.clear().await;
@@ -102,6 +105,7 @@ impl Prover<'_> {
         if let Some(policy) = &has_build_policy {
             self.ensure(policy).await?;
         }
+        // The sibling must listen before anybody knocks: its silence would prove nothing.
         let sibling = self.create(&round.pod(Role::Sibling, &[])).await?;
         let address = self.address(&sibling).await?;
         let mut targets = self.targets.to_vec();
@@ -110,6 +114,7 @@ impl Prover<'_> {
             address,
             open_to_builds: false,
         });
+        // At the same time: an outage of a target between two Pods would look like a policy.
         let (control, sandbox, build) = tokio::join!(
             self.probe(round.pod(Role::Control, &targets)),
             self.probe(round.pod(Role::Sandbox, &targets)),
@@ -214,6 +219,7 @@ impl Prover<'_> {
     async fn clear(&self) {
         let ours = ListParams::default().labels(&format!("{}={PART_OF}", names::PART_OF));
         let now = DeleteParams::default().grace_period(0);
+        // What remains ends by its own deadline.
         if let Err(error) = self.pods().delete_collection(&now, &ours).await {
             tracing::warn!(%error, namespace = self.namespace, "the canaries could not be removed");
         }

@@ -11,6 +11,7 @@ use super::spec::NONCE;
 use crate::sandbox::kubernetes::names;
 
 /// Variables by which a program becomes another one before it starts.
+// `LD_PRELOAD`, tunables of glibc, `PYTHONPATH` and the harness's own settings decide what runs, although image and command are the same.
 const LOADERS: [&str; 4] = ["LD_", "GLIBC_", "PYTHON", "CODEGEN_"];
 
 /// What differs where the Pod does not say that the operator made it.
@@ -28,6 +29,7 @@ pub(super) fn difference(wanted: &Pod, found: &Pod) -> Option<&'static str> {
     };
     let ours = &wants.containers;
     let their = &has.containers;
+    // An init container runs before ours, and an ephemeral one joins its namespaces.
     let joined = has.init_containers.as_ref().map_or(0, Vec::len)
         + has.ephemeral_containers.as_ref().map_or(0, Vec::len);
     let checks = [
@@ -37,6 +39,7 @@ pub(super) fn difference(wanted: &Pod, found: &Pod) -> Option<&'static str> {
             "the number of its containers",
         ),
         (
+            // A shared process namespace shows the harness's memory to a container beside it.
             has.share_process_namespace == Some(true),
             "who sees its processes",
         ),
@@ -90,6 +93,7 @@ fn has_same_variables(wants: &Container, has: &Container) -> bool {
         .iter()
         .all(|(name, value)| found.remove(name).as_ref() == Some(value));
     let decides = |name: &String| LOADERS.iter().any(|loader| name.starts_with(loader));
+    // `envFrom` could bring any variable, so it is refused as a whole.
     is_there && has.env_from.as_ref().is_none_or(Vec::is_empty) && !found.keys().any(decides)
 }
 
@@ -130,6 +134,7 @@ fn source(volume: &Volume) -> (&'static str, Vec<&str>) {
         return ("emptyDir", Vec::new());
     }
     let Some(projected) = &volume.projected else {
+        // A volume of any other kind differs from all of ours.
         return ("another", Vec::new());
     };
     let sources = projected.sources.iter().flatten();

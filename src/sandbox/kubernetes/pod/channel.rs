@@ -18,12 +18,14 @@ use thiserror::Error;
 use crate::pipeline::digest::{hex, sha256_hex};
 
 /// What a node keeps of a message, bytes.
+// The kubelet cuts longer ones, and a cut message has no valid signature.
 const MOST_MESSAGE_BYTES: usize = 4096;
 /// Longest report that is unpacked, bytes; the harness shortens what would be longer.
 const MOST_REPORT_BYTES: u64 = 32 << 20;
 /// Longest line of a log.
 const LINE_CHARACTERS: usize = 7 * 1024;
 /// What a report takes of a log, below what a node keeps before it starts a new file.
+// A kubelet rotates logs at 10 MiB by default; what was rotated is not read.
 const MOST_LOG_CHARACTERS: usize = 7 << 20;
 
 /// Why there is no report.
@@ -82,6 +84,7 @@ pub(super) fn verify(message: &str, nonce: &[u8]) -> Result<Message, ChannelErro
     if message.is_empty() {
         return Err(ChannelError::Missing);
     }
+    // A full message was cut by the node, which is nobody's forgery.
     let forged = if message.len() >= MOST_MESSAGE_BYTES {
         ChannelError::Cut
     } else {
@@ -94,12 +97,14 @@ pub(super) fn verify(message: &str, nonce: &[u8]) -> Result<Message, ChannelErro
         return Err(forged);
     };
     let key = hmac::Key::new(hmac::HMAC_SHA256, nonce);
+    // Compared in constant time, and before anything of the body is parsed.
     if hmac::verify(&key, body.as_bytes(), &signature).is_err() {
         return Err(forged);
     }
     let unreadable = |why: String| ChannelError::Unreadable(why);
     let body: Body = serde_json::from_str(body).map_err(|error| unreadable(error.to_string()))?;
     match (body.not_isolated, body.report) {
+        // It goes before a report: what ran with an open network proves nothing.
         (Some(address), _) => Ok(Message::NotIsolated(address)),
         (None, Some(report)) => Ok(Message::Report(report)),
         (None, None) => Err(unreadable("it announces nothing".to_owned())),
@@ -114,6 +119,7 @@ impl Announcement {
             .lines()
             .filter_map(|line| line.strip_prefix(&prefix))
             .collect();
+        // Further lines with the marker are left to the digest, which decides.
         if lines.len() < self.lines {
             return Err(ChannelError::LogIncomplete {
                 found: lines.len(),
@@ -144,6 +150,7 @@ impl Announcement {
         let packed = BASE64.decode(encoded).ok()?;
         let mut text = Vec::new();
         ZlibDecoder::new(packed.as_slice())
+            // One byte more shows that there is more than was announced.
             .take(self.length + 1)
             .read_to_end(&mut text)
             .ok()?;
@@ -166,6 +173,7 @@ pub fn send(report: &[u8], nonce: &str) -> Option<Sent> {
     let nonce = from_hex(nonce)?;
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
     packed.write_all(report).ok()?;
+    // Logs are lines of text, so bytes of compressed data cannot stand there.
     let encoded = BASE64.encode(packed.finish().ok()?);
     if report.len() as u64 > MOST_REPORT_BYTES || encoded.len() > MOST_LOG_CHARACTERS {
         return None;

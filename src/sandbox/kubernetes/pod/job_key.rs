@@ -58,6 +58,7 @@ impl JobKey {
 
     /// Encrypts what is plain, and decrypts what is encrypted.
     pub(super) fn apply(&self, text: &[u8]) -> Vec<u8> {
+        // SHAKE gives a stream of any length. A key encrypts one job and is drawn anew for the next, so XOR never uses a stream twice.
         let mut hasher = Shake256::default();
         hasher.update(&self.0);
         let mut stream = vec![0; text.len()];
@@ -74,6 +75,7 @@ impl JobKey {
 #[must_use]
 pub fn decrypt_job(encrypted: &[u8], key: &str, sha256: &str) -> Option<Vec<u8>> {
     let text = JobKey::from_hex(key)?.apply(encrypted);
+    // A Secret that somebody exchanged decrypts to noise, which has another digest.
     (sha256_hex(&text) == sha256).then_some(text)
 }
 

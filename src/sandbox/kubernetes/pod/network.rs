@@ -22,6 +22,7 @@ use crate::sandbox::SandboxError;
 pub(in crate::sandbox::kubernetes) const EGRESS: &str = "codegen-operator.dev/egress";
 
 /// Every address.
+// IPv6 must be opened apart: a block of IPv4 covers none of it.
 const ALL: [&str; 2] = ["0.0.0.0/0", "::/0"];
 
 /// The policy that holds for sandboxes with this access; `servers` are the addresses of the API server, as far as known.
@@ -32,6 +33,7 @@ pub(super) fn policy(
 ) -> Result<NetworkPolicy, SandboxError> {
     let closed = closed(settings, servers)?;
     let (name, egress) = match access {
+        // No rules and `Egress` among the types: nothing goes out, not even a question to a name server.
         NetworkAccess::Denied => ("denied".to_owned(), None),
         NetworkAccess::Internet => {
             let all = ALL.iter().filter_map(|cidr| cidr.parse().ok());
@@ -50,6 +52,7 @@ pub(super) fn policy(
             for (cidr, ports) in targets {
                 rules.push(rule(target(cidr, &closed, &opened)?, ports));
             }
+            // Equal lists share a policy; the name has no room for a list.
             let key = serde_json::to_string(targets).unwrap_or_default();
             (format!("list-{}", &sha256_hex(key.as_bytes())[..10]), Some(rules))
         }
@@ -73,6 +76,7 @@ pub(super) fn policy(
                 match_labels: Some(selector),
                 ..LabelSelector::default()
             }),
+            // Both, or a policy without egress rules would leave egress open.
             policy_types: Some(vec!["Ingress".to_owned(), "Egress".to_owned()]),
             ingress: None,
             egress,
@@ -136,10 +140,12 @@ fn target(cidr: &str, closed: &[IpNet], opened: &[IpNet]) -> Result<Vec<NetworkP
         .map_err(|_| refused("it is no range of addresses", "write one like 203.0.113.0/24"))?
         .trunc();
     let mut peers = Vec::new();
+    // A range that is closed as a whole has nothing left to list.
     if !closed.iter().any(|closed| closed.contains(&listed)) {
         peers.push(block(listed, closed));
     }
     peers.extend(opened.iter().filter_map(|opened| {
+        // Of two ranges one contains the other or they are disjoint; the smaller one is what is both listed and opened.
         let both = if opened.contains(&listed) { listed } else { *opened };
         (opened.contains(&listed) || listed.contains(opened)).then(|| block(both, &[]))
     }));
@@ -153,6 +159,7 @@ fn target(cidr: &str, closed: &[IpNet], opened: &[IpNet]) -> Result<Vec<NetworkP
 }
 
 fn block(cidr: IpNet, closed: &[IpNet]) -> NetworkPolicyPeer {
+    // An exception outside its block is not valid.
     let inside = closed.iter().filter(|closed| cidr.contains(*closed));
     let except: Vec<String> = inside.map(ToString::to_string).collect();
     NetworkPolicyPeer {
@@ -188,6 +195,7 @@ fn names_rule(settings: &NetworkSettings) -> NetworkPolicyEgressRule {
     };
     let namespace = (
         "kubernetes.io/metadata.name".to_owned(),
+        // A label alone would let anybody's Pods be name servers; together with the namespace it names the cluster's.
         settings.dns_namespace.clone(),
     );
     let servers = NetworkPolicyPeer {

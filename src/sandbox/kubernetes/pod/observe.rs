@@ -50,17 +50,20 @@ pub(super) struct Ended {
 pub(super) fn observe(pod: &Pod, now: Timestamp) -> PodState {
     let status = pod.status.clone().unwrap_or_default();
     let disrupted = disruption(pod, &status);
+    // First: a container that began anew is another program than the one that was compared.
     if has_begun_again(&status) {
         return PodState::Lost(
             "its container was started a second time: somebody has changed its image".to_owned(),
         );
     }
+    // An end that is there counts although the Pod is being deleted: the report was complete by then.
     if let Some(ended) = terminated(&status) {
         return ended_as(ended, disrupted);
     }
     if let Some(reason) = disrupted {
         return PodState::Lost(reason);
     }
+    // A Pod can fail without a container that ever ran, as when its node was lost.
     if status.phase.as_deref() == Some("Failed") {
         return PodState::Lost(words(status.reason.as_deref(), status.message.as_deref()));
     }
@@ -87,6 +90,7 @@ pub(super) fn observe(pod: &Pod, now: Timestamp) -> PodState {
     {
         return state;
     }
+    // From when it has a node: before that the scheduler speaks.
     let since =
         condition(&status, "PodScheduled").and_then(|condition| condition.last_transition_time.as_ref());
     if since.is_some_and(|since| now.duration_since(since.0) > PATIENCE) {
@@ -125,6 +129,7 @@ fn terminated(status: &PodStatus) -> Option<&ContainerStateTerminated> {
 
 fn ended_as(ended: &ContainerStateTerminated, disrupted: Option<String>) -> PodState {
     let reason = ended.reason.as_deref().unwrap_or_default();
+    // The kubelet has lost track of the container, and made the exit code up.
     if reason == "ContainerStatusUnknown" {
         return PodState::Lost(words(Some(reason), ended.message.as_deref()));
     }
@@ -140,6 +145,7 @@ fn ended_as(ended: &ContainerStateTerminated, disrupted: Option<String>) -> PodS
 
 /// What takes a Pod away: an eviction, a shutdown of its node, its deadline, somebody's deletion.
 fn disruption(pod: &Pod, status: &PodStatus) -> Option<String> {
+    // The API server sets this condition for evictions, preemption and taints, before the Pod goes.
     let target = condition(status, "DisruptionTarget").filter(|condition| condition.status == "True");
     if let Some(target) = target {
         return Some(words(target.reason.as_deref(), target.message.as_deref()));
@@ -169,6 +175,7 @@ fn unscheduled_as(condition: &PodCondition) -> PodState {
 
 /// Whether at least one node refuses for a reason that passes.
 fn comes_by_itself(message: &str) -> bool {
+    // Words of the scheduler. Those of other refusals (a selector, a taint of an administrator) do not pass by themselves.
     const PASSING: [&str; 6] = [
         "Insufficient ",
         "Too many pods",
@@ -210,6 +217,7 @@ fn waiting_as(reason: &str, message: &str) -> Option<PodState> {
 
 /// Whether a registry says that an image is not there. Some say so of images that one may not see, in other words.
 fn is_missing(message: &str) -> bool {
+    // Registries write these words in either case.
     let message = message.to_lowercase();
     (message.contains("not found") || message.contains("manifest unknown"))
         && ![

@@ -209,6 +209,7 @@ impl ReadRequest {
             .iter()
             .map(|source| {
                 (
+                    // Folders end in numbers: by length first, `/claims/10` comes after `/claims/9`.
                     (source.folder.len(), source.folder.as_str()),
                     source.claim.as_str(),
                 )
@@ -233,6 +234,7 @@ impl ReadRequest {
 
 impl Reported for ReadReport {
     fn out_of_memory() -> Option<Self> {
+        // A reader that ran out of memory has read nothing that could be reported.
         None
     }
 }
@@ -257,6 +259,7 @@ impl<'a> SourceReader<'a> {
         let owner = sandbox.owner;
         // Plain data with string keys: writing it to memory cannot fail.
         let body = serde_json::to_vec(request).unwrap_or_default();
+        // The name has the request in it: another request is another Pod, and the same one is found again after a restart.
         let parts = [&owner.uid, &owner.run, "reader", &sha256_hex(&body), image];
         Ok(Self {
             pods: Pods::new(sandbox, names::name_of_pod(&owner.name, &parts)),
@@ -271,6 +274,7 @@ impl<'a> SourceReader<'a> {
         let Some(pod) = self.pods.get().await? else {
             return Ok(None);
         };
+        // Before anything that it says is believed.
         self.pods.adopt(&self.wanted()?, &pod).await?;
         let looked = self.pods.progress_of::<ReadReport>(self.image, &pod).await;
         let is_vain = match &looked {
@@ -298,6 +302,7 @@ impl<'a> SourceReader<'a> {
                 timeout_seconds: SECONDS,
                 cpus: 1.0,
                 memory_bytes: MEMORY_BYTES,
+                // It runs code of the operator alone, and starts no process that a limit of the harness would have to bound.
                 processes: 0,
                 file_bytes: 0,
             },
@@ -382,6 +387,7 @@ pub(super) fn is_about_volumes(reason: &str) -> bool {
 
 /// What prevents a Pod from using its claims, by claim and with the samples and inputs that lie there.
 fn about_claims(request: &ReadRequest, namespace: &str, reason: &str) -> SandboxError {
+    // The scheduler names claims in quotation marks. Where it names none, all of them are meant.
     let quoted = |source: &&ClaimSource| reason.contains(&format!("\"{}\"", source.claim));
     let is_any_named = request.sources.iter().any(|source| quoted(&source));
     let meant: Vec<&ClaimSource> = request

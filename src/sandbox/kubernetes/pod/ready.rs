@@ -36,9 +36,11 @@ pub(super) async fn policy(
 /// Addresses of the API server, as far as they can be learnt; the check from inside the Pod shows when one is missing.
 pub(in super::super) async fn api_servers(client: &Client) -> Vec<IpNet> {
     let slices: Api<EndpointSlice> = Api::namespaced(client.clone(), "default");
+    // A role that may not read it is no reason to fail here.
     let slice = slices.get_opt("kubernetes").await.ok().flatten();
     let endpoints = slice.into_iter().flat_map(|slice| slice.endpoints);
     let addresses = endpoints.flat_map(|endpoint| endpoint.addresses);
+    // Pods reach the Service's address, and the policy is applied before or after it is translated, as the plugin has it.
     let service = std::env::var("KUBERNETES_SERVICE_HOST").ok();
     addresses
         .chain(service)
@@ -108,6 +110,7 @@ pub(super) async fn ensure_policy(
     let listed =
         listed.map_err(|error| cluster(format!("list the NetworkPolicies of {namespace}"))(error))?;
     if !sandbox.settings.sandbox.may_be_open(namespace)
+        // Policies add up: one that opens egress for these labels cannot be closed by ours.
         && let Some(opener) = network::opener(&listed.items, &name, pod_labels)
     {
         return Err(SandboxError::Refused {

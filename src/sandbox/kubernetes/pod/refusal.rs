@@ -24,6 +24,7 @@ pub(super) fn classify(object: &str, error: kube::Error) -> Refusal {
         return Refusal::Exists;
     }
     let says = |words: &str| status.message.contains(words);
+    // A quota frees by itself when others end; any other refusal needs a person.
     if status.is_forbidden() && says("exceeded quota") {
         return Refusal::Queued(status.message.clone());
     }

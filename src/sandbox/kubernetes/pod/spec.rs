@@ -75,6 +75,7 @@ pub(super) fn harness_config_map() -> ConfigMap {
             ])),
             ..ObjectMeta::default()
         },
+        // Nobody changes it once a Pod has been compared with it.
         immutable: Some(true),
         data: Some(
             files
@@ -114,11 +115,13 @@ impl Execution<'_> {
         let (volumes, mounts) = self.own_volumes();
         let settings = self.settings;
         let wanted = &self.task.sandbox.placement;
+        // Before anything is made: a refusal names the setting and leaves no object behind.
         if let Some(refusal) = placement::refusal(&settings.allowed, wanted) {
             return Err(refusal);
         }
         let denied = self.job.network == NetworkAccess::Denied;
         let image = &self.task.image;
+        // One secret is enough to pull: that of the task's pull, else of its push.
         let own_secret = image.pull_secret.as_ref().or(image.push_secret.as_ref());
         let own_secret = own_secret.map(|name| LocalObjectReference { name: name.clone() });
         let pull_secrets: Vec<_> = own_secret
@@ -126,6 +129,7 @@ impl Execution<'_> {
             .chain(settings.image_pull_secrets.clone())
             .chain(self.pull_secrets.iter().cloned())
             .collect();
+        // The administrator's runtime class cannot be replaced by a weaker one of the task.
         let runtime_class = settings
             .runtime_class_name
             .as_ref()
@@ -139,6 +143,7 @@ impl Execution<'_> {
             volumes: Some(volumes.into_iter().chain(input_volumes).collect()),
             restart_policy: Some("Never".to_owned()),
             active_deadline_seconds: Some(self.deadline_seconds()),
+            // The harness has nothing to put away.
             termination_grace_period_seconds: Some(1),
             automount_service_account_token: Some(false),
             enable_service_links: Some(false),
@@ -202,6 +207,7 @@ impl Execution<'_> {
         let words = |words: &[&str]| Some(words.iter().map(|word| (*word).to_owned()).collect());
         let (command, args, working_dir) = match self.program {
             Program::Harness => {
+                // Where the network need not be shown as closed, an address that answers must not stop the harness.
                 let probe = if self.settings.may_be_open(&self.owner.namespace) {
                     Some(NO_PROBE)
                 } else {
@@ -229,6 +235,7 @@ impl Execution<'_> {
             resources: Some(resources(&self.job.limits, self.settings)),
             security_context: Some(unprivileged()),
             volume_mounts: Some(mounts),
+            // `FallbackToLogsOnError` would take the end of the log for a message; what counts is signed.
             termination_message_policy: Some("File".to_owned()),
             ..Container::default()
         }
@@ -242,6 +249,7 @@ impl Execution<'_> {
             run_as_user: user,
             run_as_group: user,
             fs_group,
+            // `OnRootMismatch` spares a walk over every file of a large claim at each start.
             fs_group_change_policy: fs_group.map(|_| "OnRootMismatch".to_owned()),
             seccomp_profile: Some(SeccompProfile {
                 type_: "RuntimeDefault".to_owned(),
@@ -312,6 +320,7 @@ pub(in crate::sandbox::kubernetes) fn unprivileged() -> SecurityContext {
 
 /// A user of its own: a limit of processes counts those of a user, on the whole node.
 fn user_of(name: &str) -> i64 {
+    // By the name: the same Pod has the same user when it is compared with what would be made.
     let digits = &sha256_hex(name.as_bytes())[..8];
     FIRST_USER + i64::from_str_radix(digits, 16).unwrap_or_default() % USERS
 }

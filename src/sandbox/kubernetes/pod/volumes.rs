@@ -54,6 +54,7 @@ impl Execution<'_> {
         }];
         let mut mounts = vec![mount("harness", harness::FOLDER, true)];
         for (name, path) in SCRATCH {
+            // It is the claim's folder then, and mounted beside the inputs.
             if path == OUTPUTS && self.outputs.is_some() {
                 continue;
             }
@@ -61,6 +62,7 @@ impl Execution<'_> {
                 name: name.to_owned(),
                 empty_dir: Some(EmptyDirVolumeSource {
                     medium: Some("Memory".to_owned()),
+                    // Each may fill up to the whole limit; the sum is bounded by the container's memory.
                     size_limit: Some(bytes(self.job.limits.memory_bytes)),
                 }),
                 ..Volume::default()
@@ -114,6 +116,7 @@ pub(super) fn harness_name() -> String {
 /// A quantity of bytes, as people write it.
 pub(super) fn bytes(amount: u64) -> Quantity {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki")];
+    // Only units that divide it: a rounded limit would be another limit.
     let unit = UNITS
         .iter()
         .find(|(size, _)| amount > 0 && amount.is_multiple_of(*size));

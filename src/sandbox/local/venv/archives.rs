@@ -42,6 +42,7 @@ pub(super) fn lock(report: &Path, python: &str, installed: &[Distribution]) -> L
     let report = fs::read(report).ok();
     let report = report.and_then(|bytes| serde_json::from_slice::<Report>(&bytes).ok());
     let entries = report.map(|report| report.install).unwrap_or_default();
+    // By normalized name and version: pip reports names as the index spells them, folders as the wheel does.
     let digests: BTreeMap<(String, String), String> = entries.into_iter().filter_map(Entry::digest).collect();
     let packages = installed.iter().map(|one| Locked {
         package: one.line(),

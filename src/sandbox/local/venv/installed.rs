@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The folder that an environment's packages lie in.
+// The folder's name has the version of Python in it.
 pub(super) fn folder(environment: &Path) -> io::Result<PathBuf> {
     for entry in fs::read_dir(environment.join("lib"))? {
         let packages = entry?.path().join("site-packages");
@@ -44,6 +45,7 @@ pub(super) fn list(packages: &Path) -> io::Result<Vec<Distribution>> {
             continue;
         };
         let is_tool = matches!(distribution.name.as_str(), "pip" | "setuptools");
+        // Names that could end a line or forge one are left out of a list that goes into prompts and statuses.
         if !is_tool && distribution.line().chars().all(|c| c.is_ascii_graphic()) {
             all.push(distribution);
         }
@@ -53,12 +55,14 @@ pub(super) fn list(packages: &Path) -> io::Result<Vec<Distribution>> {
 }
 
 /// Name and version by the distribution's own spelling, else by its folder's name.
+// What was installed has a `.dist-info` folder; a `.pth` file or a stray module is no distribution.
 fn distribution(path: &Path) -> Option<Distribution> {
     let folder = path.file_name()?.to_str()?.strip_suffix(".dist-info")?;
     let (name, version) = folder.split_once('-')?;
     let metadata = fs::read(path.join("METADATA")).unwrap_or_default();
     let metadata = String::from_utf8_lossy(&metadata);
     let fields = |wanted: &'static str| {
+        // The headers end at the first blank line; below it stands a description that may say anything.
         let headers = metadata.lines().take_while(|line| !line.is_empty());
         headers
             .filter_map(|line| line.split_once(':'))
@@ -69,6 +73,7 @@ fn distribution(path: &Path) -> Option<Distribution> {
         name: fields("Name").next().unwrap_or_else(|| name.to_owned()),
         version: fields("Version").next().unwrap_or_else(|| version.to_owned()),
         requires: fields("Requires-Dist")
+            // What an extra asks for is installed only where somebody asked for that extra.
             .filter(|given| !given.split(';').skip(1).any(|marker| marker.contains("extra")))
             .map(|given| name_of(&given).to_owned())
             .collect(),

@@ -62,6 +62,7 @@ pub(super) fn is_pip_configured() -> bool {
 impl Installer {
     /// uv where it is installed; pip where the user has configured pip (an index of their own), which uv does not read.
     pub fn choose() -> Self {
+        // uv would take packages from PyPI where the user has said otherwise.
         match find_on_path("uv") {
             Some(uv) if !is_pip_configured() => Self::Uv(uv),
             _ => Self::Pip,
@@ -116,6 +117,7 @@ impl Installer {
             }
         }
         let (days, is_pip) = (spec.min_release_age_days, matches!(self, Self::Pip));
+        // uv has no such report, and an older pip refuses the option.
         if is_pip && archives::reports(tools) {
             command.arg("--report").arg(tools.join(REPORT));
         }
@@ -131,6 +133,7 @@ impl Installer {
                 if days > 0 && is_pip && archives::knows_ages(tools) {
                     command.arg("--uploaded-prior-to").arg(format!("P{days}D"));
                 }
+                // uv counts from a moment, where pip counts days.
                 if days > 0 && !is_pip {
                     let least = SignedDuration::from_hours(24 * i64::from(days));
                     let youngest = Timestamp::now() - least;
