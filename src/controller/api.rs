@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use k8s_openapi::NamespaceResourceScope;
-use kube::api::{DeleteParams, PostParams};
+use kube::api::{DeleteParams, PostParams, Preconditions};
 use kube::runtime::reflector::ObjectRef;
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::Serialize;
@@ -57,16 +57,19 @@ where
     })
 }
 
-/// Deletes an object whose time has come; it may be gone already.
+/// Deletes an object whose time has come. It may be gone already, and another one of its name stays.
 pub async fn delete<K>(client: &Client, object: &K) -> Result<(), StoreError>
 where
     K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + Debug + DeserializeOwned,
 {
     // Children are removed by garbage collection, for which nobody here has to wait.
-    let how = DeleteParams::background();
+    let how = DeleteParams::background().preconditions(Preconditions {
+        uid: object.uid(),
+        resource_version: None,
+    });
     match of(client, object).delete(&object.name_any(), &how).await {
         Ok(_) => Ok(()),
-        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+        Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
         Err(error) => Err(StoreError::Remote {
             action: format!("delete {}, which is kept no longer", called(object)),
             source: Box::new(error),

@@ -102,3 +102,15 @@ async fn a_failed_task_that_may_not_be_deleted_stays_as_it_ended() {
     world.reconcile::<CodeGenTask>("words").await;
     assert_eq!(world.server.all("codegentasks").len(), 0);
 }
+
+#[tokio::test]
+async fn a_task_that_took_the_name_of_an_ended_one_is_not_deleted_in_its_place() {
+    let mut world = World::new().await;
+    world.apply_task("words", &json!({"ttlSecondsAfterFinished": 0}));
+    world.until::<CodeGenTask>("words", "Succeeded Unverified").await;
+    let ended = world.cached::<CodeGenTask>("words");
+    world.server.remove("codegentasks", "words");
+    world.apply_task("words", &json!({}));
+    world.reconcile_seen(ended).await;
+    assert_eq!(world.server.all("codegentasks").len(), 1);
+}
