@@ -331,7 +331,7 @@ impl TaskPass<'_> {
             waiting.retry_at = waiting.retry_at.min(now);
         }
         // Only decides.
-        let decision = engine.decide(&progress);
+        let mut decision = engine.decide(&progress);
         if let Decision::AwaitApproval(asked) = &decision {
             Box::pin(self.at_gate(engine, progress, asked)).await?;
             return Ok(advanced());
@@ -341,10 +341,14 @@ impl TaskPass<'_> {
             return Err(hold.into());
         }
         let left = seconds_left(engine.task, &progress, now);
-        if asks_the_model(&decision) && !engine.model.prepare(left).await? {
-            // It must not be taken for lost by whoever comes next.
-            Box::pin(engine.withdraw(progress)).await?;
-            return Ok(idle());
+        if asks_the_model(&decision) {
+            if !engine.model.prepare(left).await? {
+                // It must not be taken for lost by whoever comes next.
+                Box::pin(engine.withdraw(progress)).await?;
+                return Ok(idle());
+            }
+            // The wait for a place may have taken the time that the task had left.
+            decision = engine.decide(&progress);
         }
         // Acts and writes.
         let (progress, step) = Box::pin(engine.perform(progress, decision)).await?;
