@@ -1,5 +1,9 @@
 //! A task from its creation to its end.
 
+use std::time::Duration;
+
+use futures::future::join;
+use jiff::Timestamp;
 use kube::runtime::controller::Action;
 use serde_json::{Value, json};
 
@@ -118,4 +122,33 @@ async fn a_task_whose_time_is_over_is_deleted() {
     world.reconcile::<CodeGenTask>("words").await;
     world.server.assert_calls("delete CodeGenTask words");
     assert_eq!(world.server.all("codegentasks"), Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn a_task_whose_time_ends_while_it_waits_for_a_place_among_calls_makes_no_call() {
+    let mut world = World::configured("limits: {maxCallsPerEndpoint: 1}").await;
+    world.apply_task("words", &json!({"limits": {"deadline": "1s"}}));
+    while !world
+        .stage_and_reason::<CodeGenTask>("words")
+        .starts_with("Planning")
+    {
+        world.reconcile::<CodeGenTask>("words").await;
+    }
+    let object = world.cached::<CodeGenTask>("words");
+    let url = object.spec.model.as_ref().unwrap().base_url.clone().unwrap();
+    let place = world.context.calls.enter(&url).await.unwrap();
+    let over = Timestamp::now() + Duration::from_secs(1);
+    let time_passes = async {
+        while Timestamp::now() < over {
+            tokio::task::yield_now().await;
+        }
+        drop(place);
+    };
+    join(world.reconcile_seen(object), time_passes).await;
+    assert_eq!(world.provider.calls().await, Vec::<String>::new());
+    assert!(
+        world
+            .stage_and_reason::<CodeGenTask>("words")
+            .starts_with("Failed")
+    );
 }
