@@ -57,7 +57,7 @@ pub async fn execute(
     observer: &dyn Observer,
     stop: &Stop,
 ) -> Result<Executed, TaskError> {
-    let store = FolderStore::open(&prepared.run.root().join("record")).map_err(stopped)?;
+    let store = FolderStore::open(&prepared.run.record()).map_err(stopped)?;
     // Before a call is paid for: without isolation nothing of it could be run.
     let sandbox = Isolated::new()?;
     let Earlier { recorded, active } = earlier(&store).await?;

@@ -120,6 +120,13 @@ impl TaskFolder {
         Ok(RevisionFolder { root })
     }
 
+    /// The revision of a decisive hash, where an earlier command has created it.
+    #[must_use]
+    pub fn existing(&self, decisive_hash: &str) -> Option<RevisionFolder> {
+        let root = self.revision_path(decisive_hash);
+        root.is_dir().then_some(RevisionFolder { root })
+    }
+
     /// Moves the revision of a decisive hash aside, so that it starts over. Gives its new place, `None` when there is none.
     pub fn set_aside(&self, decisive_hash: &str) -> Result<Option<PathBuf>, FolderError> {
         let path = self.revision_path(decisive_hash);
@@ -254,6 +261,12 @@ impl RevisionFolder {
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Where the record of its calls and documents lies.
+    #[must_use]
+    pub fn record(&self) -> PathBuf {
+        self.root.join("record")
     }
 
     /// A frozen sample or input.

@@ -6,14 +6,17 @@ use std::time::Duration;
 
 use super::approval::Approvals;
 use super::credentials::{KeyOptions, ModelCredentials, model_credentials, sandbox_variables};
-use super::error::TaskError;
+use super::error::{TaskError, stopped};
 use super::folder::{RevisionFolder, TASK, TaskFolder};
 use super::freeze::freeze;
 use super::objects::Objects;
 use crate::api::model::{Model, Provider};
 use crate::api::{CodeGenAgent, CodeGenTask};
+use crate::ledger::{FolderStore, Store as _};
 use crate::model::Secret;
+use crate::pipeline::progress::Progress;
 use crate::pipeline::sandbox::NetworkAccess;
+use crate::pipeline::stage::Stage;
 use crate::pipeline::task::{Task, resolve};
 use crate::sandbox::SandboxError;
 use crate::sources::{Given, find, plan};
@@ -91,8 +94,10 @@ pub async fn prepare(
     if matches!(task.sandbox.network, NetworkAccess::List(_)) {
         return Err(TaskError::Sandbox(SandboxError::NetworkList));
     }
-    // A replay sends nothing, so it asks for nothing.
-    let credentials = if options.replay.is_some() {
+    let hash = task.decisive_hash();
+    // What sends nothing asks for nothing.
+    let sends_nothing = options.replay.is_some() || (!options.fresh && has_succeeded(&folder, &hash).await?);
+    let credentials = if sends_nothing {
         ModelCredentials::default()
     } else {
         let key_options = KeyOptions {
@@ -104,7 +109,6 @@ pub async fn prepare(
         })?
     };
     let secret_variables = sandbox_variables(&task.sandbox.secrets, &task.namespace, objects)?;
-    let hash = task.decisive_hash();
     // Writes, after everything that may be refused.
     let set_aside = if options.fresh {
         folder.set_aside(&hash)?
@@ -122,6 +126,18 @@ pub async fn prepare(
         secret_variables,
         set_aside,
     })
+}
+
+/// Whether an earlier command brought the revision to its end, so that no call is left. A record that cannot be read is the
+/// engine's to report.
+async fn has_succeeded(folder: &TaskFolder, hash: &str) -> Result<bool, TaskError> {
+    let Some(run) = folder.existing(hash) else {
+        return Ok(false);
+    };
+    let store = FolderStore::open(&run.record()).map_err(stopped)?;
+    let saved = store.load().await.map_err(stopped)?;
+    let progress = saved.and_then(|bytes| serde_json::from_slice::<Progress>(&bytes).ok());
+    Ok(progress.is_some_and(|progress| progress.stage == Stage::Succeeded))
 }
 
 /// The agent that the task names.

@@ -50,7 +50,7 @@ impl Finished {
         let task: Task =
             serde_json::from_slice(&task).map_err(|error| LocalRunError::damaged(folder, error))?;
         let stored = LocalRunError::stored(folder);
-        let record = run.root().join("record");
+        let record = run.record();
         if !record.is_dir() {
             return Err(no_task());
         }
