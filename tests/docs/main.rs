@@ -6,6 +6,8 @@
     reason = "tests say what they expect"
 )]
 
+mod readme;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -105,22 +107,6 @@ fn every_example_that_a_page_names_exists() {
 }
 
 #[test]
-fn the_manifest_of_the_readme_is_accepted() {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let yaml = readme
-        .split("```yaml\n")
-        .nth(1)
-        .unwrap()
-        .split("```")
-        .next()
-        .unwrap();
-    let value: serde_json::Value = serde_saphyr::from_str(yaml).unwrap();
-    if let Err(faults) = validate::manifest(&value) {
-        panic!("{faults:?}");
-    }
-}
-
-#[test]
 fn the_manifest_of_the_page_on_sources_is_accepted() {
     let page = fs::read_to_string(root().join("docs/sources.md")).unwrap();
     let yaml = page.split("```yaml\n").nth(1).unwrap();
@@ -214,24 +200,6 @@ fn the_page_on_the_operator_lists_each_metric_once() {
 }
 
 #[test]
-fn the_readme_counts_the_examples() {
-    const IN_WORDS: [&str; 13] = [
-        "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-        "twelve",
-    ];
-    let tasks = fs::read_dir(root().join("examples"))
-        .unwrap()
-        .filter(|entry| entry.as_ref().unwrap().path().join("replies.jsonl").is_file())
-        .count();
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let line = readme.lines().find(|line| line.contains("[examples/]")).unwrap();
-    assert!(
-        line.contains(&format!("| {} tasks", IN_WORDS[tasks])),
-        "{tasks}: {line}"
-    );
-}
-
-#[test]
 fn every_link_between_pages_leads_somewhere() {
     let link = regex::Regex::new(r"\]\(([^)#:]+)\)").unwrap();
     for (name, page) in pages() {
@@ -240,45 +208,6 @@ fn every_link_between_pages_leads_somewhere() {
             assert!(folder.join(&found[1]).exists(), "{name}: {}", &found[1]);
         }
     }
-}
-
-/// Durations differ from run to run. The environment is built beside a call: when it is ready differs, and what it holds.
-fn steady(text: &str) -> Vec<String> {
-    let seconds = regex::Regex::new(r"\d+\.\d s").unwrap();
-    seconds
-        .replace_all(text.trim(), "0.0 s")
-        .lines()
-        .filter(|line| !line.contains(" environment "))
-        .map(|line| line.trim_end().to_owned())
-        .collect()
-}
-
-#[test]
-fn the_readme_shows_what_the_demo_prints() {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let shown = readme
-        .split("```text\n")
-        .nth(1)
-        .unwrap()
-        .split("```")
-        .next()
-        .unwrap();
-    let example = root().join("examples/penguins");
-    let folder = tempfile::tempdir().unwrap();
-    let done = std::process::Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"))
-        .current_dir(folder.path())
-        .args(["local", "--output", "codegen-out/demo", "-k"])
-        .arg(&example)
-        .arg("--replay")
-        .arg(example.join("replies.jsonl"))
-        .output()
-        .unwrap();
-    let printed = [done.stderr, done.stdout].concat();
-    let printed = String::from_utf8(printed).unwrap();
-    assert!(
-        steady(shown) == steady(&printed),
-        "README.md shows something else than the demo prints:\n{printed}"
-    );
 }
 
 #[test]
