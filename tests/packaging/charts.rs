@@ -325,3 +325,47 @@ fn every_object_says_what_it_belongs_to() {
         assert!(!entries.as_array().unwrap().is_empty(), "{list}");
     }
 }
+
+#[test]
+#[ignore = "needs Helm: make packaging"]
+fn nothing_but_metrics_and_health_is_open_on_the_operator_and_only_to_whom_the_values_name() {
+    let policy =
+        |values: &str| of_kind(&template("codegen-operator", values), "NetworkPolicy")[0]["spec"].clone();
+    let spec = policy("image: {repository: r}");
+    assert_eq!(
+        spec["ingress"],
+        json!([{"ports": [{"protocol": "TCP", "port": 8080}]}])
+    );
+    assert_eq!(spec["egress"], json!([{}]));
+    let objects = template("codegen-operator", "image: {repository: r}");
+    let labels = &of_kind(&objects, "Deployment")[0]["spec"]["template"]["metadata"]["labels"];
+    assert_eq!(&spec["podSelector"]["matchLabels"], labels);
+
+    let peer = json!({"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}});
+    let api_server = json!({"ports": [{"port": 6443}]});
+    let values = json!({"image": {"repository": "r"}, "networkPolicy": {"metricsFrom": [peer], "egress": [api_server]}});
+    let spec = policy(&values.to_string());
+    assert_eq!(spec["ingress"][0]["from"], json!([peer]));
+    assert_eq!(spec["egress"], json!([api_server]));
+
+    let without = template(
+        "codegen-operator",
+        "{image: {repository: r}, networkPolicy: {create: false}}",
+    );
+    assert!(of_kind(&without, "NetworkPolicy").is_empty());
+}
+
+#[test]
+#[ignore = "needs Helm: make packaging"]
+fn replicas_prefer_different_nodes_unless_the_values_say_where_they_run() {
+    let affinity = |values: &str| {
+        let objects = template("codegen-operator", values);
+        of_kind(&objects, "Deployment")[0]["spec"]["template"]["spec"]["affinity"].clone()
+    };
+    assert!(affinity("image: {repository: r}").is_null());
+    let several = affinity("{image: {repository: r}, replicas: 2}");
+    let term = &several["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"][0];
+    assert_eq!(term["podAffinityTerm"]["topologyKey"], "kubernetes.io/hostname");
+    let own = affinity("{image: {repository: r}, replicas: 2, affinity: {nodeAffinity: {}}}");
+    assert_eq!(own, json!({"nodeAffinity": {}}));
+}
