@@ -117,6 +117,9 @@ pub struct RunInputStatus {
     /// Size of a file or folder in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<i64>,
+    /// Whether there are rules for its content that it was not held to, because it is a folder or lies on a claim.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unchecked: bool,
 }
 
 /// Who says what an option is.

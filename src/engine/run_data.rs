@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::api::run_status::{DataSide, Finding, InputOrigin, Severity};
+use crate::api::run_status::{DataSide, Finding, InputOrigin, RunInputStatus, Severity};
 use crate::api::values::{Output, ValueType};
 use crate::data::DataError;
 use crate::data::checks::text::in_words;
@@ -55,30 +55,51 @@ pub struct RunData<'a> {
     pub checks: &'a [ColumnCheck],
 }
 
+/// The files that a run gives, held to the rules of their task.
+#[derive(Debug, Default)]
+pub struct CheckedInputs {
+    /// What is wrong with them.
+    pub findings: Vec<Finding>,
+    /// Names of those for which there are rules, and whose content was not looked at.
+    pub unchecked: Vec<String>,
+}
+
+impl CheckedInputs {
+    /// Says in the status which inputs were not looked at.
+    pub fn mark(&self, inputs: &mut [RunInputStatus]) {
+        for input in inputs {
+            input.unchecked = self.unchecked.contains(&input.name);
+        }
+    }
+}
+
 impl RunData<'_> {
-    /// What is wrong with the files that a run gives, `Dir` inputs aside. `source` says where one lies, `None` where it
-    /// cannot be read. The error is that no child process could be started; the same may work at another time.
+    /// What is wrong with the files that a run gives, and which of them were not looked at: folders, and those for which `source`
+    /// has no place that can be read here. The error is that no child process could be started; the same may work at another time.
     pub async fn inputs(
         &self,
         run: &ResolvedRun,
         source: impl Fn(&ResolvedInput, &FrozenFile) -> Option<Source>,
-    ) -> Result<Vec<Finding>, DataError> {
+    ) -> Result<CheckedInputs, DataError> {
+        let mut checked = CheckedInputs::default();
         let Some(severity) = Severities::from(run.validation).inputs else {
-            return Ok(Vec::new());
+            return Ok(checked);
         };
-        let mut findings = Vec::new();
-        for (input, file) in run.files() {
-            // The task's own data was checked when the task was made.
-            if input.type_ != ValueType::File || input.from == InputOrigin::Default {
-                continue;
-            }
+        // The task's own data was checked when the task was made.
+        let given = run.files().filter(|(input, _)| input.from == InputOrigin::Given);
+        for (input, file) in given {
             let expected = self.columns.get(&input.name).cloned().unwrap_or_default();
             let checks: Vec<ColumnCheck> = expected
                 .iter()
                 .flat_map(rules)
                 .chain(self.checks.iter().cloned())
                 .collect();
-            let Some(source) = source(input, file).filter(|_| !checks.is_empty()) else {
+            if checks.is_empty() {
+                continue;
+            }
+            let source = source(input, file).filter(|_| input.type_ == ValueType::File);
+            let Some(source) = source else {
+                checked.unchecked.push(input.name.clone());
                 continue;
             };
             let about = About {
@@ -92,7 +113,7 @@ impl RunData<'_> {
                 format: None,
                 checks,
             };
-            findings.extend(match self.ask(asked).await? {
+            checked.findings.extend(match self.ask(asked).await? {
                 Ok(Response::Report(report)) => about.input(&expected, &report),
                 // Constraints alone say nothing of a file without columns.
                 Err(error) if !expected.is_empty() => {
@@ -101,7 +122,7 @@ impl RunData<'_> {
                 _ => Vec::new(),
             });
         }
-        Ok(findings)
+        Ok(checked)
     }
 
     /// The outputs of a program that ended well, as their types, and the constraints that they break. The error is that no

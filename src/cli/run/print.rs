@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::api::CodeGenRun;
+use crate::api::run::Validation;
 use crate::api::run_status::{CodeGenRunStatus, RunOutputStatus, Severity};
 use crate::cli::args::{Format, RunFormat};
 use crate::cli::command::{TASK_FAILED, document, fail, warning};
@@ -33,6 +34,14 @@ pub(super) fn ended(progress: &Progress, format: RunFormat, run: &CodeGenRun, ou
         .filter(|finding| finding.severity == Severity::Warning)
     {
         progress.lines(&warning(&finding.sentence()));
+    }
+    if run.spec.validation == Some(Validation::Enforce) {
+        for input in status.inputs.iter().filter(|input| input.unchecked) {
+            progress.lines(&warning(&format!(
+                "input {}: not checked: only files that do not lie on a claim are",
+                input.name
+            )));
+        }
     }
     let has_succeeded = status.stage.as_deref() == Some("Succeeded");
     let text = match format {

@@ -31,7 +31,7 @@ use crate::controller::record::parts::Contents;
 use crate::controller::schedule::waits::{self, Awaited};
 use crate::controller::telemetry::metrics::Reconciled;
 use crate::data::source::Source;
-use crate::engine::run_data::RunData;
+use crate::engine::run_data::{CheckedInputs, RunData};
 use crate::ledger::StoreError;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::run::{FailureReason, ResolvedRun, refused};
@@ -206,7 +206,9 @@ impl RunPass<'_> {
             let kept = outputs::store(&context.client, &owner, 0, adopted.outputs.clone()).await?;
             return self.end(self.writer().adopted(status, &adopted, kept)).await;
         }
-        status.findings = self.findings(&program, &run, &contents).await?;
+        let checked = self.check_inputs(&program, &run, &contents).await?;
+        checked.mark(&mut status.inputs);
+        status.findings = checked.findings;
         status.started_at = Some(Time(Timestamp::now()));
         if let Some(failure) = refused(&status.findings) {
             return self.end(self.writer().failed(status, &failure, None)).await;
@@ -247,13 +249,13 @@ impl RunPass<'_> {
         Box::pin(self.step(&frozen)).await
     }
 
-    /// What is wrong with the data that the run gives. What lies on claims is not looked at.
-    async fn findings(
+    /// Holds the data that the run gives to the rules of its task. What lies on claims is not looked at.
+    async fn check_inputs(
         &self,
         program: &Program,
         run: &ResolvedRun,
         contents: &std::collections::BTreeMap<String, Contents>,
-    ) -> Result<Vec<crate::api::run_status::Finding>, Blocked> {
+    ) -> Result<CheckedInputs, Blocked> {
         let data = RunData {
             client: &self.context.worker,
             columns: &program.columns,

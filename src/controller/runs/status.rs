@@ -308,6 +308,7 @@ mod tests {
             value: Some(text.clone()),
             sha256: None,
             bytes: None,
+            unchecked: false,
         };
         let finding = || Finding {
             severity: Severity::Warning,

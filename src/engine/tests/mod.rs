@@ -8,4 +8,5 @@ mod mutants;
 mod order;
 mod packages;
 mod paths;
+mod run_data;
 pub(crate) mod world;

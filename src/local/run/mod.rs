@@ -20,7 +20,7 @@ use super::execute::worker;
 use super::objects::Objects;
 use crate::api::common::LocalRef;
 use crate::api::run::{CodeGenRun, CodeGenRunSpec, RunInput, Validation};
-use crate::api::run_status::{CodeGenRunStatus, Finding, InputOrigin};
+use crate::api::run_status::{CodeGenRunStatus, Finding, InputOrigin, RunInputStatus};
 use crate::api::sandbox::Sandbox as SandboxSpec;
 use crate::data::source::Source;
 use crate::engine::run_data::RunData;
@@ -129,8 +129,10 @@ impl Running<'_> {
         };
         let source = |input: &ResolvedInput, file: &FrozenFile| Some(Source::path(&self.path(input, file)));
         // Checked before the program runs, which may take long.
-        let findings = data.inputs(self.run, source).await?;
-        let findings = without_secrets(findings, &redactor);
+        let checked = data.inputs(self.run, source).await?;
+        let mut inputs: Vec<RunInputStatus> = self.run.inputs.iter().map(ResolvedInput::status).collect();
+        checked.mark(&mut inputs);
+        let findings = without_secrets(checked.findings, &redactor);
         let ended = if let Some(refusal) = refused(&findings) {
             Ended {
                 end: RunEnd::Failed(refusal),
@@ -147,7 +149,7 @@ impl Running<'_> {
         };
         let end = ended.end;
         let mut status = CodeGenRunStatus {
-            inputs: self.run.inputs.iter().map(ResolvedInput::status).collect(),
+            inputs,
             findings: ended.findings,
             duration: ended.seconds.map(duration),
             started_at: Some(Time(started)),

@@ -187,6 +187,7 @@ impl ResolvedInput {
             value: text.filter(|text| text.len() <= LONGEST_SHOWN).cloned(),
             sha256: file.map(|file| file.sha256.clone()),
             bytes: file.map(|file| i64::try_from(file.bytes).unwrap_or(i64::MAX)),
+            unchecked: false,
         }
     }
 }
