@@ -25,22 +25,28 @@ const MOST_TRIES: usize = 6;
 /// `but` is the result that stays where earlier ends of the run left others.
 pub async fn clear(client: &Client, run: &Revision, progress: &Progress, but: Option<&str>) {
     let task = Ended::of(&run.owner);
-    clear_components(client, task, superfluous(progress.stage), None).await;
+    let has_inputs = run.task.frozen_inputs().next().is_some();
+    clear_components(client, task, superfluous(progress.stage, has_inputs), None).await;
     if but.is_some() {
         clear_components(client, task, &[Component::Result], but).await;
     }
 }
 
-/// What nobody needs of a task that came to this end.
-pub fn superfluous(end: Stage) -> &'static [Component] {
+/// What nobody needs of a task that came to this end. `has_inputs`: whether it has samples, or inputs with a source.
+pub fn superfluous(end: Stage, has_inputs: bool) -> &'static [Component] {
     let all = &[
         Component::Record,
         Component::Sandbox,
         Component::Reader,
         Component::Snapshot,
     ];
-    // A failed task may go on when a limit is raised, and then needs its inputs.
-    if end == Stage::Succeeded { all } else { &all[..3] }
+    // A failed task may go on when a limit is raised, and then needs its snapshot. The inputs of a program that passed are the defaults of
+    // its runs.
+    if end == Stage::Succeeded && !has_inputs {
+        all
+    } else {
+        &all[..3]
+    }
 }
 
 /// Whether a task ended shortly before the operator began to work.
@@ -164,9 +170,10 @@ mod tests {
     }
 
     #[test]
-    fn what_a_failed_task_needs_to_go_on_stays() {
-        assert!(superfluous(Stage::Succeeded).contains(&Component::Snapshot));
-        assert!(!superfluous(Stage::Failed).contains(&Component::Snapshot));
-        assert!(superfluous(Stage::Failed).contains(&Component::Record));
+    fn what_a_failed_task_needs_to_go_on_and_what_runs_take_as_defaults_stays() {
+        assert!(superfluous(Stage::Succeeded, false).contains(&Component::Snapshot));
+        assert!(!superfluous(Stage::Succeeded, true).contains(&Component::Snapshot));
+        assert!(!superfluous(Stage::Failed, false).contains(&Component::Snapshot));
+        assert!(superfluous(Stage::Failed, false).contains(&Component::Record));
     }
 }

@@ -14,11 +14,11 @@ use crate::api::image::Image;
 use crate::api::model::Model;
 use crate::controller::record::own;
 use crate::controller::record::pack::{LARGEST_DOCUMENT, pack, unpacked};
-use crate::controller::record::parts::{Contents, LARGEST_PART, Parts, SNAPSHOT_TYPE, remote};
+use crate::controller::record::parts::{Content, Contents, LARGEST_PART, Parts, SNAPSHOT_TYPE, remote};
 use crate::data::profile::Profiles;
 use crate::ledger::StoreError;
 use crate::pipeline::digest::{sha256_hex, sha256_hex_of_parts};
-use crate::pipeline::task::FrozenFiles;
+use crate::pipeline::task::{FrozenFile, FrozenFiles};
 use crate::sandbox::kubernetes::names::{self, Component};
 use crate::sandbox::kubernetes::{MountedFile, MountedInput, Owner};
 
@@ -222,19 +222,69 @@ fn named(owner: &Owner, agent: Option<&CodeGenAgentSpec>, sources: &Sources) -> 
 
 /// Reads the snapshot whose first Secret is `name`.
 pub async fn read(client: &Client, owner: &Owner, name: &str) -> Result<Option<Snapshot>, StoreError> {
-    let Some(data) = data(client, owner, name).await? else {
+    let Some(data) = data(client, &owner.namespace, name).await? else {
         return Ok(None);
     };
+    index(&data, &owner.namespace, name).map(Some)
+}
+
+fn index(data: &BTreeMap<String, ByteString>, namespace: &str, name: &str) -> Result<Snapshot, StoreError> {
     let index = data
         .get(INDEX)
         .map(|bytes| bytes.0.as_slice())
         .unwrap_or_default();
-    serde_json::from_slice(index)
-        .map(Some)
-        .map_err(|error| StoreError::Damaged {
-            name: format!("Secret {}/{name}", owner.namespace),
-            detail: error.to_string(),
-        })
+    serde_json::from_slice(index).map_err(|error| StoreError::Damaged {
+        name: format!("Secret {namespace}/{name}"),
+        detail: error.to_string(),
+    })
+}
+
+/// The samples and inputs of the task whose snapshot is `name`, as far as they are `wanted` and lie in it, each with its description. What
+/// lies on a claim is not among them, and nothing is where the snapshot is gone. Each Secret is read once.
+pub async fn contents(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<(FrozenFile, Contents)>, StoreError> {
+    let Some(first) = data(client, namespace, name).await? else {
+        return Ok(Vec::new());
+    };
+    let snapshot = index(&first, namespace, name)?;
+    let mut secrets = BTreeMap::from([(name.to_owned(), first)]);
+    let mut found = Vec::new();
+    let files = snapshot
+        .files
+        .samples
+        .into_iter()
+        .chain(snapshot.files.input_files);
+    for file in files.filter(|file| wanted(&file.name)) {
+        let Some(MountedInput::Secrets(places)) = snapshot.inputs.get(&file.name) else {
+            continue;
+        };
+        let mut contents = Vec::new();
+        for place in places {
+            if !secrets.contains_key(&place.secret) {
+                let part = data(client, namespace, &place.secret).await?.unwrap_or_default();
+                secrets.insert(place.secret.clone(), part);
+            }
+            let bytes = secrets.get(&place.secret).and_then(|part| part.get(&place.key));
+            let bytes = bytes.ok_or_else(|| no_key(namespace, place))?;
+            contents.push(Content {
+                path: place.path.clone(),
+                bytes: bytes.0.clone(),
+            });
+        }
+        found.push((file, Contents::Here(contents)));
+    }
+    Ok(found)
+}
+
+fn no_key(namespace: &str, file: &MountedFile) -> StoreError {
+    StoreError::Damaged {
+        name: format!("Secret {namespace}/{}", file.secret),
+        detail: format!("it has no key {}", file.key),
+    }
 }
 
 /// The profiles of a snapshot's samples, where it has them.
@@ -260,28 +310,25 @@ pub async fn profiles(
 
 /// Reads one file of a snapshot.
 pub async fn content(client: &Client, owner: &Owner, file: &MountedFile) -> Result<Vec<u8>, StoreError> {
-    let found = data(client, owner, &file.secret).await?;
+    let found = data(client, &owner.namespace, &file.secret).await?;
     found
         .and_then(|mut data| data.remove(&file.key))
         .map(|bytes| bytes.0)
-        .ok_or_else(|| StoreError::Damaged {
-            name: format!("Secret {}/{}", owner.namespace, file.secret),
-            detail: format!("it has no key {}", file.key),
-        })
+        .ok_or_else(|| no_key(&owner.namespace, file))
 }
 
 async fn data(
     client: &Client,
-    owner: &Owner,
+    namespace: &str,
     name: &str,
 ) -> Result<Option<BTreeMap<String, ByteString>>, StoreError> {
-    let secrets: Api<Secret> = Api::namespaced(client.clone(), &owner.namespace);
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
     let found = secrets.get_opt(name).await;
-    let found = found.map_err(|error| remote("read", owner, name, error))?;
+    let found = found.map_err(|error| remote("read", namespace, name, error))?;
     match found {
         // Whoever may create Secrets could give a task other inputs under this name.
         Some(secret) if !own::is_own(&secret, SNAPSHOT_TYPE) => {
-            Err(own::replaced(format!("Secret {}/{name}", owner.namespace)))
+            Err(own::replaced(format!("Secret {namespace}/{name}")))
         }
         found => Ok(found.map(|secret| secret.data.unwrap_or_default())),
     }

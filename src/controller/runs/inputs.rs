@@ -14,9 +14,10 @@ use crate::controller::claims;
 use crate::controller::context::Context;
 use crate::controller::error::ReconcileError;
 use crate::controller::hold::{Blocked, misconfigured};
+use crate::controller::record::own;
 use crate::controller::record::parts::Contents;
-use crate::controller::record::snapshot::Sources;
-use crate::controller::sources::read::{check_total, read_sources};
+use crate::controller::record::snapshot::{Sources, contents};
+use crate::controller::sources::read::{check_total, digest_of, read_sources};
 use crate::pipeline::run::{ResolvedRun, RunFault, RunSettings, resolve};
 use crate::pipeline::task::{FrozenFile, Task};
 use crate::sandbox::Progressing;
@@ -144,20 +145,54 @@ fn refused(faults: &[RunFault]) -> Blocked {
     ))
 }
 
-/// The task's samples and sources of the inputs that the run does not give.
+/// What the run does not give itself: the samples and inputs that the task was tested with.
 async fn defaults(
     context: &Context,
     object: &CodeGenRun,
     task: &CodeGenTask,
     program: &Program,
     given: &BTreeSet<String>,
-) -> Result<Vec<(FrozenFile, Contents)>, Blocked> {
+) -> Result<Vec<(FrozenFile, Contents)>, ReconcileError> {
     let frozen = program.task.frozen_inputs().map(|file| &file.name);
-    let wanted: BTreeSet<&String> = frozen.filter(|name| !given.contains(*name)).collect();
-    if wanted.is_empty() {
-        return Ok(Vec::new());
+    let mut wanted: BTreeSet<&String> = frozen.filter(|name| !given.contains(*name)).collect();
+    let mut defaults = kept(context, task, &wanted).await?;
+    wanted.retain(|name| !defaults.iter().any(|(file, _)| file.name == **name));
+    // What lies on a claim was never copied, and a task that adopted its program has no snapshot.
+    if !wanted.is_empty() {
+        defaults.extend(Box::pin(from_sources(context, object, task, &wanted)).await?);
     }
-    let mut asked = only(task, &wanted);
+    Ok(defaults)
+}
+
+/// What the snapshot of the task has of these inputs.
+async fn kept(
+    context: &Context,
+    task: &CodeGenTask,
+    wanted: &BTreeSet<&String>,
+) -> Result<Vec<(FrozenFile, Contents)>, ReconcileError> {
+    let snapshot = task.status.as_ref().and_then(|status| status.snapshot.as_ref());
+    let Some(snapshot) = snapshot.filter(|_| !wanted.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let namespace = task.namespace().unwrap_or_default();
+    let is_wanted = |name: &str| wanted.iter().any(|wanted| *wanted == name);
+    let found = contents(&context.client, &namespace, &snapshot.name, is_wanted).await?;
+    for (file, contents) in &found {
+        if digest_of(contents.files(), file.is_dir) != file.sha256 {
+            return Err(own::replaced(format!("Secret {namespace}/{}", snapshot.name)).into());
+        }
+    }
+    Ok(found)
+}
+
+/// What the sources of the task have of these inputs now.
+async fn from_sources(
+    context: &Context,
+    object: &CodeGenRun,
+    task: &CodeGenTask,
+    wanted: &BTreeSet<&String>,
+) -> Result<Vec<(FrozenFile, Contents)>, Blocked> {
+    let mut asked = only(task, wanted);
     // Downloads are remembered for whom they were made.
     asked.metadata.uid.clone_from(&object.metadata.uid);
     let read = read_sources(&context.client, &context.downloads, &asked).await;

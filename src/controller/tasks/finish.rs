@@ -49,6 +49,8 @@ impl Finish for TaskPass<'_> {
             name: &name,
             uid: self.object().metadata.uid.as_deref().unwrap_or_default(),
         };
-        clear_components(&self.context().client, task, superfluous(end), None).await;
+        let spec = &self.object().spec;
+        let has_inputs = !spec.samples.is_empty() || spec.inputs.iter().any(|input| input.source.is_some());
+        clear_components(&self.context().client, task, superfluous(end, has_inputs), None).await;
     }
 }

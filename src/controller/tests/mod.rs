@@ -17,6 +17,7 @@ mod hold;
 mod lost_reply;
 mod publish_later;
 mod run_faults;
+mod run_defaults;
 mod runs;
 mod stale;
 mod tasks;
