@@ -1,5 +1,6 @@
 //! Tasks whose spec changes while they run, or after their end.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use codegen_operator::api::CodeGenTask;
@@ -8,7 +9,7 @@ use kube::ResourceExt;
 use kube::api::ListParams;
 use serde_json::{Value, json};
 
-use crate::space::{SOON, Space, condition, in_space, status_of};
+use crate::space::{SOON, Space, TO_THE_END, condition, in_space, status_of};
 
 fn change(space: &Space, task: &str, spec: &Value) -> String {
     let patch = json!({ "spec": spec }).to_string();
@@ -150,6 +151,70 @@ async fn a_task_that_fits_no_node_says_so_and_goes_on_when_its_spec_is_corrected
             .unwrap();
         assert_eq!(status.stage.as_deref(), Some("Succeeded"));
         assert_eq!(status.model_calls, calls, "what was misconfigured cost no call");
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn a_task_that_has_begun_keeps_the_agent_that_it_began_with() {
+    in_space("edited-agent", async |space| {
+        space.copy_secret("openai").await;
+        let path = "examples/prompt-only/task.yaml";
+        let mut task = space.objects(path, "prompt-only").remove(0);
+        let model = task["spec"].as_object_mut().unwrap().remove("model").unwrap();
+        task["spec"]["agentRef"] = json!({"name": "shared"});
+        let agent = |model: &Value| {
+            json!({
+                "apiVersion": "codegen-operator.dev/v1alpha1", "kind": "CodeGenAgent", "metadata": {"name": "shared"},
+                "spec": {"model": model, "approvals": ["Plan"]},
+            })
+        };
+        space.apply_objects(&[agent(&model), task.clone()]);
+        let waits = |task: &CodeGenTask| task.status.as_ref().is_some_and(|status| status.approval.is_some());
+        let begun = space.until("multiplication-table", "at its gate", TO_THE_END, waits).await;
+
+        // No call could be made with this one.
+        let mut elsewhere = model;
+        elsewhere["baseURL"] = json!("http://nobody.listens.here:1/v1");
+        space.apply_objects(&[agent(&elsewhere)]);
+        let approved = Command::new(env!("CARGO_BIN_EXE_kubectl-codegen"))
+            .args(["approve", "multiplication-table", "--yes", "--namespace", &space.name])
+            .output()
+            .unwrap();
+        assert!(approved.status.success(), "{}", String::from_utf8_lossy(&approved.stderr));
+        let status = space.succeeded("multiplication-table").await.status.unwrap();
+        assert_eq!((status.model_calls, status.run), (3, begun.status.unwrap().run));
+
+        task["metadata"]["name"] = json!("later");
+        task["spec"]["prompt"] = json!("Another table.");
+        space.apply_objects(&[task]);
+        let (_, reason, message) = space.stalled("later").await;
+        assert_eq!(reason, "Configuration", "{message}");
+        assert!(message.contains("nobody.listens.here"), "{message}");
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn a_task_runs_in_an_image_that_is_there_and_builds_none() {
+    in_space("own-image", async |space| {
+        space.copy_secret("openai").await;
+        space.apply("examples/prompt-only/task.yaml", "prompt-only");
+        let built = space.succeeded("multiplication-table").await.status.unwrap();
+        let image = built.image.unwrap();
+
+        let mut task = space
+            .objects("examples/prompt-only/task.yaml", "prompt-only")
+            .remove(0);
+        task["metadata"]["name"] = json!("given");
+        task["spec"]["cache"] = json!("Disable");
+        task["spec"]["image"] = json!({"reference": image, "pullSecretRef": {"name": "registry"}});
+        space.apply_objects(&[task]);
+        let status = space.succeeded("given").await.status.unwrap();
+        assert_eq!((status.builds, status.image.as_ref()), (0, Some(&image)));
+        assert_eq!(status.model_calls, 3);
     })
     .await;
 }

@@ -13,6 +13,7 @@ mod admission;
 mod approvals;
 mod changes;
 mod deletion;
+mod examples;
 mod faults;
 mod export;
 mod full;

@@ -81,3 +81,35 @@ async fn jobs(space: &Space) -> usize {
     let jobs = space.api::<Job>().list(&ListParams::default()).await;
     jobs.unwrap().items.len()
 }
+
+#[tokio::test]
+#[ignore = "needs a cluster with the operator: make e2e"]
+async fn an_apt_package_that_is_always_installed_is_in_the_image_and_in_the_status() {
+    in_space("apt", async |space| {
+        space.copy_secret("openai").await;
+        space.apply_changed("examples/prompt-only/task.yaml", "prompt-only", |spec| {
+            spec["image"]["baseSystemPackages"] = json!(["hello"]);
+        });
+        let status = space.succeeded("multiplication-table").await.status.unwrap();
+        assert_eq!(
+            (status.builds, &status.system_packages),
+            (1, &vec!["hello".to_owned()])
+        );
+        let image = status.image.unwrap();
+        space.apply_objects(&[json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "greeting"},
+            "spec": {
+                "restartPolicy": "Never", "imagePullSecrets": [{"name": "registry"}],
+                "containers": [{"name": "greeting", "image": image, "command": ["/usr/bin/hello"]}],
+            },
+        })]);
+        space.kubectl(&[
+            "wait",
+            "pod/greeting",
+            "--for=jsonpath={.status.phase}=Succeeded",
+            "--timeout=120s",
+        ]);
+        assert_eq!(space.kubectl(&["logs", "greeting"]).trim(), "Hello, world!");
+    })
+    .await;
+}
