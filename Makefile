@@ -69,8 +69,8 @@ generate: ## Write again what is generated: crds/ and its copies, values of the 
 	cargo run --locked --quiet --bin codegen-operator -- config-schema | scripts/chart-schema
 	cargo run --locked --quiet --bin kubectl-codegen -- docs model-protocol > docs/model-protocol.md
 
-deny: ## Licences, advisories and sources of the dependencies (needs cargo-deny)
-	cargo deny check
+deny: ## Licences, sources, bans and advisories of the dependencies
+	@scripts/deny
 
 FUZZ_TARGETS ?= delimited json text parquet excel gzip checks outputs manifest context schema
 FUZZ_SECONDS ?= 600
