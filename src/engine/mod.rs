@@ -20,7 +20,7 @@ mod samples;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU32;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
@@ -262,9 +262,15 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         if let Outcome::Decided(decision) = &outcome {
             self.emit(&Event::Decided(decision.clone()));
         }
+        let was_idle = matches!(&outcome, Outcome::Blocked(blocked) if blocked.was_idle);
+        let took = if was_idle {
+            Duration::ZERO
+        } else {
+            started.instant.elapsed()
+        };
         // Only decides.
         let mut next = advance(self.task, &progress, outcome, now)?;
-        next.count_step(started.at, started.instant.elapsed(), now);
+        next.count_step(started.at, took, now);
         let asked = approval::awaited(self.task, &next);
         // The time that a person takes to decide does not count against the deadline.
         if asked.is_some() {
@@ -380,6 +386,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             message: self.surroundings.redactor.redact(&message),
             retry_at,
             lost_child,
+            was_idle: false,
         })
     }
 

@@ -47,6 +47,8 @@ pub struct Executed {
     pub store: FolderStore,
     /// Every call.
     pub entries: Vec<Entry>,
+    /// What a person should know of recorded replies that answered other requests.
+    pub mismatch: Option<String>,
 }
 
 /// Runs a prepared task. `replayed` counts the recorded replies that earlier tasks of the command have used up.
@@ -104,6 +106,7 @@ pub async fn execute(
         progress,
         stopped: why,
         had_ended,
+        mismatch: model.mismatch(),
         store,
         entries,
     })
@@ -280,6 +283,7 @@ fn model(
     if let Some(variable) = &options.model.key_variable {
         model.key_source = format!("the variable {variable}");
     }
+    model.named = options.model.named_in();
     AnyModel::new(&model).map_err(|error| TaskError::Model(error.to_string()))
 }
 

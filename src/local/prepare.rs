@@ -12,7 +12,7 @@ use super::freeze::freeze;
 use super::objects::Objects;
 use crate::api::model::{Model, Provider};
 use crate::api::{CodeGenAgent, CodeGenTask};
-use crate::model::Secret;
+use crate::model::{NamedIn, Secret};
 use crate::pipeline::sandbox::NetworkAccess;
 use crate::pipeline::task::{Task, resolve};
 use crate::sandbox::SandboxError;
@@ -142,6 +142,16 @@ pub(super) fn agent_of<'a>(
 }
 
 impl ModelOverrides {
+    /// Where address and name of the model are set.
+    pub fn named_in(&self) -> NamedIn {
+        let usual = NamedIn::default();
+        let of_flag = |flag: Option<&'static str>, usual| flag.unwrap_or(usual);
+        NamedIn {
+            address: of_flag(self.base_url.as_ref().map(|_| "--model-url"), usual.address),
+            model: of_flag(self.name.as_ref().map(|_| "--model"), usual.model),
+        }
+    }
+
     fn apply(&self, task: &mut CodeGenTask, agent: Option<&mut CodeGenAgent>) {
         if *self == Self::default() {
             return;

@@ -104,7 +104,11 @@ pub async fn run_task(
     let had_ended = executed.had_ended.then(|| {
         "this is the end of an earlier run: nothing was called or run now; --fresh starts over".to_owned()
     });
-    let notices = earlier.chain(edited).chain(had_ended).collect();
+    let notices = earlier
+        .chain(edited)
+        .chain(had_ended)
+        .chain(executed.mismatch)
+        .collect();
     Ok(Ended {
         task: results.task,
         folder: output.to_owned(),

@@ -356,9 +356,11 @@ pub struct Recurrence {
 pub struct Spent {
     /// Tokens as providers counted them; of lost calls the estimate.
     pub tokens: Usage,
-    /// Model calls, failed and lost ones counted.
+    /// Of the tokens sent, those of lost calls.
+    pub lost_tokens: u64,
+    /// Model calls that a bill may show: those with a reply, and lost ones.
     pub model_calls: u32,
-    /// Calls in flight when the process was killed.
+    /// Calls whose request was sent and whose reply never came: the process was killed, the connection broke, or the time was over.
     pub lost_calls: u32,
     /// Builds started.
     pub builds: u32,
@@ -433,24 +435,22 @@ impl Progress {
         self
     }
 
-    /// The call in flight failed without a usable answer: it counts, its number is free for the next try. One that may have been
-    /// billed is charged by its estimate.
+    /// No model had the call in flight for certain: nothing is spent, and its number is free for the next try.
     #[must_use]
-    pub fn with_call_failed(mut self, may_be_billed: bool) -> Self {
-        let intent = self.intent.take().filter(|_| may_be_billed);
-        let estimate = intent.map_or(0, |intent| intent.estimate);
-        self.spent.tokens.input = self.spent.tokens.input.saturating_add(estimate);
-        self.spent.model_calls += 1;
+    pub fn with_call_not_made(mut self) -> Self {
+        self.intent = None;
         self
     }
 
-    /// The process that held the call in flight is gone and left no reply: the call is charged by its estimate.
+    /// The call in flight, if there is one, left no reply and may be billed all the same: it is charged by its estimate, and its
+    /// number is free for the next try.
     #[must_use]
     pub fn with_call_lost(mut self) -> Self {
         if let Some(intent) = self.intent.take() {
             self.spent.lost_calls += 1;
             self.spent.model_calls += 1;
-            self.spent.tokens.input += intent.estimate;
+            self.spent.lost_tokens = self.spent.lost_tokens.saturating_add(intent.estimate);
+            self.spent.tokens.input = self.spent.tokens.input.saturating_add(intent.estimate);
         }
         self
     }

@@ -128,7 +128,10 @@ pub fn status(
         samples: progress.samples.clone(),
         constraints: progress.constraints.clone(),
         artifacts,
-        tokens: TokenStatus::new(long(spent.tokens.input), long(spent.tokens.output)),
+        tokens: TokenStatus {
+            lost: long(spent.lost_tokens),
+            ..TokenStatus::new(long(spent.tokens.input), long(spent.tokens.output))
+        },
         model_calls: int(spent.model_calls),
         lost_calls: int(spent.lost_calls),
         builds: int(spent.builds),

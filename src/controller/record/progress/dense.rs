@@ -11,7 +11,7 @@ use crate::pipeline::digest::hex;
 use crate::pipeline::progress::Document;
 
 /// What the status says of a progress: where in the progress, and where in the status. Times lose their fractions of a second.
-const SAID: [(&str, &str); 18] = [
+const SAID: [(&str, &str); 19] = [
     ("/adoptedFrom", "/adoptedFrom"),
     ("/approvals", "/approvals"),
     ("/run", "/run"),
@@ -29,6 +29,7 @@ const SAID: [(&str, &str); 18] = [
     ("/spent/tokens/output", "/tokens/output"),
     ("/spent/modelCalls", "/modelCalls"),
     ("/spent/lostCalls", "/lostCalls"),
+    ("/spent/lostTokens", "/tokens/lost"),
     ("/spent/builds", "/builds"),
 ];
 

@@ -122,6 +122,7 @@ fn what_is_blocked_waits_and_goes_on_where_it_was() {
             message: "down".into(),
             retry_at: at(at_),
             lost_child: false,
+            was_idle: false,
         })
     };
     walk.take(blocked(10)).take(blocked(20));

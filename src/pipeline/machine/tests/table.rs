@@ -201,6 +201,7 @@ impl Random {
                 message: String::new(),
                 retry_at: at(1),
                 lost_child: false,
+                was_idle: false,
             }),
             OutcomeKind::Resumed => Outcome::Resumed,
             OutcomeKind::Decided => self.decided(),
