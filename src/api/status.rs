@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::approval::{ApprovalStatus, AwaitedApproval};
 use super::case::CaseMode;
 use super::common::Language;
+use super::retry::RetryStatus;
 
 /// What happened so far.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, KubeSchema)]
@@ -122,6 +123,12 @@ pub struct CodeGenTaskStatus {
     /// Value of the annotation `codegen-operator.dev/retry` that was acted on last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_handled: Option<String>,
+    /// Further tries after an end, the last six: from where, with which hint, after which end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retries: Vec<RetryStatus>,
+    /// Why nothing came of the try that was asked for last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_refused: Option<String>,
     /// Version of `progress`. A version newer than the operator's is left alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress_version: Option<i32>,

@@ -11,11 +11,13 @@ use super::paint::{Line, Mark};
 use super::progress::Progress;
 use super::summary::summary;
 use crate::api::CodeGenTask;
+use crate::api::retry::RetryFrom;
 use crate::local::approval::Approvals;
 use crate::local::interrupt::{self, INTERRUPTED, Stop};
 use crate::local::objects::Objects;
 use crate::local::prepare::{ModelOverrides, TaskOptions};
 use crate::local::runner::{Ended, output_folder, run_task};
+use crate::pipeline::retry::Retry;
 
 /// Runs the command; the exit code is the worst of its tasks.
 pub(super) fn run(args: &LocalArgs) -> i32 {
@@ -144,6 +146,10 @@ fn options(args: &LocalArgs) -> TaskOptions {
             given: args.approve.iter().map(|gate| (*gate).into()).collect(),
             ask: is_interactive().then_some(super::approve::ask),
         },
+        retry: args.retry.then(|| Retry {
+            from: args.from.map(|from| RetryFrom::from(from).to_string()),
+            hint: args.hint.clone(),
+        }),
     }
 }
 

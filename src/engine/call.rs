@@ -241,7 +241,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 declared,
                 wanted,
             } => {
-                let document = self.put_diagnosis(progress.attempt, &diagnosis).await?;
+                let document = self.put_diagnosis(progress, number, &diagnosis).await?;
                 self.emit(&Event::Diagnosed {
                     attempt: progress.attempt,
                     failures: diagnosis
@@ -363,7 +363,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let diagnosis = Diagnosis {
             failures: failed.iter().map(of_acceptance).collect(),
         };
-        let document = self.put_diagnosis(progress.attempt, &diagnosis).await?;
+        let number = progress.sequence;
+        let document = self.put_diagnosis(progress, number, &diagnosis).await?;
         let failures = diagnosis
             .failures
             .iter()
@@ -382,12 +383,19 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }))
     }
 
+    /// Stores the diagnosis of an attempt, a second one of it (in another try) under the number of its call too.
     async fn put_diagnosis(
         &self,
-        attempt: u32,
+        progress: &Progress,
+        number: u32,
         diagnosis: &Diagnosis,
-    ) -> Result<crate::pipeline::progress::Document, EngineError> {
-        let name = format!("documents/diagnosis-{attempt:04}.json");
+    ) -> Result<Document, EngineError> {
+        let attempt = progress.attempt;
+        let name = if progress.attempts_of_try() == 0 {
+            format!("documents/diagnosis-{attempt:04}-{number:04}.json")
+        } else {
+            format!("documents/diagnosis-{attempt:04}.json")
+        };
         let bytes =
             serde_json::to_vec_pretty(diagnosis).map_err(|error| damaged(&name, &error.to_string()))?;
         self.put(name, &bytes).await

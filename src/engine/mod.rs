@@ -259,6 +259,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let now = (self.clock)();
         let (stage, attempt) = (progress.stage, progress.attempt);
         let ends_iteration = matches!(outcome, Outcome::Tested(_) | Outcome::Diagnosed(_));
+        let is_retry = matches!(outcome, Outcome::Retried(_));
         if let Outcome::Decided(decision) = &outcome {
             self.emit(&Event::Decided(decision.clone()));
         }
@@ -280,6 +281,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let next = self.announce(next, now).await?;
         self.save(&next).await?;
         // After the write: an Event says only what is recorded.
+        if is_retry {
+            retried(&next).iter().for_each(|event| self.emit(event));
+        }
         if let Some(waiting) = &next.waiting {
             self.emit(&Event::Waiting {
                 category: waiting.category,
@@ -410,6 +414,14 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }
         Ok(bytes)
     }
+}
+
+/// What became of the last wish for another try.
+pub(crate) fn retried(progress: &Progress) -> Option<Event> {
+    let refused = progress.retry_refused.clone();
+    let refused = refused.map(|why| Event::RetryRefused { why });
+    let begun = progress.retries.last().cloned();
+    refused.or_else(|| begun.map(|retry| Event::Retried { retry }))
 }
 
 fn damaged(name: &str, why: &str) -> EngineError {

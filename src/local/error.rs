@@ -75,6 +75,9 @@ pub enum TaskError {
         /// Why not.
         why: String,
     },
+    /// What was asked for cannot be tried again.
+    #[error("--retry: {0}")]
+    Retry(String),
     /// The acceptance tests can never pass.
     #[error("spec.acceptanceTests: {file} {why}")]
     AcceptanceTests {
@@ -113,6 +116,7 @@ impl TaskError {
             | Self::Unresolved(_)
             | Self::Sandbox(_)
             | Self::Replay { .. }
+            | Self::Retry(_)
             | Self::AcceptanceTests { .. }
             | Self::Model(_) => 2,
             Self::NoIsolation(_) => 3,

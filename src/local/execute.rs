@@ -15,6 +15,7 @@ use super::error::{TaskError, stopped};
 use super::interrupt::Stop;
 use super::prepare::{Prepared, TaskOptions};
 use crate::api::approval::AwaitedApproval;
+use crate::api::retry::{RetryFrom, RetryStatus};
 use crate::data::worker::Client;
 use crate::engine::event::{Event, Observer};
 use crate::engine::reader::WorkerReader;
@@ -26,6 +27,7 @@ use crate::pipeline::machine::Outcome;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::python::{Module, suite};
 use crate::pipeline::redact::Redactor;
+use crate::pipeline::retry::Retry;
 use crate::pipeline::sandbox::{Job, Report};
 use crate::pipeline::stage::Category;
 use crate::sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox, SandboxError};
@@ -84,7 +86,8 @@ pub async fn execute(
         in_call: &in_call,
         announced: &AtomicU32::new(0),
     };
-    let mut progress = resume(&engine, recorded).await.map_err(stopped)?;
+    let progress = resume(&engine, options.retry.as_ref(), recorded).await;
+    let mut progress = retry(&engine, options.retry.as_ref(), progress.map_err(stopped)?).await?;
     let had_ended = progress.stage.is_terminal();
     let drive = Drive {
         engine: &engine,
@@ -115,7 +118,11 @@ pub async fn execute(
 type LocalEngine<'a> = Engine<'a, AnyModel, FolderStore, Isolated, WorkerReader>;
 
 /// Where the task stands: what blocked it before is tried again, a raised limit lets it go on.
-async fn resume(engine: &LocalEngine<'_>, recorded: usize) -> Result<Progress, EngineError> {
+async fn resume(
+    engine: &LocalEngine<'_>,
+    retry: Option<&Retry>,
+    recorded: usize,
+) -> Result<Progress, EngineError> {
     let mut progress = engine.load(&engine.task.decisive_hash()).await?;
     // Nothing of it ran while this process was not there.
     progress.active_since = None;
@@ -123,7 +130,11 @@ async fn resume(engine: &LocalEngine<'_>, recorded: usize) -> Result<Progress, E
     if progress.waiting.is_some() {
         progress = engine.apply(progress, Outcome::Resumed).await?;
     }
-    if progress.stopped_in.is_some() && budget::has_room_again(engine.task, &progress, Timestamp::now()) {
+    let is_asked_to_begin_anew = retry.is_some_and(|retry| !retry.is_plain());
+    if progress.stopped_in.is_some()
+        && !is_asked_to_begin_anew
+        && budget::has_room_again(engine.task, &progress, Timestamp::now())
+    {
         progress = engine.apply(progress, Outcome::LimitRaised).await?;
     }
     if recorded > 0 && !progress.stage.is_terminal() {
@@ -133,6 +144,33 @@ async fn resume(engine: &LocalEngine<'_>, recorded: usize) -> Result<Progress, E
         });
     }
     Ok(progress)
+}
+
+/// The same in another try, where one is asked for and the task has ended.
+async fn retry(
+    engine: &LocalEngine<'_>,
+    retry: Option<&Retry>,
+    progress: Progress,
+) -> Result<Progress, TaskError> {
+    let Some(retry) = retry else { return Ok(progress) };
+    if !progress.stage.is_terminal() && is_under_way(retry, &progress) {
+        return Ok(progress);
+    }
+    retry
+        .start(engine.task, &progress, Timestamp::now())
+        .map_err(TaskError::Retry)?;
+    let retried = engine.apply(progress, Outcome::Retried(retry.clone())).await;
+    retried.map_err(stopped)
+}
+
+/// Whether the task is in this very try already, or a try is asked for that only goes on: the same command goes on after an interruption.
+fn is_under_way(retry: &Retry, progress: &Progress) -> bool {
+    let is_this = |last: &RetryStatus| {
+        let from = retry.from.as_deref().and_then(RetryFrom::parse);
+        let hint = retry.hint.as_deref().map(str::trim);
+        last.hint.as_deref() == hint && from.is_none_or(|from| from == last.from)
+    };
+    retry.is_plain() || progress.retries.last().is_some_and(is_this)
 }
 
 /// The engine, and what may stop it.

@@ -13,6 +13,7 @@ use super::objects::Objects;
 use crate::api::model::{Model, Provider};
 use crate::api::{CodeGenAgent, CodeGenTask};
 use crate::model::{NamedIn, Secret};
+use crate::pipeline::retry::Retry;
 use crate::pipeline::sandbox::NetworkAccess;
 use crate::pipeline::task::{Task, resolve};
 use crate::sandbox::SandboxError;
@@ -35,6 +36,8 @@ pub struct TaskOptions {
     pub fresh: bool,
     /// Who decides at gates.
     pub approvals: Approvals,
+    /// Another try of a task that has ended; `None` where nobody asks for one.
+    pub retry: Option<Retry>,
 }
 
 /// Fields in the place of `spec.model`.

@@ -102,7 +102,7 @@ pub async fn run_task(
         .iter()
         .map(|path| format!("your edited file is now {}", path.display()));
     let had_ended = executed.had_ended.then(|| {
-        "this is the end of an earlier run: nothing was called or run now; --fresh starts over".to_owned()
+        "this is the end of an earlier run: nothing was called or run now; --retry tries again, --fresh starts over".to_owned()
     });
     let notices = earlier
         .chain(edited)

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::approval::ApprovalStatus;
 use crate::api::publish::Publish;
+use crate::api::retry::RetryStatus;
 use crate::api::status::{
     AttemptStatus, CaseEvidence, ConstraintStatus, ErrorType, FailureDiagnosis, PlanStatus, RehearsalStatus,
     SampleStatus,
@@ -54,6 +55,15 @@ pub struct Progress {
     pub stop: Option<Stop>,
     /// The stage that a raised limit goes on from.
     pub stopped_in: Option<Stage>,
+    /// The stage in which it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_in: Option<Stage>,
+    /// Further tries after an end, the last one last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retries: Vec<RetryStatus>,
+    /// Why there was no further try when somebody asked for one last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_refused: Option<String>,
     /// The image.
     #[serde(default)]
     pub build: Build,
@@ -393,6 +403,9 @@ impl Progress {
             waiting: None,
             stop: None,
             stopped_in: None,
+            ended_in: None,
+            retries: Vec::new(),
+            retry_refused: None,
             build: Build::default(),
             documents: Documents::default(),
             plan: None,
@@ -457,8 +470,21 @@ impl Progress {
 
     /// Whether a suite that notices no mutant of a function is asked for again: once, and only while an attempt is left for it.
     #[must_use]
-    pub const fn mutants_decide(&self, task: &Task) -> bool {
-        !self.memory.mutants_asked && self.attempt < task.limits.max_iterations
+    pub fn mutants_decide(&self, task: &Task) -> bool {
+        !self.memory.mutants_asked && self.attempts_of_try() < task.limits.max_iterations
+    }
+
+    /// Attempts since the task began, or since it was tried again last.
+    #[must_use]
+    pub fn attempts_of_try(&self) -> u32 {
+        let before = self.retries.last().map_or(0, |retry| retry.attempts);
+        self.attempt.saturating_sub(u32::try_from(before).unwrap_or_default())
+    }
+
+    /// The sentence that the present try adds to the task.
+    #[must_use]
+    pub fn hint(&self) -> Option<&str> {
+        self.retries.last()?.hint.as_deref()
     }
 
     /// The one diagnosis shown in the status: that of the last attempt that has one.

@@ -12,6 +12,7 @@ use super::approval;
 use super::evidence::evidence;
 use super::package_policy;
 use super::progress::Progress;
+use super::reuse;
 use super::stage::Stage;
 use super::task::Task;
 use crate::api::CodeGenTaskStatus;
@@ -138,10 +139,12 @@ pub fn status(
         started_at: Some(Time(progress.started_at)),
         completed_at: progress.completed_at.map(Time),
         run: Some(progress.run.clone()),
-        reuse_key: task.reuse_key(),
+        reuse_key: reuse::key_of(task, progress),
         adopted_from: progress.adopted_from.clone(),
         approval: approval::awaited(task, progress),
         approvals: progress.approvals.clone(),
+        retries: progress.retries.clone(),
+        retry_refused: progress.retry_refused.clone(),
         program_image: published_as.map(|published| published.image.clone()),
         program_tag: published_as.map(|published| published.tag.clone()),
         ..CodeGenTaskStatus::default()

@@ -8,4 +8,5 @@ mod mutants;
 mod order;
 mod packages;
 mod paths;
+mod retry;
 pub(crate) mod world;

@@ -15,9 +15,9 @@ use super::advanced;
 use super::pause;
 use super::waits_for_a_person;
 use crate::api::CodeGenTask;
+use crate::api::retry::RETRY;
 use crate::controller::error::ReconcileError;
 use crate::controller::hold::{misconfigured, queued, suspended};
-use crate::controller::record::cache::RETRY;
 use crate::controller::record::cache::{ended_in, is_publishing};
 use crate::controller::record::progress::recorded;
 use crate::controller::record::revision::Revision;
@@ -146,7 +146,7 @@ impl TaskPass<'_> {
     }
 }
 
-fn recorded_in(object: &CodeGenTask) -> Option<Progress> {
+pub(super) fn recorded_in(object: &CodeGenTask) -> Option<Progress> {
     let bytes = recorded(object.status.as_ref()?)?;
     serde_json::from_slice(&bytes).ok()
 }
