@@ -10,11 +10,13 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::adopt::adopt;
 use super::approval::Approvals;
 use super::error::{TaskError, stopped};
 use super::interrupt::Stop;
 use super::prepare::{Prepared, TaskOptions};
 use crate::api::approval::AwaitedApproval;
+use crate::api::common::CacheMode;
 use crate::api::retry::{RetryFrom, RetryStatus};
 use crate::data::worker::Client;
 use crate::engine::event::{Event, Observer};
@@ -30,6 +32,7 @@ use crate::pipeline::redact::Redactor;
 use crate::pipeline::retry::Retry;
 use crate::pipeline::sandbox::{Job, Report};
 use crate::pipeline::stage::Category;
+use crate::pipeline::task::Task;
 use crate::sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox, SandboxError};
 
 /// Failures of infrastructure in a row after which the command ends; the same command goes on.
@@ -49,8 +52,8 @@ pub struct Executed {
     pub store: FolderStore,
     /// Every call.
     pub entries: Vec<Entry>,
-    /// What a person should know of recorded replies that answered other requests.
-    pub mismatch: Option<String>,
+    /// What a person should know: whose result was taken over, which recorded replies answered other requests.
+    pub notices: Vec<String>,
 }
 
 /// Runs a prepared task. `replayed` counts the recorded replies that earlier tasks of the command have used up.
@@ -63,7 +66,7 @@ pub async fn execute(
 ) -> Result<Executed, TaskError> {
     let store = FolderStore::open(&prepared.run.root().join("record")).map_err(stopped)?;
     // Before a call is paid for: without isolation nothing of it could be run.
-    let sandbox = Isolated::new()?;
+    let sandbox = Isolated::new(&prepared.task)?;
     let Earlier { recorded, active } = earlier(&store).await?;
     let model = model(prepared, options, *replayed + recorded, active)?;
     let sources = sources(prepared);
@@ -86,9 +89,17 @@ pub async fn execute(
         in_call: &in_call,
         announced: &AtomicU32::new(0),
     };
+    let adopted = if may_adopt(prepared, options) {
+        adopt(prepared, &store).await.map_err(stopped)?
+    } else {
+        None
+    };
     let progress = resume(&engine, options.retry.as_ref(), recorded).await;
-    let mut progress = retry(&engine, options.retry.as_ref(), progress.map_err(stopped)?).await?;
-    let had_ended = progress.stage.is_terminal();
+    let mut progress = progress.map_err(stopped)?;
+    if !prepared.is_suspended {
+        progress = retry(&engine, options.retry.as_ref(), progress).await?;
+    }
+    let had_ended = progress.stage.is_terminal() && adopted.is_none();
     let drive = Drive {
         engine: &engine,
         store: &store,
@@ -97,7 +108,12 @@ pub async fn execute(
         stop,
         calling,
     };
-    let why = Box::pin(drive.until_it_stops(&mut progress)).await;
+    let is_held = prepared.is_suspended && !progress.stage.is_terminal();
+    let why = if is_held {
+        Some(TaskError::Suspended)
+    } else {
+        Box::pin(drive.until_it_stops(&mut progress)).await
+    };
     // The next run must not take a call for lost that was never started.
     let progress = engine.withdraw(progress).await.map_err(stopped)?;
     let entries = Ledger::new(&store)
@@ -109,10 +125,15 @@ pub async fn execute(
         progress,
         stopped: why,
         had_ended,
-        mismatch: model.mismatch(),
+        notices: adopted.into_iter().chain(model.mismatch()).collect(),
         store,
         entries,
     })
+}
+
+/// Whether the result of another task may be taken over: of one that begins, and is not to begin anew.
+fn may_adopt(prepared: &Prepared, options: &TaskOptions) -> bool {
+    options.has_neighbours && !options.fresh && options.replay.is_none() && !prepared.is_suspended
 }
 
 type LocalEngine<'a> = Engine<'a, AnyModel, FolderStore, Isolated, WorkerReader>;
@@ -392,8 +413,13 @@ struct Isolated {
 }
 
 impl Isolated {
-    fn new() -> Result<Self, TaskError> {
+    fn new(task: &Task) -> Result<Self, TaskError> {
         let sandbox = LocalSandbox::for_user().map_err(|error| TaskError::NoIsolation(error.to_string()))?;
+        let sandbox = match task.cache {
+            CacheMode::Auto => sandbox,
+            CacheMode::Override => sandbox.replacing(),
+            CacheMode::Disable => sandbox.apart(&task.decisive_hash()),
+        };
         sandbox
             .probe()
             .map_err(|error| TaskError::NoIsolation(error.to_string()))?;

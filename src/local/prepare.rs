@@ -38,6 +38,8 @@ pub struct TaskOptions {
     pub approvals: Approvals,
     /// Another try of a task that has ended; `None` where nobody asks for one.
     pub retry: Option<Retry>,
+    /// Whether the folders beside that of the results are of tasks too, whose results may be taken over.
+    pub has_neighbours: bool,
 }
 
 /// Fields in the place of `spec.model`.
@@ -68,6 +70,8 @@ pub struct Prepared {
     pub secret_variables: BTreeMap<String, Secret>,
     /// Where the earlier run lies now, with `fresh`.
     pub set_aside: Option<PathBuf>,
+    /// Whether somebody paused the task.
+    pub is_suspended: bool,
 }
 
 /// Locks the folder, freezes what the task refers to and answers its open questions.
@@ -124,6 +128,7 @@ pub async fn prepare(
         credentials,
         secret_variables,
         set_aside,
+        is_suspended: object.spec.suspend == Some(true),
     })
 }
 

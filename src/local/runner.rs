@@ -107,7 +107,7 @@ pub async fn run_task(
     let notices = earlier
         .chain(edited)
         .chain(had_ended)
-        .chain(executed.mismatch)
+        .chain(executed.notices)
         .collect();
     Ok(Ended {
         task: results.task,

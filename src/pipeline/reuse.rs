@@ -244,6 +244,20 @@ mod tests {
         let mut other = task();
         other.image.reference = Some("python:3".into());
         assert_ne!(other.reuse_key(), key);
+        let at = |base_url: &str| {
+            let mut task = task();
+            task.model.base_url = base_url.to_owned();
+            task.reuse_key()
+        };
+        assert_ne!(
+            at("http://vllm.a:8000/v1"),
+            at("http://vllm.b:8000/v1"),
+            "one name, two models"
+        );
+        assert_eq!(
+            at("https://user:old@models.example/v1"),
+            at("https://user:new@models.example/v1")
+        );
         let mut open = task();
         open.sandbox.network = crate::pipeline::sandbox::NetworkAccess::Internet;
         assert_ne!(open.reuse_key(), key);

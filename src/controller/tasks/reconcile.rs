@@ -23,7 +23,7 @@ use crate::controller::context::Context;
 use crate::controller::control::finish::finish;
 use crate::controller::control::{self, Pass, PassResult};
 use crate::controller::error::ReconcileError;
-use crate::controller::hold::{queued, suspended};
+use crate::controller::hold::queued;
 use crate::controller::isolation;
 use crate::controller::record::cache::{ended_in, is_at_rest};
 use crate::controller::record::progress::paused;
@@ -184,7 +184,7 @@ impl TaskPass<'_> {
         }
         // Before a place is asked for: a suspended task needs none.
         if self.object.spec.suspend == Some(true) {
-            return Err(suspended().into());
+            return Err(Hold::suspended().into());
         }
         // The watch of decisions wakes it, so that its place is for others.
         if approvals::is_undecided(self.context, &self.object) {
