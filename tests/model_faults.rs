@@ -281,7 +281,11 @@ async fn a_model_that_cannot_be_reached_spends_nothing_and_the_flag_that_names_i
         let status = document(&ended)["status"].clone();
         assert_eq!(status["reason"], "Infrastructure", "{status:#}");
         assert_eq!(
-            (&status["modelCalls"], &status["lostCalls"], &status["tokens"]["total"]),
+            (
+                &status["modelCalls"],
+                &status["lostCalls"],
+                &status["tokens"]["total"]
+            ),
             (&0.into(), &0.into(), &0.into())
         );
         let message = status["message"].as_str().unwrap();

@@ -177,7 +177,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
     fn call_failed(&self, progress: Progress, error: &ModelError) -> Answered {
         let may_be_billed = error.may_be_billed();
         let counted = match (may_be_billed, error.category()) {
-            (true, _) => "; the provider may bill this call, so that it counts as lost, with the tokens it may have cost",
+            (true, _) => {
+                "; the provider may bill this call, so that it counts as lost, with the tokens it may have cost"
+            }
             (false, Category::Infrastructure) => "; no model had this call, so that it does not count",
             // What a person must change stands at the end of the message.
             (false, Category::Configuration) => "",

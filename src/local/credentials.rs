@@ -233,9 +233,8 @@ fn secret(
 }
 
 fn may_use_environment(model: &ModelSettings, options: KeyOptions<'_>) -> bool {
-    let is_this_machine = |url: reqwest::Url| {
-        matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"))
-    };
+    let is_this_machine =
+        |url: reqwest::Url| matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
     options.endpoint_given
         || is_own_host(model)
         || reqwest::Url::parse(&model.base_url).is_ok_and(is_this_machine)

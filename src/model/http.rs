@@ -108,7 +108,10 @@ impl Http {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
-            if let Failure::Status { may_be_billed: true, .. } = failure {
+            if let Failure::Status {
+                may_be_billed: true, ..
+            } = failure
+            {
                 return Err(self.given_up(failure, tries));
             }
             let asked = match &failure {

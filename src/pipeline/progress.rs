@@ -478,7 +478,8 @@ impl Progress {
     #[must_use]
     pub fn attempts_of_try(&self) -> u32 {
         let before = self.retries.last().map_or(0, |retry| retry.attempts);
-        self.attempt.saturating_sub(u32::try_from(before).unwrap_or_default())
+        self.attempt
+            .saturating_sub(u32::try_from(before).unwrap_or_default())
     }
 
     /// The sentence that the present try adds to the task.

@@ -152,9 +152,7 @@ fn missing(task: &Task, progress: &Progress, from: RetryFrom) -> Option<String> 
         RetryFrom::Tests | RetryFrom::Diagnosis if documents.solution.is_none() => {
             "there is no program yet: go on from Code or Plan"
         }
-        RetryFrom::Diagnosis if documents.run.is_none() => {
-            "its tests have not run: go on from Tests or Code"
-        }
+        RetryFrom::Diagnosis if documents.run.is_none() => "its tests have not run: go on from Tests or Code",
         RetryFrom::Diagnosis if progress.memory.failing.is_empty() => {
             "nothing failed in its last tests: go on from Code"
         }

@@ -25,7 +25,8 @@ fn ask(world: &World, token: &str, from: Option<&str>, hint: Option<&str>) {
 /// A task whose only attempt has failed, and whose next one passes.
 async fn failed() -> World {
     let mut world = World::new().await;
-    world.node.sandbox = Fake::new(|_, _, _| vec![failure("test_solution.py::test_counts", "AssertionError", "3")]);
+    world.node.sandbox =
+        Fake::new(|_, _, _| vec![failure("test_solution.py::test_counts", "AssertionError", "3")]);
     world.apply_task("words", &json!({"limits": {"maxIterations": 1}}));
     world.settle::<CodeGenTask>("words").await;
     assert_eq!(
@@ -132,7 +133,10 @@ async fn a_task_that_has_succeeded_is_not_tried_again_by_a_bare_wish_or_with_oth
     let refused = async |world: &mut World| {
         world.settle::<CodeGenTask>("words").await;
         let status = world.status_of("words");
-        assert_eq!((status.stage.as_deref(), &status.result), (Some("Succeeded"), &program));
+        assert_eq!(
+            (status.stage.as_deref(), &status.result),
+            (Some("Succeeded"), &program)
+        );
         status.retry_refused.unwrap_or_default()
     };
     ask(&world, "1", None, None);

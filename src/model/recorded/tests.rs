@@ -73,7 +73,8 @@ async fn a_changed_request_is_answered_or_refused_when_strict() {
     lenient.call(&request()).await.unwrap();
     let told = lenient.mismatch().unwrap();
     assert!(
-        told.starts_with("1 reply was recorded for another request") && told.contains("line 4 of replies.jsonl"),
+        told.starts_with("1 reply was recorded for another request")
+            && told.contains("line 4 of replies.jsonl"),
         "{told}"
     );
 

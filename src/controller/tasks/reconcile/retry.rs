@@ -88,7 +88,9 @@ impl TaskPass<'_> {
         let store = self.store(&run, without_end(&self.object));
         store.take_over(documents).await;
         // The one write: until then the end stands, and the result that it names holds everything from before.
-        store.save(&serde_json::to_vec(&progress).unwrap_or_default()).await?;
+        store
+            .save(&serde_json::to_vec(&progress).unwrap_or_default())
+            .await?;
         let observer = self.context.events.observer(&self.object);
         retried(&progress).iter().for_each(|event| observer.event(event));
         self.remember_version(store);
@@ -104,7 +106,11 @@ impl TaskPass<'_> {
         self.context.tasks.leave(&self.uid);
         let mut object = self.object.clone();
         if let Some(status) = &mut object.status {
-            status.retry_handled = object.metadata.annotations.as_ref().and_then(|all| all.get(RETRY).cloned());
+            status.retry_handled = object
+                .metadata
+                .annotations
+                .as_ref()
+                .and_then(|all| all.get(RETRY).cloned());
             status.retry_refused = Some(why.to_owned());
         }
         let written = replace_status(&self.context.client, &object).await?;

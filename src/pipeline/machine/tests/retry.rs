@@ -111,7 +111,8 @@ fn replies_that_were_of_no_use_are_asked_for_where_they_were() {
         if walk.task.limits.max_iterations < 2 || stage == Stage::FixingEnvironment {
             continue;
         }
-        walk.take(stopped(StopReason::InvalidReply)).take(retry(None, None));
+        walk.take(stopped(StopReason::InvalidReply))
+            .take(retry(None, None));
         let expected = match stage {
             Stage::RecheckingCases | Stage::FixingCode | Stage::FixingTests => Stage::Diagnosing,
             other => other,
@@ -181,7 +182,12 @@ fn what_cannot_be_tried_again_says_why_and_stays_as_it_was() {
     assert!(refusal(&mut walk, Some("Tests"), None).contains("spec.testing.mode is Skip"));
     assert!(refusal(&mut walk, Some("Diagnosis"), None).contains("its tests have not run"));
     let shown = status(&walk.task, &walk.progress, StatusContext::default(), at(2));
-    assert!(shown.message.unwrap().contains("It is not tried again: its tests have not run"));
+    assert!(
+        shown
+            .message
+            .unwrap()
+            .contains("It is not tried again: its tests have not run")
+    );
 }
 
 #[test]
@@ -221,11 +227,17 @@ fn a_hint_is_part_of_the_key_of_what_it_led_to() {
     let key = key_of(&walk.task, &walk.progress);
     assert_eq!(key, walk.task.reuse_key());
     walk.take(retry(None, None));
-    assert_eq!(key_of(&walk.task, &walk.progress), key, "fresh replies alone are no other task");
-    walk.take(stopped(StopReason::NoProgress)).take(retry(None, Some(HINT)));
+    assert_eq!(
+        key_of(&walk.task, &walk.progress),
+        key,
+        "fresh replies alone are no other task"
+    );
+    walk.take(stopped(StopReason::NoProgress))
+        .take(retry(None, Some(HINT)));
     let hinted = key_of(&walk.task, &walk.progress);
     assert_ne!(hinted, key);
-    walk.take(stopped(StopReason::NoProgress)).take(retry(Some("Code"), None));
+    walk.take(stopped(StopReason::NoProgress))
+        .take(retry(Some("Code"), None));
     assert_eq!(
         key_of(&walk.task, &walk.progress),
         hinted,
