@@ -168,6 +168,8 @@ impl Http {
         let client = builder
             .connect_timeout(CONNECT_DEADLINE)
             .connector_layer(self.connecting.clone())
+            // A connection that the server has closed meanwhile looks like one that ended after the request was sent.
+            .pool_max_idle_per_host(0)
             .redirect(Policy::custom(follow_on_the_same_host))
             .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
             .build()

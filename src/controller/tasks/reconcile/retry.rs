@@ -10,7 +10,7 @@ use crate::api::retry::{RETRY, RETRY_FROM, RETRY_HINT};
 use crate::api::status::CodeGenTaskStatus;
 use crate::controller::error::ReconcileError;
 use crate::controller::record::cache::{is_publishing, retry_asked};
-use crate::controller::record::cleanup;
+use crate::controller::record::cleanup::{self, Ended};
 use crate::controller::record::revision::Revision;
 use crate::controller::record::store::replace_status;
 use crate::controller::tasks::revision::Started;
@@ -23,6 +23,10 @@ use crate::pipeline::machine::{Outcome, advance};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::retry::Retry;
 use crate::pipeline::stage::Stage;
+use crate::sandbox::kubernetes::names::Component;
+
+/// Why a task that has succeeded is not tried again with other inputs.
+const CHANGED: &str = "its samples, inputs or its agent are not what they were when it succeeded: change the spec to start over";
 
 impl TaskPass<'_> {
     /// What somebody asked for since the last step.
@@ -54,6 +58,7 @@ impl TaskPass<'_> {
         let Some(before) = recorded_in(&self.object) else {
             return self.refuse_retry("its state cannot be read").await;
         };
+        // A bare wish needs nothing to be read.
         if let Err(why) = retry.check(&before) {
             return self.refuse_retry(&why).await;
         }
@@ -72,18 +77,22 @@ impl TaskPass<'_> {
             Err(ReconcileError::Blocked(blocked)) => return self.refuse_retry(&blocked.to_string()).await,
             Err(error) => return Err(error),
         };
-        if run.owner.run != before.run {
-            let why = "its samples, inputs or its agent are not what they were when it succeeded: change the spec to start over";
-            return self.refuse_retry(why).await;
-        }
-        let (_, documents) = Revision::of_result(self.context, &self.object).await?;
         // Only decides.
         let now = Timestamp::now();
-        let mut progress =
-            advance(&run.task, &before, Outcome::Retried(retry), now).map_err(EngineError::from)?;
-        if let Some(why) = progress.retry_refused {
+        let is_as_it_was = run.owner.run == before.run;
+        let refused = if is_as_it_was {
+            retry.start(&run.task, &before, now).err()
+        } else {
+            Some(CHANGED.to_owned())
+        };
+        if let Some(why) = refused {
+            let task = Ended::of(&run.owner);
+            cleanup::clear_components(&self.context.client, task, &[Component::Snapshot], None).await;
             return self.refuse_retry(&why).await;
         }
+        let (_, documents) = Revision::of_result(self.context, &self.object).await?;
+        let mut progress =
+            advance(&run.task, &before, Outcome::Retried(retry), now).map_err(EngineError::from)?;
         progress.active_since = Some(now);
         let store = self.store(&run, without_end(&self.object));
         store.take_over(documents).await;
