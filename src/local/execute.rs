@@ -94,11 +94,7 @@ pub async fn execute(
     } else {
         None
     };
-    let progress = resume(&engine, options.retry.as_ref(), recorded).await;
-    let mut progress = progress.map_err(stopped)?;
-    if !prepared.is_suspended {
-        progress = retry(&engine, options.retry.as_ref(), progress).await?;
-    }
+    let mut progress = begin(&engine, prepared, options, recorded).await?;
     let had_ended = progress.stage.is_terminal() && adopted.is_none();
     let drive = Drive {
         engine: &engine,
@@ -108,8 +104,7 @@ pub async fn execute(
         stop,
         calling,
     };
-    let is_held = prepared.is_suspended && !progress.stage.is_terminal();
-    let why = if is_held {
+    let why = if prepared.is_suspended && !progress.stage.is_terminal() {
         Some(TaskError::Suspended)
     } else {
         Box::pin(drive.until_it_stops(&mut progress)).await
@@ -137,6 +132,21 @@ fn may_adopt(prepared: &Prepared, options: &TaskOptions) -> bool {
 }
 
 type LocalEngine<'a> = Engine<'a, AnyModel, FolderStore, Isolated, WorkerReader>;
+
+/// Where the task begins: where it stood, or in another try.
+async fn begin(
+    engine: &LocalEngine<'_>,
+    prepared: &Prepared,
+    options: &TaskOptions,
+    recorded: usize,
+) -> Result<Progress, TaskError> {
+    let asked = options.retry.as_ref();
+    let progress = resume(engine, asked, recorded).await.map_err(stopped)?;
+    if prepared.is_suspended {
+        return Ok(progress);
+    }
+    retry(engine, asked, progress).await
+}
 
 /// Where the task stands: what blocked it before is tried again, a raised limit lets it go on.
 async fn resume(
