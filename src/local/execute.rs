@@ -89,26 +89,18 @@ pub async fn execute(
         in_call: &in_call,
         announced: &AtomicU32::new(0),
     };
-    let adopted = if may_adopt(prepared, options) {
-        adopt(prepared, &store).await.map_err(stopped)?
-    } else {
-        None
-    };
-    let mut progress = begin(&engine, prepared, options, recorded).await?;
+    let (mut progress, adopted) = begin(&engine, prepared, options, recorded).await?;
     let had_ended = progress.stage.is_terminal() && adopted.is_none();
     let drive = Drive {
         engine: &engine,
         store: &store,
         approvals: &options.approvals,
         sandbox: &sandbox,
+        is_suspended: prepared.is_suspended,
         stop,
         calling,
     };
-    let why = if prepared.is_suspended && !progress.stage.is_terminal() {
-        Some(TaskError::Suspended)
-    } else {
-        Box::pin(drive.until_it_stops(&mut progress)).await
-    };
+    let why = Box::pin(drive.until_it_stops(&mut progress)).await;
     // The next run must not take a call for lost that was never started.
     let progress = engine.withdraw(progress).await.map_err(stopped)?;
     let entries = Ledger::new(&store)
@@ -133,19 +125,21 @@ fn may_adopt(prepared: &Prepared, options: &TaskOptions) -> bool {
 
 type LocalEngine<'a> = Engine<'a, AnyModel, FolderStore, Isolated, WorkerReader>;
 
-/// Where the task begins: where it stood, or in another try.
+/// Where the task begins: where it stood, in another try, or with what it takes over, and whose that is.
 async fn begin(
     engine: &LocalEngine<'_>,
     prepared: &Prepared,
     options: &TaskOptions,
     recorded: usize,
-) -> Result<Progress, TaskError> {
-    let asked = options.retry.as_ref();
+) -> Result<(Progress, Option<String>), TaskError> {
+    let adopted = if may_adopt(prepared, options) {
+        adopt(prepared, engine.store).await.map_err(stopped)?
+    } else {
+        None
+    };
+    let asked = options.retry.as_ref().filter(|_| !prepared.is_suspended);
     let progress = resume(engine, asked, recorded).await.map_err(stopped)?;
-    if prepared.is_suspended {
-        return Ok(progress);
-    }
-    retry(engine, asked, progress).await
+    Ok((retry(engine, asked, progress).await?, adopted))
 }
 
 /// Where the task stands: what blocked it before is tried again, a raised limit lets it go on.
@@ -210,6 +204,7 @@ struct Drive<'a> {
     store: &'a FolderStore,
     approvals: &'a Approvals,
     sandbox: &'a Isolated,
+    is_suspended: bool,
     stop: &'a Stop,
     calling: watch::Receiver<bool>,
 }
@@ -217,6 +212,9 @@ struct Drive<'a> {
 impl Drive<'_> {
     /// Steps until the task ends or waits for a person (`None`), or something stops it.
     async fn until_it_stops(&self, progress: &mut Progress) -> Option<TaskError> {
+        if self.is_suspended && !progress.stage.is_terminal() {
+            return Some(TaskError::Suspended);
+        }
         let mut is_told = false;
         loop {
             let (next, came_to) = tokio::select! {
