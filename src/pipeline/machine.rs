@@ -137,7 +137,7 @@ pub const TRANSITIONS: &[Transition] = {
         Transition::new(
             &[At::GeneratingCode],
             On::CodeWritten,
-            &[At::GeneratingTests, At::AwaitingImage],
+            &[At::GeneratingTests, At::AwaitingImage, At::RunningTests],
         ),
         Transition::new(
             &[At::GeneratingTests],

@@ -45,9 +45,11 @@ async fn retry(world: &World, store: &MemoryStore, from: &str, hint: Option<&str
         from: Some(from.to_owned()),
         hint: hint.map(str::to_owned),
     };
-    Box::pin(engine.apply(progress, Outcome::Retried(wish)))
+    let begun = Box::pin(engine.apply(progress, Outcome::Retried(wish)))
         .await
-        .unwrap()
+        .unwrap();
+    // Another process goes on.
+    engine.withdraw(begun).await.unwrap()
 }
 
 /// One attempt, which fails.

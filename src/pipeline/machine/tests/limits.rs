@@ -62,7 +62,7 @@ fn a_task_that_ends_by_refusals_says_by_which_rule_or_that_the_replies_had_no_sh
     assert!(end(&[]).contains("structured output"));
 }
 
-fn calling_stages() -> Vec<(Stage, Walk)> {
+pub(super) fn calling_stages() -> Vec<(Stage, Walk)> {
     let with = |prepare: &dyn Fn(&mut Walk)| {
         let mut walk = Walk::new(task());
         prepare(&mut walk);

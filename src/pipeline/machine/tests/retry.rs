@@ -2,6 +2,7 @@
 
 use rstest::rstest;
 
+use super::limits::calling_stages;
 use super::*;
 use crate::pipeline::reuse::key_of;
 
