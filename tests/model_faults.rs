@@ -129,12 +129,12 @@ const FENCED_CODE: Fault = Fault::Text(
 );
 const OTHER_SHAPE: Fault = Fault::Text("{\"foo\": 1}", "stop");
 
-/// The six calls of the penguins, and what one fault adds to them: a request where nothing was answered, a call where
-/// the answer was of no use.
+/// The six calls of the penguins, and what one fault adds to them: a request where the model turned it away, a call where it may be
+/// billed or the answer was of no use.
 #[rstest]
 #[case::too_many_requests("constraints", Fault::Status(429), 6)]
 #[case::server_error("plan", Fault::Status(500), 6)]
-#[case::dropped_connection("code", Fault::Dropped, 6)]
+#[case::dropped_connection("code", Fault::Dropped, 7)]
 #[case::prose("plan", PROSE, 7)]
 #[case::cut("code", CUT, 7)]
 #[case::cut_without_a_word("code", CUT_UNNOTICED, 7)]
@@ -251,9 +251,67 @@ async fn a_model_that_hangs_is_given_up_and_asked_again_by_the_next_process() {
     let status = document(&again)["status"].clone();
     assert_eq!(
         (&status["modelCalls"], &status["lostCalls"]),
-        (&9.into(), &0.into())
+        (&9.into(), &3.into())
     );
+    let lost = status["tokens"]["lost"].as_u64().unwrap();
+    assert!(lost > 3 * 16_384, "three replies at their longest: {lost}");
     assert_eq!(requests(&server).await, 9);
+    let said = said(&again);
+    assert!(
+        said.contains("9 calls,") && said.contains("; 3 calls lost, which may be billed: "),
+        "{said}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_cannot_be_reached_spends_nothing_and_the_flag_that_names_it_is_named() {
+    let output = tempfile::tempdir().unwrap();
+    // Port 1 (tcpmux) is one at which nobody answers.
+    let command = || {
+        let mut command = program(output.path());
+        command
+            .args(manifest(&penguins()))
+            .args(["--model-url", "http://127.0.0.1:1/v1"])
+            .args(["--model-timeout", "400ms"]);
+        command
+    };
+    for _ in 0..2 {
+        let ended = run(command()).await;
+        expect_code(&ended, 1);
+        let status = document(&ended)["status"].clone();
+        assert_eq!(status["reason"], "Infrastructure", "{status:#}");
+        assert_eq!(
+            (
+                &status["modelCalls"],
+                &status["lostCalls"],
+                &status["tokens"]["total"]
+            ),
+            (&0.into(), &0.into(), &0.into())
+        );
+        let message = status["message"].as_str().unwrap();
+        assert!(
+            message.contains("check --model-url, ") && message.contains("does not count"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn a_key_that_is_empty_is_refused_before_anything_is_sent() {
+    let output = tempfile::tempdir().unwrap();
+    let manifest = output.path().join("task.yaml");
+    let text = "apiVersion: codegen-operator.dev/v1alpha1\nkind: CodeGenTask\nmetadata: {name: sum}\nspec:\n  \
+                prompt: add\n  model: {name: m}\n";
+    std::fs::write(&manifest, text).unwrap();
+    let mut command = program(output.path());
+    command.arg("-f").arg(&manifest).env("OPENAI_API_KEY", " ");
+    let ended = command.output().unwrap();
+    expect_code(&ended, 2);
+    assert!(
+        said(&ended).contains("the variable OPENAI_API_KEY is set and empty"),
+        "{}",
+        said(&ended)
+    );
 }
 
 #[rstest]

@@ -31,12 +31,13 @@ pub struct Limits {
     #[x_kube(validation = Rule::new("self >= 1")
         .message("a task needs at least one iteration: write 1 to 100, or leave maxIterations out for 10"))]
     pub max_iterations: Option<i32>,
-    /// Input and output tokens of all model calls together, failed ones counted. The task fails with `BudgetExceeded`
+    /// Input and output tokens of all model calls together, lost ones by estimate. The task fails with `BudgetExceeded`
     /// before a call that would not fit. At least 1, default 1,000,000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub max_tokens: Option<i64>,
-    /// Model calls, failed ones counted. Between 1 and 10,000, default 100.
+    /// Model calls that a bill may show: those with a reply, and those whose reply was lost. Waiting for a model that cannot be
+    /// reached, or that turns calls away, spends none. Between 1 and 10,000, default 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10000))]
     pub max_model_calls: Option<i32>,

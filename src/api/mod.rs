@@ -18,6 +18,7 @@ pub mod model;
 pub mod packages;
 pub mod publish;
 pub mod quantity;
+pub mod retry;
 pub mod run;
 pub mod run_status;
 pub mod sandbox;

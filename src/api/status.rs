@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::approval::{ApprovalStatus, AwaitedApproval};
 use super::case::CaseMode;
 use super::common::Language;
+use super::retry::RetryStatus;
 
 /// What happened so far.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, KubeSchema)]
@@ -78,13 +79,14 @@ pub struct CodeGenTaskStatus {
     /// Where the results lie, by name, SHA-256 and size.
     #[serde(default)]
     pub artifacts: Vec<ArtifactRef>,
-    /// Tokens of all calls, failed ones counted.
+    /// Tokens of all calls that a bill may show.
     #[serde(default)]
     pub tokens: TokenStatus,
-    /// Model calls made, failed ones counted.
+    /// Model calls that a bill may show: those with a reply, and lost ones. A call that reached no model, or that it turned away, is none.
     #[serde(default)]
     pub model_calls: i32,
-    /// Calls in flight when the operator was killed, paid for and lost.
+    /// Of these calls, those whose request was sent and whose reply never came: the operator was killed, the connection broke, or the
+    /// time was over. The provider may bill them.
     #[serde(default)]
     pub lost_calls: i32,
     /// Image builds started.
@@ -121,6 +123,12 @@ pub struct CodeGenTaskStatus {
     /// Value of the annotation `codegen-operator.dev/retry` that was acted on last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_handled: Option<String>,
+    /// Further tries after an end, the last six: from where, with which hint, after which end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retries: Vec<RetryStatus>,
+    /// Why nothing came of the try that was asked for last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_refused: Option<String>,
     /// Version of `progress`. A version newer than the operator's is left alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress_version: Option<i32>,
@@ -416,12 +424,14 @@ pub struct ArtifactRef {
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TokenStatus {
-    /// Tokens sent.
+    /// Tokens sent. A lost call counts with what it may have cost at most, reply included.
     pub input: i64,
     /// Tokens received.
     pub output: i64,
     /// Both together.
     pub total: i64,
+    /// Of `input`, those of lost calls: an estimate, where all else was counted.
+    pub lost: i64,
 }
 
 impl TokenStatus {
@@ -432,6 +442,7 @@ impl TokenStatus {
             input,
             output,
             total: input.saturating_add(output),
+            lost: 0,
         }
     }
 }

@@ -9,7 +9,9 @@ mod values;
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-pub(crate) use cluster::{ClusterArgs, DecideArgs, ExportArgs, GateArg, TaskArgs, WatchArgs};
+pub(crate) use cluster::{
+    ClusterArgs, DecideArgs, ExportArgs, FromArg, GateArg, RetryArgs, TaskArgs, WatchArgs,
+};
 pub(crate) use context::{ContextArgs, ContextFormat};
 pub(crate) use local::{Format, LocalArgs, ManifestArgs};
 pub(crate) use run::{LocalCommand, LocalRunArgs, ProgramArgs, RunArgs, RunFormat};
@@ -45,6 +47,9 @@ pub enum Command {
     /// Write everything that a task in a cluster left to a folder: program, tests, attempts, conversation, Dockerfile.
     #[command(after_help = cluster::EXPORT_EXAMPLES, after_long_help = with_exit_codes(cluster::EXPORT_EXAMPLES, cluster::EXPORT_EXIT_CODES))]
     Export(Box<ExportArgs>),
+    /// Try a task in a cluster again that has ended, with new replies; what came before stays recorded.
+    #[command(after_help = cluster::RETRY_EXAMPLES, after_long_help = with_exit_codes(cluster::RETRY_EXAMPLES, cluster::RETRY_EXIT_CODES))]
+    Retry(Box<RetryArgs>),
     /// Approve of what a task in a cluster waits with at a gate.
     #[command(after_help = cluster::DECIDE_EXAMPLES, after_long_help = with_exit_codes(cluster::DECIDE_EXAMPLES, cluster::DECIDE_EXIT_CODES))]
     Approve(Box<DecideArgs>),

@@ -11,11 +11,13 @@ use super::paint::{Line, Mark};
 use super::progress::Progress;
 use super::summary::summary;
 use crate::api::CodeGenTask;
+use crate::api::retry::RetryFrom;
 use crate::local::approval::Approvals;
 use crate::local::interrupt::{self, INTERRUPTED, Stop};
 use crate::local::objects::Objects;
 use crate::local::prepare::{ModelOverrides, TaskOptions};
 use crate::local::runner::{Ended, output_folder, run_task};
+use crate::pipeline::retry::Retry;
 
 /// Runs the command; the exit code is the worst of its tasks.
 pub(super) fn run(args: &LocalArgs) -> i32 {
@@ -68,7 +70,7 @@ async fn run_all(
     progress: &Progress,
     stop: &Stop,
 ) -> i32 {
-    let options = options(args);
+    let options = options(args, tasks.len());
     let mut code = 0;
     let mut printed = Vec::new();
     let mut replayed = 0;
@@ -127,7 +129,8 @@ fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-fn options(args: &LocalArgs) -> TaskOptions {
+/// What the command line says about each of its `tasks`.
+fn options(args: &LocalArgs, tasks: usize) -> TaskOptions {
     TaskOptions {
         given: given(&args.manifests),
         model: ModelOverrides {
@@ -144,6 +147,12 @@ fn options(args: &LocalArgs) -> TaskOptions {
             given: args.approve.iter().map(|gate| (*gate).into()).collect(),
             ask: is_interactive().then_some(super::approve::ask),
         },
+        // The folder of a single task may lie anywhere.
+        has_neighbours: args.output.is_none() || tasks > 1,
+        retry: args.retry.then(|| Retry {
+            from: args.from.map(|from| RetryFrom::from(from).to_string()),
+            hint: args.hint.clone(),
+        }),
     }
 }
 

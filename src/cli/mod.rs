@@ -14,6 +14,7 @@ mod paint;
 mod plot;
 mod progress;
 mod render;
+mod retry;
 mod run;
 mod summary;
 mod text;
@@ -49,6 +50,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Watch(args) => exit_code(watch::run(&args)),
         Command::Code(args) => exit_code(code::run(&args)),
         Command::Export(args) => exit_code(export::run(&args)),
+        Command::Retry(args) => exit_code(retry::run(&args)),
         Command::Approve(args) => exit_code(approve::run(&args, ApprovalDecision::Approve)),
         Command::Reject(args) => exit_code(approve::run(&args, ApprovalDecision::Reject)),
         Command::Docs {

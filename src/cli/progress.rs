@@ -144,6 +144,8 @@ impl Running {
             | Event::Diagnosed { .. }
             | Event::FixApplied { .. }
             | Event::Decided(_)
+            | Event::Retried { .. }
+            | Event::RetryRefused { .. }
             | Event::Published { .. }
             | Event::IterationFinished { .. } => {}
         }

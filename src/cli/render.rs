@@ -3,6 +3,7 @@
 use super::paint::{Line, Mark};
 use super::text::{count, cut, seconds, single_line, thousands, wrap};
 use crate::api::approval::{ApprovalDecision, ApprovalStatus, AwaitedApproval};
+use crate::api::retry::RetryStatus;
 use crate::api::status::{
     CaseCounts, ErrorType, FailureDiagnosis, MutantCounts, RehearsalResult, TestCounts,
 };
@@ -99,6 +100,8 @@ pub fn render(event: &Event) -> Rendered {
         } => iteration_finished(*attempt, *passed, error_types, packages_added),
         Event::ApprovalAwaited(asked) => approval_awaited(asked),
         Event::Decided(decision) => decided(decision),
+        Event::Retried { retry } => retried(retry),
+        Event::RetryRefused { why } => warned("no retry", why),
         Event::Published { image, .. } => Rendered::line(Mark::Done, "published", image),
         Event::Waiting { message, .. } => named_paragraph(Mark::Warning, "waiting", message, usize::MAX),
     }
@@ -118,6 +121,14 @@ fn call_finished(kind: CallKind, usage: Usage, took: Option<f64>) -> Rendered {
     );
     let time = took.map_or_else(|| "recorded".to_owned(), seconds);
     Rendered::line(Mark::Done, name(kind), &format!("{tokens}   {time}"))
+}
+
+/// Another try begins.
+fn retried(retry: &RetryStatus) -> Rendered {
+    let hint = retry.hint.as_ref();
+    let hint = hint.map_or_else(String::new, |hint| format!("; the hint: {hint}"));
+    let text = format!("from {}, after {}{hint}", retry.from, retry.after);
+    named_paragraph(Mark::Heading, "retry", &text, MAX_CAUSE_LINES)
 }
 
 /// What a person is asked to approve of.

@@ -128,9 +128,17 @@ pub(super) fn spent(status: &CodeGenTaskStatus) -> String {
         thousands(number(status.tokens.input)),
         thousands(number(status.tokens.output)),
     );
-    match status.lost_calls {
-        0 => text,
-        lost => format!("{text}, {} lost", count(number(lost.into()), "call")),
+    if status.lost_calls == 0 {
+        return text;
+    }
+    let calls = count(number(status.lost_calls.into()), "call");
+    match number(status.tokens.lost) {
+        // A status of an earlier version does not say.
+        0 => format!("{text}; {calls} lost, which may be billed"),
+        tokens => format!(
+            "{text}; {calls} lost, which may be billed: {} of the tokens are an estimate of that",
+            thousands(tokens)
+        ),
     }
 }
 

@@ -52,13 +52,3 @@ pub fn queued(message: String) -> Hold {
         until: Until::Room,
     }
 }
-
-/// The user paused the task.
-#[must_use]
-pub fn suspended() -> Hold {
-    Hold {
-        reason: reason::SUSPENDED,
-        message: "spec.suspend is true; remove it to go on".to_owned(),
-        until: Until::Resumed,
-    }
-}

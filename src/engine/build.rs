@@ -154,9 +154,13 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         // Both are awaited, also where one has failed: a call in flight is paid for.
         let (called, built) = join(call, self.build(&progress)).await;
         // Errors of the call first: the image is found by its hash in any case.
-        let (progress, outcome) = called?;
+        let (progress, mut outcome) = called?;
         let progress = match built? {
             Performed::Done(built @ (Outcome::ImageReady(_) | Outcome::BuildFailed(_))) => {
+                // The time of the build counts, whatever became of the call.
+                if let Outcome::Blocked(blocked) = &mut outcome {
+                    blocked.was_idle = false;
+                }
                 advance(self.task, &progress, built, (self.clock)())?
             }
             // Any other end of the build is met again by the step that builds.

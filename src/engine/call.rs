@@ -17,6 +17,7 @@ use crate::pipeline::diagnosis::{Diagnosis, of_acceptance};
 use crate::pipeline::machine::{CasesRevised, Decision, Diagnosed, NewSource, Outcome, decide};
 use crate::pipeline::progress::{Document, Intent, Progress};
 use crate::pipeline::prompts::{self, Material};
+use crate::pipeline::stage::Category;
 use crate::pipeline::{approval, budget};
 use crate::sandbox::Sandbox;
 
@@ -172,10 +173,27 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         ))
     }
 
+    /// A call without a reply takes no attempt from the task. It is spent where a bill may show it.
     fn call_failed(&self, progress: Progress, error: &ModelError) -> Answered {
-        // A call without a reply takes no attempt from the task; it counts as paid where it may have been.
-        let outcome = self.blocked(&progress, error.category(), &error.to_string());
-        Answered::Otherwise(progress.with_call_failed(error.may_be_billed()), outcome)
+        let may_be_billed = error.may_be_billed();
+        let counted = match (may_be_billed, error.category()) {
+            (true, _) => {
+                "; the provider may bill this call, so that it counts as lost, with the tokens it may have cost"
+            }
+            (false, Category::Infrastructure) => "; no model had this call, so that it does not count",
+            // What a person must change stands at the end of the message.
+            (false, Category::Configuration) => "",
+        };
+        let mut outcome = self.blocked(&progress, error.category(), &format!("{error}{counted}"));
+        if let Outcome::Blocked(blocked) = &mut outcome {
+            blocked.was_idle = !may_be_billed;
+        }
+        let progress = if may_be_billed {
+            progress.with_call_lost()
+        } else {
+            progress.with_call_not_made()
+        };
+        Answered::Otherwise(progress, outcome)
     }
 
     async fn read_reply(
@@ -225,7 +243,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
                 declared,
                 wanted,
             } => {
-                let document = self.put_diagnosis(progress.attempt, &diagnosis).await?;
+                let document = self.put_diagnosis(progress, number, &diagnosis).await?;
                 self.emit(&Event::Diagnosed {
                     attempt: progress.attempt,
                     failures: diagnosis
@@ -347,7 +365,8 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let diagnosis = Diagnosis {
             failures: failed.iter().map(of_acceptance).collect(),
         };
-        let document = self.put_diagnosis(progress.attempt, &diagnosis).await?;
+        let number = progress.sequence;
+        let document = self.put_diagnosis(progress, number, &diagnosis).await?;
         let failures = diagnosis
             .failures
             .iter()
@@ -366,12 +385,19 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }))
     }
 
+    /// Stores the diagnosis of an attempt, a second one of it (in another try) under the number of its call too.
     async fn put_diagnosis(
         &self,
-        attempt: u32,
+        progress: &Progress,
+        number: u32,
         diagnosis: &Diagnosis,
-    ) -> Result<crate::pipeline::progress::Document, EngineError> {
-        let name = format!("documents/diagnosis-{attempt:04}.json");
+    ) -> Result<Document, EngineError> {
+        let attempt = progress.attempt;
+        let name = if progress.attempts_of_try() == 0 {
+            format!("documents/diagnosis-{attempt:04}-{number:04}.json")
+        } else {
+            format!("documents/diagnosis-{attempt:04}.json")
+        };
         let bytes =
             serde_json::to_vec_pretty(diagnosis).map_err(|error| damaged(&name, &error.to_string()))?;
         self.put(name, &bytes).await

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use crate::api::approval::{ApprovalStatus, AwaitedApproval};
+use crate::api::retry::RetryStatus;
 use crate::api::status::{CaseCounts, FailureDiagnosis, RehearsalStatus, TestCounts};
 use crate::pipeline::call::{CallKind, Usage};
 use crate::pipeline::stage::{Category, Stage};
@@ -135,6 +136,16 @@ pub enum Event {
     ApprovalAwaited(AwaitedApproval),
     /// A person has decided.
     Decided(ApprovalStatus),
+    /// Another try begins after an end.
+    Retried {
+        /// From where, with which hint.
+        retry: RetryStatus,
+    },
+    /// Another try was asked for, and there is none.
+    RetryRefused {
+        /// Why.
+        why: String,
+    },
     /// The program is an image in a registry.
     Published {
         /// By digest.

@@ -35,6 +35,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let cases = self.case_set(progress).await?;
         Ok(Material {
             context: self.text(documents.context.as_ref()).await?,
+            hint: progress.hint().unwrap_or_default().to_owned(),
             plan: progress.plan.clone().unwrap_or_default(),
             solution: self.text(documents.solution.as_ref()).await?,
             tests: self.text(documents.tests.as_ref()).await?,

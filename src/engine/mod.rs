@@ -20,7 +20,7 @@ mod samples;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU32;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
@@ -259,12 +259,19 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let now = (self.clock)();
         let (stage, attempt) = (progress.stage, progress.attempt);
         let ends_iteration = matches!(outcome, Outcome::Tested(_) | Outcome::Diagnosed(_));
+        let is_retry = matches!(outcome, Outcome::Retried(_));
         if let Outcome::Decided(decision) = &outcome {
             self.emit(&Event::Decided(decision.clone()));
         }
+        let was_idle = matches!(&outcome, Outcome::Blocked(blocked) if blocked.was_idle);
+        let took = if was_idle {
+            Duration::ZERO
+        } else {
+            started.instant.elapsed()
+        };
         // Only decides.
         let mut next = advance(self.task, &progress, outcome, now)?;
-        next.count_step(started.at, started.instant.elapsed(), now);
+        next.count_step(started.at, took, now);
         let asked = approval::awaited(self.task, &next);
         // The time that a person takes to decide does not count against the deadline.
         if asked.is_some() {
@@ -274,6 +281,9 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         let next = self.announce(next, now).await?;
         self.save(&next).await?;
         // After the write: an Event says only what is recorded.
+        if is_retry {
+            retried(&next).iter().for_each(|event| self.emit(event));
+        }
         if let Some(waiting) = &next.waiting {
             self.emit(&Event::Waiting {
                 category: waiting.category,
@@ -380,6 +390,7 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
             message: self.surroundings.redactor.redact(&message),
             retry_at,
             lost_child,
+            was_idle: false,
         })
     }
 
@@ -403,6 +414,14 @@ impl<M: Model, S: Store, B: Sandbox, D: DataReader> Engine<'_, M, S, B, D> {
         }
         Ok(bytes)
     }
+}
+
+/// What became of the last wish for another try.
+pub(crate) fn retried(progress: &Progress) -> Option<Event> {
+    let refused = progress.retry_refused.clone();
+    let refused = refused.map(|why| Event::RetryRefused { why });
+    let begun = progress.retries.last().cloned();
+    refused.or_else(|| begun.map(|retry| Event::Retried { retry }))
 }
 
 fn damaged(name: &str, why: &str) -> EngineError {

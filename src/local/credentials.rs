@@ -56,6 +56,29 @@ pub enum CredentialError {
         /// The other way to give it.
         instead: String,
     },
+    /// The key is empty.
+    #[error("{field}: key {key} of Secret {name} is empty: put the API key there{instead}")]
+    EmptyKey {
+        /// The field.
+        field: String,
+        /// The Secret.
+        name: String,
+        /// The key.
+        key: String,
+        /// The other way to give it.
+        instead: String,
+    },
+    /// The provider's usual variable is set and empty.
+    #[error(
+        "the variable {name} is set and empty, and {host} answers nobody without a key: set it to your API key, or name another \
+         variable with --model-key-env"
+    )]
+    EmptyVariable {
+        /// The variable.
+        name: &'static str,
+        /// The provider's host.
+        host: &'static str,
+    },
     /// The value is not text.
     #[error("{field}: key {key} of Secret {name} is not UTF-8 text")]
     NotText {
@@ -88,7 +111,6 @@ pub fn model_credentials(
     objects: &Objects,
     variable: &impl Fn(&str) -> Option<String>,
 ) -> Result<ModelCredentials, CredentialError> {
-    let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
     let mut headers = Vec::new();
     for (index, header) in model.headers.iter().enumerate() {
         headers.push((
@@ -96,7 +118,7 @@ pub fn model_credentials(
             header_value(index, header, namespace, objects)?,
         ));
     }
-    let api_key = api_key(model, options, namespace, objects, &variable)?;
+    let api_key = api_key(model, options, namespace, objects, variable)?;
     Ok(ModelCredentials {
         api_key: api_key.map(|key| Secret::new(&key)),
         headers,
@@ -110,6 +132,8 @@ fn api_key(
     objects: &Objects,
     variable: &impl Fn(&str) -> Option<String>,
 ) -> Result<Option<String>, CredentialError> {
+    let is_set_and_empty = |name: &str| variable(name).is_some_and(|value| value.trim().is_empty());
+    let variable = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
     // What the command line names goes before everything, and must be there.
     if let Some(name) = options.variable {
         let missing = || CredentialError::NoVariable {
@@ -121,6 +145,11 @@ fn api_key(
     let may_use_usual = may_use_environment(model, options);
     let from_environment = may_use_usual.then(|| variable(usual)).flatten();
     let Some(reference) = &model.api_key_secret_ref else {
+        // A server of one's own may need none; the provider's refuses every call.
+        if is_own_host(model) && is_set_and_empty(usual) {
+            let host = model.provider.own_host();
+            return Err(CredentialError::EmptyVariable { name: usual, host });
+        }
         return Ok(from_environment);
     };
     let instead = if may_use_usual {
@@ -128,13 +157,14 @@ fn api_key(
     } else {
         ", or name a variable that holds the key with --model-key-env".to_owned()
     };
-    match secret(
-        reference,
-        "spec.model.apiKeySecretRef",
-        &instead,
-        namespace,
-        objects,
-    ) {
+    let field = "spec.model.apiKeySecretRef";
+    match secret(reference, field, &instead, namespace, objects) {
+        Ok(key) if key.trim().is_empty() => Err(CredentialError::EmptyKey {
+            field: field.to_owned(),
+            name: reference.name.clone(),
+            key: reference.key.clone(),
+            instead,
+        }),
         // The endpoint of the command line may need no key, whatever the manifest's one needs.
         Err(CredentialError::NoSecret { .. }) if from_environment.is_some() || options.endpoint_given => {
             Ok(from_environment)
@@ -203,12 +233,18 @@ fn secret(
 }
 
 fn may_use_environment(model: &ModelSettings, options: KeyOptions<'_>) -> bool {
+    let is_this_machine =
+        |url: reqwest::Url| matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
+    options.endpoint_given
+        || is_own_host(model)
+        || reqwest::Url::parse(&model.base_url).is_ok_and(is_this_machine)
+}
+
+/// Whether the endpoint is the provider's own, over HTTPS.
+fn is_own_host(model: &ModelSettings) -> bool {
     let own = model.provider.own_host();
-    let meant = |url: reqwest::Url| match url.host_str() {
-        Some("localhost" | "127.0.0.1" | "[::1]") => true,
-        host => host == Some(own) && url.scheme() == "https",
-    };
-    options.endpoint_given || reqwest::Url::parse(&model.base_url).is_ok_and(meant)
+    let is_own = |url: reqwest::Url| url.host_str() == Some(own) && url.scheme() == "https";
+    reqwest::Url::parse(&model.base_url).is_ok_and(is_own)
 }
 
 #[cfg(test)]
@@ -354,6 +390,29 @@ mod tests {
                 name: "MINE".to_owned()
             }
         );
+    }
+
+    #[test]
+    fn an_empty_key_is_an_error_where_one_is_needed() {
+        let empty = |_: &str| Some(" ".to_owned());
+        let none = |_: &str| None;
+        let told = |model: &ModelSettings, objects: &Objects, variable: &dyn Fn(&str) -> Option<String>| {
+            key(model, None, false, objects, &variable).map_err(|error| error.to_string())
+        };
+        let refused = told(&model(OPENAI, true), &objects("api-key: \"\\n\""), &none).unwrap_err();
+        assert!(
+            refused.starts_with(
+                "spec.model.apiKeySecretRef: key api-key of Secret openai is empty: put the API key there"
+            ),
+            "{refused}"
+        );
+        let refused = told(&model(OPENAI, false), &Objects::default(), &empty).unwrap_err();
+        assert!(
+            refused.starts_with("the variable OPENAI_API_KEY is set and empty"),
+            "{refused}"
+        );
+        let own_server = model("http://127.0.0.1:8080/v1", false);
+        assert_eq!(told(&own_server, &Objects::default(), &empty), Ok(None));
     }
 
     #[test]

@@ -62,6 +62,9 @@ pub enum TaskError {
     /// The user stopped it.
     #[error("interrupted; the same command goes on from here, and no recorded reply is paid for again")]
     Interrupted,
+    /// Somebody paused the task.
+    #[error("spec.suspend is true: remove it, and the same command goes on")]
+    Suspended,
     /// Nobody has decided at a gate.
     #[error(
         "it waits at the gate {0}: look at what is to be approved, then run the same command with --approve {0}, or at a terminal"
@@ -75,6 +78,9 @@ pub enum TaskError {
         /// Why not.
         why: String,
     },
+    /// What was asked for cannot be tried again.
+    #[error("--retry: {0}")]
+    Retry(String),
     /// The acceptance tests can never pass.
     #[error("spec.acceptanceTests: {file} {why}")]
     AcceptanceTests {
@@ -113,11 +119,16 @@ impl TaskError {
             | Self::Unresolved(_)
             | Self::Sandbox(_)
             | Self::Replay { .. }
+            | Self::Retry(_)
             | Self::AcceptanceTests { .. }
             | Self::Model(_) => 2,
             Self::NoIsolation(_) => 3,
             Self::Interrupted => INTERRUPTED,
-            Self::Sample { .. } | Self::NoTemporaryFolder(_) | Self::Approval(_) | Self::Stopped(_) => 1,
+            Self::Sample { .. }
+            | Self::NoTemporaryFolder(_)
+            | Self::Suspended
+            | Self::Approval(_)
+            | Self::Stopped(_) => 1,
         }
     }
 }

@@ -10,11 +10,14 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::adopt::adopt;
 use super::approval::Approvals;
 use super::error::{TaskError, stopped};
 use super::interrupt::Stop;
 use super::prepare::{Prepared, TaskOptions};
 use crate::api::approval::AwaitedApproval;
+use crate::api::common::CacheMode;
+use crate::api::retry::{RetryFrom, RetryStatus};
 use crate::data::worker::Client;
 use crate::engine::event::{Event, Observer};
 use crate::engine::reader::WorkerReader;
@@ -26,8 +29,10 @@ use crate::pipeline::machine::Outcome;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::python::{Module, suite};
 use crate::pipeline::redact::Redactor;
+use crate::pipeline::retry::Retry;
 use crate::pipeline::sandbox::{Job, Report};
 use crate::pipeline::stage::Category;
+use crate::pipeline::task::Task;
 use crate::sandbox::{Built, ImageSpec, LocalSandbox, Progressing, Sandbox, SandboxError};
 
 /// Failures of infrastructure in a row after which the command ends; the same command goes on.
@@ -47,6 +52,8 @@ pub struct Executed {
     pub store: FolderStore,
     /// Every call.
     pub entries: Vec<Entry>,
+    /// What a person should know: whose result was taken over, which recorded replies answered other requests.
+    pub notices: Vec<String>,
 }
 
 /// Runs a prepared task. `replayed` counts the recorded replies that earlier tasks of the command have used up.
@@ -59,7 +66,7 @@ pub async fn execute(
 ) -> Result<Executed, TaskError> {
     let store = FolderStore::open(&prepared.run.record()).map_err(stopped)?;
     // Before a call is paid for: without isolation nothing of it could be run.
-    let sandbox = Isolated::new()?;
+    let sandbox = Isolated::new(&prepared.task)?;
     let Earlier { recorded, active } = earlier(&store).await?;
     let model = model(prepared, options, *replayed + recorded, active)?;
     let sources = sources(prepared);
@@ -82,13 +89,14 @@ pub async fn execute(
         in_call: &in_call,
         announced: &AtomicU32::new(0),
     };
-    let mut progress = resume(&engine, recorded).await.map_err(stopped)?;
-    let had_ended = progress.stage.is_terminal();
+    let (mut progress, adopted) = begin(&engine, prepared, options, recorded).await?;
+    let had_ended = progress.stage.is_terminal() && adopted.is_none();
     let drive = Drive {
         engine: &engine,
         store: &store,
         approvals: &options.approvals,
         sandbox: &sandbox,
+        is_suspended: prepared.is_suspended,
         stop,
         calling,
     };
@@ -104,15 +112,42 @@ pub async fn execute(
         progress,
         stopped: why,
         had_ended,
+        notices: adopted.into_iter().chain(model.mismatch()).collect(),
         store,
         entries,
     })
 }
 
+/// Whether the result of another task may be taken over: of one that begins, and is not to begin anew.
+fn may_adopt(prepared: &Prepared, options: &TaskOptions) -> bool {
+    options.has_neighbours && !options.fresh && options.replay.is_none() && !prepared.is_suspended
+}
+
 type LocalEngine<'a> = Engine<'a, AnyModel, FolderStore, Isolated, WorkerReader>;
 
+/// Where the task begins: where it stood, in another try, or with what it takes over, and whose that is.
+async fn begin(
+    engine: &LocalEngine<'_>,
+    prepared: &Prepared,
+    options: &TaskOptions,
+    recorded: usize,
+) -> Result<(Progress, Option<String>), TaskError> {
+    let adopted = if may_adopt(prepared, options) {
+        adopt(prepared, engine.store).await.map_err(stopped)?
+    } else {
+        None
+    };
+    let asked = options.retry.as_ref().filter(|_| !prepared.is_suspended);
+    let progress = resume(engine, asked, recorded).await.map_err(stopped)?;
+    Ok((retry(engine, asked, progress).await?, adopted))
+}
+
 /// Where the task stands: what blocked it before is tried again, a raised limit lets it go on.
-async fn resume(engine: &LocalEngine<'_>, recorded: usize) -> Result<Progress, EngineError> {
+async fn resume(
+    engine: &LocalEngine<'_>,
+    retry: Option<&Retry>,
+    recorded: usize,
+) -> Result<Progress, EngineError> {
     let mut progress = engine.load(&engine.task.decisive_hash()).await?;
     // Nothing of it ran while this process was not there.
     progress.active_since = None;
@@ -120,7 +155,11 @@ async fn resume(engine: &LocalEngine<'_>, recorded: usize) -> Result<Progress, E
     if progress.waiting.is_some() {
         progress = engine.apply(progress, Outcome::Resumed).await?;
     }
-    if progress.stopped_in.is_some() && budget::has_room_again(engine.task, &progress, Timestamp::now()) {
+    let is_asked_to_begin_anew = retry.is_some_and(|retry| !retry.is_plain());
+    if progress.stopped_in.is_some()
+        && !is_asked_to_begin_anew
+        && budget::has_room_again(engine.task, &progress, Timestamp::now())
+    {
         progress = engine.apply(progress, Outcome::LimitRaised).await?;
     }
     if recorded > 0 && !progress.stage.is_terminal() {
@@ -132,12 +171,40 @@ async fn resume(engine: &LocalEngine<'_>, recorded: usize) -> Result<Progress, E
     Ok(progress)
 }
 
+/// The same in another try, where one is asked for and the task has ended.
+async fn retry(
+    engine: &LocalEngine<'_>,
+    retry: Option<&Retry>,
+    progress: Progress,
+) -> Result<Progress, TaskError> {
+    let Some(retry) = retry else { return Ok(progress) };
+    if !progress.stage.is_terminal() && is_under_way(retry, &progress) {
+        return Ok(progress);
+    }
+    retry
+        .start(engine.task, &progress, Timestamp::now())
+        .map_err(TaskError::Retry)?;
+    let retried = engine.apply(progress, Outcome::Retried(retry.clone())).await;
+    retried.map_err(stopped)
+}
+
+/// Whether the task is in this very try already, or a try is asked for that only goes on: the same command goes on after an interruption.
+fn is_under_way(retry: &Retry, progress: &Progress) -> bool {
+    let is_this = |last: &RetryStatus| {
+        let from = retry.from.as_deref().and_then(RetryFrom::parse);
+        let hint = retry.hint.as_deref().map(str::trim);
+        last.hint.as_deref() == hint && from.is_none_or(|from| from == last.from)
+    };
+    retry.is_plain() || progress.retries.last().is_some_and(is_this)
+}
+
 /// The engine, and what may stop it.
 struct Drive<'a> {
     engine: &'a LocalEngine<'a>,
     store: &'a FolderStore,
     approvals: &'a Approvals,
     sandbox: &'a Isolated,
+    is_suspended: bool,
     stop: &'a Stop,
     calling: watch::Receiver<bool>,
 }
@@ -145,6 +212,9 @@ struct Drive<'a> {
 impl Drive<'_> {
     /// Steps until the task ends or waits for a person (`None`), or something stops it.
     async fn until_it_stops(&self, progress: &mut Progress) -> Option<TaskError> {
+        if self.is_suspended && !progress.stage.is_terminal() {
+            return Some(TaskError::Suspended);
+        }
         let mut is_told = false;
         loop {
             let (next, came_to) = tokio::select! {
@@ -280,6 +350,7 @@ fn model(
     if let Some(variable) = &options.model.key_variable {
         model.key_source = format!("the variable {variable}");
     }
+    model.named = options.model.named_in();
     AnyModel::new(&model).map_err(|error| TaskError::Model(error.to_string()))
 }
 
@@ -350,8 +421,13 @@ struct Isolated {
 }
 
 impl Isolated {
-    fn new() -> Result<Self, TaskError> {
+    fn new(task: &Task) -> Result<Self, TaskError> {
         let sandbox = LocalSandbox::for_user().map_err(|error| TaskError::NoIsolation(error.to_string()))?;
+        let sandbox = match task.cache {
+            CacheMode::Auto => sandbox,
+            CacheMode::Override => sandbox.replacing(),
+            CacheMode::Disable => sandbox.apart(&task.decisive_hash()),
+        };
         sandbox
             .probe()
             .map_err(|error| TaskError::NoIsolation(error.to_string()))?;

@@ -92,6 +92,12 @@ impl TaskFolder {
         })
     }
 
+    /// The folder itself.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// An empty folder to freeze sources in before the revision has a name.
     pub fn staging(&self) -> Result<PathBuf, FolderError> {
         let path = self.root.join(REVISIONS).join("incoming");

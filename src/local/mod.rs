@@ -1,5 +1,6 @@
 //! The engine over a folder: manifests from files, sources frozen beside the run, results written where a person looks.
 
+mod adopt;
 pub(crate) mod approval;
 pub(crate) mod context;
 pub(crate) mod credentials;

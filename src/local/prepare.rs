@@ -13,8 +13,9 @@ use super::objects::Objects;
 use crate::api::model::{Model, Provider};
 use crate::api::{CodeGenAgent, CodeGenTask};
 use crate::ledger::{FolderStore, Store as _};
-use crate::model::Secret;
+use crate::model::{NamedIn, Secret};
 use crate::pipeline::progress::Progress;
+use crate::pipeline::retry::Retry;
 use crate::pipeline::sandbox::NetworkAccess;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::task::{Task, resolve};
@@ -38,6 +39,10 @@ pub struct TaskOptions {
     pub fresh: bool,
     /// Who decides at gates.
     pub approvals: Approvals,
+    /// Another try of a task that has ended; `None` where nobody asks for one.
+    pub retry: Option<Retry>,
+    /// Whether the folders beside that of the results are of tasks too, whose results may be taken over.
+    pub has_neighbours: bool,
 }
 
 /// Fields in the place of `spec.model`.
@@ -68,6 +73,8 @@ pub struct Prepared {
     pub secret_variables: BTreeMap<String, Secret>,
     /// Where the earlier run lies now, with `fresh`.
     pub set_aside: Option<PathBuf>,
+    /// Whether somebody paused the task.
+    pub is_suspended: bool,
 }
 
 /// Locks the folder, freezes what the task refers to and answers its open questions.
@@ -96,7 +103,8 @@ pub async fn prepare(
     }
     let hash = task.decisive_hash();
     // What sends nothing asks for nothing.
-    let sends_nothing = options.replay.is_some() || (!options.fresh && has_succeeded(&folder, &hash).await?);
+    let starts_over = options.fresh || options.retry.is_some();
+    let sends_nothing = options.replay.is_some() || (!starts_over && has_succeeded(&folder, &hash).await?);
     let credentials = if sends_nothing {
         ModelCredentials::default()
     } else {
@@ -125,6 +133,7 @@ pub async fn prepare(
         credentials,
         secret_variables,
         set_aside,
+        is_suspended: object.spec.suspend == Some(true),
     })
 }
 
@@ -158,6 +167,16 @@ pub(super) fn agent_of<'a>(
 }
 
 impl ModelOverrides {
+    /// Where address and name of the model are set.
+    pub fn named_in(&self) -> NamedIn {
+        let usual = NamedIn::default();
+        let of_flag = |flag: Option<&'static str>, usual| flag.unwrap_or(usual);
+        NamedIn {
+            address: of_flag(self.base_url.as_ref().map(|_| "--model-url"), usual.address),
+            model: of_flag(self.name.as_ref().map(|_| "--model"), usual.model),
+        }
+    }
+
     fn apply(&self, task: &mut CodeGenTask, agent: Option<&mut CodeGenAgent>) {
         if *self == Self::default() {
             return;

@@ -9,7 +9,7 @@ use super::execute::Executed;
 use super::prepare::Prepared;
 use crate::api::CodeGenTask;
 use crate::engine::results;
-use crate::pipeline::status::{StatusContext, status};
+use crate::pipeline::status::{Hold, StatusContext, status};
 
 /// Everything that is published, and the task with its status.
 pub struct Results {
@@ -45,11 +45,12 @@ pub async fn collect(
         .take()
         .map(|status| status.conditions)
         .unwrap_or_default();
+    let hold = prepared.is_suspended.then(Hold::suspended);
     let around = StatusContext {
         artifacts,
         generation: task.metadata.generation,
         before: &before,
-        hold: None,
+        hold: hold.as_ref(),
         isolation: None,
     };
     task.status = Some(status(

@@ -102,9 +102,13 @@ pub async fn run_task(
         .iter()
         .map(|path| format!("your edited file is now {}", path.display()));
     let had_ended = executed.had_ended.then(|| {
-        "this is the end of an earlier run: nothing was called or run now; --fresh starts over".to_owned()
+        "this is the end of an earlier run: nothing was called or run now; --retry tries again, --fresh starts over".to_owned()
     });
-    let notices = earlier.chain(edited).chain(had_ended).collect();
+    let notices = earlier
+        .chain(edited)
+        .chain(had_ended)
+        .chain(executed.notices)
+        .collect();
     Ok(Ended {
         task: results.task,
         folder: output.to_owned(),

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use super::options::ModelOptions;
+use super::options::{ModelOptions, NamedIn};
 use super::{ModelError, Secret};
 use crate::egress::EgressGate;
 use crate::pipeline::redact::Redactor;
@@ -21,6 +21,8 @@ pub(super) struct Endpoint {
     /// The address as messages show it: no query, no credentials.
     pub shown: String,
     model: String,
+    /// Where address and name are set, for messages.
+    pub named: NamedIn,
     key_source: String,
     redactor: Redactor,
     /// Which addresses are connected to.
@@ -41,7 +43,7 @@ impl Endpoint {
             .ok()
             .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
             .ok_or_else(|| ModelError::InvalidSettings {
-                field: "spec.model.baseURL".to_owned(),
+                field: options.named.address.to_owned(),
                 detail: "it is not an http or https address such as https://api.openai.com/v1".to_owned(),
             })?;
         if let Some(gate) = &options.gate {
@@ -64,6 +66,7 @@ impl Endpoint {
             url,
             headers,
             model: settings.name.clone(),
+            named: options.named,
             key_source: options.key_source.clone(),
             gate: options.gate.clone(),
         })
@@ -103,6 +106,7 @@ impl Endpoint {
         if let (300..=399, Some(location)) = (status, location) {
             return ModelError::Redirected {
                 endpoint,
+                address_from: self.named.address,
                 location: self.redirect_target(location),
             };
         }
@@ -127,6 +131,8 @@ impl Endpoint {
             },
             404 => ModelError::NotFound {
                 endpoint,
+                address_from: self.named.address,
+                model_from: self.named.model,
                 model,
                 detail,
             },
@@ -137,6 +143,7 @@ impl Endpoint {
             },
             _ if looks_like_html(&text) => ModelError::WebPage {
                 endpoint,
+                address_from: self.named.address,
                 status,
                 detail,
             },
@@ -154,6 +161,7 @@ impl Endpoint {
         if looks_like_html(&text) {
             return ModelError::WebPage {
                 endpoint: self.shown.clone(),
+                address_from: self.named.address,
                 status: 200,
                 detail: self.excerpt(&text),
             };

@@ -11,14 +11,17 @@ use crate::pipeline::stage::Category;
 /// A model call that gave no reply. No message holds a key, a secret header or a query parameter.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ModelError {
-    /// No connection, on every try.
+    /// No connection, on every try: nothing was sent.
     #[error(
-        "the model endpoint {endpoint} could not be reached ({tries} tries): {detail}; \
-         check spec.model.baseURL, the proxy variables and the network"
+        "the model endpoint {endpoint} could not be reached ({}): {detail}; \
+         check {address_from}, the proxy variables and the network",
+        counted(*.tries)
     )]
     Unreachable {
         /// Address without query.
         endpoint: String,
+        /// Where the address is set.
+        address_from: &'static str,
         /// Tries made.
         tries: u32,
         /// What the last try met.
@@ -27,22 +30,21 @@ pub enum ModelError {
     /// Whoever runs the operator does not let it speak to this address.
     #[error("spec.model.baseURL: {0}")]
     Refused(#[from] Refused),
-    /// The connection ended inside a reply, on every try.
+    /// The connection ended after the request was sent and before the reply was whole.
     #[error(
-        "the connection to the model endpoint {endpoint} ended in the middle of a reply ({tries} tries): {detail}"
+        "the connection to the model endpoint {endpoint} ended after the request was sent and before the reply was there: {detail}"
     )]
     CutReply {
         /// Address without query.
         endpoint: String,
-        /// Tries made.
-        tries: u32,
-        /// What the last try met.
+        /// What ended it.
         detail: String,
     },
     /// The deadline of the call or of the task passed.
     #[error(
-        "the model endpoint {endpoint} gave no reply within {} s ({tries} tries begun); {detail}",
-        seconds(*.allowed)
+        "the model endpoint {endpoint} gave no reply within {} s ({} begun); {detail}",
+        seconds(*.allowed),
+        counted(*.tries)
     )]
     DeadlineExceeded {
         /// Address without query.
@@ -51,11 +53,13 @@ pub enum ModelError {
         tries: u32,
         /// Time that the call had.
         allowed: Duration,
+        /// Whether the server had the request of the last try.
+        was_sent: bool,
         /// What the try before met, or that it hung.
         detail: String,
     },
     /// Overloaded or out of order, on every try.
-    #[error("the model endpoint {endpoint} answered {status} ({tries} tries): {detail}{}", wait_hint(*.retry_after))]
+    #[error("the model endpoint {endpoint} answered {status} ({}): {detail}{}", counted(*.tries), wait_hint(*.retry_after))]
     Unavailable {
         /// Address without query.
         endpoint: String,
@@ -65,6 +69,8 @@ pub enum ModelError {
         tries: u32,
         /// Pause that the server asks for.
         retry_after: Option<Duration>,
+        /// Whether a model may have worked behind it all the same.
+        may_be_billed: bool,
         /// Beginning of the last answer.
         detail: String,
     },
@@ -85,11 +91,15 @@ pub enum ModelError {
     /// 404: no such path or no such model.
     #[error(
         "the model endpoint {endpoint} answered 404: {detail}; \
-         check spec.model.name (`{model}`) and spec.model.baseURL"
+         check {model_from} (`{model}`) and {address_from}"
     )]
     NotFound {
         /// Address without query.
         endpoint: String,
+        /// Where the address is set.
+        address_from: &'static str,
+        /// Where the model is named.
+        model_from: &'static str,
         /// Name of the model.
         model: String,
         /// Beginning of the answer.
@@ -136,22 +146,26 @@ pub enum ModelError {
     /// A redirect that would carry the credentials to another host.
     #[error(
         "the model endpoint {endpoint} redirects to {location}, where the credentials are not sent; \
-         set spec.model.baseURL to the final address"
+         set {address_from} to the final address"
     )]
     Redirected {
         /// Address without query.
         endpoint: String,
+        /// Where the address is set.
+        address_from: &'static str,
         /// Target without query.
         location: String,
     },
     /// A page for people, where an API was expected.
     #[error(
         "the model endpoint {endpoint} answered with a web page ({status}), not with JSON: {detail}; \
-         check spec.model.baseURL (it often ends in /v1)"
+         check {address_from} (it often ends in /v1)"
     )]
     WebPage {
         /// Address without query.
         endpoint: String,
+        /// Where the address is set.
+        address_from: &'static str,
         /// HTTP status.
         status: u16,
         /// Beginning of the page.
@@ -279,17 +293,16 @@ impl ModelError {
         }
     }
 
-    /// Whether the model may have worked for nothing: it had the request, and no usable reply came back.
+    /// Whether the model may have worked for nothing: it had the request, and no usable reply came back. Where it had not for
+    /// certain, or turned it away, no bill can show the call.
     #[must_use]
     pub const fn may_be_billed(&self) -> bool {
         match self {
-            Self::CutReply { .. }
-            | Self::DeadlineExceeded { .. }
-            | Self::Malformed { .. }
-            | Self::TooLarge { .. } => true,
+            Self::CutReply { .. } | Self::Malformed { .. } | Self::TooLarge { .. } => true,
+            Self::DeadlineExceeded { was_sent, .. } => *was_sent,
+            Self::Unavailable { may_be_billed, .. } => *may_be_billed,
             Self::Refused(_)
             | Self::Unreachable { .. }
-            | Self::Unavailable { .. }
             | Self::Unauthorized { .. }
             | Self::NotFound { .. }
             | Self::ContextTooLong { .. }
@@ -313,6 +326,14 @@ impl ModelError {
             Self::Unavailable { retry_after, .. } => *retry_after,
             _ => None,
         }
+    }
+}
+
+/// `1 try`, `5 tries`.
+fn counted(tries: u32) -> String {
+    match tries {
+        1 => "1 try".to_owned(),
+        _ => format!("{tries} tries"),
     }
 }
 

@@ -12,8 +12,9 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
 use super::ModelError;
+use super::connecting::Connecting;
 use super::endpoint::{Endpoint, is_quota_exhausted};
-use super::retry::{RetryPolicy, is_transient, retry_after};
+use super::retry::{RetryPolicy, is_transient, may_be_billed, retry_after};
 use crate::egress::Refused;
 
 /// Largest answer that is read, bytes after decompression.
@@ -47,15 +48,17 @@ pub(super) struct Http {
     pause: Pause,
     /// Built at the first request: a replayed run must not wait for the system's certificates to be read.
     client: OnceLock<Client>,
+    /// Whether the client makes a connection now.
+    connecting: Connecting,
 }
 
-/// How one try failed, when another may succeed.
+/// How one try failed, when another may succeed and costs nothing more: no model had the request.
 enum Failure {
     Connection(String),
-    Cut(String),
     Status {
         status: u16,
         retry_after: Option<Duration>,
+        may_be_billed: bool,
         detail: String,
     },
 }
@@ -69,6 +72,7 @@ impl Http {
             policy: RetryPolicy::default(),
             pause: Arc::new(|pause| Box::pin(tokio::time::sleep(pause))),
             client: OnceLock::new(),
+            connecting: Connecting::default(),
         }
     }
 
@@ -84,7 +88,8 @@ impl Http {
         self.task_deadline.map_or(own, |task| task.min(own))
     }
 
-    /// Posts `body` until there is a final answer, the tries are used up, or `deadline` passes.
+    /// Posts `body` until there is a final answer, the tries are used up, or `deadline` passes. What may be billed is not tried
+    /// again here: whoever keeps the budget decides whether there is another call.
     pub async fn post(&self, body: &Value, deadline: Instant) -> Result<Answer, ModelError> {
         let begun = Instant::now();
         if begun >= deadline {
@@ -95,6 +100,7 @@ impl Http {
         let mut before = None;
         loop {
             tries += 1;
+            self.connecting.begin_try();
             let Ok(outcome) = timeout_at(deadline, self.try_once(client, body)).await else {
                 return Err(self.deadline_exceeded(tries, deadline - begun, before));
             };
@@ -102,9 +108,15 @@ impl Http {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
+            if let Failure::Status {
+                may_be_billed: true, ..
+            } = failure
+            {
+                return Err(self.given_up(failure, tries));
+            }
             let asked = match &failure {
                 Failure::Status { retry_after, .. } => *retry_after,
-                Failure::Connection(_) | Failure::Cut(_) => None,
+                Failure::Connection(_) => None,
             };
             let pause = self.policy.pause(tries, asked, fastrand::f64());
             let resumes = Instant::now().checked_add(pause);
@@ -155,6 +167,9 @@ impl Http {
         };
         let client = builder
             .connect_timeout(CONNECT_DEADLINE)
+            .connector_layer(self.connecting.clone())
+            // A connection that the server has closed meanwhile looks like one that ended after the request was sent.
+            .pool_max_idle_per_host(0)
             .redirect(Policy::custom(follow_on_the_same_host))
             .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
             .build()
@@ -175,14 +190,18 @@ impl Http {
             // A refused address is no fault of the network, and refused at every try.
             Err(error) => match Refused::within(&error) {
                 Some(refused) => return Err(refused.into()),
-                None => return Ok(Err(Failure::Connection(self.connection_detail(error)))),
+                // No name, no route, refused, no TLS, or too slow: the request stayed here.
+                None if error.is_connect() || error.is_builder() => {
+                    return Ok(Err(Failure::Connection(self.connection_detail(error))));
+                }
+                None => return Err(self.cut_reply(error)),
             },
         };
         let status = response.status();
         let headers = response.headers().clone();
         let body = match self.read_body(response).await? {
             Ok(body) => body,
-            Err(error) => return Ok(Err(Failure::Cut(self.connection_detail(error)))),
+            Err(error) => return Err(self.cut_reply(error)),
         };
         Ok(self.judge(status, &headers, body))
     }
@@ -195,6 +214,7 @@ impl Http {
             return Err(Failure::Status {
                 status,
                 retry_after: retry_after(headers, SystemTime::now()),
+                may_be_billed: may_be_billed(status, &body),
                 detail: self.endpoint.explanation(&text),
             });
         }
@@ -235,48 +255,58 @@ impl Http {
         self.endpoint.excerpt(&causes(&error.without_url()))
     }
 
+    /// The request was sent, and no whole reply came back.
+    fn cut_reply(&self, error: reqwest::Error) -> ModelError {
+        ModelError::CutReply {
+            endpoint: self.endpoint.shown.clone(),
+            detail: self.connection_detail(error),
+        }
+    }
+
     fn given_up(&self, failure: Failure, tries: u32) -> ModelError {
         let endpoint = self.endpoint.shown.clone();
         match failure {
             Failure::Connection(detail) => ModelError::Unreachable {
                 endpoint,
-                tries,
-                detail,
-            },
-            Failure::Cut(detail) => ModelError::CutReply {
-                endpoint,
+                address_from: self.endpoint.named.address,
                 tries,
                 detail,
             },
             Failure::Status {
                 status,
                 retry_after,
+                may_be_billed,
                 detail,
             } => ModelError::Unavailable {
                 endpoint,
                 status,
                 tries,
                 retry_after,
+                may_be_billed,
                 detail,
             },
         }
     }
 
     fn deadline_exceeded(&self, tries: u32, allowed: Duration, before: Option<Failure>) -> ModelError {
+        let was_sent = tries > 0 && !self.connecting.is_under_way();
+        let now = match (tries, was_sent) {
+            (0, _) => "the time was over before the request was sent",
+            (_, true) => "the request was sent, and the server stayed silent",
+            (_, false) => "no connection came about",
+        };
         let detail = match before {
-            None if tries == 0 => "the time was over before the request was sent".to_owned(),
-            None => {
-                "the server accepted the request and stayed silent, or no connection came about".to_owned()
+            None => now.to_owned(),
+            Some(Failure::Connection(detail)) => format!("{now}; the try before failed: {detail}"),
+            Some(Failure::Status { status, detail, .. }) => {
+                format!("{now}; the try before got {status}: {detail}")
             }
-            Some(Failure::Connection(detail) | Failure::Cut(detail)) => {
-                format!("the try before failed: {detail}")
-            }
-            Some(Failure::Status { status, detail, .. }) => format!("the try before got {status}: {detail}"),
         };
         ModelError::DeadlineExceeded {
             endpoint: self.endpoint.shown.clone(),
             tries,
             allowed,
+            was_sent,
             detail,
         }
     }

@@ -4,6 +4,7 @@
 //! deadline; whether a reply is any good is for `pipeline` to say.
 
 mod anthropic;
+mod connecting;
 mod endpoint;
 mod error;
 mod http;
@@ -21,7 +22,7 @@ use std::future::Future;
 pub(crate) use anthropic::Anthropic;
 pub(crate) use error::ModelError;
 pub(crate) use openai::OpenAi;
-pub(crate) use options::ModelOptions;
+pub(crate) use options::{ModelOptions, NamedIn};
 pub(crate) use recorded::{Recorded, RecordedReply};
 pub use reply_server::{ReplyServer, ReplyServerError};
 pub(crate) use secret::Secret;
@@ -52,6 +53,14 @@ impl AnyModel {
             Provider::OpenAI => Self::OpenAi(Box::new(OpenAi::new(options)?)),
             Provider::Anthropic => Self::Anthropic(Box::new(Anthropic::new(options)?)),
         })
+    }
+
+    /// What a person should know of recorded replies that do not fit what was asked; `None` where all do.
+    pub fn mismatch(&self) -> Option<String> {
+        match self {
+            Self::Recorded(model) => model.mismatch(),
+            Self::OpenAi(_) | Self::Anthropic(_) => None,
+        }
     }
 }
 

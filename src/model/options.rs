@@ -20,6 +20,8 @@ pub struct ModelOptions {
     pub api_key: Option<Secret>,
     /// Where the key comes from or should come from, for messages (``key `api-key` of the Secret `openai` ``).
     pub key_source: String,
+    /// Where address and name of the model are set, for messages.
+    pub named: NamedIn,
     /// `settings.headers` with their values resolved.
     pub headers: Vec<(String, Secret)>,
     /// Time that one call has, all its tries together.
@@ -28,6 +30,24 @@ pub struct ModelOptions {
     pub gate: Option<EgressGate>,
     /// When the task's time is over; no call outlives it.
     pub task_deadline: Option<Instant>,
+}
+
+/// Where address and name of a model are set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamedIn {
+    /// The address: `spec.model.baseURL`, or a flag.
+    pub address: &'static str,
+    /// The name: `spec.model.name`, or a flag.
+    pub model: &'static str,
+}
+
+impl Default for NamedIn {
+    fn default() -> Self {
+        Self {
+            address: "spec.model.baseURL",
+            model: "spec.model.name",
+        }
+    }
 }
 
 impl ModelOptions {
@@ -50,6 +70,7 @@ impl ModelOptions {
             settings,
             api_key: None,
             key_source,
+            named: NamedIn::default(),
             headers,
             call_deadline: DEFAULT_CALL_DEADLINE,
             task_deadline: None,

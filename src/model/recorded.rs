@@ -79,6 +79,8 @@ pub struct Recorded {
     /// Line (counted from 1) and reply.
     lines: Vec<(usize, RecordedReply)>,
     next: Mutex<usize>,
+    /// Lines whose reply answered another request than it was recorded for.
+    changed: Mutex<Vec<usize>>,
     strict: bool,
 }
 
@@ -89,6 +91,7 @@ impl Recorded {
             name: name.to_owned(),
             lines: parse_lines(name, recording)?,
             next: Mutex::new(0),
+            changed: Mutex::default(),
             strict: false,
         })
     }
@@ -105,6 +108,22 @@ impl Recorded {
     pub const fn strict(mut self, strict: bool) -> Self {
         self.strict = strict;
         self
+    }
+
+    /// What a person should know of replies that answered another request than they were recorded for; `None` without any.
+    #[must_use]
+    pub fn mismatch(&self) -> Option<String> {
+        let changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = changed.first()?;
+        let replies = match changed.len() {
+            1 => "1 reply was".to_owned(),
+            count => format!("{count} replies were"),
+        };
+        Some(format!(
+            "{replies} recorded for another request than the one answered now (the first in line {first} of {}), so that the \
+             result may not be what was recorded: record the task again, or let --replay-strict stop at the first",
+            self.name
+        ))
     }
 
     fn next(&self) -> MutexGuard<'_, usize> {
@@ -148,12 +167,8 @@ impl Recorded {
                 asked: asked.chars().take(12).collect(),
             });
         }
-        tracing::warn!(
-            recording = self.name,
-            line,
-            kind = request.kind.as_str(),
-            "the reply was recorded for another request; it is used all the same"
-        );
+        let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
+        changed.push(line);
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{HeaderMap, RETRY_AFTER};
+use serde_json::Value;
 
 /// How often and how fast a request is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,15 @@ impl RetryPolicy {
 #[must_use]
 pub fn is_transient(status: u16) -> bool {
     matches!(status, 408 | 429 | 500..=599)
+}
+
+/// Whether a model may have worked for an answer of such a status. A gateway that gave up waiting says nothing of the model behind
+/// it; every other fault is an answer in the place of the model's, unless it counts tokens.
+#[must_use]
+pub fn may_be_billed(status: u16, body: &[u8]) -> bool {
+    let body: Option<Value> = serde_json::from_slice(body).ok();
+    let usage = body.as_ref().and_then(|body| body.get("usage"));
+    matches!(status, 408 | 504 | 524) || usage.is_some_and(Value::is_object)
 }
 
 /// The pause that the server asks for: `retry-after-ms`, or `retry-after` in seconds or as an HTTP date.
@@ -131,6 +141,22 @@ mod tests {
     #[rstest]
     fn overload_and_server_faults_are_transient(#[values(408, 429, 500, 502, 503, 529)] status: u16) {
         assert!(is_transient(status));
+    }
+
+    #[rstest]
+    #[case::turned_away(429, r#"{"error": {"message": "slow down"}}"#, false)]
+    #[case::out_of_order(503, "", false)]
+    #[case::no_server_behind_the_gateway(502, "<html>", false)]
+    #[case::overloaded(529, r#"{"usage": null}"#, false)]
+    #[case::with_tokens(503, r#"{"usage": {"prompt_tokens": 7}}"#, true)]
+    #[case::a_gateway_that_gave_up(504, "", true)]
+    #[case::a_proxy_that_gave_up(524, "", true)]
+    fn a_fault_is_billed_where_it_counts_tokens_or_a_gateway_gave_up_waiting(
+        #[case] status: u16,
+        #[case] body: &str,
+        #[case] expected: bool,
+    ) {
+        assert_eq!(may_be_billed(status, body.as_bytes()), expected);
     }
 
     #[rstest]

@@ -19,6 +19,8 @@ const MOST_FAILURES: usize = 24;
 const MOST_ATTEMPTS: usize = 20;
 /// Decisions that the status shows.
 const MOST_DECISIONS: usize = 8;
+/// Further tries that the status shows.
+const MOST_RETRIES: usize = 6;
 /// Libraries of a plan.
 const MOST_LIBRARIES: usize = 24;
 /// Bytes of all installed packages with their versions.
@@ -151,6 +153,11 @@ impl Progress {
         for decision in &mut self.approvals {
             decision.decided_by = cut(&decision.decided_by, NAME);
             decision.reason = decision.reason.take().map(|reason| cut(&reason, SENTENCE / 2));
+        }
+        let surplus = self.retries.len().saturating_sub(MOST_RETRIES);
+        self.retries.drain(..surplus);
+        if let Some(why) = &mut self.retry_refused {
+            *why = cut(why, SENTENCE);
         }
         let surplus = self.attempts.len().saturating_sub(MOST_ATTEMPTS);
         self.attempts.drain(..surplus);

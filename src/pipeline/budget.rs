@@ -79,7 +79,9 @@ pub fn has_room_again(task: &Task, progress: &Progress, now: Timestamp) -> bool 
         && allow_call(task, progress, 0).is_ok()
         && exhausted(task, progress, now).is_none();
     match stopped {
-        Some(StopReason::IterationsExhausted) => room && progress.attempt < task.limits.max_iterations,
+        Some(StopReason::IterationsExhausted) => {
+            room && progress.attempts_of_try() < task.limits.max_iterations
+        }
         Some(StopReason::BudgetExceeded) => room,
         Some(StopReason::PolicyDenied) => room && denial(task, progress).is_none(),
         // These do not end at a limit: more of anything would lead to the same end.

@@ -18,12 +18,14 @@ use super::package_policy::denial;
 use super::progress::{Document, Progress, PublishedImage};
 use super::publication;
 use super::python::rule::Rule;
+use super::retry::Retry;
 use super::sandbox::Packages;
 use super::stage::{Stage, Stop};
 use super::task::Task;
 
 mod effects;
 mod outcome;
+mod retry;
 
 pub use effects::{MAX_FIX_TRIES, MAX_REJECTIONS};
 pub use outcome::{
@@ -103,6 +105,8 @@ pub enum Outcome {
     Stopped(Stop),
     /// The limit that stopped the task was raised.
     LimitRaised,
+    /// Somebody asks for another try.
+    Retried(Retry),
 }
 
 /// Where an outcome can happen, and where it leads.
@@ -133,7 +137,7 @@ pub const TRANSITIONS: &[Transition] = {
         Transition::new(
             &[At::GeneratingCode],
             On::CodeWritten,
-            &[At::GeneratingTests, At::AwaitingImage],
+            &[At::GeneratingTests, At::AwaitingImage, At::RunningTests],
         ),
         Transition::new(
             &[At::GeneratingTests],
@@ -197,6 +201,20 @@ pub const TRANSITIONS: &[Transition] = {
         Transition::new(Stage::WAITING, On::Resumed, &[]).or_stays(),
         Transition::new(Stage::LIVE, On::Stopped, &[At::Failed]),
         Transition::new(&[At::Failed], On::LimitRaised, Stage::LIVE),
+        // What cannot be tried again says why, and stays where it is.
+        Transition::new(
+            &[At::Failed],
+            On::Retried,
+            &[At::ReadingSamples, At::ReadingConstraints],
+        ),
+        Transition::new(
+            &[At::Failed, At::Succeeded],
+            On::Retried,
+            &[At::Planning, At::GeneratingCode, At::GeneratingTests],
+        )
+        .or_stays(),
+        Transition::new(&[At::Failed], On::Retried, &[At::Diagnosing]),
+        Transition::new(Stage::LIVE, On::Retried, &[]).or_stays(),
     ]
 };
 /// To the tests where the image holds everything, to the builder where not.
@@ -385,6 +403,7 @@ pub fn advance(
         Outcome::Published(image) => next.take_published(image, now),
         Outcome::Stopped(stop) => next.end(stop, stage, now),
         Outcome::LimitRaised => next.go_on(),
+        Outcome::Retried(retry) => next.take_retry(task, progress, retry, now),
     }
     // Last, so that no outcome can make a state that is too large for the status.
     next.bound();

@@ -32,6 +32,7 @@ pub mod quoted;
 pub mod redact;
 pub mod reuse;
 pub mod reply;
+pub mod retry;
 pub mod run;
 pub mod sandbox;
 pub mod stage;

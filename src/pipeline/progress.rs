@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::approval::ApprovalStatus;
 use crate::api::publish::Publish;
+use crate::api::retry::RetryStatus;
 use crate::api::status::{
     AttemptStatus, CaseEvidence, ConstraintStatus, ErrorType, FailureDiagnosis, PlanStatus, RehearsalStatus,
     SampleStatus,
@@ -54,6 +55,15 @@ pub struct Progress {
     pub stop: Option<Stop>,
     /// The stage that a raised limit goes on from.
     pub stopped_in: Option<Stage>,
+    /// The stage in which it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_in: Option<Stage>,
+    /// Further tries after an end, the last one last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retries: Vec<RetryStatus>,
+    /// Why there was no further try when somebody asked for one last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_refused: Option<String>,
     /// The image.
     #[serde(default)]
     pub build: Build,
@@ -356,9 +366,11 @@ pub struct Recurrence {
 pub struct Spent {
     /// Tokens as providers counted them; of lost calls the estimate.
     pub tokens: Usage,
-    /// Model calls, failed and lost ones counted.
+    /// Of the tokens sent, those of lost calls.
+    pub lost_tokens: u64,
+    /// Model calls that a bill may show: those with a reply, and lost ones.
     pub model_calls: u32,
-    /// Calls in flight when the process was killed.
+    /// Calls whose request was sent and whose reply never came: the process was killed, the connection broke, or the time was over.
     pub lost_calls: u32,
     /// Builds started.
     pub builds: u32,
@@ -391,6 +403,9 @@ impl Progress {
             waiting: None,
             stop: None,
             stopped_in: None,
+            ended_in: None,
+            retries: Vec::new(),
+            retry_refused: None,
             build: Build::default(),
             documents: Documents::default(),
             plan: None,
@@ -433,32 +448,44 @@ impl Progress {
         self
     }
 
-    /// The call in flight failed without a usable answer: it counts, its number is free for the next try. One that may have been
-    /// billed is charged by its estimate.
+    /// No model had the call in flight for certain: nothing is spent, and its number is free for the next try.
     #[must_use]
-    pub fn with_call_failed(mut self, may_be_billed: bool) -> Self {
-        let intent = self.intent.take().filter(|_| may_be_billed);
-        let estimate = intent.map_or(0, |intent| intent.estimate);
-        self.spent.tokens.input = self.spent.tokens.input.saturating_add(estimate);
-        self.spent.model_calls += 1;
+    pub fn with_call_not_made(mut self) -> Self {
+        self.intent = None;
         self
     }
 
-    /// The process that held the call in flight is gone and left no reply: the call is charged by its estimate.
+    /// The call in flight, if there is one, left no reply and may be billed all the same: it is charged by its estimate, and its
+    /// number is free for the next try.
     #[must_use]
     pub fn with_call_lost(mut self) -> Self {
         if let Some(intent) = self.intent.take() {
             self.spent.lost_calls += 1;
             self.spent.model_calls += 1;
-            self.spent.tokens.input += intent.estimate;
+            self.spent.lost_tokens = self.spent.lost_tokens.saturating_add(intent.estimate);
+            self.spent.tokens.input = self.spent.tokens.input.saturating_add(intent.estimate);
         }
         self
     }
 
     /// Whether a suite that notices no mutant of a function is asked for again: once, and only while an attempt is left for it.
     #[must_use]
-    pub const fn mutants_decide(&self, task: &Task) -> bool {
-        !self.memory.mutants_asked && self.attempt < task.limits.max_iterations
+    pub fn mutants_decide(&self, task: &Task) -> bool {
+        !self.memory.mutants_asked && self.attempts_of_try() < task.limits.max_iterations
+    }
+
+    /// Attempts since the task began, or since it was tried again last.
+    #[must_use]
+    pub fn attempts_of_try(&self) -> u32 {
+        let before = self.retries.last().map_or(0, |retry| retry.attempts);
+        self.attempt
+            .saturating_sub(u32::try_from(before).unwrap_or_default())
+    }
+
+    /// The sentence that the present try adds to the task.
+    #[must_use]
+    pub fn hint(&self) -> Option<&str> {
+        self.retries.last()?.hint.as_deref()
     }
 
     /// The one diagnosis shown in the status: that of the last attempt that has one.

@@ -126,6 +126,7 @@ mod tests {
                 message: "503".into(),
                 retry_at: at(40),
                 lost_child: false,
+                was_idle: false,
             });
             let waits = advance(&task, &succeeded(), blocked, at(20)).unwrap();
             assert_eq!(decide(&task, &waits, at(21)), Decision::Wait(at(40)));

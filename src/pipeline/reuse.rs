@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::digest::sha256_hex_of_parts;
 use super::package_policy::{denial, unlisted};
 use super::progress::{Build, Document, Documents, Progress};
 use super::stage::Stage;
@@ -13,6 +14,23 @@ use crate::api::common::CacheMode;
 pub fn may_adopt(task: &Task) -> bool {
     // Approving is about what this task shows, so nothing is taken over where somebody has to approve.
     task.cache == CacheMode::Auto && task.approvals.is_empty()
+}
+
+/// The key under which others may take over what the task comes to. What hints have led to is not what the spec asks for alone.
+#[must_use]
+pub fn key_of(task: &Task, progress: &Progress) -> Option<String> {
+    let key = task.reuse_key()?;
+    let hints: Vec<&str> = progress
+        .retries
+        .iter()
+        .filter_map(|retry| retry.hint.as_deref())
+        .collect();
+    if hints.is_empty() {
+        return Some(key);
+    }
+    Some(sha256_hex_of_parts(
+        &[&[key.as_str(), "hints"], hints.as_slice()].concat(),
+    ))
 }
 
 /// Whether the rules of packages allow what is installed for `origin`: they may be others than when it was made.
@@ -226,6 +244,20 @@ mod tests {
         let mut other = task();
         other.image.reference = Some("python:3".into());
         assert_ne!(other.reuse_key(), key);
+        let at = |base_url: &str| {
+            let mut task = task();
+            task.model.base_url = base_url.to_owned();
+            task.reuse_key()
+        };
+        assert_ne!(
+            at("http://vllm.a:8000/v1"),
+            at("http://vllm.b:8000/v1"),
+            "one name, two models"
+        );
+        assert_eq!(
+            at("https://user:old@models.example/v1"),
+            at("https://user:new@models.example/v1")
+        );
         let mut open = task();
         open.sandbox.network = crate::pipeline::sandbox::NetworkAccess::Internet;
         assert_ne!(open.reuse_key(), key);

@@ -12,6 +12,7 @@ use super::approval;
 use super::evidence::evidence;
 use super::package_policy;
 use super::progress::Progress;
+use super::reuse;
 use super::stage::Stage;
 use super::task::Task;
 use crate::api::CodeGenTaskStatus;
@@ -128,17 +129,22 @@ pub fn status(
         samples: progress.samples.clone(),
         constraints: progress.constraints.clone(),
         artifacts,
-        tokens: TokenStatus::new(long(spent.tokens.input), long(spent.tokens.output)),
+        tokens: TokenStatus {
+            lost: long(spent.lost_tokens),
+            ..TokenStatus::new(long(spent.tokens.input), long(spent.tokens.output))
+        },
         model_calls: int(spent.model_calls),
         lost_calls: int(spent.lost_calls),
         builds: int(spent.builds),
         started_at: Some(Time(progress.started_at)),
         completed_at: progress.completed_at.map(Time),
         run: Some(progress.run.clone()),
-        reuse_key: task.reuse_key(),
+        reuse_key: reuse::key_of(task, progress),
         adopted_from: progress.adopted_from.clone(),
         approval: approval::awaited(task, progress),
         approvals: progress.approvals.clone(),
+        retries: progress.retries.clone(),
+        retry_refused: progress.retry_refused.clone(),
         program_image: published_as.map(|published| published.image.clone()),
         program_tag: published_as.map(|published| published.tag.clone()),
         ..CodeGenTaskStatus::default()

@@ -1,4 +1,4 @@
-//! The command lines for a task in a cluster: watch, code, export, approve and reject.
+//! The command lines for a task in a cluster: watch, code, export, retry, approve and reject.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum, ValueHint};
 
 use super::values::{Color, duration};
 use crate::api::approval::Gate;
+use crate::api::retry::RetryFrom;
 
 /// Exit codes of `watch`.
 pub(super) const WATCH_EXIT_CODES: &str = "\
@@ -70,6 +71,23 @@ Examples:
 
   # In a script, which has looked at status.approval itself
   kubectl-codegen approve penguin-masses --gate Image --yes";
+
+/// Exit codes of `retry`.
+pub(super) const RETRY_EXIT_CODES: &str = "\
+Exit codes:
+  0    the task is tried again
+  1    it cannot be tried again, and the message says why; or the operator does not answer
+  2    there is no such task, the cluster refuses or cannot be reached, or the command line is wrong";
+
+/// Examples of `retry`.
+pub(super) const RETRY_EXAMPLES: &str = "\
+Examples:
+  # Again, with new replies for what went wrong
+  kubectl-codegen retry penguin-masses
+
+  # From a new program on, with something to go by
+  kubectl-codegen retry penguin-masses --from Code --hint 'the dates are day first'
+  kubectl-codegen watch penguin-masses";
 
 /// Which cluster and namespace, as kubectl takes them.
 #[derive(Args, Debug, Default, Clone)]
@@ -137,6 +155,45 @@ pub struct DecideArgs {
     /// The task.
     #[command(flatten)]
     pub task: TaskArgs,
+}
+
+/// Options of `retry`.
+#[derive(Args, Debug)]
+pub struct RetryArgs {
+    /// The task.
+    #[command(flatten)]
+    pub task: TaskArgs,
+    /// From where: what comes before it stays as it is. Default: what went wrong, else a new program.
+    #[arg(long, value_name = "PLACE", ignore_case = true)]
+    pub from: Option<FromArg>,
+    /// A sentence that is added to the task for this try ("the dates are day first").
+    #[arg(long, value_name = "TEXT")]
+    pub hint: Option<String>,
+}
+
+/// Where another try goes on.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+#[value(rename_all = "PascalCase")]
+pub enum FromArg {
+    /// With a new plan.
+    Plan,
+    /// With a new program for the same plan.
+    Code,
+    /// With a new suite for the same program.
+    Tests,
+    /// With another diagnosis of the last failures.
+    Diagnosis,
+}
+
+impl From<FromArg> for RetryFrom {
+    fn from(from: FromArg) -> Self {
+        match from {
+            FromArg::Plan => Self::Plan,
+            FromArg::Code => Self::Code,
+            FromArg::Tests => Self::Tests,
+            FromArg::Diagnosis => Self::Diagnosis,
+        }
+    }
 }
 
 /// Gates, in the words of a manifest.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum, ValueHint};
 
 use super::values::{Color, duration, http_address, name_and_path};
-use super::{GateArg, LocalCommand};
+use super::{FromArg, GateArg, LocalCommand};
 use crate::api::model::Provider;
 
 /// Exit codes of `local`.
@@ -32,6 +32,9 @@ Examples:
 
   # A server on this machine instead of the manifest's model
   kubectl-codegen local -f task.yaml --model-url http://127.0.0.1:11434/v1 --model qwen3-coder
+
+  # Again, from a new program on, with something to go by
+  kubectl-codegen local -f task.yaml --retry --from Code --hint 'the dates are day first'
 
   # Recorded replies: no key, no model
   kubectl-codegen local -k examples/penguins --replay examples/penguins/replies.jsonl
@@ -83,6 +86,21 @@ pub struct LocalArgs {
     /// Start over: what an earlier run left is moved aside, and its recorded replies are not used.
     #[arg(long, help_heading = "Results")]
     pub fresh: bool,
+    /// Try a task again that has ended, with new replies; what came before stays recorded. One that a limit ended goes on where that was raised.
+    #[arg(long, conflicts_with = "fresh", help_heading = "Results")]
+    pub retry: bool,
+    /// With --retry: from where. Default: what went wrong, else a new program.
+    #[arg(
+        long,
+        value_name = "PLACE",
+        requires = "retry",
+        ignore_case = true,
+        help_heading = "Results"
+    )]
+    pub from: Option<FromArg>,
+    /// With --retry: a sentence that is added to the task for this try ("the dates are day first").
+    #[arg(long, value_name = "TEXT", requires = "retry", help_heading = "Results")]
+    pub hint: Option<String>,
     /// Gates of the task's approvals that are passed whatever they show (Plan,Packages). At the others somebody at the terminal is asked.
     #[arg(
         long,

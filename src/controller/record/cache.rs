@@ -6,12 +6,10 @@ use std::sync::Arc;
 use kube::ResourceExt as _;
 
 use crate::api::conditions::{PUBLISHED, reason};
+use crate::api::retry::RETRY;
 use crate::api::status::CodeGenTaskStatus;
 use crate::api::{CodeGenTask, CodeGenTaskSpec};
 use crate::pipeline::stage::Stage;
-
-/// Annotation that asks for another try: any value that was not acted on yet.
-pub const RETRY: &str = "codegen-operator.dev/retry";
 
 /// Drops what nobody asks a task in memory for.
 pub fn trim(task: &mut CodeGenTask) {

@@ -18,6 +18,12 @@ pub async fn model_options(client: &Client, gate: &EgressGate, task: &Task) -> R
     options.gate = Some(gate.clone());
     if let Some(reference) = &task.model.api_key_secret_ref {
         let value = model_value(client, task, "spec.model.apiKeySecretRef", reference).await?;
+        if value.trim().is_empty() {
+            return Err(misconfigured(format!(
+                "spec.model.apiKeySecretRef: the key {} of the Secret {}/{} is empty: put the API key there",
+                reference.key, task.namespace, reference.name
+            )));
+        }
         // A Secret made from a file ends in a line break, which a header must not have.
         options.api_key = Some(Secret::new(value.trim_end_matches(['\r', '\n'])));
         options.key_source = format!(

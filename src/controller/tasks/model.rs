@@ -9,7 +9,7 @@ use crate::controller::context::Context;
 use crate::controller::hold::{Blocked, misconfigured};
 use crate::controller::schedule::calls::CallPermit;
 use crate::controller::sources::credentials;
-use crate::model::{AnyModel, Model, ModelError};
+use crate::model::{AnyModel, Model, ModelError, NamedIn};
 use crate::pipeline::call::{Reply, Request};
 use crate::pipeline::task::Task;
 
@@ -63,6 +63,7 @@ impl Model for PooledModel<'_> {
         let Some(prepared) = self.prepared.get() else {
             return Err(ModelError::Unreachable {
                 endpoint: self.task.model.base_url.clone(),
+                address_from: NamedIn::default().address,
                 tries: 0,
                 detail: "the call was not prepared".to_owned(),
             });

@@ -4,6 +4,7 @@
 //! only where the world outside of the cluster must be tried again.
 
 mod image;
+mod retry;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
@@ -22,9 +23,9 @@ use crate::controller::context::Context;
 use crate::controller::control::finish::finish;
 use crate::controller::control::{self, Pass, PassResult};
 use crate::controller::error::ReconcileError;
-use crate::controller::hold::{queued, suspended};
+use crate::controller::hold::queued;
 use crate::controller::isolation;
-use crate::controller::record::cache::{ended_in, is_at_rest, retry_asked};
+use crate::controller::record::cache::{ended_in, is_at_rest};
 use crate::controller::record::progress::paused;
 use crate::controller::record::revision::Revision;
 use crate::controller::record::size::truncated_status;
@@ -39,7 +40,6 @@ use crate::controller::telemetry::metrics::Reconciled;
 use crate::engine::reader::WorkerReader;
 use crate::engine::{Engine, Step};
 use crate::pipeline::active::seconds_left;
-use crate::pipeline::budget;
 use crate::pipeline::causes::with_causes;
 use crate::pipeline::machine::{Decision, Outcome};
 use crate::pipeline::progress::{PROGRESS_VERSION, Progress};
@@ -177,11 +177,14 @@ impl TaskPass<'_> {
             return Ok((finish(self).await?, Reconciled::Idle));
         }
         if self.has_succeeded() {
-            return Box::pin(self.publish_later()).await;
+            return match self.asked_after_success() {
+                Some(retry) => Box::pin(self.retry_succeeded(retry)).await,
+                None => Box::pin(self.publish_later()).await,
+            };
         }
         // Before a place is asked for: a suspended task needs none.
         if self.object.spec.suspend == Some(true) {
-            return Err(suspended().into());
+            return Err(Hold::suspended().into());
         }
         // The watch of decisions wakes it, so that its place is for others.
         if approvals::is_undecided(self.context, &self.object) {
@@ -227,7 +230,7 @@ impl TaskPass<'_> {
     /// Freezes the inputs and records the first progress.
     async fn start(&self) -> PassResult {
         // Reads all sources and writes the snapshot.
-        let (run, adopted) = match Box::pin(Revision::start(self.context, &self.object)).await? {
+        let (run, adopted) = match Box::pin(Revision::start(self.context, &self.object, true)).await? {
             Started::Revision(run, adopted) => (run, adopted),
             Started::Reading => return Ok((Some(READING), Reconciled::Pending)),
             Started::Queued(why) => return Err(queued(why).into()),
@@ -387,19 +390,6 @@ impl TaskPass<'_> {
             engine.save(&progress).await?;
         }
         Ok(())
-    }
-
-    /// What somebody asked for since the last step.
-    fn what_changed(&self, run: &Revision, progress: &Progress) -> Option<Outcome> {
-        let status = self.object.status.as_ref()?;
-        let is_new_spec = status.observed_generation != self.object.metadata.generation;
-        let retry = retry_asked(&self.object).is_some();
-        if progress.waiting.is_some() && (is_new_spec || retry) {
-            return Some(Outcome::Resumed);
-        }
-        let can_go_on =
-            progress.stopped_in.is_some() && budget::has_room_again(&run.task, progress, Timestamp::now());
-        ((is_new_spec || retry) && can_go_on).then_some(Outcome::LimitRaised)
     }
 
     fn store<'a>(&self, run: &'a Revision, object: CodeGenTask) -> KubernetesStore<'a> {

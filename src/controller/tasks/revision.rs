@@ -10,13 +10,13 @@ use tempfile::TempDir;
 use crate::api::agent::CodeGenAgentSpec;
 use crate::api::approval::Gate;
 use crate::api::common::LocalRef;
+use crate::api::retry::RETRY;
 use crate::api::status::SnapshotStatus;
 use crate::api::{CodeGenAgent, CodeGenTask};
 use crate::controller::claims;
 use crate::controller::context::Context;
 use crate::controller::error::{ReconcileError, unresolved};
 use crate::controller::hold::{Blocked, misconfigured, unreachable};
-use crate::controller::record::cache::RETRY;
 use crate::controller::record::result::TASK;
 use crate::controller::record::revision::Revision;
 use crate::controller::record::snapshot::{self, Sources, decides};
@@ -90,8 +90,13 @@ impl Revision {
         }))
     }
 
-    /// A new run: everything that the task refers to is read and frozen.
-    pub async fn start(context: &Context, object: &CodeGenTask) -> Result<Started, ReconcileError> {
+    /// A new run: everything that the task refers to is read and frozen. `may_adopt` says whether it takes over what another task
+    /// has made.
+    pub async fn start(
+        context: &Context,
+        object: &CodeGenTask,
+        may_adopt: bool,
+    ) -> Result<Started, ReconcileError> {
         // Reads; for what lies on claims it creates a Pod that does so.
         let agent = agent(context, object).await?;
         let mut sources = read_sources(&context.client, &context.downloads, object).await?;
@@ -107,7 +112,11 @@ impl Revision {
         // Resolved again, with the digests of what lies on claims: the hash of the run follows from them.
         let task = resolved(context, object, agent.as_ref(), sources.files.clone())?;
         let owner = owner(object, task.decisive_hash(), 0);
-        let adopted = Box::pin(reuse::adopt(context, &task, &owner)).await?;
+        let adopted = if may_adopt {
+            Box::pin(reuse::adopt(context, &task, &owner)).await?
+        } else {
+            None
+        };
         let is_at_its_end = |adopted: &Adopted| adopted.progress.stage.is_terminal();
         // Nothing reads the inputs of a task that is at its end with what it takes over.
         let (snapshot, name, sha256) = if adopted.as_ref().is_some_and(is_at_its_end) {

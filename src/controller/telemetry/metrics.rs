@@ -322,6 +322,8 @@ impl Metrics {
             | Event::FixApplied { .. }
             | Event::ApprovalAwaited(_)
             | Event::Decided(_)
+            | Event::Retried { .. }
+            | Event::RetryRefused { .. }
             | Event::Published { .. } => {}
         }
     }

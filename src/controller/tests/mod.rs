@@ -16,6 +16,7 @@ mod deletion;
 mod hold;
 mod lost_reply;
 mod publish_later;
+mod retry;
 mod run_faults;
 mod run_defaults;
 mod runs;

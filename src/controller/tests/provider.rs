@@ -39,6 +39,13 @@ impl Provider {
         self.0.address().to_string()
     }
 
+    /// What all calls said, as text.
+    pub async fn said(&self) -> Vec<String> {
+        let requests = self.0.received_requests().await.unwrap();
+        let text = |request: &Request| String::from_utf8_lossy(&request.body).into_owned();
+        requests.iter().map(text).collect()
+    }
+
     /// The kinds of all calls that came in.
     pub async fn calls(&self) -> Vec<String> {
         let requests = self.0.received_requests().await.unwrap();

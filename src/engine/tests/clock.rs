@@ -69,6 +69,7 @@ async fn a_clock_that_is_set_at_any_moment_changes_neither_the_end_nor_the_calls
 async fn a_task_that_waits_is_tried_again_although_the_clock_was_set_back() {
     let error = ModelError::Unreachable {
         endpoint: "http://127.0.0.1:1".into(),
+        address_from: "spec.model.baseURL",
         tries: 5,
         detail: "refused".into(),
     };

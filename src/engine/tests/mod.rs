@@ -8,5 +8,6 @@ mod mutants;
 mod order;
 mod packages;
 mod paths;
+mod retry;
 mod run_data;
 pub(crate) mod world;

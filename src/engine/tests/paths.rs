@@ -351,13 +351,16 @@ async fn of_failing_acceptance_tests_the_model_learns_the_count_and_nothing_else
 async fn a_call_that_may_have_been_billed_is_charged_by_its_estimate() {
     let error = ModelError::CutReply {
         endpoint: "http://127.0.0.1:1".into(),
-        tries: 5,
         detail: "cut".into(),
     };
     let world = World::new(task(), Script::new().with_error(CallKind::Plan, error), splits);
     let progress = end(&world).await;
-    assert_eq!(progress.spent.model_calls, 1);
-    assert!(progress.spent.tokens.input > 16_000, "{:?}", progress.spent);
+    let spent = progress.spent;
+    assert_eq!((spent.model_calls, spent.lost_calls), (1, 1));
+    assert!(spent.tokens.input > 16_000, "{spent:?}");
+    assert_eq!(spent.lost_tokens, spent.tokens.input);
+    let message = progress.waiting.unwrap().message;
+    assert!(message.contains("may bill this call"), "{message}");
 }
 
 #[tokio::test]

@@ -1,3 +1,4 @@
+use std::net::{TcpListener, TcpStream};
 use std::sync::Mutex;
 
 use serde_json::json;
@@ -104,7 +105,7 @@ async fn a_pause_longer_than_the_call_is_returned_to_the_caller() {
     assert!(
         error
             .to_string()
-            .ends_with("answered 429 (1 tries): slow down; it asks to wait 600 s"),
+            .ends_with("answered 429 (1 try): slow down; it asks to wait 600 s"),
         "{error}"
     );
 }
@@ -119,7 +120,70 @@ async fn a_silent_server_is_left_at_the_deadline() {
         matches!(error, ModelError::DeadlineExceeded { tries: 1, .. }),
         "{error}"
     );
+    assert!(
+        error
+            .to_string()
+            .ends_with("(1 try begun); the request was sent, and the server stayed silent"),
+        "{error}"
+    );
     assert_eq!(error.category(), Category::Infrastructure);
+    assert!(error.may_be_billed());
+}
+
+/// A server that takes connections and does with each what `then` does.
+fn server_of_connections(then: impl Fn(TcpStream) + Send + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("https://{}/v1", listener.local_addr().unwrap());
+    std::thread::spawn(move || listener.incoming().flatten().for_each(then));
+    address
+}
+
+#[tokio::test]
+async fn a_connection_without_tls_is_one_over_which_nothing_was_sent() {
+    let address = server_of_connections(drop);
+    let error = send(&http_with(&address, |_| {}).0).await.unwrap_err();
+    assert!(
+        matches!(error, ModelError::Unreachable { tries: 5, .. }),
+        "{error}"
+    );
+    assert!(!error.may_be_billed());
+}
+
+#[tokio::test]
+async fn a_call_whose_time_ends_while_it_connects_was_not_sent() {
+    let held = Mutex::new(Vec::new());
+    let address = server_of_connections(move |stream| held.lock().unwrap().push(stream));
+    let (http, _) = http_with(&address, |options| options.call_deadline = SHORT);
+    let error = send(&http).await.unwrap_err();
+    assert!(
+        matches!(error, ModelError::DeadlineExceeded { tries: 1, .. }),
+        "{error}"
+    );
+    assert!(error.to_string().ends_with("no connection came about"), "{error}");
+    assert!(!error.may_be_billed());
+}
+
+#[tokio::test]
+async fn a_gateway_that_gave_up_waiting_is_not_asked_again_for_the_model_may_be_billed() {
+    let (error, tries) = error_for(ResponseTemplate::new(504).set_body_string("timeout")).await;
+    assert_eq!((tries, error.may_be_billed()), (1, true), "{error}");
+    let (error, tries) = error_for(ResponseTemplate::new(503).set_body_string("starting")).await;
+    assert_eq!((tries, error.may_be_billed()), (5, false), "{error}");
+}
+
+#[tokio::test]
+async fn a_flag_that_gave_the_address_is_what_the_message_names() {
+    let named = |options: &mut ModelOptions| options.named.address = "--model-url";
+    let error = send(&http_with("http://127.0.0.1:1/v1", named).0)
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("check --model-url,"), "{error}");
+    let error = send(&http_with("http://127.0.0.1:1/v1", |_| {}).0)
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("check spec.model.baseURL,"), "{error}");
 }
 
 #[tokio::test]
@@ -176,17 +240,17 @@ async fn a_refused_connection_is_tried_again_and_then_named() {
 }
 
 #[tokio::test]
-async fn a_cut_body_is_tried_again() {
+async fn a_reply_that_is_cut_is_not_asked_for_again_for_it_may_be_billed() {
     let cut =
         b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{\"fi".to_vec();
-    let whole = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 13\r\n\r\n{\"fine\":true}".to_vec();
-    let http = http_with(&raw_server(vec![cut.clone(), whole]), |_| {}).0;
-    assert_eq!(send(&http).await.unwrap(), json!({"fine": true}));
-
-    let error = send(&http_with(&raw_server(vec![cut; 5]), |_| {}).0)
-        .await
-        .unwrap_err();
-    assert!(matches!(error, ModelError::CutReply { tries: 5, .. }), "{error}");
+    let before_the_answer = Vec::new();
+    for answer in [cut, before_the_answer] {
+        let error = send(&http_with(&raw_server(vec![answer]), |_| {}).0)
+            .await
+            .unwrap_err();
+        assert!(matches!(error, ModelError::CutReply { .. }), "{error}");
+        assert!(error.may_be_billed());
+    }
 }
 
 #[tokio::test]

@@ -69,7 +69,14 @@ async fn a_recording_that_is_used_up_says_so() {
 #[tokio::test]
 async fn a_changed_request_is_answered_or_refused_when_strict() {
     let lenient = recorded().skip(2);
+    assert_eq!(lenient.mismatch(), None);
     lenient.call(&request()).await.unwrap();
+    let told = lenient.mismatch().unwrap();
+    assert!(
+        told.starts_with("1 reply was recorded for another request")
+            && told.contains("line 4 of replies.jsonl"),
+        "{told}"
+    );
 
     let strict = recorded().skip(2).strict(true);
     let error = strict.call(&request()).await.unwrap_err();
@@ -89,6 +96,7 @@ async fn an_unchanged_or_unknown_request_is_no_change() {
         .strict(true);
     model.call(&request()).await.unwrap();
     model.call(&request()).await.unwrap();
+    assert_eq!(model.mismatch(), None);
 }
 
 #[test]

@@ -203,7 +203,7 @@ impl Progress {
         // The state is entered before it ends, so a raised limit goes on from there.
         if let Some(why) = stuck {
             self.end(self.no_progress(&why), following, now);
-        } else if self.attempt >= task.limits.max_iterations {
+        } else if self.attempts_of_try() >= task.limits.max_iterations {
             self.end(self.exhausted(task), following, now);
         }
     }
@@ -416,18 +416,10 @@ impl Progress {
         );
         // Only what a person can raise or allow can be gone on from.
         self.stopped_in = can_go_on.then_some(stage);
+        self.ended_in = Some(stage);
         self.stop = Some(stop);
         self.completed_at = Some(now);
         self.stage = Stage::Failed;
-    }
-
-    /// From where the raised limit stopped the task.
-    pub(super) fn go_on(&mut self) {
-        if let Some(stage) = self.stopped_in.take() {
-            self.stage = stage;
-            self.stop = None;
-            self.completed_at = None;
-        }
     }
 
     fn no_progress(&self, why: &str) -> Stop {
@@ -449,7 +441,8 @@ impl Progress {
             message: format!(
                 "limits.maxIterations: {} of {} attempts failed. Last failure: {last}. Read the diagnosis; make the task more \
                  precise, or raise limits.maxIterations to go on.",
-                self.attempt, task.limits.max_iterations
+                self.attempts_of_try(),
+                task.limits.max_iterations
             ),
         }
     }

@@ -103,4 +103,6 @@ pub struct Blocked {
     pub retry_at: Timestamp,
     /// Whether a child (a build, a sandbox) is gone, so that only another one can answer.
     pub lost_child: bool,
+    /// Whether the step did nothing but try in vain to reach somebody: its time is none in which the task worked.
+    pub was_idle: bool,
 }

@@ -17,6 +17,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 mod table;
 mod attempts;
 mod limits;
+mod retry;
 
 /// Walks a task through outcomes.
 struct Walk {

@@ -40,6 +40,8 @@ const OUTPUT_NAMES_BYTES: usize = 1_000;
 pub struct Material {
     /// The data context.
     pub context: String,
+    /// What whoever asked for another try adds to the task; empty without a hint.
+    pub hint: String,
     /// The plan.
     pub plan: PlanStatus,
     /// Source of the program.
@@ -85,7 +87,7 @@ pub fn request(task: &Task, material: &Material, kind: CallKind) -> Result<Reque
     Ok(Request {
         kind,
         system: system(task)?,
-        prefix: prefix(task, &material.context)?,
+        prefix: prefix(task, material)?,
         instruction,
         schema: reply::schema(kind),
         max_output_tokens: u32::try_from(super::budget::MAX_OUTPUT_TOKENS).unwrap_or(u32::MAX),
@@ -109,7 +111,7 @@ fn system(task: &Task) -> Result<String, PromptError> {
     Ok(format!("{}\n\n{}", role.trim_end(), contract.trim_end()))
 }
 
-fn prefix(task: &Task, context: &str) -> Result<String, PromptError> {
+fn prefix(task: &Task, material: &Material) -> Result<String, PromptError> {
     let inputs: Vec<Value> = task
         .inputs
         .iter()
@@ -127,7 +129,7 @@ fn prefix(task: &Task, context: &str) -> Result<String, PromptError> {
         "prefix",
         context! {
             prompt => task.prompt.trim_end(), schema => task.schema, constraints => task.constraints,
-            inputs, outputs, context => context.trim_end(), is_private => task.has_private_data(),
+            hint => material.hint.trim(), inputs, outputs, context => material.context.trim_end(), is_private => task.has_private_data(),
         },
     )
 }

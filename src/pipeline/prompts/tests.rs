@@ -40,6 +40,7 @@ fn material() -> Material {
     let tried = std::collections::BTreeMap::new();
     Material {
         context: "measurements: 3 rows".into(),
+        hint: String::new(),
         plan: PlanStatus {
             description: "It counts.".into(),
             approach: "It splits.".into(),

@@ -1,5 +1,7 @@
 //! What holds an object that could go on, and who ends that.
 
+use crate::api::conditions::reason;
+
 /// What holds a task that could go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hold {
@@ -9,6 +11,18 @@ pub struct Hold {
     pub message: String,
     /// Who ends it.
     pub until: Until,
+}
+
+impl Hold {
+    /// Somebody paused the task.
+    #[must_use]
+    pub fn suspended() -> Self {
+        Self {
+            reason: reason::SUSPENDED,
+            message: "spec.suspend is true; remove it to go on".to_owned(),
+            until: Until::Resumed,
+        }
+    }
 }
 
 /// Who ends a hold.

@@ -43,7 +43,10 @@ impl State {
             (Stage::Succeeded, _, _) => Self::succeeded(task, progress),
             (Stage::Failed, Some(stop), _) => Self {
                 reason: stop_reason(stop.reason),
-                message: stop.message.clone(),
+                message: match &progress.retry_refused {
+                    None => stop.message.clone(),
+                    Some(why) => format!("{} It is not tried again: {why}.", stop.message),
+                },
                 kind: Kind::Failed,
             },
             (_, _, Some(waiting)) => Self::waiting(waiting),

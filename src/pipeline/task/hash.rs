@@ -115,8 +115,8 @@ impl Task {
 }
 
 impl Task {
-    /// SHA-256, in hex, of what decides the result of this version of the operator, the image that is given and what tests may reach
-    /// included: a task with the same key may take over the result. `None` where it may not.
+    /// SHA-256, in hex, of what decides the result of this version of the operator, the server of the model, the image that is given
+    /// and what tests may reach included: a task with the same key may take over the result. `None` where it may not.
     #[must_use]
     pub fn reuse_key(&self) -> Option<String> {
         // What is not cached is not taken over either.
@@ -131,6 +131,8 @@ impl Task {
             .map(|secret| secret.name.as_str())
             .collect();
         let reach = serde_json::json!({
+            // Two servers may have different models of one name.
+            "endpoint": endpoint(&self.model.base_url),
             "reference": self.image.reference,
             "network": self.sandbox.network,
             "variables": variables,
@@ -143,6 +145,16 @@ impl Task {
             &reach.to_string(),
         ]))
     }
+}
+
+/// An address without a user and a password, which rotate and say nothing of the model.
+fn endpoint(base_url: &str) -> String {
+    let Some((scheme, rest)) = base_url.split_once("://") else {
+        return base_url.to_owned();
+    };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    format!("{}://{}{path}", scheme.to_lowercase(), host.to_lowercase())
 }
 
 fn sorted(names: &[String]) -> Vec<&str> {

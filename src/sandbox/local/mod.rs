@@ -26,6 +26,8 @@ pub const CACHE_VARIABLE: &str = "CODEGEN_CACHE_DIR";
 #[derive(Clone, Debug)]
 pub struct LocalSandbox {
     cache: PathBuf,
+    /// Whether an environment is made anew that is there.
+    replaces: bool,
 }
 
 impl LocalSandbox {
@@ -36,6 +38,7 @@ impl LocalSandbox {
         // Fails for an empty path alone, which the first build then refuses.
         Self {
             cache: std::path::absolute(cache).unwrap_or_else(|_| cache.to_path_buf()),
+            replaces: false,
         }
     }
 
@@ -51,6 +54,24 @@ impl LocalSandbox {
         Ok(Self::new(strategy.cache_dir().join("codegen-operator")))
     }
 
+    /// The same, which makes environments anew that are there, for itself and whoever comes after it.
+    #[must_use]
+    pub fn replacing(self) -> Self {
+        Self {
+            replaces: true,
+            ..self
+        }
+    }
+
+    /// The same with environments of its own, which nobody else finds.
+    #[must_use]
+    pub fn apart(self, whose: &str) -> Self {
+        Self {
+            cache: self.cache.join("apart").join(whose),
+            ..self
+        }
+    }
+
     /// Refuse a machine that cannot isolate, as far as this can be seen without starting anything.
     pub fn probe(&self) -> Result<(), SandboxError> {
         isolation::find_bubblewrap().map(drop)
@@ -60,7 +81,7 @@ impl LocalSandbox {
 impl Sandbox for LocalSandbox {
     async fn build(&self, spec: &ImageSpec, _repeat: u32) -> Result<Progressing<Built>, SandboxError> {
         self.probe()?;
-        venv::find_or_build(&self.cache, spec)
+        venv::find_or_build(&self.cache, spec, self.replaces)
             .await
             .map(Progressing::Done)
     }

@@ -66,10 +66,16 @@ pub(super) fn find(cache: &Path, id: &str) -> Option<Environment> {
     environment.executable.exists().then_some(environment)
 }
 
-/// The environment of a spec, built when it is not there. Of two at once, the second waits and finds the first one's.
-pub(super) async fn find_or_build(cache: &Path, spec: &ImageSpec) -> Result<Built, SandboxError> {
+/// The environment of a spec, built when it is not there, or when it is to take the place of the one that is. Of two at once, the second
+/// waits and finds the first one's.
+pub(super) async fn find_or_build(
+    cache: &Path,
+    spec: &ImageSpec,
+    replaces: bool,
+) -> Result<Built, SandboxError> {
     let id = spec.content_hash();
-    if let Some(environment) = find(cache, &id) {
+    let found = || find(cache, &id).filter(|_| !replaces);
+    if let Some(environment) = found() {
         return Ok(built(id, environment, false));
     }
     reject_locations(&spec.packages.pip)?;
@@ -79,12 +85,11 @@ pub(super) async fn find_or_build(cache: &Path, spec: &ImageSpec) -> Result<Buil
     fs::create_dir_all(&parent).map_err(SandboxError::io("create", &parent))?;
     let _lock = lock(parent.join(format!("{id}.lock"))).await?;
     // Whoever waited for the lock finds what the first one built.
-    if let Some(environment) = find(cache, &id) {
+    if let Some(environment) = found() {
         return Ok(built(id, environment, false));
     }
     // What a killed run left is removed: whoever holds the lock is the only one who builds.
     tidy(&parent, &format!("{id}.unfinished-"));
-    remove(&target)?;
     // A name of its own: the installer of a killed run may still write into the folder that it was given.
     let folder = tempfile::Builder::new()
         .prefix(&format!("{id}.unfinished-"))
@@ -97,6 +102,14 @@ pub(super) async fn find_or_build(cache: &Path, spec: &ImageSpec) -> Result<Buil
     let marker = serde_json::to_vec_pretty(&environment).unwrap_or_default();
     // Last, and renamed as a whole: whatever is found under the final name is complete.
     fs::write(unfinished.join(MARKER), marker).map_err(SandboxError::io("write", unfinished))?;
+    // Only now: a build that fails leaves the one that is there.
+    if find(cache, &id).is_some() {
+        // A sandbox may run in it; it is tidied up before the next build.
+        let aside = parent.join(format!("{id}.unfinished-replaced"));
+        fs::rename(&target, &aside).map_err(SandboxError::io("replace", &target))?;
+    } else {
+        remove(&target)?;
+    }
     fs::rename(unfinished, &target).map_err(SandboxError::io("create", &target))?;
     Ok(built(id, environment, true))
 }

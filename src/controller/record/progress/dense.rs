@@ -11,9 +11,11 @@ use crate::pipeline::digest::hex;
 use crate::pipeline::progress::Document;
 
 /// What the status says of a progress: where in the progress, and where in the status. Times lose their fractions of a second.
-const SAID: [(&str, &str); 18] = [
+const SAID: [(&str, &str); 21] = [
     ("/adoptedFrom", "/adoptedFrom"),
     ("/approvals", "/approvals"),
+    ("/retries", "/retries"),
+    ("/retryRefused", "/retryRefused"),
     ("/run", "/run"),
     ("/plan", "/plan"),
     ("/samples", "/samples"),
@@ -29,6 +31,7 @@ const SAID: [(&str, &str); 18] = [
     ("/spent/tokens/output", "/tokens/output"),
     ("/spent/modelCalls", "/modelCalls"),
     ("/spent/lostCalls", "/lostCalls"),
+    ("/spent/lostTokens", "/tokens/lost"),
     ("/spent/builds", "/builds"),
 ];
 

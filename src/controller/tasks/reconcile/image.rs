@@ -15,9 +15,9 @@ use super::advanced;
 use super::pause;
 use super::waits_for_a_person;
 use crate::api::CodeGenTask;
+use crate::api::retry::RETRY;
 use crate::controller::error::ReconcileError;
-use crate::controller::hold::{misconfigured, queued, suspended};
-use crate::controller::record::cache::RETRY;
+use crate::controller::hold::{misconfigured, queued};
 use crate::controller::record::cache::{ended_in, is_publishing};
 use crate::controller::record::progress::recorded;
 use crate::controller::record::revision::Revision;
@@ -49,7 +49,7 @@ impl TaskPass<'_> {
             return self.see(progress.published.as_ref().map(ImageShown::there)).await;
         }
         if self.object.spec.suspend == Some(true) {
-            return Err(suspended().into());
+            return Err(Hold::suspended().into());
         }
         // Writes the condition first: it keeps the task whole in memory, and the write triggers the pass that publishes.
         if !is_publishing(&self.object) {
@@ -146,7 +146,7 @@ impl TaskPass<'_> {
     }
 }
 
-fn recorded_in(object: &CodeGenTask) -> Option<Progress> {
+pub(super) fn recorded_in(object: &CodeGenTask) -> Option<Progress> {
     let bytes = recorded(object.status.as_ref()?)?;
     serde_json::from_slice(&bytes).ok()
 }

@@ -45,6 +45,8 @@ fn what(event: &Event) -> &'static str {
         Event::IterationFinished { passed: true, .. } => "the attempt passed",
         Event::IterationFinished { .. } => "the attempt failed",
         Event::ApprovalAwaited(_) => "the task waits until a person has approved",
+        Event::Retried { .. } => "the task is tried again",
+        Event::RetryRefused { .. } => "the task is not tried again",
         Event::Published { .. } => "the program was published",
         Event::Decided(decision) => match decision.decision {
             ApprovalDecision::Approve => "a person has approved",
@@ -91,6 +93,8 @@ fn detail(event: &Event) -> String {
             ..
         } => particulars(error_types, packages_added),
         Event::ApprovalAwaited(asked) => format!("gate {}", asked.gate),
+        Event::Retried { retry } => format!("from {}, after {}", retry.from, retry.after),
+        Event::RetryRefused { why } => why.clone(),
         Event::Published {
             image,
             uploaded_bytes: bytes,

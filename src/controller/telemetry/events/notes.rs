@@ -62,6 +62,15 @@ pub(super) fn note(event: &Event) -> Option<Note> {
             format!("Gate {} asks for an approval of {}", asked.gate, asked.hash),
         ),
         Event::Decided(decision) => decided(decision),
+        Event::Retried { retry } => Note::normal(
+            "Retried",
+            "Retry",
+            format!(
+                "Tried again from {} after {} and {} attempts",
+                retry.from, retry.after, retry.attempts
+            ),
+        ),
+        Event::RetryRefused { why } => Note::warning("RetryRefused", "Retry", why.clone()),
         Event::Published { image, tag, .. } => Note::normal(
             "Published",
             "Publish",

@@ -1,5 +1,7 @@
 //! What is lost, down or refused costs no attempt; the task waits and goes on.
 
+use std::time::Duration;
+
 use super::*;
 
 #[tokio::test]
@@ -182,24 +184,91 @@ async fn a_program_is_published_after_its_end_when_that_is_asked_for_and_once() 
     assert_eq!(world.sandbox.runs.load(Ordering::SeqCst), runs);
 }
 
-#[tokio::test]
-async fn an_endpoint_that_is_down_is_waited_for_and_spends_no_iteration() {
-    let error = ModelError::Unreachable {
+fn unreachable() -> ModelError {
+    ModelError::Unreachable {
         endpoint: "http://127.0.0.1:1".into(),
+        address_from: "spec.model.baseURL",
         tries: 5,
         detail: "refused".into(),
-    };
-    let script = Script::new().with_error(CallKind::Plan, error);
+    }
+}
+
+fn turned_away() -> ModelError {
+    ModelError::Unavailable {
+        endpoint: "http://127.0.0.1:1".into(),
+        status: 503,
+        tries: 5,
+        retry_after: None,
+        may_be_billed: false,
+        detail: "starting".into(),
+    }
+}
+
+/// Lives on after each pause until nothing is waited for any more, and says how often something was.
+async fn through_all_waits(world: &World, store: &MemoryStore) -> (Progress, usize) {
+    let mut waits = 0;
+    loop {
+        let mut progress = world.live(store).await.unwrap();
+        let Some(waiting) = &mut progress.waiting else {
+            return (progress, waits);
+        };
+        waits += 1;
+        assert_eq!(waiting.category, Category::Infrastructure, "{}", waiting.message);
+        waiting.retry_at = jiff::Timestamp::UNIX_EPOCH;
+        store.save(&serde_json::to_vec(&progress).unwrap()).await.unwrap();
+    }
+}
+
+#[rstest]
+#[case::refused(unreachable())]
+#[case::turned_away(turned_away())]
+#[tokio::test]
+async fn an_outage_of_a_day_spends_no_call_no_token_and_no_iteration(#[case] error: ModelError) {
+    // A day, at a try every half minute.
+    const TRIES: usize = 2_880;
+    let mut script = Script::new();
+    for _ in 0..TRIES {
+        script = script.with_error(CallKind::Plan, error.clone());
+    }
+    let script = script
+        .with(CallKind::Plan, &plan())
+        .with(CallKind::Code, &code("return len(text.split())"))
+        .with(CallKind::Tests, &tests(2));
     let world = World::new(task(), script, splits);
-    let progress = end(&world).await;
-    let waiting = progress.waiting.clone().unwrap();
-    assert_eq!(
-        (waiting.category, progress.attempt),
-        (Category::Infrastructure, 0)
+    let store = MemoryStore::new();
+    let (progress, waits) = Box::pin(through_all_waits(&world, &store)).await;
+    assert_eq!((progress.stage, waits), (Stage::Succeeded, TRIES));
+    assert_eq!((progress.spent.model_calls, progress.spent.lost_calls), (3, 0));
+    assert_eq!(progress.spent.tokens.input, 300, "those of the three replies");
+    assert_eq!(progress.attempt, 1);
+    assert_eq!(progress.sequence, 4, "the numbers of calls have no gap");
+}
+
+#[tokio::test]
+async fn an_endpoint_that_is_down_is_named_with_what_the_task_waits_for() {
+    let script = Script::new().with_error(CallKind::Plan, unreachable());
+    let progress = end(&World::new(task(), script, splits)).await;
+    let waiting = progress.waiting.unwrap();
+    assert!(
+        waiting.message.contains("http://127.0.0.1:1") && waiting.message.contains("does not count"),
+        "{}",
+        waiting.message
     );
-    assert!(waiting.message.contains("http://127.0.0.1:1"));
-    assert_eq!(
-        progress.spent.tokens.input, 0,
-        "nobody was reached, so nothing is charged"
-    );
+    assert_eq!(progress.intent, None);
+}
+
+#[tokio::test]
+async fn the_time_of_a_call_that_reached_nobody_is_none_of_the_deadline_and_that_of_a_lost_one_is() {
+    const TOOK: Duration = Duration::from_millis(30);
+    let lost = ModelError::CutReply {
+        endpoint: "http://127.0.0.1:1".into(),
+        detail: "cut".into(),
+    };
+    for (error, counts) in [(unreachable(), false), (lost, true)] {
+        let mut script = Script::new().with_error(CallKind::Plan, error);
+        script.takes = TOOK;
+        let progress = end(&World::new(task(), script, splits)).await;
+        let active = progress.spent.active_seconds;
+        assert_eq!(active >= TOOK.as_secs_f64(), counts, "{active} s");
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -13,6 +14,8 @@ use crate::pipeline::call::{CallKind, FinishReason, Reply, Request, Usage};
 pub struct Script {
     replies: BTreeMap<CallKind, Vec<Scripted>>,
     asked: Mutex<BTreeMap<CallKind, usize>>,
+    /// How long a call takes.
+    pub takes: Duration,
     /// Every request that came in, lives of the task together.
     pub requests: Mutex<Vec<Request>>,
 }
@@ -65,6 +68,10 @@ impl Script {
 impl Model for Script {
     async fn call(&self, request: &Request) -> Result<Reply, ModelError> {
         self.requests.lock().unwrap().push(request.clone());
+        let begun = Instant::now();
+        while begun.elapsed() < self.takes {
+            tokio::task::yield_now().await;
+        }
         let mut asked = self.asked.lock().unwrap();
         let number = asked.entry(request.kind).or_insert(0);
         let replies = self

@@ -62,7 +62,7 @@ fn a_task_that_ends_by_refusals_says_by_which_rule_or_that_the_replies_had_no_sh
     assert!(end(&[]).contains("structured output"));
 }
 
-fn calling_stages() -> Vec<(Stage, Walk)> {
+pub(super) fn calling_stages() -> Vec<(Stage, Walk)> {
     let with = |prepare: &dyn Fn(&mut Walk)| {
         let mut walk = Walk::new(task());
         prepare(&mut walk);
@@ -122,6 +122,7 @@ fn what_is_blocked_waits_and_goes_on_where_it_was() {
             message: "down".into(),
             retry_at: at(at_),
             lost_child: false,
+            was_idle: false,
         })
     };
     walk.take(blocked(10)).take(blocked(20));

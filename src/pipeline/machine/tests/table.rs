@@ -70,11 +70,14 @@ impl Random {
         let rows = TRANSITIONS.iter().filter(is_possible);
         let mut outcomes: Vec<OutcomeKind> = rows.map(|row| row.outcome).collect();
         outcomes.dedup();
-        let is_over = from == Stage::Failed && self.progress.stopped_in.is_none();
-        if outcomes.is_empty() || is_over {
+        if outcomes.is_empty() {
             return None;
         }
         let mut outcome = self.one_of(&outcomes);
+        // Only a limit that stopped it can be raised.
+        if outcome == OutcomeKind::LimitRaised && self.progress.stopped_in.is_none() {
+            outcome = OutcomeKind::Retried;
+        }
         if outcome == OutcomeKind::Stopped && self.numbers.u8(..4) > 0 {
             outcome = outcomes[0];
         }
@@ -201,6 +204,7 @@ impl Random {
                 message: String::new(),
                 retry_at: at(1),
                 lost_child: false,
+                was_idle: false,
             }),
             OutcomeKind::Resumed => Outcome::Resumed,
             OutcomeKind::Decided => self.decided(),
@@ -216,6 +220,13 @@ impl Random {
                 message: String::new(),
             }),
             OutcomeKind::LimitRaised => Outcome::LimitRaised,
+            OutcomeKind::Retried => {
+                let all = [None, Some("Plan"), Some("Code"), Some("Tests"), Some("Diagnosis")];
+                Outcome::Retried(Retry {
+                    from: self.one_of(&all).map(str::to_owned),
+                    hint: self.numbers.bool().then(|| "the dates are day first".to_owned()),
+                })
+            }
         }
     }
 }

@@ -1,0 +1,178 @@
+//! Another try of a task: fresh replies, and what came before as evidence.
+
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+
+use jiff::Timestamp;
+use tokio::sync::watch;
+
+use super::world::{Script, World, code, diagnosis, fixed_count, plan, splits, tests};
+use crate::engine::Engine;
+use crate::engine::event::Event;
+use crate::engine::results;
+use crate::ledger::{Fault, FaultMoment, Ledger, MemoryStore, Store as _};
+use crate::pipeline::call::{CallKind, FinishReason};
+use crate::pipeline::machine::Outcome;
+use crate::pipeline::progress::Progress;
+use crate::pipeline::retry::Retry;
+use crate::pipeline::stage::Stage;
+use crate::pipeline::test_support::task;
+
+const HINT: &str = "words are separated by white space";
+
+/// A second for each look, so that what came first is known.
+fn clock() -> Timestamp {
+    static SECONDS: AtomicI64 = AtomicI64::new(1_000);
+    Timestamp::from_second(SECONDS.fetch_add(1, Ordering::Relaxed)).unwrap()
+}
+
+/// Somebody asks for another try.
+async fn retry(world: &World, store: &MemoryStore, from: &str, hint: Option<&str>) -> Progress {
+    let (in_call, _) = watch::channel(false);
+    let engine = Engine {
+        task: &world.task,
+        model: &world.script,
+        store,
+        sandbox: &world.sandbox,
+        data: &world.data,
+        surroundings: &world.surroundings,
+        observer: &world.watcher,
+        clock,
+        in_call: &in_call,
+        announced: &AtomicU32::new(0),
+    };
+    let progress = engine.load("run").await.unwrap();
+    let wish = Retry {
+        from: Some(from.to_owned()),
+        hint: hint.map(str::to_owned),
+    };
+    let begun = Box::pin(engine.apply(progress, Outcome::Retried(wish)))
+        .await
+        .unwrap();
+    // Another process goes on.
+    engine.withdraw(begun).await.unwrap()
+}
+
+/// One attempt, which fails.
+async fn failed(script: Script) -> (World, MemoryStore) {
+    let mut task = task();
+    task.limits.max_iterations = 1;
+    let mut world = World::new(task, script, splits);
+    world.clock = clock;
+    let store = MemoryStore::new();
+    let progress = world.live(&store).await.unwrap();
+    assert_eq!((progress.stage, progress.attempt), (Stage::Failed, 1));
+    (world, store)
+}
+
+/// A wrong program and, for another try, a right one.
+fn wrong_then_right() -> Script {
+    Script::new()
+        .with(CallKind::Plan, &plan())
+        .with(CallKind::Code, &code("return len(text)"))
+        .with(CallKind::Code, &code("return len(text.split())"))
+        .with(CallKind::Tests, &tests(2))
+}
+
+#[tokio::test]
+async fn a_kill_at_any_write_of_another_try_gives_the_same_end_and_asks_for_no_recorded_reply_again() {
+    let (world, store) = failed(wrong_then_right()).await;
+    retry(&world, &store, "Code", Some(HINT)).await;
+    let second = store.restarted(None);
+    let expected = world.live(&second).await.unwrap();
+    assert_eq!((expected.stage, world.script.calls()), (Stage::Succeeded, 5));
+    for write in 1..=second.writes() {
+        for moment in [FaultMoment::Before, FaultMoment::After] {
+            let at = format!("killed at write {write}, {moment:?}");
+            let (world, store) = failed(wrong_then_right()).await;
+            retry(&world, &store, "Code", Some(HINT)).await;
+            let fault = Some(Fault { write, moment });
+            world.live(&store.restarted(fault)).await.unwrap_err();
+            let end = world.live(&store.restarted(None)).await.unwrap();
+            assert_eq!(
+                (end.stage, end.attempt, end.sequence),
+                (Stage::Succeeded, 2, 6),
+                "{at}"
+            );
+            let solution = |progress: &Progress| progress.documents.solution.clone();
+            assert_eq!(solution(&end), solution(&expected), "{at}");
+            let lost = end.spent.lost_calls;
+            assert!(lost <= 1, "{at}");
+            assert_eq!(end.spent.model_calls, 5 + lost, "{at}");
+            assert!(world.script.calls() <= 5 + usize::try_from(lost).unwrap(), "{at}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_new_program_is_asked_for_with_the_hint_and_the_first_one_stays_as_evidence() {
+    let (world, store) = failed(wrong_then_right()).await;
+    let calls = world.script.calls();
+    let begun = retry(&world, &store, "Code", Some(HINT)).await;
+    assert_eq!(begun.stage, Stage::GeneratingCode);
+    let end = world.live(&store).await.unwrap();
+    assert_eq!((end.stage, end.attempt), (Stage::Succeeded, 2), "{end:#?}");
+    assert_eq!(end.spent.model_calls, u32::try_from(calls + 2).unwrap());
+
+    let requests = world.script.requests.lock().unwrap().clone();
+    let hinted = requests.iter().map(|request| request.prefix.contains(HINT));
+    assert_eq!(hinted.collect::<Vec<_>>(), [false, false, false, true, true]);
+    let events = world.watcher.0.lock().unwrap();
+    let is_retry =
+        |event: &&Event| matches!(event, Event::Retried { retry } if retry.hint.as_deref() == Some(HINT));
+    assert_eq!(events.iter().filter(is_retry).count(), 1);
+    drop(events);
+
+    let entries = Ledger::new(&store).entries(end.sequence).await.unwrap();
+    let numbers: Vec<u32> = entries.iter().map(|entry| entry.sequence).collect();
+    assert_eq!(
+        numbers,
+        [1, 2, 3, 4, 5],
+        "no reply is replaced, and no number is left out"
+    );
+    let left = results::collect(&world.task, &end, &store, &entries)
+        .await
+        .unwrap();
+    let text = |path: &str| String::from_utf8_lossy(&left.files[path]).into_owned();
+    assert!(text("solution.py").contains("len(text.split())"));
+    assert!(text("attempts/1/solution.py").contains("return len(text)\n"));
+    assert!(text("conversation.jsonl").contains(HINT));
+}
+
+#[tokio::test]
+async fn a_second_diagnosis_of_an_attempt_is_gone_by_and_the_first_one_stays_readable() {
+    let cause = |text: &str| {
+        let mut all = diagnosis("logic", &["count"], &[]);
+        all["failures"][0]["rootCause"] = text.into();
+        all
+    };
+    let mut script = Script::new()
+        .with(CallKind::Plan, &plan())
+        .with(CallKind::Code, &code("return len(text)"))
+        .with(CallKind::Tests, &tests(2))
+        .with(CallKind::Diagnosis, &cause("The first cause."))
+        .with(CallKind::Diagnosis, &cause("The second cause."));
+    for _ in 0..3 {
+        script = script.with_text(CallKind::FixCode, "no JSON", FinishReason::Complete);
+    }
+    let script = script.with(CallKind::FixCode, &fixed_count("return len(text.split())"));
+    let world = World::new(task(), script, splits);
+    let store = MemoryStore::new();
+    let first = world.live(&store).await.unwrap();
+    assert_eq!((first.stage, first.attempt), (Stage::Failed, 1), "{first:#?}");
+    let begun = retry(&world, &store, "Diagnosis", None).await;
+    assert_eq!(begun.stage, Stage::Diagnosing);
+    let end = world.live(&store).await.unwrap();
+    assert_eq!((end.stage, end.attempt), (Stage::Succeeded, 2), "{end:#?}");
+    let text = async |name: &str| {
+        let bytes = store.read(name).await.unwrap().unwrap();
+        String::from_utf8(bytes).unwrap()
+    };
+    assert!(
+        text("documents/diagnosis-0001.json")
+            .await
+            .contains("The first cause.")
+    );
+    let second = end.documents.diagnosis.unwrap().name;
+    assert_eq!(second, "documents/diagnosis-0001-0008.json");
+    assert!(text(&second).await.contains("The second cause."));
+}

@@ -1,0 +1,81 @@
+//! Another try of a task on this machine, after any end.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests say what they expect"
+)]
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::json;
+use support::{document, examples, expect_code, program};
+
+const HINT: &str = "the answer is wanted in lower case";
+
+/// The smallest example on these replies.
+fn run(folder: &Path, replies: &str, more: &[&str]) -> Output {
+    let recording = folder.join("replies.jsonl");
+    fs::write(&recording, replies).unwrap();
+    program(&folder.join("out"))
+        .arg("-f")
+        .arg(examples().join("prompt-only/task.yaml"))
+        .arg("--replay")
+        .arg(recording)
+        .args(more)
+        .output()
+        .unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_task_that_has_succeeded_is_tried_again_from_where_somebody_says_with_a_hint() {
+    let folder = tempfile::tempdir().unwrap();
+    let replies = fs::read_to_string(examples().join("prompt-only/replies.jsonl")).unwrap();
+    let suite = replies.lines().find(|line| line.contains("\"tests\"")).unwrap();
+    let first = run(folder.path(), &replies, &[]);
+    expect_code(&first, 0);
+    let calls = document(&first)["status"]["modelCalls"].as_u64().unwrap();
+
+    let bare = run(folder.path(), &replies, &["--retry"]);
+    expect_code(&bare, 2);
+    assert!(
+        said(&bare).contains("say from where, or give a hint"),
+        "{}",
+        said(&bare)
+    );
+
+    let more = format!("{}\n{suite}\n", replies.trim_end());
+    let asked = ["--retry", "--from", "tests", "--hint", HINT];
+    let again = run(folder.path(), &more, &asked);
+    expect_code(&again, 0);
+    let status = document(&again)["status"].clone();
+    assert_eq!(status["modelCalls"], calls + 1, "{status:#}");
+    assert_eq!(status["attempts"].as_array().unwrap().len(), 2);
+    let retry = &status["retries"][0];
+    assert_eq!(
+        (&retry["from"], &retry["hint"], &retry["after"]),
+        (&json!("Tests"), &json!(HINT), &json!("Succeeded"))
+    );
+    let left = |name: &str| fs::read_to_string(folder.path().join("out").join(name)).unwrap();
+    assert!(left("status.yaml").contains(HINT));
+    assert!(left("conversation.jsonl").contains(HINT));
+    assert!(folder.path().join("out/attempts/1/solution.py").exists());
+}
+
+#[test]
+fn what_is_said_of_a_retry_without_one_is_refused() {
+    for given in [["--from", "Code"], ["--hint", "x"]] {
+        let folder = tempfile::tempdir().unwrap();
+        let ended = run(folder.path(), "", &given);
+        expect_code(&ended, 2);
+        assert!(said(&ended).contains("--retry"), "{}", said(&ended));
+    }
+}
