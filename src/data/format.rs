@@ -5,6 +5,7 @@ pub(crate) mod dialect;
 pub(crate) mod excel;
 pub(crate) mod json;
 pub(crate) mod parquet;
+pub(crate) mod quotes;
 pub(crate) mod shape;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
