@@ -139,7 +139,7 @@ impl Shape {
             let (rows, lines) = (self.swallowed_rows, self.swallowing.list());
             remarks.push(
                 format!(
-                    "a quote that opens on {lines} takes in what looks like further rows: {rows}; pandas does the same, and with quoting=3 takes each line as a row and quotes as text"
+                    "a quote that opens on {lines} takes in what looks like further rows: {rows}; pandas does the same, or fails where it is never closed; with quoting=3 it takes each line as a row and quotes as text"
                 )
                 .into(),
             );

@@ -175,7 +175,7 @@ fn one_json_document_on_several_lines_is_one() {
 #[rstest]
 #[case("settings.toml", "TOML")]
 #[case("settings.ini", "INI")]
-fn settings_are_told_apart(#[case] file_name: &str, #[case] kind: &str) {
+fn toml_is_distinguished_from_ini(#[case] file_name: &str, #[case] kind: &str) {
     let found = profile(file_name);
     assert!(
         context(&found).contains(&format!(": {kind}, ")),

@@ -51,7 +51,7 @@ mod tests {
     #[case("[1, 2]\n", false)]
     #[case("{\"a\":1} and words", false)]
     #[case("", false)]
-    fn several_values_are_told_from_one(#[case] text: &str, #[case] expected: bool) {
+    fn several_values_are_distinguished_from_one(#[case] text: &str, #[case] expected: bool) {
         assert_eq!(has_several(text.as_bytes()).unwrap(), expected);
     }
 
